@@ -1,0 +1,52 @@
+# weft_module(NAME [LIBRARIES lib…]): the sources of weft/NAME, as objects of
+# the one library. Modules order themselves by weft/floors.txt, which a test
+# enforces; here they only say what they need from outside.
+function(weft_module name)
+  cmake_parse_arguments(MODULE "" "" "LIBRARIES;SOURCES" ${ARGN})
+  string(REPLACE "/" "_" target weft_${name})
+  file(GLOB sources CONFIGURE_DEPENDS
+    ${CMAKE_SOURCE_DIR}/weft/${name}/*.cpp)
+  add_library(${target} OBJECT ${sources} ${MODULE_SOURCES})
+  target_link_libraries(${target} PUBLIC weft_options ${MODULE_LIBRARIES})
+  target_sources(weft PRIVATE $<TARGET_OBJECTS:${target}>)
+  target_link_libraries(weft PUBLIC ${MODULE_LIBRARIES})
+endfunction()
+
+# weft_registrations(OUTPUT VARIABLE PREFIX REGISTRY HEADER FUNCTION FOLDER…):
+# writes the source that fills a registry once, from the file names of the
+# given folders: FOLDER/softmax.cpp must define
+#   void register_<PREFIX>softmax(<REGISTRY>&);
+# Static constructors would be shorter, but a linker drops the objects of a
+# static library that nobody names.
+function(weft_registrations variable)
+  cmake_parse_arguments(R "" "PREFIX;REGISTRY;HEADER;ACCESSOR;FOLDER" "" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${R_FOLDER}/*.cpp)
+  set(declarations "")
+  set(calls "")
+  foreach(source IN LISTS sources)
+    get_filename_component(stem ${source} NAME_WE)
+    string(APPEND declarations
+      "void register_${R_PREFIX}${stem}(${R_REGISTRY}& registry);\n")
+    string(APPEND calls "    register_${R_PREFIX}${stem}(registry);\n")
+  endforeach()
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/registrations.cpp)
+  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT [[
+// Written by the build from the file names of @R_FOLDER@.
+#include "@R_HEADER@"
+
+namespace weft {
+
+@declarations@
+const @R_REGISTRY@& @R_ACCESSOR@() {
+  static const @R_REGISTRY@ filled = [] {
+    @R_REGISTRY@ registry;
+@calls@    registry.freeze();
+    return registry;
+  }();
+  return filled;
+}
+
+}  // namespace weft
+]])
+  set(${variable} ${output} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,22 @@
+# What every target of the project is compiled with.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(weft_options INTERFACE)
+target_include_directories(weft_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(weft_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Werror)
+if(WEFT_NATIVE)
+  target_compile_options(weft_options INTERFACE -march=native)
+endif()
+foreach(sanitizer IN LISTS WEFT_SANITIZE)
+  target_compile_options(weft_options INTERFACE
+    -fsanitize=${sanitizer} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(weft_options INTERFACE -fsanitize=${sanitizer})
+endforeach()
+
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(fmt REQUIRED)
+target_link_libraries(weft_options INTERFACE fmt::fmt OpenMP::OpenMP_CXX)

@@ -1,0 +1,89 @@
+#include "weft/base/error.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+
+std::string_view to_string(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument: return "invalid argument";
+    case ErrorCode::kUnsupported: return "unsupported";
+    case ErrorCode::kUnavailable: return "unavailable";
+    case ErrorCode::kDataLoss: return "damaged data";
+    case ErrorCode::kCancelled: return "cancelled";
+    case ErrorCode::kExhausted: return "exhausted";
+    case ErrorCode::kNumeric: return "not a number";
+    case ErrorCode::kInternal: return "internal";
+  }
+  return "unknown";
+}
+
+Error::Error(ErrorCode code, std::string where, std::string message)
+    : code_(code), where_(std::move(where)), message_(std::move(message)) {
+  compose();
+}
+
+Error& Error::detail(std::string line) & {
+  details_.push_back(std::move(line));
+  compose();
+  return *this;
+}
+
+Error& Error::hint(std::string text) & {
+  hint_ = std::move(text);
+  compose();
+  return *this;
+}
+
+void Error::compose() {
+  text_ = where_.empty() ? message_ : where_ + ": " + message_;
+  for (const auto& line : details_) text_ += "\n  " + line;
+  if (!hint_.empty()) text_ += "\n  hint: " + hint_;
+}
+
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word,
+                    const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const auto& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+namespace detail {
+
+void check_failed(const char* condition, const char* file, int line,
+                  const std::string& message) {
+  Error error(ErrorCode::kInternal, fmt::format("{}:{}", file, line),
+              fmt::format("broken invariant: {}", condition));
+  if (!message.empty()) error.detail(message);
+  throw error.hint("this is a defect of weft; please report it");
+}
+
+}  // namespace detail
+}  // namespace weft

@@ -1,0 +1,41 @@
+// The process's compute threads, in one place.
+//
+// They are OpenMP's, because the oneDNN that Debian ships computes on
+// OpenMP's: a second pool beside it would fight it for the same cores.
+//
+// Threads: parallel_for may be called from any thread; a call from inside a
+// body runs serially.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace weft {
+
+int thread_count();
+void set_thread_count(int count);
+
+namespace detail {
+using RangeFunction = void (*)(void* body, std::int64_t begin,
+                               std::int64_t end);
+void parallel_ranges(std::int64_t size, std::int64_t grain,
+                     RangeFunction function, void* body);
+}  // namespace detail
+
+// Calls body(begin, end) on disjoint ranges that cover [0, size), at most one
+// per thread and none shorter than `grain` unless there is only one.
+// The body must not throw. Allocates nothing.
+template <class Body>
+void parallel_for(std::int64_t size, std::int64_t grain, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  detail::parallel_ranges(
+      size, grain,
+      [](void* self, std::int64_t begin, std::int64_t end) {
+        (*static_cast<Plain*>(self))(begin, end);
+      },
+      const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+}
+
+}  // namespace weft

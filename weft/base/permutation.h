@@ -1,0 +1,67 @@
+// A pseudo-random permutation of 0 … size-1 that is computed, not stored: the
+// order of an epoch is known at any position without shuffling a list.
+//
+// A six-round Feistel network over the next even number of bits, whose round
+// function is Philox4x32-10, walked until it lands inside the range (cycle
+// walking; Black and Rogaway, "Ciphers with arbitrary finite domains", 2002).
+// At most four walks are expected per element, since the domain is below
+// 4 × size.
+//
+// Threads: immutable; share freely.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "weft/base/error.h"
+#include "weft/base/philox.h"
+
+namespace weft {
+
+class Permutation {
+ public:
+  // One permutation per (seed, stream, epoch). `size` is at least 1.
+  Permutation(std::uint64_t size, std::uint64_t seed, std::uint32_t stream,
+              std::uint32_t epoch)
+      : size_(size), random_{seed, stream, epoch} {
+    WEFT_CHECK(size >= 1);
+    const int bits = std::bit_width(size - 1);
+    half_bits_ = (bits + 1) / 2 > 0 ? (bits + 1) / 2 : 1;
+    mask_ = (std::uint64_t{1} << half_bits_) - 1;
+  }
+
+  std::uint64_t size() const { return size_; }
+
+  // Where position `index` of the epoch comes from. index < size().
+  std::uint64_t operator()(std::uint64_t index) const {
+    do {
+      index = encrypt(index);
+    } while (index >= size_);
+    return index;
+  }
+
+ private:
+  // Round r maps (left, right) to (right, left ^ F(r, right)), where F is
+  // word 0 of the Philox block with counter (right, r, stream, epoch).
+  std::uint64_t encrypt(std::uint64_t value) const {
+    std::uint64_t left = value >> half_bits_;
+    std::uint64_t right = value & mask_;
+    for (std::uint32_t round = 0; round < 6; ++round) {
+      const PhiloxBlock block = philox4x32(
+          {static_cast<std::uint32_t>(right), round, random_.stream,
+           random_.step},
+          random_.seed);
+      const std::uint64_t next = left ^ (block[0] & mask_);
+      left = right;
+      right = next;
+    }
+    return (left << half_bits_) | right;
+  }
+
+  std::uint64_t size_;
+  RandomStream random_;
+  int half_bits_ = 1;
+  std::uint64_t mask_ = 1;
+};
+
+}  // namespace weft

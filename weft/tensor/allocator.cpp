@@ -1,0 +1,125 @@
+#include "weft/tensor/allocator.h"
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+#include "weft/base/error.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kSmallest = 64;
+// Blocks up to 64 KiB are recycled; larger ones go back to the system, which
+// keeps the peak of a process near what it uses.
+constexpr std::size_t kClasses = 11;
+constexpr std::uint32_t kUncached = kClasses;
+constexpr std::size_t kMostPerClass = 64;
+
+std::atomic<std::int64_t> live{0};
+
+struct FreeList {
+  std::array<Block*, kMostPerClass> blocks;
+  std::size_t size = 0;
+};
+
+void free_block(Block* block) {
+  block->~Block();
+  std::free(block);
+}
+
+struct ThreadCache {
+  std::array<FreeList, kClasses> lists{};
+  ~ThreadCache() {
+    for (auto& list : lists) {
+      while (list.size > 0) free_block(list.blocks[--list.size]);
+    }
+    closed = true;
+  }
+  // Set when the thread's storage is gone but tensors outlive it.
+  static thread_local bool closed;
+};
+
+thread_local bool ThreadCache::closed = false;
+thread_local ThreadCache cache;
+
+std::uint32_t class_of(std::size_t bytes) {
+  const std::size_t rounded = std::bit_ceil(bytes < kSmallest ? kSmallest
+                                                              : bytes);
+  const auto index = static_cast<std::uint32_t>(std::countr_zero(rounded) -
+                                                std::countr_zero(kSmallest));
+  return index < kClasses ? index : kUncached;
+}
+
+void recycle(Block* block) {
+  live.fetch_sub(static_cast<std::int64_t>(block->bytes),
+                 std::memory_order_relaxed);
+  if (block->size_class != kUncached && !ThreadCache::closed) {
+    FreeList& list = cache.lists[block->size_class];
+    if (list.size < kMostPerClass) {
+      list.blocks[list.size++] = block;
+      return;
+    }
+  }
+  free_block(block);
+}
+
+Block* system_block(std::size_t capacity) {
+  static_assert(sizeof(Block) <= kAlignment);
+  const std::size_t total =
+      (capacity + 2 * kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, total);
+  if (memory == nullptr) {
+    throw Error(ErrorCode::kExhausted, "allocate",
+                "the system refused {} bytes", capacity)
+        .hint("a smaller batch needs less memory");
+  }
+  return new (memory) Block;
+}
+
+}  // namespace
+
+BlockRef allocate(std::size_t bytes) {
+  const std::uint32_t size_class = class_of(bytes);
+  Block* block = nullptr;
+  if (size_class != kUncached && !ThreadCache::closed &&
+      cache.lists[size_class].size > 0) {
+    FreeList& list = cache.lists[size_class];
+    block = list.blocks[--list.size];
+    block->references.store(1, std::memory_order_relaxed);
+  } else {
+    block = system_block(size_class == kUncached ? bytes
+                                                 : kSmallest << size_class);
+    block->size_class = size_class;
+    block->data = reinterpret_cast<std::byte*>(block) + kAlignment;
+    block->release = recycle;
+  }
+  block->bytes = bytes;
+  live.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  return BlockRef(block);
+}
+
+BlockRef wrap_foreign(void* data, std::size_t bytes, void* owner,
+                      void (*release)(void* owner)) {
+  // The pair rides behind the block's own owner field.
+  struct Foreign {
+    Block block;
+    void (*release)(void*);
+  };
+  auto* foreign = new Foreign{};
+  foreign->release = release;
+  foreign->block.bytes = bytes;
+  foreign->block.data = static_cast<std::byte*>(data);
+  foreign->block.owner = owner;
+  foreign->block.release = [](Block* block) {
+    auto* self = reinterpret_cast<Foreign*>(block);
+    self->release(block->owner);
+    delete self;
+  };
+  return BlockRef(&foreign->block);
+}
+
+std::int64_t live_bytes() { return live.load(std::memory_order_relaxed); }
+
+}  // namespace weft

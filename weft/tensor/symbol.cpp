@@ -1,0 +1,358 @@
+#include "weft/tensor/symbol.h"
+
+#include <algorithm>
+#include <cctype>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "weft/tensor/tensor.h"
+
+namespace weft {
+namespace {
+
+using Monomial = std::vector<int>;  // sorted atom numbers, with repetition
+using Polynomial = std::map<Monomial, std::int64_t>;  // no zero coefficients
+
+// Either a name, or floor(numerator / divisor).
+struct Atom {
+  std::string name;
+  Polynomial numerator;
+  std::int64_t divisor = 0;
+};
+
+class Table {
+ public:
+  static Table& instance() {
+    static Table table;
+    return table;
+  }
+
+  Dim intern(const Polynomial& polynomial) {
+    if (polynomial.empty()) return 0;
+    if (polynomial.size() == 1 && polynomial.begin()->first.empty()) {
+      return polynomial.begin()->second;
+    }
+    std::lock_guard lock(mutex_);
+    const auto [entry, is_new] = dims_.try_emplace(
+        polynomial, -1 - static_cast<Dim>(polynomials_.size()));
+    if (is_new) polynomials_.push_back(polynomial);
+    return entry->second;
+  }
+
+  Polynomial expand(Dim dim) {
+    if (!is_symbolic(dim)) {
+      return dim == 0 ? Polynomial{} : Polynomial{{{}, dim}};
+    }
+    std::lock_guard lock(mutex_);
+    const auto index = static_cast<std::size_t>(-1 - dim);
+    WEFT_CHECK(index < polynomials_.size(), "unknown symbol {}", dim);
+    return polynomials_[index];
+  }
+
+  int atom(Atom wanted) {
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < atoms_.size(); ++i) {
+      if (atoms_[i].name == wanted.name &&
+          atoms_[i].divisor == wanted.divisor &&
+          atoms_[i].numerator == wanted.numerator) {
+        return static_cast<int>(i);
+      }
+    }
+    atoms_.push_back(std::move(wanted));
+    return static_cast<int>(atoms_.size() - 1);
+  }
+
+  // Atoms never move or change, so the reference outlives the lock.
+  const Atom& atom(int number) {
+    std::lock_guard lock(mutex_);
+    return atoms_[static_cast<std::size_t>(number)];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Atom> atoms_;
+  std::deque<Polynomial> polynomials_;
+  std::map<Polynomial, Dim> dims_;
+};
+
+Table& table() { return Table::instance(); }
+
+void add_term(Polynomial& sum, const Monomial& monomial, std::int64_t factor) {
+  const auto entry = sum.try_emplace(monomial, 0).first;
+  entry->second += factor;
+  if (entry->second == 0) sum.erase(entry);
+}
+
+Polynomial multiply(const Polynomial& a, const Polynomial& b) {
+  Polynomial product;
+  for (const auto& [left, left_factor] : a) {
+    for (const auto& [right, right_factor] : b) {
+      Monomial both = left;
+      both.insert(both.end(), right.begin(), right.end());
+      std::sort(both.begin(), both.end());
+      add_term(product, both, left_factor * right_factor);
+    }
+  }
+  return product;
+}
+
+std::string atom_text(int number) {
+  const Atom& atom = table().atom(number);
+  if (atom.divisor == 0) return atom.name;
+  return fmt::format("({})//{}", to_string(table().intern(atom.numerator)),
+                     atom.divisor);
+}
+
+std::string polynomial_text(const Polynomial& polynomial) {
+  std::string text;
+  // Highest degree first reads naturally: N*T+2*N-1.
+  for (auto term = polynomial.rbegin(); term != polynomial.rend(); ++term) {
+    const auto& [monomial, factor] = *term;
+    if (factor < 0) text += '-';
+    else if (!text.empty()) text += '+';
+    const std::int64_t size = factor < 0 ? -factor : factor;
+    if (size != 1 || monomial.empty()) {
+      text += fmt::format("{}", size);
+      if (!monomial.empty()) text += '*';
+    }
+    for (std::size_t i = 0; i < monomial.size(); ++i) {
+      if (i > 0) text += '*';
+      text += atom_text(monomial[i]);
+    }
+  }
+  return text;
+}
+
+Polynomial substitute_in(const Polynomial& polynomial,
+                         const Bindings& bindings) {
+  Polynomial result;
+  for (const auto& [monomial, factor] : polynomial) {
+    Polynomial term{{{}, factor}};
+    for (const int number : monomial) {
+      const Atom& atom = table().atom(number);
+      Dim value = 0;
+      if (atom.divisor != 0) {
+        value = dim_floor_divide(
+            table().intern(substitute_in(atom.numerator, bindings)),
+            atom.divisor);
+      } else {
+        const Dim name = table().intern({{{number}, 1}});
+        value = bindings.find(name).value_or(name);
+      }
+      term = multiply(term, table().expand(value));
+    }
+    for (const auto& [key, count] : term) add_term(result, key, count);
+  }
+  return result;
+}
+
+// Recursive descent over: sum = product {(+|-) product},
+// product = unit {* unit}, unit = number | name | '(' sum ')' ['//' number].
+class DimParser {
+ public:
+  explicit DimParser(std::string_view text) : text_(text) {}
+
+  Dim parse() {
+    const Dim result = sum(0);
+    if (position_ != text_.size()) fail();
+    return result;
+  }
+
+ private:
+  static constexpr int kMaxDepth = 32;
+
+  [[noreturn]] void fail() const {
+    throw Error(ErrorCode::kInvalidArgument, "dim",
+                "cannot read '{}' at column {}", text_, position_ + 1);
+  }
+  bool accept(std::string_view token) {
+    if (text_.substr(position_, token.size()) != token) return false;
+    position_ += token.size();
+    return true;
+  }
+  Dim sum(int depth) {
+    if (depth > kMaxDepth) fail();
+    Dim result = accept("-") ? dim_subtract(0, product(depth))
+                             : product(depth);
+    while (position_ < text_.size()) {
+      if (accept("+")) result = dim_add(result, product(depth));
+      else if (accept("-")) result = dim_subtract(result, product(depth));
+      else break;
+    }
+    return result;
+  }
+  Dim product(int depth) {
+    Dim result = unit(depth);
+    while (accept("*")) result = dim_multiply(result, unit(depth));
+    return result;
+  }
+  Dim unit(int depth) {
+    if (accept("(")) {
+      const Dim inner = sum(depth + 1);
+      if (!accept(")")) fail();
+      if (!accept("//")) return inner;
+      const std::int64_t divisor = number();
+      if (divisor == 0) fail();
+      return dim_floor_divide(inner, divisor);
+    }
+    if (position_ < text_.size() && is_digit(text_[position_])) {
+      return number();
+    }
+    const std::size_t begin = position_;
+    while (position_ < text_.size() && is_word(text_[position_])) ++position_;
+    if (begin == position_) fail();
+    return symbol(text_.substr(begin, position_ - begin));
+  }
+  std::int64_t number() {
+    std::int64_t value = 0;
+    const std::size_t begin = position_;
+    while (position_ < text_.size() && is_digit(text_[position_])) {
+      if (value > (std::int64_t{1} << 52)) fail();
+      value = value * 10 + (text_[position_++] - '0');
+    }
+    if (begin == position_) fail();
+    return value;
+  }
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  static bool is_word(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  }
+
+  std::string_view text_;
+  std::size_t position_ = 0;
+};
+
+}  // namespace
+
+Dim symbol(std::string_view name) {
+  return table().intern({{{table().atom({std::string(name), {}, 0})}, 1}});
+}
+
+Dim dim_add(Dim a, Dim b) {
+  if (!is_symbolic(a) && !is_symbolic(b)) return a + b;
+  Polynomial sum = table().expand(a);
+  for (const auto& [key, factor] : table().expand(b)) {
+    add_term(sum, key, factor);
+  }
+  return table().intern(sum);
+}
+
+Dim dim_subtract(Dim a, Dim b) {
+  if (!is_symbolic(a) && !is_symbolic(b)) {
+    WEFT_CHECK(a >= b, "a dim cannot be negative: {} - {}", a, b);
+    return a - b;
+  }
+  Polynomial difference = table().expand(a);
+  for (const auto& [key, factor] : table().expand(b)) {
+    add_term(difference, key, -factor);
+  }
+  return table().intern(difference);
+}
+
+Dim dim_multiply(Dim a, Dim b) {
+  if (!is_symbolic(a) && !is_symbolic(b)) return a * b;
+  return table().intern(multiply(table().expand(a), table().expand(b)));
+}
+
+Dim dim_floor_divide(Dim a, std::int64_t divisor) {
+  WEFT_CHECK(divisor > 0);
+  if (!is_symbolic(a)) return a / divisor;
+  if (const auto exact = dim_divide_exactly(a, divisor)) return *exact;
+  return table().intern(
+      {{{table().atom({"", table().expand(a), divisor})}, 1}});
+}
+
+std::optional<Dim> dim_divide_exactly(Dim a, Dim b) {
+  if (a == b) return 1;
+  if (b == 0) return std::nullopt;
+  const Polynomial divisor = table().expand(b);
+  if (divisor.size() != 1) return std::nullopt;
+  const auto& [monomial, factor] = *divisor.begin();
+  Polynomial quotient;
+  for (const auto& [term, count] : table().expand(a)) {
+    if (count % factor != 0 ||
+        !std::includes(term.begin(), term.end(), monomial.begin(),
+                       monomial.end())) {
+      return std::nullopt;
+    }
+    Monomial rest;
+    std::set_difference(term.begin(), term.end(), monomial.begin(),
+                        monomial.end(), std::back_inserter(rest));
+    add_term(quotient, rest, count / factor);
+  }
+  return table().intern(quotient);
+}
+
+Dim dim_product(std::span<const Dim> dims) {
+  Dim result = 1;
+  for (const Dim dim : dims) result = dim_multiply(result, dim);
+  return result;
+}
+
+std::string to_string(Dim dim) {
+  return is_symbolic(dim) ? polynomial_text(table().expand(dim))
+                          : fmt::format("{}", dim);
+}
+
+Dim parse_dim(std::string_view text) { return DimParser(text).parse(); }
+
+void Bindings::bind(Dim symbol, std::int64_t size) {
+  const auto place = std::lower_bound(
+      sizes_.begin(), sizes_.end(), symbol,
+      [](const auto& entry, Dim key) { return entry.first < key; });
+  if (place != sizes_.end() && place->first == symbol) place->second = size;
+  else sizes_.insert(place, {symbol, size});
+}
+
+std::optional<std::int64_t> Bindings::find(Dim symbol) const {
+  for (const auto& [name, size] : sizes_) {
+    if (name == symbol) return size;
+  }
+  return std::nullopt;
+}
+
+Dim substitute(Dim dim, const Bindings& bindings) {
+  if (!is_symbolic(dim)) return dim;
+  return table().intern(substitute_in(table().expand(dim), bindings));
+}
+
+Shape substitute(const Shape& shape, const Bindings& bindings) {
+  Shape result;
+  for (const Dim dim : shape) result.push_back(substitute(dim, bindings));
+  return result;
+}
+
+bool match(const Shape& pattern, const Shape& actual, Bindings& bindings) {
+  if (pattern.rank() != actual.rank()) return false;
+  for (int axis = 0; axis < pattern.rank(); ++axis) {
+    const Dim wanted = substitute(pattern[axis], bindings);
+    if (wanted == actual[axis]) continue;
+    // Only a symbol that stands alone can be learnt from a size.
+    const Polynomial polynomial = table().expand(wanted);
+    const bool is_plain = is_symbolic(wanted) && polynomial.size() == 1 &&
+                          polynomial.begin()->second == 1 &&
+                          polynomial.begin()->first.size() == 1 &&
+                          !is_symbolic(actual[axis]) &&
+                          table().atom(polynomial.begin()->first[0]).divisor ==
+                              0;
+    if (!is_plain) return false;
+    bindings.bind(wanted, actual[axis]);
+  }
+  return true;
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (axis > 0) text += ", ";
+    text += to_string(shape[axis]);
+  }
+  return text + "]";
+}
+
+std::string to_string(const TensorType& type) {
+  return std::string(to_string(type.dtype)) + to_string(type.shape);
+}
+
+}  // namespace weft

@@ -1,0 +1,61 @@
+// Symbolic dims: sizes that are known only when a graph runs ("N" images).
+//
+// A symbolic dim is a polynomial with integer coefficients over named symbols
+// and over floor quotients of such polynomials. It is interned: equal
+// expressions are the same negative Dim, so shapes compare by value, and
+// 2*N - N is N.
+//
+// Threads: thread-safe. The table only grows, by one entry per distinct
+// expression that the process ever sees.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/tensor/shape.h"
+
+namespace weft {
+
+constexpr bool is_symbolic(Dim dim) { return dim < 0; }
+
+// The symbol of that name: letters, digits and '_', not starting with a digit.
+Dim symbol(std::string_view name);
+
+Dim dim_add(Dim a, Dim b);
+Dim dim_subtract(Dim a, Dim b);
+Dim dim_multiply(Dim a, Dim b);
+// floor(a / divisor); divisor > 0.
+Dim dim_floor_divide(Dim a, std::int64_t divisor);
+// a / b when it is a polynomial without remainder.
+std::optional<Dim> dim_divide_exactly(Dim a, Dim b);
+// Product of all dims.
+Dim dim_product(std::span<const Dim> dims);
+
+// "128", "N", "2*N+1", "(N-3)//2".
+std::string to_string(Dim dim);
+// Reads what to_string writes. Throws Error(kInvalidArgument).
+Dim parse_dim(std::string_view text);
+
+// What named symbols stand for in one run.
+class Bindings {
+ public:
+  void bind(Dim symbol, std::int64_t size);
+  std::optional<std::int64_t> find(Dim symbol) const;
+  bool operator==(const Bindings&) const = default;
+
+ private:
+  std::vector<std::pair<Dim, std::int64_t>> sizes_;  // sorted by symbol
+};
+
+// Replaces bound symbols; the result is static once all are bound.
+Dim substitute(Dim dim, const Bindings& bindings);
+Shape substitute(const Shape& shape, const Bindings& bindings);
+
+// Unifies a shape that may hold plain symbols with the shape of a tensor,
+// adding to `bindings`. False when they cannot be equal.
+bool match(const Shape& pattern, const Shape& actual, Bindings& bindings);
+
+}  // namespace weft
