@@ -63,10 +63,12 @@ std::vector<TensorType> infer(const OpCall& call) {
   }
   const Extents size(call);
   if (inner_of_b(call) != size.k) {
-    throw call.error("inner dims do not match: a has {}, b has {}",
-                     to_string(size.k), to_string(inner_of_b(call)))
-        .hint("a is [..., m, k] and b is [..., k, n], each before its "
-              "transposition");
+    throw call
+        .error("inner dims do not match: a has {}, b has {}", to_string(size.k),
+               to_string(inner_of_b(call)))
+        .hint(
+            "a is [..., m, k] and b is [..., k, n], each before its "
+            "transposition");
   }
   check_tail(call, size.n);
   Shape shape = batch_shape(call);
@@ -91,10 +93,8 @@ void reference(const OpCall& call, std::span<const TensorView> inputs,
   const Shape batch = batch_shape(call);
   const Shape& a_shape = inputs[0].shape();
   const Shape& b_shape = inputs[1].shape();
-  const BroadcastIndex a_batch(Shape(a_shape.first(a_shape.rank() - 2)),
-                               batch);
-  const BroadcastIndex b_batch(Shape(b_shape.first(b_shape.rank() - 2)),
-                               batch);
+  const BroadcastIndex a_batch(Shape(a_shape.first(a_shape.rank() - 2)), batch);
+  const BroadcastIndex b_batch(Shape(b_shape.first(b_shape.rank() - 2)), batch);
   std::size_t element = 0;
   for (std::int64_t i = 0; i < batch.num_elements(); ++i) {
     const double* left = a.data() + a_batch(i) * size.m * size.k;
@@ -119,8 +119,7 @@ void reference(const OpCall& call, std::span<const TensorView> inputs,
 Value as_matrix(const Value& x) {
   const Shape& shape = x.shape();
   if (shape.rank() == 2) return x;
-  return reshape(x, {dim_product(shape.first(shape.rank() - 1)),
-                     shape.back()});
+  return reshape(x, {dim_product(shape.first(shape.rank() - 1)), shape.back()});
 }
 
 // With A = op(a) and B = op(b): dA = dy Bᵀ and dB = Aᵀ dy, each stored the
@@ -151,9 +150,9 @@ std::vector<Value> lower(const Attributes& attributes,
 }
 
 Cost cost(const OpCall& call) {
-  return Cost::of(call,
-                  2.0 * static_cast<double>(Extents(call).k) *
-                      static_cast<double>(call.outputs[0].shape.num_elements()));
+  return Cost::of(
+      call, 2.0 * static_cast<double>(Extents(call).k) *
+                static_cast<double>(call.outputs[0].shape.num_elements()));
 }
 
 std::vector<OpSample> samples() {

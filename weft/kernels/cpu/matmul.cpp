@@ -111,11 +111,9 @@ class Gemm : public PreparedKernel {
   void run(const KernelBuffers& buffers) noexcept override {
     const dnnl_status_t status = dnnl_sgemm(
         trans_a_, trans_b_, m_, n_, k_, 1.f,
-        static_cast<const float*>(buffers.inputs[0]),
-        trans_a_ == 'T' ? m_ : k_,
-        static_cast<const float*>(buffers.inputs[1]),
-        trans_b_ == 'T' ? k_ : n_, 0.f,
-        static_cast<float*>(buffers.outputs[0]), n_);
+        static_cast<const float*>(buffers.inputs[0]), trans_a_ == 'T' ? m_ : k_,
+        static_cast<const float*>(buffers.inputs[1]), trans_b_ == 'T' ? k_ : n_,
+        0.f, static_cast<float*>(buffers.outputs[0]), n_);
     WEFT_CHECK(status == dnnl_success, "oneDNN status {}",
                static_cast<int>(status));
   }
@@ -140,14 +138,14 @@ std::optional<std::string> gemm_declines(const OpCall& call) {
 }  // namespace
 
 void register_cpu_matmul(KernelRegistry& kernels) {
-  kernels.add({.op = "matmul",
-               .name = "onednn:gemm",
-               .rank = 20,
-               .declines = gemm_declines,
-               .prepare = [](const OpCall& call)
-                   -> std::unique_ptr<PreparedKernel> {
-                 return std::make_unique<Gemm>(Product(call));
-               }});
+  kernels.add(
+      {.op = "matmul",
+       .name = "onednn:gemm",
+       .rank = 20,
+       .declines = gemm_declines,
+       .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
+         return std::make_unique<Gemm>(Product(call));
+       }});
   kernels.add({.op = "matmul",
                .name = "onednn:matmul",
                .rank = 10,

@@ -5,9 +5,12 @@ namespace {
 
 dnnl::memory::data_type data_type(DType dtype) {
   switch (dtype) {
-    case DType::kBF16: return dnnl::memory::data_type::bf16;
-    case DType::kF16: return dnnl::memory::data_type::f16;
-    default: break;
+    case DType::kBF16:
+      return dnnl::memory::data_type::bf16;
+    case DType::kF16:
+      return dnnl::memory::data_type::f16;
+    default:
+      break;
   }
   WEFT_CHECK(dtype == DType::kF32, "oneDNN gets no {}", to_string(dtype));
   return dnnl::memory::data_type::f32;
@@ -44,8 +47,7 @@ dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims) {
 std::optional<std::string> dtype_declined(DType dtype) {
   if (dtype == DType::kF32) return std::nullopt;
   if (dtype != DType::kBF16) {
-    return fmt::format("computes in f32 and bf16, not in {}",
-                       to_string(dtype));
+    return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
   }
   // Without the instruction oneDNN emulates bf16, slower than f32 would be.
   static const bool has_bf16 = [] {
@@ -116,9 +118,12 @@ Slot Program::in_layout(const dnnl::memory::desc& from, Slot slot,
 void Program::run(const KernelBuffers& buffers) noexcept {
   const auto address = [&](const Slot& slot) -> void* {
     switch (slot.kind) {
-      case Slot::kInput: return buffers.inputs[slot.index];
-      case Slot::kOutput: return buffers.outputs[slot.index];
-      case Slot::kScratch: break;
+      case Slot::kInput:
+        return buffers.inputs[slot.index];
+      case Slot::kOutput:
+        return buffers.outputs[slot.index];
+      case Slot::kScratch:
+        break;
     }
     return static_cast<std::byte*>(buffers.scratch) + slot.index;
   };

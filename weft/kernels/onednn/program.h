@@ -8,7 +8,6 @@
 #pragma once
 
 #include <dnnl.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
