@@ -35,6 +35,10 @@ ValueId FunctionBuilder::id_of(const Value& value) {
 std::vector<Value> FunctionBuilder::apply(
     const OpDef& op, std::span<const Value* const> inputs,
     const Attributes& attributes, const Location& location) {
+  if (lower_composites_ && op.lower() != nullptr &&
+      op.gradient() == nullptr && !op.has(kNoGradient)) {
+    return lower(op, inputs, attributes, location);
+  }
   std::vector<ValueId> ids;
   for (const Value* input : inputs) ids.push_back(id_of(*input));
   Location scoped = location;
@@ -44,6 +48,28 @@ std::vector<Value> FunctionBuilder::apply(
   std::vector<Value> outputs;
   for (const ValueId id : node.outputs) outputs.emplace_back(*this, id);
   return outputs;
+}
+
+std::vector<Value> FunctionBuilder::lower(
+    const OpDef& op, std::span<const Value* const> inputs,
+    const Attributes& attributes, const Location& location) {
+  std::vector<Value> arguments;
+  std::vector<TensorType> types;
+  for (const Value* input : inputs) {
+    arguments.push_back({*this, id_of(*input)});
+    types.push_back(arguments.back().type());
+  }
+  const Attributes complete = op.complete(attributes);
+  try {
+    op.infer_types(types, complete);  // the caller's mistakes are the op's
+  } catch (Error& error) {
+    if (location.is_known()) {
+      error.detail("built at: " + to_string(location));
+    }
+    throw;
+  }
+  ContextScope scope(*this);
+  return op.lower()(complete, arguments);
 }
 
 std::vector<Value> FunctionBuilder::inline_function(
@@ -57,12 +83,11 @@ std::vector<Value> FunctionBuilder::inline_function(
     at(function.parameters()[i]) = arguments[i];
   }
   for (const Node& node : function.nodes()) {
-    std::vector<ValueId> inputs;
-    for (const ValueId id : node.inputs) inputs.push_back(id_of(at(id)));
-    const Node& copy = function_.add_node(*node.op, std::move(inputs),
-                                          node.attributes, node.location);
+    std::vector<const Value*> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(&at(id));
+    auto outputs = apply(*node.op, inputs, node.attributes, node.location);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = Value(*this, copy.outputs[i]);
+      at(node.outputs[i]) = std::move(outputs[i]);
     }
   }
   return values;

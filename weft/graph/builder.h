@@ -17,7 +17,11 @@ namespace weft {
 
 class FunctionBuilder : public Context {
  public:
-  explicit FunctionBuilder(std::string name) : function_(std::move(name)) {}
+  // With `lower_composites`, an op that has a lowering but no gradient rule is
+  // recorded as the ops it lowers to, so that the function can be
+  // differentiated. Without, nodes are recorded as they were called.
+  explicit FunctionBuilder(std::string name, bool lower_composites = true)
+      : function_(std::move(name)), lower_composites_(lower_composites) {}
 
   Value parameter(const TensorType& type, std::string name = "");
   // A value of this function that holds the given bytes.
@@ -28,7 +32,7 @@ class FunctionBuilder : public Context {
                            const Attributes& attributes,
                            const Location& location) override;
 
-  // Copies the nodes of `function` into this one. Returns a Value for each of
+  // Copies the nodes of `function` into this one, lowering as above. Returns a Value for each of
   // its values, by ValueId; its parameters become `arguments`.
   std::vector<Value> inline_function(const Function& function,
                                      std::span<const Value> arguments);
@@ -43,7 +47,13 @@ class FunctionBuilder : public Context {
   ValueId id_of(const Value& value);
 
  private:
+  std::vector<Value> lower(const OpDef& op,
+                           std::span<const Value* const> inputs,
+                           const Attributes& attributes,
+                           const Location& location);
+
   Function function_;
+  bool lower_composites_;
 };
 
 }  // namespace weft
