@@ -208,12 +208,6 @@ Gradients gradient_of_weight_gradient(const GradientContext& g) {
           conv2d(g.x(0), g.dy(), options)};
 }
 
-std::vector<Value> lower(const Attributes& attributes,
-                         std::span<const Value> inputs) {
-  const Value y = conv2d(inputs[0], inputs[1], to_options(attributes));
-  return {lower_tail(attributes, inputs, y)};
-}
-
 // Two flops for each tap, input channel and result, padding included.
 double flops(const Shape& y, const Shape& w) {
   return 2.0 * static_cast<double>(y.num_elements()) *
@@ -305,7 +299,6 @@ void register_conv(OpRegistry& ops) {
       .infer(infer)
       .reference(reference)
       .gradient(gradient)
-      .lower(lower)
       .cost([](const OpCall& call) {
         return Cost::of(call,
                         flops(call.outputs[0].shape, call.input(1).shape));
