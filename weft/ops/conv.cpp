@@ -140,10 +140,21 @@ void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
         }
 }
 
+// The weights as the convolution sees them: in the images' precision.
+std::vector<double> rounded_weights(const TensorView& w, DType image) {
+  auto values = to_doubles(w);
+  if (w.dtype() != image && image == DType::kBF16) {
+    for (double& value : values) {
+      value = static_cast<float>(bfloat16(static_cast<float>(value)));
+    }
+  }
+  return values;
+}
+
 void reference(const OpCall& call, std::span<const TensorView> inputs,
                std::span<const TensorView> outputs) {
   const auto x = to_doubles(inputs[0]);
-  const auto w = to_doubles(inputs[1]);
+  const auto w = rounded_weights(inputs[1], inputs[0].dtype());
   const auto bias =
       inputs.size() > 2 ? to_doubles(inputs[2]) : std::vector<double>{};
   std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
@@ -160,7 +171,7 @@ void reference_input_gradient(const OpCall& call,
                               std::span<const TensorView> inputs,
                               std::span<const TensorView> outputs) {
   const auto dy = to_doubles(inputs[0]);
-  const auto w = to_doubles(inputs[1]);
+  const auto w = rounded_weights(inputs[1], inputs[0].dtype());
   std::vector<double> dx(static_cast<std::size_t>(outputs[0].size()));
   for_each_product(call, outputs[0].shape(), inputs[1].shape(),
                    inputs[0].shape(),
