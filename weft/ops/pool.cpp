@@ -12,10 +12,10 @@ namespace weft {
 namespace {
 
 Attributes to_attributes(const PoolOptions& options) {
-  return {{"window", options.window},
-          {"strides", options.strides.empty() ? options.window
-                                              : options.strides},
-          {"padding", options.padding}};
+  return {
+      {"window", options.window},
+      {"strides", options.strides.empty() ? options.window : options.strides},
+      {"padding", options.padding}};
 }
 
 // The attributes of another op over the same windows.
@@ -124,8 +124,8 @@ void for_each_tap(const OpCall& call, const Shape& x, const Shape& y,
               const std::int64_t c =
                   window.columns.position(column, tap_column);
               if (r < 0 || r >= x[1] || c < 0 || c >= x[2]) continue;
-              body(static_cast<std::size_t>(
-                       ((n * x[1] + r) * x[2] + c) * x[3] + channel),
+              body(static_cast<std::size_t>(((n * x[1] + r) * x[2] + c) * x[3] +
+                                            channel),
                    result, position);
             }
         }
@@ -273,8 +273,7 @@ std::vector<Case> cases() {
 Shape pooled_shape(const Case& c) {
   const std::vector<TensorType> inputs = {{DType::kF32, c.x}};
   const OpDef& op = op_registry().get("avg_pool");
-  return op.infer_types(inputs, op.complete(to_attributes(c.options)))[0]
-      .shape;
+  return op.infer_types(inputs, op.complete(to_attributes(c.options)))[0].shape;
 }
 
 std::vector<OpSample> image_samples() {
@@ -309,8 +308,8 @@ std::vector<OpSample> scatter_samples() {
 std::vector<OpSample> gather_samples() {
   std::vector<OpSample> all;
   for (const Case& c : cases()) {
-    all.push_back({{{{DType::kF32, c.x}}, position_sample(c)},
-                   to_attributes(c.options)});
+    all.push_back(
+        {{{{DType::kF32, c.x}}, position_sample(c)}, to_attributes(c.options)});
   }
   return all;
 }

@@ -118,8 +118,8 @@ class MaxPool : public PoolKernel<T> {
     this->for_each_row([&](std::int64_t image, std::int64_t row) {
       const T* source = x + image * g.image_size();
       for (std::int64_t column = 0; column < g.y_columns; ++column) {
-        const std::int64_t result = image * g.result_size() +
-                                    (row * g.y_columns + column) * g.channels;
+        const std::int64_t result =
+            image * g.result_size() + (row * g.y_columns + column) * g.channels;
         for (std::int64_t c = 0; c < g.channels; c += this->kBlock) {
           window(source + c, row, column,
                  std::min(this->kBlock, g.channels - c), y + result + c,
@@ -170,9 +170,8 @@ class MaxPoolScatter : public PoolKernel<T> {
     const Geometry& g = this->g_;
     // Windows that tile the image write every pixel once: no zeros first.
     tiles_ = g.stride_rows == g.window_rows &&
-             g.stride_columns == g.window_columns &&
-             g.before_rows == 0 && g.before_columns == 0 &&
-             g.y_rows * g.window_rows == g.x_rows &&
+             g.stride_columns == g.window_columns && g.before_rows == 0 &&
+             g.before_columns == 0 && g.y_rows * g.window_rows == g.x_rows &&
              g.y_columns * g.window_columns == g.x_columns;
   }
 
@@ -201,21 +200,22 @@ class MaxPoolScatter : public PoolKernel<T> {
                    std::int64_t image, std::int64_t row) const {
     const Geometry& g = this->g_;
     for (std::int64_t column = 0; column < g.y_columns; ++column) {
-      const std::int64_t result = image * g.result_size() +
-                                  (row * g.y_columns + column) * g.channels;
+      const std::int64_t result =
+          image * g.result_size() + (row * g.y_columns + column) * g.channels;
       const T* from = dy + result;
       const std::uint8_t* where = position + result;
-      g.for_each_tap(
-          row, column, [&](std::int64_t offset, std::int64_t tap) {
-            T* to = dx + image * g.image_size() + offset;
-            const auto number = static_cast<std::uint8_t>(tap);
+      g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t tap) {
+        T* to = dx + image * g.image_size() + offset;
+        const auto number = static_cast<std::uint8_t>(tap);
 #pragma omp simd
-            for (std::int64_t c = 0; c < g.channels; ++c) {
-              const float value = where[c] == number ? load(from[c]) : 0.f;
-              if constexpr (kAdd) to[c] = T(load(to[c]) + value);
-              else to[c] = T(value);
-            }
-          });
+        for (std::int64_t c = 0; c < g.channels; ++c) {
+          const float value = where[c] == number ? load(from[c]) : 0.f;
+          if constexpr (kAdd)
+            to[c] = T(load(to[c]) + value);
+          else
+            to[c] = T(value);
+        }
+      });
     }
   }
 
@@ -235,20 +235,19 @@ class MaxPoolGather : public PoolKernel<T> {
     T* y = static_cast<T*>(buffers.outputs[0]);
     this->for_each_row([&](std::int64_t image, std::int64_t row) {
       for (std::int64_t column = 0; column < g.y_columns; ++column) {
-        const std::int64_t result = image * g.result_size() +
-                                    (row * g.y_columns + column) * g.channels;
+        const std::int64_t result =
+            image * g.result_size() + (row * g.y_columns + column) * g.channels;
         T* to = y + result;
         const std::uint8_t* where = position + result;
         std::fill_n(to, g.channels, T(0.f));
-        g.for_each_tap(
-            row, column, [&](std::int64_t offset, std::int64_t tap) {
-              const T* from = x + image * g.image_size() + offset;
-              const auto number = static_cast<std::uint8_t>(tap);
+        g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t tap) {
+          const T* from = x + image * g.image_size() + offset;
+          const auto number = static_cast<std::uint8_t>(tap);
 #pragma omp simd
-              for (std::int64_t c = 0; c < g.channels; ++c) {
-                to[c] = where[c] == number ? from[c] : to[c];
-              }
-            });
+          for (std::int64_t c = 0; c < g.channels; ++c) {
+            to[c] = where[c] == number ? from[c] : to[c];
+          }
+        });
       }
     });
   }
@@ -267,8 +266,8 @@ class AvgPool : public PoolKernel<T> {
     this->for_each_row([&](std::int64_t image, std::int64_t row) {
       for (std::int64_t column = 0; column < g.y_columns; ++column) {
         const float scale = 1.f / static_cast<float>(g.tap_count(row, column));
-        const std::int64_t result = image * g.result_size() +
-                                    (row * g.y_columns + column) * g.channels;
+        const std::int64_t result =
+            image * g.result_size() + (row * g.y_columns + column) * g.channels;
         for (std::int64_t c = 0; c < g.channels; c += this->kBlock) {
           const std::int64_t count = std::min(this->kBlock, g.channels - c);
           alignas(kAlignment) std::array<float, PoolKernel<T>::kBlock> sum{};
