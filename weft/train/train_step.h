@@ -17,6 +17,7 @@
 #include "weft/nn/model.h"
 #include "weft/optim/optimizer.h"
 #include "weft/runtime/executable.h"
+#include "weft/train/safetensors.h"
 
 namespace weft {
 
@@ -25,11 +26,6 @@ struct TrainStepOptions {
   double clip_norm = 0;       // 0: gradients are not clipped
   std::uint64_t seed = 1;     // of dropout
   bool check_numerics = false;
-};
-
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
 };
 
 class TrainStep {
