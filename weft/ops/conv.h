@@ -1,6 +1,9 @@
 // Two-dimensional convolution. Images are NHWC, weights HWIO: [kernel rows,
 // kernel columns, input channels / groups, output channels]. Depthwise is
 // groups == input channels.
+//
+// The weights of a bf16 convolution may be f32: they are rounded on the way
+// in, and their gradient comes out in f32.
 #pragma once
 
 #include "weft/graph/context.h"
@@ -20,7 +23,7 @@ Value conv2d(const Operand& x, const Operand& w, Conv2dOptions options = {});
 Value conv2d_input_gradient(const Operand& dy, const Operand& w,
                             const Shape& x_shape, Conv2dOptions options);
 Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
-                             const Shape& w_shape, Conv2dOptions options);
+                             const TensorType& w_type, Conv2dOptions options);
 
 // Padding that keeps ceil(size / stride) outputs at stride 1 ("same").
 Integers same_padding(std::int64_t kernel_rows, std::int64_t kernel_columns,

@@ -1,11 +1,15 @@
 // Ops that move elements and compute nothing.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "weft/graph/context.h"
 
 namespace weft {
+
+// As the end of a slice: the end of the axis, also of a symbolic one.
+inline constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
 // A view. One dim may be -1: it takes what is left.
 Value reshape(const Operand& x, const Shape& shape);
@@ -17,6 +21,9 @@ Value broadcast_to(const Operand& x, const Shape& shape);
 // end count from the end of the axis. All three have one entry per axis.
 Value slice(const Operand& x, Integers begin, Integers end,
             Integers steps = {});
+// The transpose of slice: zeros of `shape` with y where slice would read.
+Value unslice(const Operand& y, const Shape& shape, Integers begin,
+              Integers end, Integers steps = {});
 // One axis of `slice`.
 Value slice_axis(const Operand& x, std::int64_t axis, std::int64_t begin,
                  std::int64_t end);

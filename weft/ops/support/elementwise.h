@@ -16,8 +16,10 @@ Shape broadcast_shapes(const OpCall& call);
 // Throws unless all operands from `first` on have one dtype.
 void require_one_dtype(const OpCall& call, std::size_t first = 0);
 void require_floating(const OpCall& call);
+// Anything but bool.
+void require_number(const OpCall& call);
 
-// Inference: operands of one dtype, broadcast; the result has their dtype.
+// Inference: numbers of one dtype, broadcast; the result has their dtype.
 std::vector<TensorType> infer_broadcast(const OpCall& call);
 // The same for comparisons: the result is bool.
 std::vector<TensorType> infer_comparison(const OpCall& call);
@@ -25,6 +27,8 @@ std::vector<TensorType> infer_comparison(const OpCall& call);
 std::vector<TensorType> infer_floating_unary(const OpCall& call);
 // One operand of any dtype; the result is like it.
 std::vector<TensorType> infer_like_input(const OpCall& call);
+// The same, but not bool.
+std::vector<TensorType> infer_number_unary(const OpCall& call);
 
 // Sums `gradient` over the axes along which `shape` was broadcast to it.
 Value sum_to(const Value& gradient, const Shape& shape);
@@ -88,11 +92,30 @@ void reference_loop(std::span<const TensorView> inputs, const TensorView& y,
     }
   };
   const bool integral =
-      std::all_of(inputs.begin(), inputs.end(), [](const TensorView& x) {
-        return !is_floating(x.dtype());
-      });
-  if (integral) run(std::int64_t{});
-  else run(double{});
+      std::all_of(inputs.begin(), inputs.end(),
+                  [](const TensorView& x) { return !is_floating(x.dtype()); });
+  if (integral)
+    run(std::int64_t{});
+  else
+    run(double{});
+}
+
+// A reference kernel and a cost from a stateless function.
+template <auto kFunction>
+void elementwise_reference(const OpCall&, std::span<const TensorView> inputs,
+                           std::span<const TensorView> outputs) {
+  reference_loop(inputs, outputs[0], kFunction);
+}
+// The same for functions of one double.
+template <auto kFunction>
+void floating_reference(const OpCall&, std::span<const TensorView> inputs,
+                        std::span<const TensorView> outputs) {
+  reference_loop(inputs, outputs[0],
+                 [](auto x) { return kFunction(static_cast<double>(x)); });
+}
+template <int kFlops>
+Cost elementwise_cost(const OpCall& call) {
+  return Cost::elementwise(call, kFlops);
 }
 
 }  // namespace weft

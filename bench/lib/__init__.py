@@ -1,0 +1,1 @@
+"""What the benchmark driver, its peers and its references share."""

@@ -1,0 +1,106 @@
+"""The models that both sides train: parameters, inputs, optimizer.
+
+Nothing here knows PyTorch or Weft; bench/README.md says the same in words.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One tensor of the weights file, and how it starts."""
+    name: str
+    shape: Shape
+    bound: float = 0.0  # uniform in [-bound, bound)
+    constant: float = 0.0  # used when bound is 0
+
+
+@dataclass(frozen=True)
+class Sgd:
+    """v = momentum v + (g + decay w); w = w - lr v."""
+    lr: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    clip_norm: float = 0.0  # 0: none
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    image: Shape  # of one example, NHWC without N; empty for token ids
+    classes: int
+    optimizer: Sgd
+    parameters: tuple[Parameter, ...]
+    steps: int = 1  # time steps of one sequence
+
+
+def _conv(name: str, inputs: int, outputs: int) -> Parameter:
+    return Parameter(f"{name}.weight", (3, 3, inputs, outputs),
+                     bound=sqrt(6 / (9 * inputs)))
+
+
+def _bias(name: str, size: int) -> Parameter:
+    return Parameter(f"{name}.bias", (size,))
+
+
+def _linear(name: str, inputs: int, outputs: int) -> list[Parameter]:
+    weight = Parameter(f"{name}.weight", (inputs, outputs),
+                       bound=1 / sqrt(inputs))
+    return [weight, _bias(name, outputs)]
+
+
+def _batch_norm(name: str, size: int) -> list[Parameter]:
+    return [Parameter(f"{name}.weight", (size,), constant=1.0),
+            Parameter(f"{name}.bias", (size,)),
+            Parameter(f"{name}.running_mean", (size,)),
+            Parameter(f"{name}.running_var", (size,), constant=1.0)]
+
+
+def _mnist_cnn() -> Model:
+    parameters = [_conv("conv1", 1, 32), _bias("conv1", 32),
+                  _conv("conv2", 32, 64), _bias("conv2", 64),
+                  *_linear("fc1", 7 * 7 * 64, 128), *_linear("fc2", 128, 10)]
+    return Model("mnist-cnn", (28, 28, 1), 10, Sgd(0.01, 0.9),
+                 tuple(parameters))
+
+
+def _resnet20() -> Model:
+    parameters = [_conv("conv", 3, 16), *_batch_norm("bn", 16)]
+    inputs = 16
+    for stage, outputs in enumerate((16, 32, 64), start=1):
+        for block in range(3):
+            name = f"stage{stage}.{block}"
+            parameters += [_conv(f"{name}.conv1", inputs, outputs),
+                           *_batch_norm(f"{name}.bn1", outputs),
+                           _conv(f"{name}.conv2", outputs, outputs),
+                           *_batch_norm(f"{name}.bn2", outputs)]
+            inputs = outputs
+    parameters += _linear("fc", 64, 10)
+    return Model("resnet20", (32, 32, 3), 10, Sgd(0.05, 0.9, 1e-4),
+                 tuple(parameters))
+
+
+def _mlp() -> Model:
+    parameters = [*_linear("fc1", 784, 512), *_linear("fc2", 512, 512),
+                  *_linear("fc3", 512, 10)]
+    return Model("mlp", (784,), 10, Sgd(0.01, 0.9), tuple(parameters))
+
+
+def _lstm_lm(vocabulary: int = 10000, hidden: int = 200) -> Model:
+    parameters = [Parameter("embedding.weight", (vocabulary, hidden), 0.1)]
+    bound = 1 / sqrt(hidden)
+    for layer in range(2):
+        parameters += [
+            Parameter(f"lstm.{layer}.w_ih", (hidden, 4 * hidden), bound),
+            Parameter(f"lstm.{layer}.w_hh", (hidden, 4 * hidden), bound),
+            Parameter(f"lstm.{layer}.bias", (4 * hidden,))]
+    parameters += _linear("decoder", hidden, vocabulary)
+    return Model("lstm-lm", (), vocabulary, Sgd(1.0, clip_norm=5.0),
+                 tuple(parameters), steps=35)
+
+
+MODELS = {model.name: model
+          for model in (_mnist_cnn(), _resnet20(), _mlp(), _lstm_lm())}

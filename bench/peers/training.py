@@ -1,0 +1,65 @@
+"""One training step in PyTorch, as the shared model description asks."""
+
+import contextlib
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import torch_models
+from lib.models import Model
+
+
+class Training:
+    """A model with its optimizer; `step` returns the loss before the update.
+
+    Images are kept channels-last: measured, PyTorch's faster layout here.
+    """
+
+    def __init__(self, model: Model, weights: dict[str, np.ndarray],
+                 dtype: str = "f32", precision: torch.dtype = torch.float32):
+        self.module = torch_models.build(model.name, weights).to(precision)
+        self.module = self.module.to(memory_format=torch.channels_last)
+        self.parameters = [p for p in self.module.parameters()
+                           if p.requires_grad]
+        self.clip_norm = model.optimizer.clip_norm
+        self.optimizer = torch.optim.SGD(
+            self.parameters, lr=model.optimizer.lr,
+            momentum=model.optimizer.momentum,
+            weight_decay=model.optimizer.weight_decay)
+        self.dtype = dtype
+
+    def step(self, inputs: Tensor, labels: Tensor, state=None):
+        """The loss as a float, and the recurrent state if there is one."""
+        self.optimizer.zero_grad()
+        with self._autocast():
+            logits, state = self._forward(inputs, state)
+            loss = F.cross_entropy(logits, labels.flatten())
+        loss.backward()
+        if self.clip_norm:
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
+        self.optimizer.step()
+        return loss.item(), state
+
+    def _forward(self, inputs: Tensor, state):
+        if isinstance(self.module, torch_models.LstmLm):
+            logits, state = self.module(inputs, state)
+            return logits, tuple(part.detach() for part in state)
+        return self.module(inputs), None
+
+    def _autocast(self):
+        if self.dtype == "bf16":
+            return torch.autocast("cpu", dtype=torch.bfloat16)
+        return contextlib.nullcontext()
+
+
+def tensors(inputs: np.ndarray, labels: np.ndarray) -> tuple[Tensor, Tensor]:
+    """A batch as PyTorch wants it: images NCHW in channels-last memory."""
+    converted = torch.tensor(inputs)
+    if converted.dim() == 4:
+        # Copied in its own order, so that a single channel counts as
+        # channels-last too.
+        converted = converted.permute(0, 3, 1, 2).contiguous(
+            memory_format=torch.channels_last)
+    return converted, torch.tensor(labels)
