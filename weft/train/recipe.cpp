@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "weft/base/file.h"
+#include "weft/data/registry.h"
+#include "weft/nn/model.h"
+#include "weft/optim/optimizer.h"
 #include "weft/train/recipe_section.h"
 
 namespace weft {
@@ -12,7 +15,6 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
 constexpr NumberRange kPositive{.is_open_below = true};
-constexpr NumberRange kBelowOne{.most = 1, .is_open_above = true};
 
 toml::table parse_toml(std::string_view text, std::string_view where) {
   try {
@@ -98,24 +100,16 @@ void apply_override(toml::table& root, const std::string& override,
   source.add_override(path, override);
 }
 
-OptionValue read_option(const RecipeSection& section, const std::string& key,
-                        const toml::node& node) {
-  if (node.is_boolean()) return node.as_boolean()->get();
-  if (node.is_integer()) return node.as_integer()->get();
-  if (node.is_floating_point()) return node.as_floating_point()->get();
-  if (node.is_string()) return node.as_string()->get();
-  if (node.is_array() &&
-      node.as_array()->is_homogeneous(toml::node_type::integer)) {
-    std::vector<std::int64_t> values;
-    for (const auto& element : *node.as_array()) {
-      values.push_back(element.as_integer()->get());
-    }
-    return values;
+// Runs `body`; what it refuses happened at `key`.
+template <class Body>
+decltype(auto) blame(const RecipeSection& section, const char* key,
+                     Body&& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    error.detail("in: " + section.place_of(key));
+    throw;
   }
-  throw section.error(key, &node,
-                      fmt::format("{} must be a boolean, number, string or "
-                                  "list of integers, not {}",
-                                  section.path_of(key), describe_type(node)));
 }
 
 ModelRecipe read_model(const toml::table* table, const RecipeSource& source) {
@@ -123,11 +117,11 @@ ModelRecipe read_model(const toml::table* table, const RecipeSource& source) {
   ModelRecipe model;
   section.read("name", model.name);
   section.require("name", model.name);
-  for (const auto& [key, node] : *table) {
-    const std::string name(key.str());
-    if (name == "name") continue;
-    model.options[name] = read_option(section, name, node);
-  }
+  const ModelDef& def = blame(section, "name", [&]() -> const ModelDef& {
+    return model_registry().get(model.name);
+  });
+  model.options = section.read_options(def.options);
+  section.refuse_unknown();
   return model;
 }
 
@@ -140,6 +134,7 @@ DataRecipe read_data(const toml::table* table, const RecipeSource& source) {
   section.read("augment", augment);
   section.refuse_unknown();
   section.require("name", data.name);
+  blame(section, "name", [&] { dataset_registry().get(data.name); });
   for (const auto& what : augment) {
     if (what == "crop") {
       data.augment.crop = true;
@@ -155,27 +150,27 @@ DataRecipe read_data(const toml::table* table, const RecipeSource& source) {
   return data;
 }
 
-LearningRate read_lr(RecipeSection& optimizer, const RecipeSource& source) {
-  LearningRate lr;
+Schedule read_lr(RecipeSection& optimizer, double fallback,
+                 const RecipeSource& source) {
+  Schedule lr;
+  lr.from = fallback;
   const toml::node* node = optimizer.find("lr");
   if (node == nullptr || node->is_number()) {
     optimizer.read("lr", lr.from, kPositive);
     return lr;
   }
   RecipeSection section(optimizer.find_table("lr"), "optimizer.lr", source);
-  section.read_choice("schedule", lr.schedule,
+  std::string kind = "constant";
+  section.read_choice("schedule", kind,
                       {"constant", "cosine", "linear", "step"});
+  lr.kind = schedule_kind(kind);
   section.read("from", lr.from, kPositive);
   section.read("warmup", lr.warmup, 0, kMost);
-  if (lr.schedule == "cosine" || lr.schedule == "linear") {
+  if (kind == "cosine" || kind == "linear") {
     section.read("to", lr.to);
-  } else if (lr.schedule == "step") {
+  } else if (kind == "step") {
     section.read("factor", lr.factor, kPositive);
-    section.read("at", lr.at, 1);
-    if (!std::is_sorted(lr.at.begin(), lr.at.end())) {
-      throw section.error("at", section.find("at"),
-                          "optimizer.lr.at: epochs must ascend");
-    }
+    section.read("every", lr.every, 1, kMost);
   }
   section.refuse_unknown();
   return lr;
@@ -186,15 +181,17 @@ OptimizerRecipe read_optimizer(const toml::table* table,
   RecipeSection section(table, "optimizer", source);
   OptimizerRecipe optimizer;
   section.read("name", optimizer.name);
-  optimizer.lr = read_lr(section, source);
-  section.read("momentum", optimizer.momentum, kBelowOne);
-  section.read("weight_decay", optimizer.weight_decay);
-  section.read("beta1", optimizer.beta1, kBelowOne);
-  section.read("beta2", optimizer.beta2, kBelowOne);
-  section.read("epsilon", optimizer.epsilon, kPositive);
-  section.read("clip_norm", optimizer.clip_norm, kPositive);
-  section.refuse_unknown();
   section.require("name", optimizer.name);
+  const OptimizerDef& def =
+      blame(section, "name", [&]() -> const OptimizerDef& {
+        return optimizer_registry().get(optimizer.name);
+      });
+  optimizer.lr = read_lr(section, def.default_lr, source);
+  section.read("clip_norm", optimizer.clip_norm, kPositive);
+  optimizer.options = section.read_options(def.options);
+  section.refuse_unknown();
+  // The optimizer knows the ranges of its options; they depend on each other.
+  blame(section, "", [&] { def.make(optimizer.options); });
   return optimizer;
 }
 
@@ -236,7 +233,7 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
   const toml::table* data = find("data");
   const toml::table* optimizer = find("optimizer");
   const toml::table* train = find("train");
-  // Reserved: how several workers synchronise. No key means anything yet.
+  // Reserved: how several workers synchronise. No key has a meaning yet.
   const toml::table* sync = find("sync");
   const toml::table* log = find("log");
   sections.refuse_unknown();

@@ -1,6 +1,7 @@
 // A recipe: everything that decides what is trained, on what, and how.
 //
-// Written in TOML; every key is checked for its name, type and range. The
+// Written in TOML; every key is checked for its name, type and range, those
+// of the model and the optimizer by what they declare in their registries. The
 // canonical text of a recipe says everything, defaults included, and reads
 // back as the same recipe: checkpoints carry it.
 //
@@ -17,29 +18,14 @@
 
 #include "weft/base/options.h"
 #include "weft/data/augment.h"
+#include "weft/optim/schedule.h"
 #include "weft/tensor/dtype.h"
 
 namespace weft {
 
-// lr = 0.1, or lr = { schedule = "cosine", from = 0.1, to = 0.001 }.
-struct LearningRate {
-  // constant  `from` throughout
-  // cosine    from `from` to `to` along half a cosine, over the whole run
-  // linear    likewise along a line
-  // step      `from`, times `factor` behind each epoch of `at`
-  std::string schedule = "constant";
-  double from = 0.1;
-  double to = 0;
-  double factor = 0.1;
-  std::vector<std::int64_t> at = {};
-  std::int64_t warmup = 0;  // steps from 0 up to `from`, before all that
-
-  bool operator==(const LearningRate&) const = default;
-};
-
 struct ModelRecipe {
   std::string name;
-  Options options;  // every other key of [model]; the model checks them
+  Options options;  // every other key of [model], completed by defaults
 
   bool operator==(const ModelRecipe&) const = default;
 };
@@ -52,16 +38,13 @@ struct DataRecipe {
   bool operator==(const DataRecipe&) const = default;
 };
 
-// What is not set is the optimizer's own default.
 struct OptimizerRecipe {
   std::string name;
-  LearningRate lr;
-  std::optional<double> momentum;
-  std::optional<double> weight_decay;
-  std::optional<double> beta1;
-  std::optional<double> beta2;
-  std::optional<double> epsilon;
-  std::optional<double> clip_norm;
+  // lr = 0.1, or lr = { schedule = "cosine", from = 0.1, to = 0.001 }, with
+  // the keys of Schedule; the optimizer's own rate if the recipe has none.
+  Schedule lr;
+  std::optional<double> clip_norm;  // of all gradients together
+  Options options;  // the optimizer's own: momentum, weight_decay, …
 
   bool operator==(const OptimizerRecipe&) const = default;
 };

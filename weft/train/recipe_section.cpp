@@ -90,6 +90,12 @@ std::string RecipeSection::path_of(std::string_view key) const {
   return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
 }
 
+std::string RecipeSection::place_of(const std::string& key) const {
+  const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
+  return node == nullptr ? source_->describe(path_, table_)
+                         : source_->describe(path_of(key), node);
+}
+
 void RecipeSection::read(const char* key, std::string& value) {
   const toml::node* node = find(key);
   if (node == nullptr) return;
@@ -181,28 +187,66 @@ void RecipeSection::read_choice(const char* key, std::string& value,
       .detail("known: " + join(choices));
 }
 
+Options RecipeSection::read_options(const std::vector<OptionSpec>& schema) {
+  Options options;
+  for (const OptionSpec& spec : schema) {
+    OptionValue value = spec.value;
+    read_option(spec.name.c_str(), value);
+    options[spec.name] = std::move(value);
+  }
+  return options;
+}
+
+// The kind of the default is the kind that is due.
+void RecipeSection::read_option(const char* key, OptionValue& value) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  std::visit(
+      [&]<class T>(T& held) {
+        if constexpr (std::is_same_v<T, double>) {
+          read(key, held, {.least = -kMost});
+        } else if constexpr (std::is_same_v<T, std::int64_t> ||
+                             std::is_same_v<T, std::vector<std::int64_t>>) {
+          read(key, held, std::numeric_limits<std::int64_t>::min());
+        } else {
+          read(key, held);
+        }
+      },
+      value);
+}
+
 void RecipeSection::refuse_unknown() const {
   if (table_ == nullptr) return;
   for (const auto& [key, node] : *table_) {
     const std::string name(key.str());
-    if (std::find(known_.begin(), known_.end(), name) != known_.end()) {
-      continue;
+    if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
+      throw unknown(name, node);
     }
-    const std::string near = nearest(name, known_);
-    throw error(name, &node,
-                fmt::format("unknown key '{}'{}", path_of(name),
-                            near.empty() ? ""
-                                         : fmt::format(" (did you mean '{}'?)",
-                                                       path_of(near))))
-        .detail("keys at this place: " +
-                (known_.empty() ? std::string("none yet") : join(known_)));
   }
 }
 
 void RecipeSection::require(const char* key, const std::string& value) const {
   if (!value.empty()) return;
+  // Rather "did you mean" than "lacks" for a key that is only mistyped.
+  for (const auto& [other, node] : *table_) {
+    const std::string name(other.str());
+    if (name != key && !nearest(name, {key}).empty()) {
+      throw unknown(name, node);
+    }
+  }
   throw invalid(fmt::format("the recipe lacks '{}'", path_of(key)))
-      .detail("in: " + source_->describe(path_, table_));
+      .detail("in: " + place_of(key));
+}
+
+Error RecipeSection::unknown(const std::string& name,
+                             const toml::node& node) const {
+  const std::string near = nearest(name, known_);
+  return error(name, &node,
+               fmt::format("unknown key '{}'{}", path_of(name),
+                           near.empty() ? ""
+                                        : fmt::format(" (did you mean '{}'?)",
+                                                      path_of(near))))
+      .detail("keys at this place: " +
+              (known_.empty() ? std::string("none yet") : join(known_)));
 }
 
 Error RecipeSection::error(const std::string& key, const toml::node* node,

@@ -14,7 +14,7 @@
 #include <toml++/toml.h>
 #include <vector>
 
-#include "weft/base/error.h"
+#include "weft/base/option_schema.h"
 
 namespace weft {
 
@@ -62,11 +62,19 @@ class RecipeSection {
   void read_choice(const char* key, std::string& value,
                    const std::vector<std::string>& choices);
 
+  // Reads the options that `schema` declares; the defaults stand for those
+  // that are not there.
+  Options read_options(const std::vector<OptionSpec>& schema);
+
   // The value of `key`, or null; the key is known from now on.
   const toml::node* find(const std::string& key);
   // The subtable `key`, or null. Throws if it is something else.
   const toml::table* find_table(const std::string& key);
+  // "train.batch".
   std::string path_of(std::string_view key) const;
+  // The file and line, or the override, that `key` comes from; the table's
+  // own for a key that is not there.
+  std::string place_of(const std::string& key) const;
 
   // Throws for a key that was never asked for.
   void refuse_unknown() const;
@@ -78,6 +86,8 @@ class RecipeSection {
               std::string message) const;
 
  private:
+  void read_option(const char* key, OptionValue& value);
+  Error unknown(const std::string& name, const toml::node& node) const;
   [[noreturn]] void wrong_type(const std::string& key, const toml::node& node,
                                std::string_view wanted) const;
 

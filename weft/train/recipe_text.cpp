@@ -44,16 +44,27 @@ std::string text_of(const OptionValue& value) {
   return std::visit([](const auto& held) { return text_of(held); }, value);
 }
 
-std::string text_of(const LearningRate& lr) {
-  std::string text = fmt::format("{{ schedule = {}, from = {}",
-                                 text_of(lr.schedule), text_of(lr.from));
-  if (lr.schedule == "cosine" || lr.schedule == "linear") {
-    text += ", to = " + text_of(lr.to);
-  } else if (lr.schedule == "step") {
-    text += fmt::format(", factor = {}, at = {}", text_of(lr.factor),
-                        text_of(lr.at));
+std::string text_of(const Schedule& lr) {
+  const std::string from = text_of(lr.from);
+  const std::string to = text_of(lr.to);
+  std::string text;
+  switch (lr.kind) {
+    case Schedule::Kind::kConstant:
+      text = fmt::format("schedule = \"constant\", from = {}", from);
+      break;
+    case Schedule::Kind::kStep:
+      text = fmt::format(
+          "schedule = \"step\", from = {}, factor = {}, every = {}", from,
+          text_of(lr.factor), lr.every);
+      break;
+    case Schedule::Kind::kLinear:
+      text = fmt::format("schedule = \"linear\", from = {}, to = {}", from, to);
+      break;
+    case Schedule::Kind::kCosine:
+      text = fmt::format("schedule = \"cosine\", from = {}, to = {}", from, to);
+      break;
   }
-  return text + fmt::format(", warmup = {} }}", lr.warmup);
+  return fmt::format("{{ {}, warmup = {} }}", text, lr.warmup);
 }
 
 class Writer {
@@ -75,16 +86,6 @@ class Writer {
   std::string text_;
 };
 
-// Option names come from TOML and may need quotes there.
-std::string key_text(const std::string& key) {
-  const bool is_bare =
-      !key.empty() &&
-      key.find_first_not_of(
-          "abcdefghijklmnopqrstuvwxyz"
-          "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == std::string::npos;
-  return is_bare ? key : text_of(key);
-}
-
 std::vector<std::string> augment_names(const Augmentation& augment) {
   std::vector<std::string> names;
   if (augment.crop) names.push_back("crop");
@@ -98,9 +99,7 @@ std::string to_toml(const Recipe& recipe) {
   Writer out;
   out.section("model");
   out.key("name", recipe.model.name);
-  for (const auto& [name, value] : recipe.model.options) {
-    out.key(key_text(name), value);
-  }
+  for (const auto& [name, value] : recipe.model.options) out.key(name, value);
 
   out.section("data");
   out.key("name", recipe.data.name);
@@ -111,12 +110,8 @@ std::string to_toml(const Recipe& recipe) {
   out.section("optimizer");
   out.key("name", optimizer.name);
   out.key("lr", optimizer.lr);
-  out.key("momentum", optimizer.momentum);
-  out.key("weight_decay", optimizer.weight_decay);
-  out.key("beta1", optimizer.beta1);
-  out.key("beta2", optimizer.beta2);
-  out.key("epsilon", optimizer.epsilon);
   out.key("clip_norm", optimizer.clip_norm);
+  for (const auto& [name, value] : optimizer.options) out.key(name, value);
 
   const TrainRecipe& train = recipe.train;
   out.section("train");
