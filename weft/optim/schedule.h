@@ -30,6 +30,8 @@ struct Schedule {
   // The rate for step `step` of `steps`, counted from 0.
   double at(std::int64_t step, std::int64_t steps,
             std::int64_t steps_per_epoch) const;
+
+  bool operator==(const Schedule&) const = default;
 };
 
 // "constant", "step", "linear", "cosine". Throws Error(kInvalidArgument) with
