@@ -44,6 +44,7 @@ struct OptimizerDef {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options;  // beside "lr", which all have
+  double default_lr = 0.01;
   // `options` are complete. Throws Error(kInvalidArgument) for a value that
   // makes no sense.
   std::unique_ptr<Optimizer> (*make)(const Options& options) = nullptr;

@@ -22,9 +22,8 @@ double Schedule::at(std::int64_t step, std::int64_t steps,
     case Kind::kStep: {
       const std::int64_t epoch =
           step / std::max<std::int64_t>(steps_per_epoch, 1);
-      const auto count =
-          std::upper_bound(drops.begin(), drops.end(), epoch) - drops.begin();
-      return from * std::pow(factor, static_cast<double>(count));
+      const auto drops = epoch / std::max<std::int64_t>(every, 1);
+      return from * std::pow(factor, static_cast<double>(drops));
     }
     case Kind::kLinear: return from + (to - from) * progress;
     case Kind::kCosine:

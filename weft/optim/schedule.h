@@ -1,7 +1,7 @@
 // The learning rate over a run, computed on the host once per step.
 //
 //   constant  from
-//   step      from, times factor behind each epoch of `drops`
+//   step      from × factor^floor(epoch / every), epochs counted from 0
 //   linear    from `from` to `to` in a straight line
 //   cosine    to + (from - to) (1 + cos(pi × progress)) / 2
 //             (Loshchilov and Hutter, "SGDR", 2017, eq. 5)
@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace weft {
 
@@ -23,9 +22,9 @@ struct Schedule {
   Kind kind = Kind::kConstant;
   double from = 0.01;
   double to = 0;
-  double factor = 0.1;              // step
-  std::vector<std::int64_t> drops;  // step: epochs, ascending
-  std::int64_t warmup = 0;          // steps
+  double factor = 0.1;      // step
+  std::int64_t every = 10;  // step: epochs
+  std::int64_t warmup = 0;  // steps
 
   // The rate for step `step` of `steps`, counted from 0.
   double at(std::int64_t step, std::int64_t steps,

@@ -39,28 +39,6 @@ Assembly assemble(const Recipe& recipe) {
   return result;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe) {
-  Options options;
-  const auto take = [&](const char* name, const std::optional<double>& value) {
-    if (value) options[name] = *value;
-  };
-  take("momentum", recipe.momentum);
-  take("weight_decay", recipe.weight_decay);
-  take("beta1", recipe.beta1);
-  take("beta2", recipe.beta2);
-  take("epsilon", recipe.epsilon);
-  return make_optimizer(recipe.name, options);
-}
-
-Schedule make_schedule(const LearningRate& lr) {
-  return {.kind = schedule_kind(lr.schedule),
-          .from = lr.from,
-          .to = lr.to,
-          .factor = lr.factor,
-          .drops = lr.at,
-          .warmup = lr.warmup};
-}
-
 LoaderOptions train_loading(const Recipe& recipe, const Dataset& data) {
   return {.batch = recipe.train.batch,
           .shuffle = !data.is_sequential(),

@@ -1,5 +1,4 @@
-// A recipe turned into things: the data opened, the model built to fit it,
-// the optimizer made.
+// A recipe turned into things: the data opened, the model built to fit it.
 //
 // Threads: caller synchronises.
 #pragma once
@@ -10,8 +9,6 @@
 #include "weft/data/dataset.h"
 #include "weft/data/loader.h"
 #include "weft/nn/model.h"
-#include "weft/optim/optimizer.h"
-#include "weft/optim/schedule.h"
 #include "weft/train/recipe.h"
 
 namespace weft {
@@ -30,9 +27,6 @@ struct Assembly {
 // Throws Error(kInvalidArgument) when the model does not suit the data, and
 // whatever opening the data throws.
 Assembly assemble(const Recipe& recipe);
-
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe);
-Schedule make_schedule(const LearningRate& lr);
 
 // How `data` is read, for training and for measuring.
 LoaderOptions train_loading(const Recipe& recipe, const Dataset& data);

@@ -55,8 +55,8 @@ class Trainer::Run {
   Run(Recipe recipe, TrainerOptions options)
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
-        optimizer_(make_optimizer(recipe_.optimizer)),
-        schedule_(make_schedule(recipe_.optimizer.lr)),
+        optimizer_(make_optimizer(recipe_.optimizer.name,
+                                  recipe_.optimizer.options)),
         assembly_(assemble_initialized(recipe_)),
         loader_(assembly_.data.train,
                 train_loading(recipe_, *assembly_.data.train)),
@@ -115,8 +115,8 @@ class Trainer::Run {
   void train_batch() {
     const Stopwatch watch;
     const Batch& batch = loader_.next();
-    lr_ = schedule_.at(steps_done_, steps_in_all(),
-                       loader_.batches_per_epoch());
+    lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
+                                  loader_.batches_per_epoch());
     try {
       step_.run(batch.tensors, lr_, steps_done_);
     } catch (Error& error) {
@@ -340,7 +340,6 @@ class Trainer::Run {
   Recipe recipe_;
   TrainerOptions options_;
   std::unique_ptr<Optimizer> optimizer_;
-  Schedule schedule_;
   Assembly assembly_;
   Loader loader_;
   TrainStep step_;

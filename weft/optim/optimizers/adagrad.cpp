@@ -41,6 +41,7 @@ void register_optimizer_adagrad(OptimizerRegistry& optimizers) {
        .summary = "steps shrink with the sum of squared gradients",
        .options = {{"epsilon", 1e-10, "keeps the divisor from zero"},
                    {"weight_decay", 0.0, "added to the gradient, times p"}},
+       .default_lr = 0.01,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
          require_range(options, "epsilon", 0, 1, "adagrad");
          require_range(options, "weight_decay", 0, 1, "adagrad");

@@ -8,6 +8,7 @@ void register_optimizer_adam(OptimizerRegistry& optimizers) {
       {.name = "adam",
        .summary = "adaptive moments, decay coupled with the gradient",
        .options = AdamRule::options(0),
+       .default_lr = 0.001,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
          return std::make_unique<AdamRule>(
              AdamRule::settings(options, "adam"));

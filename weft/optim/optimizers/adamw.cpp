@@ -8,6 +8,7 @@ void register_optimizer_adamw(OptimizerRegistry& optimizers) {
       {.name = "adamw",
        .summary = "adaptive moments, decay apart from the gradient",
        .options = AdamRule::options(0.01),
+       .default_lr = 0.001,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
          AdamRule::Settings settings = AdamRule::settings(options, "adamw");
          settings.is_decoupled = true;

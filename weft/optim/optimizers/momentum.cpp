@@ -9,6 +9,7 @@ void register_optimizer_momentum(OptimizerRegistry& optimizers) {
        .summary = "gradient descent with heavy-ball momentum",
        .options = {{"momentum", 0.9, "share of the velocity that is kept"},
                    {"weight_decay", 0.0, "added to the gradient, times p"}},
+       .default_lr = 0.01,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
          require_range(options, "momentum", 0, 1, "momentum");
          require_range(options, "weight_decay", 0, 1, "momentum");

@@ -57,6 +57,7 @@ void register_optimizer_rmsprop(OptimizerRegistry& optimizers) {
                    {"epsilon", 1e-8, "keeps the divisor from zero"},
                    {"momentum", 0.0, "share of the velocity that is kept"},
                    {"weight_decay", 0.0, "added to the gradient, times p"}},
+       .default_lr = 0.01,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
          require_range(options, "beta2", 0, 1, "rmsprop");
          require_range(options, "epsilon", 0, 1, "rmsprop");

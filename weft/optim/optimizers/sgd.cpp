@@ -8,6 +8,7 @@ void register_optimizer_sgd(OptimizerRegistry& optimizers) {
       {.name = "sgd",
        .summary = "plain stochastic gradient descent",
        .options = {{"weight_decay", 0.0, "added to the gradient, times p"}},
+       .default_lr = 0.1,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
          require_range(options, "weight_decay", 0, 1, "sgd");
          return std::make_unique<MomentumRule>(MomentumRule::Settings{
