@@ -1,16 +1,15 @@
 #include "weft/base/file.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -26,8 +25,7 @@ std::string reason_text(int reason) {
 }
 
 Error system_error(const char* action, const fs::path& path, int reason) {
-  const bool is_full =
-      reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+  const bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
   Error error(is_full ? ErrorCode::kExhausted : ErrorCode::kUnavailable,
               path.string(),
               fmt::format("cannot {}: {}", action, reason_text(reason)));
@@ -91,8 +89,7 @@ std::string read_text(const fs::path& path, std::size_t limit) {
 
   std::string text;
   if (S_ISREG(status.st_mode)) {
-    text.reserve(std::min(limit, static_cast<std::size_t>(status.st_size)) +
-                 1);
+    text.reserve(std::min(limit, static_cast<std::size_t>(status.st_size)) + 1);
   }
   std::vector<char> piece(std::size_t{64} << 10);
   for (;;) {
@@ -139,8 +136,8 @@ MappedFile::~MappedFile() {
 
 AtomicFile::AtomicFile(fs::path path)
     : path_(std::move(path)), temporary_(temporary_for(path_)) {
-  descriptor_ = ::open(temporary_.c_str(),
-                       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  descriptor_ =
+      ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw system_error("create", path_, errno);
 }
 

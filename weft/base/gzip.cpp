@@ -1,10 +1,9 @@
 #include "weft/base/gzip.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <zlib.h>
 
 namespace weft {
 namespace {
@@ -93,8 +92,7 @@ std::vector<std::uint8_t> gunzip(ByteSpan packed, std::string_view where,
   return result;
 }
 
-UnpackedFile::UnpackedFile(const std::filesystem::path& path,
-                           std::size_t limit)
+UnpackedFile::UnpackedFile(const std::filesystem::path& path, std::size_t limit)
     : map_(path) {
   if (!is_gzip(map_.bytes())) return;
   unpacked_ = gunzip(map_.bytes(), path.string(), limit);

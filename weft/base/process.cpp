@@ -1,13 +1,12 @@
 #include "weft/base/process.h"
 
+#include <array>
+#include <cerrno>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <system_error>
+#include <unistd.h>
 
 extern char** environ;
 

@@ -11,8 +11,8 @@
 namespace weft {
 
 struct ProcessResult {
-  int exit_code = 0;    // 128 + the signal if it was killed by one
-  std::string errors;   // the last 4 KiB of its standard error, trimmed
+  int exit_code = 0;   // 128 + the signal if it was killed by one
+  std::string errors;  // the last 4 KiB of its standard error, trimmed
 };
 
 // Runs command[0], looked up on the PATH, with the rest as its arguments: no

@@ -1,8 +1,7 @@
 #include "weft/base/sha256.h"
 
-#include <sodium.h>
-
 #include <array>
+#include <sodium.h>
 
 namespace weft {
 

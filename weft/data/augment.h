@@ -24,7 +24,7 @@ inline constexpr std::int64_t kCropPadding = 4;
 
 // What is done to one image.
 struct ImageChange {
-  std::int64_t down = 0;   // the window's shift, in pixels
+  std::int64_t down = 0;  // the window's shift, in pixels
   std::int64_t right = 0;
   bool is_mirrored = false;
 };

@@ -1,8 +1,7 @@
 #include "weft/data/fetch.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
+#include <unistd.h>
 
 #include "weft/base/file.h"
 #include "weft/base/process.h"
@@ -74,17 +73,18 @@ struct Temporary {
 void download(const SourceFile& source, const fs::path& target) {
   // 1.1 times the size: more is not the file that was asked for.
   const std::string most = std::to_string(source.bytes + source.bytes / 10);
-  const ProcessResult result = run_process(
-      {"curl", "--fail", "--location", "--silent", "--show-error", "--retry",
-       "2", "--connect-timeout", "20", "--max-filesize", most, "--output",
-       target.string(), "--", source.url});
+  const ProcessResult result =
+      run_process({"curl", "--fail", "--location", "--silent", "--show-error",
+                   "--retry", "2", "--connect-timeout", "20", "--max-filesize",
+                   most, "--output", target.string(), "--", source.url});
   if (result.exit_code == 0) return;
   throw Error(ErrorCode::kUnavailable, source.url, "cannot be downloaded")
       .detail(result.errors.empty()
                   ? fmt::format("curl ended with {}", result.exit_code)
                   : result.errors)
-      .hint("without a network, copy the files here by hand and name their "
-            "folder with --data");
+      .hint(
+          "without a network, copy the files here by hand and name their "
+          "folder with --data");
 }
 
 // Replaces the archive by its files, without their folders.
@@ -139,8 +139,8 @@ DatasetSplits open_data(DataRequest request) {
 fs::path fetch_data(const DatasetDef& def, const fs::path& cache,
                     const std::function<void(const std::string&)>& report) {
   if (def.sources.empty()) {
-    throw Error(ErrorCode::kUnsupported, "data fetch",
-                "'{}' cannot be fetched", def.name)
+    throw Error(ErrorCode::kUnsupported, "data fetch", "'{}' cannot be fetched",
+                def.name)
         .hint(def.terms);
   }
   if (cache.empty()) {

@@ -7,13 +7,20 @@ namespace {
 
 std::optional<DType> dtype_from_code(std::uint8_t code) {
   switch (code) {
-    case 0x08: return DType::kU8;
-    case 0x09: return DType::kI8;
-    case 0x0b: return DType::kI16;
-    case 0x0c: return DType::kI32;
-    case 0x0d: return DType::kF32;
-    case 0x0e: return DType::kF64;
-    default: return std::nullopt;
+    case 0x08:
+      return DType::kU8;
+    case 0x09:
+      return DType::kI8;
+    case 0x0b:
+      return DType::kI16;
+    case 0x0c:
+      return DType::kI32;
+    case 0x0d:
+      return DType::kF32;
+    case 0x0e:
+      return DType::kF64;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -72,8 +79,8 @@ IdxArray parse_idx(ByteSpan bytes, std::string_view where) {
   }
   if (need != result.data.size()) {
     throw Error(ErrorCode::kDataLoss, where,
-                "byte {}: {} bytes follow the data of {}",
-                header + need, result.data.size() - need,
+                "byte {}: {} bytes follow the data of {}", header + need,
+                result.data.size() - need,
                 to_string(TensorType{result.dtype, result.shape}));
   }
   return result;

@@ -44,13 +44,12 @@ IdxArray parse_bytes(ByteSpan bytes, const fs::path& path, int rank) {
   const IdxArray array = parse_idx(bytes, path.string());
   if (array.dtype != DType::kU8) {
     throw Error(ErrorCode::kDataLoss, path.string(),
-                "byte 2: holds {}, where u8 is needed",
-                to_string(array.dtype));
+                "byte 2: holds {}, where u8 is needed", to_string(array.dtype));
   }
   if (array.shape.rank() != rank) {
     throw Error(ErrorCode::kDataLoss, path.string(),
-                "byte 3: has {} dims, where {} are needed",
-                array.shape.rank(), rank);
+                "byte 3: has {} dims, where {} are needed", array.shape.rank(),
+                rank);
   }
   return array;
 }
@@ -76,11 +75,10 @@ class IdxSet final : public Dataset {
     pixels_ = pixels.data;
     labels_ = names.data;
     image_bytes_ = pixels.data.size() / static_cast<std::size_t>(size_);
-    features_ = {
-        {"image", {DType::kU8, {pixels.shape[1], pixels.shape[2], 1}}},
-        {"label", {DType::kI32, {}}}};
-    pixel_scale_ = options.pixel_scale.std.empty() ? unit_scale(1)
-                                                   : options.pixel_scale;
+    features_ = {{"image", {DType::kU8, {pixels.shape[1], pixels.shape[2], 1}}},
+                 {"label", {DType::kI32, {}}}};
+    pixel_scale_ =
+        options.pixel_scale.std.empty() ? unit_scale(1) : options.pixel_scale;
     name_classes(options, labels);
     build_pixel_table(options.white, images);
   }

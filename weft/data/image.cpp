@@ -58,8 +58,8 @@ Image resize_image(const Image& image, std::int64_t height,
   Image result{height, width, image.channels, {}};
   result.pixels.resize(
       static_cast<std::size_t>(height * width * image.channels));
-  const double down = static_cast<double>(image.height) /
-                      static_cast<double>(height);
+  const double down =
+      static_cast<double>(image.height) / static_cast<double>(height);
   const double right =
       static_cast<double>(image.width) / static_cast<double>(width);
   std::size_t next = 0;
@@ -74,8 +74,7 @@ Image resize_image(const Image& image, std::int64_t height,
         for (auto v = static_cast<std::int64_t>(top);
              v < image.height && static_cast<double>(v) < bottom; ++v) {
           for (auto u = static_cast<std::int64_t>(left);
-               u < image.width && static_cast<double>(u) < left + right;
-               ++u) {
+               u < image.width && static_cast<double>(u) < left + right; ++u) {
             const double weight =
                 overlap(static_cast<double>(v), top, bottom) *
                 overlap(static_cast<double>(u), left, left + right);
@@ -108,8 +107,7 @@ void check_image_size(const ImageHeader& header, std::size_t file_bytes,
   }
   // Neither deflate nor Huffman-coded blocks grow further than this: PNG is
   // deflate, and a JPEG block of 64 samples takes a bit at least.
-  const auto pixels =
-      static_cast<std::uint64_t>(header.height * header.width);
+  const auto pixels = static_cast<std::uint64_t>(header.height * header.width);
   if (pixels / 8 > kMostDeflateGrowth * file_bytes) {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte {}: a file of {} bytes cannot hold {} x {} pixels",

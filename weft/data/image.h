@@ -43,8 +43,7 @@ ImageHeader read_image_header(ByteSpan file, std::string_view where);
 
 // Scales by averaging the area under each new pixel; for showing a picture
 // to a model of another size.
-Image resize_image(const Image& image, std::int64_t height,
-                   std::int64_t width);
+Image resize_image(const Image& image, std::int64_t height, std::int64_t width);
 
 namespace detail {
 // One per format; image.cpp picks by the first bytes. `image` is null when

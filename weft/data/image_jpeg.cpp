@@ -1,12 +1,11 @@
 #include <cstddef>
 #include <cstdio>
 // libjpeg's header needs the two above.
+#include <algorithm>
+#include <array>
+#include <csetjmp>
 #include <jerror.h>
 #include <jpeglib.h>
-
-#include <array>
-#include <algorithm>
-#include <csetjmp>
 
 #include "weft/data/image.h"
 
@@ -90,8 +89,7 @@ class JpegDecoder {
   }
 
   std::size_t position() const {
-    return info_.src == nullptr ? 0
-                                : file_.size() - info_.src->bytes_in_buffer;
+    return info_.src == nullptr ? 0 : file_.size() - info_.src->bytes_in_buffer;
   }
   const char* reason() const { return errors_.reason.data(); }
 

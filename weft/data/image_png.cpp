@@ -1,8 +1,7 @@
-#include <png.h>
-
 #include <array>
 #include <csetjmp>
 #include <cstring>
+#include <png.h>
 
 #include "weft/data/image.h"
 

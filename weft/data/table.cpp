@@ -29,7 +29,8 @@ class Table final : public Dataset {
       label_by_name(where);
     }
     const DType label = targets_.empty() ? DType::kI32 : DType::kF32;
-    features_ = {{"features", {DType::kF32, {columns_}}}, {"label", {label, {}}}};
+    features_ = {{"features", {DType::kF32, {columns_}}},
+                 {"label", {label, {}}}};
     label_texts_ = {};
     lines_ = {};
   }
@@ -82,9 +83,9 @@ class Table final : public Dataset {
 
   static bool is_header(const std::vector<std::string>& fields) {
     double ignored = 0;
-    return std::none_of(
-        fields.begin(), fields.end(),
-        [&](const auto& field) { return parse_number(field, ignored); });
+    return std::none_of(fields.begin(), fields.end(), [&](const auto& field) {
+      return parse_number(field, ignored);
+    });
   }
 
   static std::size_t label_column(const std::vector<std::string>& header) {

@@ -85,9 +85,8 @@ Vocabulary Vocabulary::build(std::string_view text, std::string_view where) {
                 "byte {}: a zero byte; this is no text", zero);
   }
   std::unordered_map<std::string_view, std::int64_t> counts;
-  for_each_word(text, [&](std::string_view word, std::size_t) {
-    ++counts[word];
-  });
+  for_each_word(text,
+                [&](std::string_view word, std::size_t) { ++counts[word]; });
   if (counts.empty()) {
     throw Error(ErrorCode::kDataLoss, where, "byte 0: no words");
   }

@@ -35,8 +35,8 @@ DatasetSplits open_mnist(const DataRequest& request) {
 
 SourceFile mirror(const std::string& name, std::uint64_t bytes,
                   const std::string& sha256) {
-  return {"https://ossci-datasets.s3.amazonaws.com/mnist/" + name, name,
-          sha256, bytes};
+  return {"https://ossci-datasets.s3.amazonaws.com/mnist/" + name, name, sha256,
+          bytes};
 }
 
 }  // namespace

@@ -70,9 +70,8 @@ class ImageFolder final : public Dataset {
                   "no subfolder with PNG or JPEG files is here");
     }
     check_sizes();
-    features_ = {
-        {"image", {DType::kU8, {size_y_, size_x_, channels_}}},
-        {"label", {DType::kI32, {}}}};
+    features_ = {{"image", {DType::kU8, {size_y_, size_x_, channels_}}},
+                 {"label", {DType::kI32, {}}}};
     pixel_scale_ = unit_scale(channels_);
   }
 
@@ -84,9 +83,8 @@ class ImageFolder final : public Dataset {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto row = static_cast<std::size_t>(rows[i]);
       const MappedFile file = open(files_[row]);
-      const Image image =
-          decode_image(file.bytes(), files_[row].string(),
-                       static_cast<int>(channels_));
+      const Image image = decode_image(file.bytes(), files_[row].string(),
+                                       static_cast<int>(channels_));
       check_size({image.height, image.width, image.channels}, files_[row]);
       std::memcpy(images + i * bytes, image.pixels.data(), bytes);
       labels[i] = labels_[row];
@@ -126,8 +124,7 @@ class ImageFolder final : public Dataset {
   void check_sizes() {
     for (const auto& path : files_) {
       const MappedFile file = open(path);
-      const ImageHeader header =
-          read_image_header(file.bytes(), path.string());
+      const ImageHeader header = read_image_header(file.bytes(), path.string());
       if (size_y_ == 0) {
         size_y_ = header.height;
         size_x_ = header.width;
@@ -166,8 +163,8 @@ DatasetSplits open(const DataRequest& request) {
   DatasetSplits splits;
   splits.train = std::make_shared<ImageFolder>(folder / "train",
                                                std::vector<std::string>{});
-  splits.test = std::make_shared<ImageFolder>(folder / "test",
-                                              splits.train->classes());
+  splits.test =
+      std::make_shared<ImageFolder>(folder / "test", splits.train->classes());
   return splits;
 }
 

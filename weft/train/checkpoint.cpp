@@ -1,0 +1,157 @@
+#include "weft/train/checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormat = 1;
+constexpr const char* kInfoKey = "weft";
+// In a list of what is wrong, the rest is only counted.
+constexpr std::size_t kMostListed = 8;
+
+const std::string& info_text(const SafetensorsFile& file) {
+  const auto found = file.metadata().find(kInfoKey);
+  if (found == file.metadata().end()) {
+    throw Error(ErrorCode::kDataLoss, file.path().string(),
+                "byte 8: the header has no '{}' in its metadata; this is no "
+                "checkpoint of Weft",
+                kInfoKey);
+  }
+  return found->second;
+}
+
+fs::path json_path(fs::path path) { return path.replace_extension(".json"); }
+
+}  // namespace
+
+std::string to_json(const CheckpointInfo& info) {
+  Json metrics = Json::object();
+  for (const auto& [name, value] : info.metrics) {
+    metrics[name] = std::isfinite(value) ? Json(value) : Json();
+  }
+  const Json json{{"format", kFormat},
+                  {"step", info.step},
+                  {"epoch", info.position.epoch},
+                  {"batch", info.position.batch},
+                  {"seed", info.seed},
+                  {"metrics", metrics},
+                  {"recipe", info.recipe}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+CheckpointInfo parse_checkpoint_info(std::string_view text,
+                                     std::string_view where) {
+  try {
+    const Json json = Json::parse(text);
+    if (const int format = json.at("format"); format != kFormat) {
+      throw Error(ErrorCode::kUnsupported, where,
+                  "checkpoint format {}, where {} is known", format, kFormat);
+    }
+    CheckpointInfo info;
+    info.step = json.at("step");
+    info.position = {json.at("epoch"), json.at("batch")};
+    info.seed = json.at("seed");
+    info.recipe = json.at("recipe");
+    for (const auto& [name, value] : json.at("metrics").items()) {
+      info.metrics[name] = value.is_null()
+                               ? std::numeric_limits<double>::quiet_NaN()
+                               : value.get<double>();
+    }
+    const auto least =
+        std::min({info.step, info.position.epoch, info.position.batch});
+    if (least < 0) {
+      throw Error(ErrorCode::kDataLoss, where,
+                  "a negative step, epoch or batch: {}", least);
+    }
+    return info;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorCode::kDataLoss, where, "damaged checkpoint metadata: {}",
+                error.what());
+  }
+}
+
+CheckpointFile::CheckpointFile(const fs::path& path)
+    : tensors_(path),
+      info_(parse_checkpoint_info(info_text(tensors_), path.string())) {}
+
+std::vector<Tensor> CheckpointFile::read(std::span<const Wanted> wanted,
+                                         bool allow_more) const {
+  std::vector<std::string> problems;
+  std::vector<Tensor> result;
+  for (const auto& [name, type] : wanted) {
+    const SafetensorsEntry* entry = tensors_.find(name);
+    if (entry == nullptr) {
+      problems.push_back(fmt::format("missing: {} {}", name, to_string(type)));
+    } else if (entry->type != type) {
+      problems.push_back(fmt::format("{} is {}, not {}", name,
+                                     to_string(entry->type), to_string(type)));
+    } else if (problems.empty()) {
+      result.push_back(tensors_.read(*entry));
+    }
+  }
+  if (!allow_more) {
+    for (const auto& entry : tensors_.entries()) {
+      const bool is_wanted = std::any_of(
+          wanted.begin(), wanted.end(),
+          [&](const auto& want) { return want.name == entry.name; });
+      if (!is_wanted) {
+        problems.push_back(fmt::format("not wanted: {} {}", entry.name,
+                                       to_string(entry.type)));
+      }
+    }
+  }
+  if (problems.empty()) return result;
+
+  Error error(ErrorCode::kDataLoss, tensors_.path().string(),
+              "the tensors do not fit the model");
+  for (std::size_t i = 0; i < problems.size() && i < kMostListed; ++i) {
+    error.detail(problems[i]);
+  }
+  if (problems.size() > kMostListed) {
+    error.detail(fmt::format("and {} more", problems.size() - kMostListed));
+  }
+  throw error.hint("is this the checkpoint of another recipe?");
+}
+
+CheckpointFolder::CheckpointFolder(fs::path folder)
+    : folder_(std::move(folder)) {
+  create_folders(folder_);
+  remove_stale_temporaries(folder_);
+}
+
+void CheckpointFolder::save(const Checkpoint& checkpoint, bool is_best) {
+  // The best one goes first: a run that is killed in between continues from
+  // the older last one and makes the same best one again.
+  const fs::path target = is_best ? best_path() : last_path();
+  const std::string json = to_json(checkpoint.info);
+  write_safetensors(target, checkpoint.tensors, {{kInfoKey, json}});
+  write_file(json_path(target), json);
+  if (!is_best) return;
+  // Files are replaced and never changed, so both names may share one.
+  link_file(best_path(), last_path());
+  link_file(json_path(best_path()), json_path(last_path()));
+}
+
+fs::path CheckpointFolder::last_path() const {
+  return folder_ / "last.safetensors";
+}
+
+fs::path CheckpointFolder::best_path() const {
+  return folder_ / "best.safetensors";
+}
+
+std::optional<fs::path> CheckpointFolder::latest() const {
+  std::error_code ignored;
+  if (fs::exists(last_path(), ignored)) return last_path();
+  return std::nullopt;
+}
+
+}  // namespace weft

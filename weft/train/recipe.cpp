@@ -1,0 +1,268 @@
+#include "weft/train/recipe.h"
+
+#include <algorithm>
+
+#include "weft/base/file.h"
+#include "weft/data/registry.h"
+#include "weft/nn/model.h"
+#include "weft/optim/optimizer.h"
+#include "weft/train/recipe_section.h"
+
+namespace weft {
+namespace {
+
+// A recipe is written by hand; more than this is something else.
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr NumberRange kPositive{.is_open_below = true};
+
+toml::table parse_toml(std::string_view text, std::string_view where) {
+  try {
+    return toml::parse(text, where);
+  } catch (const toml::parse_error& error) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}:{}:{}", where, error.source().begin.line,
+                            error.source().begin.column),
+                std::string(error.description()));
+  }
+}
+
+Error bad_override(std::string message, const std::string& override) {
+  return Error(ErrorCode::kInvalidArgument, std::string(), std::move(message))
+      .detail("in: command line, --set " + override);
+}
+
+bool is_bare_key(std::string_view key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+// {"value" = …}: as TOML where it is some, else as a string, so that
+// --set train.dtype=bf16 needs no quotes within quotes.
+toml::table parse_override_value(const std::string& text,
+                                 const std::string& override) {
+  const bool is_quoted =
+      !text.empty() &&
+      std::string_view("\"'[{").find(text[0]) != std::string_view::npos;
+  try {
+    toml::table parsed = toml::parse("value = " + text);
+    const toml::node* value = parsed.get("value");
+    if (parsed.size() == 1 && !value->is_date() && !value->is_time() &&
+        !value->is_date_time()) {
+      return parsed;
+    }
+  } catch (const toml::parse_error& error) {
+    if (is_quoted) {
+      throw bad_override(std::string(error.description()), override);
+    }
+  }
+  return toml::table{{"value", text}};
+}
+
+void apply_override(toml::table& root, const std::string& override,
+                    RecipeSource& source) {
+  const std::size_t equals = override.find('=');
+  if (equals == std::string::npos) {
+    throw bad_override("an override is written key=value", override);
+  }
+  const std::string path = override.substr(0, equals);
+  const toml::table parsed =
+      parse_override_value(override.substr(equals + 1), override);
+
+  toml::table* table = &root;
+  std::string_view rest = path;
+  for (;;) {
+    const std::size_t dot = rest.find('.');
+    const std::string_view key = rest.substr(0, dot);
+    if (!is_bare_key(key)) {
+      throw bad_override(fmt::format("'{}' is not a key", path), override);
+    }
+    if (dot == std::string_view::npos) {
+      parsed.get("value")->visit(
+          [&](const auto& value) { table->insert_or_assign(key, value); });
+      break;
+    }
+    if (!table->contains(key)) table->insert(key, toml::table{});
+    toml::node* inner = table->get(key);
+    if (!inner->is_table()) {
+      const auto end =
+          static_cast<std::size_t>(key.data() + key.size() - path.data());
+      throw bad_override(
+          fmt::format("{} is {}, not a table", path.substr(0, end),
+                      describe_type(*inner)),
+          override);
+    }
+    table = inner->as_table();
+    rest.remove_prefix(dot + 1);
+  }
+  source.add_override(path, override);
+}
+
+// Runs `body`; what it refuses happened at `key`.
+template <class Body>
+decltype(auto) blame(const RecipeSection& section, const char* key,
+                     Body&& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    error.detail("in: " + section.place_of(key));
+    throw;
+  }
+}
+
+ModelRecipe read_model(const toml::table* table, const RecipeSource& source) {
+  RecipeSection section(table, "model", source);
+  ModelRecipe model;
+  section.read("name", model.name);
+  section.require("name", model.name);
+  const ModelDef& def = blame(section, "name", [&]() -> const ModelDef& {
+    return model_registry().get(model.name);
+  });
+  model.options = section.read_options(def.options);
+  section.refuse_unknown();
+  return model;
+}
+
+DataRecipe read_data(const toml::table* table, const RecipeSource& source) {
+  RecipeSection section(table, "data", source);
+  DataRecipe data;
+  section.read("name", data.name);
+  section.read("folder", data.folder);
+  std::vector<std::string> augment;
+  section.read("augment", augment);
+  section.refuse_unknown();
+  section.require("name", data.name);
+  blame(section, "name", [&] { dataset_registry().get(data.name); });
+  for (const auto& what : augment) {
+    if (what == "crop") {
+      data.augment.crop = true;
+    } else if (what == "flip") {
+      data.augment.flip = true;
+    } else {
+      throw section
+          .error("augment", section.find("augment"),
+                 fmt::format("data.augment: '{}' is not known", what))
+          .detail("known: crop, flip");
+    }
+  }
+  return data;
+}
+
+Schedule read_lr(RecipeSection& optimizer, double fallback,
+                 const RecipeSource& source) {
+  Schedule lr;
+  lr.from = fallback;
+  const toml::node* node = optimizer.find("lr");
+  if (node == nullptr || node->is_number()) {
+    optimizer.read("lr", lr.from, kPositive);
+    return lr;
+  }
+  RecipeSection section(optimizer.find_table("lr"), "optimizer.lr", source);
+  std::string kind = "constant";
+  section.read_choice("schedule", kind,
+                      {"constant", "cosine", "linear", "step"});
+  lr.kind = schedule_kind(kind);
+  section.read("from", lr.from, kPositive);
+  section.read("warmup", lr.warmup, 0, kMost);
+  if (kind == "cosine" || kind == "linear") {
+    section.read("to", lr.to);
+  } else if (kind == "step") {
+    section.read("factor", lr.factor, kPositive);
+    section.read("every", lr.every, 1, kMost);
+  }
+  section.refuse_unknown();
+  return lr;
+}
+
+OptimizerRecipe read_optimizer(const toml::table* table,
+                               const RecipeSource& source) {
+  RecipeSection section(table, "optimizer", source);
+  OptimizerRecipe optimizer;
+  section.read("name", optimizer.name);
+  section.require("name", optimizer.name);
+  const OptimizerDef& def =
+      blame(section, "name", [&]() -> const OptimizerDef& {
+        return optimizer_registry().get(optimizer.name);
+      });
+  optimizer.lr = read_lr(section, def.default_lr, source);
+  section.read("clip_norm", optimizer.clip_norm, kPositive);
+  optimizer.options = section.read_options(def.options);
+  section.refuse_unknown();
+  // The optimizer knows the ranges of its options; they depend on each other.
+  blame(section, "", [&] { def.make(optimizer.options); });
+  return optimizer;
+}
+
+TrainRecipe read_train(const toml::table* table, const RecipeSource& source) {
+  RecipeSection section(table, "train", source);
+  TrainRecipe train;
+  section.read("epochs", train.epochs, 1, kMost);
+  section.read("batch", train.batch, 1, std::int64_t{1} << 24);
+  std::string dtype(to_string(train.dtype));
+  section.read_choice("dtype", dtype, {"f32", "bf16"});
+  train.dtype = *dtype_from_string(dtype);
+  section.read("seed", train.seed, 0);
+  section.read("eval_every", train.eval_every, 1, kMost);
+  section.read("checkpoint_every", train.checkpoint_every, 0, kMost);
+  section.read("max_steps", train.max_steps, 0, kMost);
+  section.read("steps", train.steps, 1, std::int64_t{1} << 20);
+  section.read("drop_last", train.drop_last);
+  section.read("check_numerics", train.check_numerics);
+  section.refuse_unknown();
+  return train;
+}
+
+LogRecipe read_log(const toml::table* table, const RecipeSource& source) {
+  RecipeSection section(table, "log", source);
+  LogRecipe log;
+  section.read("folder", log.folder);
+  section.refuse_unknown();
+  return log;
+}
+
+Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
+  RecipeSection sections(&root, "", source);
+  const toml::table empty;
+  const auto find = [&](const char* name) {
+    const toml::table* table = sections.find_table(name);
+    return table == nullptr ? &empty : table;
+  };
+  const toml::table* model = find("model");
+  const toml::table* data = find("data");
+  const toml::table* optimizer = find("optimizer");
+  const toml::table* train = find("train");
+  // Reserved: how several workers synchronise. No key has a meaning yet.
+  const toml::table* sync = find("sync");
+  const toml::table* log = find("log");
+  sections.refuse_unknown();
+  RecipeSection(sync, "sync", source).refuse_unknown();
+  return {read_model(model, source), read_data(data, source),
+          read_optimizer(optimizer, source), read_train(train, source),
+          read_log(log, source)};
+}
+
+}  // namespace
+
+Recipe parse_recipe(std::string_view text, std::string_view where,
+                    std::span<const std::string> overrides) {
+  toml::table root = parse_toml(text, where);
+  RecipeSource source(where);
+  for (const auto& override : overrides) {
+    apply_override(root, override, source);
+  }
+  return read_recipe(root, source);
+}
+
+Recipe load_recipe(const std::filesystem::path& path,
+                   std::span<const std::string> overrides) {
+  Recipe recipe =
+      parse_recipe(read_text(path, kMostBytes), path.string(), overrides);
+  if (recipe.log.folder.empty()) {
+    recipe.log.folder = "runs/" + path.stem().string();
+  }
+  return recipe;
+}
+
+}  // namespace weft

@@ -1,0 +1,98 @@
+// A recipe: everything that decides what is trained, on what, and how.
+//
+// Written in TOML; every key is checked for its name, type and range, those
+// of the model and the optimizer by what they declare in their registries. The
+// canonical text of a recipe says everything, defaults included, and reads
+// back as the same recipe: checkpoints carry it.
+//
+// Threads: a value type; the functions are pure.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/options.h"
+#include "weft/data/augment.h"
+#include "weft/optim/schedule.h"
+#include "weft/tensor/dtype.h"
+
+namespace weft {
+
+struct ModelRecipe {
+  std::string name;
+  Options options;  // every other key of [model], completed by defaults
+
+  bool operator==(const ModelRecipe&) const = default;
+};
+
+struct DataRecipe {
+  std::string name;
+  std::string folder;  // empty: see weft/data/fetch.h
+  Augmentation augment;
+
+  bool operator==(const DataRecipe&) const = default;
+};
+
+struct OptimizerRecipe {
+  std::string name;
+  // lr = 0.1, or lr = { schedule = "cosine", from = 0.1, to = 0.001 }, with
+  // the keys of Schedule; the optimizer's own rate if the recipe has none.
+  Schedule lr;
+  std::optional<double> clip_norm;  // of all gradients together
+  Options options;  // the optimizer's own: momentum, weight_decay, …
+
+  bool operator==(const OptimizerRecipe&) const = default;
+};
+
+struct TrainRecipe {
+  std::int64_t epochs = 10;
+  std::int64_t batch = 128;
+  DType dtype = DType::kF32;  // of activations: f32 or bf16
+  std::int64_t seed = 1;
+  std::int64_t eval_every = 1;        // epochs
+  std::int64_t checkpoint_every = 0;  // steps; 0: after each epoch
+  std::int64_t max_steps = 0;         // 0: as many as the epochs have
+  std::int64_t steps = 35;            // words per example, for text
+  bool drop_last = false;
+  bool check_numerics = false;
+
+  bool operator==(const TrainRecipe&) const = default;
+};
+
+struct LogRecipe {
+  std::string folder;  // load_recipe() puts runs/NAME for an empty one
+
+  bool operator==(const LogRecipe&) const = default;
+};
+
+struct Recipe {
+  ModelRecipe model;
+  DataRecipe data;
+  OptimizerRecipe optimizer;
+  TrainRecipe train;
+  LogRecipe log;
+
+  bool operator==(const Recipe&) const = default;
+};
+
+// Reads the TOML `text`, then each of `overrides` ("optimizer.lr=0.1", as
+// given to --set; a value that is no TOML is taken as a string).
+// Throws Error(kInvalidArgument) that names `where` and the line, or the
+// override, for bad syntax, an unknown key (with the nearest known one), a
+// wrong type, a value out of range or a missing key.
+Recipe parse_recipe(std::string_view text, std::string_view where,
+                    std::span<const std::string> overrides = {});
+
+// The same from a file.
+Recipe load_recipe(const std::filesystem::path& path,
+                   std::span<const std::string> overrides = {});
+
+// The canonical text.
+std::string to_toml(const Recipe& recipe);
+
+}  // namespace weft

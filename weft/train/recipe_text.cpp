@@ -1,0 +1,134 @@
+// The canonical text of a recipe.
+#include "weft/train/recipe.h"
+
+namespace weft {
+namespace {
+
+std::string text_of(bool value) { return value ? "true" : "false"; }
+
+std::string text_of(std::int64_t value) { return std::to_string(value); }
+
+// The shortest digits that read back as the same double; always a TOML float.
+std::string text_of(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string text_of(const std::string& value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      text += fmt::format("\\u{:04X}", byte);
+    } else {
+      text += c;
+    }
+  }
+  return text + '"';
+}
+
+template <class T>
+std::string text_of(const std::vector<T>& values) {
+  std::string text;
+  for (const auto& value : values) {
+    text += (text.empty() ? "" : ", ") + text_of(value);
+  }
+  return "[" + text + "]";
+}
+
+std::string text_of(const OptionValue& value) {
+  return std::visit([](const auto& held) { return text_of(held); }, value);
+}
+
+std::string text_of(const Schedule& lr) {
+  const std::string from = text_of(lr.from);
+  const std::string to = text_of(lr.to);
+  std::string text;
+  switch (lr.kind) {
+    case Schedule::Kind::kConstant:
+      text = fmt::format("schedule = \"constant\", from = {}", from);
+      break;
+    case Schedule::Kind::kStep:
+      text = fmt::format(
+          "schedule = \"step\", from = {}, factor = {}, every = {}", from,
+          text_of(lr.factor), lr.every);
+      break;
+    case Schedule::Kind::kLinear:
+      text = fmt::format("schedule = \"linear\", from = {}, to = {}", from, to);
+      break;
+    case Schedule::Kind::kCosine:
+      text = fmt::format("schedule = \"cosine\", from = {}, to = {}", from, to);
+      break;
+  }
+  return fmt::format("{{ {}, warmup = {} }}", text, lr.warmup);
+}
+
+class Writer {
+ public:
+  void section(const char* name) {
+    if (!text_.empty()) text_ += '\n';
+    text_ += fmt::format("[{}]\n", name);
+  }
+  template <class T>
+  void key(const std::string& name, const T& value) {
+    text_ += fmt::format("{} = {}\n", name, text_of(value));
+  }
+  void key(const std::string& name, const std::optional<double>& value) {
+    if (value) key(name, *value);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::vector<std::string> augment_names(const Augmentation& augment) {
+  std::vector<std::string> names;
+  if (augment.crop) names.push_back("crop");
+  if (augment.flip) names.push_back("flip");
+  return names;
+}
+
+}  // namespace
+
+std::string to_toml(const Recipe& recipe) {
+  Writer out;
+  out.section("model");
+  out.key("name", recipe.model.name);
+  for (const auto& [name, value] : recipe.model.options) out.key(name, value);
+
+  out.section("data");
+  out.key("name", recipe.data.name);
+  if (!recipe.data.folder.empty()) out.key("folder", recipe.data.folder);
+  out.key("augment", augment_names(recipe.data.augment));
+
+  const OptimizerRecipe& optimizer = recipe.optimizer;
+  out.section("optimizer");
+  out.key("name", optimizer.name);
+  out.key("lr", optimizer.lr);
+  out.key("clip_norm", optimizer.clip_norm);
+  for (const auto& [name, value] : optimizer.options) out.key(name, value);
+
+  const TrainRecipe& train = recipe.train;
+  out.section("train");
+  out.key("epochs", train.epochs);
+  out.key("batch", train.batch);
+  out.key("dtype", std::string(to_string(train.dtype)));
+  out.key("seed", train.seed);
+  out.key("eval_every", train.eval_every);
+  out.key("checkpoint_every", train.checkpoint_every);
+  out.key("max_steps", train.max_steps);
+  out.key("steps", train.steps);
+  out.key("drop_last", train.drop_last);
+  out.key("check_numerics", train.check_numerics);
+
+  out.section("log");
+  out.key("folder", recipe.log.folder);
+  return out.take();
+}
+
+}  // namespace weft
