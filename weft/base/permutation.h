@@ -25,7 +25,7 @@ class Permutation {
               std::uint32_t epoch)
       : size_(size), random_{seed, stream, epoch} {
     WEFT_CHECK(size >= 1);
-    const int bits = std::bit_width(size - 1);
+    const auto bits = static_cast<int>(std::bit_width(size - 1));
     half_bits_ = (bits + 1) / 2 > 0 ? (bits + 1) / 2 : 1;
     mask_ = (std::uint64_t{1} << half_bits_) - 1;
   }

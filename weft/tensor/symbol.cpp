@@ -35,7 +35,7 @@ class Table {
     }
     std::lock_guard lock(mutex_);
     const auto [entry, is_new] = dims_.try_emplace(
-        polynomial, -1 - static_cast<Dim>(polynomials_.size()));
+        polynomial, kFirst - static_cast<Dim>(polynomials_.size()));
     if (is_new) polynomials_.push_back(polynomial);
     return entry->second;
   }
@@ -45,8 +45,8 @@ class Table {
       return dim == 0 ? Polynomial{} : Polynomial{{{}, dim}};
     }
     std::lock_guard lock(mutex_);
-    const auto index = static_cast<std::size_t>(-1 - dim);
-    WEFT_CHECK(index < polynomials_.size(), "unknown symbol {}", dim);
+    const auto index = static_cast<std::size_t>(kFirst - dim);
+    WEFT_CHECK(dim <= kFirst && index < polynomials_.size(), "unknown symbol {}", dim);
     return polynomials_[index];
   }
 
@@ -70,6 +70,9 @@ class Table {
   }
 
  private:
+  // -1 is no symbol: reshape() takes it for "what is left".
+  static constexpr Dim kFirst = -2;
+
   std::mutex mutex_;
   std::deque<Atom> atoms_;
   std::deque<Polynomial> polynomials_;

@@ -1,0 +1,62 @@
+#include "weft/autodiff/gradient.h"
+
+#include "weft/autodiff/reverse.h"
+#include "weft/ops/constant.h"
+
+namespace weft {
+namespace {
+
+std::vector<Application> applications_of(FunctionBuilder& builder) {
+  std::vector<Application> result;
+  for (const Node& node : builder.function().nodes()) {
+    Application application{node.op, node.attributes, {}, {}};
+    for (const ValueId id : node.inputs) {
+      application.inputs.emplace_back(builder, id);
+    }
+    for (const ValueId id : node.outputs) {
+      application.outputs.emplace_back(builder, id);
+    }
+    result.push_back(std::move(application));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Value> gradients(const Value& root, std::span<const Value> wrt) {
+  WEFT_CHECK(root.is_staged(), "gradients() differentiates staged values");
+  FunctionBuilder& builder = *root.builder();
+  ContextScope scope(builder);
+  const auto applications = applications_of(builder);
+  const Value seed = ones_like(root);
+  auto result = reverse(applications, {&root, 1}, {&seed, 1}, wrt);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (!result[i].is_defined()) result[i] = zeros_like(wrt[i]);
+  }
+  return result;
+}
+
+Function differentiate(const Function& function,
+                       std::span<const std::size_t> parameters) {
+  FunctionBuilder builder(function.name() + "_gradient");
+  return builder.build([&] {
+    std::vector<Value> arguments;
+    for (const ValueId id : function.parameters()) {
+      arguments.push_back(
+          builder.parameter(function.type(id), function.value(id).name));
+    }
+    const auto values = builder.inline_function(function, arguments);
+    std::vector<Value> results;
+    for (const ValueId id : function.results()) {
+      results.push_back(values[static_cast<std::size_t>(id)]);
+    }
+    std::vector<Value> wrt;
+    for (const std::size_t index : parameters) wrt.push_back(arguments[index]);
+    for (Value& gradient : gradients(results.at(0), wrt)) {
+      results.push_back(std::move(gradient));
+    }
+    return results;
+  });
+}
+
+}  // namespace weft

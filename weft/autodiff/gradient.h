@@ -1,0 +1,24 @@
+// Gradients of staged code: graph in, graph out.
+//
+// Threads: as FunctionBuilder.
+#pragma once
+
+#include <vector>
+
+#include "weft/graph/builder.h"
+
+namespace weft {
+
+// Inside a builder's build(): the gradient of `root` (seeded with ones) with
+// respect to each of `wrt`, added to the function being built. Composite ops
+// between them must have been lowered or have a gradient rule of their own;
+// FunctionBuilder lowers those that have none as it records them.
+// A value that `root` does not depend on gets zeros.
+std::vector<Value> gradients(const Value& root, std::span<const Value> wrt);
+
+// f -> f's results followed by the gradients of its first result (seeded with
+// ones) with respect to the given parameters.
+Function differentiate(const Function& function,
+                       std::span<const std::size_t> parameters);
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+#include "weft/base/option_schema.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<OptionSpec>& schema) {
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : schema) names.push_back(spec.name);
+  return names;
+}
+
+// `value` as the kind of `wanted`, if it is that kind or an integer that
+// stands for a number.
+bool convert(const OptionValue& value, const OptionValue& wanted,
+             OptionValue& result) {
+  if (value.index() == wanted.index()) {
+    result = value;
+    return true;
+  }
+  if (std::holds_alternative<double>(wanted) &&
+      std::holds_alternative<std::int64_t>(value)) {
+    result = static_cast<double>(std::get<std::int64_t>(value));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string to_string(const OptionValue& value) {
+  struct Printer {
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(std::int64_t v) const { return fmt::format("{}", v); }
+    std::string operator()(double v) const { return fmt::format("{}", v); }
+    std::string operator()(const std::string& v) const {
+      return fmt::format("\"{}\"", v);
+    }
+    std::string operator()(const std::vector<std::int64_t>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ", "));
+    }
+  };
+  return std::visit(Printer{}, value);
+}
+
+std::string_view kind_of(const OptionValue& value) {
+  constexpr std::string_view kKinds[] = {"true or false", "integer", "number",
+                                         "text", "list of integers"};
+  return kKinds[value.index()];
+}
+
+Options complete(const std::vector<OptionSpec>& schema, const Options& given,
+                 std::string_view where) {
+  Options result;
+  for (const OptionSpec& spec : schema) result[spec.name] = spec.value;
+  for (const auto& [name, value] : given) {
+    const auto spec = std::find_if(
+        schema.begin(), schema.end(),
+        [&name = name](const OptionSpec& s) { return s.name == name; });
+    if (spec == schema.end()) {
+      const auto names = names_of(schema);
+      const std::string near = nearest(name, names);
+      Error error(ErrorCode::kInvalidArgument, where, "unknown option '{}'{}",
+                  name,
+                  near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+      throw std::move(error.detail(names.empty()
+                             ? "there are no options at this place"
+                             : fmt::format("options at this place: {}",
+                                           fmt::join(names, ", "))));
+    }
+    if (!convert(value, spec->value, result[name])) {
+      throw Error(ErrorCode::kInvalidArgument, where,
+                  "option '{}' is {}, but must be a {}", name,
+                  to_string(value), kind_of(spec->value));
+    }
+  }
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,79 @@
+#include "weft/base/process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+extern char** environ;
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kMostErrors = 4096;
+
+[[noreturn]] void fail(const std::string& program, int reason) {
+  throw Error(ErrorCode::kUnavailable, program, "cannot be started: {}",
+              std::generic_category().message(reason))
+      .hint(fmt::format("is {} installed?", program));
+}
+
+std::string read_tail(int descriptor) {
+  std::string text;
+  std::array<char, 1024> piece{};
+  for (;;) {
+    const ssize_t count = ::read(descriptor, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+    if (text.size() > kMostErrors) text.erase(0, text.size() - kMostErrors);
+  }
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) {
+    text.pop_back();
+  }
+  return text;
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& command) {
+  WEFT_CHECK(!command.empty());
+  std::vector<char*> arguments;
+  for (const auto& word : command) {
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  }
+  arguments.push_back(nullptr);
+
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) fail(command[0], errno);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe[1], 2);
+  pid_t child = 0;
+  const int reason = ::posix_spawnp(&child, arguments[0], &actions, nullptr,
+                                    arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(pipe[1]);
+  if (reason != 0) {
+    ::close(pipe[0]);
+    fail(command[0], reason);
+  }
+
+  ProcessResult result;
+  result.errors = read_tail(pipe[0]);
+  ::close(pipe[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.exit_code =
+      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,131 @@
+#include "weft/data/batch_maker.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "weft/base/permutation.h"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kOrderStream = 0x6f726431;  // "ord1"
+
+bool is_image(const TensorType& type) {
+  return type.dtype == DType::kU8 && type.shape.rank() == 3;
+}
+
+Shape with_batch(std::int64_t batch, const Shape& shape) {
+  Shape result{batch};
+  for (const Dim dim : shape) result.push_back(dim);
+  return result;
+}
+
+Error wrong(const Dataset& dataset, std::string message) {
+  return Error(ErrorCode::kInvalidArgument,
+               fmt::format("loader of '{}'", dataset.name()),
+               std::move(message));
+}
+
+void check_options(const Dataset& dataset, const LoaderOptions& options) {
+  if (options.batch < 1) {
+    throw wrong(dataset, fmt::format("a batch of {} examples", options.batch));
+  }
+  if (dataset.size() < (options.drop_last ? options.batch : 1)) {
+    throw wrong(dataset, fmt::format("{} examples are too few for a batch "
+                                     "of {}",
+                                     dataset.size(), options.batch));
+  }
+  if (dataset.is_sequential() && options.shuffle) {
+    throw wrong(dataset, "running text cannot be shuffled");
+  }
+  if (dataset.is_sequential() && options.batch != dataset.lanes()) {
+    throw wrong(dataset,
+                fmt::format("it is laid out as {} streams, so a batch has as "
+                            "many examples, not {}",
+                            dataset.lanes(), options.batch));
+  }
+  const bool augments = options.augment.crop || options.augment.flip;
+  if (augments && !is_image(dataset.features()[0].type)) {
+    throw wrong(dataset, "crop and flip are for images");
+  }
+}
+
+}  // namespace
+
+BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
+    : dataset_(std::move(dataset)), options_(options) {
+  check_options(*dataset_, options_);
+  const std::int64_t whole = dataset_->size() / options_.batch;
+  const bool has_rest = dataset_->size() % options_.batch != 0;
+  batches_ = whole + (has_rest && !options_.drop_last ? 1 : 0);
+  // A data set smaller than a batch needs no larger buffers.
+  const std::int64_t most = std::min(options_.batch, dataset_->size());
+  rows_.reserve(static_cast<std::size_t>(most));
+  for (const auto& feature : dataset_->features()) {
+    TensorType type{feature.type.dtype, with_batch(most, feature.type.shape)};
+    if (types_.empty() && is_image(feature.type)) {
+      converter_.emplace(feature.type.shape, dataset_->pixel_scale());
+      pixels_ = Tensor::empty(type);
+      type.dtype = DType::kF32;
+    }
+    types_.push_back(type);
+  }
+  views_.resize(types_.size());
+}
+
+std::int64_t BatchMaker::examples_per_epoch() const {
+  return std::min(batches_ * options_.batch, dataset_->size());
+}
+
+std::vector<Tensor> BatchMaker::new_buffers() const {
+  std::vector<Tensor> buffers;
+  for (const auto& type : types_) buffers.push_back(Tensor::empty(type));
+  return buffers;
+}
+
+void BatchMaker::make(LoaderPosition position,
+                      const std::vector<Tensor>& buffers, Batch& batch) {
+  pick_rows(position);
+  for (std::size_t f = 0; f < buffers.size(); ++f) {
+    views_[f] = (f == 0 && converter_ ? pixels_ : buffers[f]).view();
+  }
+  dataset_->read(rows_, views_);
+  if (converter_) {
+    convert_images(static_cast<std::uint32_t>(position.epoch), buffers[0]);
+  }
+  batch.position = position;
+  batch.size = static_cast<std::int64_t>(rows_.size());
+  batch.tensors.resize(buffers.size());
+  for (std::size_t f = 0; f < buffers.size(); ++f) {
+    batch.tensors[f] = buffers[f].slice(0, batch.size);
+  }
+}
+
+void BatchMaker::pick_rows(LoaderPosition position) {
+  const std::int64_t begin = position.batch * options_.batch;
+  const std::int64_t end = std::min(begin + options_.batch, dataset_->size());
+  rows_.resize(static_cast<std::size_t>(end - begin));
+  std::iota(rows_.begin(), rows_.end(), begin);
+  if (!options_.shuffle) return;
+  const Permutation order(static_cast<std::uint64_t>(dataset_->size()),
+                          options_.seed, kOrderStream,
+                          static_cast<std::uint32_t>(position.epoch));
+  for (auto& row : rows_) {
+    row = static_cast<std::int64_t>(order(static_cast<std::uint64_t>(row)));
+  }
+}
+
+void BatchMaker::convert_images(std::uint32_t epoch, const Tensor& out) {
+  const auto* pixels = pixels_.data<std::uint8_t>();
+  auto* numbers = out.data<float>();
+  const std::int64_t size = out.size() / out.shape()[0];
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const ImageChange change =
+        draw_change(options_.augment, options_.seed, epoch,
+                    static_cast<std::uint64_t>(rows_[i]));
+    const std::int64_t offset = static_cast<std::int64_t>(i) * size;
+    converter_->convert(pixels + offset, change, numbers + offset);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+#include "weft/data/dataset.h"
+
+#include <utility>
+
+namespace weft {
+namespace {
+
+class Subset final : public Dataset {
+ public:
+  Subset(DatasetRef whole, std::vector<std::int64_t> rows)
+      : whole_(std::move(whole)), rows_(std::move(rows)) {
+    name_ = whole_->name();
+    size_ = static_cast<std::int64_t>(rows_.size());
+    features_ = whole_->features();
+    classes_ = whole_->classes();
+    pixel_scale_ = whole_->pixel_scale();
+  }
+
+  void read(std::span<const std::int64_t> rows,
+            std::span<const TensorView> batch) const override {
+    // Row by row: the batch's rows need not be neighbours in the whole.
+    std::array<TensorView, kMostFeatures> shifted;
+    const auto views = std::span(shifted).first(batch.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::size_t f = 0; f < batch.size(); ++f) {
+        views[f] = batch[f];
+        views[f].data = row_of(batch[f], i);
+        views[f].type.shape[0] = 1;
+      }
+      const std::int64_t row = rows_[static_cast<std::size_t>(rows[i])];
+      whole_->read({&row, 1}, views);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMostFeatures = 8;
+
+  DatasetRef whole_;
+  std::vector<std::int64_t> rows_;
+};
+
+}  // namespace
+
+PixelScale unit_scale(std::int64_t channels) {
+  const auto count = static_cast<std::size_t>(channels);
+  return {std::vector<float>(count, 0.0f), std::vector<float>(count, 255.0f)};
+}
+
+std::byte* row_of(const TensorView& feature, std::size_t row) {
+  const Shape& shape = feature.shape();
+  const auto elements =
+      static_cast<std::size_t>(product(shape.last(shape.rank() - 1)));
+  return static_cast<std::byte*>(feature.data) +
+         row * elements * size_of(feature.dtype());
+}
+
+DatasetRef subset(DatasetRef whole, std::vector<std::int64_t> rows) {
+  return std::make_shared<Subset>(std::move(whole), std::move(rows));
+}
+
+DatasetSplits hold_out_fifth(const DatasetRef& whole) {
+  std::vector<std::int64_t> train;
+  std::vector<std::int64_t> test;
+  for (std::int64_t row = 0; row < whole->size(); ++row) {
+    (row % 5 == 0 ? test : train).push_back(row);
+  }
+  return {subset(whole, std::move(train)), subset(whole, std::move(test)), {}};
+}
+
+}  // namespace weft

@@ -1,0 +1,86 @@
+// Examples by index: what every reader becomes and every loader reads.
+//
+// Threads: immutable once open; read() may be called from several threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/tensor/tensor.h"
+
+namespace weft {
+
+// One part of an example. `type` has no batch axis: u8[28, 28, 1], i32[].
+struct Feature {
+  std::string name;
+  TensorType type;
+};
+
+// How u8 pixels become numbers: (pixel - mean) / std, per channel, in pixel
+// units. Mean 0 and std 255 map to [0, 1].
+struct PixelScale {
+  std::vector<float> mean;
+  std::vector<float> std;
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  const std::string& name() const { return name_; }
+  std::int64_t size() const { return size_; }
+  const std::vector<Feature>& features() const { return features_; }
+
+  // What a label means, in order: class names, or the words of a vocabulary.
+  // Empty for regression.
+  const std::vector<std::string>& classes() const { return classes_; }
+
+  // Only for images (a u8 feature of rank 3); one entry per channel.
+  const PixelScale& pixel_scale() const { return pixel_scale_; }
+
+  // True for text that is read as several continuous streams: batch b must
+  // hold examples b × lanes() … and the order must not be shuffled.
+  bool is_sequential() const { return lanes_ > 0; }
+  std::int64_t lanes() const { return lanes_; }
+
+  // Copies example rows[i] into row i of each of `batch`, one view per
+  // feature, whose shape is the feature's behind a leading axis of at least
+  // rows.size(). Every row must be in [0, size()).
+  virtual void read(std::span<const std::int64_t> rows,
+                    std::span<const TensorView> batch) const = 0;
+
+ protected:
+  std::string name_;
+  std::int64_t size_ = 0;
+  std::vector<Feature> features_;
+  std::vector<std::string> classes_;
+  PixelScale pixel_scale_;
+  std::int64_t lanes_ = 0;
+};
+
+using DatasetRef = std::shared_ptr<const Dataset>;
+
+// What a reader finds in a folder.
+struct DatasetSplits {
+  DatasetRef train;
+  DatasetRef test;
+  DatasetRef valid;  // null where the data has none
+};
+
+// The scale that maps 0 … 255 to [0, 1], for `channels` channels.
+PixelScale unit_scale(std::int64_t channels);
+
+// Row `row` of a feature in a batch, as bytes.
+std::byte* row_of(const TensorView& feature, std::size_t row);
+
+// A part of another data set: row i is row rows[i] of `whole`.
+DatasetRef subset(DatasetRef whole, std::vector<std::int64_t> rows);
+
+// For data that comes in one piece: every fifth example (index % 5 == 0) is
+// held out for testing.
+DatasetSplits hold_out_fifth(const DatasetRef& whole);
+
+}  // namespace weft

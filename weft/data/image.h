@@ -1,0 +1,60 @@
+// PNG and JPEG files to pixels, by libpng and libjpeg.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/file.h"
+
+namespace weft {
+
+// Row-major, channels last: grey (1) or red, green, blue (3).
+struct Image {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+  std::vector<std::uint8_t> pixels;
+};
+
+// What the header says, before anything is decoded. `channels` is 1 for grey
+// files and 3 for all others.
+struct ImageHeader {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+};
+
+// No side may be longer.
+inline constexpr std::int64_t kMostImageSide = 16384;
+
+// Transparency is dropped, 16 bits become 8, palettes become colours; grey
+// is repeated or colours are weighed into grey when `channels` (1 or 3) asks
+// for it. 0 takes what the file has.
+// Throws Error(kDataLoss) naming `where` and about the byte at which decoding
+// stopped, Error(kUnsupported) for another format or a side that is too long.
+// A header that promises more pixels than the file's bytes can hold is
+// refused before memory is taken.
+Image decode_image(ByteSpan file, std::string_view where, int channels = 0);
+ImageHeader read_image_header(ByteSpan file, std::string_view where);
+
+// Scales by averaging the area under each new pixel; for showing a picture
+// to a model of another size.
+Image resize_image(const Image& image, std::int64_t height,
+                   std::int64_t width);
+
+namespace detail {
+// One per format; image.cpp picks by the first bytes. `image` is null when
+// only the header is asked for.
+ImageHeader decode_png(ByteSpan file, std::string_view where, int channels,
+                       Image* image);
+ImageHeader decode_jpeg(ByteSpan file, std::string_view where, int channels,
+                        Image* image);
+// Throws unless the sides are possible for a file of so many bytes.
+void check_image_size(const ImageHeader& header, std::size_t file_bytes,
+                      std::string_view where);
+}  // namespace detail
+}  // namespace weft

@@ -1,0 +1,69 @@
+// Tables: train.csv and test.csv in a folder, or one .csv file (given as the
+// folder, or alone in it), of which a fifth is held out.
+#include "weft/data/csv.h"
+
+#include "weft/base/file.h"
+#include "weft/data/registry.h"
+#include "weft/data/table.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{2} << 30;
+
+// The file to read when there is no train.csv.
+fs::path single_file(const fs::path& folder) {
+  if (fs::is_regular_file(folder)) return folder;
+  fs::path found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != ".csv") continue;
+    if (!found.empty()) {
+      throw Error(ErrorCode::kUnavailable, folder.string(),
+                  "several .csv files; name one, or call two of them train.csv "
+                  "and test.csv");
+    }
+    found = entry.path();
+  }
+  return found;
+}
+
+bool is_in(const fs::path& folder) {
+  return fs::is_regular_file(folder / "train.csv") ||
+         !single_file(folder).empty();
+}
+
+DatasetRef read(const fs::path& path, const Dataset* train = nullptr) {
+  return parse_table(read_text(path, kMostBytes), path.string(), train);
+}
+
+DatasetSplits open(const DataRequest& request) {
+  const fs::path& folder = request.folder;
+  if (!fs::is_regular_file(folder / "train.csv")) {
+    const fs::path file = single_file(folder);
+    if (file.empty()) {
+      throw Error(ErrorCode::kUnavailable, folder.string(),
+                  "no .csv file is here");
+    }
+    return hold_out_fifth(read(file));
+  }
+  DatasetSplits splits;
+  splits.train = read(folder / "train.csv");
+  splits.test = read(folder / "test.csv", splits.train.get());
+  return splits;
+}
+
+}  // namespace
+
+void register_data_csv(DatasetRegistry& registry) {
+  registry.add({.name = "csv",
+                .summary = "tables of numbers with a label column",
+                .open = open,
+                .is_in = is_in,
+                .terms = "your own data",
+                .is_named_set = false});
+}
+
+}  // namespace weft

@@ -1,0 +1,116 @@
+#include "weft/graph/attributes.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+// Shortest text that reads back to the same double, and never as an integer.
+std::string real_text(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".einf") == std::string::npos) text += ".0";
+  return text;
+}
+
+// dtype, shape and values: f32[2](0.5, 1.0).
+std::string constant_text(const Tensor& tensor) {
+  std::string text = to_string(tensor.type()) + "(";
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += tensor.dtype() == DType::kI64
+                ? fmt::format("{}", tensor.data<std::int64_t>()[i])
+                : real_text(tensor.item(i));
+  }
+  return text + ")";
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+}  // namespace
+
+std::string_view kind_of(const Attribute& attribute) {
+  constexpr std::string_view kKinds[] = {
+      "bool", "integer", "real", "text", "integers", "shape", "dtype",
+      "tensor"};
+  return kKinds[attribute.index()];
+}
+
+std::string to_string(const Attribute& attribute) {
+  struct Printer {
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(std::int64_t v) const {
+      return fmt::format("{}", v);
+    }
+    std::string operator()(double v) const { return real_text(v); }
+    std::string operator()(const std::string& v) const { return quoted(v); }
+    std::string operator()(const Integers& v) const {
+      return fmt::format("[{}]", fmt::join(v, ", "));
+    }
+    std::string operator()(const Shape& v) const {
+      return "shape" + to_string(v);
+    }
+    std::string operator()(DType v) const { return std::string(to_string(v)); }
+    std::string operator()(const Tensor& v) const { return constant_text(v); }
+  };
+  return std::visit(Printer{}, attribute);
+}
+
+bool equal(const Attribute& a, const Attribute& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* tensor = std::get_if<Tensor>(&a)) {
+    return identical(*tensor, std::get<Tensor>(b));
+  }
+  return std::visit(
+      [&]<class T>(const T& value) {
+        if constexpr (std::is_same_v<T, Tensor>) return false;
+        else return value == std::get<T>(b);
+      },
+      a);
+}
+
+const Attribute* Attributes::find(std::string_view name) const {
+  for (const auto& [key, value] : entries_) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+void Attributes::set(std::string name, Attribute value) {
+  for (auto& [key, old] : entries_) {
+    if (key == name) {
+      old = std::move(value);
+      return;
+    }
+  }
+  entries_.emplace_back(std::move(name), std::move(value));
+}
+
+bool Attributes::operator==(const Attributes& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end(),
+                    [](const Entry& a, const Entry& b) {
+                      return a.first == b.first && equal(a.second, b.second);
+                    });
+}
+
+std::string to_string(const Attributes& attributes) {
+  if (attributes.empty()) return "";
+  std::string text = " {";
+  for (const auto& [name, value] : attributes) {
+    if (text.size() > 2) text += ", ";
+    text += name + " = " + to_string(value);
+  }
+  return text + "}";
+}
+
+}  // namespace weft

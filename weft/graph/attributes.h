@@ -1,0 +1,72 @@
+// The compile-time arguments of an op: axis, strides, dtype, ….
+//
+// Threads: a value type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "weft/tensor/tensor.h"
+
+namespace weft {
+
+using Integers = std::vector<std::int64_t>;
+
+// A Shape may hold symbols; a Tensor is the value of a constant.
+using Attribute = std::variant<bool, std::int64_t, double, std::string,
+                               Integers, Shape, DType, Tensor>;
+
+std::string_view kind_of(const Attribute& attribute);
+std::string to_string(const Attribute& attribute);
+bool equal(const Attribute& a, const Attribute& b);
+
+class Attributes {
+ public:
+  using Entry = std::pair<std::string, Attribute>;
+
+  Attributes() = default;
+  Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
+
+  const Attribute* find(std::string_view name) const;
+  void set(std::string name, Attribute value);
+
+  // The value of an attribute that the op's schema guarantees.
+  template <class T>
+  const T& get(std::string_view name) const {
+    const Attribute* found = find(name);
+    WEFT_CHECK(found != nullptr, "no attribute '{}'", name);
+    const T* value = std::get_if<T>(found);
+    WEFT_CHECK(value != nullptr, "attribute '{}' has another kind", name);
+    return *value;
+  }
+  std::int64_t integer(std::string_view name) const {
+    return get<std::int64_t>(name);
+  }
+  double real(std::string_view name) const { return get<double>(name); }
+  bool flag(std::string_view name) const { return get<bool>(name); }
+  const Integers& integers(std::string_view name) const {
+    return get<Integers>(name);
+  }
+  const std::string& text(std::string_view name) const {
+    return get<std::string>(name);
+  }
+
+  bool empty() const { return entries_.empty(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  auto begin() { return entries_.begin(); }
+  auto end() { return entries_.end(); }
+  bool operator==(const Attributes& other) const;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+// "{axis = 1, keep = true}", or "" when there are none.
+std::string to_string(const Attributes& attributes);
+
+}  // namespace weft

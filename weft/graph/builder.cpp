@@ -1,0 +1,109 @@
+#include "weft/graph/builder.h"
+
+#include "weft/graph/registry.h"
+
+namespace weft {
+
+Value FunctionBuilder::parameter(const TensorType& type, std::string name) {
+  return {*this, function_.add_parameter(type, std::move(name))};
+}
+
+Value FunctionBuilder::constant(const Tensor& tensor) {
+  static const OpDef& op = op_registry().get("constant");
+  const Node& node =
+      function_.add_node(op, {}, Attributes{{"value", tensor}}, Location());
+  return {*this, node.outputs[0]};
+}
+
+ValueId FunctionBuilder::id_of(const Value& value) {
+  if (!value.is_defined()) {
+    throw Error(ErrorCode::kInvalidArgument, "graph",
+                "an undefined value was used in @{}", function_.name());
+  }
+  if (!value.is_staged()) {
+    return static_cast<ValueId>(constant(value.tensor()).id());
+  }
+  if (value.builder() != this) {
+    throw Error(ErrorCode::kInvalidArgument, "graph",
+                "a value of @{} was used in @{}",
+                value.builder()->function().name(), function_.name())
+        .hint("pass it as a parameter");
+  }
+  return static_cast<ValueId>(value.id());
+}
+
+std::vector<Value> FunctionBuilder::apply(
+    const OpDef& op, std::span<const Value* const> inputs,
+    const Attributes& attributes, const Location& location) {
+  if (lower_composites_ && op.lower() != nullptr &&
+      op.gradient() == nullptr && !op.has(kNoGradient)) {
+    return lower(op, inputs, attributes, location);
+  }
+  std::vector<ValueId> ids;
+  for (const Value* input : inputs) ids.push_back(id_of(*input));
+  Location scoped = location;
+  if (scoped.scope.empty()) scoped.scope = LayerScope::current();
+  const Node& node =
+      function_.add_node(op, std::move(ids), attributes, scoped);
+  std::vector<Value> outputs;
+  for (const ValueId id : node.outputs) outputs.emplace_back(*this, id);
+  return outputs;
+}
+
+std::vector<Value> FunctionBuilder::lower(
+    const OpDef& op, std::span<const Value* const> inputs,
+    const Attributes& attributes, const Location& location) {
+  std::vector<Value> arguments;
+  std::vector<TensorType> types;
+  for (const Value* input : inputs) {
+    arguments.push_back({*this, id_of(*input)});
+    types.push_back(arguments.back().type());
+  }
+  const Attributes complete = op.complete(attributes);
+  try {
+    op.infer_types(types, complete);  // the caller's mistakes are the op's
+  } catch (Error& error) {
+    if (location.is_known()) {
+      error.detail("built at: " + to_string(location));
+    }
+    throw;
+  }
+  ContextScope scope(*this);
+  return op.lower()(complete, arguments);
+}
+
+std::vector<Value> FunctionBuilder::inline_function(
+    const Function& function, std::span<const Value> arguments) {
+  WEFT_CHECK(arguments.size() == function.parameters().size());
+  std::vector<Value> values(function.value_count());
+  const auto at = [&](ValueId id) -> Value& {
+    return values[static_cast<std::size_t>(id)];
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    at(function.parameters()[i]) = arguments[i];
+  }
+  for (const Node& node : function.nodes()) {
+    std::vector<const Value*> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(&at(id));
+    auto outputs = apply(*node.op, inputs, node.attributes, node.location);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      at(node.outputs[i]) = std::move(outputs[i]);
+    }
+  }
+  return values;
+}
+
+Function FunctionBuilder::build(
+    const std::function<std::vector<Value>()>& body) {
+  std::vector<Value> results;
+  {
+    ContextScope scope(*this);
+    results = body();
+  }
+  std::vector<ValueId> ids;
+  for (const Value& result : results) ids.push_back(id_of(result));
+  function_.set_results(std::move(ids));
+  return std::move(function_);
+}
+
+}  // namespace weft

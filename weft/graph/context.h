@@ -1,0 +1,70 @@
+// Who executes an op: the eager runtime, or the builder of a function.
+//
+// Threads: the current context is per thread.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "weft/graph/value.h"
+
+namespace weft {
+
+class Context {
+ public:
+  virtual ~Context() = default;
+
+  virtual std::vector<Value> apply(const OpDef& op,
+                                   std::span<const Value* const> inputs,
+                                   const Attributes& attributes,
+                                   const Location& location) = 0;
+  // For ops with one result, so that eager need not build a vector.
+  virtual Value apply_one(const OpDef& op,
+                          std::span<const Value* const> inputs,
+                          const Attributes& attributes,
+                          const Location& location) {
+    return std::move(apply(op, inputs, attributes, location).front());
+  }
+};
+
+// The innermost ContextScope of this thread, else the eager runtime.
+Context& current_context();
+
+// Supplied by weft/runtime.
+Context& eager_context();
+
+// Directs the ops of this thread to `context` while it lives.
+class ContextScope {
+ public:
+  explicit ContextScope(Context& context);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  Context* outer_;
+};
+
+// An operand that remembers where its caller stands: operators cannot take a
+// defaulted source_location, but the conversion of their arguments can.
+struct Operand {
+  Operand(const Value& v,  // NOLINT: implicit on purpose
+          std::source_location where = std::source_location::current())
+      : value(&v), location(where) {}
+
+  const Value* value;
+  std::source_location location;
+};
+
+// Runs or records `op` in the current context.
+inline Value call(const OpDef& op, std::initializer_list<const Value*> inputs,
+                  const Attributes& attributes, const Location& location) {
+  return current_context().apply_one(
+      op, {inputs.begin(), inputs.size()}, attributes, location);
+}
+std::vector<Value> call_all(const OpDef& op, std::span<const Value> inputs,
+                            const Attributes& attributes,
+                            const Location& location);
+
+}  // namespace weft

@@ -1,0 +1,161 @@
+#include "weft/graph/function.h"
+
+#include <set>
+
+#include "weft/graph/text.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+
+ValueId Function::add_parameter(const TensorType& type, std::string name) {
+  const auto id = static_cast<ValueId>(values_.size());
+  values_.push_back({type, -1, std::move(name)});
+  parameters_.push_back(id);
+  return id;
+}
+
+const Node& Function::add_node(const OpDef& op, std::vector<ValueId> inputs,
+                               const Attributes& attributes,
+                               const Location& location) {
+  Node node{&op, {}, std::move(inputs), {}, location};
+  std::vector<TensorType> types;
+  try {
+    node.attributes = op.complete(attributes);
+    types = op.infer_types(input_types(node), node.attributes);
+  } catch (Error& error) {
+    if (location.is_known()) {
+      error.detail("built at: " + to_string(location));
+    }
+    throw;
+  }
+  for (const TensorType& type : types) {
+    node.outputs.push_back(static_cast<ValueId>(values_.size()));
+    values_.push_back({type, static_cast<NodeId>(nodes_.size()), {}});
+  }
+  return nodes_.emplace_back(std::move(node));
+}
+
+void Function::set_results(std::vector<ValueId> results) {
+  results_ = std::move(results);
+}
+
+std::vector<TensorType> Function::input_types(const Node& node) const {
+  std::vector<TensorType> types;
+  types.reserve(node.inputs.size());
+  for (const ValueId id : node.inputs) types.push_back(type(id));
+  return types;
+}
+
+std::vector<TensorType> Function::output_types(const Node& node) const {
+  std::vector<TensorType> types;
+  types.reserve(node.outputs.size());
+  for (const ValueId id : node.outputs) types.push_back(type(id));
+  return types;
+}
+
+const Function* Graph::find(std::string_view name) const {
+  for (const Function& function : functions) {
+    if (function.name() == name) return &function;
+  }
+  return nullptr;
+}
+
+namespace {
+
+[[noreturn]] void fail(const Function& function, const std::string& message) {
+  throw Error(ErrorCode::kInternal, "verify", "@{}: {}", function.name(),
+              message);
+}
+
+void verify_node(const Function& function, std::size_t index) {
+  const Node& node = function.nodes()[index];
+  const std::string text = to_string(function, node);
+  for (const ValueId input : node.inputs) {
+    if (input < 0 || static_cast<std::size_t>(input) >= function.value_count())
+      fail(function, "an operand does not exist in: " + text);
+    const NodeId producer = function.value(input).node;
+    if (producer >= 0 && static_cast<std::size_t>(producer) >= index)
+      fail(function, "an operand is used before it is computed in: " + text);
+  }
+  if (!(node.op->complete(node.attributes) == node.attributes))
+    fail(function, "attributes are incomplete in: " + text);
+  const auto expected =
+      node.op->infer_types(function.input_types(node), node.attributes);
+  if (expected != function.output_types(node))
+    fail(function, "types differ from what inference says in: " + text);
+  for (const ValueId output : node.outputs) {
+    if (function.value(output).node != static_cast<NodeId>(index))
+      fail(function, "a result belongs to another node: " + text);
+  }
+}
+
+}  // namespace
+
+void verify(const Function& function) {
+  std::set<std::string> names;
+  for (const ValueId id : function.parameters()) {
+    const std::string& name = function.value(id).name;
+    if (!name.empty() && !names.insert(name).second)
+      fail(function, "two parameters are called '" + name + "'");
+  }
+  for (std::size_t i = 0; i < function.nodes().size(); ++i) {
+    verify_node(function, i);
+  }
+  for (const ValueId id : function.results()) {
+    if (id < 0 || static_cast<std::size_t>(id) >= function.value_count())
+      fail(function, "a result does not exist");
+  }
+}
+
+void verify(const Graph& graph) {
+  std::set<std::string> names;
+  for (const Function& function : graph.functions) {
+    if (!names.insert(function.name()).second)
+      fail(function, "two functions have this name");
+    verify(function);
+  }
+}
+
+namespace {
+
+Attributes substitute(const Attributes& attributes, const Bindings& bindings) {
+  Attributes result = attributes;
+  for (auto& [name, value] : result) {
+    if (auto* shape = std::get_if<Shape>(&value)) {
+      *shape = substitute(*shape, bindings);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Function specialize(const Function& function, const Bindings& bindings) {
+  Function result(function.name());
+  std::vector<ValueId> renamed(function.value_count(), -1);
+  const auto at = [&](ValueId id) -> ValueId& {
+    return renamed[static_cast<std::size_t>(id)];
+  };
+  for (const ValueId id : function.parameters()) {
+    const ValueInfo& value = function.value(id);
+    at(id) = result.add_parameter(
+        {value.type.dtype, substitute(value.type.shape, bindings)},
+        value.name);
+  }
+  for (const Node& node : function.nodes()) {
+    std::vector<ValueId> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(at(id));
+    const Node& copy =
+        result.add_node(*node.op, std::move(inputs),
+                        substitute(node.attributes, bindings), node.location);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      at(node.outputs[i]) = copy.outputs[i];
+    }
+  }
+  std::vector<ValueId> results;
+  for (const ValueId id : function.results()) results.push_back(at(id));
+  result.set_results(std::move(results));
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,91 @@
+// The intermediate representation: a pure function as a list of nodes in
+// static single assignment form. Nodes stand in an order in which they can
+// run; values are named by index.
+//
+// State (parameters, optimizer slots, random keys) goes in as parameters and
+// comes out as results; the runtime donates the buffers.
+//
+// Threads: caller synchronises; share freely once built.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/graph/location.h"
+#include "weft/graph/op.h"
+
+namespace weft {
+
+using ValueId = std::int32_t;
+using NodeId = std::int32_t;
+
+struct Node {
+  const OpDef* op;
+  Attributes attributes;  // complete: every attribute of the schema
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  Location location;
+};
+
+struct ValueInfo {
+  TensorType type;
+  NodeId node = -1;   // who computes it; -1 for a parameter
+  std::string name;   // of a parameter; may be empty
+};
+
+class Function {
+ public:
+  explicit Function(std::string name = "main") : name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+  const std::vector<ValueId>& parameters() const { return parameters_; }
+  const std::vector<ValueId>& results() const { return results_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  std::size_t value_count() const { return values_.size(); }
+  const Node& node(NodeId id) const {
+    return nodes_[static_cast<std::size_t>(id)];
+  }
+  const ValueInfo& value(ValueId id) const {
+    return values_[static_cast<std::size_t>(id)];
+  }
+  const TensorType& type(ValueId id) const { return value(id).type; }
+  bool is_parameter(ValueId id) const { return value(id).node < 0; }
+
+  ValueId add_parameter(const TensorType& type, std::string name);
+  // Infers the outputs' types. Throws Error(kInvalidArgument) as the op does,
+  // with the location added.
+  const Node& add_node(const OpDef& op, std::vector<ValueId> inputs,
+                       const Attributes& attributes,
+                       const Location& location);
+  void set_results(std::vector<ValueId> results);
+
+  // The inferred types of a node's operands and results, for an OpCall.
+  std::vector<TensorType> input_types(const Node& node) const;
+  std::vector<TensorType> output_types(const Node& node) const;
+
+ private:
+  std::string name_;
+  std::vector<ValueInfo> values_;
+  std::vector<Node> nodes_;
+  std::vector<ValueId> parameters_;
+  std::vector<ValueId> results_;
+};
+
+// Functions that belong together, by unique name.
+struct Graph {
+  std::vector<Function> functions;
+
+  const Function* find(std::string_view name) const;
+};
+
+// Checks what every pass must keep: operands are defined before use, types
+// are what inference says, attributes fit the schema, parameter names are
+// unique. Throws Error(kInternal) that prints the offending node.
+void verify(const Function& function);
+void verify(const Graph& graph);
+
+// Parameters, nodes and results under other dims.
+Function specialize(const Function& function, const class Bindings& bindings);
+
+}  // namespace weft

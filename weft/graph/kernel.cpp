@@ -1,0 +1,87 @@
+#include "weft/graph/kernel.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+// Runs the op's own definition.
+class ReferenceKernel : public PreparedKernel {
+ public:
+  explicit ReferenceKernel(const OpCall& call)
+      : op_(call.op),
+        attributes_(call.attributes),
+        input_types_(call.inputs.begin(), call.inputs.end()),
+        output_types_(call.outputs.begin(), call.outputs.end()) {
+    for (const auto& type : input_types_) inputs_.push_back({type, nullptr});
+    for (const auto& type : output_types_) outputs_.push_back({type, nullptr});
+  }
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      inputs_[i].data = buffers.inputs[i];
+    }
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      outputs_[i].data = buffers.outputs[i];
+    }
+    op_.reference()({op_, input_types_, attributes_, output_types_}, inputs_,
+                    outputs_);
+  }
+
+ private:
+  const OpDef& op_;
+  Attributes attributes_;
+  std::vector<TensorType> input_types_;
+  std::vector<TensorType> output_types_;
+  std::vector<TensorView> inputs_;
+  std::vector<TensorView> outputs_;
+};
+
+}  // namespace
+
+void KernelRegistry::add(KernelCandidate candidate) {
+  by_op_[candidate.op].push_back(std::move(candidate));
+}
+
+void KernelRegistry::freeze() {
+  for (auto& [op, candidates] : by_op_) {
+    std::stable_sort(
+        candidates.begin(), candidates.end(),
+        [](const auto& a, const auto& b) { return a.rank > b.rank; });
+  }
+}
+
+const std::vector<KernelCandidate>& KernelRegistry::candidates(
+    std::string_view op) const {
+  static const std::vector<KernelCandidate> none;
+  const auto found = by_op_.find(op);
+  return found == by_op_.end() ? none : found->second;
+}
+
+KernelChoice choose_kernel(const OpCall& call) {
+  KernelChoice choice;
+  for (const auto& candidate : kernel_registry().candidates(call.op.name())) {
+    const auto reason =
+        candidate.declines ? candidate.declines(call) : std::nullopt;
+    if (reason) {
+      choice.declined.push_back(candidate.name + ": " + *reason);
+      continue;
+    }
+    choice.kernel = candidate.prepare(call);
+    choice.name = candidate.name;
+    choice.in_place = candidate.in_place;
+    return choice;
+  }
+  if (call.op.reference() != nullptr) {
+    choice.kernel = std::make_unique<ReferenceKernel>(call);
+    choice.name = "reference";
+    return choice;
+  }
+  Error error(ErrorCode::kUnsupported, call.op.name(),
+              "no kernel takes this call");
+  for (const auto& type : call.inputs) error.detail(to_string(type));
+  for (const auto& reason : choice.declined) error.detail(reason);
+  throw error;
+}
+
+}  // namespace weft

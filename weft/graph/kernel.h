@@ -1,0 +1,72 @@
+// Kernels: what runs an op on a device. Each op has a ranked list of
+// candidates; one that cannot take a call says why, and the plain reference
+// stands at the end of every list.
+//
+// Threads: the registry is immutable once frozen. A PreparedKernel belongs to
+// one plan and runs on one thread at a time (it may use parallel_for).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph/op.h"
+
+namespace weft {
+
+// Where the operands of one run lie. All sizes were fixed by prepare().
+struct KernelBuffers {
+  void* const* inputs;
+  void* const* outputs;
+  void* scratch;  // scratch_bytes() of it, kAlignment-aligned
+};
+
+// A kernel made ready for one call: types, attributes and sizes are settled,
+// so that running it neither allocates nor decides.
+class PreparedKernel {
+ public:
+  virtual ~PreparedKernel() = default;
+  virtual void run(const KernelBuffers& buffers) noexcept = 0;
+  virtual std::size_t scratch_bytes() const { return 0; }
+};
+
+struct KernelCandidate {
+  std::string op;
+  std::string name;  // "onednn:convolution", "reference"
+  int rank = 0;      // higher is tried first; the reference has rank 0
+  // Why this kernel cannot take the call, or nothing if it can.
+  std::optional<std::string> (*declines)(const OpCall&) = nullptr;
+  std::unique_ptr<PreparedKernel> (*prepare)(const OpCall&) = nullptr;
+  // Output 0 may be written over an input of the same size.
+  bool in_place = false;
+};
+
+class KernelRegistry {
+ public:
+  void add(KernelCandidate candidate);
+  // Sorts by rank.
+  void freeze();
+  const std::vector<KernelCandidate>& candidates(std::string_view op) const;
+
+ private:
+  std::map<std::string, std::vector<KernelCandidate>, std::less<>> by_op_;
+};
+
+// Supplied by weft/kernels.
+const KernelRegistry& kernel_registry();
+
+struct KernelChoice {
+  std::unique_ptr<PreparedKernel> kernel;
+  std::string name;
+  bool in_place = false;
+  std::vector<std::string> declined;  // "name: why", in the order tried
+};
+
+// The best candidate that takes the call, else the op's reference kernel.
+// Throws Error(kUnsupported) that lists who declined and why.
+KernelChoice choose_kernel(const OpCall& call);
+
+}  // namespace weft

@@ -1,0 +1,171 @@
+#include "weft/graph/op.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+std::vector<std::string> split_names(std::string_view list) {
+  std::vector<std::string> names;
+  while (!trim(list).empty()) {
+    const auto comma = std::min(list.find(','), list.size());
+    names.emplace_back(trim(list.substr(0, comma)));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
+}
+
+}  // namespace
+
+Error OpCall::describe(std::string message) const {
+  Error error(ErrorCode::kInvalidArgument, op.name(), std::move(message));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    error.detail(fmt::format("input {}: {}", op.input_name(i),
+                             to_string(inputs[i])));
+  }
+  if (!attributes.empty()) {
+    error.detail("attributes:" + to_string(attributes));
+  }
+  return error;
+}
+
+Cost Cost::elementwise(const OpCall& call, double flops_per_element) {
+  double elements = 0;
+  for (const auto& type : call.outputs) {
+    elements += static_cast<double>(type.shape.num_elements());
+  }
+  return of(call, flops_per_element * elements);
+}
+
+Cost Cost::of(const OpCall& call, double flops) {
+  Cost cost{flops, 0};
+  for (const auto& type : call.inputs) {
+    cost.bytes += static_cast<double>(type.bytes());
+  }
+  for (const auto& type : call.outputs) {
+    cost.bytes += static_cast<double>(type.bytes());
+  }
+  return cost;
+}
+
+OpDef& OpDef::summary(std::string text) {
+  summary_ = std::move(text);
+  return *this;
+}
+
+OpDef& OpDef::signature(std::string_view text) {
+  signature_ = text;
+  const auto close = text.find(')');
+  const auto arrow = text.find("->");
+  WEFT_CHECK(text.front() == '(' && close != text.npos && arrow > close,
+             "{}: signature '{}'", name_, text);
+  outputs_ = split_names(text.substr(arrow + 2));
+  for (auto& name : split_names(text.substr(1, close - 1))) {
+    if (name.ends_with("...")) {
+      is_variadic_ = true;
+      ++min_inputs_;
+      name.resize(name.size() - 3);
+    } else if (name.ends_with('?')) {
+      name.pop_back();
+    } else {
+      ++min_inputs_;
+    }
+    inputs_.push_back(std::move(name));
+  }
+  return *this;
+}
+
+OpDef& OpDef::attribute(std::string name, Attribute default_value) {
+  attributes_.push_back({std::move(name), std::move(default_value), false});
+  return *this;
+}
+
+OpDef& OpDef::required(std::string name, Attribute kind) {
+  attributes_.push_back({std::move(name), std::move(kind), true});
+  return *this;
+}
+
+OpDef& OpDef::traits(unsigned bits) {
+  traits_ |= bits;
+  return *this;
+}
+
+OpDef& OpDef::infer(InferFunction function) {
+  infer_ = function;
+  return *this;
+}
+
+OpDef& OpDef::reference(ReferenceFunction function) {
+  reference_ = function;
+  return *this;
+}
+
+OpDef& OpDef::gradient(GradientFunction function) {
+  gradient_ = function;
+  return *this;
+}
+
+OpDef& OpDef::lower(LowerFunction function) {
+  lower_ = function;
+  return *this;
+}
+
+OpDef& OpDef::cost(CostFunction function) {
+  cost_ = function;
+  return *this;
+}
+
+OpDef& OpDef::samples(SamplesFunction function) {
+  samples_ = function;
+  return *this;
+}
+
+std::string OpDef::input_name(std::size_t index) const {
+  if (index < inputs_.size()) return inputs_[index];
+  return inputs_.empty() ? "?" : fmt::format("{}[{}]", inputs_.back(), index);
+}
+
+Attributes OpDef::complete(const Attributes& given) const {
+  Attributes complete;
+  for (const auto& schema : attributes_) {
+    const Attribute* value = given.find(schema.name);
+    if (value == nullptr && schema.is_required) {
+      throw Error(ErrorCode::kInvalidArgument, name_,
+                  "the attribute '{}' is missing", schema.name);
+    }
+    if (value != nullptr && value->index() != schema.value.index()) {
+      throw Error(ErrorCode::kInvalidArgument, name_,
+                  "the attribute '{}' takes {}, not {}", schema.name,
+                  kind_of(schema.value), to_string(*value));
+    }
+    complete.set(schema.name, value != nullptr ? *value : schema.value);
+  }
+  for (const auto& [name, value] : given) {
+    if (complete.find(name) != nullptr) continue;
+    std::vector<std::string> known;
+    for (const auto& schema : attributes_) known.push_back(schema.name);
+    Error error(ErrorCode::kInvalidArgument, name_, "no attribute '{}'", name);
+    const std::string near = nearest(name, known);
+    if (!near.empty()) error.hint("did you mean '" + near + "'?");
+    throw error;
+  }
+  return complete;
+}
+
+std::vector<TensorType> OpDef::infer_types(
+    std::span<const TensorType> inputs, const Attributes& attributes) const {
+  const OpCall call{*this, inputs, attributes};
+  if (inputs.size() < min_inputs_ ||
+      (!is_variadic_ && inputs.size() > inputs_.size())) {
+    throw call.error("takes {} operands, got {}", signature_, inputs.size());
+  }
+  return infer_(call);
+}
+
+}  // namespace weft

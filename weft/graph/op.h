@@ -1,0 +1,162 @@
+// What an op is: one entry that carries everything Weft knows about it. The
+// typed C++ function, the text form, the reference page, fusion legality, the
+// cost model and the property tests are all derived from it.
+//
+// Threads: an OpDef is immutable once its registry is frozen.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph/attributes.h"
+
+namespace weft {
+
+class GradientContext;
+class OpDef;
+class Value;
+// One gradient per input; an undefined Value where none flows.
+using Gradients = std::vector<Value>;
+
+// One use of an op: what inference, cost and kernel choice may look at.
+struct OpCall {
+  const OpDef& op;
+  std::span<const TensorType> inputs;
+  const Attributes& attributes;
+  // Filled once inference has run; empty before.
+  std::span<const TensorType> outputs = {};
+
+  const TensorType& input(std::size_t index) const { return inputs[index]; }
+  bool has_input(std::size_t index) const { return index < inputs.size(); }
+
+  // The caller's mistake: an Error that names the op and shows its operands.
+  // The builder adds where the op was called.
+  template <class... Args>
+  Error error(fmt::format_string<Args...> format, Args&&... args) const {
+    return describe(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  Error describe(std::string message) const;
+};
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read and written, each operand once
+
+  // flops_per_element on every output element, operands read once.
+  static Cost elementwise(const OpCall& call, double flops_per_element);
+  // `flops` in all, operands read once.
+  static Cost of(const OpCall& call, double flops);
+};
+
+// How property tests make an input.
+struct InputSample {
+  TensorType type;
+  double low = -1;
+  double high = 1;
+  bool is_differentiable = true;  // compared with finite differences
+};
+
+struct OpSample {
+  std::vector<InputSample> inputs;
+  Attributes attributes;
+};
+
+using InferFunction = std::vector<TensorType> (*)(const OpCall&);
+using ReferenceFunction = void (*)(const OpCall&,
+                                   std::span<const TensorView> inputs,
+                                   std::span<const TensorView> outputs);
+using GradientFunction = Gradients (*)(const GradientContext&);
+using CostFunction = Cost (*)(const OpCall&);
+using SamplesFunction = std::vector<OpSample> (*)();
+// Expresses a composite op by others; returns its outputs.
+using LowerFunction = std::vector<Value> (*)(const Attributes&,
+                                             std::span<const Value> inputs);
+
+enum OpTrait : unsigned {
+  kElementwise = 1u << 0,    // y[i] depends on the operands' broadcast [i]
+  kView = 1u << 1,           // the output is the first input's bytes
+  kCommutative = 1u << 2,
+  kNoGradient = 1u << 3,     // piecewise constant or integer: none flows
+  kRandom = 1u << 4,         // keyed by (seed, step): never constant-folded
+};
+
+class OpDef {
+ public:
+  explicit OpDef(std::string name) : name_(std::move(name)) {}
+
+  // --- Declaration; each returns *this -----------------------------------
+  OpDef& summary(std::string text);
+  // Operand and result names: "(x, w, bias?) -> y", "(xs...) -> y". A '?'
+  // marks trailing optional operands, '...' any number (at least one).
+  OpDef& signature(std::string_view text);
+  OpDef& attribute(std::string name, Attribute default_value);
+  // `kind` is an example value; the caller must give the attribute.
+  OpDef& required(std::string name, Attribute kind);
+  OpDef& traits(unsigned bits);
+  OpDef& infer(InferFunction function);
+  OpDef& reference(ReferenceFunction function);
+  OpDef& gradient(GradientFunction function);
+  OpDef& lower(LowerFunction function);
+  OpDef& cost(CostFunction function);
+  OpDef& samples(SamplesFunction function);
+
+  // --- Reading ----------------------------------------------------------
+  const std::string& name() const { return name_; }
+  const std::string& summary() const { return summary_; }
+  const std::string& signature() const { return signature_; }
+  bool has(OpTrait trait) const { return (traits_ & trait) != 0; }
+  const std::vector<std::string>& input_names() const { return inputs_; }
+  const std::vector<std::string>& output_names() const { return outputs_; }
+  std::string input_name(std::size_t index) const;
+  std::size_t min_inputs() const { return min_inputs_; }
+  bool is_variadic() const { return is_variadic_; }
+
+  struct AttributeSchema {
+    std::string name;
+    Attribute value;  // the default, or an example of the kind
+    bool is_required;
+  };
+  const std::vector<AttributeSchema>& attribute_schema() const {
+    return attributes_;
+  }
+
+  InferFunction infer() const { return infer_; }
+  ReferenceFunction reference() const { return reference_; }
+  GradientFunction gradient() const { return gradient_; }
+  LowerFunction lower() const { return lower_; }
+  CostFunction cost() const { return cost_; }
+  SamplesFunction samples() const { return samples_; }
+
+  // Fills defaults and checks names and kinds. Throws
+  // Error(kInvalidArgument) naming the nearest known attribute.
+  Attributes complete(const Attributes& given) const;
+  // Checks the number of operands, then infers. Throws
+  // Error(kInvalidArgument) that shows the operands.
+  std::vector<TensorType> infer_types(std::span<const TensorType> inputs,
+                                      const Attributes& attributes) const;
+
+ private:
+  std::string name_;
+  std::string summary_;
+  std::string signature_;
+  std::vector<std::string> inputs_;
+  std::vector<std::string> outputs_;
+  std::size_t min_inputs_ = 0;
+  bool is_variadic_ = false;
+  std::vector<AttributeSchema> attributes_;
+  unsigned traits_ = 0;
+  InferFunction infer_ = nullptr;
+  ReferenceFunction reference_ = nullptr;
+  GradientFunction gradient_ = nullptr;
+  LowerFunction lower_ = nullptr;
+  CostFunction cost_ = nullptr;
+  SamplesFunction samples_ = nullptr;
+};
+
+}  // namespace weft

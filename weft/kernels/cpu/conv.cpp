@@ -1,0 +1,169 @@
+// Convolutions by oneDNN. Images stay NHWC and weights HWIO in memory; where
+// the primitive prefers blocked weights, a reorder into scratch memory comes
+// first: weights are small next to images.
+#include <optional>
+
+#include "weft/kernels/onednn/program.h"
+
+namespace weft {
+namespace {
+
+using dnnl::memory;
+using onednn::Slot;
+
+// [N, H, W, C] in memory, named N, C, H, W as oneDNN does.
+memory::desc image(const TensorType& type) {
+  const Shape& s = type.shape;
+  return onednn::strided(type.dtype, {s[0], s[3], s[1], s[2]},
+                         {s[1] * s[2] * s[3], 1, s[2] * s[3], s[3]});
+}
+
+// Types, attributes and sizes of a convolution, however it is derived.
+struct Convolution {
+  TensorType x, w, y;
+  std::int64_t groups;
+  memory::dims strides, dilation, padding_before, padding_after;
+
+  Convolution(const OpCall& call, const TensorType& image_type,
+              const TensorType& weight_type, const TensorType& result_type)
+      : x(image_type),
+        w(weight_type),
+        y(result_type),
+        groups(call.attributes.integer("groups")),
+        strides(call.attributes.integers("strides")) {
+    // oneDNN counts the pixels left out, so that 0 is dense.
+    for (const std::int64_t d : call.attributes.integers("dilation")) {
+      dilation.push_back(d - 1);
+    }
+    const Integers& padding = call.attributes.integers("padding");
+    padding_before = {padding[0], padding[2]};
+    padding_after = {padding[1], padding[3]};
+  }
+
+  // HWIO in memory, named (G,) O, I, H, W.
+  memory::dims weight_dims() const {
+    const Shape& s = w.shape;
+    if (groups == 1) return {s[3], s[2], s[0], s[1]};
+    return {groups, s[3] / groups, s[2], s[0], s[1]};
+  }
+  memory::desc weights() const {
+    const Shape& s = w.shape;
+    memory::dims strides_of = {1, s[3], s[1] * s[2] * s[3], s[2] * s[3]};
+    if (groups > 1) strides_of.insert(strides_of.begin(), s[3] / groups);
+    return onednn::strided(w.dtype, weight_dims(), strides_of);
+  }
+  // What the primitive computes with: the images' dtype, any layout.
+  memory::desc free_weights(DType dtype) const {
+    return onednn::any_layout(dtype, weight_dims());
+  }
+
+  auto forward(const dnnl::primitive_attr& attr,
+               const std::optional<memory::desc>& bias = {}) const {
+    constexpr auto direct = dnnl::algorithm::convolution_direct;
+    constexpr auto training = dnnl::prop_kind::forward_training;
+    if (bias) {
+      return onednn::describe<dnnl::convolution_forward>(
+          attr, training, direct, image(x), free_weights(x.dtype), *bias,
+          image(y), strides, dilation, padding_before, padding_after);
+    }
+    return onednn::describe<dnnl::convolution_forward>(
+        attr, training, direct, image(x), free_weights(x.dtype), image(y),
+        strides, dilation, padding_before, padding_after);
+  }
+};
+
+std::optional<std::string> declines(const OpCall& call) {
+  for (const auto& type : call.inputs) {
+    if (auto reason = onednn::dtype_declined(type.dtype)) return reason;
+    if (type.shape.num_elements() == 0) return "an operand is empty";
+  }
+  if (call.outputs[0].shape.num_elements() == 0) return "the result is empty";
+  return std::nullopt;
+}
+
+std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+  const Convolution c(call, call.input(0), call.input(1), call.outputs[0]);
+  const auto attr =
+      onednn::attributes(call.attributes.text("activation") == "relu");
+  std::optional<memory::desc> bias;
+  if (call.has_input(2)) {
+    bias = onednn::dense(call.input(2).dtype, {c.w.shape[3]});
+  }
+  const auto description = c.forward(attr, bias);
+  auto program = std::make_unique<onednn::Program>();
+  const Slot weights = program->in_layout(c.weights(), Slot::input(1),
+                                          description.weights_desc());
+  std::vector<onednn::Argument> arguments = {
+      {DNNL_ARG_SRC, image(c.x), Slot::input(0)},
+      {DNNL_ARG_WEIGHTS, description.weights_desc(), weights},
+      {DNNL_ARG_DST, image(c.y), Slot::output(0)}};
+  if (bias) arguments.push_back({DNNL_ARG_BIAS, *bias, Slot::input(2)});
+  program->add(dnnl::convolution_forward(description),
+               description.scratchpad_desc(), arguments);
+  return program;
+}
+
+std::unique_ptr<PreparedKernel> prepare_input_gradient(const OpCall& call) {
+  const Convolution c(call, call.outputs[0], call.input(1), call.input(0));
+  const auto attr = onednn::attributes();
+  const auto description =
+      onednn::describe_backward<dnnl::convolution_backward_data>(
+          attr, c.forward(attr), dnnl::algorithm::convolution_direct,
+          image(c.x), c.free_weights(c.x.dtype), image(c.y), c.strides,
+          c.dilation, c.padding_before, c.padding_after);
+  auto program = std::make_unique<onednn::Program>();
+  const Slot weights = program->in_layout(c.weights(), Slot::input(1),
+                                          description.weights_desc());
+  program->add(dnnl::convolution_backward_data(description),
+               description.scratchpad_desc(),
+               {{DNNL_ARG_DIFF_DST, image(c.y), Slot::input(0)},
+                {DNNL_ARG_WEIGHTS, description.weights_desc(), weights},
+                {DNNL_ARG_DIFF_SRC, image(c.x), Slot::output(0)}});
+  return program;
+}
+
+std::unique_ptr<PreparedKernel> prepare_weight_gradient(const OpCall& call) {
+  const Convolution c(call, call.input(0), call.outputs[0], call.input(1));
+  const auto attr = onednn::attributes();
+  // Sums over the whole batch: f32 even between bf16 images.
+  const auto description =
+      onednn::describe_backward<dnnl::convolution_backward_weights>(
+          attr, c.forward(attr), dnnl::algorithm::convolution_direct,
+          image(c.x), c.free_weights(DType::kF32), image(c.y), c.strides,
+          c.dilation, c.padding_before, c.padding_after);
+  const memory::desc computed = description.diff_weights_desc();
+  auto program = std::make_unique<onednn::Program>();
+  const bool is_final = computed == c.weights();
+  const Slot weights = is_final ? Slot::output(0) : program->reserve(computed);
+  program->add(dnnl::convolution_backward_weights(description),
+               description.scratchpad_desc(),
+               {{DNNL_ARG_SRC, image(c.x), Slot::input(0)},
+                {DNNL_ARG_DIFF_DST, image(c.y), Slot::input(1)},
+                {DNNL_ARG_DIFF_WEIGHTS, computed, weights}});
+  if (!is_final) {
+    program->add_reorder(computed, weights, c.weights(), Slot::output(0));
+  }
+  return program;
+}
+
+}  // namespace
+
+void register_cpu_conv(KernelRegistry& kernels) {
+  kernels.add({.op = "conv2d",
+               .name = "onednn:convolution",
+               .rank = 10,
+               .declines = declines,
+               .prepare = prepare});
+  kernels.add({.op = "conv2d_input_gradient",
+               .name = "onednn:convolution",
+               .rank = 10,
+               .declines = declines,
+               .prepare = prepare_input_gradient});
+  kernels.add({.op = "conv2d_weight_gradient",
+               .name = "onednn:convolution",
+               .rank = 10,
+               .declines = declines,
+               .prepare = prepare_weight_gradient});
+}
+
+}  // namespace weft

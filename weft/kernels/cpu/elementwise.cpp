@@ -1,0 +1,48 @@
+// Every op that has a tile function, run as a loop of one instruction.
+#include "weft/graph/kernel.h"
+#include "weft/kernels/loop/loop_kernel.h"
+
+namespace weft {
+namespace {
+
+std::optional<std::string> declines(const OpCall& call) {
+  for (const auto types : {call.inputs, call.outputs}) {
+    for (const TensorType& type : types) {
+      if (!fits_tile(type.dtype)) {
+        return fmt::format("{} is not exact in f32",
+                           to_string(type.dtype));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+  const TensorType& result = call.outputs[0];
+  const TileOp* found = find_tile_op(call.op.name());
+  const TileOp op = found != nullptr ? *found : tile_cast(result.dtype);
+  LoopProgram program;
+  program.shape = result.shape;
+  LoopProgram::Instruction instruction{op.function, {}, {}};
+  if (op.parameters != nullptr) {
+    instruction.parameters = op.parameters(call.attributes);
+  }
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    program.inputs.push_back({call.inputs[i], std::nullopt});
+    instruction.operands.push_back(static_cast<int>(i));
+  }
+  program.instructions.push_back(std::move(instruction));
+  program.outputs.push_back({static_cast<int>(call.inputs.size()), result});
+  return std::make_unique<LoopKernel>(std::move(program));
+}
+
+}  // namespace
+
+void register_cpu_elementwise(KernelRegistry& registry) {
+  for (const TileOp& op : all_tile_ops()) {
+    registry.add({std::string(op.op), "simd:loop", 10, declines, prepare});
+  }
+  registry.add({"cast", "simd:loop", 10, declines, prepare});
+}
+
+}  // namespace weft

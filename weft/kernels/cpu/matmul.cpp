@@ -1,0 +1,156 @@
+// Matrix products by oneDNN.
+#include <optional>
+
+#include "weft/kernels/onednn/program.h"
+
+namespace weft {
+namespace {
+
+using dnnl::memory;
+using onednn::Slot;
+
+// An operand as oneDNN sees it: `rank` dims, the last two in the order of the
+// product, transposition expressed by strides.
+memory::desc operand(const TensorType& type, int rank, bool transpose) {
+  const Shape& shape = type.shape;
+  const auto own_strides = row_major_strides(shape);
+  memory::dims dims(static_cast<std::size_t>(rank - shape.rank()), 1);
+  memory::dims strides(dims.size(), shape.num_elements());
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    dims.push_back(shape[axis]);
+    strides.push_back(own_strides[static_cast<std::size_t>(axis)]);
+  }
+  if (transpose) {
+    std::swap(dims.end()[-1], dims.end()[-2]);
+    std::swap(strides.end()[-1], strides.end()[-2]);
+  }
+  return onednn::strided(type.dtype, dims, strides);
+}
+
+// [..., k] against one matrix is a single product of more rows.
+TensorType flattened(const TensorType& type) {
+  const Dim columns = type.shape.back();
+  return {type.dtype,
+          {product(type.shape.first(type.shape.rank() - 1)), columns}};
+}
+
+struct Product {
+  TensorType a, b, y;
+  bool transpose_a, transpose_b, has_bias, is_relu;
+
+  explicit Product(const OpCall& call)
+      : a(call.input(0)),
+        b(call.input(1)),
+        y(call.outputs[0]),
+        transpose_a(call.attributes.flag("transpose_a")),
+        transpose_b(call.attributes.flag("transpose_b")),
+        has_bias(call.has_input(2)),
+        is_relu(call.attributes.text("activation") == "relu") {
+    if (b.shape.rank() == 2 && a.shape.rank() > 2 && !transpose_a) {
+      a = flattened(a);
+      y = flattened(y);
+    }
+  }
+  bool is_plain() const { return y.shape.rank() == 2; }
+  Dim m() const { return y.shape[y.shape.rank() - 2]; }
+  Dim n() const { return y.shape.back(); }
+  Dim k() const { return a.shape[a.shape.rank() - (transpose_a ? 2 : 1)]; }
+};
+
+std::optional<std::string> declines(const OpCall& call) {
+  if (auto reason = onednn::dtype_declined(call.input(0).dtype)) return reason;
+  const Product product(call);
+  if (call.outputs[0].shape.num_elements() == 0 || product.k() == 0) {
+    return "an operand is empty";
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+  const Product product(call);
+  const int rank = product.y.shape.rank();
+  const auto a = operand(product.a, rank, product.transpose_a);
+  const auto b = operand(product.b, rank, product.transpose_b);
+  const auto y = operand(product.y, rank, false);
+  const auto attr = onednn::attributes(product.is_relu);
+  auto program = std::make_unique<onednn::Program>();
+  std::vector<onednn::Argument> arguments = {
+      {DNNL_ARG_SRC, a, Slot::input(0)},
+      {DNNL_ARG_WEIGHTS, b, Slot::input(1)},
+      {DNNL_ARG_DST, y, Slot::output(0)}};
+  if (product.has_bias) {
+    memory::dims dims(static_cast<std::size_t>(rank), 1);
+    dims.back() = product.n();
+    const auto bias = onednn::dense(call.input(2).dtype, dims);
+    const auto description =
+        onednn::describe<dnnl::matmul>(attr, a, b, bias, y);
+    arguments.push_back({DNNL_ARG_BIAS, bias, Slot::input(2)});
+    program->add(dnnl::matmul(description), description.scratchpad_desc(),
+                 arguments);
+  } else {
+    const auto description = onednn::describe<dnnl::matmul>(attr, a, b, y);
+    program->add(dnnl::matmul(description), description.scratchpad_desc(),
+                 arguments);
+  }
+  return program;
+}
+
+// Two matrices, through the BLAS entry: it packs its operands in blocks that
+// fit the caches, which pays once a row of the result outgrows them.
+constexpr Dim kWideRow = 4096;
+
+class Gemm : public PreparedKernel {
+ public:
+  explicit Gemm(const Product& p)
+      : trans_a_(p.transpose_a ? 'T' : 'N'),
+        trans_b_(p.transpose_b ? 'T' : 'N'),
+        m_(p.m()),
+        n_(p.n()),
+        k_(p.k()) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const dnnl_status_t status = dnnl_sgemm(
+        trans_a_, trans_b_, m_, n_, k_, 1.f,
+        static_cast<const float*>(buffers.inputs[0]), trans_a_ == 'T' ? m_ : k_,
+        static_cast<const float*>(buffers.inputs[1]), trans_b_ == 'T' ? k_ : n_,
+        0.f, static_cast<float*>(buffers.outputs[0]), n_);
+    WEFT_CHECK(status == dnnl_success, "oneDNN status {}",
+               static_cast<int>(status));
+  }
+
+ private:
+  char trans_a_, trans_b_;
+  dnnl_dim_t m_, n_, k_;
+};
+
+std::optional<std::string> gemm_declines(const OpCall& call) {
+  if (auto reason = declines(call)) return reason;
+  const Product product(call);
+  if (product.a.dtype != DType::kF32) return "computes in f32 only";
+  if (!product.is_plain()) return "multiplies two matrices, not batches";
+  if (product.has_bias || product.is_relu) return "fuses no bias or relu";
+  if (product.n() < kWideRow) {
+    return fmt::format("pays from rows of {} on", kWideRow);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_cpu_matmul(KernelRegistry& kernels) {
+  kernels.add(
+      {.op = "matmul",
+       .name = "onednn:gemm",
+       .rank = 20,
+       .declines = gemm_declines,
+       .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
+         return std::make_unique<Gemm>(Product(call));
+       }});
+  kernels.add({.op = "matmul",
+               .name = "onednn:matmul",
+               .rank = 10,
+               .declines = declines,
+               .prepare = prepare});
+}
+
+}  // namespace weft

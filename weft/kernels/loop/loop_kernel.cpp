@@ -1,0 +1,425 @@
+#include "weft/kernels/loop/loop_kernel.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "weft/base/parallel.h"
+
+namespace weft {
+namespace {
+
+// 2 KiB of f32: a dozen buffers fit the 32 KiB of a first-level cache, and
+// the call per instruction is spread over 32 vectors.
+constexpr std::int64_t kTile = 512;
+// Enough chunks to balance any machine, few enough to fold quickly.
+constexpr std::int64_t kMostChunks = 64;
+constexpr std::int64_t kLeastTilesPerChunk = 16;
+// Waking a thread costs about as much as this many simple element operations.
+constexpr std::int64_t kWorkPerThread = 48 * 1024;
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+bool is_suffix(const Shape& shape, const Shape& whole) {
+  // Leading ones of `shape` do not matter.
+  int skip = 0;
+  while (skip < shape.rank() && shape[skip] == 1) ++skip;
+  const int rank = shape.rank() - skip;
+  if (rank > whole.rank()) return false;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (shape[skip + axis] != whole[whole.rank() - rank + axis]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+struct LoopKernel::Worker {
+  const KernelBuffers& buffers;
+  float* memory;  // tile buffers, then accumulators
+
+  float* tile_buffer(int index) const { return memory + index * kTile; }
+};
+
+LoopKernel::LoopKernel(LoopProgram program) : program_(std::move(program)) {
+  size_ = program_.shape.num_elements();
+  classify_inputs();
+  choose_tile();
+  assign_buffers();
+  plan_sums();
+}
+
+void LoopKernel::classify_inputs() {
+  int pointer = 0;
+  for (const auto& input : program_.inputs) {
+    Operand operand;
+    operand.dtype = input.type.dtype;
+    if (input.immediate) {
+      operand.access = Access::kConstant;
+      operand.immediate = *input.immediate;
+    } else {
+      operand.pointer = pointer++;
+      const std::int64_t count = input.type.shape.num_elements();
+      if (count == size_ && is_suffix(input.type.shape, program_.shape)) {
+        operand.access = Access::kFull;
+      } else if (count == 1) {
+        operand.access = Access::kConstant;
+      } else if (is_suffix(input.type.shape, program_.shape)) {
+        operand.access = Access::kPeriodic;
+        operand.period = count;
+      } else {
+        operand.access = Access::kStrided;
+        const auto strides = row_major_strides(input.type.shape);
+        const int missing = program_.shape.rank() - input.type.shape.rank();
+        for (int axis = 0; axis < input.type.shape.rank(); ++axis) {
+          if (input.type.shape[axis] == 1) continue;
+          operand.strides[static_cast<std::size_t>(axis + missing)] =
+              strides[static_cast<std::size_t>(axis)];
+        }
+      }
+    }
+    operands_.push_back(operand);
+  }
+}
+
+// A tile starts at a multiple of every period that fits into a tile, and does
+// not cross a multiple of a longer one; so a repeated operand looks the same
+// in every tile, or is contiguous in it. Periods are products of trailing
+// dims, so each divides the longer ones.
+void LoopKernel::choose_tile() {
+  std::int64_t short_period = 1;
+  std::int64_t long_period = 0;
+  const auto note = [&](std::int64_t period) {
+    if (period <= kTile) {
+      short_period = std::max(short_period, period);
+    } else {
+      long_period = long_period == 0 ? period : std::min(long_period, period);
+    }
+  };
+  for (const Operand& operand : operands_) {
+    if (operand.access == Access::kPeriodic) note(operand.period);
+  }
+  for (const auto& output : program_.outputs) {
+    if (output.is_sum) note(output.type.shape.num_elements());
+  }
+  tile_ = kTile / short_period * short_period;
+  row_ = long_period == 0 ? std::max<std::int64_t>(1, size_) : long_period;
+  tiles_per_row_ = ceil_divide(row_, tile_);
+  tiles_ = size_ / row_ * tiles_per_row_;
+}
+
+std::int64_t LoopKernel::tile_start(std::int64_t tile) const {
+  return tile / tiles_per_row_ * row_ + tile % tiles_per_row_ * tile_;
+}
+
+// Gives every value that needs one a tile buffer, reusing those of values
+// that nobody reads any more.
+void LoopKernel::assign_buffers() {
+  const std::size_t inputs = operands_.size();
+  const std::size_t count = inputs + program_.instructions.size();
+  std::vector<std::size_t> last_use(count, 0);
+  for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+    for (const int operand : program_.instructions[i].operands) {
+      last_use[static_cast<std::size_t>(operand)] = i;
+    }
+  }
+  for (const auto& output : program_.outputs) {
+    last_use[static_cast<std::size_t>(output.operand)] = count;
+  }
+  // Constants and short periods are filled once per worker and stay.
+  for (Operand& operand : operands_) {
+    const bool is_direct = operand.access == Access::kFull &&
+                           operand.dtype == DType::kF32;
+    const bool is_long = operand.access == Access::kPeriodic &&
+                         operand.period > kTile &&
+                         operand.dtype == DType::kF32;
+    if (!is_direct && !is_long) operand.buffer = buffers_++;
+  }
+  results_.resize(program_.instructions.size());
+  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
+    const auto& output = program_.outputs[j];
+    if (output.is_sum || output.type.dtype != DType::kF32) continue;
+    const auto number = static_cast<std::size_t>(output.operand);
+    if (number >= inputs && results_[number - inputs].output < 0) {
+      results_[number - inputs].output = static_cast<int>(j);
+    }
+  }
+  std::vector<int> free;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    // A dead operand's buffer may be the result's: tile functions work in
+    // place.
+    for (const int operand : program_.instructions[i].operands) {
+      const auto number = static_cast<std::size_t>(operand);
+      if (number < inputs || last_use[number] != i) continue;
+      const int buffer = results_[number - inputs].buffer;
+      if (buffer < 0) continue;
+      if (std::find(free.begin(), free.end(), buffer) == free.end()) {
+        free.push_back(buffer);
+      }
+    }
+    if (results_[i].output >= 0) continue;
+    if (free.empty()) free.push_back(buffers_++);
+    results_[i].buffer = free.back();
+    free.pop_back();
+  }
+}
+
+void LoopKernel::plan_sums() {
+  worker_floats_ = static_cast<std::size_t>(buffers_ * kTile);
+  const auto has_sum = std::any_of(program_.outputs.begin(),
+                                   program_.outputs.end(),
+                                   [](const auto& o) { return o.is_sum; });
+  chunks_ = has_sum ? std::clamp<std::int64_t>(tiles_ / kLeastTilesPerChunk, 1,
+                                               kMostChunks)
+                    : tiles_;
+  std::size_t partial_floats = 0;
+  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
+    if (!program_.outputs[j].is_sum) continue;
+    Sum sum;
+    sum.output = j;
+    sum.period = program_.outputs[j].type.shape.num_elements();
+    sum.width = std::max(sum.period, tile_);
+    sum.partial_offset = partial_floats;
+    sum.accumulator_offset = worker_floats_;
+    partial_floats += static_cast<std::size_t>(chunks_ * sum.period);
+    worker_floats_ += static_cast<std::size_t>(ceil_divide(sum.width, 16) * 16);
+    sums_.push_back(sum);
+  }
+  const auto steps = static_cast<std::int64_t>(program_.instructions.size() +
+                                               program_.outputs.size());
+  const std::int64_t useful = std::max<std::int64_t>(
+      1, size_ * steps / kWorkPerThread);
+  workers_ = std::max<std::int64_t>(
+      1, std::min<std::int64_t>({thread_count(), useful, chunks_}));
+  // The partial sums stand behind the workers' parts.
+  const std::size_t all_workers =
+      worker_floats_ * static_cast<std::size_t>(workers_);
+  for (Sum& sum : sums_) sum.partial_offset += all_workers;
+  scratch_bytes_ = (all_workers + partial_floats) * sizeof(float);
+}
+
+bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {
+  const Operand& operand = operands_[input];
+  const auto& target = program_.outputs[output];
+  if (operand.access != Access::kFull || target.is_sum ||
+      size_of(operand.dtype) != size_of(target.type.dtype)) {
+    return false;
+  }
+  // Converted operands are read before, converted results written after, all
+  // the instructions of a tile.
+  if (operand.buffer >= 0) return true;
+  const std::size_t inputs = operands_.size();
+  const auto number = static_cast<std::size_t>(target.operand);
+  const bool is_direct = number >= inputs &&
+                         results_[number - inputs].output ==
+                             static_cast<int>(output);
+  const std::size_t written =
+      is_direct ? number - inputs : program_.instructions.size();
+  for (std::size_t i = written + 1; i < program_.instructions.size(); ++i) {
+    for (const int read : program_.instructions[i].operands) {
+      if (static_cast<std::size_t>(read) == input) return false;
+    }
+  }
+  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
+    if (j != output &&
+        static_cast<std::size_t>(program_.outputs[j].operand) == input) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void LoopKernel::run(const KernelBuffers& buffers) noexcept {
+  if (size_ > 0) {
+    parallel_for(workers_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t worker = begin; worker < end; ++worker) {
+        run_chunks(buffers, worker);
+      }
+    });
+  }
+  finish_sums(buffers);
+}
+
+void LoopKernel::run_chunks(const KernelBuffers& buffers,
+                            std::int64_t index) noexcept {
+  Worker worker{buffers,
+                static_cast<float*>(buffers.scratch) +
+                    static_cast<std::size_t>(index) * worker_floats_};
+  prepare_patterns(worker);
+  const std::int64_t first = chunks_ * index / workers_;
+  const std::int64_t last = chunks_ * (index + 1) / workers_;
+  for (std::int64_t chunk = first; chunk < last; ++chunk) {
+    for (const Sum& sum : sums_) {
+      std::fill_n(worker.memory + sum.accumulator_offset, sum.width, 0.0f);
+    }
+    const std::int64_t end = tiles_ * (chunk + 1) / chunks_;
+    for (std::int64_t tile = tiles_ * chunk / chunks_; tile < end; ++tile) {
+      const std::int64_t start = tile_start(tile);
+      const std::int64_t row_end = (start / row_ + 1) * row_;
+      run_tile(worker, start, std::min(tile_, row_end - start));
+    }
+    for (const Sum& sum : sums_) {
+      fold(sum, worker.memory + sum.accumulator_offset,
+           static_cast<float*>(buffers.scratch) + sum.partial_offset +
+               chunk * sum.period);
+    }
+  }
+}
+
+// Fills the buffers that are the same for every tile.
+void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
+  for (const Operand& operand : operands_) {
+    const void* source =
+        operand.pointer < 0
+            ? nullptr
+            : worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
+    float* buffer = worker.tile_buffer(operand.buffer);
+    if (operand.access == Access::kConstant) {
+      float value = operand.immediate;
+      if (source != nullptr) load_tile(operand.dtype, source, &value, 1);
+      std::fill_n(buffer, tile_, value);
+    } else if (operand.access == Access::kPeriodic &&
+               operand.period <= kTile) {
+      load_tile(operand.dtype, source, buffer, operand.period);
+      for (std::int64_t i = operand.period; i < tile_; ++i) {
+        buffer[i] = buffer[i - operand.period];
+      }
+    }
+  }
+}
+
+void LoopKernel::run_tile(Worker& worker, std::int64_t start,
+                          std::int64_t size) const noexcept {
+  const auto at = [](const void* base, DType dtype, std::int64_t index) {
+    return static_cast<const std::byte*>(base) +
+           static_cast<std::size_t>(index) * size_of(dtype);
+  };
+  const std::size_t inputs = operands_.size();
+  const auto find = [&](int number) -> const float* {
+    const auto index = static_cast<std::size_t>(number);
+    if (index < inputs) {
+      const Operand& operand = operands_[index];
+      if (operand.buffer >= 0) return worker.tile_buffer(operand.buffer);
+      const auto* base = static_cast<const float*>(
+          worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)]);
+      return base + (operand.access == Access::kFull
+                         ? start
+                         : start % operand.period);
+    }
+    const Result& result = results_[index - inputs];
+    if (result.buffer >= 0) return worker.tile_buffer(result.buffer);
+    return static_cast<const float*>(
+               worker.buffers
+                   .outputs[static_cast<std::size_t>(result.output)]) +
+           start;
+  };
+
+  for (const Operand& operand : operands_) {
+    if (operand.buffer < 0 || operand.access == Access::kConstant) continue;
+    const void* source =
+        worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
+    float* buffer = worker.tile_buffer(operand.buffer);
+    if (operand.access == Access::kFull) {
+      load_tile(operand.dtype, at(source, operand.dtype, start), buffer, size);
+    } else if (operand.access == Access::kStrided) {
+      fill_strided(operand, source, buffer, start, size);
+    } else if (operand.period > kTile) {
+      load_tile(operand.dtype,
+                at(source, operand.dtype, start % operand.period), buffer,
+                size);
+    }
+  }
+
+  for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+    const auto& instruction = program_.instructions[i];
+    Tile tile{{}, nullptr, size, instruction.parameters};
+    for (std::size_t n = 0; n < instruction.operands.size(); ++n) {
+      tile.x[n] = find(instruction.operands[n]);
+    }
+    tile.y = const_cast<float*>(find(static_cast<int>(inputs + i)));
+    instruction.function(tile);
+  }
+
+  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
+    const auto& output = program_.outputs[j];
+    if (output.is_sum) continue;
+    const auto number = static_cast<std::size_t>(output.operand);
+    if (number >= inputs &&
+        results_[number - inputs].output == static_cast<int>(j)) {
+      continue;  // its instruction wrote it
+    }
+    auto* target = static_cast<std::byte*>(worker.buffers.outputs[j]) +
+                   static_cast<std::size_t>(start) *
+                       size_of(output.type.dtype);
+    store_tile(output.type.dtype, find(output.operand), target, size);
+  }
+  for (const Sum& sum : sums_) {
+    float* accumulator = worker.memory + sum.accumulator_offset;
+    if (sum.period > kTile) accumulator += start % sum.period;
+    accumulate_tile(find(program_.outputs[sum.output].operand), accumulator,
+                    size);
+  }
+}
+
+// Walks the tile in runs along the last axis, where the operand's stride is 0
+// or 1.
+void LoopKernel::fill_strided(const Operand& operand, const void* source,
+                              float* tile, std::int64_t start,
+                              std::int64_t size) const noexcept {
+  const Shape& shape = program_.shape;
+  const int last = shape.rank() - 1;
+  const std::int64_t columns = shape[last];
+  std::int64_t done = 0;
+  while (done < size) {
+    const std::int64_t index = start + done;
+    const std::int64_t column = index % columns;
+    std::int64_t rest = index / columns;
+    std::int64_t offset = 0;
+    for (int axis = last - 1; axis >= 0; --axis) {
+      offset += rest % shape[axis] *
+                operand.strides[static_cast<std::size_t>(axis)];
+      rest /= shape[axis];
+    }
+    const std::int64_t run = std::min(size - done, columns - column);
+    const std::int64_t stride = operand.strides[static_cast<std::size_t>(last)];
+    const auto* from = static_cast<const std::byte*>(source) +
+                       static_cast<std::size_t>(offset + column * stride) *
+                           size_of(operand.dtype);
+    if (stride == 0) {
+      float value;
+      load_tile(operand.dtype, from, &value, 1);
+      std::fill_n(tile + done, run, value);
+    } else {
+      load_tile(operand.dtype, from, tile + done, run);
+    }
+    done += run;
+  }
+}
+
+// An accumulator holds whole tiles; elements that are a period apart belong
+// to the same sum.
+void LoopKernel::fold(const Sum& sum, const float* accumulator,
+                      float* partial) const noexcept {
+  std::copy_n(accumulator, sum.period, partial);
+  for (std::int64_t i = sum.period; i < sum.width; i += sum.period) {
+    accumulate_tile(accumulator + i, partial,
+                    std::min(sum.period, sum.width - i));
+  }
+}
+
+void LoopKernel::finish_sums(const KernelBuffers& buffers) const noexcept {
+  for (const Sum& sum : sums_) {
+    const auto& output = program_.outputs[sum.output];
+    float* partial = static_cast<float*>(buffers.scratch) + sum.partial_offset;
+    if (size_ == 0) std::fill_n(partial, sum.period, 0.0f);
+    for (std::int64_t chunk = 1; chunk < chunks_; ++chunk) {
+      accumulate_tile(partial + chunk * sum.period, partial, sum.period);
+    }
+    for (std::int64_t i = 0; i < sum.period; ++i) partial[i] *= output.scale;
+    store_tile(output.type.dtype, partial, buffers.outputs[sum.output],
+               sum.period);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,124 @@
+// A chain of elementwise ops, with sums over leading axes, as one pass over
+// memory: cut into tiles that stay in the L1 cache, each tile run through all
+// the instructions by SIMD tile functions.
+//
+// What lies between the convolutions of a network (bias, batch norm,
+// activation, residual, their gradients, the optimizer's update) is made of
+// such loops, and is bound by memory bandwidth: one pass instead of many is
+// the whole gain.
+//
+// Sums are deterministic: the work is cut into chunks whose number depends on
+// the shape alone, and their partial sums are added in order.
+//
+// Threads: a LoopKernel runs on one thread at a time, and uses parallel_for.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "weft/graph/kernel.h"
+#include "weft/kernels/loop/tile_functions.h"
+
+namespace weft {
+
+// Operands are numbered: first the inputs, then each instruction's result.
+struct LoopProgram {
+  struct Input {
+    TensorType type;                 // broadcasts to `shape`
+    std::optional<float> immediate;  // a known scalar: takes no pointer
+  };
+  struct Instruction {
+    TileFunction function;
+    std::vector<int> operands;
+    std::array<float, 2> parameters{};
+  };
+  struct Output {
+    int operand;
+    TensorType type;
+    // Sum over the leading axes that `type` lacks, times `scale`; else a
+    // plain store of the whole shape.
+    bool is_sum = false;
+    float scale = 1;
+  };
+
+  Shape shape;  // of the iteration
+  std::vector<Input> inputs;
+  std::vector<Instruction> instructions;
+  std::vector<Output> outputs;
+};
+
+class LoopKernel : public PreparedKernel {
+ public:
+  explicit LoopKernel(LoopProgram program);
+
+  // Buffers: the inputs without an immediate, in order; the outputs.
+  void run(const KernelBuffers& buffers) noexcept override;
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+
+  // Whether output `output` may be written over input `input` (numbered as
+  // in the program).
+  bool can_overwrite(std::size_t input, std::size_t output) const;
+
+ private:
+  // How an input of the program is found for a tile.
+  enum class Access {
+    kFull,      // element i of the iteration is element i of the input
+    kConstant,  // one value
+    kPeriodic,  // element i is element i % period: a suffix of the shape
+    kStrided,   // any other broadcast
+  };
+  struct Operand {
+    Access access = Access::kFull;
+    DType dtype = DType::kF32;
+    std::int64_t period = 1;
+    int buffer = -1;   // tile buffer for converted or repeated values
+    int pointer = -1;  // index into KernelBuffers::inputs
+    float immediate = 0;
+    std::array<std::int64_t, Shape::kMaxRank> strides{};
+  };
+  struct Result {
+    int buffer = -1;  // tile buffer, or
+    int output = -1;  // the output that it is written to directly
+  };
+  struct Sum {
+    std::size_t output = 0;
+    std::int64_t period = 1;
+    std::int64_t width = 0;        // of an accumulator: whole tiles
+    std::size_t partial_offset = 0;  // floats, in scratch
+    std::size_t accumulator_offset = 0;  // floats, in a worker's part
+  };
+  struct Worker;
+
+  void classify_inputs();
+  void choose_tile();
+  void assign_buffers();
+  void plan_sums();
+
+  void run_chunks(const KernelBuffers& buffers, std::int64_t worker) noexcept;
+  void prepare_patterns(Worker& worker) const noexcept;
+  void run_tile(Worker& worker, std::int64_t start,
+                std::int64_t size) const noexcept;
+  void fill_strided(const Operand& operand, const void* source, float* tile,
+                    std::int64_t start, std::int64_t size) const noexcept;
+  void fold(const Sum& sum, const float* accumulator,
+            float* partial) const noexcept;
+  void finish_sums(const KernelBuffers& buffers) const noexcept;
+  std::int64_t tile_start(std::int64_t tile) const;
+
+  LoopProgram program_;
+  std::vector<Operand> operands_;
+  std::vector<Result> results_;
+  std::vector<Sum> sums_;
+  std::int64_t size_ = 0;        // elements of the iteration
+  std::int64_t row_ = 0;         // tiles do not cross multiples of this
+  std::int64_t tile_ = 0;        // elements of a tile
+  std::int64_t tiles_per_row_ = 0;
+  std::int64_t tiles_ = 0;
+  std::int64_t chunks_ = 0;
+  std::int64_t workers_ = 0;
+  int buffers_ = 0;
+  std::size_t worker_floats_ = 0;
+  std::size_t scratch_bytes_ = 0;
+};
+
+}  // namespace weft

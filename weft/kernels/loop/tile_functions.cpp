@@ -1,0 +1,354 @@
+#include "weft/kernels/loop/tile_functions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#define HWY_COMPILE_ONLY_STATIC
+#include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace weft {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Lanes = hn::ScalableTag<float>;
+using Vector = hn::Vec<Lanes>;
+
+// Applies `f` to whole vectors, and to the rest under a mask.
+template <int kArity, class F>
+void map(const Tile& tile, F f) noexcept {
+  const Lanes d;
+  const auto step = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto load = [&](int n, std::int64_t i) {
+    return hn::LoadU(d, tile.x[static_cast<std::size_t>(n)] + i);
+  };
+  std::int64_t i = 0;
+  for (; i + step <= tile.size; i += step) {
+    if constexpr (kArity == 1) {
+      hn::StoreU(f(load(0, i)), d, tile.y + i);
+    } else if constexpr (kArity == 2) {
+      hn::StoreU(f(load(0, i), load(1, i)), d, tile.y + i);
+    } else {
+      hn::StoreU(f(load(0, i), load(1, i), load(2, i)), d, tile.y + i);
+    }
+  }
+  if (i == tile.size) return;
+  const auto rest = hn::FirstN(d, static_cast<std::size_t>(tile.size - i));
+  const auto load_rest = [&](int n) {
+    return hn::MaskedLoad(rest, d, tile.x[static_cast<std::size_t>(n)] + i);
+  };
+  if constexpr (kArity == 1) {
+    hn::BlendedStore(f(load_rest(0)), rest, d, tile.y + i);
+  } else if constexpr (kArity == 2) {
+    hn::BlendedStore(f(load_rest(0), load_rest(1)), rest, d, tile.y + i);
+  } else {
+    hn::BlendedStore(f(load_rest(0), load_rest(1), load_rest(2)), rest, d,
+                     tile.y + i);
+  }
+}
+
+Vector one() { return hn::Set(Lanes(), 1.0f); }
+Vector zero() { return hn::Zero(Lanes()); }
+template <class Mask>
+Vector truth(Mask mask) {
+  return hn::IfThenElseZero(mask, one());
+}
+auto is_true(Vector x) { return hn::Ne(x, zero()); }
+
+// --- Arithmetic -----------------------------------------------------------
+void add(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return hn::Add(a, b); });
+}
+void subtract(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return hn::Sub(a, b); });
+}
+void multiply(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return hn::Mul(a, b); });
+}
+void divide(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return hn::Div(a, b); });
+}
+// A NaN in either operand stays one.
+void maximum(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) {
+    return hn::IfThenElse(hn::Ne(a, a), a, hn::Max(a, b));
+  });
+}
+void minimum(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) {
+    return hn::IfThenElse(hn::Ne(a, a), a, hn::Min(a, b));
+  });
+}
+void power(const Tile& t) noexcept {
+  for (std::int64_t i = 0; i < t.size; ++i) {
+    t.y[i] = std::pow(t.x[0][i], t.x[1][i]);
+  }
+}
+
+// --- Comparison and logic -------------------------------------------------
+void equal(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return truth(hn::Eq(a, b)); });
+}
+void not_equal(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return truth(hn::Ne(a, b)); });
+}
+void less(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return truth(hn::Lt(a, b)); });
+}
+void less_equal(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return truth(hn::Le(a, b)); });
+}
+void greater(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return truth(hn::Gt(a, b)); });
+}
+void greater_equal(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) { return truth(hn::Ge(a, b)); });
+}
+void logical_and(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) {
+    return truth(hn::And(is_true(a), is_true(b)));
+  });
+}
+void logical_or(const Tile& t) noexcept {
+  map<2>(t,
+         [](auto a, auto b) { return truth(hn::Or(is_true(a), is_true(b))); });
+}
+void logical_xor(const Tile& t) noexcept {
+  map<2>(t, [](auto a, auto b) {
+    return truth(hn::Xor(is_true(a), is_true(b)));
+  });
+}
+void logical_not(const Tile& t) noexcept {
+  map<1>(t, [](auto a) { return truth(hn::Eq(a, zero())); });
+}
+void where(const Tile& t) noexcept {
+  map<3>(t, [](auto c, auto a, auto b) {
+    return hn::IfThenElse(is_true(c), a, b);
+  });
+}
+
+// --- Functions of one operand ----------------------------------------------
+void negate(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Neg(x); });
+}
+void exp(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Exp(Lanes(), x); });
+}
+void log(const Tile& t) noexcept {
+  map<1>(t, [](auto x) {
+    const Lanes d;
+    const auto negative = hn::Lt(x, zero());
+    const auto infinite = hn::Eq(x, hn::Set(d, HUGE_VALF));
+    const auto value = hn::IfThenElse(hn::Eq(x, zero()),
+                                      hn::Set(d, -HUGE_VALF), hn::Log(d, x));
+    return hn::IfThenElse(negative, hn::Set(d, NAN),
+                          hn::IfThenElse(infinite, x, value));
+  });
+}
+void sqrt(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Sqrt(x); });
+}
+void rsqrt(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Div(one(), hn::Sqrt(x)); });
+}
+void square(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Mul(x, x); });
+}
+void tanh(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Tanh(Lanes(), x); });
+}
+void sigmoid(const Tile& t) noexcept {
+  map<1>(t, [](auto x) {
+    return hn::Div(one(), hn::Add(one(), hn::Exp(Lanes(), hn::Neg(x))));
+  });
+}
+// Max keeps its second operand when either is NaN.
+void relu(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Max(zero(), x); });
+}
+
+// erf as an odd rational minimax approximation on [-4, 4], beyond which it is
+// 1 in f32.
+Vector erf_vector(Vector x) {
+  const Lanes d;
+  const auto set = [&](float c) { return hn::Set(d, c); };
+  x = hn::Max(set(-4.0f), hn::Min(set(4.0f), x));
+  const auto x2 = hn::Mul(x, x);
+  auto p = set(-2.72614225801306e-10f);
+  for (const float c :
+       {2.77068142495902e-08f, -2.10102402082508e-06f, -5.69250639462346e-05f,
+        -7.34990630326855e-04f, -2.95459980854025e-03f,
+        -1.60960333262415e-02f}) {
+    p = hn::MulAdd(p, x2, set(c));
+  }
+  auto q = set(-1.45660718464996e-05f);
+  for (const float c : {-2.13374055278905e-04f, -1.68282697438203e-03f,
+                        -7.37332916720468e-03f, -1.42647390514189e-02f}) {
+    q = hn::MulAdd(q, x2, set(c));
+  }
+  return hn::Div(hn::Mul(x, p), q);
+}
+void erf(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return erf_vector(x); });
+}
+void gelu(const Tile& t) noexcept {
+  map<1>(t, [](auto x) {
+    const Lanes d;
+    const auto inner = erf_vector(hn::Mul(x, hn::Set(d, 0.70710678f)));
+    return hn::Mul(hn::Mul(x, hn::Set(d, 0.5f)), hn::Add(one(), inner));
+  });
+}
+void abs(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Abs(x); });
+}
+void sign(const Tile& t) noexcept {
+  map<1>(t, [](auto x) {
+    return hn::Sub(truth(hn::Gt(x, zero())), truth(hn::Lt(x, zero())));
+  });
+}
+void floor(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Floor(x); });
+}
+void clamp(const Tile& t) noexcept {
+  const auto low = hn::Set(Lanes(), t.parameters[0]);
+  const auto high = hn::Set(Lanes(), t.parameters[1]);
+  map<1>(t, [&](auto x) { return hn::Min(high, hn::Max(low, x)); });
+}
+
+// --- Casts ------------------------------------------------------------------
+void copy(const Tile& t) noexcept {
+  if (t.y == t.x[0]) return;
+  std::memcpy(t.y, t.x[0], static_cast<std::size_t>(t.size) * sizeof(float));
+}
+void to_bool(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return truth(is_true(x)); });
+}
+void to_bf16(const Tile& t) noexcept {
+  for (std::int64_t i = 0; i < t.size; ++i) {
+    t.y[i] = static_cast<float>(bfloat16(t.x[0][i]));
+  }
+}
+void to_f16(const Tile& t) noexcept {
+  for (std::int64_t i = 0; i < t.size; ++i) {
+    t.y[i] = static_cast<float>(float16(t.x[0][i]));
+  }
+}
+template <class T>
+void to_integer(const Tile& t) noexcept {
+  for (std::int64_t i = 0; i < t.size; ++i) {
+    t.y[i] = static_cast<float>(static_cast<T>(t.x[0][i]));
+  }
+}
+
+std::array<float, 2> clamp_parameters(const Attributes& attributes) {
+  return {static_cast<float>(attributes.real("low")),
+          static_cast<float>(attributes.real("high"))};
+}
+
+constexpr TileOp kTileOps[] = {
+    {"add", 2, add, 1},
+    {"subtract", 2, subtract, 1},
+    {"multiply", 2, multiply, 1},
+    {"divide", 2, divide, 4},
+    {"maximum", 2, maximum, 1},
+    {"minimum", 2, minimum, 1},
+    {"power", 2, power, 60},
+    {"equal", 2, equal, 1},
+    {"not_equal", 2, not_equal, 1},
+    {"less", 2, less, 1},
+    {"less_equal", 2, less_equal, 1},
+    {"greater", 2, greater, 1},
+    {"greater_equal", 2, greater_equal, 1},
+    {"logical_and", 2, logical_and, 1},
+    {"logical_or", 2, logical_or, 1},
+    {"logical_xor", 2, logical_xor, 1},
+    {"logical_not", 1, logical_not, 1},
+    {"where", 3, where, 1},
+    {"negate", 1, negate, 1},
+    {"exp", 1, exp, 12},
+    {"log", 1, log, 12},
+    {"sqrt", 1, sqrt, 6},
+    {"rsqrt", 1, rsqrt, 8},
+    {"square", 1, square, 1},
+    {"tanh", 1, tanh, 20},
+    {"sigmoid", 1, sigmoid, 16},
+    {"relu", 1, relu, 1},
+    {"gelu", 1, gelu, 16},
+    {"erf", 1, erf, 14},
+    {"abs", 1, abs, 1},
+    {"sign", 1, sign, 1},
+    {"floor", 1, floor, 1},
+    {"clamp", 1, clamp, 1, clamp_parameters},
+};
+
+}  // namespace
+
+std::span<const TileOp> all_tile_ops() { return kTileOps; }
+
+const TileOp* find_tile_op(std::string_view op) {
+  const auto* found = std::find_if(
+      std::begin(kTileOps), std::end(kTileOps),
+      [&](const TileOp& entry) { return entry.op == op; });
+  return found == std::end(kTileOps) ? nullptr : found;
+}
+
+TileOp tile_cast(DType dtype) {
+  switch (dtype) {
+    case DType::kBool: return {"cast", 1, to_bool, 1};
+    case DType::kBF16: return {"cast", 1, to_bf16, 1};
+    case DType::kF16: return {"cast", 1, to_f16, 8};
+    case DType::kI8: return {"cast", 1, to_integer<std::int8_t>, 2};
+    case DType::kU8: return {"cast", 1, to_integer<std::uint8_t>, 2};
+    case DType::kI16: return {"cast", 1, to_integer<std::int16_t>, 2};
+    default: return {"cast", 1, copy, 1};
+  }
+}
+
+bool fits_tile(DType dtype) {
+  return dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64;
+}
+
+void load_tile(DType dtype, const void* source, float* tile,
+               std::int64_t size) noexcept {
+  dispatch(dtype, [&]<class T>(T) {
+    const T* from = static_cast<const T*>(source);
+    if constexpr (std::is_same_v<T, float>) {
+      std::memcpy(tile, from, static_cast<std::size_t>(size) * sizeof(float));
+    } else if constexpr (std::is_same_v<T, bfloat16>) {
+      // Shifting in place of a conversion lets the compiler vectorise.
+      auto* words = reinterpret_cast<std::uint32_t*>(tile);
+      for (std::int64_t i = 0; i < size; ++i) {
+        words[i] = static_cast<std::uint32_t>(from[i].bits) << 16;
+      }
+    } else {
+      for (std::int64_t i = 0; i < size; ++i) {
+        tile[i] = static_cast<float>(from[i]);
+      }
+    }
+  });
+}
+
+void store_tile(DType dtype, const float* tile, void* target,
+                std::int64_t size) noexcept {
+  dispatch(dtype, [&]<class T>(T) {
+    T* to = static_cast<T*>(target);
+    if constexpr (std::is_same_v<T, float>) {
+      std::memcpy(to, tile, static_cast<std::size_t>(size) * sizeof(float));
+    } else {
+      for (std::int64_t i = 0; i < size; ++i) {
+        if constexpr (std::is_same_v<T, bool>) to[i] = tile[i] != 0.0f;
+        else to[i] = static_cast<T>(tile[i]);
+      }
+    }
+  });
+}
+
+void accumulate_tile(const float* x, float* sum, std::int64_t size) noexcept {
+  map<2>({{x, sum, nullptr}, sum, size, {}},
+         [](auto a, auto b) { return hn::Add(a, b); });
+}
+
+}  // namespace weft
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,59 @@
+// Elementwise ops on a tile: a short run of f32 values that stays in the L1
+// cache. A fused loop is a list of these.
+//
+// A new elementwise op becomes fusable, fast and available in eager mode by
+// one row in the table of tile_functions.cpp.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "weft/graph/attributes.h"
+
+namespace weft {
+
+struct Tile {
+  std::array<const float*, 3> x;  // operands
+  float* y;                       // result; may be one of the operands
+  std::int64_t size;
+  std::array<float, 2> parameters;
+};
+
+using TileFunction = void (*)(const Tile&) noexcept;
+
+struct TileOp {
+  std::string_view op;
+  int arity;
+  TileFunction function;
+  // Relative to an addition: decides whether computing a value again is
+  // cheaper than keeping it.
+  int weight;
+  // Reads the attributes that the function needs; may be null.
+  std::array<float, 2> (*parameters)(const Attributes&) = nullptr;
+};
+
+// The tile form of an op, or null. For `cast`, which depends on the target,
+// ask tile_cast.
+const TileOp* find_tile_op(std::string_view op);
+std::span<const TileOp> all_tile_ops();
+
+// Rounds f32 values to what `dtype` can hold, leaving them in f32.
+TileOp tile_cast(DType dtype);
+
+// True if every value of the dtype is exact in f32, so that loops can carry
+// it: f32 bf16 f16 bool i8 u8 i16.
+bool fits_tile(DType dtype);
+
+// Converts between memory and a tile.
+void load_tile(DType dtype, const void* source, float* tile,
+               std::int64_t size) noexcept;
+void store_tile(DType dtype, const float* tile, void* target,
+                std::int64_t size) noexcept;
+// sum[i] += x[i].
+void accumulate_tile(const float* x, float* sum, std::int64_t size) noexcept;
+
+}  // namespace weft

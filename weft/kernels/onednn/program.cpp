@@ -1,0 +1,143 @@
+#include "weft/kernels/onednn/program.h"
+
+namespace weft::onednn {
+namespace {
+
+dnnl::memory::data_type data_type(DType dtype) {
+  switch (dtype) {
+    case DType::kBF16:
+      return dnnl::memory::data_type::bf16;
+    case DType::kF16:
+      return dnnl::memory::data_type::f16;
+    default:
+      break;
+  }
+  WEFT_CHECK(dtype == DType::kF32, "oneDNN gets no {}", to_string(dtype));
+  return dnnl::memory::data_type::f32;
+}
+
+std::size_t align(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+dnnl::memory::desc strided(DType dtype, const dnnl::memory::dims& dims,
+                           const dnnl::memory::dims& strides) {
+  return {dims, data_type(dtype), strides};
+}
+
+dnnl::memory::desc dense(DType dtype, const dnnl::memory::dims& dims) {
+  dnnl::memory::dims strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) {
+    strides[i - 1] = strides[i] * dims[i];
+  }
+  return strided(dtype, dims, strides);
+}
+
+dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims) {
+  return {dims, data_type(dtype), dnnl::memory::format_tag::any};
+}
+
+std::optional<std::string> dtype_declined(DType dtype) {
+  if (dtype == DType::kF32) return std::nullopt;
+  if (dtype != DType::kBF16) {
+    return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
+  }
+  // Without the instruction oneDNN emulates bf16, slower than f32 would be.
+  static const bool has_bf16 = [] {
+    const auto isa = dnnl::get_effective_cpu_isa();
+    return isa == dnnl::cpu_isa::avx512_core_bf16 ||
+           static_cast<int>(isa) >
+               static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
+  }();
+  if (has_bf16) return std::nullopt;
+  return "this processor has no avx512_bf16";
+}
+
+dnnl::primitive_attr attributes(bool with_relu) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (with_relu) {
+    dnnl::post_ops tail;
+#if DNNL_VERSION_MAJOR >= 3
+    tail.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+#else
+    tail.append_eltwise(1.f, dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+#endif
+    attr.set_post_ops(tail);
+  }
+  return attr;
+}
+
+Program::Program() : stream_(engine()) {}
+
+Slot Program::reserve(const dnnl::memory::desc& layout) {
+  const Slot slot{Slot::kScratch, scratch_bytes_};
+  scratch_bytes_ += align(layout.get_size());
+  return slot;
+}
+
+void Program::add(const dnnl::primitive& primitive,
+                  const dnnl::memory::desc& scratchpad,
+                  const std::vector<Argument>& arguments) {
+  Step step{primitive, {}, {}, {}};
+  const auto bind = [&](const Argument& argument) {
+    step.memories.emplace_back(argument.layout, engine(), nullptr);
+    step.slots.push_back(argument.slot);
+    step.arguments.push_back({argument.name, step.memories.back().get()});
+  };
+  for (const Argument& argument : arguments) bind(argument);
+  if (scratchpad.get_size() > 0) {
+    bind({DNNL_ARG_SCRATCHPAD, scratchpad, reserve(scratchpad)});
+  }
+  steps_.push_back(std::move(step));
+}
+
+void Program::add_reorder(const dnnl::memory::desc& from, Slot source,
+                          const dnnl::memory::desc& to, Slot target) {
+  const dnnl::reorder::primitive_desc description(engine(), from, engine(), to,
+                                                  attributes());
+  add(dnnl::reorder(description), description.scratchpad_desc(),
+      {{DNNL_ARG_FROM, from, source}, {DNNL_ARG_TO, to, target}});
+}
+
+Slot Program::in_layout(const dnnl::memory::desc& from, Slot slot,
+                        const dnnl::memory::desc& to) {
+  if (from == to) return slot;
+  const Slot copy = reserve(to);
+  add_reorder(from, slot, to, copy);
+  return copy;
+}
+
+void Program::run(const KernelBuffers& buffers) noexcept {
+  const auto address = [&](const Slot& slot) -> void* {
+    switch (slot.kind) {
+      case Slot::kInput:
+        return buffers.inputs[slot.index];
+      case Slot::kOutput:
+        return buffers.outputs[slot.index];
+      case Slot::kScratch:
+        break;
+    }
+    return static_cast<std::byte*>(buffers.scratch) + slot.index;
+  };
+  for (Step& step : steps_) {
+    for (std::size_t i = 0; i < step.slots.size(); ++i) {
+      dnnl_memory_set_data_handle(step.memories[i].get(),
+                                  address(step.slots[i]));
+    }
+    const dnnl_status_t status = dnnl_primitive_execute(
+        step.primitive.get(), stream_.get(),
+        static_cast<int>(step.arguments.size()), step.arguments.data());
+    WEFT_CHECK(status == dnnl_success, "oneDNN status {}",
+               static_cast<int>(status));
+  }
+}
+
+}  // namespace weft::onednn

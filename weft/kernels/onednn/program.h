@@ -1,0 +1,106 @@
+// The adapter to oneDNN: a sequence of its primitives as one PreparedKernel.
+// Everything that differs between its versions 2.x and 3.x is hidden here.
+//
+// Running a program allocates nothing of ours and builds nothing: argument
+// lists are made once, and only the addresses in them are set per run.
+//
+// Threads: a program belongs to one plan, like every PreparedKernel.
+#pragma once
+
+#include <dnnl.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/graph/kernel.h"
+
+namespace weft::onednn {
+
+const dnnl::engine& engine();
+
+// Plain row-major memory.
+dnnl::memory::desc dense(DType dtype, const dnnl::memory::dims& dims);
+// Memory with strides in elements.
+dnnl::memory::desc strided(DType dtype, const dnnl::memory::dims& dims,
+                           const dnnl::memory::dims& strides);
+// The layout that the primitive likes best.
+dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims);
+
+// Why the machine cannot compute in `dtype`, or nothing if it can.
+std::optional<std::string> dtype_declined(DType dtype);
+
+// Scratch memory of the user's, and a fused relu when asked for.
+dnnl::primitive_attr attributes(bool with_relu = false);
+
+// The primitive descriptor of a forward operation: version 3 merged the
+// operation descriptor of version 2 into it.
+template <class Primitive, class... Args>
+typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attr,
+                                            const Args&... args) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine(), args..., attr};
+#else
+  return {typename Primitive::desc(args...), attr, engine()};
+#endif
+}
+
+// The same for a backward operation, which wants the forward one as a hint.
+template <class Primitive, class Hint, class... Args>
+typename Primitive::primitive_desc describe_backward(
+    const dnnl::primitive_attr& attr, const Hint& hint, const Args&... args) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine(), args..., hint, attr};
+#else
+  return {typename Primitive::desc(args...), attr, engine(), hint};
+#endif
+}
+
+// Where an argument lies: in an operand, a result, or the scratch memory.
+struct Slot {
+  enum Kind { kInput, kOutput, kScratch } kind;
+  std::size_t index;  // for scratch: the offset in bytes
+
+  static Slot input(std::size_t index) { return {kInput, index}; }
+  static Slot output(std::size_t index) { return {kOutput, index}; }
+};
+
+struct Argument {
+  int name;  // DNNL_ARG_SRC, …
+  dnnl::memory::desc layout;
+  Slot slot;
+};
+
+class Program : public PreparedKernel {
+ public:
+  Program();
+
+  // Room for a tensor between two primitives.
+  Slot reserve(const dnnl::memory::desc& layout);
+  // Appends a primitive; its own scratchpad is found by itself.
+  void add(const dnnl::primitive& primitive,
+           const dnnl::memory::desc& scratchpad,
+           const std::vector<Argument>& arguments);
+  // Copies between layouts or dtypes.
+  void add_reorder(const dnnl::memory::desc& from, Slot source,
+                   const dnnl::memory::desc& to, Slot target);
+  // `slot` in layout `to`: itself, or a copy made by a reorder.
+  Slot in_layout(const dnnl::memory::desc& from, Slot slot,
+                 const dnnl::memory::desc& to);
+
+  void run(const KernelBuffers& buffers) noexcept override;
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+
+ private:
+  struct Step {
+    dnnl::primitive primitive;
+    std::vector<dnnl::memory> memories;
+    std::vector<Slot> slots;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+
+  dnnl::stream stream_;
+  std::vector<Step> steps_;
+  std::size_t scratch_bytes_ = 0;
+};
+
+}  // namespace weft::onednn

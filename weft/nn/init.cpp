@@ -1,0 +1,47 @@
+#include "weft/nn/init.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/base/philox.h"
+
+namespace weft::nn {
+namespace {
+
+float drawn(const Init& init, const RandomStream& random, std::uint64_t i) {
+  const auto scale = static_cast<float>(init.scale);
+  if (init.kind == Init::Kind::kUniform) {
+    return (2 * uniform_from(random.word(i)) - 1) * scale;
+  }
+  const PhiloxBlock block = random.block(i / 4);
+  const std::size_t pair = i % 4 / 2 * 2;
+  return normal_from(block[pair], block[pair + 1])[i % 2] * scale;
+}
+
+}  // namespace
+
+Init Init::fan_in(std::int64_t inputs) {
+  return uniform(1 / std::sqrt(static_cast<double>(inputs)));
+}
+
+Init Init::he_uniform(std::int64_t inputs) {
+  return uniform(std::sqrt(6 / static_cast<double>(inputs)));
+}
+
+Tensor initial_value(const TensorType& type, const Init& init,
+                     std::uint64_t seed, std::string_view name) {
+  WEFT_CHECK(type.dtype == DType::kF32, "parameters are f32");
+  Tensor result = Tensor::empty(type);
+  const std::span<float> values = result.span<float>();
+  if (init.kind == Init::Kind::kConstant) {
+    std::fill(values.begin(), values.end(), static_cast<float>(init.scale));
+    return result;
+  }
+  const RandomStream random{seed, stream_of(name), 0};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = drawn(init, random, i);
+  }
+  return result;
+}
+
+}  // namespace weft::nn

@@ -1,0 +1,27 @@
+// A dense layer: y = x w + b, over the last axis.
+#pragma once
+
+#include "weft/nn/module.h"
+
+namespace weft::nn {
+
+struct LinearOptions {
+  bool bias = true;
+};
+
+class Linear : public Layer {
+ public:
+  // weight: f32[inputs, outputs], bias: f32[outputs]; both start uniform with
+  // bound 1/sqrt(inputs).
+  Linear(std::int64_t inputs, std::int64_t outputs,
+         LinearOptions options = {});
+
+ protected:
+  Value forward(const Value& x) override;
+
+ private:
+  ParameterRef weight_;
+  ParameterRef bias_;
+};
+
+}  // namespace weft::nn

@@ -1,0 +1,73 @@
+// The model zoo: complete networks that a recipe can name, one file of
+// weft/nn/models each.
+//
+// Threads: immutable after freeze(); model_registry() is safe anywhere.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/option_schema.h"
+#include "weft/nn/module.h"
+
+namespace weft {
+
+// What a model is for; it decides the loss and what an example is.
+enum class Task {
+  kClassification,  // features or images to one of `classes`
+  kLanguageModel,   // tokens to the tokens that follow
+};
+
+std::string_view to_string(Task task);
+
+// What the data tells a model about itself.
+struct ModelInput {
+  Shape example;                // of one input, without the batch axis
+  std::int64_t classes = 0;     // or words of the vocabulary
+  // For a model that carries state: how many streams run side by side.
+  std::int64_t lanes = 0;
+};
+
+struct ModelDef {
+  std::string name;
+  std::string summary;
+  Task task = Task::kClassification;
+  std::vector<OptionSpec> options;
+  // `options` are complete. Throws Error(kInvalidArgument) for an input that
+  // does not suit the model.
+  std::unique_ptr<nn::Layer> (*build)(const ModelInput& input,
+                                      const Options& options) = nullptr;
+};
+
+class ModelRegistry {
+ public:
+  // A name is registered once.
+  void add(ModelDef def);
+  void freeze();
+
+  const ModelDef* find(std::string_view name) const;
+  // Throws Error(kInvalidArgument) with the nearest known name.
+  const ModelDef& get(std::string_view name) const;
+  const std::deque<ModelDef>& all() const { return defs_; }
+
+ private:
+  std::deque<ModelDef> defs_;
+};
+
+// Filled from the files of weft/nn/models.
+const ModelRegistry& model_registry();
+
+// The named model with its options checked and completed, not initialized.
+std::unique_ptr<nn::Layer> build_model(const ModelDef& def,
+                                       const ModelInput& input,
+                                       const Options& options);
+
+// For models of images. Throws Error(kInvalidArgument) naming `model` unless
+// the example is [height, width, channels] with sides of at least `side`.
+void require_image(std::string_view model, const ModelInput& input,
+                   std::int64_t side);
+
+}  // namespace weft

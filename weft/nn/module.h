@@ -1,0 +1,115 @@
+// The base of everything that owns parameters. A module's parameters and
+// children have names; a full name is the path to it: "stage1.0.conv1.weight".
+//
+// Layers compute with Values, so the same forward() runs eagerly and staged.
+// State that forward() changes (running statistics) is assigned to the
+// parameter's value; whoever stages a model reads it back (nn/staging.h).
+//
+// Copies of a module share its parameters.
+//
+// Threads: caller synchronises.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/graph/location.h"
+#include "weft/graph/value.h"
+#include "weft/nn/init.h"
+
+namespace weft::nn {
+
+enum class Role {
+  kTrainable,
+  kStatistic,  // changed by forward() while training; kept with the model
+  kCarried,    // passed from one batch to the next; zero when an epoch starts
+};
+
+struct Parameter {
+  std::string name;  // within its module
+  TensorType type;
+  Init init;
+  Role role = Role::kTrainable;
+  Value value;  // undefined until initialize()
+
+  bool is_trainable() const { return role == Role::kTrainable; }
+};
+
+using ParameterRef = std::shared_ptr<Parameter>;
+
+struct NamedParameter {
+  std::string name;  // the path from the root
+  ParameterRef parameter;
+};
+
+class Module {
+ public:
+  virtual ~Module() = default;
+
+  // All parameters below this module, parents before children, in the order
+  // of declaration.
+  std::vector<NamedParameter> parameters() const;
+  // Gives every parameter its first value, by `seed` and its full name.
+  void initialize(std::uint64_t seed);
+  // Switches dropout and batch statistics on or off, here and below.
+  void train(bool is_training);
+  bool is_training() const { return is_training_; }
+  // How many trainable numbers there are.
+  std::int64_t parameter_count() const;
+
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+ protected:
+  Module() = default;
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
+
+  ParameterRef parameter(std::string name, const Shape& shape, Init init,
+                         Role role = Role::kTrainable);
+  // Takes a module as a child. The reference stays good for copies too: they
+  // share the child.
+  template <class M>
+  M& child(std::string name, M module) {
+    auto owned = std::make_shared<M>(std::move(module));
+    M& result = *owned;
+    adopt(std::move(name), std::move(owned));
+    return result;
+  }
+  void adopt(std::string name, std::shared_ptr<Module> module);
+
+ private:
+  void collect(const std::string& path, std::vector<NamedParameter>& found)
+      const;
+
+  std::string name_;
+  bool is_training_ = true;
+  std::vector<ParameterRef> own_;
+  std::vector<std::shared_ptr<Module>> children_;
+};
+
+// A module with one input and one output.
+class Layer : public Module {
+ public:
+  // Ops built inside know which layer they belong to.
+  Value operator()(const Value& x) {
+    const LayerScope scope(name());
+    return forward(x);
+  }
+
+ protected:
+  virtual Value forward(const Value& x) = 0;
+};
+
+// The value of a parameter. Throws Error(kInvalidArgument) before
+// initialize().
+const Value& value_of(const ParameterRef& parameter);
+
+// The parameter of that full name. Throws Error(kInvalidArgument) with the
+// nearest known name.
+ParameterRef find_parameter(const Module& module, std::string_view name);
+
+}  // namespace weft::nn

@@ -1,0 +1,118 @@
+#include "weft/nn/recurrent.h"
+
+#include <cmath>
+
+#include "weft/nn/dropout.h"
+#include "weft/nn/scope.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/recurrent.h"
+
+namespace weft::nn {
+namespace {
+
+Init matrix_init(std::int64_t hidden) { return Init::fan_in(hidden); }
+
+// The state that a sequence starts from: carried, or zero.
+Value first_state(const ParameterRef& carried, const Value& x,
+                  std::int64_t hidden) {
+  if (carried) return value_of(carried);
+  return full({x.dtype(), {x.shape()[1], hidden}}, 0);
+}
+
+}  // namespace
+
+template <class Cell>
+void RecurrentStack::stack(std::int64_t inputs, std::int64_t hidden,
+                           const RecurrentOptions& options) {
+  for (std::int64_t k = 0; k < options.layers; ++k) {
+    if (k > 0 && options.dropout > 0) {
+      layers_.push_back(std::make_shared<Dropout>(options.dropout));
+      adopt(fmt::format("dropout{}", k), layers_.back());
+    }
+    layers_.push_back(std::make_shared<Cell>(k == 0 ? inputs : hidden, hidden,
+                                             options.carried_batch));
+    adopt(fmt::format("{}", k), layers_.back());
+  }
+}
+
+Value RecurrentStack::forward(const Value& x) {
+  Value y = x;
+  for (const auto& layer : layers_) y = (*layer)(y);
+  return y;
+}
+
+class Lstm::Cell : public Layer {
+ public:
+  Cell(std::int64_t inputs, std::int64_t hidden, std::int64_t carried_batch)
+      : hidden_(hidden),
+        w_ih_(parameter("w_ih", {inputs, 4 * hidden}, matrix_init(hidden))),
+        w_hh_(parameter("w_hh", {hidden, 4 * hidden}, matrix_init(hidden))),
+        bias_(parameter("bias", {4 * hidden}, Init::constant(0))) {
+    if (carried_batch == 0) return;
+    const Shape state{carried_batch, hidden};
+    h_ = parameter("h", state, Init::constant(0), Role::kCarried);
+    c_ = parameter("c", state, Init::constant(0), Role::kCarried);
+  }
+
+ protected:
+  Value forward(const Value& input) override {
+    const Value x = to_f32(input);
+    const auto [all, h, c] =
+        lstm(x, first_state(h_, x, hidden_), first_state(c_, x, hidden_),
+             value_of(w_ih_), value_of(w_hh_), value_of(bias_));
+    if (h_) h_->value = h;
+    if (c_) c_->value = c;
+    return all;
+  }
+
+ private:
+  std::int64_t hidden_;
+  ParameterRef w_ih_;
+  ParameterRef w_hh_;
+  ParameterRef bias_;
+  ParameterRef h_;
+  ParameterRef c_;
+};
+
+class Gru::Cell : public Layer {
+ public:
+  Cell(std::int64_t inputs, std::int64_t hidden, std::int64_t carried_batch)
+      : hidden_(hidden),
+        w_ih_(parameter("w_ih", {inputs, 3 * hidden}, matrix_init(hidden))),
+        w_hh_(parameter("w_hh", {hidden, 3 * hidden}, matrix_init(hidden))),
+        b_ih_(parameter("b_ih", {3 * hidden}, Init::constant(0))),
+        b_hh_(parameter("b_hh", {3 * hidden}, Init::constant(0))) {
+    if (carried_batch == 0) return;
+    h_ = parameter("h", {carried_batch, hidden}, Init::constant(0),
+                   Role::kCarried);
+  }
+
+ protected:
+  Value forward(const Value& input) override {
+    const Value x = to_f32(input);
+    const auto [all, h] =
+        gru(x, first_state(h_, x, hidden_), value_of(w_ih_), value_of(w_hh_),
+            value_of(b_ih_), value_of(b_hh_));
+    if (h_) h_->value = h;
+    return all;
+  }
+
+ private:
+  std::int64_t hidden_;
+  ParameterRef w_ih_;
+  ParameterRef w_hh_;
+  ParameterRef b_ih_;
+  ParameterRef b_hh_;
+  ParameterRef h_;
+};
+
+Lstm::Lstm(std::int64_t inputs, std::int64_t hidden,
+           RecurrentOptions options) {
+  stack<Cell>(inputs, hidden, options);
+}
+
+Gru::Gru(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options) {
+  stack<Cell>(inputs, hidden, options);
+}
+
+}  // namespace weft::nn

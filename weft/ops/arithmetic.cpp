@@ -1,0 +1,220 @@
+#include "weft/ops/arithmetic.h"
+
+#include <cmath>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
+
+namespace weft {
+namespace {
+
+// Integers wrap around, which C++ grants only to unsigned ones.
+template <class Number, class Function>
+Number wrapping(Number a, Number b, Function&& function) {
+  if constexpr (std::is_integral_v<Number>) {
+    return static_cast<Number>(
+        function(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
+  } else {
+    return function(a, b);
+  }
+}
+
+constexpr auto kAdd = [](auto a, auto b) {
+  return wrapping(a, b, [](auto p, auto q) { return p + q; });
+};
+constexpr auto kSubtract = [](auto a, auto b) {
+  return wrapping(a, b, [](auto p, auto q) { return p - q; });
+};
+constexpr auto kMultiply = [](auto a, auto b) {
+  return wrapping(a, b, [](auto p, auto q) { return p * q; });
+};
+
+// Integer division truncates; by zero it gives 0, since a kernel cannot
+// throw and must not trap.
+constexpr auto kDivide = []<class Number>(Number a, Number b) -> Number {
+  if constexpr (std::is_integral_v<Number>) {
+    if (b == 0) return 0;
+    if (b == -1) return kSubtract(Number{0}, a);  // the minimum has no negative
+  }
+  return a / b;
+};
+
+// NaN wins on either side, as in NumPy.
+constexpr auto kMaximum = [](auto a, auto b) {
+  return a > b || a != a ? a : b;
+};
+constexpr auto kMinimum = [](auto a, auto b) {
+  return a < b || a != a ? a : b;
+};
+
+// A negative integer exponent gives the truncated quotient: 0, or ±1.
+constexpr auto kPower = []<class Number>(Number a, Number b) -> Number {
+  if constexpr (std::is_integral_v<Number>) {
+    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
+    Number result = 1;
+    for (; b > 0; b /= 2) {
+      if (b % 2 == 1) result = kMultiply(result, a);
+      a = kMultiply(a, a);
+    }
+    return result;
+  } else {
+    return std::pow(a, b);
+  }
+};
+
+Gradients add_gradient(const GradientContext& g) {
+  return {sum_to(g.dy(), g.x(0).shape()), sum_to(g.dy(), g.x(1).shape())};
+}
+
+Gradients subtract_gradient(const GradientContext& g) {
+  return {sum_to(g.dy(), g.x(0).shape()),
+          negate(sum_to(g.dy(), g.x(1).shape()))};
+}
+
+Gradients multiply_gradient(const GradientContext& g) {
+  return {sum_to(g.dy() * g.x(1), g.x(0).shape()),
+          sum_to(g.dy() * g.x(0), g.x(1).shape())};
+}
+
+Gradients divide_gradient(const GradientContext& g) {
+  const Value da = g.dy() / g.x(1);
+  return {sum_to(da, g.x(0).shape()),
+          sum_to(negate(da * g.y()), g.x(1).shape())};
+}
+
+// Ties count for the first operand, so that the shares add up to one.
+Gradients choice_gradient(const GradientContext& g, const Value& first_wins) {
+  const Value zero = scalar_like(g.dy(), 0);
+  return {sum_to(where(first_wins, g.dy(), zero), g.x(0).shape()),
+          sum_to(where(first_wins, zero, g.dy()), g.x(1).shape())};
+}
+
+Gradients maximum_gradient(const GradientContext& g) {
+  return choice_gradient(g, greater_equal(g.x(0), g.x(1)));
+}
+
+Gradients minimum_gradient(const GradientContext& g) {
+  return choice_gradient(g, less_equal(g.x(0), g.x(1)));
+}
+
+// b a^(b-1) and a^b log a. At b = 0 the first is 0 even for a = 0, and the
+// second is taken as 0 where the logarithm does not exist.
+Gradients power_gradient(const GradientContext& g) {
+  const Value& a = g.x(0);
+  const Value& b = g.x(1);
+  const Value zero = scalar_like(a, 0);
+  const Value one = scalar_like(a, 1);
+  const Value slope = where(equal(b, zero), zero, b * power(a, b - one));
+  const Value logarithm = log(where(greater(a, zero), a, one));
+  return {sum_to(g.dy() * slope, a.shape()),
+          sum_to(g.dy() * g.y() * logarithm, b.shape())};
+}
+
+std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
+  for (auto& sample : integer_samples(-5, 5)) {
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+OpDef& binary(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(a, b) -> y")
+      .traits(kElementwise)
+      .infer(infer_broadcast);
+}
+
+Value call_binary(const OpDef& op, const Operand& a, const Operand& b) {
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+}  // namespace
+
+void register_arithmetic(OpRegistry& ops) {
+  binary(ops, "add")
+      .summary("a + b")
+      .traits(kCommutative)
+      .reference(elementwise_reference<kAdd>)
+      .gradient(add_gradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
+  binary(ops, "subtract")
+      .summary("a - b")
+      .reference(elementwise_reference<kSubtract>)
+      .gradient(subtract_gradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
+  binary(ops, "multiply")
+      .summary("a * b")
+      .traits(kCommutative)
+      .reference(elementwise_reference<kMultiply>)
+      .gradient(multiply_gradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
+  binary(ops, "divide")
+      .summary("a / b; integers truncate, and give 0 for b = 0")
+      .reference(elementwise_reference<kDivide>)
+      .gradient(divide_gradient)
+      .cost(elementwise_cost<4>)
+      .samples([] { return with_integers(binary_samples(-1, 1, 0.5, 2)); });
+  binary(ops, "maximum")
+      .summary("the larger of a and b; NaN wins")
+      .traits(kCommutative)
+      .reference(elementwise_reference<kMaximum>)
+      .gradient(maximum_gradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
+  binary(ops, "minimum")
+      .summary("the smaller of a and b; NaN wins")
+      .traits(kCommutative)
+      .reference(elementwise_reference<kMinimum>)
+      .gradient(minimum_gradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
+  binary(ops, "power")
+      .summary("a to the power b")
+      .reference(elementwise_reference<kPower>)
+      .gradient(power_gradient)
+      .cost(elementwise_cost<20>)
+      .samples([] { return with_integers(binary_samples(0.3, 2, -2, 2)); });
+}
+
+Value add(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("add");
+  return call_binary(op, a, b);
+}
+
+Value subtract(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("subtract");
+  return call_binary(op, a, b);
+}
+
+Value multiply(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("multiply");
+  return call_binary(op, a, b);
+}
+
+Value divide(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("divide");
+  return call_binary(op, a, b);
+}
+
+Value maximum(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("maximum");
+  return call_binary(op, a, b);
+}
+
+Value minimum(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("minimum");
+  return call_binary(op, a, b);
+}
+
+Value power(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("power");
+  return call_binary(op, a, b);
+}
+
+}  // namespace weft

@@ -1,0 +1,203 @@
+#include "weft/ops/compare.h"
+
+#include <functional>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/samples.h"
+
+namespace weft {
+namespace {
+
+void require_bool(const OpCall& call, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (call.input(i).dtype == DType::kBool) continue;
+    throw call
+        .error("takes bool for {}, got {}", call.op.input_name(i),
+               to_string(call.input(i).dtype))
+        .hint("compare it first: not_equal(x, 0)");
+  }
+}
+
+std::vector<TensorType> infer_logic(const OpCall& call) {
+  require_bool(call, call.inputs.size());
+  return {{DType::kBool, broadcast_shapes(call)}};
+}
+
+std::vector<TensorType> infer_where(const OpCall& call) {
+  require_bool(call, 1);
+  require_one_dtype(call, 1);
+  return {{call.input(1).dtype, broadcast_shapes(call)}};
+}
+
+Gradients where_gradient(const GradientContext& g) {
+  const Value zero = scalar_like(g.dy(), 0);
+  return {Value(), sum_to(where(g.x(0), g.dy(), zero), g.x(1).shape()),
+          sum_to(where(g.x(0), zero, g.dy()), g.x(2).shape())};
+}
+
+// Small integers, so that equality happens.
+std::vector<OpSample> comparison_samples() {
+  auto samples = integer_samples(-2, 2);
+  for (auto& sample : binary_samples(-1, 1, -1, 1)) {
+    samples.push_back(std::move(sample));
+  }
+  samples.push_back({{bools({3, 4}), bools({4})}, {}});
+  return samples;
+}
+
+std::vector<OpSample> logic_samples() {
+  return {{{bools({3, 5}), bools({3, 5})}, {}},
+          {{bools({4, 1, 3}), bools({2, 1})}, {}},
+          {{bools({}), bools({37})}, {}},
+          {{bools({0, 3}), bools({3})}, {}}};
+}
+
+std::vector<OpSample> where_samples() {
+  return {{{bools({3, 5}), floats({3, 5}), floats({3, 5})}, {}},
+          {{bools({3, 1}), floats({5}), floats({})}, {}},
+          {{bools({}), floats({2, 3}), floats({3})}, {}},
+          {{bools({2, 1, 4}), floats({3, 1}), floats({1})}, {}},
+          {{bools({0}), floats({1}), floats({0})}, {}},
+          {{bools({37}), floats({37}, -1, 1, DType::kBF16),
+            floats({37}, -1, 1, DType::kBF16)},
+           {}},
+          {{bools({9}), integers({9}, -9, 9), integers({1}, -9, 9)}, {}}};
+}
+
+OpDef& comparison(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(a, b) -> y")
+      .traits(kElementwise | kNoGradient)
+      .infer(infer_comparison)
+      .cost(elementwise_cost<1>)
+      .samples(comparison_samples);
+}
+
+OpDef& logic(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(a, b) -> y")
+      .traits(kElementwise | kNoGradient | kCommutative)
+      .infer(infer_logic)
+      .cost(elementwise_cost<1>)
+      .samples(logic_samples);
+}
+
+}  // namespace
+
+void register_compare(OpRegistry& ops) {
+  comparison(ops, "equal")
+      .summary("a == b")
+      .traits(kCommutative)
+      .reference(elementwise_reference<std::equal_to<>{}>);
+  comparison(ops, "not_equal")
+      .summary("a != b")
+      .traits(kCommutative)
+      .reference(elementwise_reference<std::not_equal_to<>{}>);
+  comparison(ops, "less")
+      .summary("a < b")
+      .reference(elementwise_reference<std::less<>{}>);
+  comparison(ops, "less_equal")
+      .summary("a <= b")
+      .reference(elementwise_reference<std::less_equal<>{}>);
+  comparison(ops, "greater")
+      .summary("a > b")
+      .reference(elementwise_reference<std::greater<>{}>);
+  comparison(ops, "greater_equal")
+      .summary("a >= b")
+      .reference(elementwise_reference<std::greater_equal<>{}>);
+  logic(ops, "logical_and")
+      .summary("a and b")
+      .reference(elementwise_reference<[](auto a, auto b) {
+        return a != 0 && b != 0;
+      }>);
+  logic(ops, "logical_or")
+      .summary("a or b")
+      .reference(elementwise_reference<[](auto a, auto b) {
+        return a != 0 || b != 0;
+      }>);
+  logic(ops, "logical_xor")
+      .summary("a or b, but not both")
+      .reference(elementwise_reference<[](auto a, auto b) {
+        return (a != 0) != (b != 0);
+      }>);
+  ops.add("logical_not")
+      .summary("not a")
+      .signature("(a) -> y")
+      .traits(kElementwise | kNoGradient)
+      .infer(infer_logic)
+      .reference(elementwise_reference<[](auto a) { return a == 0; }>)
+      .cost(elementwise_cost<1>)
+      .samples([] {
+        return std::vector<OpSample>{{{bools({3, 5})}, {}}, {{bools({})}, {}}};
+      });
+  ops.add("where")
+      .summary("a where the condition holds, else b")
+      .signature("(condition, a, b) -> y")
+      .traits(kElementwise)
+      .infer(infer_where)
+      .reference(elementwise_reference<[](auto condition, auto a, auto b) {
+        return condition != 0 ? a : b;
+      }>)
+      .gradient(where_gradient)
+      .cost(elementwise_cost<1>)
+      .samples(where_samples);
+}
+
+Value equal(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("equal");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value not_equal(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("not_equal");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value less(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("less");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value less_equal(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("less_equal");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value greater(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("greater");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value greater_equal(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("greater_equal");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value logical_and(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("logical_and");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value logical_or(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("logical_or");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value logical_xor(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("logical_xor");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value logical_not(const Operand& a) {
+  static const OpDef& op = op_registry().get("logical_not");
+  return call(op, {a.value}, {}, a.location);
+}
+
+Value where(const Operand& condition, const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("where");
+  return call(op, {condition.value, a.value, b.value}, {}, condition.location);
+}
+
+}  // namespace weft

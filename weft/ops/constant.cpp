@@ -1,0 +1,117 @@
+#include "weft/ops/constant.h"
+
+#include "weft/graph/registry.h"
+
+namespace weft {
+namespace {
+
+// Copies one element over the whole of `view`.
+void fill(const TensorView& view, const Tensor& element) {
+  const std::size_t size = size_of(view.dtype());
+  auto* bytes = static_cast<std::byte*>(view.data);
+  for (std::int64_t i = 0; i < view.size(); ++i) {
+    std::memcpy(bytes + static_cast<std::size_t>(i) * size, element.raw(),
+                size);
+  }
+}
+
+void constant_reference(const OpCall& call, std::span<const TensorView>,
+                        std::span<const TensorView> outputs) {
+  const auto& value = call.attributes.get<Tensor>("value");
+  if (value.bytes() > 0) {
+    std::memcpy(outputs[0].data, value.raw(), value.bytes());
+  }
+}
+
+void full_reference(const OpCall& call, std::span<const TensorView>,
+                    std::span<const TensorView> outputs) {
+  fill(outputs[0], Tensor::scalar(call.attributes.real("value"),
+                                  outputs[0].dtype()));
+}
+
+void iota_reference(const OpCall&, std::span<const TensorView>,
+                    std::span<const TensorView> outputs) {
+  const TensorView& y = outputs[0];
+  dispatch(y.dtype(), [&]<class T>(T) {
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      if constexpr (std::is_class_v<T>) {
+        y.as<T>()[i] = T(static_cast<float>(i));
+      } else {
+        y.as<T>()[i] = static_cast<T>(i);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void register_constant(OpRegistry& ops) {
+  ops.add("constant")
+      .summary("a tensor that stands in the graph")
+      .signature("() -> y")
+      .required("value", Tensor())
+      .traits(kNoGradient)
+      .infer([](const OpCall& call) {
+        return std::vector{call.attributes.get<Tensor>("value").type()};
+      })
+      .reference(constant_reference)
+      .cost([](const OpCall& call) { return Cost::of(call, 0); })
+      .samples([] {
+        return std::vector<OpSample>{
+            {{}, {{"value", Tensor::of<float>({2}, {1, 2})}}}};
+      });
+  ops.add("full")
+      .summary("a tensor whose elements are all one number")
+      .signature("() -> y")
+      .required("shape", Shape())
+      .required("value", 0.0)
+      .attribute("dtype", DType::kF32)
+      .traits(kNoGradient)
+      .infer([](const OpCall& call) {
+        return std::vector{TensorType{call.attributes.get<DType>("dtype"),
+                                      call.attributes.get<Shape>("shape")}};
+      })
+      .reference(full_reference)
+      .cost([](const OpCall& call) { return Cost::of(call, 0); })
+      .samples([] {
+        return std::vector<OpSample>{
+            {{}, {{"shape", Shape{3, 2}}, {"value", 1.5}}},
+            {{}, {{"shape", Shape{4}}, {"value", 7.0}, {"dtype", DType::kI32}}},
+            {{}, {{"shape", Shape{0}}, {"value", 0.0}}}};
+      });
+  ops.add("iota")
+      .summary("0, 1, 2, … as a vector")
+      .signature("() -> y")
+      .required("shape", Shape())
+      .attribute("dtype", DType::kI64)
+      .traits(kNoGradient)
+      .infer([](const OpCall& call) {
+        const auto& shape = call.attributes.get<Shape>("shape");
+        if (shape.rank() != 1) throw call.error("makes a vector");
+        return std::vector{
+            TensorType{call.attributes.get<DType>("dtype"), shape}};
+      })
+      .reference(iota_reference)
+      .cost([](const OpCall& call) { return Cost::of(call, 0); })
+      .samples([] {
+        return std::vector<OpSample>{{{}, {{"shape", Shape{5}}}}};
+      });
+}
+
+Value full(const TensorType& type, double value, std::source_location where) {
+  static const OpDef& op = op_registry().get("full");
+  return call(
+      op, {},
+      {{"shape", type.shape}, {"value", value}, {"dtype", type.dtype}}, where);
+}
+
+Value scalar_like(const Value& like, double value) {
+  return Tensor::scalar(value, like.dtype());
+}
+
+Value iota(Dim size, DType dtype, std::source_location where) {
+  static const OpDef& op = op_registry().get("iota");
+  return call(op, {}, {{"shape", Shape{size}}, {"dtype", dtype}}, where);
+}
+
+}  // namespace weft

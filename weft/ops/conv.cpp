@@ -1,0 +1,369 @@
+// conv2d is linear in the image and in the weights; its two gradients are the
+// transposes. The three are closed under differentiation: the gradient of
+// each is written with the other two.
+#include "weft/ops/conv.h"
+
+#include "weft/graph/registry.h"
+#include "weft/ops/support/activation.h"
+#include "weft/ops/support/doubles.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/window.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+Attributes to_attributes(const Conv2dOptions& options) {
+  return {{"strides", options.strides},
+          {"padding", options.padding},
+          {"dilation", options.dilation},
+          {"groups", options.groups}};
+}
+
+Conv2dOptions to_options(const Attributes& attributes) {
+  return {attributes.integers("strides"), attributes.integers("padding"),
+          attributes.integers("dilation"), attributes.integer("groups")};
+}
+
+void check_image(const OpCall& call, const TensorType& x) {
+  if (x.shape.rank() != 4) {
+    throw call.error("images are [batch, rows, columns, channels], not {}",
+                     to_string(x.shape));
+  }
+  if (!is_floating(x.dtype)) throw call.error("computes in floats only");
+}
+
+void check_weight_dtype(const OpCall& call, DType image, DType weight) {
+  if (weight == image) return;
+  if (weight == DType::kF32 && image == DType::kBF16) return;
+  throw call
+      .error("weights are {}, images {}", to_string(weight), to_string(image))
+      .hint("weights have the images' dtype; f32 weights also fit bf16 images");
+}
+
+// The result's shape for an image and weights; checks all three ops' rules.
+Shape convolved(const OpCall& call, const Shape& x, const Shape& w) {
+  if (w.rank() != 4) {
+    throw call.error(
+        "weights are [kernel rows, kernel columns, input channels / groups, "
+        "output channels], not {}",
+        to_string(w));
+  }
+  if (is_symbolic(w[0]) || is_symbolic(w[1]) || w[0] < 1 || w[1] < 1) {
+    throw call.error("the kernel must have known rows and columns");
+  }
+  const std::int64_t groups = call.attributes.integer("groups");
+  if (groups < 1) throw call.error("groups must be at least 1");
+  if (dim_multiply(w[2], groups) != x[3]) {
+    throw call
+        .error("channels do not match: the image has {}, the weights {}",
+               to_string(x[3]), to_string(dim_multiply(w[2], groups)))
+        .hint(
+            "the weight's third dim times groups must equal the image's "
+            "last dim");
+  }
+  if (!dim_divide_exactly(w[3], groups)) {
+    throw call.error("{} output channels do not split into {} groups",
+                     to_string(w[3]), groups);
+  }
+  const Window window = window_of(call, w[0], w[1]);
+  return {x[0], window_count(call, window.rows, x[1]),
+          window_count(call, window.columns, x[2]), w[3]};
+}
+
+std::vector<TensorType> infer(const OpCall& call) {
+  const TensorType& x = call.input(0);
+  check_image(call, x);
+  check_weight_dtype(call, x.dtype, call.input(1).dtype);
+  const Shape shape = convolved(call, x.shape, call.input(1).shape);
+  check_tail(call, shape[3]);
+  return {{x.dtype, shape}};
+}
+
+void check_result_shape(const OpCall& call, const Shape& dy,
+                        const Shape& expected) {
+  if (dy != expected) throw call.error("dy must be {}", to_string(expected));
+}
+
+std::vector<TensorType> infer_input_gradient(const OpCall& call) {
+  const TensorType& dy = call.input(0);
+  const TensorType& w = call.input(1);
+  const TensorType x{dy.dtype, call.attributes.get<Shape>("shape")};
+  check_image(call, x);
+  check_image(call, dy);
+  check_weight_dtype(call, dy.dtype, w.dtype);
+  check_result_shape(call, dy.shape, convolved(call, x.shape, w.shape));
+  return {x};
+}
+
+std::vector<TensorType> infer_weight_gradient(const OpCall& call) {
+  const TensorType& x = call.input(0);
+  const TensorType& dy = call.input(1);
+  const TensorType w{call.attributes.get<DType>("dtype"),
+                     call.attributes.get<Shape>("shape")};
+  check_image(call, x);
+  check_image(call, dy);
+  if (x.dtype != dy.dtype) throw call.error("operands differ in dtype");
+  check_weight_dtype(call, x.dtype, w.dtype);
+  check_result_shape(call, dy.shape, convolved(call, x.shape, w.shape));
+  return {w};
+}
+
+// Calls body(x index, w index, y index) for every product of the convolution:
+// the one definition of which element meets which.
+template <class Body>
+void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
+                      const Shape& y, Body&& body) {
+  const Window window = window_of(call, w[0], w[1]);
+  const std::int64_t group_out = w[3] / call.attributes.integer("groups");
+  for (Dim n = 0; n < y[0]; ++n)
+    for (Dim row = 0; row < y[1]; ++row)
+      for (Dim column = 0; column < y[2]; ++column)
+        for (Dim tap_row = 0; tap_row < w[0]; ++tap_row) {
+          const std::int64_t x_row = window.rows.position(row, tap_row);
+          if (x_row < 0 || x_row >= x[1]) continue;
+          for (Dim tap_column = 0; tap_column < w[1]; ++tap_column) {
+            const std::int64_t x_column =
+                window.columns.position(column, tap_column);
+            if (x_column < 0 || x_column >= x[2]) continue;
+            const Dim pixel = (n * x[1] + x_row) * x[2] + x_column;
+            const Dim tap = tap_row * w[1] + tap_column;
+            const Dim result = ((n * y[1] + row) * y[2] + column) * y[3];
+            for (Dim out = 0; out < w[3]; ++out)
+              for (Dim in = 0; in < w[2]; ++in) {
+                body(static_cast<std::size_t>(pixel * x[3] +
+                                              out / group_out * w[2] + in),
+                     static_cast<std::size_t>((tap * w[2] + in) * w[3] + out),
+                     static_cast<std::size_t>(result + out));
+              }
+          }
+        }
+}
+
+void reference(const OpCall& call, std::span<const TensorView> inputs,
+               std::span<const TensorView> outputs) {
+  const auto x = to_doubles(inputs[0]);
+  const auto w = to_doubles(inputs[1]);
+  const auto bias =
+      inputs.size() > 2 ? to_doubles(inputs[2]) : std::vector<double>{};
+  std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
+  for_each_product(call, inputs[0].shape(), inputs[1].shape(),
+                   outputs[0].shape(),
+                   [&](std::size_t i, std::size_t k, std::size_t o) {
+                     y[o] += x[i] * w[k];
+                   });
+  apply_tail(call, bias, y);
+  from_doubles(y, outputs[0]);
+}
+
+void reference_input_gradient(const OpCall& call,
+                              std::span<const TensorView> inputs,
+                              std::span<const TensorView> outputs) {
+  const auto dy = to_doubles(inputs[0]);
+  const auto w = to_doubles(inputs[1]);
+  std::vector<double> dx(static_cast<std::size_t>(outputs[0].size()));
+  for_each_product(call, outputs[0].shape(), inputs[1].shape(),
+                   inputs[0].shape(),
+                   [&](std::size_t i, std::size_t k, std::size_t o) {
+                     dx[i] += dy[o] * w[k];
+                   });
+  from_doubles(dx, outputs[0]);
+}
+
+void reference_weight_gradient(const OpCall& call,
+                               std::span<const TensorView> inputs,
+                               std::span<const TensorView> outputs) {
+  const auto x = to_doubles(inputs[0]);
+  const auto dy = to_doubles(inputs[1]);
+  std::vector<double> dw(static_cast<std::size_t>(outputs[0].size()));
+  for_each_product(call, inputs[0].shape(), outputs[0].shape(),
+                   inputs[1].shape(),
+                   [&](std::size_t i, std::size_t k, std::size_t o) {
+                     dw[k] += x[i] * dy[o];
+                   });
+  from_doubles(dw, outputs[0]);
+}
+
+Gradients gradient(const GradientContext& g) {
+  const Conv2dOptions options = to_options(g.attributes());
+  const Value dy = tail_gradient(g);
+  Gradients gradients = {
+      conv2d_input_gradient(dy, g.x(1), g.x(0).shape(), options),
+      conv2d_weight_gradient(g.x(0), dy, g.x(1).type(), options)};
+  add_bias_gradient(g, dy, gradients);
+  return gradients;
+}
+
+// What flows into conv2d_input_gradient's result is an image.
+Gradients gradient_of_input_gradient(const GradientContext& g) {
+  const Conv2dOptions options = to_options(g.attributes());
+  return {conv2d(g.dy(), g.x(1), options),
+          conv2d_weight_gradient(g.dy(), g.x(0), g.x(1).type(), options)};
+}
+
+// What flows into conv2d_weight_gradient's result is a set of weights.
+Gradients gradient_of_weight_gradient(const GradientContext& g) {
+  const Conv2dOptions options = to_options(g.attributes());
+  return {conv2d_input_gradient(g.x(1), g.dy(), g.x(0).shape(), options),
+          conv2d(g.x(0), g.dy(), options)};
+}
+
+std::vector<Value> lower(const Attributes& attributes,
+                         std::span<const Value> inputs) {
+  const Value y = conv2d(inputs[0], inputs[1], to_options(attributes));
+  return {lower_tail(attributes, inputs, y)};
+}
+
+// Two flops for each tap, input channel and result, padding included.
+double flops(const Shape& y, const Shape& w) {
+  return 2.0 * static_cast<double>(y.num_elements()) *
+         static_cast<double>(w[0] * w[1] * w[2]);
+}
+
+struct Case {
+  Shape x, w;
+  Conv2dOptions options;
+};
+
+// Odd sizes, one-sided padding, strides that skip the last column, groups.
+std::vector<Case> cases() {
+  return {
+      {{2, 5, 6, 3}, {3, 3, 3, 4}, {{1, 1}, {1, 1, 1, 1}}},
+      {{1, 7, 5, 2}, {3, 2, 2, 3}, {{2, 3}, {1, 0, 0, 2}}},
+      {{2, 6, 6, 4}, {3, 3, 2, 6}, {{1, 1}, {1, 1, 1, 1}, {1, 1}, 2}},
+      {{1, 6, 6, 4}, {3, 3, 1, 4}, {{1, 1}, {1, 1, 1, 1}, {1, 1}, 4}},
+      {{1, 7, 7, 2}, {3, 3, 2, 2}, {{1, 1}, {0, 0, 0, 0}, {2, 2}}},
+      {{2, 4, 4, 3}, {1, 1, 3, 5}, {{2, 2}}},
+  };
+}
+
+std::vector<OpSample> samples() {
+  std::vector<OpSample> all;
+  for (const Case& c : cases()) {
+    all.push_back({{{{DType::kF32, c.x}}, {{DType::kF32, c.w}}},
+                   to_attributes(c.options)});
+  }
+  Case c = cases().front();
+  const InputSample bias{{DType::kF32, {c.w[3]}}};
+  Attributes with_relu = to_attributes(c.options);
+  with_relu.set("activation", std::string("relu"));
+  all.push_back({{{{DType::kF32, c.x}}, {{DType::kF32, c.w}}, bias}, {}});
+  all.push_back(
+      {{{{DType::kF32, c.x}}, {{DType::kF32, c.w}}, bias}, with_relu});
+  all.push_back({{{{DType::kBF16, c.x}}, {{DType::kBF16, c.w}}},
+                 to_attributes(c.options)});
+  all.push_back({{{{DType::kBF16, c.x}}, {{DType::kF32, c.w}}},
+                 to_attributes(c.options)});
+  return all;
+}
+
+// The shape of a case's result, from the op's own inference.
+Shape result_shape(const Case& c) {
+  const std::vector<TensorType> inputs = {{DType::kF32, c.x},
+                                          {DType::kF32, c.w}};
+  const OpDef& op = op_registry().get("conv2d");
+  return op.infer_types(inputs, op.complete(to_attributes(c.options)))[0].shape;
+}
+
+std::vector<OpSample> samples_input_gradient() {
+  std::vector<OpSample> all;
+  for (const Case& c : cases()) {
+    Attributes attributes = to_attributes(c.options);
+    attributes.set("shape", c.x);
+    all.push_back(
+        {{{{DType::kF32, result_shape(c)}}, {{DType::kF32, c.w}}}, attributes});
+  }
+  return all;
+}
+
+std::vector<OpSample> samples_weight_gradient() {
+  std::vector<OpSample> all;
+  for (const Case& c : cases()) {
+    Attributes attributes = to_attributes(c.options);
+    attributes.set("shape", c.w);
+    attributes.set("dtype", DType::kF32);
+    all.push_back(
+        {{{{DType::kF32, c.x}}, {{DType::kF32, result_shape(c)}}}, attributes});
+  }
+  return all;
+}
+
+OpDef& add_options(OpDef& op) {
+  return op.attribute("strides", Integers{1, 1})
+      .attribute("padding", Integers{0, 0, 0, 0})
+      .attribute("dilation", Integers{1, 1})
+      .attribute("groups", std::int64_t{1});
+}
+
+}  // namespace
+
+void register_conv(OpRegistry& ops) {
+  add_options(ops.add("conv2d"))
+      .summary("convolution of NHWC images with HWIO weights")
+      .signature("(x, w, bias?) -> y")
+      .attribute("activation", std::string("none"))
+      .infer(infer)
+      .reference(reference)
+      .gradient(gradient)
+      .lower(lower)
+      .cost([](const OpCall& call) {
+        return Cost::of(call,
+                        flops(call.outputs[0].shape, call.input(1).shape));
+      })
+      .samples(samples);
+  add_options(ops.add("conv2d_input_gradient"))
+      .summary("the transpose of conv2d in the image")
+      .signature("(dy, w) -> dx")
+      .required("shape", Shape())
+      .infer(infer_input_gradient)
+      .reference(reference_input_gradient)
+      .gradient(gradient_of_input_gradient)
+      .cost([](const OpCall& call) {
+        return Cost::of(call, flops(call.input(0).shape, call.input(1).shape));
+      })
+      .samples(samples_input_gradient);
+  add_options(ops.add("conv2d_weight_gradient"))
+      .summary("the transpose of conv2d in the weights")
+      .signature("(x, dy) -> dw")
+      .required("shape", Shape())
+      .required("dtype", DType::kF32)
+      .infer(infer_weight_gradient)
+      .reference(reference_weight_gradient)
+      .gradient(gradient_of_weight_gradient)
+      .cost([](const OpCall& call) {
+        return Cost::of(call,
+                        flops(call.input(1).shape, call.outputs[0].shape));
+      })
+      .samples(samples_weight_gradient);
+}
+
+Value conv2d(const Operand& x, const Operand& w, Conv2dOptions options) {
+  static const OpDef& op = op_registry().get("conv2d");
+  return call(op, {x.value, w.value}, to_attributes(options), x.location);
+}
+
+Value conv2d_input_gradient(const Operand& dy, const Operand& w,
+                            const Shape& x_shape, Conv2dOptions options) {
+  static const OpDef& op = op_registry().get("conv2d_input_gradient");
+  Attributes attributes = to_attributes(options);
+  attributes.set("shape", x_shape);
+  return call(op, {dy.value, w.value}, attributes, dy.location);
+}
+
+Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
+                             const TensorType& w_type, Conv2dOptions options) {
+  static const OpDef& op = op_registry().get("conv2d_weight_gradient");
+  Attributes attributes = to_attributes(options);
+  attributes.set("shape", w_type.shape);
+  attributes.set("dtype", w_type.dtype);
+  return call(op, {x.value, dy.value}, attributes, x.location);
+}
+
+Integers same_padding(std::int64_t kernel_rows, std::int64_t kernel_columns,
+                      std::int64_t dilation) {
+  const std::int64_t rows = dilation * (kernel_rows - 1);
+  const std::int64_t columns = dilation * (kernel_columns - 1);
+  return {rows / 2, rows - rows / 2, columns / 2, columns - columns / 2};
+}
+
+}  // namespace weft

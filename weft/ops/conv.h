@@ -1,0 +1,32 @@
+// Two-dimensional convolution. Images are NHWC, weights HWIO: [kernel rows,
+// kernel columns, input channels / groups, output channels]. Depthwise is
+// groups == input channels.
+//
+// The weights of a bf16 convolution may be f32: they are rounded on the way
+// in, and their gradient comes out in f32.
+#pragma once
+
+#include "weft/graph/context.h"
+
+namespace weft {
+
+struct Conv2dOptions {
+  Integers strides = {1, 1};
+  Integers padding = {0, 0, 0, 0};  // top, bottom, left, right
+  Integers dilation = {1, 1};       // 1 is dense
+  std::int64_t groups = 1;
+};
+
+Value conv2d(const Operand& x, const Operand& w, Conv2dOptions options = {});
+// The transposes of conv2d in x and in w: its two gradients, and linear ops
+// of their own.
+Value conv2d_input_gradient(const Operand& dy, const Operand& w,
+                            const Shape& x_shape, Conv2dOptions options);
+Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
+                             const TensorType& w_type, Conv2dOptions options);
+
+// Padding that keeps ceil(size / stride) outputs at stride 1 ("same").
+Integers same_padding(std::int64_t kernel_rows, std::int64_t kernel_columns,
+                      std::int64_t dilation = 1);
+
+}  // namespace weft

@@ -1,0 +1,414 @@
+#include "weft/ops/index.h"
+
+#include "weft/graph/registry.h"
+#include "weft/ops/support/axes.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/samples.h"
+
+namespace weft {
+namespace {
+
+// Index `i` of the tensor, clamped into an axis of `size`.
+std::int64_t index_at(const TensorView& indices, std::int64_t i,
+                      std::int64_t size) {
+  return std::clamp<std::int64_t>(load_as<std::int64_t>(indices, i), 0,
+                                  size - 1);
+}
+
+void zero(const TensorView& y) {
+  if (y.type.bytes() > 0) std::memset(y.data, 0, y.type.bytes());
+}
+
+// Sums in double (integers in int64) and rounds once at the end.
+template <class Visit>
+void accumulate(const TensorView& y, Visit&& visit) {
+  const auto run = [&]<class Number>(Number) {
+    std::vector<Number> sums(static_cast<std::size_t>(y.size()));
+    visit([&](const TensorView& x, std::int64_t from, std::int64_t to) {
+      sums[static_cast<std::size_t>(to)] += load_as<Number>(x, from);
+    });
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      store_as(y, i, sums[static_cast<std::size_t>(i)]);
+    }
+  };
+  if (is_floating(y.dtype()))
+    run(double{});
+  else
+    run(std::int64_t{});
+}
+
+void gather_reference(const OpCall& call, std::span<const TensorView> inputs,
+                      std::span<const TensorView> outputs) {
+  const TensorView& x = inputs[0];
+  const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
+                                             x.shape().rank()));
+  const std::int64_t count = inputs[1].size();
+  const std::size_t row =
+      static_cast<std::size_t>(cut.inner) * size_of(x.dtype());
+  if (row == 0) return;
+  auto* to = outputs[0].as<std::byte>();
+  for (std::int64_t outer = 0; outer < cut.outer; ++outer) {
+    for (std::int64_t i = 0; i < count; ++i, to += row) {
+      const std::int64_t from =
+          outer * cut.size + index_at(inputs[1], i, cut.size);
+      std::memcpy(to, x.as<std::byte>() + static_cast<std::size_t>(from) * row,
+                  row);
+    }
+  }
+}
+
+void scatter_add_reference(const OpCall& call,
+                           std::span<const TensorView> inputs,
+                           std::span<const TensorView> outputs) {
+  const TensorView& y = outputs[0];
+  const AxisCut cut(y.shape(), resolved_axis(call.attributes.integer("axis"),
+                                             y.shape().rank()));
+  const std::int64_t count = inputs[1].size();
+  if (cut.size == 0) return;
+  accumulate(y, [&](auto&& add) {
+    for (std::int64_t i = 0; i < cut.outer * count; ++i) {
+      const std::int64_t row =
+          i / count * cut.size + index_at(inputs[1], i % count, cut.size);
+      for (std::int64_t n = 0; n < cut.inner; ++n) {
+        add(inputs[0], i * cut.inner + n, row * cut.inner + n);
+      }
+    }
+  });
+}
+
+void one_hot_reference(const OpCall&, std::span<const TensorView> inputs,
+                       std::span<const TensorView> outputs) {
+  const std::int64_t depth = outputs[0].shape().back();
+  zero(outputs[0]);
+  for (std::int64_t i = 0; i < inputs[0].size(); ++i) {
+    store_as(outputs[0], i * depth + index_at(inputs[0], i, depth), 1);
+  }
+}
+
+// How many picks each row of the last axis has.
+std::int64_t picks_per_row(const TensorView& indices, bool is_many) {
+  return is_many ? indices.shape().back() : 1;
+}
+
+void pick_reference(const OpCall&, std::span<const TensorView> inputs,
+                    std::span<const TensorView> outputs) {
+  const TensorView& x = inputs[0];
+  const std::int64_t size = x.shape().back();
+  const std::int64_t picks =
+      picks_per_row(inputs[1], inputs[1].shape().rank() == x.shape().rank());
+  const std::size_t bytes = size_of(x.dtype());
+  for (std::int64_t i = 0; i < inputs[1].size(); ++i) {
+    const std::int64_t from = i / picks * size + index_at(inputs[1], i, size);
+    std::memcpy(
+        outputs[0].as<std::byte>() + static_cast<std::size_t>(i) * bytes,
+        x.as<std::byte>() + static_cast<std::size_t>(from) * bytes, bytes);
+  }
+}
+
+void pick_scatter_reference(const OpCall& call,
+                            std::span<const TensorView> inputs,
+                            std::span<const TensorView> outputs) {
+  const std::int64_t size = outputs[0].shape().back();
+  const std::int64_t picks =
+      picks_per_row(inputs[1], call.attributes.flag("is_many"));
+  if (size == 0) return;
+  accumulate(outputs[0], [&](auto&& add) {
+    for (std::int64_t i = 0; i < inputs[1].size(); ++i) {
+      add(inputs[0], i, i / picks * size + index_at(inputs[1], i, size));
+    }
+  });
+}
+
+void require_indices(const OpCall& call, std::size_t input) {
+  const DType dtype = call.input(input).dtype;
+  if (dtype == DType::kI32 || dtype == DType::kI64) return;
+  throw call.error("{} must be i32 or i64, got {}", call.op.input_name(input),
+                   to_string(dtype));
+}
+
+void require_choice(const OpCall& call, Dim size, const Shape& indices) {
+  if (size != 0) return;
+  for (const Dim dim : indices) {
+    if (dim == 0) return;
+  }
+  throw call.error("there is nothing to index: the axis has size 0");
+}
+
+std::vector<TensorType> infer_gather(const OpCall& call) {
+  require_indices(call, 1);
+  const TensorType& x = call.input(0);
+  const Shape& indices = call.input(1).shape;
+  const int rank = x.shape.rank();
+  const int axis = checked_axis(call, call.attributes.integer("axis"), rank);
+  require_choice(call, x.shape[axis], indices);
+  Shape shape(x.shape.first(axis));
+  for (const Dim dim : indices) shape.push_back(dim);
+  for (const Dim dim : x.shape.last(rank - axis - 1)) shape.push_back(dim);
+  return {{x.dtype, shape}};
+}
+
+Dim size_attribute(const OpCall& call) {
+  const Shape& size = call.attributes.get<Shape>("size");
+  if (size.rank() != 1) throw call.error("size must be one dim");
+  return size[0];
+}
+
+std::vector<TensorType> infer_scatter_add(const OpCall& call) {
+  require_indices(call, 1);
+  const TensorType& updates = call.input(0);
+  const Shape& indices = call.input(1).shape;
+  const int rank = updates.shape.rank() - indices.rank() + 1;
+  if (rank < 1) throw call.error("updates have fewer axes than indices");
+  const int axis = checked_axis(call, call.attributes.integer("axis"), rank);
+  for (int i = 0; i < indices.rank(); ++i) {
+    if (updates.shape[axis + i] == indices[i]) continue;
+    throw call.error("axis {} of updates is {}, but axis {} of indices is {}",
+                     axis + i, to_string(updates.shape[axis + i]), i,
+                     to_string(indices[i]));
+  }
+  const Dim size = size_attribute(call);
+  require_choice(call, size, updates.shape);
+  Shape shape(updates.shape.first(axis));
+  shape.push_back(size);
+  for (const Dim dim : updates.shape.last(rank - axis - 1)) {
+    shape.push_back(dim);
+  }
+  return {{updates.dtype, shape}};
+}
+
+std::vector<TensorType> infer_one_hot(const OpCall& call) {
+  require_indices(call, 0);
+  const std::int64_t depth = call.attributes.integer("depth");
+  if (depth < 1) throw call.error("depth {} is below 1", depth);
+  Shape shape = call.input(0).shape;
+  shape.push_back(depth);
+  return {{call.attributes.get<DType>("dtype"), shape}};
+}
+
+std::vector<TensorType> infer_pick(const OpCall& call) {
+  require_indices(call, 1);
+  const TensorType& x = call.input(0);
+  const Shape& indices = call.input(1).shape;
+  const int leading = x.shape.rank() - 1;
+  const bool fits =
+      leading >= 0 &&
+      (indices.rank() == leading || indices.rank() == leading + 1) &&
+      Shape(x.shape.first(leading)) == Shape(indices.first(leading));
+  if (!fits) {
+    throw call.error("indices must have the leading axes of x")
+        .hint("one index per row of the last axis, or a row of them");
+  }
+  require_choice(call, x.shape[leading], indices);
+  return {{x.dtype, indices}};
+}
+
+std::vector<TensorType> infer_pick_scatter(const OpCall& call) {
+  require_indices(call, 1);
+  TensorType y = call.input(0);
+  if (y.shape != call.input(1).shape) {
+    throw call.error("values and indices must have one shape");
+  }
+  const Dim size = size_attribute(call);
+  require_choice(call, size, y.shape);
+  if (call.attributes.flag("is_many")) {
+    if (y.shape.rank() == 0) throw call.error("a scalar has no last axis");
+    y.shape[y.shape.rank() - 1] = size;
+  } else {
+    y.shape.push_back(size);
+  }
+  return {y};
+}
+
+Gradients gather_gradient(const GradientContext& g) {
+  const Shape& shape = g.x(0).shape();
+  const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
+  return {scatter_add(g.dy(), g.x(1), shape[axis], axis), Value()};
+}
+
+Gradients scatter_add_gradient(const GradientContext& g) {
+  return {gather(g.dy(), g.x(1), g.attributes().integer("axis")), Value()};
+}
+
+Gradients pick_gradient(const GradientContext& g) {
+  const Shape& shape = g.x(0).shape();
+  return {pick_scatter(g.dy(), g.x(1), shape.back(),
+                       g.x(1).shape().rank() == shape.rank()),
+          Value()};
+}
+
+Gradients pick_scatter_gradient(const GradientContext& g) {
+  return {pick(g.dy(), g.x(1)), Value()};
+}
+
+std::vector<OpSample> gather_samples() {
+  const auto along = [](InputSample x, InputSample index, std::int64_t axis) {
+    return OpSample{{std::move(x), std::move(index)}, {{"axis", axis}}};
+  };
+  return {along(floats({5, 3}), indices({4}, 5), 0),
+          along(floats({5, 3}), indices({2, 2}, 3, DType::kI32), -1),
+          along(floats({2, 7, 4}), indices({3}, 7), 1),
+          along(floats({6}), indices({}, 6), 0),
+          along(floats({5, 3}), indices({0}, 5), 0),
+          along(floats({3, 2}), integers({6}, -2, 4, DType::kI64), 0),
+          along(floats({50, 70}), indices({40}, 50), 0),
+          along(floats({9, 5}, -1, 1, DType::kBF16), indices({4}, 9), 0),
+          along(integers({9, 5}, -9, 9), indices({4}, 9), 0)};
+}
+
+std::vector<OpSample> scatter_add_samples() {
+  const auto into = [](InputSample updates, InputSample index, Dim size,
+                       std::int64_t axis) {
+    return OpSample{{std::move(updates), std::move(index)},
+                    {{"size", Shape{size}}, {"axis", axis}}};
+  };
+  return {into(floats({4, 3}), indices({4}, 5), 5, 0),
+          into(floats({4, 3}), indices({4}, 2, DType::kI32), 2, 0),
+          into(floats({2, 3, 4}), indices({2, 3}, 6), 6, 0),
+          into(floats({2, 3, 4}), indices({3}, 7), 7, 1),
+          into(floats({3, 4}), indices({4}, 3), 3, -1),
+          into(floats({}), indices({}, 6), 6, 0),
+          into(floats({0, 3}), indices({0}, 5), 5, 0),
+          into(floats({6, 2}), integers({6}, -2, 4, DType::kI64), 3, 0),
+          into(floats({300, 40}), indices({300}, 50), 50, 0),
+          into(floats({90, 5}, -1, 1, DType::kBF16), indices({90}, 3), 3, 0),
+          into(floats({9, 5}, -1, 1, DType::kF64), indices({9}, 3), 3, 0),
+          into(integers({9, 5}, -9, 9), indices({9}, 3), 3, 0)};
+}
+
+std::vector<OpSample> one_hot_samples() {
+  return {
+      {{indices({4}, 3)}, {{"depth", std::int64_t{3}}}},
+      {{indices({2, 3}, 5, DType::kI32)}, {{"depth", std::int64_t{5}}}},
+      {{indices({}, 2)}, {{"depth", std::int64_t{2}}, {"dtype", DType::kBF16}}},
+      {{indices({0}, 2)}, {{"depth", std::int64_t{2}}}},
+      {{integers({6}, -2, 4, DType::kI64)}, {{"depth", std::int64_t{3}}}},
+      {{indices({7}, 4)},
+       {{"depth", std::int64_t{4}}, {"dtype", DType::kI32}}}};
+}
+
+std::vector<OpSample> pick_samples() {
+  return {{{floats({4, 3}), indices({4}, 3)}, {}},
+          {{floats({2, 3, 5}), indices({2, 3}, 5, DType::kI32)}, {}},
+          {{floats({7}), indices({}, 7)}, {}},
+          {{floats({4, 3}), indices({4, 2}, 3)}, {}},
+          {{floats({7}), indices({9}, 7)}, {}},
+          {{floats({0, 3}), indices({0}, 3)}, {}},
+          {{floats({6, 3}), integers({6}, -2, 4, DType::kI64)}, {}},
+          {{floats({128, 10}), indices({128}, 10)}, {}},
+          {{floats({9, 5}, -1, 1, DType::kBF16), indices({9}, 5)}, {}}};
+}
+
+std::vector<OpSample> pick_scatter_samples() {
+  const auto into = [](InputSample values, InputSample index, Dim size,
+                       bool is_many) {
+    return OpSample{{std::move(values), std::move(index)},
+                    {{"size", Shape{size}}, {"is_many", is_many}}};
+  };
+  return {
+      into(floats({4}), indices({4}, 3), 3, false),
+      into(floats({2, 3}), indices({2, 3}, 5, DType::kI32), 5, false),
+      into(floats({2, 3}), indices({2, 3}, 5), 5, true),
+      into(floats({9}), indices({9}, 4), 4, true),
+      into(floats({}), indices({}, 4), 4, false),
+      into(floats({0}), indices({0}, 4), 4, false),
+      into(floats({128}), indices({128}, 10), 10, false),
+      into(floats({5, 9}, -1, 1, DType::kBF16), indices({5, 9}, 3), 3, true)};
+}
+
+// Additions, one per update.
+Cost scatter_cost(const OpCall& call) {
+  return Cost::of(call,
+                  static_cast<double>(call.input(0).shape.num_elements()));
+}
+
+// Only the rows that are read count as bytes.
+Cost gather_cost(const OpCall& call) {
+  Cost cost;
+  cost.bytes = 2 * static_cast<double>(call.outputs[0].bytes()) +
+               static_cast<double>(call.input(1).bytes());
+  return cost;
+}
+
+}  // namespace
+
+void register_index(OpRegistry& ops) {
+  ops.add("gather")
+      .summary("rows along an axis, by index")
+      .signature("(x, indices) -> y")
+      .attribute("axis", std::int64_t{0})
+      .infer(infer_gather)
+      .reference(gather_reference)
+      .gradient(gather_gradient)
+      .cost(gather_cost)
+      .samples(gather_samples);
+  ops.add("scatter_add")
+      .summary("zeros with rows added at the indices along an axis")
+      .signature("(updates, indices) -> y")
+      .required("size", Shape())
+      .attribute("axis", std::int64_t{0})
+      .infer(infer_scatter_add)
+      .reference(scatter_add_reference)
+      .gradient(scatter_add_gradient)
+      .cost(scatter_cost)
+      .samples(scatter_add_samples);
+  ops.add("one_hot")
+      .summary("1 at the index along a new last axis, else 0")
+      .signature("(indices) -> y")
+      .required("depth", std::int64_t{0})
+      .attribute("dtype", DType::kF32)
+      .traits(kNoGradient)
+      .infer(infer_one_hot)
+      .reference(one_hot_reference)
+      .cost([](const OpCall& call) { return Cost::of(call, 0); })
+      .samples(one_hot_samples);
+  ops.add("pick")
+      .summary("elements along the last axis, by index")
+      .signature("(x, indices) -> y")
+      .infer(infer_pick)
+      .reference(pick_reference)
+      .gradient(pick_gradient)
+      .cost(gather_cost)
+      .samples(pick_samples);
+  ops.add("pick_scatter")
+      .summary("zeros with values added at the indices along the last axis")
+      .signature("(values, indices) -> y")
+      .required("size", Shape())
+      .attribute("is_many", false)
+      .infer(infer_pick_scatter)
+      .reference(pick_scatter_reference)
+      .gradient(pick_scatter_gradient)
+      .cost(scatter_cost)
+      .samples(pick_scatter_samples);
+}
+
+Value gather(const Operand& x, const Operand& indices, std::int64_t axis) {
+  static const OpDef& op = op_registry().get("gather");
+  return call(op, {x.value, indices.value}, {{"axis", axis}}, x.location);
+}
+
+Value scatter_add(const Operand& updates, const Operand& indices, Dim size,
+                  std::int64_t axis) {
+  static const OpDef& op = op_registry().get("scatter_add");
+  return call(op, {updates.value, indices.value},
+              {{"size", Shape{size}}, {"axis", axis}}, updates.location);
+}
+
+Value one_hot(const Operand& indices, std::int64_t depth, DType dtype) {
+  static const OpDef& op = op_registry().get("one_hot");
+  return call(op, {indices.value}, {{"depth", depth}, {"dtype", dtype}},
+              indices.location);
+}
+
+Value pick(const Operand& x, const Operand& indices) {
+  static const OpDef& op = op_registry().get("pick");
+  return call(op, {x.value, indices.value}, {}, x.location);
+}
+
+Value pick_scatter(const Operand& values, const Operand& indices, Dim size,
+                   bool is_many) {
+  static const OpDef& op = op_registry().get("pick_scatter");
+  return call(op, {values.value, indices.value},
+              {{"size", Shape{size}}, {"is_many", is_many}}, values.location);
+}
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+// Ops that address elements by integer tensors (i32 or i64). An index outside
+// its axis is clamped into it: a kernel cannot throw. Data readers check
+// labels and tokens before they get here.
+#pragma once
+
+#include "weft/graph/context.h"
+
+namespace weft {
+
+// Rows of `x` along `axis`: the indices' shape replaces that axis.
+Value gather(const Operand& x, const Operand& indices, std::int64_t axis = 0);
+// The transpose of gather: a zero tensor of `size` rows along `axis`, with
+// updates[i] added to row indices[i]. In order, so repeated rows sum
+// deterministically.
+Value scatter_add(const Operand& updates, const Operand& indices, Dim size,
+                  std::int64_t axis = 0);
+// 1 at the index along a new last axis of `depth`, else 0.
+Value one_hot(const Operand& indices, std::int64_t depth,
+              DType dtype = DType::kF32);
+// Rows of a [words, width] table.
+inline Value embedding(const Operand& table, const Operand& indices) {
+  return gather(table, indices, 0);
+}
+// Picks along the last axis: x[i, indices[i]] for each leading index i. If
+// the indices have as many axes as x, x[i, indices[i, j]] for each j.
+Value pick(const Operand& x, const Operand& indices);
+// The transpose of pick in x: zeros with a last axis of `size`, and values[i]
+// added at [i, indices[i]]. `is_many` says that the values have a last axis j.
+Value pick_scatter(const Operand& values, const Operand& indices, Dim size,
+                   bool is_many = false);
+
+}  // namespace weft

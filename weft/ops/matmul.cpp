@@ -1,0 +1,210 @@
+#include "weft/ops/matmul.h"
+
+#include "weft/graph/registry.h"
+#include "weft/ops/shape.h"
+#include "weft/ops/support/activation.h"
+#include "weft/ops/support/doubles.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+// The product's extents, once transposition is undone.
+struct Extents {
+  Dim m, k, n;
+
+  Extents(const OpCall& call)
+      : Extents(call.input(0).shape, call.input(1).shape, call.attributes) {}
+  Extents(const Shape& a, const Shape& b, const Attributes& attributes) {
+    const bool transpose_a = attributes.flag("transpose_a");
+    const bool transpose_b = attributes.flag("transpose_b");
+    m = a[a.rank() - (transpose_a ? 1 : 2)];
+    k = a[a.rank() - (transpose_a ? 2 : 1)];
+    n = b[b.rank() - (transpose_b ? 2 : 1)];
+  }
+};
+
+Dim inner_of_b(const OpCall& call) {
+  const Shape& b = call.input(1).shape;
+  return b[b.rank() - (call.attributes.flag("transpose_b") ? 1 : 2)];
+}
+
+// The leading dims of both operands, broadcast.
+Shape batch_shape(const OpCall& call) {
+  const Shape& a = call.input(0).shape;
+  const Shape& b = call.input(1).shape;
+  const int rank = std::max(a.rank(), b.rank()) - 2;
+  Shape batch;
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto dim = [&](const Shape& shape) {
+      const int own = axis - (rank - (shape.rank() - 2));
+      return own < 0 ? Dim{1} : shape[own];
+    };
+    const Dim left = dim(a);
+    const Dim right = dim(b);
+    if (left != right && left != 1 && right != 1) {
+      throw call.error("leading dims {} and {} do not broadcast",
+                       to_string(left), to_string(right));
+    }
+    batch.push_back(left == 1 ? right : left);
+  }
+  return batch;
+}
+
+std::vector<TensorType> infer(const OpCall& call) {
+  const TensorType& a = call.input(0);
+  const TensorType& b = call.input(1);
+  require_floating(call);
+  if (a.dtype != b.dtype) throw call.error("operands differ in dtype");
+  if (a.shape.rank() < 2 || b.shape.rank() < 2) {
+    throw call.error("operands must be matrices")
+        .hint("reshape a vector to [1, k] or [k, 1]");
+  }
+  const Extents size(call);
+  if (inner_of_b(call) != size.k) {
+    throw call
+        .error("inner dims do not match: a has {}, b has {}", to_string(size.k),
+               to_string(inner_of_b(call)))
+        .hint(
+            "a is [..., m, k] and b is [..., k, n], each before its "
+            "transposition");
+  }
+  check_tail(call, size.n);
+  Shape shape = batch_shape(call);
+  shape.push_back(size.m);
+  shape.push_back(size.n);
+  return {{a.dtype, shape}};
+}
+
+void reference(const OpCall& call, std::span<const TensorView> inputs,
+               std::span<const TensorView> outputs) {
+  const Extents size(call);
+  const std::int64_t a_row = call.attributes.flag("transpose_a") ? 1 : size.k;
+  const std::int64_t a_step = call.attributes.flag("transpose_a") ? size.m : 1;
+  const std::int64_t b_row = call.attributes.flag("transpose_b") ? 1 : size.n;
+  const std::int64_t b_step = call.attributes.flag("transpose_b") ? size.k : 1;
+  const auto a = to_doubles(inputs[0]);
+  const auto b = to_doubles(inputs[1]);
+  const auto bias =
+      inputs.size() > 2 ? to_doubles(inputs[2]) : std::vector<double>{};
+  std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
+
+  const Shape batch = batch_shape(call);
+  const Shape& a_shape = inputs[0].shape();
+  const Shape& b_shape = inputs[1].shape();
+  const BroadcastIndex a_batch(Shape(a_shape.first(a_shape.rank() - 2)), batch);
+  const BroadcastIndex b_batch(Shape(b_shape.first(b_shape.rank() - 2)), batch);
+  std::size_t element = 0;
+  for (std::int64_t i = 0; i < batch.num_elements(); ++i) {
+    const double* left = a.data() + a_batch(i) * size.m * size.k;
+    const double* right = b.data() + b_batch(i) * size.k * size.n;
+    for (std::int64_t row = 0; row < size.m; ++row) {
+      for (std::int64_t column = 0; column < size.n; ++column) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < size.k; ++k) {
+          sum += left[row * a_row + k * a_step] *
+                 right[k * b_row + column * b_step];
+        }
+        y[element++] = sum;
+      }
+    }
+  }
+  apply_tail(call, bias, y);
+  from_doubles(y, outputs[0]);
+}
+
+// [..., k] as a matrix, so that a batch of rows against one matrix is one
+// product instead of many.
+Value as_matrix(const Value& x) {
+  const Shape& shape = x.shape();
+  if (shape.rank() == 2) return x;
+  return reshape(x, {dim_product(shape.first(shape.rank() - 1)), shape.back()});
+}
+
+// With A = op(a) and B = op(b): dA = dy Bᵀ and dB = Aᵀ dy, each stored the
+// way its operand is.
+Gradients gradient(const GradientContext& g) {
+  const bool ta = g.attributes().flag("transpose_a");
+  const bool tb = g.attributes().flag("transpose_b");
+  const Value dy = tail_gradient(g);
+  const Value& a = g.x(0);
+  const Value& b = g.x(1);
+  const Value da = ta ? matmul(b, dy, {tb, true}) : matmul(dy, b, {false, !tb});
+  const bool is_flat = b.shape().rank() == 2 && !ta;
+  const Value rows = is_flat ? as_matrix(a) : a;
+  const Value dy_rows = is_flat ? as_matrix(dy) : dy;
+  const Value db = tb ? matmul(dy_rows, rows, {true, ta})
+                      : matmul(rows, dy_rows, {!ta, false});
+  Gradients gradients = {sum_to(da, a.shape()), sum_to(db, b.shape())};
+  add_bias_gradient(g, dy, gradients);
+  return gradients;
+}
+
+std::vector<Value> lower(const Attributes& attributes,
+                         std::span<const Value> inputs) {
+  const Value y =
+      matmul(inputs[0], inputs[1],
+             {attributes.flag("transpose_a"), attributes.flag("transpose_b")});
+  return {lower_tail(attributes, inputs, y)};
+}
+
+Cost cost(const OpCall& call) {
+  return Cost::of(
+      call, 2.0 * static_cast<double>(Extents(call).k) *
+                static_cast<double>(call.outputs[0].shape.num_elements()));
+}
+
+std::vector<OpSample> samples() {
+  const auto f32 = [](Shape shape) {
+    return InputSample{{DType::kF32, shape}};
+  };
+  const auto bf16 = [](Shape shape) {
+    return InputSample{{DType::kBF16, shape}};
+  };
+  return {
+      {{f32({3, 5}), f32({5, 4})}, {}},
+      {{f32({5, 3}), f32({5, 4})}, {{"transpose_a", true}}},
+      {{f32({3, 5}), f32({4, 5})}, {{"transpose_b", true}}},
+      {{f32({5, 3}), f32({4, 5})},
+       {{"transpose_a", true}, {"transpose_b", true}}},
+      {{f32({2, 3, 5}), f32({5, 4})}, {}},
+      {{f32({2, 1, 3, 5}), f32({3, 5, 4})}, {}},
+      {{f32({3, 5}), f32({2, 4, 5})}, {{"transpose_b", true}}},
+      {{f32({3, 5}), f32({5, 4}), f32({4})}, {}},
+      {{f32({3, 5}), f32({5, 4}), f32({4})},
+       {{"activation", std::string("relu")}}},
+      {{f32({1, 7}), f32({7, 1})}, {}},
+      {{f32({3, 0}), f32({0, 2})}, {}},
+      {{f32({0, 3}), f32({3, 2})}, {}},
+      {{bf16({3, 8}), bf16({8, 4})}, {}},
+      {{bf16({3, 8}), bf16({8, 4}), f32({4})}, {}},
+  };
+}
+
+}  // namespace
+
+void register_matmul(OpRegistry& ops) {
+  ops.add("matmul")
+      .summary("the product of matrices, leading dims broadcast")
+      .signature("(a, b, bias?) -> y")
+      .attribute("transpose_a", false)
+      .attribute("transpose_b", false)
+      .attribute("activation", std::string("none"))
+      .infer(infer)
+      .reference(reference)
+      .gradient(gradient)
+      .lower(lower)
+      .cost(cost)
+      .samples(samples);
+}
+
+Value matmul(const Operand& a, const Operand& b, MatmulOptions options) {
+  static const OpDef& op = op_registry().get("matmul");
+  return call(op, {a.value, b.value},
+              {{"transpose_a", options.transpose_a},
+               {"transpose_b", options.transpose_b}},
+              a.location);
+}
+
+}  // namespace weft

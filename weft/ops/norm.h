@@ -1,0 +1,28 @@
+// Normalisation.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "weft/graph/context.h"
+
+namespace weft {
+
+// Mean and biased variance over all axes but the last, in f32, in one pass
+// over the data (chunks combined by Chan, Golub and LeVeque, 1979).
+std::pair<Value, Value> moments(const Operand& x);
+
+// y = (x - mean) / sqrt(var + epsilon) * scale + shift per last-axis channel,
+// with the batch's own moments (Ioffe and Szegedy, 2015). Returns y, mean and
+// biased variance. Scale and shift are f32 also for bf16 images.
+std::array<Value, 3> batch_norm(const Operand& x, const Operand& scale,
+                                const Operand& shift, double epsilon);
+// The same with given moments.
+Value batch_norm_infer(const Operand& x, const Operand& scale,
+                       const Operand& shift, const Operand& mean,
+                       const Operand& variance, double epsilon);
+// Normalises over the last axis (Ba, Kiros and Hinton, 2016).
+Value layer_norm(const Operand& x, const Operand& scale, const Operand& shift,
+                 double epsilon);
+
+}  // namespace weft

@@ -1,0 +1,295 @@
+#include "weft/ops/random.h"
+
+#include "weft/base/permutation.h"
+#include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/random_bits.h"
+#include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
+
+namespace weft {
+namespace {
+
+RandomStream stream_of(const OpCall& call, const TensorView& key) {
+  return random_stream(call.attributes, key.as<std::int64_t>());
+}
+
+void uniform_reference(const OpCall& call, std::span<const TensorView> inputs,
+                       std::span<const TensorView> outputs) {
+  const TensorView& y = outputs[0];
+  const RandomStream stream = stream_of(call, inputs[0]);
+  dispatch(y.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T> || std::is_class_v<T>) {
+      for (std::int64_t i = 0; i < y.size(); ++i) {
+        y.as<T>()[i] =
+            uniform_element<T>(stream.word(static_cast<std::uint64_t>(i)));
+      }
+    }
+  });
+}
+
+// Elements 2i and 2i + 1 come from words 2i and 2i + 1.
+void normal_reference(const OpCall& call, std::span<const TensorView> inputs,
+                      std::span<const TensorView> outputs) {
+  const RandomStream stream = stream_of(call, inputs[0]);
+  for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
+    const auto pair = static_cast<std::uint64_t>(i / 2 * 2);
+    const auto normals = normal_from(stream.word(pair), stream.word(pair + 1));
+    store_as(outputs[0], i, normals[static_cast<std::size_t>(i % 2)]);
+  }
+}
+
+void bernoulli_reference(const OpCall& call, std::span<const TensorView> inputs,
+                         std::span<const TensorView> outputs) {
+  const RandomStream stream = stream_of(call, inputs[0]);
+  const std::uint32_t threshold =
+      bernoulli_threshold(call.attributes.real("probability"));
+  for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
+    outputs[0].as<bool>()[i] = bernoulli_element(
+        stream.word(static_cast<std::uint64_t>(i)), threshold);
+  }
+}
+
+void permutation_reference(const OpCall& call,
+                           std::span<const TensorView> inputs,
+                           std::span<const TensorView> outputs) {
+  const TensorView& y = outputs[0];
+  if (y.size() == 0) return;
+  const RandomStream stream = stream_of(call, inputs[0]);
+  const Permutation order(static_cast<std::uint64_t>(y.size()), stream.seed,
+                          stream.stream, stream.step);
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    y.as<std::int64_t>()[i] =
+        static_cast<std::int64_t>(order(static_cast<std::uint64_t>(i)));
+  }
+}
+
+void dropout_reference(const OpCall& call, std::span<const TensorView> inputs,
+                       std::span<const TensorView> outputs) {
+  const RandomStream stream = stream_of(call, inputs[1]);
+  const double rate = call.attributes.real("rate");
+  const std::uint32_t threshold = bernoulli_threshold(1 - rate);
+  for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
+    const bool is_kept = bernoulli_element(
+        stream.word(static_cast<std::uint64_t>(i)), threshold);
+    const auto x = load_as<double>(inputs[0], i);
+    store_as(outputs[0], i, is_kept ? x * (1 / (1 - rate)) : 0.0);
+  }
+}
+
+void require_key(const OpCall& call, std::size_t input) {
+  if (call.input(input) == TensorType{DType::kI64, {2}}) return;
+  throw call
+      .error("the key must be i64[2], got {}", to_string(call.input(input)))
+      .hint("it holds the seed and the step");
+}
+
+TensorType shape_attribute(const OpCall& call, DType dtype) {
+  return {dtype, call.attributes.get<Shape>("shape")};
+}
+
+std::vector<TensorType> infer_floating(const OpCall& call) {
+  require_key(call, 0);
+  const auto dtype = call.attributes.get<DType>("dtype");
+  if (!is_floating(dtype)) {
+    throw call.error("draws floats, not {}", to_string(dtype));
+  }
+  return {shape_attribute(call, dtype)};
+}
+
+void require_probability(const OpCall& call, std::string_view name,
+                         double most) {
+  const double value = call.attributes.real(name);
+  if (value >= 0 && value <= most) return;
+  throw call.error("{} = {} is not a probability", name, value);
+}
+
+std::vector<TensorType> infer_bernoulli(const OpCall& call) {
+  require_key(call, 0);
+  require_probability(call, "probability", 1);
+  return {shape_attribute(call, DType::kBool)};
+}
+
+std::vector<TensorType> infer_permutation(const OpCall& call) {
+  require_key(call, 0);
+  const TensorType y = shape_attribute(call, DType::kI64);
+  if (y.shape.rank() != 1) throw call.error("makes a vector");
+  return {y};
+}
+
+std::vector<TensorType> infer_dropout(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
+  if (!is_floating(dtype)) {
+    throw call.error("takes a floating x, got {}", to_string(dtype));
+  }
+  require_key(call, 1);
+  require_probability(call, "rate", 1);
+  if (call.attributes.real("rate") == 1) {
+    throw call.error("rate = 1 would leave nothing to scale up");
+  }
+  return {call.input(0)};
+}
+
+// Linear in x: the gradient passes through the same mask, drawn again rather
+// than kept.
+Gradients dropout_gradient(const GradientContext& g) {
+  const Attributes& a = g.attributes();
+  return {dropout(g.dy(), g.x(1), a.integer("stream"), a.real("rate")),
+          Value()};
+}
+
+std::vector<Value> dropout_lower(const Attributes& attributes,
+                                 std::span<const Value> inputs) {
+  const Value& x = inputs[0];
+  const double kept = 1 - attributes.real("rate");
+  const Value mask =
+      bernoulli(inputs[1], x.shape(), attributes.integer("stream"), kept);
+  return {x * cast(mask, x.dtype()) * (1 / kept)};
+}
+
+std::vector<OpSample> floating_samples() {
+  const auto draw = [](const Shape& shape, DType dtype = DType::kF32) {
+    return OpSample{
+        {random_key()},
+        {{"shape", shape}, {"stream", std::int64_t{3}}, {"dtype", dtype}}};
+  };
+  return {draw({3, 5}),
+          draw({}),
+          draw({0, 2}),
+          draw({1}),
+          draw({5003}),
+          draw({7, 11}, DType::kF64),
+          draw({67}, DType::kBF16),
+          draw({35}, DType::kF16)};
+}
+
+std::vector<OpSample> bernoulli_samples() {
+  std::vector<OpSample> samples;
+  for (const double probability : {0.0, 0.3, 1.0}) {
+    samples.push_back({{random_key()},
+                       {{"shape", Shape{41, 7}},
+                        {"stream", std::int64_t{1}},
+                        {"probability", probability}}});
+  }
+  samples.push_back({{random_key()},
+                     {{"shape", Shape{0}},
+                      {"stream", std::int64_t{1}},
+                      {"probability", 0.5}}});
+  return samples;
+}
+
+std::vector<OpSample> permutation_samples() {
+  std::vector<OpSample> samples;
+  for (const Dim size : {0, 1, 2, 17, 1000}) {
+    samples.push_back({{random_key()},
+                       {{"shape", Shape{size}}, {"stream", std::int64_t{0}}}});
+  }
+  return samples;
+}
+
+std::vector<OpSample> dropout_samples() {
+  const auto drop = [](InputSample x, double rate) {
+    return OpSample{{std::move(x), random_key()},
+                    {{"stream", std::int64_t{5}}, {"rate", rate}}};
+  };
+  return {drop(floats({3, 5}), 0.5),
+          drop(floats({}), 0.25),
+          drop(floats({0, 2}), 0.5),
+          drop(floats({1}), 0.0),
+          drop(floats({1003}), 0.3),
+          drop(floats({9}, -1, 1, DType::kF64), 0.5),
+          drop(floats({67}, -1, 1, DType::kBF16), 0.5)};
+}
+
+// Ten rounds of two products and four xors for every four elements.
+constexpr int kPhiloxFlops = 15;
+
+OpDef& drawer(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(key) -> y")
+      .required("shape", Shape())
+      .required("stream", std::int64_t{0})
+      .traits(kRandom | kNoGradient)
+      .cost(elementwise_cost<kPhiloxFlops>);
+}
+
+}  // namespace
+
+void register_random(OpRegistry& ops) {
+  drawer(ops, "uniform")
+      .summary("uniform in [0, 1)")
+      .attribute("dtype", DType::kF32)
+      .infer(infer_floating)
+      .reference(uniform_reference)
+      .samples(floating_samples);
+  drawer(ops, "normal")
+      .summary("standard normal")
+      .attribute("dtype", DType::kF32)
+      .infer(infer_floating)
+      .reference(normal_reference)
+      .samples(floating_samples);
+  drawer(ops, "bernoulli")
+      .summary("true with a probability")
+      .required("probability", 0.0)
+      .infer(infer_bernoulli)
+      .reference(bernoulli_reference)
+      .samples(bernoulli_samples);
+  drawer(ops, "permutation")
+      .summary("0 … size-1 in random order")
+      .infer(infer_permutation)
+      .reference(permutation_reference)
+      .samples(permutation_samples);
+  ops.add("dropout")
+      .summary("zeroes elements at random and scales the rest up")
+      .signature("(x, key) -> y")
+      .required("stream", std::int64_t{0})
+      .required("rate", 0.0)
+      .traits(kRandom)
+      .infer(infer_dropout)
+      .reference(dropout_reference)
+      .gradient(dropout_gradient)
+      .lower(dropout_lower)
+      .cost(elementwise_cost<kPhiloxFlops>)
+      .samples(dropout_samples);
+}
+
+Value uniform(const Operand& key, const Shape& shape, std::int64_t stream,
+              DType dtype) {
+  static const OpDef& op = op_registry().get("uniform");
+  return call(op, {key.value},
+              {{"shape", shape}, {"stream", stream}, {"dtype", dtype}},
+              key.location);
+}
+
+Value normal(const Operand& key, const Shape& shape, std::int64_t stream,
+             DType dtype) {
+  static const OpDef& op = op_registry().get("normal");
+  return call(op, {key.value},
+              {{"shape", shape}, {"stream", stream}, {"dtype", dtype}},
+              key.location);
+}
+
+Value bernoulli(const Operand& key, const Shape& shape, std::int64_t stream,
+                double probability) {
+  static const OpDef& op = op_registry().get("bernoulli");
+  return call(
+      op, {key.value},
+      {{"shape", shape}, {"stream", stream}, {"probability", probability}},
+      key.location);
+}
+
+Value permutation(const Operand& key, Dim size, std::int64_t stream) {
+  static const OpDef& op = op_registry().get("permutation");
+  return call(op, {key.value}, {{"shape", Shape{size}}, {"stream", stream}},
+              key.location);
+}
+
+Value dropout(const Operand& x, const Operand& key, std::int64_t stream,
+              double rate) {
+  static const OpDef& op = op_registry().get("dropout");
+  return call(op, {x.value, key.value}, {{"stream", stream}, {"rate", rate}},
+              x.location);
+}
+
+}  // namespace weft

@@ -1,0 +1,402 @@
+#include "weft/ops/reduce.h"
+
+#include <limits>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/shape.h"
+#include "weft/ops/support/axes.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+AxisSet axes_of(const Attributes& attributes, const Shape& shape) {
+  return AxisSet(attributes.integers("axes"), shape.rank());
+}
+
+// Folds every element into the accumulator of its output, in row-major order.
+// Integers accumulate in int64, everything else in double.
+template <class Fold, class Finish>
+void fold(const OpCall& call, const TensorView& x, const TensorView& y,
+          double start, Fold&& step, Finish&& finish) {
+  const Shape kept =
+      reduced_shape(x.shape(), axes_of(call.attributes, x.shape()), true);
+  const BroadcastIndex to_output(kept, x.shape());
+  const auto run = [&]<class Number>(Number first) {
+    std::vector<Number> sums(static_cast<std::size_t>(y.size()), first);
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      Number& sum = sums[static_cast<std::size_t>(to_output(i))];
+      sum = step(sum, load_as<Number>(x, i));
+    }
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      store_as(y, i, finish(sums[static_cast<std::size_t>(i)]));
+    }
+  };
+  if (is_floating(x.dtype())) {
+    run(start);
+  } else if (start == -std::numeric_limits<double>::infinity()) {
+    run(std::numeric_limits<std::int64_t>::min());
+  } else if (start == std::numeric_limits<double>::infinity()) {
+    run(std::numeric_limits<std::int64_t>::max());
+  } else {
+    run(static_cast<std::int64_t>(start));
+  }
+}
+
+constexpr auto kAsIs = [](auto total) { return total; };
+
+void sum_reference(const OpCall& call, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs) {
+  fold(
+      call, inputs[0], outputs[0], 0, [](auto a, auto b) { return a + b; },
+      kAsIs);
+}
+
+void mean_reference(const OpCall& call, std::span<const TensorView> inputs,
+                    std::span<const TensorView> outputs) {
+  const double count = static_cast<double>(inputs[0].size()) /
+                       static_cast<double>(outputs[0].size());
+  fold(
+      call, inputs[0], outputs[0], 0, [](auto a, auto b) { return a + b; },
+      [&](auto total) { return static_cast<double>(total) / count; });
+}
+
+void product_reference(const OpCall& call, std::span<const TensorView> inputs,
+                       std::span<const TensorView> outputs) {
+  fold(
+      call, inputs[0], outputs[0], 1, [](auto a, auto b) { return a * b; },
+      kAsIs);
+}
+
+// NaN wins, as in NumPy.
+void max_reference(const OpCall& call, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs) {
+  fold(
+      call, inputs[0], outputs[0], -std::numeric_limits<double>::infinity(),
+      [](auto a, auto b) { return b > a || b != b ? b : a; }, kAsIs);
+}
+
+void min_reference(const OpCall& call, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs) {
+  fold(
+      call, inputs[0], outputs[0], std::numeric_limits<double>::infinity(),
+      [](auto a, auto b) { return b < a || b != b ? b : a; }, kAsIs);
+}
+
+// NaN never wins; if nothing does, the answer is 0.
+void argmax_reference(const OpCall& call, std::span<const TensorView> inputs,
+                      std::span<const TensorView> outputs) {
+  const TensorView& x = inputs[0];
+  const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
+                                             x.shape().rank()));
+  const auto run = [&]<class Number>(Number least) {
+    for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
+      const std::int64_t start =
+          i / cut.inner * cut.size * cut.inner + i % cut.inner;
+      Number best = least;
+      std::int64_t winner = 0;
+      for (std::int64_t n = 0; n < cut.size; ++n) {
+        const auto value = load_as<Number>(x, start + n * cut.inner);
+        if (value > best) {
+          best = value;
+          winner = n;
+        }
+      }
+      outputs[0].as<std::int64_t>()[i] = winner;
+    }
+  };
+  if (is_floating(x.dtype()))
+    run(-std::numeric_limits<double>::infinity());
+  else
+    run(std::numeric_limits<std::int64_t>::min());
+}
+
+void element_count_reference(const OpCall& call, std::span<const TensorView>,
+                             std::span<const TensorView> outputs) {
+  store_as(outputs[0], 0, call.attributes.get<Shape>("shape").num_elements());
+}
+
+std::vector<TensorType> infer_reduction(const OpCall& call) {
+  require_number(call);
+  const TensorType& x = call.input(0);
+  const AxisSet axes =
+      checked_axes(call, call.attributes.integers("axes"), x.shape.rank());
+  return {{x.dtype,
+           reduced_shape(x.shape, axes, call.attributes.flag("keep_dims"))}};
+}
+
+std::vector<TensorType> infer_mean(const OpCall& call) {
+  require_floating(call);
+  return infer_reduction(call);
+}
+
+void require_elements(const OpCall& call, Dim size, int axis) {
+  if (size != 0) return;
+  throw call.error("axis {} has no elements to choose from", axis)
+      .hint("check for an empty input first");
+}
+
+std::vector<TensorType> infer_extremum(const OpCall& call) {
+  auto result = infer_reduction(call);
+  const Shape& shape = call.input(0).shape;
+  const AxisSet axes = axes_of(call.attributes, shape);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (axes.has(axis)) require_elements(call, shape[axis], axis);
+  }
+  return result;
+}
+
+std::vector<TensorType> infer_argmax(const OpCall& call) {
+  const Shape& shape = call.input(0).shape;
+  const int axis =
+      checked_axis(call, call.attributes.integer("axis"), shape.rank());
+  require_elements(call, shape[axis], axis);
+  const AxisSet axes({axis}, shape.rank());
+  return {{DType::kI64,
+           reduced_shape(shape, axes, call.attributes.flag("keep_dims"))}};
+}
+
+// A value of the result's shape, with the reduced axes back at size 1 so that
+// it broadcasts against the operand.
+Value with_axes(const GradientContext& g, const Value& value) {
+  const Shape& shape = g.x(0).shape();
+  const Shape kept = reduced_shape(shape, axes_of(g.attributes(), shape), true);
+  return value.shape() == kept ? value : reshape(value, kept);
+}
+
+Gradients sum_gradient(const GradientContext& g) {
+  return {broadcast_to(with_axes(g, g.dy()), g.x(0).shape())};
+}
+
+// The number of elements behind each result; a constant unless a dim is
+// symbolic.
+Value count_of(const GradientContext& g) {
+  const Shape& shape = g.x(0).shape();
+  const AxisSet axes = axes_of(g.attributes(), shape);
+  Shape reduced;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (axes.has(axis)) reduced.push_back(shape[axis]);
+  }
+  if (reduced.is_static()) {
+    return scalar_like(g.dy(), static_cast<double>(reduced.num_elements()));
+  }
+  static const OpDef& op = op_registry().get("element_count");
+  return call(op, {}, {{"shape", reduced}, {"dtype", g.dy().dtype()}},
+              Location());
+}
+
+Gradients mean_gradient(const GradientContext& g) {
+  return {broadcast_to(with_axes(g, g.dy() / count_of(g)), g.x(0).shape())};
+}
+
+// Ties share the gradient equally.
+Gradients extremum_gradient(const GradientContext& g) {
+  const Value& x = g.x(0);
+  const Value is_winner = equal(x, with_axes(g, g.y()));
+  const Value winners =
+      sum(cast(is_winner, x.dtype()), g.attributes().integers("axes"), true);
+  return {where(is_winner, with_axes(g, g.dy()) / winners, scalar_like(x, 0))};
+}
+
+// The product of the other elements: y / x, unless x is 0; with exactly one
+// zero, the product of the rest reaches that one only. (Differentiated again,
+// this is exact as long as no element is 0.)
+Gradients product_gradient(const GradientContext& g) {
+  const Value& x = g.x(0);
+  const Integers& axes = g.attributes().integers("axes");
+  const Value zero = scalar_like(x, 0);
+  const Value one = scalar_like(x, 1);
+  const Value is_zero = equal(x, zero);
+  const Value zeros = sum(cast(is_zero, x.dtype()), axes, true);
+  const Value nonzero = where(is_zero, one, x);
+  const Value rest = product(nonzero, axes, true);
+  const Value others = where(is_zero, equal(zeros, one), equal(zeros, zero));
+  return {where(others, with_axes(g, g.dy()) * (rest / nonzero), zero)};
+}
+
+std::vector<OpSample> reduction_samples() {
+  const auto over = [](const Shape& shape, Integers axes, bool keep_dims,
+                       DType dtype = DType::kF32) {
+    return OpSample{{floats(shape, -1, 1, dtype)},
+                    {{"axes", std::move(axes)}, {"keep_dims", keep_dims}}};
+  };
+  std::vector<OpSample> samples = {
+      over({3, 5}, {}, false),
+      over({3, 5}, {1}, false),
+      over({3, 5}, {-2}, true),
+      over({2, 3, 4}, {0, 2}, false),
+      over({2, 3, 4}, {1}, true),
+      over({2, 3, 4, 5}, {1, -1}, false),
+      over({2, 3, 4, 5}, {0, 2}, true),
+      over({}, {}, false),
+      over({1}, {0}, false),
+      over({0, 3}, {1}, false),
+      over({1, 1, 7}, {0, 2}, false),
+      over({4, 700}, {1}, false),
+      over({700, 4}, {0}, false),
+      over({301, 67}, {0}, true),
+      over({6, 11, 37}, {0, 1}, false),
+      over({2, 2}, {1}, true, DType::kF64),
+      over({5, 67}, {1}, false, DType::kBF16),
+      over({67, 5}, {0}, false, DType::kBF16),
+      over({9}, {}, false, DType::kF16),
+  };
+  return samples;
+}
+
+std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
+  for (const DType dtype : {DType::kI32, DType::kI64}) {
+    for (const Integers& axes : {Integers{0}, Integers{1}, Integers{}}) {
+      samples.push_back({{integers({5, 7}, -3, 3, dtype)}, {{"axes", axes}}});
+    }
+  }
+  return samples;
+}
+
+// Values near 1, so that neither the product nor its gradient vanishes.
+std::vector<OpSample> product_samples() {
+  auto samples = with_integers(reduction_samples());
+  for (auto& sample : samples) {
+    if (!is_floating(sample.inputs[0].type.dtype)) continue;
+    sample.inputs[0].low = 0.9;
+    sample.inputs[0].high = 1.1;
+  }
+  return samples;
+}
+
+std::vector<OpSample> argmax_samples() {
+  const auto along = [](InputSample x, std::int64_t axis, bool keep_dims) {
+    return OpSample{{std::move(x)}, {{"axis", axis}, {"keep_dims", keep_dims}}};
+  };
+  return {along(floats({3, 5}), 1, false),
+          along(floats({3, 5}), 0, true),
+          along(floats({2, 3, 4}), -2, false),
+          along(floats({7}), 0, false),
+          along(floats({0, 3}), 1, false),
+          along(floats({33, 10}), -1, false),
+          along(floats({3, 1000}), -1, false),
+          along(floats({40, 70}), 0, false),
+          along(floats({9, 9}, -1, 1, DType::kBF16), 1, false),
+          along(floats({9, 9}, -1, 1, DType::kF64), 1, false),
+          along(integers({50, 20}, -3, 3), 1, false),
+          along(integers({50, 20}, -3, 3, DType::kI64), 0, false)};
+}
+
+Cost reduction_cost(const OpCall& call) {
+  return Cost::of(call,
+                  static_cast<double>(call.input(0).shape.num_elements()));
+}
+
+OpDef& reduction(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(x) -> y")
+      .attribute("axes", Integers{})
+      .attribute("keep_dims", false)
+      .cost(reduction_cost);
+}
+
+Value call_reduction(const OpDef& op, const Operand& x, Integers&& axes,
+                     bool keep_dims) {
+  return call(op, {x.value},
+              {{"axes", std::move(axes)}, {"keep_dims", keep_dims}},
+              x.location);
+}
+
+}  // namespace
+
+void register_reduce(OpRegistry& ops) {
+  reduction(ops, "sum")
+      .summary("sum over some axes, or all")
+      .infer(infer_reduction)
+      .reference(sum_reference)
+      .gradient(sum_gradient)
+      .samples([] { return with_integers(reduction_samples()); });
+  reduction(ops, "mean")
+      .summary("mean over some axes, or all")
+      .infer(infer_mean)
+      .reference(mean_reference)
+      .gradient(mean_gradient)
+      .samples(reduction_samples);
+  reduction(ops, "max")
+      .summary("maximum over some axes, or all; ties share the gradient")
+      .infer(infer_extremum)
+      .reference(max_reference)
+      .gradient(extremum_gradient)
+      .samples([] { return with_integers(reduction_samples()); });
+  reduction(ops, "min")
+      .summary("minimum over some axes, or all; ties share the gradient")
+      .infer(infer_extremum)
+      .reference(min_reference)
+      .gradient(extremum_gradient)
+      .samples([] { return with_integers(reduction_samples()); });
+  reduction(ops, "prod")
+      .summary("product over some axes, or all")
+      .infer(infer_reduction)
+      .reference(product_reference)
+      .gradient(product_gradient)
+      .samples(product_samples);
+  ops.add("argmax")
+      .summary("index of the first maximum along an axis, as i64")
+      .signature("(x) -> y")
+      .required("axis", std::int64_t{0})
+      .attribute("keep_dims", false)
+      .traits(kNoGradient)
+      .infer(infer_argmax)
+      .reference(argmax_reference)
+      .cost(reduction_cost)
+      .samples(argmax_samples);
+  ops.add("element_count")
+      .summary("the number of elements of a shape, once its dims are known")
+      .signature("() -> y")
+      .required("shape", Shape())
+      .attribute("dtype", DType::kF32)
+      .traits(kNoGradient)
+      .infer([](const OpCall& call) {
+        return std::vector{TensorType{call.attributes.get<DType>("dtype"), {}}};
+      })
+      .reference(element_count_reference)
+      .cost([](const OpCall& call) { return Cost::of(call, 0); })
+      .samples([] {
+        return std::vector<OpSample>{
+            {{}, {{"shape", Shape{3, 4}}}},
+            {{}, {{"shape", Shape{}}, {"dtype", DType::kI64}}}};
+      });
+}
+
+Value sum(const Operand& x, Integers axes, bool keep_dims) {
+  static const OpDef& op = op_registry().get("sum");
+  return call_reduction(op, x, std::move(axes), keep_dims);
+}
+
+Value mean(const Operand& x, Integers axes, bool keep_dims) {
+  static const OpDef& op = op_registry().get("mean");
+  return call_reduction(op, x, std::move(axes), keep_dims);
+}
+
+Value reduce_max(const Operand& x, Integers axes, bool keep_dims) {
+  static const OpDef& op = op_registry().get("max");
+  return call_reduction(op, x, std::move(axes), keep_dims);
+}
+
+Value reduce_min(const Operand& x, Integers axes, bool keep_dims) {
+  static const OpDef& op = op_registry().get("min");
+  return call_reduction(op, x, std::move(axes), keep_dims);
+}
+
+Value product(const Operand& x, Integers axes, bool keep_dims) {
+  static const OpDef& op = op_registry().get("prod");
+  return call_reduction(op, x, std::move(axes), keep_dims);
+}
+
+Value argmax(const Operand& x, std::int64_t axis, bool keep_dims) {
+  static const OpDef& op = op_registry().get("argmax");
+  return call(op, {x.value}, {{"axis", axis}, {"keep_dims", keep_dims}},
+              x.location);
+}
+
+}  // namespace weft

@@ -1,0 +1,16 @@
+// Reductions over any axes. `axes` may be negative; empty means all of them.
+#pragma once
+
+#include "weft/graph/context.h"
+
+namespace weft {
+
+Value sum(const Operand& x, Integers axes = {}, bool keep_dims = false);
+Value mean(const Operand& x, Integers axes = {}, bool keep_dims = false);
+Value reduce_max(const Operand& x, Integers axes = {}, bool keep_dims = false);
+Value reduce_min(const Operand& x, Integers axes = {}, bool keep_dims = false);
+Value product(const Operand& x, Integers axes = {}, bool keep_dims = false);
+// Index of the first maximum along one axis, as i64.
+Value argmax(const Operand& x, std::int64_t axis, bool keep_dims = false);
+
+}  // namespace weft

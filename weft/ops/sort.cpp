@@ -1,0 +1,255 @@
+#include "weft/ops/sort.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/index.h"
+#include "weft/ops/support/axes.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/samples.h"
+
+namespace weft {
+namespace {
+
+// The order of all ops here: NaN above every number, so that it is total.
+template <class Number>
+bool is_below(Number a, Number b) {
+  return a < b || (b != b && a == a);
+}
+
+// Orders each row of the last axis and keeps its first `count` elements.
+void order_rows(const TensorView& x, const TensorView& values,
+                const TensorView& positions, std::int64_t count,
+                bool descending) {
+  const std::int64_t size = x.shape().back();
+  const std::int64_t rows = size == 0 ? 0 : x.size() / size;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(size));
+  const auto run = [&]<class Number>(Number) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto value = [&](std::int64_t i) {
+        return load_as<Number>(x, row * size + i);
+      };
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
+        return descending ? is_below(value(b), value(a))
+                          : is_below(value(a), value(b));
+      });
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t from = order[static_cast<std::size_t>(i)];
+        store_as(values, row * count + i, value(from));
+        positions.as<std::int64_t>()[row * count + i] = from;
+      }
+    }
+  };
+  if (is_floating(x.dtype()))
+    run(double{});
+  else
+    run(std::int64_t{});
+}
+
+void top_k_reference(const OpCall& call, std::span<const TensorView> inputs,
+                     std::span<const TensorView> outputs) {
+  order_rows(inputs[0], outputs[0], outputs[1], call.attributes.integer("k"),
+             true);
+}
+
+void sort_reference(const OpCall& call, std::span<const TensorView> inputs,
+                    std::span<const TensorView> outputs) {
+  order_rows(inputs[0], outputs[0], outputs[1], inputs[0].shape().back(),
+             call.attributes.flag("descending"));
+}
+
+void cumsum_reference(const OpCall& call, std::span<const TensorView> inputs,
+                      std::span<const TensorView> outputs) {
+  const TensorView& x = inputs[0];
+  const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
+                                             x.shape().rank()));
+  const bool exclusive = call.attributes.flag("exclusive");
+  const bool reverse = call.attributes.flag("reverse");
+  const auto run = [&]<class Number>(Number) {
+    for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
+      const std::int64_t start =
+          i / cut.inner * cut.size * cut.inner + i % cut.inner;
+      Number sum{};
+      for (std::int64_t n = 0; n < cut.size; ++n) {
+        const std::int64_t place =
+            start + (reverse ? cut.size - 1 - n : n) * cut.inner;
+        const auto value = load_as<Number>(x, place);
+        const Number total = sum + value;
+        store_as(outputs[0], place, exclusive ? sum : total);
+        sum = total;
+      }
+    }
+  };
+  if (is_floating(x.dtype()))
+    run(double{});
+  else
+    run(std::int64_t{});
+}
+
+void require_row(const OpCall& call) {
+  if (call.input(0).shape.rank() > 0) return;
+  throw call.error("a scalar has no last axis");
+}
+
+std::vector<TensorType> infer_top_k(const OpCall& call) {
+  require_row(call);
+  require_number(call);
+  TensorType y = call.input(0);
+  const std::int64_t k = call.attributes.integer("k");
+  const Dim size = y.shape.back();
+  if (k < 1 || (size >= 0 && k > size)) {
+    throw call.error("k = {} is outside [1, {}]", k, size);
+  }
+  y.shape[y.shape.rank() - 1] = k;
+  return {y, {DType::kI64, y.shape}};
+}
+
+std::vector<TensorType> infer_sort(const OpCall& call) {
+  require_row(call);
+  require_number(call);
+  const TensorType& x = call.input(0);
+  return {x, {DType::kI64, x.shape}};
+}
+
+std::vector<TensorType> infer_cumsum(const OpCall& call) {
+  require_number(call);
+  checked_axis(call, call.attributes.integer("axis"),
+               call.input(0).shape.rank());
+  return {call.input(0)};
+}
+
+// The values came from their positions: that is where the gradient goes.
+Gradients order_gradient(const GradientContext& g) {
+  if (!g.dy(0).is_defined()) return {Value()};
+  return {pick_scatter(g.dy(0), g.y(1), g.x(0).shape().back(), true)};
+}
+
+Gradients cumsum_gradient(const GradientContext& g) {
+  const Attributes& a = g.attributes();
+  return {cumsum(g.dy(), a.integer("axis"), a.flag("exclusive"),
+                 !a.flag("reverse"))};
+}
+
+// Comparisons of a binary heap or a merge: n log n.
+Cost order_cost(const OpCall& call) {
+  const double size = static_cast<double>(call.input(0).shape.back());
+  const double count = static_cast<double>(call.input(0).shape.num_elements());
+  return Cost::of(call, count * std::max(1.0, std::log2(size + 1)));
+}
+
+Cost cumsum_cost(const OpCall& call) { return Cost::elementwise(call, 1); }
+
+std::vector<OpSample> top_k_samples() {
+  const auto largest = [](InputSample x, std::int64_t k) {
+    return OpSample{{std::move(x)}, {{"k", k}}};
+  };
+  return {largest(floats({3, 7}), 2),
+          largest(floats({5}), 5),
+          largest(floats({1}), 1),
+          largest(floats({2, 3, 4}), 1),
+          largest(floats({0, 3}), 2),
+          largest(floats({20, 1000}), 5),
+          largest(floats({3, 300}), 100),
+          largest(integers({4, 50}, -3, 3), 7),
+          largest(integers({4, 50}, -3, 3, DType::kI64), 7),
+          largest(floats({4, 9}, -1, 1, DType::kBF16), 3),
+          largest(floats({4, 9}, -1, 1, DType::kF64), 3)};
+}
+
+std::vector<OpSample> sort_samples() {
+  const auto order = [](InputSample x, bool descending) {
+    return OpSample{{std::move(x)}, {{"descending", descending}}};
+  };
+  return {order(floats({3, 7}), false),
+          order(floats({3, 7}), true),
+          order(floats({1}), false),
+          order(floats({0}), false),
+          order(floats({3, 0}), false),
+          order(floats({2, 500}), false),
+          order(floats({2, 500}), true),
+          order(integers({3, 60}, -4, 4), true),
+          order(integers({3, 60}, -4, 4, DType::kI64), false),
+          order(integers({200}, 0, 255, DType::kU8), false),
+          order(floats({90}, -1, 1, DType::kBF16), true),
+          order(floats({40}, -1, 1, DType::kF64), false)};
+}
+
+std::vector<OpSample> cumsum_samples() {
+  const auto along = [](InputSample x, std::int64_t axis, bool exclusive,
+                        bool reverse) {
+    return OpSample{
+        {std::move(x)},
+        {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}}};
+  };
+  return {along(floats({3, 5}), 1, false, false),
+          along(floats({3, 5}), 0, true, false),
+          along(floats({2, 3, 4}), 1, false, true),
+          along(floats({6}), -1, true, true),
+          along(floats({0, 2}), 0, false, false),
+          along(floats({1}), 0, true, false),
+          along(floats({70, 300}), 1, false, false),
+          along(floats({50, 67}), 0, true, true),
+          along(integers({30}, -9, 9), 0, false, false),
+          along(floats({40}, -1, 1, DType::kBF16), 0, false, false)};
+}
+
+}  // namespace
+
+void register_sort(OpRegistry& ops) {
+  ops.add("top_k")
+      .summary("the k largest of the last axis, descending, and where")
+      .signature("(x) -> values, positions")
+      .required("k", std::int64_t{0})
+      .infer(infer_top_k)
+      .reference(top_k_reference)
+      .gradient(order_gradient)
+      .cost(order_cost)
+      .samples(top_k_samples);
+  ops.add("sort")
+      .summary("the last axis in stable order, and where it came from")
+      .signature("(x) -> values, positions")
+      .attribute("descending", false)
+      .infer(infer_sort)
+      .reference(sort_reference)
+      .gradient(order_gradient)
+      .cost(order_cost)
+      .samples(sort_samples);
+  ops.add("cumsum")
+      .summary("running sum along an axis")
+      .signature("(x) -> y")
+      .required("axis", std::int64_t{0})
+      .attribute("exclusive", false)
+      .attribute("reverse", false)
+      .infer(infer_cumsum)
+      .reference(cumsum_reference)
+      .gradient(cumsum_gradient)
+      .cost(cumsum_cost)
+      .samples(cumsum_samples);
+}
+
+std::pair<Value, Value> top_k(const Operand& x, std::int64_t k) {
+  static const OpDef& op = op_registry().get("top_k");
+  auto results = call_all(op, {x.value, 1}, {{"k", k}}, x.location);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
+std::pair<Value, Value> sort(const Operand& x, bool descending) {
+  static const OpDef& op = op_registry().get("sort");
+  auto results =
+      call_all(op, {x.value, 1}, {{"descending", descending}}, x.location);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
+Value cumsum(const Operand& x, std::int64_t axis, bool exclusive,
+             bool reverse) {
+  static const OpDef& op = op_registry().get("cumsum");
+  return call(op, {x.value},
+              {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}},
+              x.location);
+}
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+#include "weft/ops/support/activation.h"
+
+#include <algorithm>
+
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/unary.h"
+
+namespace weft {
+
+void check_tail(const OpCall& call, Dim channels) {
+  const std::string& activation = call.attributes.text("activation");
+  if (activation != "none" && activation != "relu") {
+    throw call.error("there is no activation '{}'", activation)
+        .hint("activation is \"none\" or \"relu\"");
+  }
+  if (!call.has_input(2)) return;
+  const TensorType& bias = call.input(2);
+  if (bias.shape != Shape{channels}) {
+    throw call.error("the bias must be a vector of {} elements",
+                     to_string(channels));
+  }
+  if (bias.dtype != call.input(0).dtype && bias.dtype != DType::kF32) {
+    throw call.error("the bias must be {} or f32",
+                     to_string(call.input(0).dtype));
+  }
+}
+
+void apply_tail(const OpCall& call, const std::vector<double>& bias,
+                std::vector<double>& y) {
+  const bool is_relu = call.attributes.text("activation") == "relu";
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!bias.empty()) y[i] += bias[i % bias.size()];
+    if (is_relu) y[i] = std::max(y[i], 0.0);
+  }
+}
+
+Value lower_tail(const Attributes& attributes, std::span<const Value> inputs,
+                 Value y) {
+  if (inputs.size() > 2) {
+    const Value& bias = inputs[2];
+    y = y + (bias.dtype() == y.dtype() ? bias : cast(bias, y.dtype()));
+  }
+  return attributes.text("activation") == "relu" ? relu(y) : y;
+}
+
+Value tail_gradient(const GradientContext& g) {
+  if (g.attributes().text("activation") != "relu") return g.dy();
+  const Value zero = scalar_like(g.dy(), 0);
+  return where(greater(g.y(), zero), g.dy(), zero);
+}
+
+void add_bias_gradient(const GradientContext& g, const Value& dy,
+                       Gradients& gradients) {
+  if (g.input_count() < 3) return;
+  const DType dtype = g.x(2).dtype();
+  // Sums in the bias's precision: f32 also for bf16 images.
+  gradients.push_back(
+      sum_to(dtype == dy.dtype() ? dy : cast(dy, dtype), g.x(2).shape()));
+}
+
+}  // namespace weft

@@ -1,0 +1,14 @@
+// Reference kernels of the heavy ops compute on plain arrays of double: they
+// are the definition, so they must be easy to read and exact enough.
+#pragma once
+
+#include <vector>
+
+#include "weft/tensor/tensor.h"
+
+namespace weft {
+
+std::vector<double> to_doubles(const TensorView& view);
+void from_doubles(const std::vector<double>& values, const TensorView& view);
+
+}  // namespace weft

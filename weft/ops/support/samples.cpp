@@ -1,0 +1,49 @@
+#include "weft/ops/support/samples.h"
+
+namespace weft {
+
+std::vector<OpSample> unary_samples(double low, double high) {
+  return {{{floats({3, 5}, low, high)}, {}},
+          {{floats({}, low, high)}, {}},
+          {{floats({0, 4}, low, high)}, {}},
+          {{floats({1}, low, high)}, {}},
+          {{floats({2, 3, 1, 5}, low, high, DType::kF64)}, {}},
+          {{floats({1037}, low, high)}, {}},
+          {{floats({67}, low, high, DType::kBF16)}, {}},
+          {{floats({35}, low, high, DType::kF16)}, {}}};
+}
+
+std::vector<OpSample> binary_samples(double low, double high, double second_low,
+                                     double second_high) {
+  const auto pair = [&](const Shape& a, const Shape& b,
+                        DType dtype = DType::kF32) {
+    return OpSample{{floats(a, low, high, dtype),
+                     floats(b, second_low, second_high, dtype)},
+                    {}};
+  };
+  return {pair({3, 5}, {3, 5}),
+          pair({4, 1, 3}, {2, 1}),
+          pair({}, {2, 3}),
+          pair({2, 3}, {1}),
+          pair({2, 3, 4}, {4}),
+          pair({2, 1, 4}, {3, 1}),
+          pair({0, 3}, {1, 3}),
+          pair({1}, {0}),
+          pair({1}, {1}),
+          pair({2, 2}, {2, 2}, DType::kF64),
+          pair({41, 33}, {33}),
+          pair({67}, {67}, DType::kBF16),
+          pair({35}, {1}, DType::kF16)};
+}
+
+std::vector<OpSample> integer_samples(std::int64_t low, std::int64_t high) {
+  std::vector<OpSample> samples;
+  for (const DType dtype : {DType::kI8, DType::kI32, DType::kI64}) {
+    samples.push_back(
+        {{integers({4, 7}, low, high, dtype), integers({7}, low, high, dtype)},
+         {}});
+  }
+  return samples;
+}
+
+}  // namespace weft

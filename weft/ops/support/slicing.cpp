@@ -1,0 +1,60 @@
+#include "weft/ops/support/slicing.h"
+
+#include "weft/ops/shape.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+// Where an index that may count from the end stands; checked if possible.
+Dim position(const OpCall& call, std::int64_t index, Dim size, int axis) {
+  if (index == kToEnd) return size;
+  const bool is_known = !is_symbolic(size);
+  if (is_known && (index < -size || index > size)) {
+    throw call.error("{} is outside axis {} of size {}", index, axis, size)
+        .hint("negative positions count from the end; kToEnd is the end");
+  }
+  return index >= 0 ? index : dim_subtract(size, -index);
+}
+
+}  // namespace
+
+std::vector<SliceRange> slice_ranges(const OpCall& call, const Shape& shape) {
+  const Integers& begins = call.attributes.integers("begin");
+  const Integers& ends = call.attributes.integers("end");
+  const Integers& steps = call.attributes.integers("steps");
+  const auto rank = static_cast<std::size_t>(shape.rank());
+  if (begins.size() != rank || ends.size() != rank ||
+      (!steps.empty() && steps.size() != rank)) {
+    throw call.error("begin, end and steps need one entry for each of {} axes",
+                     rank);
+  }
+  std::vector<SliceRange> ranges;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const int axis = static_cast<int>(i);
+    const std::int64_t step = steps.empty() ? 1 : steps[i];
+    if (step < 1) throw call.error("step {} of axis {} is below 1", step, axis);
+    const Dim begin = position(call, begins[i], shape[axis], axis);
+    const Dim end = position(call, ends[i], shape[axis], axis);
+    if (!is_symbolic(begin) && !is_symbolic(end) && begin > end) {
+      throw call.error("axis {} begins at {}, after its end {}", axis, begin,
+                       end);
+    }
+    if (is_symbolic(begin) && !is_symbolic(end)) {
+      throw call.error("axis {} from {} to {} has no known sign", axis,
+                       to_string(begin), end);
+    }
+    const Dim span = dim_subtract(end, begin);
+    ranges.push_back(
+        {begin, dim_floor_divide(dim_add(span, step - 1), step), step});
+  }
+  return ranges;
+}
+
+Shape sliced_shape(const std::vector<SliceRange>& ranges) {
+  Shape shape;
+  for (const SliceRange& range : ranges) shape.push_back(range.size);
+  return shape;
+}
+
+}  // namespace weft

@@ -1,0 +1,399 @@
+#include "weft/ops/unary.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/samples.h"
+
+namespace weft {
+namespace {
+
+constexpr double kTwoOverSqrtPi = std::numbers::inv_sqrtpi * 2;
+constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;
+
+// exp never sees a positive argument, so it cannot overflow.
+constexpr auto kSigmoid = [](double x) {
+  const double e = std::exp(-std::fabs(x));
+  return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+};
+constexpr auto kGelu = [](double x) {
+  return 0.5 * x * (1 + std::erf(x * kSqrtHalf));
+};
+
+// Integers wrap around: the minimum is its own negative and absolute value.
+constexpr auto kNegate = []<class Number>(Number x) -> Number {
+  if constexpr (std::is_integral_v<Number>) {
+    return static_cast<Number>(-static_cast<std::uint64_t>(x));
+  } else {
+    return -x;
+  }
+};
+constexpr auto kSquare = []<class Number>(Number x) -> Number {
+  if constexpr (std::is_integral_v<Number>) {
+    const auto bits = static_cast<std::uint64_t>(x);
+    return static_cast<Number>(bits * bits);
+  } else {
+    return x * x;
+  }
+};
+
+// The nearest representable number; NaN becomes 0 in an integer.
+template <class T>
+T saturate(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    if (std::isnan(value)) return 0;
+    if (value <= static_cast<double>(Limits::min())) return Limits::min();
+    if (value >= static_cast<double>(Limits::max())) return Limits::max();
+  }
+  return static_cast<T>(value);
+}
+
+void clamp_reference(const OpCall& call, std::span<const TensorView> inputs,
+                     std::span<const TensorView> outputs) {
+  const double low = call.attributes.real("low");
+  const double high = call.attributes.real("high");
+  reference_loop(inputs, outputs[0], [=]<class Number>(Number x) -> Number {
+    const auto least = saturate<Number>(low);
+    const auto most = saturate<Number>(high);
+    return x < least ? least : x > most ? most : x;  // NaN stays
+  });
+}
+
+// Floats that an integer cannot hold saturate, and NaN becomes 0.
+void cast_reference(const OpCall&, std::span<const TensorView> inputs,
+                    std::span<const TensorView> outputs) {
+  const TensorView& y = outputs[0];
+  reference_loop(inputs, y, [&]<class Number>(Number x) -> Number {
+    if constexpr (std::is_same_v<Number, double>) {
+      if (is_integer(y.dtype())) {
+        return dispatch(y.dtype(), [&]<class T>(T) -> double {
+          if constexpr (std::is_class_v<T> || std::is_same_v<T, bool>)
+            return x;
+          else
+            return static_cast<double>(saturate<T>(x));
+        });
+      }
+    }
+    return x;
+  });
+}
+
+std::vector<TensorType> infer_cast(const OpCall& call) {
+  return {{call.attributes.get<DType>("dtype"), call.input(0).shape}};
+}
+
+std::vector<TensorType> infer_clamp(const OpCall& call) {
+  if (!(call.attributes.real("low") <= call.attributes.real("high"))) {
+    throw call.error("low must not exceed high");
+  }
+  return infer_number_unary(call);
+}
+
+Gradients clamp_gradient(const GradientContext& g) {
+  const Value& x = g.x(0);
+  const Value is_inside =
+      logical_and(greater_equal(x, scalar_like(x, g.attributes().real("low"))),
+                  less_equal(x, scalar_like(x, g.attributes().real("high"))));
+  return {where(is_inside, g.dy(), scalar_like(g.dy(), 0))};
+}
+
+Gradients cast_gradient(const GradientContext& g) {
+  if (!is_floating(g.x(0).dtype()) || !is_floating(g.y().dtype())) {
+    return {Value()};
+  }
+  return {cast(g.dy(), g.x(0).dtype())};
+}
+
+// Φ(x) + x φ(x).
+Gradients gelu_gradient(const GradientContext& g) {
+  const Value& x = g.x(0);
+  const Value distribution = 0.5 * (erf(x * kSqrtHalf) + 1.0);
+  const Value density =
+      exp(square(x) * -0.5) * (kTwoOverSqrtPi * kSqrtHalf / 2);
+  return {g.dy() * (distribution + x * density)};
+}
+
+std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
+  for (const DType dtype : {DType::kI8, DType::kI32, DType::kI64}) {
+    samples.push_back({{integers({41}, -9, 9, dtype)}, {}});
+  }
+  return samples;
+}
+
+std::vector<OpSample> clamp_samples() {
+  const Attributes unit{{"low", -0.5}, {"high", 0.75}};
+  std::vector<OpSample> samples = unary_samples(-2, 2);
+  for (auto& sample : samples) sample.attributes = unit;
+  samples.push_back({{integers({9}, -9, 9)}, {{"low", -2.0}, {"high", 3.0}}});
+  return samples;
+}
+
+std::vector<OpSample> cast_samples() {
+  std::vector<OpSample> samples;
+  const auto add = [&](InputSample x, DType to) {
+    samples.push_back({{std::move(x)}, {{"dtype", to}}});
+  };
+  for (const DType to : {DType::kF32, DType::kF64, DType::kBF16, DType::kF16}) {
+    for (const DType from :
+         {DType::kF32, DType::kF64, DType::kBF16, DType::kF16}) {
+      add(floats({5, 7}, -3, 3, from), to);
+    }
+    add(integers({33}, -100, 100, DType::kI64), to);
+    add(integers({33}, -100, 100, DType::kI32), to);
+    add(integers({33}, 0, 255, DType::kU8), to);
+    add(bools({33}), to);
+  }
+  for (const DType to : {DType::kI8, DType::kI32, DType::kI64, DType::kBool}) {
+    add(floats({37}, -90, 90), to);
+    add(integers({37}, -90, 90, DType::kI64), to);
+    add(bools({3}), to);
+  }
+  add(floats({0}), DType::kBF16);
+  add(floats({}), DType::kI32);
+  return samples;
+}
+
+OpDef& floating(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(x) -> y")
+      .traits(kElementwise)
+      .infer(infer_floating_unary);
+}
+
+OpDef& number(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(x) -> y")
+      .traits(kElementwise)
+      .infer(infer_number_unary);
+}
+
+Value call_unary(const OpDef& op, const Operand& x) {
+  return call(op, {x.value}, {}, x.location);
+}
+
+}  // namespace
+
+void register_unary(OpRegistry& ops) {
+  number(ops, "negate")
+      .summary("-x")
+      .reference(elementwise_reference<kNegate>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {negate(g.dy())};
+      })
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(unary_samples(-2, 2)); });
+  floating(ops, "exp")
+      .summary("e to the power x")
+      .reference(floating_reference<[](double x) { return std::exp(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * g.y()};
+      })
+      .cost(elementwise_cost<10>)
+      .samples([] { return unary_samples(-3, 3); });
+  floating(ops, "log")
+      .summary("natural logarithm")
+      .reference(floating_reference<[](double x) { return std::log(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() / g.x(0)};
+      })
+      .cost(elementwise_cost<10>)
+      .samples([] { return unary_samples(0.2, 4); });
+  floating(ops, "sqrt")
+      .summary("square root")
+      .reference(floating_reference<[](double x) { return std::sqrt(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * 0.5 / g.y()};
+      })
+      .cost(elementwise_cost<4>)
+      .samples([] { return unary_samples(0.2, 4); });
+  floating(ops, "rsqrt")
+      .summary("1 / sqrt(x)")
+      .reference(floating_reference<[](double x) { return 1 / std::sqrt(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * -0.5 * (square(g.y()) * g.y())};
+      })
+      .cost(elementwise_cost<6>)
+      .samples([] { return unary_samples(0.2, 4); });
+  number(ops, "square")
+      .summary("x * x")
+      .reference(elementwise_reference<kSquare>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * (2.0 * g.x(0))};
+      })
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(unary_samples(-2, 2)); });
+  floating(ops, "tanh")
+      .summary("hyperbolic tangent")
+      .reference(floating_reference<[](double x) { return std::tanh(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * (1.0 - square(g.y()))};
+      })
+      .cost(elementwise_cost<15>)
+      .samples([] { return unary_samples(-3, 3); });
+  floating(ops, "sigmoid")
+      .summary("1 / (1 + exp(-x)), without overflow")
+      .reference(floating_reference<kSigmoid>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * (g.y() * (1.0 - g.y()))};
+      })
+      .cost(elementwise_cost<12>)
+      .samples([] { return unary_samples(-5, 5); });
+  number(ops, "relu")
+      .summary("max(x, 0); the gradient at 0 is 0")
+      .reference(elementwise_reference<[](auto x) {
+        return x < 0 ? decltype(x){0} : x;
+      }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {where(greater(g.y(), scalar_like(g.y(), 0)), g.dy(),
+                      scalar_like(g.dy(), 0))};
+      })
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(unary_samples(-2, 2)); });
+  floating(ops, "gelu")
+      .summary("x Φ(x), with the error function")
+      .reference(floating_reference<kGelu>)
+      .gradient(gelu_gradient)
+      .cost(elementwise_cost<20>)
+      .samples([] { return unary_samples(-3, 3); });
+  floating(ops, "erf")
+      .summary("the error function")
+      .reference(floating_reference<[](double x) { return std::erf(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * (kTwoOverSqrtPi * exp(negate(square(g.x(0)))))};
+      })
+      .cost(elementwise_cost<15>)
+      .samples([] { return unary_samples(-2, 2); });
+  number(ops, "abs")
+      .summary("|x|; the gradient at 0 is 0")
+      .reference(
+          elementwise_reference<[](auto x) { return x < 0 ? kNegate(x) : x; }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * sign(g.x(0))};
+      })
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(unary_samples(-2, 2)); });
+  number(ops, "sign")
+      .summary("-1, 0 or 1")
+      .reference(elementwise_reference<[](auto x) {
+        return decltype(x)((x > 0) - (x < 0));
+      }>)
+      .traits(kNoGradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return with_integers(unary_samples(-2, 2)); });
+  floating(ops, "floor")
+      .summary("the largest integer not above x")
+      .reference(floating_reference<[](double x) { return std::floor(x); }>)
+      .traits(kNoGradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return unary_samples(-9, 9); });
+  ops.add("clamp")
+      .summary("min(max(x, low), high); the gradient is 1 at the ends too")
+      .signature("(x) -> y")
+      .required("low", 0.0)
+      .required("high", 0.0)
+      .traits(kElementwise)
+      .infer(infer_clamp)
+      .reference(clamp_reference)
+      .gradient(clamp_gradient)
+      .cost(elementwise_cost<2>)
+      .samples(clamp_samples);
+  ops.add("cast")
+      .summary("x in another dtype; float to integer truncates and saturates")
+      .signature("(x) -> y")
+      .required("dtype", DType::kF32)
+      .traits(kElementwise)
+      .infer(infer_cast)
+      .reference(cast_reference)
+      .gradient(cast_gradient)
+      .cost(elementwise_cost<1>)
+      .samples(cast_samples);
+}
+
+Value negate(const Operand& x) {
+  static const OpDef& op = op_registry().get("negate");
+  return call_unary(op, x);
+}
+
+Value exp(const Operand& x) {
+  static const OpDef& op = op_registry().get("exp");
+  return call_unary(op, x);
+}
+
+Value log(const Operand& x) {
+  static const OpDef& op = op_registry().get("log");
+  return call_unary(op, x);
+}
+
+Value sqrt(const Operand& x) {
+  static const OpDef& op = op_registry().get("sqrt");
+  return call_unary(op, x);
+}
+
+Value rsqrt(const Operand& x) {
+  static const OpDef& op = op_registry().get("rsqrt");
+  return call_unary(op, x);
+}
+
+Value square(const Operand& x) {
+  static const OpDef& op = op_registry().get("square");
+  return call_unary(op, x);
+}
+
+Value tanh(const Operand& x) {
+  static const OpDef& op = op_registry().get("tanh");
+  return call_unary(op, x);
+}
+
+Value sigmoid(const Operand& x) {
+  static const OpDef& op = op_registry().get("sigmoid");
+  return call_unary(op, x);
+}
+
+Value relu(const Operand& x) {
+  static const OpDef& op = op_registry().get("relu");
+  return call_unary(op, x);
+}
+
+Value gelu(const Operand& x) {
+  static const OpDef& op = op_registry().get("gelu");
+  return call_unary(op, x);
+}
+
+Value erf(const Operand& x) {
+  static const OpDef& op = op_registry().get("erf");
+  return call_unary(op, x);
+}
+
+Value abs(const Operand& x) {
+  static const OpDef& op = op_registry().get("abs");
+  return call_unary(op, x);
+}
+
+Value sign(const Operand& x) {
+  static const OpDef& op = op_registry().get("sign");
+  return call_unary(op, x);
+}
+
+Value floor(const Operand& x) {
+  static const OpDef& op = op_registry().get("floor");
+  return call_unary(op, x);
+}
+
+Value clamp(const Operand& x, double low, double high) {
+  static const OpDef& op = op_registry().get("clamp");
+  return call(op, {x.value}, {{"low", low}, {"high", high}}, x.location);
+}
+
+Value cast(const Operand& x, DType dtype) {
+  if (x.value->dtype() == dtype) return *x.value;
+  static const OpDef& op = op_registry().get("cast");
+  return call(op, {x.value}, {{"dtype", dtype}}, x.location);
+}
+
+}  // namespace weft

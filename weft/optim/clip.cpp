@@ -1,0 +1,30 @@
+#include "weft/optim/clip.h"
+
+#include "weft/base/error.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/unary.h"
+
+namespace weft {
+
+Value global_norm(std::span<const Value> gradients) {
+  WEFT_CHECK(!gradients.empty());
+  Value total;
+  for (const Value& gradient : gradients) {
+    const Value square_sum = sum(square(gradient));
+    total = total.is_defined() ? total + square_sum : square_sum;
+  }
+  return sqrt(total);
+}
+
+std::vector<Value> clip_by_global_norm(std::span<const Value> gradients,
+                                       double max_norm) {
+  const Value norm = global_norm(gradients);
+  const Value wanted = max_norm / (norm + 1e-6);
+  const Value scale = minimum(wanted, scalar_like(wanted, 1));
+  std::vector<Value> result;
+  for (const Value& gradient : gradients) result.push_back(gradient * scale);
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+#include "weft/optim/momentum_rule.h"
+
+#include "weft/ops/arithmetic.h"
+
+namespace weft {
+
+std::vector<std::string> MomentumRule::slots() const {
+  if (settings_.momentum == 0) return {};
+  return {"velocity"};
+}
+
+Optimizer::Update MomentumRule::update(const Value& parameter,
+                                       const Value& gradient,
+                                       std::span<const Value> slots,
+                                       std::span<const Value> scalars) const {
+  const Value& lr = scalars[0];
+  Value g = gradient;
+  if (settings_.weight_decay != 0) {
+    g = g + parameter * settings_.weight_decay;
+  }
+  if (settings_.momentum == 0) return {parameter - lr * g, {}};
+  const Value v = slots[0] * settings_.momentum + g;
+  const Value direction = settings_.nesterov ? g + v * settings_.momentum : v;
+  return {parameter - lr * direction, {v}};
+}
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+// AdaGrad (Duchi, Hazan and Singer, "Adaptive subgradient methods", JMLR
+// 2011, with a diagonal matrix):
+//
+//   g <- g + weight_decay * p
+//   s <- s + g^2
+//   p <- p - lr * g / (sqrt(s) + epsilon)
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/unary.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+namespace {
+
+class Adagrad : public Optimizer {
+ public:
+  explicit Adagrad(const Options& options)
+      : epsilon_(option<double>(options, "epsilon")),
+        weight_decay_(option<double>(options, "weight_decay")) {}
+
+  std::vector<std::string> slots() const override { return {"sum"}; }
+
+  Update update(const Value& parameter, const Value& gradient,
+                std::span<const Value> slots,
+                std::span<const Value> scalars) const override {
+    Value g = gradient;
+    if (weight_decay_ != 0) g = g + parameter * weight_decay_;
+    const Value s = slots[0] + g * g;
+    return {parameter - scalars[0] * g / (sqrt(s) + epsilon_), {s}};
+  }
+
+ private:
+  double epsilon_;
+  double weight_decay_;
+};
+
+}  // namespace
+
+void register_optimizer_adagrad(OptimizerRegistry& optimizers) {
+  optimizers.add(
+      {.name = "adagrad",
+       .summary = "steps shrink with the sum of squared gradients",
+       .options = {{"epsilon", 1e-10, "keeps the divisor from zero"},
+                   {"weight_decay", 0.0, "added to the gradient, times p"}},
+       .default_lr = 0.01,
+       .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
+         require_range(options, "epsilon", 0, 1, "adagrad");
+         require_range(options, "weight_decay", 0, 1, "adagrad");
+         return std::make_unique<Adagrad>(options);
+       }});
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+// A function made ready to run: simplified, lowered, fused, planned into one
+// arena, with a kernel for every step. Symbolic dims are settled by the
+// arguments of each run; every combination is planned once.
+//
+//   Executable step(std::move(function), {.donated = {{0, 1}}});
+//   step.run(arguments, results);
+//
+// A run of a known combination allocates nothing, locks nothing and looks
+// nothing up by name.
+//
+// Threads: one run at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/graph/function.h"
+#include "weft/runtime/plan.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+
+struct ExecutableOptions {
+  // (parameter, result) pairs that share memory: the result overwrites the
+  // argument. A pair that cannot be computed in place costs one copy.
+  std::vector<std::pair<std::size_t, std::size_t>> donated;
+  // Check every op's results for NaN and infinity as it runs. Fuses nothing,
+  // so that the error can name the op: for diagnosis.
+  bool check_numerics = false;
+};
+
+class Executable {
+ public:
+  explicit Executable(Function function, ExecutableOptions options = {});
+  ~Executable();
+  Executable(Executable&&) noexcept;
+
+  const Function& function() const;
+
+  // Runs on `arguments` into `results`, whose types must be the function's.
+  // A donated result must be the very argument it overwrites (share memory).
+  // Throws Error(kInvalidArgument) naming the parameter that does not fit;
+  // Error(kNumeric) with check_numerics.
+  void run(std::span<const Tensor> arguments, std::span<const Tensor> results);
+  // Allocates the results; donated arguments are overwritten and returned.
+  std::vector<Tensor> run(std::span<const Tensor> arguments);
+
+  // The plan for arguments of these shapes, made now if it is new.
+  const Plan& plan_for(std::span<const Tensor> arguments);
+  // The types of the results for arguments of these shapes.
+  std::vector<TensorType> result_types(std::span<const Tensor> arguments);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft

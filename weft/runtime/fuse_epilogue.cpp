@@ -1,0 +1,156 @@
+#include "weft/runtime/fuse_epilogue.h"
+
+#include <unordered_map>
+
+#include "weft/graph/registry.h"
+
+namespace weft {
+namespace {
+
+// Who reads each value; a result of the function counts as one reader, -1.
+std::vector<std::vector<NodeId>> readers_of(const Function& function) {
+  std::vector<std::vector<NodeId>> readers(function.value_count());
+  for (std::size_t i = 0; i < function.nodes().size(); ++i) {
+    for (const ValueId id : function.nodes()[i].inputs) {
+      readers[static_cast<std::size_t>(id)].push_back(static_cast<NodeId>(i));
+    }
+  }
+  for (const ValueId id : function.results()) {
+    readers[static_cast<std::size_t>(id)].push_back(-1);
+  }
+  return readers;
+}
+
+// An op takes an epilogue if its schema has the attribute for it.
+bool takes_epilogue(const Node& node) {
+  const Attribute* activation = node.attributes.find("activation");
+  return activation != nullptr && node.inputs.size() == 2 &&
+         std::get<std::string>(*activation) == "none";
+}
+
+class Fuser {
+ public:
+  explicit Fuser(const Function& function)
+      : function_(function),
+        readers_(readers_of(function)),
+        renamed_(function.value_count(), -1),
+        skipped_(function.nodes().size(), false),
+        result_(function.name()) {}
+
+  Function run() {
+    for (const ValueId id : function_.parameters()) {
+      at(id) = result_.add_parameter(function_.type(id),
+                                     function_.value(id).name);
+    }
+    find_epilogues();
+    for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
+      if (!skipped_[i]) copy(static_cast<NodeId>(i));
+    }
+    std::vector<ValueId> results;
+    for (const ValueId id : function_.results()) results.push_back(at(id));
+    result_.set_results(std::move(results));
+    return std::move(result_);
+  }
+
+ private:
+  struct Epilogue {
+    NodeId heavy;
+    ValueId bias = -1;
+    bool has_relu = false;
+  };
+
+  ValueId& at(ValueId id) { return renamed_[static_cast<std::size_t>(id)]; }
+
+  // The only reader of a value, or -1.
+  NodeId only_reader(ValueId id) const {
+    const auto& readers = readers_[static_cast<std::size_t>(id)];
+    return readers.size() == 1 ? readers[0] : -1;
+  }
+
+  // The other operand of `add` if it is one number per channel of `y`.
+  ValueId bias_of(const Node& add, ValueId y) const {
+    const ValueId other = add.inputs[add.inputs[0] == y ? 1 : 0];
+    const TensorType& type = function_.type(other);
+    const TensorType& y_type = function_.type(y);
+    const bool fits = other != y && type.dtype == y_type.dtype &&
+                      type.shape.back() == y_type.shape.back() &&
+                      type.shape.rank() <= y_type.shape.rank() &&
+                      type.shape.num_elements() == type.shape.back() &&
+                      function_.type(add.outputs[0]) == y_type;
+    return fits ? other : -1;
+  }
+
+  void find_epilogues() {
+    for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
+      const Node& heavy = function_.nodes()[i];
+      if (!takes_epilogue(heavy)) continue;
+      Epilogue epilogue{static_cast<NodeId>(i)};
+      ValueId y = heavy.outputs[0];
+      NodeId last = epilogue.heavy;
+      NodeId next = only_reader(y);
+      if (next >= 0 && function_.node(next).op->name() == "add") {
+        epilogue.bias = bias_of(function_.node(next), y);
+        if (epilogue.bias < 0) continue;
+        last = next;
+        y = function_.node(next).outputs[0];
+        next = only_reader(y);
+      }
+      if (next >= 0 && function_.node(next).op->name() == "relu") {
+        epilogue.has_relu = true;
+        skipped_[static_cast<std::size_t>(last)] = true;
+        last = next;
+      }
+      if (last == epilogue.heavy) continue;
+      // The whole stands where its last part stood: by then the bias exists.
+      skipped_[i] = true;
+      epilogues_[last] = epilogue;
+    }
+  }
+
+  void copy(NodeId id) {
+    const Node& node = function_.node(id);
+    const auto found = epilogues_.find(id);
+    const Node& source =
+        found == epilogues_.end() ? node : function_.node(found->second.heavy);
+    std::vector<ValueId> inputs;
+    for (const ValueId input : source.inputs) inputs.push_back(at(input));
+    Attributes attributes = source.attributes;
+    if (found != epilogues_.end()) {
+      if (found->second.bias >= 0) inputs.push_back(bias(found->second));
+      if (found->second.has_relu) {
+        attributes.set("activation", std::string("relu"));
+      }
+    }
+    const Node& copy = result_.add_node(*source.op, std::move(inputs),
+                                        attributes, source.location);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      at(node.outputs[i]) = copy.outputs[i];
+    }
+  }
+
+  // The bias as a vector.
+  ValueId bias(const Epilogue& epilogue) {
+    const ValueId id = at(epilogue.bias);
+    const Shape& shape = result_.type(id).shape;
+    if (shape.rank() == 1) return id;
+    static const OpDef& reshape = op_registry().get("reshape");
+    return result_
+        .add_node(reshape, {id}, {{"shape", Shape{shape.back()}}}, Location())
+        .outputs[0];
+  }
+
+  const Function& function_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<ValueId> renamed_;
+  std::vector<bool> skipped_;
+  std::unordered_map<NodeId, Epilogue> epilogues_;
+  Function result_;
+};
+
+}  // namespace
+
+Function fuse_epilogues(const Function& function) {
+  return Fuser(function).run();
+}
+
+}  // namespace weft

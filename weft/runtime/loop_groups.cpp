@@ -1,0 +1,283 @@
+#include "weft/runtime/loop_groups.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+// Recomputing more than this (in additions) costs more than reading memory.
+constexpr int kMostRecomputedWeight = 24;
+
+bool all_fit_tile(const std::vector<TensorType>& types) {
+  return std::all_of(types.begin(), types.end(), [](const TensorType& type) {
+    return fits_tile(type.dtype);
+  });
+}
+
+bool is_elementwise(const Function& function, const Node& node) {
+  if (!node.op->has(kElementwise) || node.outputs.size() != 1) return false;
+  if (node.op->name() != "cast" && find_tile_op(node.op->name()) == nullptr) {
+    return false;
+  }
+  return all_fit_tile(function.input_types(node)) &&
+         all_fit_tile(function.output_types(node)) &&
+         function.type(node.outputs[0]).shape.num_elements() > 0;
+}
+
+// sum or mean over a prefix of the axes: an accumulation at the end of a
+// loop. Axes of size 1 may be left out or named, it does not matter.
+bool is_leading_sum(const Function& function, const Node& node) {
+  if (node.op->name() != "sum" && node.op->name() != "mean") return false;
+  const TensorType& x = function.type(node.inputs[0]);
+  if (!is_floating(x.dtype) || !fits_tile(x.dtype)) return false;
+  if (x.shape.num_elements() == 0) return false;
+  const Integers& axes = node.attributes.integers("axes");
+  std::vector<bool> summed(static_cast<std::size_t>(x.shape.rank()),
+                           axes.empty());
+  for (const auto axis : axes) {
+    summed[static_cast<std::size_t>(
+        normalize_axis(axis, x.shape.rank(), node.op->name()))] = true;
+  }
+  bool in_prefix = true;
+  for (int axis = 0; axis < x.shape.rank(); ++axis) {
+    if (x.shape[axis] == 1) continue;
+    const bool is_summed = summed[static_cast<std::size_t>(axis)];
+    if (is_summed && !in_prefix) return false;
+    in_prefix = in_prefix && is_summed;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<float> loop_immediate(const Function& function, ValueId id) {
+  if (function.is_parameter(id)) return std::nullopt;
+  const Node& node = function.node(function.value(id).node);
+  if (!fits_tile(function.type(id).dtype)) return std::nullopt;
+  if (node.op->name() == "full") {
+    return static_cast<float>(node.attributes.real("value"));
+  }
+  if (node.op->name() == "constant" &&
+      function.type(id).shape.num_elements() == 1) {
+    return static_cast<float>(node.attributes.get<Tensor>("value").item());
+  }
+  return std::nullopt;
+}
+
+ValueId loop_source(const Function& function, ValueId id) {
+  while (!function.is_parameter(id)) {
+    const Node& node = function.node(function.value(id).node);
+    if (node.op->name() != "broadcast_to") break;
+    if (!fits_tile(function.type(id).dtype)) break;
+    id = node.inputs[0];
+  }
+  return id;
+}
+
+LoopGroups::LoopGroups(const Function& function) : function_(function) {
+  classify();
+  form_groups();
+  choose_stored();
+}
+
+bool LoopGroups::is_sum(NodeId node) const {
+  return is_loop_node(node) && !function_.node(node).op->has(kElementwise);
+}
+
+std::vector<NodeId> LoopGroups::members(int group) const {
+  std::vector<NodeId> nodes;
+  for (std::size_t i = 0; i < parent_.size(); ++i) {
+    if (find(static_cast<int>(i)) == group) {
+      nodes.push_back(static_cast<NodeId>(i));
+    }
+  }
+  return nodes;
+}
+
+double LoopGroups::bytes(ValueId value) const {
+  if (loop_immediate(function_, value)) return 0;
+  const ValueId source = loop_source(function_, value);
+  return static_cast<double>(function_.type(source).bytes());
+}
+
+void LoopGroups::classify() {
+  const std::size_t count = function_.nodes().size();
+  loop_shape_.resize(count);
+  readers_.resize(function_.value_count());
+  for (std::size_t i = 0; i < count; ++i) {
+    const Node& node = function_.nodes()[i];
+    if (is_elementwise(function_, node)) {
+      loop_shape_[i] = function_.type(node.outputs[0]).shape;
+    } else if (is_leading_sum(function_, node)) {
+      loop_shape_[i] = function_.type(node.inputs[0]).shape;
+    }
+    for (const ValueId id : node.inputs) {
+      readers_[static_cast<std::size_t>(id)].push_back(static_cast<NodeId>(i));
+    }
+  }
+  for (const ValueId id : function_.results()) {
+    readers_[static_cast<std::size_t>(id)].push_back(-1);
+  }
+}
+
+void LoopGroups::form_groups() {
+  const std::size_t count = function_.nodes().size();
+  parent_.resize(count);
+  predecessors_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto id = static_cast<NodeId>(i);
+    parent_[i] = id;
+    const Node& node = function_.nodes()[i];
+    std::set<int> candidates;
+    for (const ValueId input : node.inputs) {
+      if (function_.is_parameter(input)) continue;
+      const int group = find(producer(input));
+      predecessors_[i].insert(group);
+      if (is_loop_node(id) && is_loop_node(producer(input)) &&
+          loop_shape(producer(input)) == loop_shape(id)) {
+        candidates.insert(group);
+      }
+    }
+    for (const int group : candidates) try_merge(find(id), find(group));
+  }
+}
+
+// A sum is known only when its loop ends, so no member may read it.
+bool LoopGroups::reads_sum_of(int reader, int group) const {
+  for (const NodeId member : members(reader)) {
+    for (const ValueId input : function_.node(member).inputs) {
+      if (function_.is_parameter(input)) continue;
+      const NodeId source = producer(input);
+      if (find(source) == group && is_sum(source)) return true;
+    }
+  }
+  return false;
+}
+
+// Merges two groups unless a path between them leads through a third.
+bool LoopGroups::try_merge(int a, int b) {
+  if (a == b || reads_sum_of(a, b) || reads_sum_of(b, a)) return false;
+  const auto leads_through_third = [&](int from, int to) {
+    const auto& predecessors = predecessors_[static_cast<std::size_t>(from)];
+    return std::any_of(predecessors.begin(), predecessors.end(), [&](int p) {
+      const int other = find(p);
+      return other != from && other != to && depends_on(other, to);
+    });
+  };
+  if (leads_through_third(a, b) || leads_through_third(b, a)) return false;
+  auto& merged = predecessors_[static_cast<std::size_t>(b)];
+  merged.insert(predecessors_[static_cast<std::size_t>(a)].begin(),
+                predecessors_[static_cast<std::size_t>(a)].end());
+  parent_[static_cast<std::size_t>(a)] = b;
+  return true;
+}
+
+bool LoopGroups::depends_on(int group, int ancestor) const {
+  std::vector<bool> seen(parent_.size(), false);
+  std::vector<int> pending{group};
+  while (!pending.empty()) {
+    const int current = pending.back();
+    pending.pop_back();
+    if (current == ancestor) return true;
+    if (seen[static_cast<std::size_t>(current)]) continue;
+    seen[static_cast<std::size_t>(current)] = true;
+    for (const int next : predecessors_[static_cast<std::size_t>(current)]) {
+      const int root = find(next);
+      if (root != current) pending.push_back(root);
+    }
+  }
+  return false;
+}
+
+// What must be read to compute the value of `node` where its group is not.
+LoopGroups::Leaves LoopGroups::leaves_of(const Node& node) const {
+  Leaves leaves;
+  for (const ValueId input : node.inputs) {
+    const auto index = static_cast<std::size_t>(input);
+    if (is_stored(input)) leaves.insert(input);
+    else leaves.insert(leaves_[index].begin(), leaves_[index].end());
+  }
+  return leaves;
+}
+
+void LoopGroups::choose_stored() {
+  stored_.assign(function_.value_count(), true);
+  leaves_.resize(function_.value_count());
+  weight_.assign(function_.value_count(), 0);
+  recomputed_in_.resize(function_.value_count());
+  reads_.resize(parent_.size());
+  for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (!is_loop_node(id)) continue;
+    for (const ValueId input : function_.nodes()[i].inputs) {
+      if (function_.is_parameter(input) || find(producer(input)) != find(id)) {
+        reads_[static_cast<std::size_t>(find(id))].insert(input);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (is_loop_node(id) && !is_sum(id)) {
+      decide(function_.nodes()[i].outputs[0]);
+    }
+  }
+}
+
+// Stored or recomputed? Counts the bytes that either choice moves. A store
+// counts twice, since the line is fetched before it is written.
+void LoopGroups::decide(ValueId value) {
+  const auto index = static_cast<std::size_t>(value);
+  const Node& node = function_.node(producer(value));
+  const int own = find(producer(value));
+  leaves_[index] = leaves_of(node);
+  const TileOp* op = find_tile_op(node.op->name());
+  weight_[index] = op != nullptr ? op->weight : 1;
+  for (const ValueId input : node.inputs) {
+    if (!is_stored(input)) {
+      weight_[index] += weight_[static_cast<std::size_t>(input)];
+    }
+  }
+  bool must_store = false;
+  std::set<int> groups;
+  for (const NodeId reader : readers_[index]) {
+    if (reader < 0 || !is_loop_node(reader)) must_store = true;
+    else if (find(reader) != own) groups.insert(find(reader));
+  }
+  const auto extra = [&](int group) {
+    double sum = 0;
+    for (const ValueId leaf : leaves_[index]) {
+      if (!reads_[static_cast<std::size_t>(group)].contains(leaf)) {
+        sum += bytes(leaf);
+      }
+    }
+    return sum;
+  };
+  const bool is_cheap = weight_[index] <= kMostRecomputedWeight;
+  double recompute = 0;
+  for (const int group : groups) recompute += extra(group);
+  const double store = bytes(value) * (2 + static_cast<double>(groups.size()));
+  stored_[index] = must_store;
+  if (!must_store && !groups.empty()) {
+    stored_[index] = !is_cheap || recompute > 0.75 * store;
+  }
+  for (const int group : groups) {
+    const bool again = !stored_[index] ||
+                       (is_cheap && extra(group) < 0.5 * bytes(value));
+    auto& reads = reads_[static_cast<std::size_t>(group)];
+    if (again) {
+      recomputed_in_[index].insert(group);
+      reads.erase(value);
+      reads.insert(leaves_[index].begin(), leaves_[index].end());
+    }
+  }
+}
+
+bool LoopGroups::computes(int group, ValueId value) const {
+  if (function_.is_parameter(value)) return false;
+  const NodeId source = producer(value);
+  if (!is_loop_node(source) || is_sum(source)) return false;
+  return find(source) == group || !is_stored(value) ||
+         recomputed_in_[static_cast<std::size_t>(value)].contains(group);
+}
+
+}  // namespace weft

@@ -1,0 +1,392 @@
+#include "weft/runtime/plan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "weft/graph/text.h"
+#include "weft/runtime/fuse_epilogue.h"
+#include "weft/runtime/memory_plan.h"
+#include "weft/runtime/simplify.h"
+#include "weft/runtime/steps.h"
+
+namespace weft {
+namespace {
+
+// Where the bytes of a value are during a run.
+struct Place {
+  enum Kind { kNone, kArgument, kResult, kConstant, kArena } kind = kNone;
+  std::size_t index = 0;  // argument, result, constant or arena buffer
+};
+
+struct Copy {
+  Place from;
+  std::size_t result;
+  std::size_t bytes;
+};
+
+// A step, ready to run.
+struct PlannedStep {
+  std::unique_ptr<PreparedKernel> kernel;
+  std::vector<Place> input_places;
+  std::vector<Place> output_places;
+  std::vector<void*> inputs;
+  std::vector<void*> outputs;
+  const Node* node = nullptr;  // its last one
+  std::vector<TensorType> output_types;
+};
+
+Cost cost_of(const Function& function, const Node& node) {
+  if (node.op->cost() == nullptr) return {};
+  const auto inputs = function.input_types(node);
+  const auto outputs = function.output_types(node);
+  return node.op->cost()({*node.op, inputs, node.attributes, outputs});
+}
+
+// Index of the first NaN or infinity, or -1.
+std::int64_t first_bad(const TensorType& type, const void* data) {
+  if (!is_floating(type.dtype)) return -1;
+  return dispatch(type.dtype, [&]<class T>(T) -> std::int64_t {
+    const T* values = static_cast<const T*>(data);
+    const std::int64_t size = type.shape.num_elements();
+    for (std::int64_t i = 0; i < size; ++i) {
+      double value = 0;
+      if constexpr (std::is_class_v<T>) value = static_cast<float>(values[i]);
+      else value = static_cast<double>(values[i]);
+      if (!std::isfinite(value)) return i;
+    }
+    return -1;
+  });
+}
+
+}  // namespace
+
+struct Plan::State {
+  explicit State(Function f) : function(std::move(f)) {}
+
+  void prepare(const PlanOptions& options);
+  void prepare_step(const Step& step);
+  void place_values(const std::vector<Step>& steps,
+                    const PlanOptions& options);
+  void place_donated(const std::vector<Step>& steps,
+                     const PlanOptions& options);
+  void place_results(const PlanOptions& options);
+  void place_in_arena(const std::vector<Step>& steps);
+  bool can_overwrite(const std::vector<Step>& steps, std::size_t step,
+                     ValueId input, ValueId output) const;
+  void resolve(std::span<void* const> arguments,
+               std::span<void* const> results, std::byte* arena);
+  void* address(const Place& place, std::span<void* const> arguments,
+                std::span<void* const> results, std::byte* arena) const;
+  void run_step(PlannedStep& step, void* scratch) const noexcept {
+    step.kernel->run({step.inputs.data(), step.outputs.data(), scratch});
+  }
+  void check(const PlannedStep& step) const;
+  Place& place(ValueId id) { return places[static_cast<std::size_t>(id)]; }
+  ValueId storage(ValueId id) const { return storage_of(function, id); }
+
+  Function function;
+  std::vector<PlannedStep> steps;
+  std::vector<StepInfo> infos;
+  std::vector<TensorType> result_types;
+  std::vector<Place> places;         // by value; of storage values
+  std::vector<std::size_t> first_step;  // by value
+  std::vector<std::size_t> last_step;   // by value
+  std::vector<Tensor> constants;
+  std::vector<Copy> copies;          // results that nothing could write
+  std::vector<Lifetime> buffers;
+  MemoryPlan memory;
+  std::size_t scratch_bytes = 0;
+  std::size_t unshared_bytes = 0;
+  bool check_numerics = false;
+};
+
+Plan::Plan(const Function& function, const PlanOptions& options)
+    : state_(std::make_unique<State>(
+          options.fuse ? fuse_epilogues(simplify(function))
+                       : simplify(function))) {
+  state_->prepare(options);
+}
+
+Plan::~Plan() = default;
+Plan::Plan(Plan&&) noexcept = default;
+
+std::size_t Plan::arena_bytes() const {
+  return state_->memory.arena_bytes + state_->scratch_bytes;
+}
+std::size_t Plan::unshared_bytes() const { return state_->unshared_bytes; }
+const std::vector<StepInfo>& Plan::steps() const { return state_->infos; }
+const std::vector<TensorType>& Plan::result_types() const {
+  return state_->result_types;
+}
+
+void Plan::State::prepare(const PlanOptions& options) {
+  check_numerics = options.check_numerics;
+  const std::vector<Step> formed =
+      form_steps(function, options.fuse && !options.check_numerics);
+  for (const Step& step : formed) prepare_step(step);
+  for (const ValueId id : function.results()) {
+    result_types.push_back(function.type(id));
+  }
+  place_values(formed, options);
+  for (std::size_t i = 0; i < formed.size(); ++i) {
+    for (const ValueId id : formed[i].inputs) {
+      steps[i].input_places.push_back(place(storage(id)));
+    }
+    for (const ValueId id : formed[i].outputs) {
+      steps[i].output_places.push_back(place(id));
+    }
+    steps[i].inputs.resize(formed[i].inputs.size());
+    steps[i].outputs.resize(formed[i].outputs.size());
+  }
+}
+
+void Plan::State::prepare_step(const Step& step) {
+  PlannedStep planned;
+  StepInfo info;
+  planned.node = &function.node(step.nodes.back());
+  for (const ValueId id : step.outputs) {
+    planned.output_types.push_back(function.type(id));
+  }
+  for (const NodeId id : step.nodes) {
+    const Node& node = function.node(id);
+    info.text += (info.text.empty() ? "" : "\n") + to_string(function, node);
+    info.name += (info.name.empty() ? "" : ", ") + node.op->name();
+    info.cost.flops += cost_of(function, node).flops;
+  }
+  if (step.loop) {
+    info.name = "loop(" + info.name + ")";
+    info.kernel = "simd:loop";
+    for (const ValueId id : step.inputs) {
+      info.cost.bytes += static_cast<double>(function.type(id).bytes());
+    }
+    for (const ValueId id : step.outputs) {
+      info.cost.bytes += static_cast<double>(function.type(id).bytes());
+    }
+    planned.kernel = std::make_unique<LoopKernel>(*step.loop);
+  } else {
+    const Node& node = *planned.node;
+    const auto inputs = function.input_types(node);
+    KernelChoice choice = choose_kernel(
+        {*node.op, inputs, node.attributes, planned.output_types});
+    info.kernel = choice.name;
+    info.declined = std::move(choice.declined);
+    info.cost = cost_of(function, node);
+    planned.kernel = std::move(choice.kernel);
+  }
+  scratch_bytes = std::max(scratch_bytes, planned.kernel->scratch_bytes());
+  steps.push_back(std::move(planned));
+  infos.push_back(std::move(info));
+}
+
+void Plan::State::place_values(const std::vector<Step>& formed,
+                               const PlanOptions& options) {
+  places.resize(function.value_count());
+  first_step.assign(function.value_count(), 0);
+  last_step.assign(function.value_count(), 0);
+  for (std::size_t i = 0; i < function.parameters().size(); ++i) {
+    place(function.parameters()[i]) = {Place::kArgument, i};
+  }
+  for (const Node& node : function.nodes()) {
+    if (node.op->name() != "constant") continue;
+    place(node.outputs[0]) = {Place::kConstant, constants.size()};
+    constants.push_back(node.attributes.get<Tensor>("value"));
+  }
+  for (std::size_t i = 0; i < formed.size(); ++i) {
+    for (const ValueId id : formed[i].outputs) {
+      first_step[static_cast<std::size_t>(id)] = i;
+      last_step[static_cast<std::size_t>(id)] = i;
+    }
+    for (const ValueId id : formed[i].inputs) {
+      last_step[static_cast<std::size_t>(storage(id))] = i;
+    }
+  }
+  place_donated(formed, options);
+  place_results(options);
+  place_in_arena(formed);
+}
+
+bool Plan::State::can_overwrite(const std::vector<Step>& formed,
+                                std::size_t index, ValueId input,
+                                ValueId output) const {
+  const Step& step = formed[index];
+  if (!step.loop) return false;
+  const auto* kernel =
+      static_cast<const LoopKernel*>(steps[index].kernel.get());
+  const auto target = static_cast<std::size_t>(
+      std::find(step.outputs.begin(), step.outputs.end(), output) -
+      step.outputs.begin());
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    if (storage(step.inputs[i]) != input) continue;
+    if (!kernel->can_overwrite(step.loop_inputs[i], target)) return false;
+  }
+  return true;
+}
+
+// A donated argument becomes the place of its result if nobody reads the old
+// value any more when the new one is written.
+void Plan::State::place_donated(const std::vector<Step>& formed,
+                                const PlanOptions& options) {
+  for (const auto& [parameter, result] : options.donated) {
+    const ValueId old = function.parameters()[parameter];
+    const ValueId value = storage(function.results()[result]);
+    if (place(value).kind != Place::kNone) continue;
+    const auto last = last_step[static_cast<std::size_t>(old)];
+    const auto written = first_step[static_cast<std::size_t>(value)];
+    // A second argument may be donated to a result of the same step.
+    if (last < written ||
+        (last == written && can_overwrite(formed, written, old, value))) {
+      place(value) = {Place::kArgument, parameter};
+    }
+  }
+}
+
+// A result is written in place where that is possible, else copied at the end
+// of the run. A donated result's place is its argument's, which may still be
+// read when the result is computed: such a one waits in the arena.
+void Plan::State::place_results(const PlanOptions& options) {
+  std::map<std::size_t, std::size_t> donor;       // result -> argument
+  std::map<std::size_t, std::size_t> overwritten;  // argument -> result
+  for (const auto& [parameter, result] : options.donated) {
+    donor[result] = parameter;
+    overwritten[parameter] = result;
+  }
+  for (std::size_t j = 0; j < function.results().size(); ++j) {
+    const ValueId value = storage(function.results()[j]);
+    const std::size_t bytes = function.type(value).bytes();
+    Place& current = place(value);
+    if (current.kind == Place::kNone && donor.contains(j)) {
+      current = {Place::kArena, buffers.size()};
+      buffers.push_back({bytes, first_step[static_cast<std::size_t>(value)],
+                         steps.size()});
+    }
+    if (current.kind == Place::kNone) {
+      current = {Place::kResult, j};
+      continue;
+    }
+    if (function.is_parameter(value) && overwritten.contains(current.index) &&
+        overwritten.at(current.index) != j) {
+      throw Error(ErrorCode::kUnsupported, "@" + function.name(),
+                  "the result {} is the parameter '{}', whose memory was "
+                  "donated to another result",
+                  j, function.value(value).name)
+          .hint("do not donate that parameter");
+    }
+    copies.push_back({current, j, bytes});
+  }
+}
+
+void Plan::State::place_in_arena(const std::vector<Step>& formed) {
+  for (std::size_t i = 0; i < formed.size(); ++i) {
+    for (const ValueId id : formed[i].outputs) {
+      const auto index = static_cast<std::size_t>(id);
+      const std::size_t bytes = function.type(id).bytes();
+      if (places[index].kind != Place::kNone) continue;
+      unshared_bytes += bytes;
+      for (const ValueId input : formed[i].inputs) {
+        const ValueId source = storage(input);
+        const Place candidate = place(source);
+        // The operand dies here: its bytes may become the result's.
+        if (candidate.kind == Place::kArena &&
+            buffers[candidate.index].last == i &&
+            buffers[candidate.index].bytes == bytes &&
+            can_overwrite(formed, i, source, id)) {
+          places[index] = candidate;
+          buffers[candidate.index].last = last_step[index];
+          break;
+        }
+      }
+      if (places[index].kind != Place::kNone) continue;
+      places[index] = {Place::kArena, buffers.size()};
+      buffers.push_back({bytes, i, last_step[index]});
+    }
+  }
+  memory = plan_memory(buffers);
+}
+
+void* Plan::State::address(const Place& place,
+                           std::span<void* const> arguments,
+                           std::span<void* const> results,
+                           std::byte* arena) const {
+  switch (place.kind) {
+    case Place::kArgument: return arguments[place.index];
+    case Place::kResult: return results[place.index];
+    case Place::kConstant: return constants[place.index].raw();
+    case Place::kArena: return arena + memory.offsets[place.index];
+    case Place::kNone: break;
+  }
+  return nullptr;
+}
+
+void Plan::State::resolve(std::span<void* const> arguments,
+                          std::span<void* const> results, std::byte* arena) {
+  for (PlannedStep& step : steps) {
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      step.inputs[i] = address(step.input_places[i], arguments, results, arena);
+    }
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      step.outputs[i] =
+          address(step.output_places[i], arguments, results, arena);
+    }
+  }
+}
+
+void Plan::State::check(const PlannedStep& step) const {
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    const std::int64_t bad = first_bad(step.output_types[i], step.outputs[i]);
+    if (bad < 0) continue;
+    Error error(ErrorCode::kNumeric, step.node->op->name(),
+                "NaN or infinity first appears here, at element {} of {}", bad,
+                to_string(step.output_types[i]));
+    error.detail("node: " + to_string(function, *step.node));
+    if (step.node->location.is_known()) {
+      error.detail("built at: " + to_string(step.node->location));
+    } else if (!step.node->location.scope.empty()) {
+      error.detail("in layer: " + step.node->location.scope);
+    }
+    throw error;
+  }
+}
+
+void Plan::run(std::span<void* const> arguments,
+               std::span<void* const> results, void* arena) {
+  State& state = *state_;
+  auto* base = static_cast<std::byte*>(arena);
+  state.resolve(arguments, results, base);
+  void* scratch = base + state.memory.arena_bytes;
+  for (PlannedStep& step : state.steps) {
+    state.run_step(step, scratch);
+    if (state.check_numerics) state.check(step);
+  }
+  for (const Copy& copy : state.copies) {
+    const void* from = state.address(copy.from, arguments, results, base);
+    if (from != results[copy.result]) {
+      std::memcpy(results[copy.result], from, copy.bytes);
+    }
+  }
+}
+
+void Plan::run_timed(std::span<void* const> arguments,
+                     std::span<void* const> results, void* arena,
+                     std::span<double> seconds) {
+  using Clock = std::chrono::steady_clock;
+  State& state = *state_;
+  auto* base = static_cast<std::byte*>(arena);
+  state.resolve(arguments, results, base);
+  void* scratch = base + state.memory.arena_bytes;
+  for (std::size_t i = 0; i < state.steps.size(); ++i) {
+    const auto start = Clock::now();
+    state.run_step(state.steps[i], scratch);
+    seconds[i] += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  for (const Copy& copy : state.copies) {
+    const void* from = state.address(copy.from, arguments, results, base);
+    if (from != results[copy.result]) {
+      std::memcpy(results[copy.result], from, copy.bytes);
+    }
+  }
+}
+
+}  // namespace weft

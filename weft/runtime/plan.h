@@ -1,0 +1,58 @@
+// A static plan: the steps in order, each with its kernel and its buffers.
+//
+// Threads: one run at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/graph/function.h"
+#include "weft/graph/kernel.h"
+
+namespace weft {
+
+// What a step is, for `weft inspect` and profiles.
+struct StepInfo {
+  std::string name;      // "conv2d", "loop(multiply, add, relu)"
+  std::string kernel;    // "onednn:convolution"
+  std::string text;      // the node or nodes in the text form
+  std::vector<std::string> declined;  // candidates that did not take it
+  Cost cost;
+};
+
+struct PlanOptions {
+  std::vector<std::pair<std::size_t, std::size_t>> donated;
+  bool fuse = true;
+  bool check_numerics = false;
+};
+
+class Plan {
+ public:
+  // Plans `function`, whose dims must all be static.
+  Plan(const Function& function, const PlanOptions& options);
+  ~Plan();
+  Plan(Plan&&) noexcept;
+
+  // Bytes of the arena, and of the scratch shared by the steps.
+  std::size_t arena_bytes() const;
+  // Sum of all intermediate buffers without reuse, for comparison.
+  std::size_t unshared_bytes() const;
+  const std::vector<StepInfo>& steps() const;
+  const std::vector<TensorType>& result_types() const;
+
+  // Runs with the arguments and results at these addresses. `arena` has
+  // arena_bytes(). Throws only with check_numerics.
+  void run(std::span<void* const> arguments, std::span<void* const> results,
+           void* arena);
+  // The same, adding the seconds each step took to `seconds` (one per step).
+  void run_timed(std::span<void* const> arguments,
+                 std::span<void* const> results, void* arena,
+                 std::span<double> seconds);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,130 @@
+#include "weft/runtime/simplify.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "weft/graph/builder.h"
+#include "weft/graph/kernel.h"
+
+namespace weft {
+namespace {
+
+bool has_kernel(const OpCall& call) {
+  const auto& candidates = kernel_registry().candidates(call.op.name());
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](const KernelCandidate& candidate) {
+                       return !candidate.declines || !candidate.declines(call);
+                     });
+}
+
+// Ops that return their first operand unchanged when its type is right.
+bool is_identity(const OpDef& op, const TensorType& input,
+                 const TensorType& output) {
+  if (!(input == output)) return false;
+  return op.has(kView) || op.name() == "cast" || op.name() == "broadcast_to";
+}
+
+class SimplifyingBuilder : public FunctionBuilder {
+ public:
+  explicit SimplifyingBuilder(std::string name)
+      : FunctionBuilder(std::move(name), /*lower_composites=*/false) {}
+
+  std::vector<Value> apply(const OpDef& op,
+                           std::span<const Value* const> inputs,
+                           const Attributes& attributes,
+                           const Location& location) override {
+    std::vector<TensorType> types;
+    std::vector<Value> arguments;
+    std::string key = op.name() + "(";
+    for (const Value* input : inputs) {
+      arguments.emplace_back(*this, id_of(*input));
+      types.push_back(arguments.back().type());
+      key += fmt::format("{},", arguments.back().id());
+    }
+    const Attributes complete = op.complete(attributes);
+    const auto outputs = op.infer_types(types, complete);
+    if (!inputs.empty() && is_identity(op, types[0], outputs[0])) {
+      return {arguments[0]};
+    }
+    if (op.lower() != nullptr && !has_kernel({op, types, complete, outputs})) {
+      LayerScope scope(location.scope);
+      ContextScope context(*this);
+      return op.lower()(complete, arguments);
+    }
+    key += to_string(complete);
+    const auto [entry, is_new] = known_.try_emplace(std::move(key));
+    if (is_new) {
+      std::vector<const Value*> pointers;
+      for (const Value& argument : arguments) pointers.push_back(&argument);
+      entry->second =
+          FunctionBuilder::apply(op, pointers, complete, location);
+    }
+    return entry->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::vector<Value>> known_;
+};
+
+}  // namespace
+
+Function simplify(const Function& function) {
+  SimplifyingBuilder builder(function.name());
+  const Function merged = builder.build([&] {
+    std::vector<Value> arguments;
+    for (const ValueId id : function.parameters()) {
+      arguments.push_back(
+          builder.parameter(function.type(id), function.value(id).name));
+    }
+    const auto values = builder.inline_function(function, arguments);
+    std::vector<Value> results;
+    for (const ValueId id : function.results()) {
+      results.push_back(values[static_cast<std::size_t>(id)]);
+    }
+    return results;
+  });
+  return eliminate_dead_nodes(merged);
+}
+
+Function eliminate_dead_nodes(const Function& function) {
+  std::vector<bool> is_used(function.value_count(), false);
+  const auto use = [&](ValueId id) {
+    is_used[static_cast<std::size_t>(id)] = true;
+  };
+  const auto is_live = [&](const Node& node) {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId id) {
+                         return is_used[static_cast<std::size_t>(id)];
+                       });
+  };
+  for (const ValueId id : function.results()) use(id);
+  for (auto node = function.nodes().rbegin(); node != function.nodes().rend();
+       ++node) {
+    if (!is_live(*node)) continue;
+    for (const ValueId id : node->inputs) use(id);
+  }
+  Function result(function.name());
+  std::vector<ValueId> renamed(function.value_count(), -1);
+  const auto at = [&](ValueId id) -> ValueId& {
+    return renamed[static_cast<std::size_t>(id)];
+  };
+  for (const ValueId id : function.parameters()) {
+    at(id) = result.add_parameter(function.type(id), function.value(id).name);
+  }
+  for (const Node& node : function.nodes()) {
+    if (!is_live(node)) continue;
+    std::vector<ValueId> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(at(id));
+    const Node& copy = result.add_node(*node.op, std::move(inputs),
+                                       node.attributes, node.location);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      at(node.outputs[i]) = copy.outputs[i];
+    }
+  }
+  std::vector<ValueId> results;
+  for (const ValueId id : function.results()) results.push_back(at(id));
+  result.set_results(std::move(results));
+  return result;
+}
+
+}  // namespace weft

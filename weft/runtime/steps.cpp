@@ -1,0 +1,270 @@
+#include "weft/runtime/steps.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "weft/runtime/loop_groups.h"
+
+namespace weft {
+namespace {
+
+// Writes the program of one group.
+class LoopBuilder {
+ public:
+  LoopBuilder(const Function& function, const LoopGroups& groups, int group)
+      : function_(function), groups_(groups), group_(group) {}
+
+  // Nothing if no member has to be seen from outside.
+  std::optional<Step> build() {
+    const std::vector<NodeId> members = groups_.members(group_);
+    program_.shape = groups_.loop_shape(members.front());
+    for (const NodeId member : members) {
+      const Node& node = function_.node(member);
+      const ValueId value = node.outputs[0];
+      if (groups_.is_sum(member)) {
+        outputs_.push_back(value);
+      } else if (groups_.is_stored(value) && is_read_outside(value)) {
+        outputs_.push_back(value);
+      }
+    }
+    if (outputs_.empty()) return std::nullopt;
+    // Inputs are numbered before instructions, so they are found first.
+    for (const ValueId value : outputs_) collect_inputs(result_operand(value));
+    for (const ValueId value : outputs_) add_output(value);
+    Step step;
+    step.nodes = nodes_;
+    std::sort(step.nodes.begin(), step.nodes.end());
+    step.inputs = inputs_;
+    step.outputs = outputs_;
+    step.loop_inputs = loop_inputs_;
+    step.loop = std::move(program_);
+    return step;
+  }
+
+ private:
+  bool is_read_outside(ValueId value) const {
+    for (const ValueId result : function_.results()) {
+      if (result == value) return true;
+    }
+    for (const Node& node : function_.nodes()) {
+      const bool reads = std::find(node.inputs.begin(), node.inputs.end(),
+                                   value) != node.inputs.end();
+      const NodeId id = function_.value(node.outputs[0]).node;
+      if (reads && groups_.group_of(id) != group_) return true;
+    }
+    return false;
+  }
+
+  // A sum accumulates its operand; everything else is its own operand.
+  ValueId result_operand(ValueId value) const {
+    const NodeId id = function_.value(value).node;
+    return groups_.is_sum(id) ? function_.node(id).inputs[0] : value;
+  }
+
+  void collect_inputs(ValueId value) {
+    if (numbers_.contains(value)) return;
+    if (!groups_.computes(group_, value)) {
+      add_input(value);
+      return;
+    }
+    if (!visited_.insert(value).second) return;
+    const Node& node = function_.node(function_.value(value).node);
+    for (const ValueId input : node.inputs) collect_inputs(input);
+  }
+
+  void add_input(ValueId value) {
+    const auto immediate = loop_immediate(function_, value);
+    const ValueId source =
+        immediate ? value : loop_source(function_, value);
+    numbers_[value] = static_cast<int>(program_.inputs.size());
+    program_.inputs.push_back({function_.type(source), immediate});
+    if (immediate) return;
+    loop_inputs_.push_back(program_.inputs.size() - 1);
+    inputs_.push_back(source);
+  }
+
+  int emit(ValueId value) {
+    if (const auto found = numbers_.find(value); found != numbers_.end()) {
+      return found->second;
+    }
+    const NodeId id = function_.value(value).node;
+    const Node& node = function_.node(id);
+    LoopProgram::Instruction instruction{};
+    for (const ValueId input : node.inputs) {
+      instruction.operands.push_back(emit(input));
+    }
+    const TileOp* found = find_tile_op(node.op->name());
+    const TileOp op =
+        found != nullptr ? *found : tile_cast(function_.type(value).dtype);
+    instruction.function = op.function;
+    if (op.parameters != nullptr) {
+      instruction.parameters = op.parameters(node.attributes);
+    }
+    program_.instructions.push_back(std::move(instruction));
+    nodes_.push_back(id);
+    const int number = static_cast<int>(program_.inputs.size() +
+                                        program_.instructions.size() - 1);
+    numbers_[value] = number;
+    return round(number, function_.type(value).dtype, node, value);
+  }
+
+  // What a narrow op returns has the precision of its dtype, whether or not
+  // it passes through memory.
+  int round(int number, DType dtype, const Node& node, ValueId value) {
+    if (node.op->name() == "cast" || dtype == DType::kF32 ||
+        dtype == DType::kBool) {
+      return number;
+    }
+    program_.instructions.push_back({tile_cast(dtype).function, {number}, {}});
+    return numbers_[value] = number + 1;
+  }
+
+  void add_output(ValueId value) {
+    const NodeId id = function_.value(value).node;
+    LoopProgram::Output output{emit(result_operand(value)),
+                               function_.type(value)};
+    if (groups_.is_sum(id)) {
+      const Node& node = function_.node(id);
+      nodes_.push_back(id);
+      output.is_sum = true;
+      if (node.op->name() == "mean") {
+        output.scale =
+            static_cast<float>(output.type.shape.num_elements()) /
+            static_cast<float>(program_.shape.num_elements());
+      }
+    }
+    program_.outputs.push_back(std::move(output));
+  }
+
+  const Function& function_;
+  const LoopGroups& groups_;
+  int group_;
+  LoopProgram program_;
+  std::map<ValueId, int> numbers_;
+  std::set<ValueId> visited_;
+  std::vector<NodeId> nodes_;
+  std::vector<ValueId> inputs_;
+  std::vector<ValueId> outputs_;
+  std::vector<std::size_t> loop_inputs_;
+};
+
+bool takes_no_time(const Node& node) {
+  return node.op->has(kView) || node.op->name() == "constant";
+}
+
+Step single_step(NodeId id, const Node& node) {
+  Step step;
+  step.nodes = {id};
+  step.inputs = node.inputs;
+  step.outputs = node.outputs;
+  return step;
+}
+
+std::vector<Step> unordered_steps(const Function& function) {
+  const LoopGroups groups(function);
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < function.nodes().size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Node& node = function.nodes()[i];
+    if (takes_no_time(node)) continue;
+    if (!groups.is_loop_node(id)) {
+      steps.push_back(single_step(id, node));
+    } else if (groups.group_of(id) == id) {
+      auto step = LoopBuilder(function, groups, id).build();
+      if (step) steps.push_back(std::move(*step));
+    }
+  }
+  return steps;
+}
+
+// Steps whose every result is read by nobody: a broadcast or a constant that
+// all its readers took inside.
+void drop_unread(const Function& function, std::vector<Step>& steps) {
+  std::size_t dropped = 1;
+  while (dropped > 0) {  // the operands of a dropped step may follow it
+    std::set<ValueId> read;
+    for (const ValueId id : function.results()) {
+      read.insert(storage_of(function, id));
+    }
+    for (const Step& step : steps) {
+      for (const ValueId id : step.inputs) {
+        read.insert(storage_of(function, id));
+      }
+    }
+    dropped = std::erase_if(steps, [&](const Step& step) {
+      return std::none_of(step.outputs.begin(), step.outputs.end(),
+                          [&](ValueId id) { return read.contains(id); });
+    });
+  }
+}
+
+// Orders steps by their last node, as far as their operands allow: a value is
+// made late, so that it lives short.
+std::vector<Step> in_order(const Function& function, std::vector<Step> steps) {
+  std::map<ValueId, std::size_t> maker;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const ValueId id : steps[i].outputs) maker[id] = i;
+  }
+  std::vector<std::vector<std::size_t>> dependents(steps.size());
+  std::vector<std::size_t> missing(steps.size(), 0);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::set<std::size_t> sources;
+    for (const ValueId id : steps[i].inputs) {
+      const auto found = maker.find(storage_of(function, id));
+      if (found != maker.end()) sources.insert(found->second);
+    }
+    missing[i] = sources.size();
+    for (const std::size_t source : sources) dependents[source].push_back(i);
+  }
+  using Entry = std::pair<NodeId, std::size_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  const auto push = [&](std::size_t i) {
+    ready.emplace(*std::max_element(steps[i].nodes.begin(),
+                                    steps[i].nodes.end()),
+                  i);
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (missing[i] == 0) push(i);
+  }
+  std::vector<Step> ordered;
+  while (!ready.empty()) {
+    const std::size_t i = ready.top().second;
+    ready.pop();
+    ordered.push_back(std::move(steps[i]));
+    for (const std::size_t next : dependents[i]) {
+      if (--missing[next] == 0) push(next);
+    }
+  }
+  WEFT_CHECK(ordered.size() == steps.size(), "the steps depend on each other");
+  return ordered;
+}
+
+}  // namespace
+
+ValueId storage_of(const Function& function, ValueId id) {
+  while (!function.is_parameter(id)) {
+    const Node& node = function.node(function.value(id).node);
+    if (!node.op->has(kView)) break;
+    id = node.inputs[0];
+  }
+  return id;
+}
+
+std::vector<Step> form_steps(const Function& function, bool fuse) {
+  if (fuse) {
+    std::vector<Step> steps = unordered_steps(function);
+    drop_unread(function, steps);
+    return in_order(function, std::move(steps));
+  }
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < function.nodes().size(); ++i) {
+    const Node& node = function.nodes()[i];
+    if (takes_no_time(node)) continue;
+    steps.push_back(single_step(static_cast<NodeId>(i), node));
+  }
+  return steps;
+}
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+// Cuts a function into the steps of a plan: a node with a kernel of its own,
+// or a group of elementwise nodes that run as one loop.
+//
+// Groups grow along edges between nodes of the same iteration shape, as long
+// as no path leaves a group and comes back. A value that several groups need
+// is either stored by one and read by the others, or computed again by each,
+// whichever moves fewer bytes.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "weft/graph/function.h"
+#include "weft/kernels/loop/loop_kernel.h"
+
+namespace weft {
+
+struct Step {
+  std::vector<NodeId> nodes;      // in order; one, unless a loop
+  std::vector<ValueId> inputs;    // what it reads from memory
+  std::vector<ValueId> outputs;   // what it writes to memory
+  std::optional<LoopProgram> loop;
+  // The program input behind each of `inputs`.
+  std::vector<std::size_t> loop_inputs;
+};
+
+// In an order in which they can run. Constants and views are no steps: they
+// take no time.
+std::vector<Step> form_steps(const Function& function, bool fuse);
+
+// The value whose bytes `id` shares through views; itself if it is no view.
+ValueId storage_of(const Function& function, ValueId id);
+
+}  // namespace weft
