@@ -211,16 +211,14 @@ def curve_bench(where: Setting, curve: Curve) -> Bench:
 def follow_curve(where: Setting, curve: Curve, bar: Bar) -> dict:
     path = where.root / "bench/reference" / f"{curve.name}.json"
     reference = json.loads(path.read_text())
-    data = where.data_folder(curve.data).parent
-    optimizer = curve.optimizer
+    shipped = where.root / "data"
+    data = (shipped if (shipped / curve.data).is_dir()
+            else where.data_folder(curve.data).parent)
     done = subprocess.run(
         [where.worker, "curve", curve.model, "--data", data,
          "--weights", initial_weights(where, curve.model),
          "--batch", str(curve.batch), "--steps", str(curve.steps),
-         "--threads", str(where.threads), "--lr", str(optimizer.lr),
-         "--momentum", str(optimizer.momentum),
-         "--weight-decay", str(optimizer.weight_decay),
-         "--clip-norm", str(optimizer.clip_norm)],
+         "--threads", str(where.threads)],
         capture_output=True, text=True)
     if done.returncode:
         raise WorkerError(f"weft-bench curve {curve.model} ended with code "
