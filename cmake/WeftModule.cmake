@@ -6,7 +6,11 @@ function(weft_module name)
   string(REPLACE "/" "_" target weft_${name})
   file(GLOB sources CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/weft/${name}/*.cpp)
-  add_library(${target} OBJECT ${sources} ${MODULE_SOURCES})
+  list(APPEND sources ${MODULE_SOURCES})
+  if(NOT sources)
+    return()  # headers only
+  endif()
+  add_library(${target} OBJECT ${sources})
   target_link_libraries(${target} PUBLIC weft_options ${MODULE_LIBRARIES})
   target_sources(weft PRIVATE $<TARGET_OBJECTS:${target}>)
   target_link_libraries(weft PUBLIC ${MODULE_LIBRARIES})

@@ -40,7 +40,7 @@ std::string to_string(const Function& function) {
     const ValueInfo& value = function.value(id);
     if (i > 0) text += ", ";
     text += fmt::format("%{}", id);
-    if (!value.name.empty()) text += fmt::format(" \"{}\"", value.name);
+    if (!value.name.empty()) text += " " + to_string(Attribute(value.name));
     text += ": " + to_string(value.type);
   }
   text += fmt::format(") -> ({}) {{\n",

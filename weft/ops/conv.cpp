@@ -140,10 +140,21 @@ void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
         }
 }
 
+// The weights as the convolution sees them: in the images' precision.
+std::vector<double> rounded_weights(const TensorView& w, DType image) {
+  auto values = to_doubles(w);
+  if (w.dtype() != image && image == DType::kBF16) {
+    for (double& value : values) {
+      value = static_cast<float>(bfloat16(static_cast<float>(value)));
+    }
+  }
+  return values;
+}
+
 void reference(const OpCall& call, std::span<const TensorView> inputs,
                std::span<const TensorView> outputs) {
   const auto x = to_doubles(inputs[0]);
-  const auto w = to_doubles(inputs[1]);
+  const auto w = rounded_weights(inputs[1], inputs[0].dtype());
   const auto bias =
       inputs.size() > 2 ? to_doubles(inputs[2]) : std::vector<double>{};
   std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
@@ -160,7 +171,7 @@ void reference_input_gradient(const OpCall& call,
                               std::span<const TensorView> inputs,
                               std::span<const TensorView> outputs) {
   const auto dy = to_doubles(inputs[0]);
-  const auto w = to_doubles(inputs[1]);
+  const auto w = rounded_weights(inputs[1], inputs[0].dtype());
   std::vector<double> dx(static_cast<std::size_t>(outputs[0].size()));
   for_each_product(call, outputs[0].shape(), inputs[1].shape(),
                    inputs[0].shape(),
@@ -206,12 +217,6 @@ Gradients gradient_of_weight_gradient(const GradientContext& g) {
   const Conv2dOptions options = to_options(g.attributes());
   return {conv2d_input_gradient(g.x(1), g.dy(), g.x(0).shape(), options),
           conv2d(g.x(0), g.dy(), options)};
-}
-
-std::vector<Value> lower(const Attributes& attributes,
-                         std::span<const Value> inputs) {
-  const Value y = conv2d(inputs[0], inputs[1], to_options(attributes));
-  return {lower_tail(attributes, inputs, y)};
 }
 
 // Two flops for each tap, input channel and result, padding included.
@@ -305,7 +310,6 @@ void register_conv(OpRegistry& ops) {
       .infer(infer)
       .reference(reference)
       .gradient(gradient)
-      .lower(lower)
       .cost([](const OpCall& call) {
         return Cost::of(call,
                         flops(call.outputs[0].shape, call.input(1).shape));

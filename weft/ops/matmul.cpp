@@ -141,14 +141,6 @@ Gradients gradient(const GradientContext& g) {
   return gradients;
 }
 
-std::vector<Value> lower(const Attributes& attributes,
-                         std::span<const Value> inputs) {
-  const Value y =
-      matmul(inputs[0], inputs[1],
-             {attributes.flag("transpose_a"), attributes.flag("transpose_b")});
-  return {lower_tail(attributes, inputs, y)};
-}
-
 Cost cost(const OpCall& call) {
   return Cost::of(
       call, 2.0 * static_cast<double>(Extents(call).k) *
@@ -194,7 +186,6 @@ void register_matmul(OpRegistry& ops) {
       .infer(infer)
       .reference(reference)
       .gradient(gradient)
-      .lower(lower)
       .cost(cost)
       .samples(samples);
 }

@@ -1,7 +1,7 @@
 // The learning rate over a run, computed on the host once per step.
 //
 //   constant  from
-//   step      from × factor^floor(epoch / every)
+//   step      from × factor^floor(epoch / every), epochs counted from 0
 //   linear    from `from` to `to` in a straight line
 //   cosine    to + (from - to) (1 + cos(pi × progress)) / 2
 //             (Loshchilov and Hutter, "SGDR", 2017, eq. 5)

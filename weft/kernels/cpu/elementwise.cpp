@@ -9,8 +9,7 @@ std::optional<std::string> declines(const OpCall& call) {
   for (const auto types : {call.inputs, call.outputs}) {
     for (const TensorType& type : types) {
       if (!fits_tile(type.dtype)) {
-        return fmt::format("{} is not exact in f32",
-                           to_string(type.dtype));
+        return fmt::format("{} is not exact in f32", to_string(type.dtype));
       }
     }
   }

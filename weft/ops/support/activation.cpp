@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
-#include "weft/ops/reduce.h"
+#include "weft/ops/constant.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/unary.h"
 
@@ -35,15 +34,6 @@ void apply_tail(const OpCall& call, const std::vector<double>& bias,
     if (!bias.empty()) y[i] += bias[i % bias.size()];
     if (is_relu) y[i] = std::max(y[i], 0.0);
   }
-}
-
-Value lower_tail(const Attributes& attributes, std::span<const Value> inputs,
-                 Value y) {
-  if (inputs.size() > 2) {
-    const Value& bias = inputs[2];
-    y = y + (bias.dtype() == y.dtype() ? bias : cast(bias, y.dtype()));
-  }
-  return attributes.text("activation") == "relu" ? relu(y) : y;
 }
 
 Value tail_gradient(const GradientContext& g) {

@@ -18,10 +18,6 @@ void check_tail(const OpCall& call, Dim channels);
 void apply_tail(const OpCall& call, const std::vector<double>& bias,
                 std::vector<double>& y);
 
-// The fused form, written with plain ops on the linear part's result.
-Value lower_tail(const Attributes& attributes, std::span<const Value> inputs,
-                 Value y);
-
 // What reaches the linear part: dy where the activation let it through.
 Value tail_gradient(const GradientContext& g);
 // Appends the bias's gradient when there is one.

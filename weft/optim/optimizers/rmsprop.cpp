@@ -1,8 +1,9 @@
 // RMSProp (Tieleman and Hinton, lecture 6.5 of "Neural networks for machine
-// learning", 2012), with optional momentum as in Graves (2013):
+// learning", 2012), with optional momentum as in Graves (2013); PyTorch
+// calls beta2 alpha:
 //
 //   g <- g + weight_decay * p
-//   s <- alpha * s + (1 - alpha) * g^2
+//   s <- beta2 * s + (1 - beta2) * g^2
 //   d  = g / (sqrt(s) + epsilon)
 //   b <- momentum * b + d
 //   p <- p - lr * b            (without momentum: p - lr * d)
@@ -16,7 +17,7 @@ namespace {
 class Rmsprop : public Optimizer {
  public:
   explicit Rmsprop(const Options& options)
-      : alpha_(option<double>(options, "alpha")),
+      : beta2_(option<double>(options, "beta2")),
         epsilon_(option<double>(options, "epsilon")),
         momentum_(option<double>(options, "momentum")),
         weight_decay_(option<double>(options, "weight_decay")) {}
@@ -32,7 +33,7 @@ class Rmsprop : public Optimizer {
     const Value& lr = scalars[0];
     Value g = gradient;
     if (weight_decay_ != 0) g = g + parameter * weight_decay_;
-    const Value s = slots[0] * alpha_ + g * g * (1 - alpha_);
+    const Value s = slots[0] * beta2_ + g * g * (1 - beta2_);
     const Value direction = g / (sqrt(s) + epsilon_);
     if (momentum_ == 0) return {parameter - lr * direction, {s}};
     const Value b = slots[1] * momentum_ + direction;
@@ -40,7 +41,7 @@ class Rmsprop : public Optimizer {
   }
 
  private:
-  double alpha_;
+  double beta2_;
   double epsilon_;
   double momentum_;
   double weight_decay_;
@@ -52,13 +53,13 @@ void register_optimizer_rmsprop(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "rmsprop",
        .summary = "steps scaled by a running mean of squared gradients",
-       .options = {{"alpha", 0.99, "decay of that mean"},
+       .options = {{"beta2", 0.99, "decay of that mean"},
                    {"epsilon", 1e-8, "keeps the divisor from zero"},
                    {"momentum", 0.0, "share of the velocity that is kept"},
                    {"weight_decay", 0.0, "added to the gradient, times p"}},
        .default_lr = 0.01,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "alpha", 0, 1, "rmsprop");
+         require_range(options, "beta2", 0, 1, "rmsprop");
          require_range(options, "epsilon", 0, 1, "rmsprop");
          require_range(options, "momentum", 0, 1, "rmsprop");
          require_range(options, "weight_decay", 0, 1, "rmsprop");

@@ -1,0 +1,23 @@
+"""Builds what the benchmarks run."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth", "weft-cli")
+
+
+def build(root: Path, folder: Path) -> str:
+    """Configures and builds; an empty string, or what went wrong."""
+    configured = (folder / "CMakeCache.txt").is_file()
+    generator = [] if configured else ["-G", "Ninja"]
+    commands = (
+        ["cmake", "-S", root, "-B", folder, *generator, "-DWEFT_BENCH=ON"],
+        ["cmake", "--build", folder, "--target", *TARGETS])
+    for command in commands:
+        done = subprocess.run(command, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            print(done.stdout, file=sys.stderr)
+            return f"the build failed: {' '.join(map(str, command))}"
+    return ""

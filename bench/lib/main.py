@@ -1,0 +1,106 @@
+"""bench/run: builds, measures the suites asked for, prints, writes JSON."""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import suites
+from lib.bench import Setting, matcher
+from lib.build import build
+from lib.peers import Peers
+from lib.row import Row, table
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bench/run", description="Weft against its bars and its peers. "
+        "Exit code 0: every bar holds, 1: one falls short, 2: bad usage.")
+    parser.add_argument("suites", nargs="*", metavar="SUITE",
+                        help=f"of: {', '.join(suites.names())} (default: all)")
+    parser.add_argument("--json", type=Path, metavar="FILE",
+                        help="also write the rows there")
+    parser.add_argument("--data", type=Path, metavar="DIR",
+                        default=os.environ.get("WEFT_DATA"),
+                        help="the data sets (default: WEFT_DATA)")
+    parser.add_argument("--only", metavar="PATTERN",
+                        help="rows whose name holds or matches this")
+    parser.add_argument("--pairs", type=int, default=9,
+                        help="blocks of each side (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--list", action="store_true",
+                        help="print the rows' names and stop")
+    parser.add_argument("--build", type=Path, default=ROOT / "build",
+                        help="the build folder (default: build)")
+    parser.add_argument("--no-build", action="store_true",
+                        help="measure what is built already")
+    options = parser.parse_args(argv)
+    for name in options.suites:
+        if name not in suites.names():
+            parser.error(f"no suite {name!r}; there are: "
+                         f"{', '.join(suites.names())}")
+    options.suites = options.suites or suites.names()
+    return options
+
+
+def setting(options: argparse.Namespace) -> Setting:
+    folder = options.build.resolve()
+    # Relative paths are taken from where the user stands, workers from ROOT.
+    data = Path(options.data).resolve() if options.data else None
+    return Setting(ROOT, folder, data, Peers(folder / "peers"),
+                   options.threads, options.pairs)
+
+
+def measure(options: argparse.Namespace, where: Setting) -> list[Row]:
+    wanted, rows = matcher(options.only), []
+    for suite in options.suites:
+        for bench in suites.load(suite).benches(where):
+            if any(wanted(bar.name) for bar in bench.bars):
+                print(f"bench: {bench.bars[0].name}", file=sys.stderr)
+                rows += bench.rows(suite, wanted)
+    return rows
+
+
+def circumstances(options: argparse.Namespace) -> dict:
+    """What a reader of the figures must know to repeat them."""
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"],
+                            capture_output=True, text=True).stdout.strip()
+    processor = platform.processor()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            processor = line.partition(":")[2].strip()
+            break
+    return {"commit": commit, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ",
+                                                    time.gmtime()),
+            "processor": processor, "cores": os.cpu_count(),
+            "threads": options.threads, "pairs": options.pairs}
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = arguments(argv)
+    where = setting(options)
+    if options.list:
+        for suite in options.suites:
+            for bench in suites.load(suite).benches(where):
+                print("\n".join(bar.name for bar in bench.bars))
+        return 0
+    if not options.no_build and (problem := build(ROOT, where.build)):
+        print(f"bench: {problem}", file=sys.stderr)
+        return 1
+    rows = measure(options, where)
+    if not rows:
+        print(f"bench: no row matches {options.only!r}; see --list",
+              file=sys.stderr)
+        return 2
+    print(table(rows))
+    if options.json:
+        result = {**circumstances(options),
+                  "rows": [row.as_json() for row in rows]}
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    return 0 if all(row.holds for row in rows) else 1

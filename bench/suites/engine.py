@@ -1,0 +1,233 @@
+"""The engine's bars: training steps, eager calls, memory, start-up, curves."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from lib.bench import Bar, Bench, Setting
+from lib.curves import CURVES, Curve
+from lib.measure import Race, largest_gap, race
+from lib.worker import OneShot, Worker, WorkerError
+
+MIB = 2**20
+VERSION_STARTS = 11
+
+
+@dataclass(frozen=True)
+class StepCase:
+    """A training step that is raced against PyTorch's f32 step."""
+    model: str
+    batch: int
+    steps: int  # in one timed block, about 0.3 s of PyTorch's time
+    bar: float
+    dtype: str = "f32"
+    unit: str = "img/s"
+    tolerance: float = 1e-3  # of the first five losses, relative
+
+    @property
+    def name(self) -> str:
+        return f"{self.model} step, b{self.batch}, {self.dtype}"
+
+
+STEPS = (
+    StepCase("mnist-cnn", 128, 8, bar=1.5),
+    StepCase("resnet20", 128, 2, bar=1.2),
+    # Eight bits of mantissa against 24: only the outline can agree.
+    StepCase("resnet20", 128, 2, bar=1.7, dtype="bf16", tolerance=3e-2),
+    StepCase("mlp", 64, 120, bar=1.3),
+    StepCase("lstm-lm", 20, 3, bar=1.3, unit="seq/s"),
+)
+
+
+def benches(where: Setting) -> list[Bench]:
+    found = [step_bench(where, case) for case in STEPS]
+    found += [eager_bench(where, no_tape) for no_tape in (False, True)]
+    found += [matmul_bench(where), version_bench(where), mnist_bench(where)]
+    return found + [curve_bench(where, curve) for curve in CURVES.values()]
+
+
+def step_bench(where: Setting, case: StepCase) -> Bench:
+    bars = (Bar(case.name, case.unit, case.bar),
+            Bar(f"{case.name}: peak memory", "MiB", 1.0),
+            Bar(f"{case.name}: memory above start", "MiB", 1.0),
+            Bar(f"{case.name}: allocations", "per step", 0, at_most=True))
+    return Bench(bars, partial(race_step, where, case, bars))
+
+
+def race_step(where: Setting, case: StepCase, bars: tuple[Bar, ...]) -> dict:
+    speed, peak, above, allocations = (bar.name for bar in bars)
+    with step_workers(where, case) as (ours, peer):
+        gap = agreement(ours, peer, case.tolerance)
+        result = race(ours, peer, where.pairs)
+        name = where.peers.torch_name
+        ours_memory, peer_memory = ours.ask("memory"), peer.ask("memory")
+        count = ours.ask("allocations")["allocations"]
+    return {
+        speed: {**race_fields(result, name),
+                "note": f"first losses differ by at most {gap:.1e}"},
+        peak: memory_fields(ours_memory["peak_rss_bytes"],
+                            peer_memory["peak_rss_bytes"], name),
+        # PyTorch's libraries alone take hundreds of MiB: this row compares
+        # what training adds to them.
+        above: memory_fields(growth(ours_memory), growth(peer_memory), name),
+        allocations: {"ours": count, "ratio": count},
+    }
+
+
+@contextmanager
+def step_workers(where: Setting, case: StepCase) -> Iterator[tuple]:
+    weights = initial_weights(where, case.model)
+    common = ["--batch", case.batch, "--threads", where.threads, "--steps",
+              case.steps, "--weights", weights]
+    ours = [where.worker, "step", case.model, "--dtype", case.dtype, *common]
+    peer = [where.peers.python, where.root / "bench/peers/torch_step.py",
+            case.model, "--dtype", "f32", *common]
+    with (Worker(ours, where.threads) as our_worker,
+          Worker(peer, where.threads) as peer_worker):
+        yield our_worker, peer_worker
+
+
+def initial_weights(where: Setting, model: str) -> Path:
+    """The shared weights file; written anew, since it takes no time."""
+    path = where.build / "bench" / f"{model}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([where.peers.python,
+                    where.root / "bench/peers/make_weights.py", model,
+                    "--out", path], check=True)
+    return path
+
+
+def agreement(ours: Worker, peer: Worker, tolerance: float) -> float:
+    """The largest relative gap of the two answers; too large is an error."""
+    answers = [side.ask("check") for side in (ours, peer)]
+    first, second = (a.get("losses") or a.get("values") for a in answers)
+    gap = largest_gap(first, second)
+    if not gap <= tolerance:
+        raise WorkerError(f"the answers differ by {gap:.1e}, more than "
+                          f"{tolerance:.0e}: {first} against {second}")
+    return gap
+
+
+def race_fields(result: Race, peer_name: str) -> dict:
+    return {"ours": result.ours, "peer": result.peer, "peer_name": peer_name,
+            "ratio": result.ratio, "low": result.low, "high": result.high}
+
+
+def memory_fields(ours: int, peer: int, peer_name: str) -> dict:
+    return {"ours": ours / MIB, "peer": peer / MIB, "peer_name": peer_name,
+            "ratio": peer / max(ours, 1)}
+
+
+def growth(memory: dict) -> int:
+    return memory["peak_rss_bytes"] - memory["baseline_rss_bytes"]
+
+
+def eager_bench(where: Setting, no_tape: bool) -> Bench:
+    name = "eager a + b, 16 floats" + (", no tape" if no_tape else "")
+    bars = (Bar(name, "op/s", 2.0), Bar(f"{name}: peak memory", "MiB", 1.0))
+    return Bench(bars, partial(race_eager, where, no_tape, bars))
+
+
+def race_eager(where: Setting, no_tape: bool, bars: tuple[Bar, ...]) -> dict:
+    flags = ["--size", 16, "--steps", 400_000, "--threads", where.threads]
+    flags += ["--no-tape"] if no_tape else []
+    program = where.peers.libtorch("libtorch_add.cpp")
+    name = where.peers.torch_name.replace("PyTorch", "LibTorch")
+    with (Worker([where.worker, "eager-add", *flags], where.threads) as ours,
+          Worker([program, *flags], where.threads) as peer):
+        agreement(ours, peer, tolerance=0)
+        result = race(ours, peer, where.pairs)
+        peaks = [side.ask("memory")["peak_rss_bytes"] for side in (ours, peer)]
+    nanoseconds = (1e9 / result.ours, 1e9 / result.peer)
+    note = "{:.0f} ns against {:.0f} ns per op".format(*nanoseconds)
+    return {bars[0].name: {**race_fields(result, name), "note": note},
+            bars[1].name: memory_fields(*peaks, name)}
+
+
+def matmul_bench(where: Setting) -> Bench:
+    bar = Bar("matmul 1024^3, f32", "GF/s", 0.85)
+    return Bench((bar,), partial(race_matmul, where, bar))
+
+
+def race_matmul(where: Setting, bar: Bar) -> dict:
+    command = [where.worker, "matmul", "--size", 1024, "--dtype", "f32",
+               "--threads", where.threads, "--steps", 25]
+    peak = OneShot([where.build / "bin/weft-fma-peak", where.threads])
+    with Worker(command, where.threads) as ours:
+        result = race(ours, peak, where.pairs)
+    fields = race_fields(result, "FMA peak")
+    return {bar.name: {**fields, "ours": result.ours / 1e9,
+                       "peer": result.peer / 1e9}}
+
+
+def version_bench(where: Setting) -> Bench:
+    bar = Bar("weft --version", "ms", 30, at_most=True)
+    return Bench((bar,), partial(time_version, where, bar))
+
+
+def time_version(where: Setting, bar: Bar) -> dict:
+    command = [where.root / "bin/weft", "--version"]
+    times_ms = []
+    for _ in range(VERSION_STARTS):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times_ms.append(1e3 * (time.perf_counter() - start))
+    return {bar.name: {"ours": median(times_ms), "ratio": median(times_ms),
+                       "low": min(times_ms), "high": max(times_ms)}}
+
+
+def mnist_bench(where: Setting) -> Bench:
+    bar = Bar("mnist accuracy, 3 epochs", "share", 0.99)
+    return Bench((bar,), partial(train_mnist, where, bar))
+
+
+def train_mnist(where: Setting, bar: Bar) -> dict:
+    data = where.data_folder("mnist").parent
+    done = subprocess.run(
+        [where.root / "bin/weft", "train", "recipes/mnist.toml", "--set",
+         "train.epochs=3", "--data", data, "--json"],
+        cwd=where.root, capture_output=True, text=True)
+    if done.returncode:
+        raise WorkerError(f"weft train ended with code {done.returncode}: "
+                          f"{done.stderr.strip()[-500:]}")
+    answer = json.loads(done.stdout)
+    return {bar.name: {"ours": answer["test_accuracy"],
+                       "ratio": answer["test_accuracy"],
+                       "note": f"in {answer['seconds']:.0f} s"}}
+
+
+def curve_bench(where: Setting, curve: Curve) -> Bench:
+    bar = Bar(f"{curve.name}: gap of {curve.steps} losses", "relative", 1e-3,
+              at_most=True)
+    return Bench((bar,), partial(follow_curve, where, curve, bar))
+
+
+def follow_curve(where: Setting, curve: Curve, bar: Bar) -> dict:
+    path = where.root / "bench/reference" / f"{curve.name}.json"
+    reference = json.loads(path.read_text())
+    data = where.data_folder(curve.data).parent
+    optimizer = curve.optimizer
+    done = subprocess.run(
+        [where.worker, "curve", curve.model, "--data", data,
+         "--weights", initial_weights(where, curve.model),
+         "--batch", str(curve.batch), "--steps", str(curve.steps),
+         "--threads", str(where.threads), "--lr", str(optimizer.lr),
+         "--momentum", str(optimizer.momentum),
+         "--weight-decay", str(optimizer.weight_decay),
+         "--clip-norm", str(optimizer.clip_norm)],
+        capture_output=True, text=True)
+    if done.returncode:
+        raise WorkerError(f"weft-bench curve {curve.model} ended with code "
+                          f"{done.returncode}: {done.stderr.strip()[-500:]}")
+    gap = largest_gap(json.loads(done.stdout)["losses"], reference["losses"])
+    origin = reference["origin"]
+    note = ("f64 alone moves the reference by "
+            f"{reference['largest_relative_gap_to_f64']:.1e}")
+    return {bar.name: {"ours": gap, "ratio": gap, "note": note,
+                       "peer_name": f"PyTorch {origin['torch'][:4]}"}}

@@ -1,0 +1,119 @@
+#include "weft/graph/text.h"
+
+#include <gtest/gtest.h>
+
+#include "weft/graph/builder.h"
+#include "weft/ops/ops.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+Function example() {
+  FunctionBuilder builder("example");
+  return builder.build([&] {
+    const Value x =
+        builder.parameter({DType::kF32, {symbol("N"), 4}}, "x");
+    const Value w = builder.parameter({DType::kF32, {4}}, "w \"q\"");
+    const Value y = clamp(x * w + 0.5, -1, 2.5);
+    return std::vector{sum(y, {-1}, true), reshape(y, {-1}),
+                       cast(y, DType::kBF16)};
+  });
+}
+
+TEST(Text, PrintsAndParsesToTheSameText) {
+  const Function function = example();
+  const std::string text = to_string(function);
+  const Graph graph = parse_graph(text);
+  ASSERT_EQ(graph.functions.size(), 1u);
+  EXPECT_EQ(to_string(graph.functions[0]), text);
+}
+
+TEST(Text, KeepsSymbolsAndNames) {
+  const Graph graph = parse_graph(to_string(example()));
+  const Function& f = graph.functions[0];
+  EXPECT_EQ(f.value(f.parameters()[1]).name, "w \"q\"");
+  EXPECT_EQ(to_string(f.type(f.results()[1])), "f32[4*N]");
+}
+
+TEST(Text, SaysWhereAMistakeIs) {
+  const char* text =
+      "func @f(%0: f32[2, 3]) -> (f32[2, 3]) {\n"
+      "  %1 = rleu(%0) : f32[2, 3]\n"
+      "  return %1\n}\n";
+  try {
+    parse_graph(text, "a.weft");
+    FAIL();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("a.weft:2:"), what.npos) << what;
+    EXPECT_NE(what.find("did you mean 'relu'"), what.npos) << what;
+  }
+}
+
+TEST(Text, RefusesATypeThatInferenceDenies) {
+  EXPECT_THROW(parse_graph("func @f(%0: f32[2]) -> (f32[3]) {\n"
+                           "  %1 = relu(%0) : f32[3]\n  return %1\n}\n"),
+               Error);
+}
+
+TEST(Text, EveryTruncationIsAnErrorOrEmpty) {
+  const std::string text = to_string(example());
+  for (std::size_t size = 1; size + 2 < text.size(); ++size) {
+    EXPECT_THROW(parse_graph(std::string_view(text).substr(0, size)), Error)
+        << size;
+  }
+}
+
+TEST(Builder, AShapeMistakeNamesOpOperandsRuleAndLine) {
+  FunctionBuilder builder("f");
+  const Value a = builder.parameter({DType::kF32, {2, 3}}, "a");
+  const Value b = builder.parameter({DType::kF32, {2, 4}}, "b");
+  ContextScope scope(builder);
+  try {
+    (void)(a + b);
+    FAIL();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("add: "), what.npos) << what;
+    EXPECT_NE(what.find("f32[2, 3]"), what.npos) << what;
+    EXPECT_NE(what.find("f32[2, 4]"), what.npos) << what;
+    EXPECT_NE(what.find("text_test.cpp:"), what.npos) << what;
+  }
+}
+
+TEST(Builder, RefusesAValueOfAnotherFunction) {
+  FunctionBuilder one("one");
+  FunctionBuilder two("two");
+  const Value x = one.parameter({DType::kF32, {2}}, "x");
+  ContextScope scope(two);
+  EXPECT_THROW(relu(x), Error);
+}
+
+TEST(Symbols, AreOnePolynomialAlgebra) {
+  const Dim n = symbol("N");
+  const Dim t = symbol("T");
+  EXPECT_EQ(dim_add(n, n), dim_multiply(2, n));
+  EXPECT_EQ(dim_subtract(dim_add(n, 3), n), 3);
+  EXPECT_EQ(dim_divide_exactly(dim_multiply(dim_multiply(n, t), 6),
+                               dim_multiply(2, t)),
+            dim_multiply(3, n));
+  EXPECT_EQ(dim_divide_exactly(n, 2), std::nullopt);
+  const Dim half = dim_floor_divide(dim_add(n, 1), 2);
+  EXPECT_EQ(to_string(half), "(N+1)//2");
+  EXPECT_EQ(parse_dim("(N+1)//2"), half);
+  Bindings bindings;
+  bindings.bind(n, 7);
+  EXPECT_EQ(substitute(half, bindings), 4);
+}
+
+TEST(Symbols, MatchLearnsPlainSymbolsOnly) {
+  Bindings bindings;
+  EXPECT_TRUE(match({symbol("N"), 4, symbol("N")}, {3, 4, 3}, bindings));
+  EXPECT_FALSE(match({symbol("N")}, {5}, bindings));
+  Bindings fresh;
+  EXPECT_FALSE(match({dim_multiply(2, symbol("N"))}, {6}, fresh));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,56 @@
+#include "weft/ops/conv.h"
+
+#include "tests/support/against_reference.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kKernel = "onednn:convolution";
+
+OpSample big(Shape x, Shape w, Integers strides, Integers padding,
+             std::int64_t groups, DType dtype = DType::kF32) {
+  return {{{{dtype, x}}, {{dtype, w}}},
+          {{"strides", strides}, {"padding", padding}, {"groups", groups}}};
+}
+
+TEST(ConvKernel, AgreesWithTheReferenceOnAllSamples) {
+  expect_agreement("conv2d", kKernel, 1e-5);
+  expect_agreement("conv2d_input_gradient", kKernel, 1e-5);
+  expect_agreement("conv2d_weight_gradient", kKernel, 1e-5);
+}
+
+TEST(ConvKernel, AgreesOnChannelsThatFillVectors) {
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const std::vector<OpSample> samples = {
+        big({3, 9, 10, 16}, {3, 3, 16, 32}, {2, 2}, {1, 1, 1, 1}, 1, dtype),
+        big({2, 8, 8, 32}, {3, 3, 1, 32}, {1, 1}, {1, 1, 1, 1}, 32, dtype),
+        big({2, 8, 8, 1}, {3, 3, 1, 32}, {1, 1}, {1, 1, 1, 1}, 1, dtype),
+        big({2, 8, 8, 16}, {1, 1, 16, 48}, {2, 2}, {0, 0, 0, 0}, 1, dtype)};
+    for (const OpSample& sample : samples) {
+      agrees_with_reference("conv2d", kKernel, sample, 1e-5);
+    }
+  }
+}
+
+// A bf16 image and f32 weights, whose gradient comes out in f32.
+TEST(ConvKernel, GradientOfMixedWeightsIsF32) {
+  const OpSample sample = {
+      {{{DType::kBF16, {4, 8, 8, 16}}}, {{DType::kBF16, {4, 8, 8, 32}}}},
+      {{"padding", Integers{1, 1, 1, 1}},
+       {"shape", Shape{3, 3, 16, 32}},
+       {"dtype", DType::kF32}}};
+  const Call call("conv2d_weight_gradient", sample);
+  EXPECT_EQ(call.get().outputs[0].dtype, DType::kF32);
+  agrees_with_reference("conv2d_weight_gradient", kKernel, sample, 1e-5);
+}
+
+TEST(ConvKernel, SaysWhyItDeclines) {
+  const OpSample sample =
+      big({1, 4, 4, 2}, {3, 3, 2, 2}, {1, 1}, {0, 0, 0, 0}, 1, DType::kF64);
+  const Call call("conv2d", sample);
+  EXPECT_EQ(candidate("conv2d", kKernel).declines(call.get()),
+            "computes in f32 and bf16, not in f64");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,47 @@
+#include "tests/support/against_reference.h"
+
+namespace weft {
+namespace {
+
+OpSample rows(Shape shape, DType dtype, double low, double high) {
+  return {{{{dtype, shape}, low, high}}, {}};
+}
+
+TEST(LossKernel, AgreesWithTheReferenceOnAllSamples) {
+  expect_agreement("softmax", "simd:softmax", 1e-6);
+  expect_agreement("log_softmax", "simd:log_softmax", 1e-6);
+  expect_agreement("cross_entropy", "simd:cross_entropy", 1e-6);
+  expect_agreement("cross_entropy_gradient", "simd:cross_entropy_gradient",
+                   1e-6);
+}
+
+// Row lengths around every boundary of the vector loops.
+TEST(LossKernel, AgreesOnEveryRowLength) {
+  for (const Dim classes : {2, 15, 16, 17, 63, 64, 65, 80, 1000}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      const OpSample sample = rows({5, classes}, dtype, -20, 20);
+      EXPECT_TRUE(
+          agrees_with_reference("softmax", "simd:softmax", sample, 3e-6));
+      EXPECT_TRUE(agrees_with_reference("log_softmax", "simd:log_softmax",
+                                        sample, 1e-6));
+    }
+  }
+}
+
+TEST(LossKernel, DoesNotOverflow) {
+  const OpSample sample = {
+      {{{DType::kF32, {2, 40}}, 900, 1000}, {{DType::kI64, {2}}, 0, 39}}, {}};
+  EXPECT_TRUE(agrees_with_reference("cross_entropy", "simd:cross_entropy",
+                                    sample, 1e-6));
+}
+
+TEST(LossKernel, LeavesF64ToTheReference) {
+  const Call call("softmax", rows({2, 3}, DType::kF64, -1, 1));
+  const KernelChoice choice = choose_kernel(call.get());
+  EXPECT_EQ(choice.name, "reference");
+  EXPECT_EQ(choice.declined.at(0),
+            "simd:softmax: computes in f32 and bf16, not in f64");
+}
+
+}  // namespace
+}  // namespace weft

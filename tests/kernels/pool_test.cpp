@@ -1,0 +1,34 @@
+#include "tests/support/against_reference.h"
+
+namespace weft {
+namespace {
+
+TEST(PoolKernel, AgreesWithTheReferenceOnAllSamples) {
+  expect_agreement("max_pool", "simd:max_pool", 0);
+  expect_agreement("max_pool_scatter", "simd:max_pool_scatter", 1e-6);
+  expect_agreement("max_pool_gather", "simd:max_pool_gather", 0);
+  expect_agreement("avg_pool", "simd:avg_pool", 1e-6);
+  expect_agreement("avg_pool_gradient", "simd:avg_pool_gradient", 1e-6);
+}
+
+TEST(PoolKernel, AgreesOnManyChannels) {
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const OpSample sample = {
+        {{{dtype, {3, 8, 9, 130}}}},
+        {{"window", Integers{2, 3}}, {"strides", Integers{2, 3}}}};
+    EXPECT_TRUE(agrees_with_reference("max_pool", "simd:max_pool", sample, 0));
+    EXPECT_TRUE(
+        agrees_with_reference("avg_pool", "simd:avg_pool", sample, 1e-6));
+  }
+}
+
+TEST(PoolKernel, LeavesWindowsAbove256PixelsToTheReference) {
+  const Call call("max_pool", {{{{DType::kF32, {1, 20, 20, 1}}}},
+                               {{"window", Integers{17, 17}},
+                                {"strides", Integers{1, 1}}}});
+  EXPECT_EQ(choose_kernel(call.get()).name, "reference");
+  EXPECT_EQ(call.get().outputs[1].dtype, DType::kI32);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,280 @@
+#include "weft/runtime/executable.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/values.h"
+#include "weft/autodiff/gradient.h"
+#include "weft/base/parallel.h"
+#include "weft/graph/builder.h"
+#include "weft/graph/text.h"
+#include "weft/ops/ops.h"
+#include "weft/runtime/eager.h"
+
+namespace weft {
+namespace {
+
+using test::near;
+using test::pattern;
+
+// Runs `body` eagerly, and staged with and without fusion.
+void expect_same(const std::vector<Tensor>& arguments,
+                 const std::function<std::vector<Value>(
+                     const std::vector<Value>&)>& body,
+                 double tolerance = 1e-5) {
+  const std::vector<Value> eager =
+      body({arguments.begin(), arguments.end()});
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    std::vector<Value> parameters;
+    for (const Tensor& argument : arguments) {
+      parameters.push_back(builder.parameter(argument.type()));
+    }
+    return body(parameters);
+  });
+  Executable fused(function);
+  Executable plain(function, {.donated = {}, .check_numerics = true});
+  const auto fused_results = fused.run(arguments);
+  const auto plain_results = plain.run(arguments);
+  ASSERT_EQ(fused_results.size(), eager.size());
+  for (std::size_t i = 0; i < eager.size(); ++i) {
+    EXPECT_TRUE(near(fused_results[i], eager[i].tensor(), tolerance))
+        << "fused result " << i << "\n" << to_string(function);
+    EXPECT_TRUE(near(plain_results[i], eager[i].tensor(), tolerance))
+        << "plain result " << i;
+  }
+}
+
+TEST(Executable, RunsAChainAsOneLoop) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {64, 32}}, "x");
+    return std::vector{relu(x * 2.0 + 1.0)};
+  });
+  Executable executable(function);
+  const Tensor x = pattern({64, 32});
+  EXPECT_EQ(executable.plan_for({&x, 1}).steps().size(), 1u);
+  const Tensor y = executable.run({&x, 1})[0];
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    EXPECT_FLOAT_EQ(y.data<float>()[i],
+                    std::max(0.0f, x.data<float>()[i] * 2 + 1));
+  }
+}
+
+TEST(Executable, BroadcastsEveryWay) {
+  expect_same({pattern({6, 5, 7}), pattern({7}), pattern({5, 1}),
+               pattern({6, 1, 1}), pattern({}), pattern({6, 1, 7})},
+              [](const auto& v) {
+                return std::vector{(v[0] + v[1]) * v[2] - v[3] * v[4] + v[5],
+                                   v[1] * v[2]};
+              });
+}
+
+TEST(Executable, BroadcastsPeriodsLongerThanATile) {
+  expect_same({pattern({3, 700}), pattern({700}), pattern({3, 1})},
+              [](const auto& v) {
+                return std::vector{v[0] * v[1] + v[2], sum(v[0] * v[1], {0}),
+                                   sum(v[0])};
+              });
+}
+
+TEST(Executable, SumsOverLeadingAxesInsideTheLoop) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {128, 8, 16}}, "x");
+    const Value y = square(x);
+    return std::vector{sum(y, {0, 1}), mean(y, {0, 1}, true), sum(y)};
+  });
+  const Tensor x = pattern({128, 8, 16});
+  Executable executable(function);
+  EXPECT_EQ(executable.plan_for({&x, 1}).steps().size(), 1u);
+  expect_same({x}, [](const auto& v) {
+    const Value y = square(v[0]);
+    return std::vector{sum(y, {0, 1}), mean(y, {0, 1}, true), sum(y)};
+  });
+}
+
+TEST(Executable, ASumThatFeedsItsOwnOperandSplitsTheLoop) {
+  expect_same({pattern({512, 16}), pattern({16})}, [](const auto& v) {
+    const Value centered = v[0] - mean(v[0], {0});
+    const Value variance = mean(square(centered), {0});
+    return std::vector{centered * rsqrt(variance + 1e-5) * v[1]};
+  });
+}
+
+TEST(Executable, RecomputesCheapValuesInsteadOfStoringThem) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {4096, 16}}, "x");
+    const Value centered = x - mean(x, {0});
+    return std::vector{centered * rsqrt(mean(square(centered), {0}))};
+  });
+  const Tensor x = pattern({4096, 16});
+  Executable executable(function);
+  // Only the vectors of 16 are ever stored.
+  EXPECT_LT(executable.plan_for({&x, 1}).unshared_bytes(), 4096u);
+}
+
+TEST(Executable, PlansEveryBatchSizeOnce) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {symbol("N"), 3}}, "x");
+    return std::vector{sum(x * 2.0, {1})};
+  });
+  Executable executable(function);
+  for (const std::int64_t n : {5, 2, 5, 9}) {
+    const Tensor x = pattern({n, 3});
+    EXPECT_EQ(executable.run({&x, 1})[0].shape(), Shape{n});
+  }
+}
+
+TEST(Executable, DonationUpdatesInPlace) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value w = builder.parameter({DType::kF32, {1000}}, "w");
+    const Value g = builder.parameter({DType::kF32, {1000}}, "g");
+    return std::vector{w - g * 0.1};
+  });
+  Executable executable(function, {.donated = {{0, 0}}});
+  const Tensor w = pattern({1000});
+  const Tensor before = w.clone();
+  const std::vector<Tensor> arguments{w, pattern({1000}, -1, 1, 2)};
+  const auto results = executable.run(arguments);
+  EXPECT_TRUE(results[0].shares_memory_with(w));
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    // The compiler may fuse the product and the difference here.
+    EXPECT_NEAR(w.data<float>()[i],
+                before.data<float>()[i] -
+                    0.1f * arguments[1].data<float>()[i],
+                1e-7);
+  }
+}
+
+TEST(Executable, DonationWaitsForReadersOfTheOldValue) {
+  FunctionBuilder builder("f");
+  // The second result reads w after the first is computed.
+  const Function function = builder.build([&] {
+    const Value w = builder.parameter({DType::kF32, {4, 4}}, "w");
+    const Value updated = w + 1.0;
+    return std::vector{updated, transpose(w, {1, 0}) * sum(updated)};
+  });
+  Executable executable(function, {.donated = {{0, 0}}});
+  const Tensor w = pattern({4, 4});
+  const Tensor old = w.clone();
+  const auto results = executable.run({&w, 1});
+  double total = 0;
+  for (std::int64_t i = 0; i < 16; ++i) total += old.item(i) + 1;
+  for (std::int64_t i = 0; i < 16; ++i) {
+    EXPECT_NEAR(results[0].item(i), old.item(i) + 1, 1e-6);
+    EXPECT_NEAR(results[1].item(i), old.item(i % 4 * 4 + i / 4) * total, 1e-4);
+  }
+}
+
+TEST(Executable, ReturnsParametersConstantsAndDuplicates) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {3}}, "x");
+    const Value y = x + 1.0;
+    return std::vector{x, y, y, reshape(y, {3, 1}),
+                       Value(Tensor::of<float>({2}, {5, 6}))};
+  });
+  Executable executable(function);
+  const Tensor x = Tensor::of<float>({3}, {1, 2, 3});
+  const auto r = executable.run({&x, 1});
+  EXPECT_TRUE(identical(r[0], x));
+  EXPECT_TRUE(identical(r[1], r[2]));
+  EXPECT_EQ(r[3].item(2), 4);
+  EXPECT_EQ(r[4].item(1), 6);
+}
+
+TEST(Executable, SaysWhichArgumentDoesNotFit) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {symbol("N"), 4}}, "x");
+    return std::vector{x + 1.0};
+  });
+  Executable executable(function);
+  const Tensor wrong = pattern({2, 5});
+  try {
+    executable.run({&wrong, 1});
+    FAIL();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("'x'"), what.npos) << what;
+    EXPECT_NE(what.find("f32[N, 4]"), what.npos) << what;
+    EXPECT_NE(what.find("f32[2, 5]"), what.npos) << what;
+  }
+}
+
+TEST(Executable, CheckNumericsNamesTheOpThatBreaks) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {3}}, "x");
+    return std::vector{exp(log(x) * 2.0) + 1.0};
+  });
+  Executable executable(function, {.donated = {}, .check_numerics = true});
+  const Tensor x = Tensor::of<float>({3}, {1, -1, 2});
+  try {
+    executable.run({&x, 1});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNumeric);
+    EXPECT_EQ(error.where(), "log");
+  }
+}
+
+TEST(Executable, Bf16LoopsRoundLikeMemoryDoes) {
+  expect_same({pattern({64, 8})}, [](const auto& v) {
+    const Value h = cast(v[0], DType::kBF16);
+    return std::vector{h * h + h, cast(relu(h), DType::kF32)};
+  }, 0);
+}
+
+TEST(Executable, GradientOfBatchNormLikeCodeMatchesEager) {
+  expect_same({pattern({256, 8}), pattern({8}, 0.5, 1.5), pattern({256, 8})},
+              [](const auto& v) {
+                const auto forward = [&](const Value& x, const Value& s) {
+                  const Value m = mean(x, {0});
+                  const Value c = x - m;
+                  return sum(relu(c * rsqrt(mean(square(c), {0}) + 1e-5) * s) *
+                             v[2]);
+                };
+                if (v[0].is_staged()) {
+                  const Value loss = forward(v[0], v[1]);
+                  const std::vector<Value> wrt{v[0], v[1]};
+                  auto results = gradients(loss, wrt);
+                  results.push_back(loss);
+                  return results;
+                }
+                Tape tape;
+                std::vector<Value> wrt{v[0], v[1]};
+                tape.watch(wrt[0]);
+                tape.watch(wrt[1]);
+                const Value loss = forward(wrt[0], wrt[1]);
+                auto results = tape.gradient(loss, wrt);
+                results.push_back(loss);
+                return results;
+              },
+              1e-4);
+}
+
+TEST(Executable, ThreadsDoNotChangeTheSums) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {20000, 24}}, "x");
+    return std::vector{sum(exp(x), {0})};
+  });
+  const Tensor x = pattern({20000, 24});
+  const int threads = thread_count();
+  std::vector<Tensor> results;
+  for (const int count : {1, 2, 3}) {
+    set_thread_count(count);
+    Executable executable(function);
+    results.push_back(executable.run({&x, 1})[0]);
+  }
+  set_thread_count(threads);
+  EXPECT_TRUE(identical(results[0], results[1]));
+  EXPECT_TRUE(identical(results[0], results[2]));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,225 @@
+// Ops that address rows by integers. Sums into a row happen in the order of
+// the indices: threads share out the rows of the result, not the updates.
+#include <algorithm>
+#include <cstring>
+
+#include "weft/base/parallel.h"
+#include "weft/kernels/cpu/function_kernel.h"
+#include "weft/ops/support/axes.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kBytesPerThread = 64 << 10;
+
+std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+// Calls body with the index type of an operand.
+template <class Body>
+std::unique_ptr<PreparedKernel> for_indices(DType dtype, Body&& body) {
+  if (dtype == DType::kI32) return body(std::int32_t{});
+  return body(std::int64_t{});
+}
+
+// Calls body with an unsigned integer as wide as an element.
+template <class Body>
+std::unique_ptr<PreparedKernel> for_width(DType dtype, Body&& body) {
+  switch (size_of(dtype)) {
+    case 1:
+      return body(std::uint8_t{});
+    case 2:
+      return body(std::uint16_t{});
+    case 4:
+      return body(std::uint32_t{});
+    default:
+      return body(std::uint64_t{});
+  }
+}
+
+template <class I>
+std::int64_t clamped(I index, std::int64_t size) {
+  return std::clamp<std::int64_t>(index, 0, size - 1);
+}
+
+std::int64_t grain_of(std::int64_t bytes_each) {
+  return std::max<std::int64_t>(
+      1, kBytesPerThread / std::max<std::int64_t>(1, bytes_each));
+}
+
+std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
+  const Shape& shape = call.input(0).shape;
+  const AxisCut cut(
+      shape, resolved_axis(call.attributes.integer("axis"), shape.rank()));
+  const std::int64_t count = call.input(1).shape.num_elements();
+  const std::int64_t row =
+      cut.inner * static_cast<std::int64_t>(size_of(call.input(0).dtype));
+  return for_indices(call.input(1).dtype, [&]<class I>(I) {
+    return make_kernel([=](const KernelBuffers& buffers) {
+      const auto* x = input_of<std::byte>(buffers, 0);
+      const I* indices = input_of<I>(buffers, 1);
+      auto* y = output_of<std::byte>(buffers, 0);
+      if (row == 0) return;
+      parallel_for(cut.outer * count, grain_of(row),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       const std::int64_t from =
+                           i / count * cut.size +
+                           clamped(indices[i % count], cut.size);
+                       std::memcpy(y + i * row, x + from * row, at(row));
+                     }
+                   });
+    });
+  });
+}
+
+std::optional<std::string> declines_sum(const OpCall& call) {
+  switch (call.input(0).dtype) {
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kI32:
+    case DType::kI64:
+      return std::nullopt;
+    default:
+      return "sums must round once, at the end";
+  }
+}
+
+template <class Body>
+std::unique_ptr<PreparedKernel> for_summand(DType dtype, Body&& body) {
+  switch (dtype) {
+    case DType::kF64:
+      return body(double{});
+    case DType::kI32:
+      return body(std::int32_t{});
+    case DType::kI64:
+      return body(std::int64_t{});
+    default:
+      return body(float{});
+  }
+}
+
+// Each thread clears its range of rows, then reads all indices and adds the
+// updates that belong there.
+std::unique_ptr<PreparedKernel> prepare_scatter_add(const OpCall& call) {
+  const Shape& shape = call.outputs[0].shape;
+  const AxisCut cut(
+      shape, resolved_axis(call.attributes.integer("axis"), shape.rank()));
+  const std::int64_t count = call.input(1).shape.num_elements();
+  return for_summand(call.input(0).dtype, [&]<class T>(T) {
+    return for_indices(call.input(1).dtype, [&]<class I>(I) {
+      return make_kernel([=](const KernelBuffers& buffers) {
+        const T* updates = input_of<T>(buffers, 0);
+        const I* indices = input_of<I>(buffers, 1);
+        T* y = output_of<T>(buffers, 0);
+        const std::int64_t bytes =
+            cut.outer * cut.inner * static_cast<std::int64_t>(sizeof(T));
+        parallel_for(
+            cut.size, grain_of(bytes),
+            [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t outer = 0; outer < cut.outer; ++outer) {
+                T* rows = y + outer * cut.size * cut.inner;
+                const T* from = updates + outer * count * cut.inner;
+                std::fill(rows + begin * cut.inner, rows + end * cut.inner,
+                          T{0});
+                for (std::int64_t i = 0; i < count; ++i, from += cut.inner) {
+                  const std::int64_t row = clamped(indices[i], cut.size);
+                  if (row < begin || row >= end) continue;
+                  T* to = rows + row * cut.inner;
+                  for (std::int64_t n = 0; n < cut.inner; ++n) to[n] += from[n];
+                }
+              }
+            });
+      });
+    });
+  });
+}
+
+std::unique_ptr<PreparedKernel> prepare_one_hot(const OpCall& call) {
+  const TensorType& y = call.outputs[0];
+  const std::int64_t depth = y.shape.back();
+  const std::int64_t count = call.input(0).shape.num_elements();
+  const Tensor one = Tensor::scalar(1, y.dtype);
+  return for_width(y.dtype, [&]<class T>(T) {
+    return for_indices(call.input(0).dtype, [&]<class I>(I) {
+      return make_kernel([=](const KernelBuffers& buffers) {
+        const I* indices = input_of<I>(buffers, 0);
+        T* to = output_of<T>(buffers, 0);
+        T mark;
+        std::memcpy(&mark, one.raw(), sizeof(T));
+        parallel_for(count,
+                     grain_of(depth * static_cast<std::int64_t>(sizeof(T))),
+                     [&](std::int64_t begin, std::int64_t end) {
+                       std::fill(to + begin * depth, to + end * depth, T{0});
+                       for (std::int64_t i = begin; i < end; ++i) {
+                         to[i * depth + clamped(indices[i], depth)] = mark;
+                       }
+                     });
+      });
+    });
+  });
+}
+
+std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
+  const TensorType& x = call.input(0);
+  const TensorType& indices = call.input(1);
+  const std::int64_t size = x.shape.back();
+  const std::int64_t count = indices.shape.num_elements();
+  const std::int64_t picks =
+      indices.shape.rank() == x.shape.rank() ? indices.shape.back() : 1;
+  return for_width(x.dtype, [&]<class T>(T) {
+    return for_indices(indices.dtype, [&]<class I>(I) {
+      return make_kernel([=](const KernelBuffers& buffers) {
+        const T* from = input_of<T>(buffers, 0);
+        const I* index = input_of<I>(buffers, 1);
+        T* to = output_of<T>(buffers, 0);
+        parallel_for(count, 4096, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            to[i] = from[i / picks * size + clamped(index[i], size)];
+          }
+        });
+      });
+    });
+  });
+}
+
+std::optional<std::string> declines_pick_scatter(const OpCall& call) {
+  if (call.outputs[0].shape.num_elements() == 0) return "nothing to write";
+  return declines_sum(call);
+}
+
+std::unique_ptr<PreparedKernel> prepare_pick_scatter(const OpCall& call) {
+  const std::int64_t size = call.outputs[0].shape.back();
+  const std::int64_t rows = call.outputs[0].shape.num_elements() / size;
+  const std::int64_t picks = call.input(1).shape.num_elements() / rows;
+  return for_summand(call.input(0).dtype, [&]<class T>(T) {
+    return for_indices(call.input(1).dtype, [&]<class I>(I) {
+      return make_kernel([=](const KernelBuffers& buffers) {
+        const T* values = input_of<T>(buffers, 0);
+        const I* indices = input_of<I>(buffers, 1);
+        T* y = output_of<T>(buffers, 0);
+        parallel_for(
+            rows, grain_of(size * static_cast<std::int64_t>(sizeof(T))),
+            [&](std::int64_t begin, std::int64_t end) {
+              std::fill(y + begin * size, y + end * size, T{0});
+              for (std::int64_t i = begin * picks; i < end * picks; ++i) {
+                y[i / picks * size + clamped(indices[i], size)] += values[i];
+              }
+            });
+      });
+    });
+  });
+}
+
+}  // namespace
+
+void register_cpu_index(KernelRegistry& kernels) {
+  kernels.add({"gather", "cpu:rows", 10, nullptr, prepare_gather});
+  kernels.add(
+      {"scatter_add", "cpu:rows", 10, declines_sum, prepare_scatter_add});
+  kernels.add({"one_hot", "cpu:rows", 10, nullptr, prepare_one_hot});
+  kernels.add({"pick", "cpu:rows", 10, nullptr, prepare_pick});
+  kernels.add({"pick_scatter", "cpu:rows", 10, declines_pick_scatter,
+               prepare_pick_scatter});
+}
+
+}  // namespace weft

@@ -1,0 +1,206 @@
+// Softmax, log-softmax and cross entropy: two passes over a row that stays in
+// L2 give log sum exp; everything else follows from it in one more.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "weft/base/parallel.h"
+#include "weft/graph/kernel.h"
+#include "weft/kernels/simd/lanes.h"
+
+namespace weft {
+namespace {
+
+using simd::broadcast;
+using simd::Floats;
+using simd::Vector;
+
+template <class T>
+float log_sum_exp(const T* row, std::size_t classes) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  const float largest = simd::max_lanes(simd::reduce(
+      row, classes, kLowest, kLowest,
+      [](Vector best, Vector x) { return simd::hn::Max(best, x); },
+      [](Vector a, Vector b) { return simd::hn::Max(a, b); }));
+  const Vector shift = broadcast(largest);
+  const float sum = simd::sum_lanes(simd::reduce(
+      row, classes, 0.f, kLowest,
+      [&](Vector total, Vector x) {
+        return simd::hn::Add(total,
+                             simd::hn::Exp(Floats(), simd::hn::Sub(x, shift)));
+      },
+      [](Vector a, Vector b) { return simd::hn::Add(a, b); }));
+  return largest + std::log(sum);
+}
+
+class RowKernel : public PreparedKernel {
+ protected:
+  explicit RowKernel(const OpCall& call)
+      : classes_(static_cast<std::size_t>(call.input(0).shape.back())),
+        rows_(call.input(0).shape.num_elements() / call.input(0).shape.back()) {
+  }
+
+  // Calls body(row) in parallel.
+  template <class Body>
+  void for_each_row(Body&& body) const {
+    constexpr std::int64_t kLeastWork = 4096;
+    const auto grain = 1 + kLeastWork / static_cast<std::int64_t>(classes_);
+    parallel_for(rows_, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        body(static_cast<std::size_t>(row));
+      }
+    });
+  }
+
+  std::size_t classes_;
+  std::int64_t rows_;
+};
+
+template <class T>
+class Softmax : public RowKernel {
+ public:
+  explicit Softmax(const OpCall& call) : RowKernel(call) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    for_each_row([&](std::size_t row) {
+      const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
+      T* y = static_cast<T*>(buffers.outputs[0]) + row * classes_;
+      const Vector lse = broadcast(log_sum_exp(x, classes_));
+      simd::map(x, y, classes_, [&](Vector v) {
+        return simd::hn::Exp(Floats(), simd::hn::Sub(v, lse));
+      });
+    });
+  }
+};
+
+template <class T>
+class LogSoftmax : public RowKernel {
+ public:
+  explicit LogSoftmax(const OpCall& call) : RowKernel(call) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    for_each_row([&](std::size_t row) {
+      const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
+      T* y = static_cast<T*>(buffers.outputs[0]) + row * classes_;
+      const Vector lse = broadcast(log_sum_exp(x, classes_));
+      simd::map(x, y, classes_,
+                [&](Vector v) { return simd::hn::Sub(v, lse); });
+    });
+  }
+};
+
+// Reads labels of either width; one out of range is clamped, as in gather.
+class Labels {
+ public:
+  Labels(const OpCall& call)
+      : is_wide_(call.input(1).dtype == DType::kI64),
+        last_(call.input(0).shape.back() - 1) {}
+
+  std::size_t at(const void* labels, std::size_t row) const {
+    const std::int64_t label =
+        is_wide_ ? static_cast<const std::int64_t*>(labels)[row]
+                 : static_cast<const std::int32_t*>(labels)[row];
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(label, 0, last_));
+  }
+
+ private:
+  bool is_wide_;
+  std::int64_t last_;
+};
+
+template <class T>
+class CrossEntropy : public RowKernel {
+ public:
+  explicit CrossEntropy(const OpCall& call) : RowKernel(call), labels_(call) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    auto* loss = static_cast<float*>(buffers.outputs[0]);
+    auto* lse = static_cast<float*>(buffers.outputs[1]);
+    for_each_row([&](std::size_t row) {
+      const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
+      lse[row] = log_sum_exp(x, classes_);
+      loss[row] =
+          lse[row] - static_cast<float>(x[labels_.at(buffers.inputs[1], row)]);
+    });
+  }
+
+ private:
+  Labels labels_;
+};
+
+template <class T>
+class CrossEntropyGradient : public RowKernel {
+ public:
+  explicit CrossEntropyGradient(const OpCall& call)
+      : RowKernel(call), labels_(call) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const auto* all_lse = static_cast<const float*>(buffers.inputs[2]);
+    const auto* dy = static_cast<const float*>(buffers.inputs[3]);
+    for_each_row([&](std::size_t row) {
+      const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
+      T* dx = static_cast<T*>(buffers.outputs[0]) + row * classes_;
+      const std::size_t label = labels_.at(buffers.inputs[1], row);
+      // Before dx is written, which may lie over x.
+      const float p = std::exp(static_cast<float>(x[label]) - all_lse[row]);
+      const Vector lse = broadcast(all_lse[row]);
+      const Vector scale = broadcast(dy[row]);
+      simd::map(x, dx, classes_, [&](Vector v) {
+        return simd::hn::Mul(scale,
+                             simd::hn::Exp(Floats(), simd::hn::Sub(v, lse)));
+      });
+      dx[label] = T((p - 1.f) * dy[row]);
+    });
+  }
+
+ private:
+  Labels labels_;
+};
+
+std::optional<std::string> declines(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
+  if (dtype != DType::kF32 && dtype != DType::kBF16) {
+    return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
+  }
+  if (call.input(0).shape.num_elements() == 0) return "an operand is empty";
+  return std::nullopt;
+}
+
+template <template <class> class Kernel>
+std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+  if (call.input(0).dtype == DType::kBF16) {
+    return std::make_unique<Kernel<bfloat16>>(call);
+  }
+  return std::make_unique<Kernel<float>>(call);
+}
+
+}  // namespace
+
+void register_cpu_loss(KernelRegistry& kernels) {
+  kernels.add({.op = "softmax",
+               .name = "simd:softmax",
+               .rank = 10,
+               .declines = declines,
+               .prepare = prepare<Softmax>,
+               .in_place = true});
+  kernels.add({.op = "log_softmax",
+               .name = "simd:log_softmax",
+               .rank = 10,
+               .declines = declines,
+               .prepare = prepare<LogSoftmax>,
+               .in_place = true});
+  kernels.add({.op = "cross_entropy",
+               .name = "simd:cross_entropy",
+               .rank = 10,
+               .declines = declines,
+               .prepare = prepare<CrossEntropy>});
+  kernels.add({.op = "cross_entropy_gradient",
+               .name = "simd:cross_entropy_gradient",
+               .rank = 10,
+               .declines = declines,
+               .prepare = prepare<CrossEntropyGradient>,
+               .in_place = true});
+}
+
+}  // namespace weft

@@ -1,0 +1,388 @@
+// Pooling, vectorised over channels, which lie side by side in NHWC. The loops
+// over channels are plain: the compiler turns them into SIMD.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "weft/base/parallel.h"
+#include "weft/graph/kernel.h"
+
+namespace weft {
+namespace {
+
+// One row of windows is one unit of work.
+struct Geometry {
+  std::int64_t batch, x_rows, x_columns, y_rows, y_columns, channels;
+  std::int64_t window_rows, window_columns;
+  std::int64_t stride_rows, stride_columns, before_rows, before_columns;
+
+  Geometry(const OpCall& call, const Shape& x, const Shape& y)
+      : batch(x[0]),
+        x_rows(x[1]),
+        x_columns(x[2]),
+        y_rows(y[1]),
+        y_columns(y[2]),
+        channels(x[3]),
+        window_rows(call.attributes.integers("window")[0]),
+        window_columns(call.attributes.integers("window")[1]),
+        stride_rows(call.attributes.integers("strides")[0]),
+        stride_columns(call.attributes.integers("strides")[1]),
+        before_rows(call.attributes.integers("padding")[0]),
+        before_columns(call.attributes.integers("padding")[2]) {}
+
+  std::int64_t image_size() const { return x_rows * x_columns * channels; }
+  std::int64_t result_size() const { return y_rows * y_columns * channels; }
+
+  // Calls body(x offset within the image, position) for the pixels that the
+  // window at (row, column) sees.
+  template <class Body>
+  void for_each_tap(std::int64_t row, std::int64_t column, Body&& body) const {
+    const std::int64_t top = row * stride_rows - before_rows;
+    const std::int64_t left = column * stride_columns - before_columns;
+    const std::int64_t first_row = std::max<std::int64_t>(0, -top);
+    const std::int64_t last_row = std::min(window_rows, x_rows - top);
+    const std::int64_t first_column = std::max<std::int64_t>(0, -left);
+    const std::int64_t last_column = std::min(window_columns, x_columns - left);
+    for (std::int64_t i = first_row; i < last_row; ++i) {
+      for (std::int64_t j = first_column; j < last_column; ++j) {
+        body(((top + i) * x_columns + left + j) * channels,
+             i * window_columns + j);
+      }
+    }
+  }
+  // How many pixels it sees.
+  std::int64_t tap_count(std::int64_t row, std::int64_t column) const {
+    const auto count = [](std::int64_t begin, std::int64_t window,
+                          std::int64_t size) {
+      return std::min(begin + window, size) - std::max<std::int64_t>(begin, 0);
+    };
+    return count(row * stride_rows - before_rows, window_rows, x_rows) *
+           count(column * stride_columns - before_columns, window_columns,
+                 x_columns);
+  }
+};
+
+template <class T>
+class PoolKernel : public PreparedKernel {
+ public:
+  PoolKernel(const OpCall& call, const TensorType& x, const TensorType& y)
+      : g_(call, x.shape, y.shape) {}
+
+ protected:
+  // Channels are handled in blocks that stay in registers and L1.
+  static constexpr std::int64_t kBlock = 64;
+
+  // Calls body(image, row) for every row of windows, in parallel.
+  template <class Body>
+  void for_each_row(Body&& body) const {
+    parallel_for(g_.batch * g_.y_rows, 1 + 4096 / (1 + row_work()),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     body(i / g_.y_rows, i % g_.y_rows);
+                   }
+                 });
+  }
+  // Calls body(image) in parallel: windows of one image may overlap.
+  template <class Body>
+  void for_each_image(Body&& body) const {
+    parallel_for(g_.batch, 1 + 4096 / (1 + row_work() * g_.y_rows),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) body(i);
+                 });
+  }
+  std::int64_t row_work() const {
+    return g_.y_columns * g_.channels * g_.window_rows * g_.window_columns;
+  }
+
+  Geometry g_;
+};
+
+template <class T>
+float load(T value) {
+  return static_cast<float>(value);
+}
+
+template <class T>
+class MaxPool : public PoolKernel<T> {
+ public:
+  using PoolKernel<T>::PoolKernel;
+  explicit MaxPool(const OpCall& call)
+      : PoolKernel<T>(call, call.input(0), call.outputs[0]) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const Geometry& g = this->g_;
+    const T* x = static_cast<const T*>(buffers.inputs[0]);
+    T* y = static_cast<T*>(buffers.outputs[0]);
+    auto* position = static_cast<std::uint8_t*>(buffers.outputs[1]);
+    this->for_each_row([&](std::int64_t image, std::int64_t row) {
+      const T* source = x + image * g.image_size();
+      for (std::int64_t column = 0; column < g.y_columns; ++column) {
+        const std::int64_t result =
+            image * g.result_size() + (row * g.y_columns + column) * g.channels;
+        for (std::int64_t c = 0; c < g.channels; c += this->kBlock) {
+          window(source + c, row, column,
+                 std::min(this->kBlock, g.channels - c), y + result + c,
+                 position + result + c);
+        }
+      }
+    });
+  }
+
+ private:
+  void window(const T* source, std::int64_t row, std::int64_t column,
+              std::int64_t count, T* y, std::uint8_t* position) const {
+    alignas(kAlignment) std::array<float, PoolKernel<T>::kBlock> best;
+    alignas(kAlignment) std::array<std::int32_t, PoolKernel<T>::kBlock> where;
+    bool is_first = true;
+    this->g_.for_each_tap(
+        row, column, [&](std::int64_t offset, std::int64_t tap) {
+          const T* pixel = source + offset;
+          const auto number = static_cast<std::int32_t>(tap);
+          if (is_first) {
+            for (std::size_t c = 0; c < static_cast<std::size_t>(count); ++c) {
+              best[c] = load(pixel[c]);
+              where[c] = number;
+            }
+          } else {
+            for (std::size_t c = 0; c < static_cast<std::size_t>(count); ++c) {
+              const float value = load(pixel[c]);
+              // Greater, or not a number where the best still is one.
+              const bool wins = !(value <= best[c]) & (best[c] == best[c]);
+              best[c] = wins ? value : best[c];
+              where[c] = wins ? number : where[c];
+            }
+          }
+          is_first = false;
+        });
+    for (std::size_t c = 0; c < static_cast<std::size_t>(count); ++c) {
+      y[c] = T(best[c]);
+      position[c] = static_cast<std::uint8_t>(where[c]);
+    }
+  }
+};
+
+template <class T>
+class MaxPoolScatter : public PoolKernel<T> {
+ public:
+  explicit MaxPoolScatter(const OpCall& call)
+      : PoolKernel<T>(call, call.outputs[0], call.input(0)) {
+    const Geometry& g = this->g_;
+    // Windows that tile the image write every pixel once: no zeros first.
+    tiles_ = g.stride_rows == g.window_rows &&
+             g.stride_columns == g.window_columns && g.before_rows == 0 &&
+             g.before_columns == 0 && g.y_rows * g.window_rows == g.x_rows &&
+             g.y_columns * g.window_columns == g.x_columns;
+  }
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const Geometry& g = this->g_;
+    const T* dy = static_cast<const T*>(buffers.inputs[0]);
+    const auto* position = static_cast<const std::uint8_t*>(buffers.inputs[1]);
+    T* dx = static_cast<T*>(buffers.outputs[0]);
+    if (tiles_) {
+      this->for_each_row([&](std::int64_t image, std::int64_t row) {
+        scatter_row<false>(dy, position, dx, image, row);
+      });
+      return;
+    }
+    this->for_each_image([&](std::int64_t image) {
+      std::fill_n(dx + image * g.image_size(), g.image_size(), T(0.f));
+      for (std::int64_t row = 0; row < g.y_rows; ++row) {
+        scatter_row<true>(dy, position, dx, image, row);
+      }
+    });
+  }
+
+ private:
+  template <bool kAdd>
+  void scatter_row(const T* dy, const std::uint8_t* position, T* dx,
+                   std::int64_t image, std::int64_t row) const {
+    const Geometry& g = this->g_;
+    for (std::int64_t column = 0; column < g.y_columns; ++column) {
+      const std::int64_t result =
+          image * g.result_size() + (row * g.y_columns + column) * g.channels;
+      const T* from = dy + result;
+      const std::uint8_t* where = position + result;
+      g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t tap) {
+        T* to = dx + image * g.image_size() + offset;
+        const auto number = static_cast<std::uint8_t>(tap);
+#pragma omp simd
+        for (std::int64_t c = 0; c < g.channels; ++c) {
+          const float value = where[c] == number ? load(from[c]) : 0.f;
+          if constexpr (kAdd)
+            to[c] = T(load(to[c]) + value);
+          else
+            to[c] = T(value);
+        }
+      });
+    }
+  }
+
+  bool tiles_ = false;
+};
+
+template <class T>
+class MaxPoolGather : public PoolKernel<T> {
+ public:
+  explicit MaxPoolGather(const OpCall& call)
+      : PoolKernel<T>(call, call.input(0), call.outputs[0]) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const Geometry& g = this->g_;
+    const T* x = static_cast<const T*>(buffers.inputs[0]);
+    const auto* position = static_cast<const std::uint8_t*>(buffers.inputs[1]);
+    T* y = static_cast<T*>(buffers.outputs[0]);
+    this->for_each_row([&](std::int64_t image, std::int64_t row) {
+      for (std::int64_t column = 0; column < g.y_columns; ++column) {
+        const std::int64_t result =
+            image * g.result_size() + (row * g.y_columns + column) * g.channels;
+        T* to = y + result;
+        const std::uint8_t* where = position + result;
+        std::fill_n(to, g.channels, T(0.f));
+        g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t tap) {
+          const T* from = x + image * g.image_size() + offset;
+          const auto number = static_cast<std::uint8_t>(tap);
+#pragma omp simd
+          for (std::int64_t c = 0; c < g.channels; ++c) {
+            to[c] = where[c] == number ? from[c] : to[c];
+          }
+        });
+      }
+    });
+  }
+};
+
+template <class T>
+class AvgPool : public PoolKernel<T> {
+ public:
+  explicit AvgPool(const OpCall& call)
+      : PoolKernel<T>(call, call.input(0), call.outputs[0]) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const Geometry& g = this->g_;
+    const T* x = static_cast<const T*>(buffers.inputs[0]);
+    T* y = static_cast<T*>(buffers.outputs[0]);
+    this->for_each_row([&](std::int64_t image, std::int64_t row) {
+      for (std::int64_t column = 0; column < g.y_columns; ++column) {
+        const float scale = 1.f / static_cast<float>(g.tap_count(row, column));
+        const std::int64_t result =
+            image * g.result_size() + (row * g.y_columns + column) * g.channels;
+        for (std::int64_t c = 0; c < g.channels; c += this->kBlock) {
+          const std::int64_t count = std::min(this->kBlock, g.channels - c);
+          alignas(kAlignment) std::array<float, PoolKernel<T>::kBlock> sum{};
+          g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t) {
+            const T* pixel = x + image * g.image_size() + offset + c;
+            for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+              sum[i] += load(pixel[i]);
+            }
+          });
+          for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+            y[result + c + static_cast<std::int64_t>(i)] = T(sum[i] * scale);
+          }
+        }
+      }
+    });
+  }
+};
+
+template <class T>
+class AvgPoolGradient : public PoolKernel<T> {
+ public:
+  explicit AvgPoolGradient(const OpCall& call)
+      : PoolKernel<T>(call, call.outputs[0], call.input(0)) {}
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const Geometry& g = this->g_;
+    const T* dy = static_cast<const T*>(buffers.inputs[0]);
+    T* dx = static_cast<T*>(buffers.outputs[0]);
+    this->for_each_image([&](std::int64_t image) {
+      T* target = dx + image * g.image_size();
+      std::fill_n(target, g.image_size(), T(0.f));
+      for (std::int64_t row = 0; row < g.y_rows; ++row) {
+        for (std::int64_t column = 0; column < g.y_columns; ++column) {
+          const float scale =
+              1.f / static_cast<float>(g.tap_count(row, column));
+          const T* from = dy + image * g.result_size() +
+                          (row * g.y_columns + column) * g.channels;
+          g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t) {
+            T* to = target + offset;
+#pragma omp simd
+            for (std::int64_t c = 0; c < g.channels; ++c) {
+              to[c] = T(load(to[c]) + load(from[c]) * scale);
+            }
+          });
+        }
+      }
+    });
+  }
+};
+
+// The images' dtype; sums of overlapping windows would round at every step in
+// bf16, so those are left to the reference.
+std::optional<std::string> declines_dtype(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kBF16) return std::nullopt;
+  return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
+}
+
+std::optional<std::string> declines_position(const OpCall& call) {
+  const Integers& window = call.attributes.integers("window");
+  if (window[0] * window[1] > 256) return "the window has more than 256 pixels";
+  return declines_dtype(call);
+}
+
+std::optional<std::string> declines_sum(const OpCall& call) {
+  if (call.input(0).dtype == DType::kF32) return std::nullopt;
+  const Integers& window = call.attributes.integers("window");
+  const Integers& strides = call.attributes.integers("strides");
+  if (strides[0] < window[0] || strides[1] < window[1]) {
+    return "overlapping windows are summed in f32 only";
+  }
+  return declines_dtype(call);
+}
+
+std::optional<std::string> declines_scatter(const OpCall& call) {
+  if (auto reason = declines_position(call)) return reason;
+  return declines_sum(call);
+}
+
+template <template <class> class Kernel>
+std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+  if (call.input(0).dtype == DType::kBF16) {
+    return std::make_unique<Kernel<bfloat16>>(call);
+  }
+  return std::make_unique<Kernel<float>>(call);
+}
+
+}  // namespace
+
+void register_cpu_pool(KernelRegistry& kernels) {
+  kernels.add({.op = "max_pool",
+               .name = "simd:max_pool",
+               .rank = 10,
+               .declines = declines_position,
+               .prepare = prepare<MaxPool>});
+  kernels.add({.op = "max_pool_scatter",
+               .name = "simd:max_pool_scatter",
+               .rank = 10,
+               .declines = declines_scatter,
+               .prepare = prepare<MaxPoolScatter>});
+  kernels.add({.op = "max_pool_gather",
+               .name = "simd:max_pool_gather",
+               .rank = 10,
+               .declines = declines_position,
+               .prepare = prepare<MaxPoolGather>});
+  kernels.add({.op = "avg_pool",
+               .name = "simd:avg_pool",
+               .rank = 10,
+               .declines = declines_dtype,
+               .prepare = prepare<AvgPool>});
+  kernels.add({.op = "avg_pool_gradient",
+               .name = "simd:avg_pool_gradient",
+               .rank = 10,
+               .declines = declines_sum,
+               .prepare = prepare<AvgPoolGradient>});
+}
+
+}  // namespace weft

@@ -1,0 +1,160 @@
+// Random ops: the same numbers as the references, many blocks at a time.
+#include "weft/base/parallel.h"
+#include "weft/base/permutation.h"
+#include "weft/kernels/cpu/function_kernel.h"
+#include "weft/kernels/simd/philox_blocks.h"
+#include "weft/ops/support/random_bits.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kGroupsPerThread = 256;
+
+// Calls body(words, begin, end) for groups of elements [begin, end), whose
+// words start at words[0].
+template <class Body>
+void for_each_group(const RandomStream& stream, std::int64_t size,
+                    Body&& body) {
+  const std::int64_t groups = (size + kPhiloxWords - 1) / kPhiloxWords;
+  parallel_for(
+      groups, kGroupsPerThread, [&](std::int64_t first, std::int64_t last) {
+        std::uint32_t words[kPhiloxWords];
+        for (std::int64_t group = first; group < last; ++group) {
+          philox_blocks(
+              stream, static_cast<std::uint64_t>(group) * kPhiloxBlocks, words);
+          const std::int64_t begin = group * kPhiloxWords;
+          body(words, begin, std::min(size, begin + kPhiloxWords));
+        }
+      });
+}
+
+// Kernels of (key) -> y that turn words into elements group by group.
+// `Element` is T(const words, index within the group).
+template <class T, class Element>
+std::unique_ptr<PreparedKernel> make_drawer(const OpCall& call,
+                                            Element element) {
+  const Attributes attributes = call.attributes;
+  const std::int64_t size = call.outputs[0].shape.num_elements();
+  return make_kernel([=](const KernelBuffers& buffers) {
+    T* y = output_of<T>(buffers, 0);
+    for_each_group(
+        random_stream(attributes, input_of<std::int64_t>(buffers, 0)), size,
+        [&](const std::uint32_t* words, std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = 0; i < end - begin; ++i) {
+            y[begin + i] = element(words, i);
+          }
+        });
+  });
+}
+
+template <class Body>
+std::unique_ptr<PreparedKernel> for_floating(DType dtype, Body&& body) {
+  switch (dtype) {
+    case DType::kF64:
+      return body(double{});
+    case DType::kBF16:
+      return body(bfloat16{});
+    case DType::kF16:
+      return body(float16{});
+    default:
+      return body(float{});
+  }
+}
+
+std::unique_ptr<PreparedKernel> prepare_uniform(const OpCall& call) {
+  return for_floating(call.outputs[0].dtype, [&]<class T>(T) {
+    return make_drawer<T>(call, [](const std::uint32_t* words, std::int64_t i) {
+      return uniform_element<T>(words[i]);
+    });
+  });
+}
+
+std::unique_ptr<PreparedKernel> prepare_normal(const OpCall& call) {
+  const Attributes attributes = call.attributes;
+  const std::int64_t size = call.outputs[0].shape.num_elements();
+  return for_floating(call.outputs[0].dtype, [&]<class T>(T) {
+    return make_kernel([=](const KernelBuffers& buffers) {
+      T* y = output_of<T>(buffers, 0);
+      for_each_group(
+          random_stream(attributes, input_of<std::int64_t>(buffers, 0)), size,
+          [&](const std::uint32_t* words, std::int64_t begin,
+              std::int64_t end) {
+            for (std::int64_t i = begin; i < end; i += 2, words += 2) {
+              const auto pair = normal_from(words[0], words[1]);
+              y[i] = static_cast<T>(pair[0]);
+              if (i + 1 < end) y[i + 1] = static_cast<T>(pair[1]);
+            }
+          });
+    });
+  });
+}
+
+std::unique_ptr<PreparedKernel> prepare_bernoulli(const OpCall& call) {
+  const std::uint32_t threshold =
+      bernoulli_threshold(call.attributes.real("probability"));
+  return make_drawer<bool>(
+      call, [threshold](const std::uint32_t* words, std::int64_t i) {
+        return bernoulli_element(words[i], threshold);
+      });
+}
+
+std::unique_ptr<PreparedKernel> prepare_permutation(const OpCall& call) {
+  const Attributes attributes = call.attributes;
+  const std::int64_t size = call.outputs[0].shape.num_elements();
+  return make_kernel([=](const KernelBuffers& buffers) {
+    if (size == 0) return;
+    const RandomStream stream =
+        random_stream(attributes, input_of<std::int64_t>(buffers, 0));
+    const Permutation order(static_cast<std::uint64_t>(size), stream.seed,
+                            stream.stream, stream.step);
+    auto* y = output_of<std::int64_t>(buffers, 0);
+    parallel_for(size, 1024, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        y[i] = static_cast<std::int64_t>(order(static_cast<std::uint64_t>(i)));
+      }
+    });
+  });
+}
+
+std::optional<std::string> declines_dropout(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kBF16) return std::nullopt;
+  return "no vectors of " + std::string(to_string(dtype));
+}
+
+std::unique_ptr<PreparedKernel> prepare_dropout(const OpCall& call) {
+  const Attributes attributes = call.attributes;
+  const double kept = 1 - attributes.real("rate");
+  const std::uint32_t threshold = bernoulli_threshold(kept);
+  const auto scale = static_cast<float>(1 / kept);
+  const std::int64_t size = call.outputs[0].shape.num_elements();
+  return for_floating(call.input(0).dtype, [&]<class T>(T) {
+    return make_kernel([=](const KernelBuffers& buffers) {
+      const T* x = input_of<T>(buffers, 0);
+      T* y = output_of<T>(buffers, 0);
+      for_each_group(
+          random_stream(attributes, input_of<std::int64_t>(buffers, 1)), size,
+          [&](const std::uint32_t* words, std::int64_t begin,
+              std::int64_t end) {
+            for (std::int64_t i = 0; i < end - begin; ++i) {
+              const float value = static_cast<float>(x[begin + i]) * scale;
+              y[begin + i] = static_cast<T>(
+                  bernoulli_element(words[i], threshold) ? value : 0.0f);
+            }
+          });
+    });
+  });
+}
+
+}  // namespace
+
+void register_cpu_random(KernelRegistry& kernels) {
+  kernels.add({"uniform", "cpu:philox", 10, nullptr, prepare_uniform});
+  kernels.add({"normal", "cpu:philox", 10, nullptr, prepare_normal});
+  kernels.add({"bernoulli", "cpu:philox", 10, nullptr, prepare_bernoulli});
+  kernels.add({"permutation", "cpu:philox", 10, nullptr, prepare_permutation});
+  kernels.add(
+      {"dropout", "cpu:philox", 10, declines_dropout, prepare_dropout, true});
+}
+
+}  // namespace weft

@@ -1,0 +1,225 @@
+// Order along the last axis, and running sums.
+//
+// An element and its position travel as one 64-bit key: the value's bits,
+// mapped so that they compare as unsigned integers, above the position. So a
+// plain sort of integers is a stable sort of the elements. Every NaN maps to
+// the same largest value, and -0 to +0, as the references order them.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+#include "weft/base/parallel.h"
+#include "weft/kernels/cpu/function_kernel.h"
+#include "weft/ops/support/axes.h"
+
+namespace weft {
+namespace {
+
+// Rows are shared out over at most this many pieces of scratch memory.
+constexpr std::int64_t kMostTasks = 16;
+
+constexpr std::uint32_t kSignBit = 0x80000000u;
+
+std::uint32_t ordered(float value) {
+  if (value != value) return ~std::uint32_t{0};
+  const auto bits = std::bit_cast<std::uint32_t>(value + 0.0f);
+  return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
+}
+std::uint32_t ordered(bfloat16 value) {
+  return ordered(static_cast<float>(value));
+}
+std::uint32_t ordered(std::int32_t value) {
+  return static_cast<std::uint32_t>(value) ^ kSignBit;
+}
+
+// Descending order keeps lower positions first, so only the value is turned.
+template <class T>
+std::uint64_t key_of(T value, std::int64_t position, bool descending) {
+  const std::uint32_t order = ordered(value);
+  return std::uint64_t{descending ? ~order : order} << 32 |
+         static_cast<std::uint32_t>(position);
+}
+
+std::optional<std::string> declines(const OpCall& call) {
+  const TensorType& x = call.input(0);
+  if (x.shape.num_elements() == 0) return "nothing to order";
+  if (x.shape.back() > std::numeric_limits<std::int32_t>::max()) {
+    return "positions do not fit into 32 bits";
+  }
+  switch (x.dtype) {
+    case DType::kF32:
+    case DType::kBF16:
+    case DType::kI32:
+      return std::nullopt;
+    default:
+      return "no 32-bit keys of " + std::string(to_string(x.dtype));
+  }
+}
+
+// Leaves the `count` smallest keys in order at the front.
+void order_keys(std::uint64_t* keys, std::int64_t size, std::int64_t count) {
+  if (count == size) {
+    std::sort(keys, keys + size);
+    return;
+  }
+  std::nth_element(keys, keys + count - 1, keys + size);
+  std::sort(keys, keys + count);
+}
+
+template <class T>
+std::unique_ptr<PreparedKernel> make_order(const OpCall& call,
+                                           std::int64_t count,
+                                           bool descending) {
+  const std::int64_t size = call.input(0).shape.back();
+  const std::int64_t rows = call.input(0).shape.num_elements() / size;
+  const std::int64_t tasks = std::min(rows, kMostTasks);
+  const auto run = [=](const KernelBuffers& buffers) {
+    const T* x = input_of<T>(buffers, 0);
+    T* values = output_of<T>(buffers, 0);
+    auto* positions = output_of<std::int64_t>(buffers, 1);
+    const auto order_row = [&](std::int64_t row, std::uint64_t* keys) {
+      const T* from = x + row * size;
+      for (std::int64_t i = 0; i < size; ++i) {
+        keys[i] = key_of(from[i], i, descending);
+      }
+      order_keys(keys, size, count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto position = static_cast<std::uint32_t>(keys[i]);
+        values[row * count + i] = from[position];
+        positions[row * count + i] = position;
+      }
+    };
+    parallel_for(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        auto* keys = static_cast<std::uint64_t*>(buffers.scratch) + task * size;
+        for (std::int64_t row = rows * task / tasks;
+             row < rows * (task + 1) / tasks; ++row) {
+          order_row(row, keys);
+        }
+      }
+    });
+  };
+  return make_kernel(
+      run, static_cast<std::size_t>(tasks * size) * sizeof(std::uint64_t));
+}
+
+std::unique_ptr<PreparedKernel> prepare_order(const OpCall& call,
+                                              std::int64_t count,
+                                              bool descending) {
+  switch (call.input(0).dtype) {
+    case DType::kBF16:
+      return make_order<bfloat16>(call, count, descending);
+    case DType::kI32:
+      return make_order<std::int32_t>(call, count, descending);
+    default:
+      return make_order<float>(call, count, descending);
+  }
+}
+
+std::unique_ptr<PreparedKernel> prepare_top_k(const OpCall& call) {
+  return prepare_order(call, call.attributes.integer("k"), true);
+}
+
+std::unique_ptr<PreparedKernel> prepare_sort(const OpCall& call) {
+  return prepare_order(call, call.input(0).shape.back(),
+                       call.attributes.flag("descending"));
+}
+
+std::optional<std::string> declines_cumsum(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 ||
+      dtype == DType::kI64) {
+    return std::nullopt;
+  }
+  return "running sums need more bits than " + std::string(to_string(dtype));
+}
+
+// One line of a single column adds up in double (or int64): it is bound by
+// the chain of additions, not by memory.
+template <class T>
+void scan_line(const T* x, T* y, std::int64_t size, bool exclusive,
+               bool reverse) {
+  using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+  Wide sum{};
+  for (std::int64_t n = 0; n < size; ++n) {
+    const std::int64_t i = reverse ? size - 1 - n : n;
+    const Wide total = sum + static_cast<Wide>(x[i]);
+    y[i] = static_cast<T>(exclusive ? sum : total);
+    sum = total;
+  }
+}
+
+// Columns [begin, end) of a block: each row adds to the one before it.
+template <class T>
+void scan_columns(const T* x, T* y, const AxisCut& cut, std::int64_t begin,
+                  std::int64_t end, bool exclusive, bool reverse) {
+  for (std::int64_t n = 0; n < cut.size; ++n) {
+    const std::int64_t row = (reverse ? cut.size - 1 - n : n) * cut.inner;
+    const std::int64_t before = reverse ? row + cut.inner : row - cut.inner;
+    const T* addend = x + (exclusive ? before : row);
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (n == 0)
+        y[row + i] = exclusive ? T{0} : x[row + i];
+      else
+        y[row + i] = y[before + i] + addend[i];
+    }
+  }
+}
+
+template <class T>
+std::unique_ptr<PreparedKernel> make_cumsum(const OpCall& call) {
+  const Shape& shape = call.input(0).shape;
+  const AxisCut cut(
+      shape, resolved_axis(call.attributes.integer("axis"), shape.rank()));
+  const bool exclusive = call.attributes.flag("exclusive");
+  const bool reverse = call.attributes.flag("reverse");
+  return make_kernel([=](const KernelBuffers& buffers) {
+    const T* x = input_of<T>(buffers, 0);
+    T* y = output_of<T>(buffers, 0);
+    const std::int64_t block = cut.size * cut.inner;
+    const std::int64_t grain = std::max<std::int64_t>(
+        1, (16 << 10) / std::max<std::int64_t>(1, cut.size));
+    // Lines, or columns of blocks, in row-major order.
+    parallel_for(
+        cut.outer * cut.inner, grain,
+        [&](std::int64_t begin, std::int64_t end) {
+          while (begin < end) {
+            const std::int64_t start = begin / cut.inner * block;
+            const std::int64_t column = begin % cut.inner;
+            const std::int64_t last = std::min(cut.inner, column + end - begin);
+            if (cut.inner == 1) {
+              scan_line(x + start, y + start, cut.size, exclusive, reverse);
+            } else {
+              scan_columns(x + start, y + start, cut, column, last, exclusive,
+                           reverse);
+            }
+            begin += last - column;
+          }
+        });
+  });
+}
+
+std::unique_ptr<PreparedKernel> prepare_cumsum(const OpCall& call) {
+  switch (call.input(0).dtype) {
+    case DType::kF64:
+      return make_cumsum<double>(call);
+    case DType::kI32:
+      return make_cumsum<std::int32_t>(call);
+    case DType::kI64:
+      return make_cumsum<std::int64_t>(call);
+    default:
+      return make_cumsum<float>(call);
+  }
+}
+
+}  // namespace
+
+void register_cpu_sort(KernelRegistry& kernels) {
+  kernels.add({"top_k", "cpu:keys", 10, declines, prepare_top_k});
+  kernels.add({"sort", "cpu:keys", 10, declines, prepare_sort});
+  kernels.add({"cumsum", "cpu:scan", 10, declines_cumsum, prepare_cumsum});
+}
+
+}  // namespace weft

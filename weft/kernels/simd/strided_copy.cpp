@@ -1,0 +1,262 @@
+#include "weft/kernels/simd/strided_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/base/parallel.h"
+
+namespace weft {
+namespace {
+
+// Below this a second thread costs more than it saves.
+constexpr std::int64_t kBytesPerThread = 128 << 10;
+// Longer runs are cut, so that threads can share one.
+constexpr std::int64_t kRunBytes = 64 << 10;
+constexpr std::int64_t kTile = 32;
+
+std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+// memcpy of a size known to the compiler, in a loop over rows.
+template <std::size_t kBytes>
+void copy_rows(const std::byte* from, std::int64_t from_stride, std::byte* to,
+               std::int64_t to_stride, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::memcpy(to + row * to_stride, from + row * from_stride, kBytes);
+  }
+}
+
+void copy_rows(const std::byte* from, std::int64_t from_stride, std::byte* to,
+               std::int64_t to_stride, std::int64_t rows,
+               std::int64_t run_bytes) {
+  switch (run_bytes) {
+    case 1:
+      return copy_rows<1>(from, from_stride, to, to_stride, rows);
+    case 2:
+      return copy_rows<2>(from, from_stride, to, to_stride, rows);
+    case 4:
+      return copy_rows<4>(from, from_stride, to, to_stride, rows);
+    case 8:
+      return copy_rows<8>(from, from_stride, to, to_stride, rows);
+    case 12:
+      return copy_rows<12>(from, from_stride, to, to_stride, rows);
+    case 16:
+      return copy_rows<16>(from, from_stride, to, to_stride, rows);
+    case 32:
+      return copy_rows<32>(from, from_stride, to, to_stride, rows);
+    case 64:
+      return copy_rows<64>(from, from_stride, to, to_stride, rows);
+    default:
+      break;
+  }
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::memcpy(to + row * to_stride, from + row * from_stride,
+                size(run_bytes));
+  }
+}
+
+// A tile by way of a buffer: rows of the source stream in, rows of the target
+// stream out, whatever power of two their strides are.
+template <class T>
+void transpose_tile(const std::byte* from, std::int64_t from_stride,
+                    std::byte* to, std::int64_t to_stride, std::int64_t rows,
+                    std::int64_t columns) {
+  std::array<std::array<T, kTile>, kTile> tile;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::memcpy(tile[size(row)].data(), from + row * from_stride,
+                size(columns) * sizeof(T));
+  }
+  for (std::int64_t column = 0; column < columns; ++column) {
+    std::array<T, kTile> line;
+    for (std::int64_t row = 0; row < kTile; ++row) {
+      line[size(row)] = tile[size(row)][size(column)];
+    }
+    std::memcpy(to + column * to_stride, line.data(), size(rows) * sizeof(T));
+  }
+}
+
+}  // namespace
+
+StridedCopy::StridedCopy(std::size_t element_bytes, const Shape& shape,
+                         const Strides& from_strides, const Strides& to_strides)
+    : element_(static_cast<std::int64_t>(element_bytes)) {
+  for (int i = 0; i < shape.rank(); ++i) {
+    const Axis axis{shape[i], from_strides[size(i)] * element_,
+                    to_strides[size(i)] * element_};
+    if (axis.extent == 0) is_empty_ = true;
+    if (axis.extent == 1) continue;
+    if (rank_ > 0) {
+      Axis& outer = axes_[size(rank_ - 1)];
+      if (outer.from == axis.from * axis.extent &&
+          outer.to == axis.to * axis.extent) {
+        outer = {outer.extent * axis.extent, axis.from, axis.to};
+        continue;
+      }
+    }
+    axes_[size(rank_++)] = axis;
+  }
+  if (rank_ == 0) axes_[size(rank_++)] = {1, element_, element_};
+  // Two axes at least, so that loops over rows of runs need no special case.
+  if (rank_ == 1) {
+    axes_[1] = axes_[0];
+    axes_[0] = {1, 0, 0};
+    rank_ = 2;
+  }
+  // An outer axis that is contiguous in the source while the last is so in
+  // the target: bring it next to the last.
+  const Axis& last = axes_[size(rank_ - 1)];
+  if (last.to == element_ && last.from != element_ && last.from != 0) {
+    for (int i = 0; i + 1 < rank_; ++i) {
+      if (axes_[size(i)].from != element_) continue;
+      std::rotate(axes_.begin() + i, axes_.begin() + i + 1,
+                  axes_.begin() + rank_ - 1);
+      is_crossed_ = true;
+      break;
+    }
+  }
+}
+
+// Where the `index`-th combination of the first `axes` axes stands.
+std::array<std::int64_t, 2> StridedCopy::offsets(std::int64_t index,
+                                                 int axes) const {
+  std::array<std::int64_t, 2> result{};
+  for (int i = axes - 1; i >= 0; --i) {
+    const Axis& axis = axes_[size(i)];
+    const std::int64_t place = index % axis.extent;
+    index /= axis.extent;
+    result[0] += place * axis.from;
+    result[1] += place * axis.to;
+  }
+  return result;
+}
+
+void StridedCopy::copy_runs(const std::byte* from, std::byte* to) const {
+  const Axis& rows = axes_[size(rank_ - 2)];
+  const std::int64_t run_bytes = axes_[size(rank_ - 1)].extent * element_;
+  std::int64_t outer = 1;
+  for (int i = 0; i < rank_ - 1; ++i) outer *= axes_[size(i)].extent;
+  if (run_bytes >= 2 * kRunBytes) {
+    const std::int64_t pieces = (run_bytes + kRunBytes - 1) / kRunBytes;
+    parallel_for(outer * pieces, kBytesPerThread / kRunBytes,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     const auto at = offsets(i / pieces, rank_ - 1);
+                     const std::int64_t start = i % pieces * kRunBytes;
+                     std::memcpy(to + at[1] + start, from + at[0] + start,
+                                 size(std::min(kRunBytes, run_bytes - start)));
+                   }
+                 });
+    return;
+  }
+  // Walks the rows of the last axis but one without dividing.
+  const std::int64_t grain = std::max<std::int64_t>(
+      1, kBytesPerThread / std::max<std::int64_t>(1, run_bytes));
+  parallel_for(outer, grain, [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const auto at = offsets(begin, rank_ - 1);
+      const std::int64_t count =
+          std::min(rows.extent - begin % rows.extent, end - begin);
+      copy_rows(from + at[0], rows.from, to + at[1], rows.to, count, run_bytes);
+      begin += count;
+    }
+  });
+}
+
+// Calls move(from, to, begin, end) for pieces of every run.
+template <class Move>
+void StridedCopy::move_elements(const std::byte* from, std::byte* to,
+                                Move&& move) const {
+  const Axis& last = axes_[size(rank_ - 1)];
+  const std::int64_t most = std::max<std::int64_t>(1, kRunBytes / element_);
+  const std::int64_t pieces = (last.extent + most - 1) / most;
+  std::int64_t outer = pieces;
+  for (int i = 0; i < rank_ - 1; ++i) outer *= axes_[size(i)].extent;
+  const std::int64_t grain = std::max<std::int64_t>(
+      1, kBytesPerThread / (std::min(most, last.extent) * element_));
+  parallel_for(outer, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto at = offsets(i / pieces, rank_ - 1);
+      const std::int64_t start = i % pieces * most;
+      move(from + at[0], to + at[1], start,
+           std::min(last.extent, start + most));
+    }
+  });
+}
+
+template <class T>
+void StridedCopy::fill_runs(const std::byte* from, std::byte* to) const {
+  move_elements(from, to,
+                [](const std::byte* source, std::byte* target,
+                   std::int64_t begin, std::int64_t end) {
+                  const T value = *reinterpret_cast<const T*>(source);
+                  std::fill(reinterpret_cast<T*>(target) + begin,
+                            reinterpret_cast<T*>(target) + end, value);
+                });
+}
+
+template <class T>
+void StridedCopy::step_runs(const std::byte* from, std::byte* to) const {
+  const Axis& last = axes_[size(rank_ - 1)];
+  move_elements(from, to,
+                [&](const std::byte* source, std::byte* target,
+                    std::int64_t begin, std::int64_t end) {
+                  for (std::int64_t i = begin; i < end; ++i) {
+                    std::memcpy(target + i * last.to, source + i * last.from,
+                                sizeof(T));
+                  }
+                });
+}
+
+template <class T>
+void StridedCopy::transpose_tiles(const std::byte* from, std::byte* to) const {
+  const Axis& across = axes_[size(rank_ - 2)];  // contiguous in the source
+  const Axis& along = axes_[size(rank_ - 1)];   // contiguous in the target
+  const std::int64_t strips = (across.extent + kTile - 1) / kTile;
+  std::int64_t outer = strips;
+  for (int i = 0; i < rank_ - 2; ++i) outer *= axes_[size(i)].extent;
+  const std::int64_t grain = std::max<std::int64_t>(
+      1, kBytesPerThread /
+             (std::min(kTile, across.extent) * along.extent * element_));
+  parallel_for(outer, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto at = offsets(i / strips, rank_ - 2);
+      const std::int64_t column = i % strips * kTile;
+      const std::int64_t columns = std::min(kTile, across.extent - column);
+      for (std::int64_t row = 0; row < along.extent; row += kTile) {
+        transpose_tile<T>(
+            from + at[0] + column * element_ + row * along.from, along.from,
+            to + at[1] + column * across.to + row * element_, across.to,
+            std::min(kTile, along.extent - row), columns);
+      }
+    }
+  });
+}
+
+template <class T>
+void StridedCopy::run_typed(const std::byte* from, std::byte* to) const {
+  const Axis& last = axes_[size(rank_ - 1)];
+  if (is_crossed_) return transpose_tiles<T>(from, to);
+  if (last.from == 0 && last.to == element_) return fill_runs<T>(from, to);
+  step_runs<T>(from, to);
+}
+
+void StridedCopy::run(const void* from, void* to) const noexcept {
+  if (is_empty_) return;
+  const auto* source = static_cast<const std::byte*>(from);
+  auto* target = static_cast<std::byte*>(to);
+  const Axis& last = axes_[size(rank_ - 1)];
+  if (last.from == element_ && last.to == element_) {
+    return copy_runs(source, target);
+  }
+  switch (element_) {
+    case 1:
+      return run_typed<std::uint8_t>(source, target);
+    case 2:
+      return run_typed<std::uint16_t>(source, target);
+    case 4:
+      return run_typed<std::uint32_t>(source, target);
+    default:
+      return run_typed<std::uint64_t>(source, target);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,256 @@
+// Only `moments` computes here. The normalisations are composites whose
+// lowered form is chosen for the fused loops: one pass for the moments, one
+// for (x - mean) * s + shift, and their mirror images backwards.
+#include "weft/ops/norm.h"
+
+#include "weft/graph/gradient.h"
+#include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/shape.h"
+#include "weft/ops/support/doubles.h"
+#include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+// Statistics of bf16 images are f32.
+DType statistics_dtype(DType dtype) {
+  return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+}
+
+Value to_dtype(const Value& x, DType dtype) {
+  return x.dtype() == dtype ? x : cast(x, dtype);
+}
+
+void check_image(const OpCall& call) {
+  if (!is_floating(call.input(0).dtype)) {
+    throw call.error("computes in floats only");
+  }
+  if (call.input(0).shape.rank() < 1) {
+    throw call.error("a scalar has no channels");
+  }
+}
+
+TensorType channel_type(const OpCall& call) {
+  const TensorType& x = call.input(0);
+  return {statistics_dtype(x.dtype), {x.shape.back()}};
+}
+
+// Operands from 1 on are one number per channel.
+void check_channels(const OpCall& call) {
+  const TensorType expected = channel_type(call);
+  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
+    if (!(call.input(i) == expected)) {
+      throw call
+          .error("{} must be {}", call.op.input_name(i), to_string(expected))
+          .hint("one number per channel, the image's last axis");
+    }
+  }
+}
+
+std::vector<TensorType> infer_moments(const OpCall& call) {
+  check_image(call);
+  return {channel_type(call), channel_type(call)};
+}
+
+std::vector<TensorType> infer_batch_norm(const OpCall& call) {
+  check_image(call);
+  check_channels(call);
+  return {call.input(0), channel_type(call), channel_type(call)};
+}
+
+std::vector<TensorType> infer_normalised(const OpCall& call) {
+  check_image(call);
+  check_channels(call);
+  return {call.input(0)};
+}
+
+void moments_reference(const OpCall&, std::span<const TensorView> inputs,
+                       std::span<const TensorView> outputs) {
+  const auto x = to_doubles(inputs[0]);
+  const auto channels = static_cast<std::size_t>(inputs[0].shape().back());
+  const double count =
+      static_cast<double>(x.size()) / static_cast<double>(channels);
+  std::vector<double> mean(channels);
+  std::vector<double> variance(channels);
+  for (std::size_t i = 0; i < x.size(); ++i) mean[i % channels] += x[i] / count;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double distance = x[i] - mean[i % channels];
+    variance[i % channels] += distance * distance / count;
+  }
+  from_doubles(mean, outputs[0]);
+  from_doubles(variance, outputs[1]);
+}
+
+// How many elements each channel has; known only at run time while a dim is
+// a symbol.
+Value count_per_channel(const Value& x, DType dtype) {
+  const Shape& shape = x.shape();
+  const Shape leading(shape.first(shape.rank() - 1));
+  if (leading.is_static()) {
+    return Tensor::scalar(static_cast<double>(leading.num_elements()), dtype);
+  }
+  static const OpDef& op = op_registry().get("element_count");
+  return call(op, {}, {{"shape", leading}, {"dtype", dtype}}, {});
+}
+
+// dx = dmean / n + dvar * 2 (x - mean) / n.
+Gradients moments_gradient(const GradientContext& g) {
+  const Value& x = g.x(0);
+  const Value& mean = g.y(0);
+  const Value count = count_per_channel(x, mean.dtype());
+  Value dx;
+  if (g.dy(1).is_defined()) {
+    dx = (to_dtype(x, mean.dtype()) - mean) * (g.dy(1) * 2.0 / count);
+  }
+  if (g.dy(0).is_defined()) {
+    const Value offset = g.dy(0) / count;
+    dx = dx.is_defined() ? dx + offset : broadcast_to(offset, x.shape());
+  }
+  return {to_dtype(dx, x.dtype())};
+}
+
+// (x - mean) * scale / sqrt(variance + epsilon) + shift.
+Value normalise(const Value& x, const Value& mean, const Value& variance,
+                const Value& scale, const Value& shift, double epsilon) {
+  const Value factor = scale * rsqrt(variance + epsilon);
+  return to_dtype((to_dtype(x, mean.dtype()) - mean) * factor + shift,
+                  x.dtype());
+}
+
+std::vector<Value> lower_batch_norm(const Attributes& attributes,
+                                    std::span<const Value> inputs) {
+  const auto [mean, variance] = moments(inputs[0]);
+  return {normalise(inputs[0], mean, variance, inputs[1], inputs[2],
+                    attributes.real("epsilon")),
+          mean, variance};
+}
+
+std::vector<Value> lower_batch_norm_infer(const Attributes& attributes,
+                                          std::span<const Value> inputs) {
+  return {normalise(inputs[0], inputs[3], inputs[4], inputs[1], inputs[2],
+                    attributes.real("epsilon"))};
+}
+
+std::vector<Value> lower_layer_norm(const Attributes& attributes,
+                                    std::span<const Value> inputs) {
+  const Value x = to_dtype(inputs[0], inputs[1].dtype());
+  const Value centred = x - mean(x, {-1}, true);
+  const Value variance = mean(square(centred), {-1}, true);
+  const Value y =
+      centred * rsqrt(variance + attributes.real("epsilon")) * inputs[1] +
+      inputs[2];
+  return {to_dtype(y, inputs[0].dtype())};
+}
+
+// Sum, then square and sum.
+Cost moments_cost(const OpCall& call) {
+  return Cost::of(
+      call, 4.0 * static_cast<double>(call.input(0).shape.num_elements()));
+}
+
+Cost norm_cost(const OpCall& call) {
+  return Cost::of(
+      call, 8.0 * static_cast<double>(call.input(0).shape.num_elements()));
+}
+
+std::vector<OpSample> moments_samples() {
+  return {{{floats({4, 3})}, {}},
+          {{floats({2, 5, 3, 17}, 9, 11)}, {}},
+          {{floats({50, 1})}, {}},
+          {{floats({1, 6})}, {}},
+          {{floats({5, 7, 16}, -1, 1, DType::kBF16)}, {}}};
+}
+
+// x, then one operand per channel for each of `bounds`.
+std::vector<OpSample> norm_samples(
+    const std::vector<std::pair<double, double>>& bounds) {
+  std::vector<OpSample> all;
+  for (const auto& x : {floats({4, 3}), floats({2, 3, 2, 5}, 1, 3),
+                        floats({6, 8}, -1, 1, DType::kBF16)}) {
+    OpSample sample{{x}, {{"epsilon", 1e-3}}};
+    for (const auto& [low, high] : bounds) {
+      sample.inputs.push_back(floats({x.type.shape.back()}, low, high));
+    }
+    all.push_back(sample);
+  }
+  return all;
+}
+
+}  // namespace
+
+void register_norm(OpRegistry& ops) {
+  ops.add("moments")
+      .summary("mean and biased variance over all axes but the last")
+      .signature("(x) -> mean, variance")
+      .infer(infer_moments)
+      .reference(moments_reference)
+      .gradient(moments_gradient)
+      .cost(moments_cost)
+      .samples(moments_samples);
+  ops.add("batch_norm")
+      .summary("normalises each channel by the batch's own moments")
+      .signature("(x, scale, shift) -> y, mean, variance")
+      .attribute("epsilon", 1e-5)
+      .infer(infer_batch_norm)
+      .lower(lower_batch_norm)
+      .cost(norm_cost)
+      .samples([] {
+        return norm_samples({{0.5, 2}, {-1, 1}});
+      });
+  ops.add("batch_norm_infer")
+      .summary("normalises each channel by given moments")
+      .signature("(x, scale, shift, mean, variance) -> y")
+      .attribute("epsilon", 1e-5)
+      .infer(infer_normalised)
+      .lower(lower_batch_norm_infer)
+      .cost(norm_cost)
+      .samples([] {
+        return norm_samples({{0.5, 2}, {-1, 1}, {-1, 1}, {0.5, 2}});
+      });
+  ops.add("layer_norm")
+      .summary("normalises each row of the last axis")
+      .signature("(x, scale, shift) -> y")
+      .attribute("epsilon", 1e-5)
+      .infer(infer_normalised)
+      .lower(lower_layer_norm)
+      .cost(norm_cost)
+      .samples([] {
+        return norm_samples({{0.5, 2}, {-1, 1}});
+      });
+}
+
+std::pair<Value, Value> moments(const Operand& x) {
+  static const OpDef& op = op_registry().get("moments");
+  auto result = call_all(op, {x.value, 1}, {}, x.location);
+  return {std::move(result[0]), std::move(result[1])};
+}
+
+std::array<Value, 3> batch_norm(const Operand& x, const Operand& scale,
+                                const Operand& shift, double epsilon) {
+  static const OpDef& op = op_registry().get("batch_norm");
+  const std::array inputs = {*x.value, *scale.value, *shift.value};
+  auto result = call_all(op, inputs, {{"epsilon", epsilon}}, x.location);
+  return {std::move(result[0]), std::move(result[1]), std::move(result[2])};
+}
+
+Value batch_norm_infer(const Operand& x, const Operand& scale,
+                       const Operand& shift, const Operand& mean,
+                       const Operand& variance, double epsilon) {
+  static const OpDef& op = op_registry().get("batch_norm_infer");
+  return call(op,
+              {x.value, scale.value, shift.value, mean.value, variance.value},
+              {{"epsilon", epsilon}}, x.location);
+}
+
+Value layer_norm(const Operand& x, const Operand& scale, const Operand& shift,
+                 double epsilon) {
+  static const OpDef& op = op_registry().get("layer_norm");
+  return call(op, {x.value, scale.value, shift.value}, {{"epsilon", epsilon}},
+              x.location);
+}
+
+}  // namespace weft

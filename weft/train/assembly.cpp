@@ -1,0 +1,54 @@
+#include "weft/train/assembly.h"
+
+#include "weft/data/fetch.h"
+
+namespace weft {
+namespace {
+
+void require_fit(const ModelDef& def, const Dataset& data) {
+  const bool wants_text = def.task == Task::kLanguageModel;
+  if (wants_text != data.is_sequential()) {
+    throw Error(ErrorCode::kInvalidArgument, "recipe",
+                "model '{}' is for {}, which the data '{}' is not", def.name,
+                to_string(def.task), data.name());
+  }
+  if (data.classes().empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "recipe",
+                "the labels of '{}' are no classes", data.name());
+  }
+}
+
+}  // namespace
+
+Assembly assemble(const Recipe& recipe) {
+  const ModelDef& def = model_registry().get(recipe.model.name);
+  Assembly result;
+  result.data = open_data({.name = recipe.data.name,
+                           .folder = recipe.data.folder,
+                           .batch = recipe.train.batch,
+                           .steps = recipe.train.steps});
+  const Dataset& train = *result.data.train;
+  require_fit(def, train);
+  result.task = def.task;
+  result.model = build_model(
+      def,
+      {.example = train.features().at(0).type.shape,
+       .classes = static_cast<std::int64_t>(train.classes().size()),
+       .lanes = train.lanes()},
+      recipe.model.options);
+  return result;
+}
+
+LoaderOptions train_loading(const Recipe& recipe, const Dataset& data) {
+  return {.batch = recipe.train.batch,
+          .shuffle = !data.is_sequential(),
+          .drop_last = recipe.train.drop_last,
+          .seed = static_cast<std::uint64_t>(recipe.train.seed),
+          .augment = recipe.data.augment};
+}
+
+LoaderOptions eval_loading(const Recipe& recipe) {
+  return {.batch = recipe.train.batch, .augment = {}};
+}
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+// Measures a model on a data set.
+#pragma once
+
+#include "weft/data/loader.h"
+#include "weft/train/forward_step.h"
+#include "weft/train/metrics.h"
+
+namespace weft {
+
+// Keeps a loader and a function ready, so that measuring again costs only the
+// batches. Reads the memory that the model's values lie in.
+//
+// Threads: caller synchronises.
+class Evaluation {
+ public:
+  Evaluation(nn::Layer& model, Task task, const DatasetRef& data,
+             const LoaderOptions& loading, DType dtype);
+
+  // One pass over the data.
+  Scores run();
+  std::int64_t examples() const { return loader_.examples_per_epoch(); }
+
+ private:
+  Task task_;
+  Loader loader_;
+  EvalStep step_;
+};
+
+}  // namespace weft

@@ -1,0 +1,128 @@
+#include "weft/train/forward_step.h"
+
+#include <cstring>
+
+#include "weft/graph/builder.h"
+#include "weft/nn/scope.h"
+#include "weft/nn/staging.h"
+#include "weft/ops/loss.h"
+#include "weft/train/objective.h"
+#include "weft/train/train_step.h"
+
+namespace weft {
+namespace {
+
+// The model's values as arguments; what it carries gets memory of its own.
+std::vector<Tensor> arguments_of(const nn::Module& model) {
+  std::vector<Tensor> result;
+  for (const auto& named : model.parameters()) {
+    const LayerScope scope(named.name);
+    const Tensor& value = nn::value_of(named.parameter).tensor();
+    result.push_back(named.parameter->role == nn::Role::kCarried
+                         ? Tensor::zeros(value.type())
+                         : value);
+  }
+  return result;
+}
+
+// Switches the model to inference while it lives.
+class InferenceScope {
+ public:
+  explicit InferenceScope(nn::Module& model)
+      : model_(model), was_training_(model.is_training()) {
+    model.train(false);
+  }
+  ~InferenceScope() { model_.train(was_training_); }
+  InferenceScope(const InferenceScope&) = delete;
+  InferenceScope& operator=(const InferenceScope&) = delete;
+
+ private:
+  nn::Module& model_;
+  bool was_training_;
+};
+
+}  // namespace
+
+EvalStep::EvalStep(nn::Layer& model, Task task,
+                   const std::vector<TensorType>& batch, DType dtype)
+    : loss_(Tensor::scalar(0, DType::kF32)),
+      correct_(Tensor::scalar(0, DType::kF32)),
+      arguments_(arguments_of(model)),
+      executable_(stage(model, task, batch, dtype)) {
+  results_.insert(results_.end(), {loss_, correct_});
+  arguments_.resize(arguments_.size() + 2);
+}
+
+Executable EvalStep::stage(nn::Layer& model, Task task,
+                           const std::vector<TensorType>& batch, DType dtype) {
+  const auto parameters = model.parameters();
+  const std::vector<TensorType> types = open_batch(model, batch);
+  FunctionBuilder builder("eval_step");
+  const nn::Staging staged(model, builder);
+  const InferenceScope inference(model);
+  const Value input = builder.parameter(types.at(0), "input");
+  const Value label = builder.parameter(types.at(1), "label");
+  ExecutableOptions settings;
+  Function function = builder.build([&] {
+    const nn::PrecisionScope precision(dtype);
+    const Objective found = objective(model, task, input, label);
+    const std::vector<Value> values = staged.values();
+    std::vector<Value> results;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].parameter->role != nn::Role::kCarried) continue;
+      settings.donated.emplace_back(i, results.size());
+      results.push_back(values[i]);
+      results_.push_back(arguments_[i]);
+    }
+    results.insert(results.end(), {found.loss, found.correct});
+    return results;
+  });
+  return Executable(std::move(function), std::move(settings));
+}
+
+void EvalStep::run(std::span<const Tensor> batch) {
+  WEFT_CHECK(batch.size() == 2);
+  arguments_[arguments_.size() - 2] = batch[0];
+  arguments_[arguments_.size() - 1] = batch[1];
+  executable_.run(arguments_, results_);
+}
+
+void EvalStep::reset_carried() {
+  for (std::size_t i = 0; i + 2 < results_.size(); ++i) {
+    std::memset(results_[i].raw(), 0, results_[i].bytes());
+  }
+}
+
+PredictStep::PredictStep(nn::Layer& model, const TensorType& input,
+                         DType dtype)
+    : arguments_(arguments_of(model)),
+      executable_(stage(model, input, dtype)) {
+  arguments_.emplace_back();
+}
+
+Executable PredictStep::stage(nn::Layer& model, const TensorType& input,
+                              DType dtype) {
+  FunctionBuilder builder("predict");
+  const nn::Staging staged(model, builder);
+  const InferenceScope inference(model);
+  const Value x = builder.parameter(open_batch(model, {input})[0], "input");
+  return Executable(builder.build([&] {
+    const nn::PrecisionScope precision(dtype);
+    return std::vector{softmax(nn::to_f32(model(x)))};
+  }));
+}
+
+const std::vector<Tensor>& PredictStep::arguments(const Tensor& input) {
+  arguments_.back() = input;
+  return arguments_;
+}
+
+Tensor PredictStep::run(const Tensor& input) {
+  return executable_.run(arguments(input))[0];
+}
+
+const Plan& PredictStep::plan(const Tensor& input) {
+  return executable_.plan_for(arguments(input));
+}
+
+}  // namespace weft

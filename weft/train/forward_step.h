@@ -1,0 +1,61 @@
+// A trained model as functions that change nothing: evaluation on labelled
+// batches, and prediction.
+//
+// Threads: caller synchronises.
+// Cost:    a run on a batch of a known size allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weft/nn/model.h"
+#include "weft/runtime/executable.h"
+
+namespace weft {
+
+// (parameters, input, label) -> (carried', loss, correct). Reads the memory
+// that the model's values lie in, so it sees what training does to them; what
+// the model carries from batch to batch is kept here, apart from training's.
+class EvalStep {
+ public:
+  EvalStep(nn::Layer& model, Task task, const std::vector<TensorType>& batch,
+           DType dtype = DType::kF32);
+
+  void run(std::span<const Tensor> batch);
+  float loss() const { return loss_.data<float>()[0]; }
+  float correct() const { return correct_.data<float>()[0]; }
+  void reset_carried();
+
+ private:
+  Executable stage(nn::Layer& model, Task task,
+                   const std::vector<TensorType>& batch, DType dtype);
+
+  Tensor loss_;
+  Tensor correct_;
+  std::vector<Tensor> arguments_;
+  std::vector<Tensor> results_;  // what is carried, then loss and correct
+  Executable executable_;
+};
+
+// (parameters, input) -> probabilities, over the last axis.
+class PredictStep {
+ public:
+  // `input` is the type of one batch.
+  PredictStep(nn::Layer& model, const TensorType& input,
+              DType dtype = DType::kF32);
+
+  Tensor run(const Tensor& input);
+
+  const Function& function() const { return executable_.function(); }
+  const Plan& plan(const Tensor& input);
+  // What a run on `input` passes to the plan.
+  const std::vector<Tensor>& arguments(const Tensor& input);
+
+ private:
+  Executable stage(nn::Layer& model, const TensorType& input, DType dtype);
+
+  std::vector<Tensor> arguments_;
+  Executable executable_;
+};
+
+}  // namespace weft

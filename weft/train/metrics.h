@@ -1,0 +1,49 @@
+// What training measures.
+//
+// Threads: value types.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace weft {
+
+inline constexpr double kNotMeasured =
+    std::numeric_limits<double>::quiet_NaN();
+
+// Mean loss and share of right predictions over several batches.
+class RunningMean {
+ public:
+  void add(double mean_loss, double correct, std::int64_t predictions) {
+    loss_sum += mean_loss * static_cast<double>(predictions);
+    correct_sum += correct;
+    count += static_cast<double>(predictions);
+  }
+  double loss() const { return count > 0 ? loss_sum / count : kNotMeasured; }
+  double accuracy() const {
+    return count > 0 ? correct_sum / count : kNotMeasured;
+  }
+
+  // The sums, so that a checkpoint can carry them.
+  double loss_sum = 0;
+  double correct_sum = 0;
+  double count = 0;
+};
+
+struct Scores {
+  double loss = kNotMeasured;
+  double accuracy = kNotMeasured;
+};
+
+struct EpochMetrics {
+  std::int64_t epoch = 0;  // from 1
+  std::int64_t step = 0;   // steps done since the beginning
+  double lr = 0;           // of the epoch's last step
+  Scores train;
+  Scores held_out;  // not measured in every epoch; see train.eval_every
+  double samples_per_s = 0;
+  double seconds = 0;  // since the beginning, without what was interrupted
+  bool is_best = false;
+};
+
+}  // namespace weft

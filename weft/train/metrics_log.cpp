@@ -1,0 +1,83 @@
+#include "weft/train/metrics_log.h"
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "weft/base/file.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no NaN: what was not measured is null.
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+double read_number(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number()) return kNotMeasured;
+  return found->get<double>();
+}
+
+bool read_line(const std::string& line, EpochMetrics& epoch) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return false;
+  const auto integer = [&](const char* key) {
+    const double value = read_number(json, key);
+    return std::isnan(value) ? 0 : static_cast<std::int64_t>(value);
+  };
+  epoch.epoch = integer("epoch");
+  epoch.step = integer("step");
+  epoch.lr = read_number(json, "lr");
+  epoch.train = {read_number(json, "train_loss"),
+                 read_number(json, "train_accuracy")};
+  epoch.held_out = {read_number(json, "test_loss"),
+                    read_number(json, "test_accuracy")};
+  epoch.samples_per_s = read_number(json, "samples_per_s");
+  epoch.seconds = read_number(json, "seconds");
+  epoch.is_best = json.value("best", false);
+  return epoch.epoch > 0;
+}
+
+}  // namespace
+
+std::string to_json(const EpochMetrics& epoch) {
+  return Json{{"epoch", epoch.epoch},
+              {"step", epoch.step},
+              {"lr", number(epoch.lr)},
+              {"train_loss", number(epoch.train.loss)},
+              {"train_accuracy", number(epoch.train.accuracy)},
+              {"test_loss", number(epoch.held_out.loss)},
+              {"test_accuracy", number(epoch.held_out.accuracy)},
+              {"samples_per_s", number(epoch.samples_per_s)},
+              {"seconds", number(epoch.seconds)},
+              {"best", epoch.is_best}}
+      .dump();
+}
+
+MetricsLog::MetricsLog(std::filesystem::path folder, std::string title,
+                       std::int64_t last_epoch)
+    : folder_(std::move(folder)), title_(std::move(title)) {
+  if (last_epoch == 0) return;
+  std::ifstream file(folder_ / "metrics.jsonl");
+  std::string line;
+  while (std::getline(file, line)) {
+    EpochMetrics epoch;
+    if (read_line(line, epoch) && epoch.epoch <= last_epoch) {
+      epochs_.push_back(epoch);
+    }
+  }
+}
+
+void MetricsLog::add(const EpochMetrics& epoch) {
+  epochs_.push_back(epoch);
+  std::string lines;
+  for (const EpochMetrics& each : epochs_) lines += to_json(each) + "\n";
+  write_file(folder_ / "metrics.jsonl", lines);
+  write_file(folder_ / "curve.svg", training_curve_svg(title_, epochs_));
+}
+
+}  // namespace weft

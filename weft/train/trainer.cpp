@@ -1,0 +1,373 @@
+#include "weft/train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "weft/train/assembly.h"
+#include "weft/train/checkpoint.h"
+#include "weft/train/evaluation.h"
+#include "weft/train/metrics_log.h"
+#include "weft/train/objective.h"
+#include "weft/train/train_step.h"
+
+namespace weft {
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+};
+
+Assembly assemble_initialized(const Recipe& recipe) {
+  Assembly assembly = assemble(recipe);
+  assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
+  return assembly;
+}
+
+bool is_finite(const Tensor& tensor) {
+  for (const float value : tensor.span<float>()) {
+    if (!std::isfinite(value)) return false;
+  }
+  return true;
+}
+
+// Language models are judged by their loss, classifiers by their accuracy,
+// equal ones by their loss.
+bool is_better(Task task, const Scores& a, const Scores& b) {
+  if (!std::isfinite(b.loss)) return std::isfinite(a.loss);
+  if (task == Task::kClassification && a.accuracy != b.accuracy) {
+    return a.accuracy > b.accuracy;
+  }
+  return a.loss < b.loss;
+}
+
+}  // namespace
+
+class Trainer::Run {
+ public:
+  Run(Recipe recipe, TrainerOptions options)
+      : recipe_(std::move(recipe)),
+        options_(std::move(options)),
+        optimizer_(make_optimizer(recipe_.optimizer.name,
+                                  recipe_.optimizer.options)),
+        assembly_(assemble_initialized(recipe_)),
+        loader_(assembly_.data.train,
+                train_loading(recipe_, *assembly_.data.train)),
+        step_(*assembly_.model, assembly_.task, *optimizer_, loader_.types(),
+              {.dtype = recipe_.train.dtype,
+               .clip_norm = recipe_.optimizer.clip_norm.value_or(0),
+               .seed = static_cast<std::uint64_t>(recipe_.train.seed),
+               .check_numerics = recipe_.train.check_numerics}),
+        held_out_(*assembly_.model, assembly_.task, assembly_.held_out(),
+                  eval_loading(recipe_), recipe_.train.dtype),
+        folder_(recipe_.log.folder) {}
+
+  TrainResult run(TrainObserver& observer) {
+    if (options_.is_resumed) resume(observer);
+    observer.on_start(summary());
+    MetricsLog log(recipe_.log.folder, log_title(), epochs_measured_);
+    while (!is_done()) {
+      train_epoch(observer);
+      finish_epoch(observer, log);
+    }
+    return result();
+  }
+
+ private:
+  // --- The course of a run ---------------------------------------------
+
+  std::int64_t steps_in_all() const {
+    const std::int64_t all =
+        recipe_.train.epochs * loader_.batches_per_epoch();
+    const std::int64_t most = recipe_.train.max_steps;
+    return most > 0 ? std::min(all, most) : all;
+  }
+
+  // A run that was killed between its last step and the measuring after it
+  // is not done yet.
+  bool is_done() const {
+    return steps_done_ >= steps_in_all() && measured_at_ == steps_done_;
+  }
+
+  void train_epoch(TrainObserver& observer) {
+    if (position_.batch == 0) {
+      mean_ = {};
+      step_.reset_carried();
+    }
+    loader_.seek(position_);
+    while (position_.batch < loader_.batches_per_epoch() &&
+           steps_done_ < steps_in_all()) {
+      if (options_.stop != nullptr && *options_.stop) interrupt();
+      train_batch();
+      observer.on_step(progress());
+      const std::int64_t every = recipe_.train.checkpoint_every;
+      if (every > 0 && steps_done_ % every == 0) save(/*is_best=*/false);
+    }
+  }
+
+  void train_batch() {
+    const Stopwatch watch;
+    const Batch& batch = loader_.next();
+    lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
+                                  loader_.batches_per_epoch());
+    try {
+      step_.run(batch.tensors, lr_, steps_done_);
+    } catch (Error& error) {
+      if (error.code() == ErrorCode::kNumeric) explain_numeric(error);
+      throw;
+    }
+    const float loss = step_.loss();
+    ++steps_done_;
+    ++position_.batch;
+    if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
+    mean_.add(loss, step_.correct(),
+              prediction_count(assembly_.task, batch.tensors[1].shape(),
+                               batch.size));
+    examples_trained_ += batch.size;
+    training_seconds_ += watch.seconds();
+  }
+
+  void finish_epoch(TrainObserver& observer, MetricsLog& log) {
+    const TrainProgress at_end = progress();
+    EpochMetrics metrics{.epoch = position_.epoch + 1,
+                         .step = steps_done_,
+                         .lr = lr_,
+                         .train = {mean_.loss(), mean_.accuracy()},
+                         .held_out = {},
+                         .samples_per_s = at_end.samples_per_s};
+    const bool is_last = steps_done_ >= steps_in_all();
+    if (is_last || metrics.epoch % recipe_.train.eval_every == 0) {
+      metrics.held_out = held_out_.run();
+      metrics.is_best = is_better(assembly_.task, metrics.held_out, best_);
+    }
+    if (metrics.is_best) {
+      best_ = metrics.held_out;
+      best_epoch_ = metrics.epoch;
+    }
+    if (position_.batch == loader_.batches_per_epoch()) {
+      position_ = {position_.epoch + 1, 0};
+    }
+    measured_at_ = steps_done_;
+    epochs_measured_ = metrics.epoch;
+    last_train_loss_ = metrics.train.loss;
+    metrics.seconds = seconds();
+    save(metrics.is_best);
+    log.add(metrics);
+    observer.on_epoch(at_end, metrics);
+  }
+
+  [[noreturn]] void interrupt() {
+    save(/*is_best=*/false);
+    throw Error(ErrorCode::kCancelled, "train", "interrupted after step {} of {}",
+                steps_done_, steps_in_all())
+        .detail("checkpoint: " + folder_.last_path().string())
+        .hint("the same command with --resume continues");
+  }
+
+  // --- Numbers that are none -------------------------------------------
+
+  std::string where_now() const {
+    return fmt::format("step {} (epoch {}, batch {})", steps_done_,
+                       position_.epoch + 1, position_.batch);
+  }
+
+  void explain_numeric(Error& error) const {
+    error.detail(fmt::format("in: step {} (epoch {}, batch {})",
+                             steps_done_ + 1, position_.epoch + 1,
+                             position_.batch + 1));
+    if (const auto last = folder_.latest()) {
+      error.detail("last good checkpoint: " + last->string());
+    }
+    error.hint("a smaller optimizer.lr, optimizer.lr.warmup or "
+               "optimizer.clip_norm often helps");
+  }
+
+  [[noreturn]] void fail_numeric(const std::string& what) const {
+    Error error(ErrorCode::kNumeric, "train", "{} after {}", what,
+                where_now());
+    if (const auto last = folder_.latest()) {
+      error.detail("last good checkpoint: " + last->string());
+    }
+    error.hint("--check-numerics names the op in which it first appeared; a "
+               "smaller optimizer.lr often helps");
+    throw error;
+  }
+
+  // --- Checkpoints -----------------------------------------------------
+
+  void save(bool is_best) {
+    for (const NamedTensor& named : step_.state()) {
+      if (!is_finite(named.tensor)) {
+        fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
+      }
+    }
+    CheckpointInfo info{
+        .recipe = to_toml(recipe_),
+        .step = steps_done_,
+        .position = position_,
+        .seed = static_cast<std::uint64_t>(recipe_.train.seed),
+        .metrics = {{"epoch_loss_sum", mean_.loss_sum},
+                    {"epoch_correct_sum", mean_.correct_sum},
+                    {"epoch_count", mean_.count},
+                    {"measured_at_step", static_cast<double>(measured_at_)},
+                    {"epochs_measured", static_cast<double>(epochs_measured_)},
+                    {"train_loss", last_train_loss_},
+                    {"best_loss", best_.loss},
+                    {"best_accuracy", best_.accuracy},
+                    {"best_epoch", static_cast<double>(best_epoch_)},
+                    {"examples", static_cast<double>(examples_trained_)},
+                    {"training_seconds", training_seconds_},
+                    {"seconds", seconds()}}};
+    const auto& state = step_.state();
+    folder_.save({std::move(info), {state.begin(), state.end()}}, is_best);
+  }
+
+  void resume(TrainObserver& observer) {
+    const auto path = folder_.latest();
+    if (!path) {
+      observer.on_note("no checkpoint in " + recipe_.log.folder +
+                       " yet: starting from the beginning");
+      return;
+    }
+    const CheckpointFile file(*path);
+    std::vector<CheckpointFile::Wanted> wanted;
+    for (const NamedTensor& named : step_.state()) {
+      wanted.push_back({named.name, named.tensor.type()});
+    }
+    const std::vector<Tensor> tensors = file.read(wanted);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      step_.state()[i].tensor.copy_from(tensors[i]);
+    }
+    restore(file.info());
+    if (file.info().recipe != to_toml(recipe_)) {
+      observer.on_note("the recipe has changed since " + path->string() +
+                       ": the result differs from an uninterrupted run's");
+    }
+  }
+
+  void restore(const CheckpointInfo& info) {
+    const auto metric = [&](const char* name, double missing = 0) {
+      const auto found = info.metrics.find(name);
+      return found == info.metrics.end() ? missing : found->second;
+    };
+    const auto count = [&](const char* name) {
+      return static_cast<std::int64_t>(metric(name));
+    };
+    steps_done_ = info.step;
+    position_ = info.position;
+    mean_.loss_sum = metric("epoch_loss_sum");
+    mean_.correct_sum = metric("epoch_correct_sum");
+    mean_.count = metric("epoch_count");
+    measured_at_ = count("measured_at_step");
+    epochs_measured_ = count("epochs_measured");
+    last_train_loss_ = metric("train_loss", kNotMeasured);
+    best_ = {metric("best_loss", kNotMeasured),
+             metric("best_accuracy", kNotMeasured)};
+    best_epoch_ = count("best_epoch");
+    examples_trained_ = count("examples");
+    training_seconds_ = metric("training_seconds");
+    earlier_seconds_ = metric("seconds");
+  }
+
+  // --- What is reported ------------------------------------------------
+
+  std::string log_title() const {
+    return fmt::format("{}: {} on {}", options_.name, recipe_.model.name,
+                       recipe_.data.name);
+  }
+
+  TrainSummary summary() const {
+    return {.name = options_.name,
+            .model = recipe_.model.name,
+            .data = recipe_.data.name,
+            .parameters = assembly_.model->parameter_count(),
+            .train_examples = loader_.examples_per_epoch(),
+            .held_out_examples = held_out_.examples(),
+            .epochs = recipe_.train.epochs,
+            .first_step = steps_done_};
+  }
+
+  TrainProgress progress() const {
+    return {.epoch = position_.epoch + 1,
+            .epochs = recipe_.train.epochs,
+            .examples = std::min(position_.batch * recipe_.train.batch,
+                                 loader_.examples_per_epoch()),
+            .all_examples = loader_.examples_per_epoch(),
+            .samples_per_s = samples_per_s(),
+            .train = {mean_.loss(), mean_.accuracy()}};
+  }
+
+  double samples_per_s() const {
+    return training_seconds_ > 0
+               ? static_cast<double>(examples_trained_) / training_seconds_
+               : 0;
+  }
+
+  double seconds() const { return earlier_seconds_ + watch_.seconds(); }
+
+  TrainResult result() {
+    return {.steps = steps_done_,
+            .epochs = epochs_measured_,
+            .seconds = seconds(),
+            .train_loss = last_train_loss_,
+            .test = test_scores(),
+            .best_epoch = best_epoch_,
+            .samples_per_s = samples_per_s(),
+            .checkpoint = folder_.best_path()};
+  }
+
+  // The best weights on the test data: measured now where another part of
+  // the data chose them.
+  Scores test_scores() {
+    if (!assembly_.data.valid) return best_;
+    const CheckpointFile best(folder_.best_path());
+    for (const auto& named : assembly_.model->parameters()) {
+      named.parameter->value.tensor().copy_from(
+          best.tensors().read(named.name));
+    }
+    return Evaluation(*assembly_.model, assembly_.task, assembly_.data.test,
+                      eval_loading(recipe_), recipe_.train.dtype)
+        .run();
+  }
+
+  Recipe recipe_;
+  TrainerOptions options_;
+  std::unique_ptr<Optimizer> optimizer_;
+  Assembly assembly_;
+  Loader loader_;
+  TrainStep step_;
+  Evaluation held_out_;
+  CheckpointFolder folder_;
+  Stopwatch watch_;
+
+  std::int64_t steps_done_ = 0;
+  LoaderPosition position_;  // of the next batch
+  RunningMean mean_;         // over the epoch so far
+  double lr_ = 0;
+  std::int64_t measured_at_ = -1;  // steps_done_ when last measured
+  std::int64_t epochs_measured_ = 0;
+  double last_train_loss_ = kNotMeasured;
+  Scores best_;
+  std::int64_t best_epoch_ = 0;
+  std::int64_t examples_trained_ = 0;
+  double training_seconds_ = 0;
+  double earlier_seconds_ = 0;
+};
+
+Trainer::Trainer(Recipe recipe, TrainerOptions options)
+    : run_(std::make_unique<Run>(std::move(recipe), std::move(options))) {}
+
+Trainer::~Trainer() = default;
+
+TrainResult Trainer::run(TrainObserver& observer) {
+  return run_->run(observer);
+}
+
+}  // namespace weft
