@@ -68,7 +68,14 @@ std::string RecipeSource::describe(const std::string& path,
     const std::size_t dot = prefix.rfind('.');
     prefix.resize(dot == std::string::npos ? 0 : dot);
   }
-  if (node == nullptr || node->source().begin.line == 0) return file_;
+  if (node == nullptr || node->source().begin.line == 0) {
+    // A table that is there only because an override sets a key in it.
+    const auto below = overrides_.lower_bound(path + ".");
+    if (below != overrides_.end() && below->first.starts_with(path + ".")) {
+      return "command line, --set " + below->second;
+    }
+    return file_;
+  }
   return fmt::format("{}:{}", file_, node->source().begin.line);
 }
 
