@@ -294,6 +294,18 @@ const TileOp* find_tile_op(std::string_view op) {
   return found == std::end(kTileOps) ? nullptr : found;
 }
 
+bool selects(Opcode code) {
+  switch (code) {
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kWhere:
+    case Opcode::kNegate:
+    case Opcode::kRelu:
+    case Opcode::kAbs: return true;
+    default: return false;
+  }
+}
+
 TileOp tile_cast(DType dtype) {
   switch (dtype) {
     case DType::kBool: return {"cast", 1, to_bool, Opcode::kToBool, 1};

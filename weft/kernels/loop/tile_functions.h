@@ -46,6 +46,10 @@ struct TileOp {
   std::array<float, 2> (*parameters)(const Attributes&) = nullptr;
 };
 
+// True if the op returns one of its operands, perhaps negated: what it returns
+// needs no rounding where the operands need none.
+bool selects(Opcode code);
+
 // The tile form of an op, or null. For `cast`, which depends on the target,
 // ask tile_cast.
 const TileOp* find_tile_op(std::string_view op);

@@ -22,10 +22,22 @@ namespace {
 
 using Xbyak::Opmask;
 using Xbyak::Reg64;
+using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 constexpr int kLanes = 16;
 constexpr std::size_t kCodeBytes = 32 * 1024;
+
+const Xbyak::util::Cpu& cpu() {
+  static const Xbyak::util::Cpu cpu;
+  return cpu;
+}
+
+bool has_avx512() {
+  using Xbyak::util::Cpu;
+  return cpu().has(Cpu::tAVX512F) && cpu().has(Cpu::tAVX512BW) &&
+         cpu().has(Cpu::tAVX512DQ) && cpu().has(Cpu::tAVX512VL);
+}
 
 bool can_store(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kBF16 ||
@@ -198,8 +210,13 @@ class Generator : public Xbyak::CodeGenerator {
       give(sum);
     } else if (output.type.dtype == DType::kBF16) {
       const Zmm narrow = take();
-      round_bf16(narrow, reg);
-      vpmovdw(mask(ptr[to + rax * 2]), narrow);
+      if (has_bf16_) {
+        vcvtneps2bf16(Ymm(narrow.getIdx()), reg);
+        vmovdqu16(mask(ptr[to + rax * 2]), Ymm(narrow.getIdx()));
+      } else {
+        round_bf16(narrow, reg);
+        vpmovdw(mask(ptr[to + rax * 2]), narrow);
+      }
       give(narrow);
     } else if (output.type.dtype == DType::kBool) {
       const Zmm truth = take();
@@ -348,7 +365,12 @@ class Generator : public Xbyak::CodeGenerator {
       case Opcode::kClamp: clamp(instruction, y, a); break;
       case Opcode::kCopy: vmovaps(y, a); break;
       case Opcode::kToBf16:
-        round_bf16(y, a);
+        if (has_bf16_) {
+          vcvtneps2bf16(Ymm(y.getIdx()), a);
+          vpmovzxwd(y, Ymm(y.getIdx()));
+        } else {
+          round_bf16(y, a);
+        }
         vpslld(y, y, 16);
         break;
       case Opcode::kCall: throw TooLong{};
@@ -378,6 +400,8 @@ class Generator : public Xbyak::CodeGenerator {
 
   const LoopProgram& program_;
   std::span<const DType> dtypes_;
+  // Rounds subnormal numbers to zero, which the rounding by integers does not.
+  const bool has_bf16_ = cpu().has(Xbyak::util::Cpu::tAVX512_BF16);
   const std::vector<Reg64> saved_{rbx, rbp, r12, r13, r14, r15};
   // rdi: the table, rsi: size, rax: index, rcx and rdx: scratch.
   const std::vector<Reg64> held_{r8,  r9,  r10, r11, rbx,
@@ -413,15 +437,6 @@ class X86LoopCode : public LoopCode {
   Function function_;
 };
 
-bool has_avx512() {
-  static const bool has = [] {
-    const Xbyak::util::Cpu cpu;
-    using Xbyak::util::Cpu;
-    return cpu.has(Cpu::tAVX512F) && cpu.has(Cpu::tAVX512BW) &&
-           cpu.has(Cpu::tAVX512DQ) && cpu.has(Cpu::tAVX512VL);
-  }();
-  return has;
-}
 
 }  // namespace
 
