@@ -58,14 +58,33 @@ std::optional<std::string> declines(const OpCall& call) {
   }
 }
 
-// Leaves the `count` smallest keys in order at the front.
-void order_keys(std::uint64_t* keys, std::int64_t size, std::int64_t count) {
-  if (count == size) {
-    std::sort(keys, keys + size);
-    return;
+// Few keys of many are kept in a heap, whose top hardly ever changes.
+constexpr std::int64_t kMostInHeap = 64;
+
+// Leaves the `count` smallest keys of a row in order at the front of `keys`,
+// which has room for the row.
+template <class T>
+void order_keys(const T* x, std::int64_t size, std::int64_t count,
+                bool descending, std::uint64_t* keys) {
+  const bool uses_heap = count <= kMostInHeap && count < size / 4;
+  const std::int64_t first = uses_heap ? count : size;
+  for (std::int64_t i = 0; i < first; ++i) {
+    keys[i] = key_of(x[i], i, descending);
   }
-  std::nth_element(keys, keys + count - 1, keys + size);
-  std::sort(keys, keys + count);
+  std::uint64_t* const end = keys + count;
+  if (uses_heap) {
+    std::make_heap(keys, end);
+    for (std::int64_t i = first; i < size; ++i) {
+      const std::uint64_t key = key_of(x[i], i, descending);
+      if (key > keys[0]) continue;
+      std::pop_heap(keys, end);
+      end[-1] = key;
+      std::push_heap(keys, end);
+    }
+  } else if (count < size) {
+    std::nth_element(keys, end - 1, keys + size);
+  }
+  std::sort(keys, end);
 }
 
 template <class T>
@@ -81,10 +100,7 @@ std::unique_ptr<PreparedKernel> make_order(const OpCall& call,
     auto* positions = output_of<std::int64_t>(buffers, 1);
     const auto order_row = [&](std::int64_t row, std::uint64_t* keys) {
       const T* from = x + row * size;
-      for (std::int64_t i = 0; i < size; ++i) {
-        keys[i] = key_of(from[i], i, descending);
-      }
-      order_keys(keys, size, count);
+      order_keys(from, size, count, descending, keys);
       for (std::int64_t i = 0; i < count; ++i) {
         const auto position = static_cast<std::uint32_t>(keys[i]);
         values[row * count + i] = from[position];
