@@ -30,7 +30,7 @@ class Racer:
     def step(self) -> float:
         inputs, labels = self.batches[self.steps_done % len(self.batches)]
         self.steps_done += 1
-        return self.training.step(inputs, labels)[0]
+        return self.training.step(inputs, labels)
 
     def check(self) -> dict:
         return {"losses": [self.step() for _ in range(CHECKED_STEPS)]}

@@ -12,7 +12,7 @@ from lib.models import Model
 
 
 class Training:
-    """A model with its optimizer; `step` returns the loss before the update.
+    """A model with its optimizer and, if recurrent, its running state.
 
     Images are kept channels-last: measured, PyTorch's faster layout here.
     """
@@ -29,24 +29,26 @@ class Training:
             momentum=model.optimizer.momentum,
             weight_decay=model.optimizer.weight_decay)
         self.dtype = dtype
+        self.state = None  # zero; each step goes on from the one before
 
-    def step(self, inputs: Tensor, labels: Tensor, state=None):
-        """The loss as a float, and the recurrent state if there is one."""
+    def step(self, inputs: Tensor, labels: Tensor) -> float:
+        """The loss before the update."""
         self.optimizer.zero_grad()
         with self._autocast():
-            logits, state = self._forward(inputs, state)
+            logits = self._forward(inputs)
             loss = F.cross_entropy(logits, labels.flatten())
         loss.backward()
         if self.clip_norm:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         self.optimizer.step()
-        return loss.item(), state
+        return loss.item()
 
-    def _forward(self, inputs: Tensor, state):
-        if isinstance(self.module, torch_models.LstmLm):
-            logits, state = self.module(inputs, state)
-            return logits, tuple(part.detach() for part in state)
-        return self.module(inputs), None
+    def _forward(self, inputs: Tensor) -> Tensor:
+        if not isinstance(self.module, torch_models.LstmLm):
+            return self.module(inputs)
+        logits, state = self.module(inputs, self.state)
+        self.state = tuple(part.detach() for part in state)
+        return logits
 
     def _autocast(self):
         if self.dtype == "bf16":

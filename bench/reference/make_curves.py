@@ -12,8 +12,7 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -23,39 +22,23 @@ import torch  # noqa: E402
 
 from lib import datasets, synthetic  # noqa: E402
 from lib.curves import CURVES, Curve  # noqa: E402
+from lib.measure import largest_gap  # noqa: E402
 from lib.models import MODELS  # noqa: E402
 from training import Training, tensors  # noqa: E402
 
 
-def batches(curve: Curve, data: Path) -> datasets.Batches:
-    if curve.data == "cifar10":
-        return datasets.cifar10_batches(data, curve.batch)
-    return datasets.ptb_batches(data, curve.batch, MODELS[curve.model].steps)
-
-
-def files(curve: Curve, data: Path) -> list[Path]:
-    if curve.data == "cifar10":
-        return datasets.cifar10_files(data)
-    return [datasets.ptb_file(data)]
-
-
 def losses(curve: Curve, data: Path, precision: torch.dtype) -> list[float]:
     """The loss of each step, before its update."""
-    model = replace(MODELS[curve.model], optimizer=curve.optimizer)
+    model = MODELS[curve.model]
     training = Training(model, synthetic.weights(model), precision=precision)
-    state, result = None, []
-    for batch in itertools.islice(batches(curve, data), curve.steps):
+    batches = datasets.batches(curve, model, data)
+    result = []
+    for batch in itertools.islice(batches, curve.steps):
         inputs, labels = tensors(*batch)
         if inputs.is_floating_point():
             inputs = inputs.to(precision)
-        loss, state = training.step(inputs, labels,
-                                    state if curve.carries_state else None)
-        result.append(loss)
+        result.append(training.step(inputs, labels))
     return result
-
-
-def largest_gap(ours: list[float], theirs: list[float]) -> float:
-    return max(abs(a - b) / abs(b) for a, b in zip(ours, theirs, strict=True))
 
 
 def make(curve: Curve, data: Path) -> dict:
@@ -63,15 +46,16 @@ def make(curve: Curve, data: Path) -> dict:
     double = losses(curve, data, torch.float64)
     return {
         "name": curve.name, "model": curve.model, "batch": curve.batch,
-        "steps": curve.steps, "carries_state": curve.carries_state,
-        "optimizer": asdict(curve.optimizer),
+        "steps": curve.steps,
+        "optimizer": asdict(MODELS[curve.model].optimizer),
         "origin": {
             "torch": torch.__version__, "threads": torch.get_num_threads(),
             "command": "python bench/reference/make_curves.py "
                        f"{curve.name} --data DIR",
-            "weights": "lib/synthetic.py", "order": "lib/datasets.py",
+            "weights": "bench/lib/synthetic.py",
+            "order": "bench/lib/datasets.py",
             "data_sha256": {file.name: datasets.sha256(file)
-                            for file in files(curve, data)},
+                            for file in datasets.files(curve, data)},
         },
         "largest_relative_gap_to_f64": largest_gap(single, double),
         "losses": single,

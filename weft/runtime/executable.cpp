@@ -100,7 +100,7 @@ Executable::State::Planned& Executable::State::find(
   return *plans.back();
 }
 
-const Plan& Executable::plan_for(std::span<const Tensor> arguments) {
+Plan& Executable::plan_for(std::span<const Tensor> arguments) {
   return state_->find(arguments).plan;
 }
 

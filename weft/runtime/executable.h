@@ -48,7 +48,7 @@ class Executable {
   std::vector<Tensor> run(std::span<const Tensor> arguments);
 
   // The plan for arguments of these shapes, made now if it is new.
-  const Plan& plan_for(std::span<const Tensor> arguments);
+  Plan& plan_for(std::span<const Tensor> arguments);
   // The types of the results for arguments of these shapes.
   std::vector<TensorType> result_types(std::span<const Tensor> arguments);
 

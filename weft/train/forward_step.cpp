@@ -121,7 +121,7 @@ Tensor PredictStep::run(const Tensor& input) {
   return executable_.run(arguments(input))[0];
 }
 
-const Plan& PredictStep::plan(const Tensor& input) {
+Plan& PredictStep::plan(const Tensor& input) {
   return executable_.plan_for(arguments(input));
 }
 

@@ -47,7 +47,7 @@ class PredictStep {
   Tensor run(const Tensor& input);
 
   const Function& function() const { return executable_.function(); }
-  const Plan& plan(const Tensor& input);
+  Plan& plan(const Tensor& input);
   // What a run on `input` passes to the plan.
   const std::vector<Tensor>& arguments(const Tensor& input);
 

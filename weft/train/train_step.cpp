@@ -158,7 +158,7 @@ void TrainStep::reset_carried() {
   for (const Tensor& tensor : carried_) set_zero(tensor);
 }
 
-const Plan& TrainStep::plan() {
+Plan& TrainStep::plan() {
   const std::size_t first = arguments_.size() - kBatchTensors;
   for (std::size_t i = 0; i < kBatchTensors; ++i) {
     if (!arguments_[first + i].is_defined()) {

@@ -52,8 +52,10 @@ class TrainStep {
   void reset_carried();
 
   const Function& function() const { return executable_.function(); }
-  // The plan for a full batch.
-  const Plan& plan();
+  // The plan for a full batch, and what a run passes to it.
+  Plan& plan();
+  const std::vector<Tensor>& arguments() const { return arguments_; }
+  const std::vector<Tensor>& results() const { return results_; }
 
  private:
   Executable stage(nn::Layer& model, Task task, const Optimizer& optimizer,

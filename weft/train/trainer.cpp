@@ -38,6 +38,11 @@ bool is_finite(const Tensor& tensor) {
   return true;
 }
 
+const char* unit_of(const Dataset& data) {
+  if (data.is_sequential()) return "windows";
+  return data.features()[0].type.shape.rank() == 3 ? "img" : "rows";
+}
+
 // Language models are judged by their loss, classifiers by their accuracy,
 // equal ones by their loss.
 bool is_better(Task task, const Scores& a, const Scores& b) {
@@ -209,7 +214,7 @@ class Trainer::Run {
       }
     }
     CheckpointInfo info{
-        .recipe = to_toml(recipe_),
+        .recipe = recipe_text(),
         .step = steps_done_,
         .position = position_,
         .seed = static_cast<std::uint64_t>(recipe_.train.seed),
@@ -229,6 +234,13 @@ class Trainer::Run {
     folder_.save({std::move(info), {state.begin(), state.end()}}, is_best);
   }
 
+  // Looking for NaN changes no number, so it is no part of the recipe.
+  std::string recipe_text() const {
+    Recipe recipe = recipe_;
+    recipe.train.check_numerics = false;
+    return to_toml(recipe);
+  }
+
   void resume(TrainObserver& observer) {
     const auto path = folder_.latest();
     if (!path) {
@@ -246,7 +258,7 @@ class Trainer::Run {
       step_.state()[i].tensor.copy_from(tensors[i]);
     }
     restore(file.info());
-    if (file.info().recipe != to_toml(recipe_)) {
+    if (file.info().recipe != recipe_text()) {
       observer.on_note("the recipe has changed since " + path->string() +
                        ": the result differs from an uninterrupted run's");
     }
@@ -285,8 +297,10 @@ class Trainer::Run {
 
   TrainSummary summary() const {
     return {.name = options_.name,
+            .task = assembly_.task,
             .model = recipe_.model.name,
             .data = recipe_.data.name,
+            .unit = unit_of(*assembly_.data.train),
             .parameters = assembly_.model->parameter_count(),
             .train_examples = loader_.examples_per_epoch(),
             .held_out_examples = held_out_.examples(),

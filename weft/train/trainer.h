@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "weft/nn/model.h"
 #include "weft/train/metrics.h"
 #include "weft/train/recipe.h"
 
@@ -27,8 +28,10 @@ struct TrainerOptions {
 // What is about to be trained.
 struct TrainSummary {
   std::string name;
+  Task task = Task::kClassification;
   std::string model;
   std::string data;
+  std::string unit;  // what an example is called: "img"
   std::int64_t parameters = 0;
   std::int64_t train_examples = 0;
   std::int64_t held_out_examples = 0;

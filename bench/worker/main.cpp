@@ -1,0 +1,74 @@
+// weft-bench: our side of every race in bench/run.
+#include <fmt/core.h>
+
+#include <exception>
+#include <string_view>
+
+#include "bench/worker/options.h"
+#include "weft/base/error.h"
+#include "weft/base/parallel.h"
+
+namespace weft::bench {
+
+const std::string& WorkerOptions::text(const std::string& name) const {
+  const auto found = values.find(name);
+  if (found == values.end()) {
+    throw Error(ErrorCode::kInvalidArgument, "weft-bench",
+                "--{} is missing", name);
+  }
+  return found->second;
+}
+
+std::int64_t WorkerOptions::integer(const std::string& name) const {
+  return std::stoll(text(name));
+}
+
+WorkerOptions parse_options(int argc, char** argv) {
+  WorkerOptions options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--no-tape") {
+      options.no_tape = true;
+    } else if (word.starts_with("--") && i + 1 < argc) {
+      options.values[word.substr(2)] = argv[++i];
+    } else if (options.command.empty()) {
+      options.command = word;
+    } else {
+      options.model = word;
+    }
+  }
+  return options;
+}
+
+namespace {
+
+int run(int argc, char** argv) {
+  const WorkerOptions options = parse_options(argc, argv);
+  set_thread_count(static_cast<int>(options.integer("threads")));
+  if (options.command == "step") {
+    race_step(options);
+  } else if (options.command == "matmul") {
+    race_matmul(options);
+  } else if (options.command == "eager-add") {
+    race_eager_add(options);
+  } else if (options.command == "curve") {
+    follow_curve(options);
+  } else {
+    throw Error(ErrorCode::kInvalidArgument, "weft-bench", "no command '{}'",
+                options.command)
+        .hint("step, matmul, eager-add, curve");
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  try {
+    return weft::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "weft-bench: {}\n", error.what());
+    return 2;
+  }
+}

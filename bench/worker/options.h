@@ -1,0 +1,27 @@
+// The worker's command line: COMMAND [MODEL] --name value …
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace weft::bench {
+
+struct WorkerOptions {
+  std::string command;
+  std::string model;
+  std::map<std::string, std::string> values;  // "batch" -> "128"
+  bool no_tape = false;
+
+  // Throws Error(kInvalidArgument) if it is missing.
+  const std::string& text(const std::string& name) const;
+  std::int64_t integer(const std::string& name) const;
+};
+
+WorkerOptions parse_options(int argc, char** argv);
+
+void race_step(const WorkerOptions& options);
+void race_matmul(const WorkerOptions& options);
+void race_eager_add(const WorkerOptions& options);
+void follow_curve(const WorkerOptions& options);
+
+}  // namespace weft::bench

@@ -1,0 +1,67 @@
+#include "bench/worker/training.h"
+
+#include "weft/train/safetensors.h"
+
+namespace weft::bench {
+namespace {
+
+const RacedModel kModels[] = {
+    {"mnist-cnn", {28, 28, 1}, 10, 0.01, 0.9, 0, 0},
+    {"digits-cnn", {8, 8, 1}, 10, 0.05, 0.9, 0, 0},
+    {"resnet20", {32, 32, 3}, 10, 0.02, 0.9, 1e-4, 0},
+    {"mlp", {784}, 10, 0.01, 0.9, 0, 0},
+    {"lstm-lm", {}, 10000, 1.0, 0, 0, 0.25},
+};
+
+// Neither side drops anything.
+Options options_of(const ModelDef& def) {
+  Options options;
+  for (const OptionSpec& spec : def.options) {
+    if (spec.name == "dropout") options["dropout"] = 0.0;
+  }
+  return options;
+}
+
+}  // namespace
+
+const RacedModel& raced_model(const std::string& name) {
+  for (const RacedModel& model : kModels) {
+    if (model.name == name) return model;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "weft-bench", "no race of '{}'",
+              name);
+}
+
+Training::Training(const RacedModel& raced,
+                   const std::vector<TensorType>& batch,
+                   const std::string& weights, DType dtype)
+    : raced_(raced) {
+  const ModelDef& def = model_registry().get(raced.name);
+  const bool is_text = def.task == Task::kLanguageModel;
+  const Shape& input = batch[0].shape;
+  model_ = build_model(def,
+                       {.example = Shape(input.last(input.rank() - 1)),
+                        .classes = raced.classes,
+                        .lanes = is_text ? input[0] : 0},
+                       options_of(def));
+  model_->initialize(1);
+  const SafetensorsFile file(weights);
+  for (const auto& named : model_->parameters()) {
+    if (named.parameter->role == nn::Role::kCarried) continue;
+    named.parameter->value = file.read(named.name);
+  }
+  Options settings{{"weight_decay", raced.weight_decay}};
+  if (raced.momentum > 0) settings["momentum"] = raced.momentum;
+  optimizer_ =
+      make_optimizer(raced.momentum > 0 ? "momentum" : "sgd", settings);
+  step_ = std::make_unique<TrainStep>(
+      *model_, def.task, *optimizer_, batch,
+      TrainStepOptions{.dtype = dtype, .clip_norm = raced.clip_norm});
+}
+
+float Training::step(std::span<const Tensor> batch) {
+  step_->run(batch, raced_.lr, steps_done_++);
+  return step_->loss();
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,47 @@
+// A model as the races train it: shared weights, the optimizer of
+// bench/lib/models.py.
+#pragma once
+
+#include <memory>
+
+#include "bench/worker/options.h"
+#include "weft/nn/model.h"
+#include "weft/train/train_step.h"
+
+namespace weft::bench {
+
+// How a raced model differs from another: the same as in bench/lib/models.py.
+struct RacedModel {
+  const char* name;
+  Shape image;  // of one example; empty for token ids
+  std::int64_t classes;
+  double lr;
+  double momentum;
+  double weight_decay;
+  double clip_norm;
+};
+
+inline constexpr std::int64_t kSequenceSteps = 35;
+
+// Throws Error(kInvalidArgument) for a model that is not raced.
+const RacedModel& raced_model(const std::string& name);
+
+class Training {
+ public:
+  // `batch` are the types of a batch; the weights come from a safetensors
+  // file.
+  Training(const RacedModel& raced, const std::vector<TensorType>& batch,
+           const std::string& weights, DType dtype);
+
+  // The loss before the update.
+  float step(std::span<const Tensor> batch);
+
+ private:
+  const RacedModel& raced_;
+  std::unique_ptr<nn::Layer> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<TrainStep> step_;
+  std::int64_t steps_done_ = 0;
+};
+
+}  // namespace weft::bench

@@ -1,0 +1,176 @@
+// weft inspect FILE: what a file is, and what would run.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/plan_table.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "weft/base/file.h"
+#include "weft/base/parallel.h"
+#include "weft/graph/text.h"
+#include "weft/train/forward_step.h"
+#include "weft/train/train_step.h"
+#include "weft/train/trained_model.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string file;
+  std::vector<std::string> overrides;
+  std::string data;
+  bool with_graph = false;
+  std::int64_t batch = 0;
+  int threads = 0;
+};
+
+constexpr std::size_t kMostGraphBytes = std::size_t{64} << 20;
+
+void print_parameters(const nn::Module& model) {
+  for (const auto& named : model.parameters()) {
+    const TensorType& type = named.parameter->type;
+    const char* role =
+        named.parameter->role == nn::Role::kTrainable   ? ""
+        : named.parameter->role == nn::Role::kStatistic ? "  statistic"
+                                                        : "  carried";
+    fmt::print("  {:<28} {:<24} {:>10}{}\n", named.name, to_string(type),
+               bytes_text(static_cast<double>(type.bytes())), role);
+  }
+}
+
+void print_data(const Assembly& assembly) {
+  const Dataset& train = *assembly.data.train;
+  fmt::print("data: {}  {} train / {} held out  {} classes\n", train.name(),
+             grouped(train.size()), grouped(assembly.held_out()->size()),
+             grouped(static_cast<std::int64_t>(train.classes().size())));
+}
+
+void inspect_recipe(const Arguments& arguments) {
+  Recipe recipe = load_recipe(arguments.file, arguments.overrides);
+  if (!arguments.data.empty()) recipe.data.folder = arguments.data;
+  if (arguments.batch > 0) recipe.train.batch = arguments.batch;
+  fmt::print("{}: a recipe\n\n{}\n", arguments.file, to_toml(recipe));
+  Assembly assembly = assemble(recipe);
+  print_data(assembly);
+  fmt::print("model: {}, {} parameters\n", recipe.model.name,
+             grouped(assembly.model->parameter_count()));
+  print_parameters(*assembly.model);
+  if (!arguments.with_graph) return;
+
+  assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
+  const auto optimizer =
+      make_optimizer(recipe.optimizer.name, recipe.optimizer.options);
+  const Loader loader(assembly.data.train,
+                      train_loading(recipe, *assembly.data.train));
+  TrainStep step(*assembly.model, assembly.task, *optimizer, loader.types(),
+                 {.dtype = recipe.train.dtype,
+                  .clip_norm = recipe.optimizer.clip_norm.value_or(0)});
+  Plan& plan = step.plan();
+  fmt::print("\none training step, batch {}:\n", recipe.train.batch);
+  print_plan(plan, step.arguments(), step.results());
+}
+
+void print_metadata(const CheckpointInfo& info) {
+  fmt::print("step {}, next batch {} of epoch {}, seed {}\n",
+             grouped(info.step), info.position.batch + 1,
+             info.position.epoch + 1, info.seed);
+  for (const auto& [name, value] : info.metrics) {
+    fmt::print("  {:<20} {:.6g}\n", name, value);
+  }
+  fmt::print("\n{}\n", info.recipe);
+}
+
+void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
+  const SafetensorsFile file(path);
+  std::int64_t numbers = 0;
+  double bytes = 0;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    numbers += entry.type.shape.num_elements();
+    bytes += static_cast<double>(entry.type.bytes());
+  }
+  fmt::print("{}: {} tensors, {} numbers, {}\n", path.string(),
+             file.entries().size(), grouped(numbers), bytes_text(bytes));
+  for (const SafetensorsEntry& entry : file.entries()) {
+    fmt::print("  {:<36} {:<24} {:>10}\n", entry.name, to_string(entry.type),
+               bytes_text(static_cast<double>(entry.type.bytes())));
+  }
+  if (file.metadata().empty()) return;
+  fmt::print("\n");
+  print_metadata(CheckpointFile(path).info());
+  if (!arguments.with_graph) return;
+
+  TrainedModel trained = load_trained(path, arguments.data);
+  const Dataset& data = *trained.assembly.data.train;
+  const Loader loader(trained.assembly.data.train,
+                      eval_loading(trained.recipe));
+  TensorType input = loader.types()[0];
+  if (arguments.batch > 0 && !data.is_sequential()) {
+    input.shape[0] = arguments.batch;
+  }
+  PredictStep step(trained.model(), input, trained.recipe.train.dtype);
+  const Tensor zeros = Tensor::zeros(input);
+  Plan& plan = step.plan(zeros);
+  fmt::print("one prediction, batch {}:\n", input.shape[0]);
+  std::vector<Tensor> results;
+  for (const TensorType& type : plan.result_types()) {
+    results.push_back(Tensor::empty(type));
+  }
+  print_plan(plan, step.arguments(zeros), results);
+}
+
+void inspect_graph(const Arguments& arguments) {
+  const Graph graph =
+      parse_graph(read_text(arguments.file, kMostGraphBytes), arguments.file);
+  fmt::print("{}: a graph of {} function{}\n", arguments.file,
+             graph.functions.size(), graph.functions.size() == 1 ? "" : "s");
+  for (const Function& function : graph.functions) {
+    fmt::print("\n@{}: {} parameters, {} nodes, {} results\n", function.name(),
+               function.parameters().size(), function.nodes().size(),
+               function.results().size());
+    fmt::print("{}\n", to_string(function));
+    if (arguments.with_graph) print_plan(function, arguments.batch);
+  }
+}
+
+void inspect(const Arguments& arguments) {
+  if (arguments.threads > 0) set_thread_count(arguments.threads);
+  fs::path path = arguments.file;
+  if (fs::is_directory(path)) path /= "best.safetensors";
+  const auto extension = path.extension();
+  if (extension == ".toml") return inspect_recipe(arguments);
+  if (extension == ".safetensors") return inspect_checkpoint(arguments, path);
+  if (extension == ".weft" || extension == ".graph" || extension == ".txt") {
+    return inspect_graph(arguments);
+  }
+  throw Error(ErrorCode::kUnsupported, arguments.file,
+              "inspect does not know files called *{}", extension.string())
+      .hint("it reads recipes (.toml), checkpoints (.safetensors) and graph "
+            "text (.weft)");
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand(
+      "inspect", "Say what a recipe, checkpoint or graph holds");
+  auto arguments = std::make_shared<Arguments>();
+  verb->add_option("FILE", arguments->file, "what to look into")->required();
+  verb->add_flag("--graph", arguments->with_graph,
+                 "show each step: its kernel, its speed, and why other "
+                 "kernels declined");
+  verb->add_option("--set", arguments->overrides, "change a key of a recipe")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  verb->add_option("--data", arguments->data, "folder of the data")
+      ->type_name("DIR");
+  verb->add_option("--batch", arguments->batch, "examples in the graph")
+      ->check(CLI::Range(1, 1 << 20));
+  verb->add_option("--threads", arguments->threads, "compute threads")
+      ->check(CLI::Range(1, 1024));
+  verb->callback([arguments] { inspect(*arguments); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,73 @@
+// weft: trains, measures and explains models. See cli/verb.h.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <new>
+#include <string_view>
+
+#include "cli/verb.h"
+#include "weft/base/error.h"
+#include "weft/base/version.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kBadUsage = 2;
+constexpr int kInterrupted = 130;
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDataLoss: return kBadUsage;
+    case ErrorCode::kCancelled: return kInterrupted;
+    case ErrorCode::kExhausted:
+    case ErrorCode::kNumeric:
+    case ErrorCode::kInternal: break;
+  }
+  return kFailed;
+}
+
+int report(int code, std::string_view text) {
+  fmt::print(stderr, "weft: {}\n", text);
+  return code;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Weft trains and serves machine-learning models.", "weft");
+  app.set_version_flag("--version", std::string("weft ") + kVersion);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 done, 1 failed, 2 bad usage or input, "
+             "130 interrupted.\nA first run: weft train recipes/digits.toml");
+  add_train(app);
+  add_eval(app);
+  add_predict(app);
+  add_inspect(app);
+  add_data(app);
+  add_doctor(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    const auto verbs = app.get_subcommands();
+    return report(kBadUsage,
+                  fmt::format("{}\n  hint: weft{} --help", error.what(),
+                              verbs.empty() ? ""
+                                            : " " + verbs[0]->get_name()));
+  } catch (const Error& error) {
+    return report(exit_code(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(kFailed, "out of memory");
+  } catch (const std::exception& error) {
+    return report(kFailed, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace weft::cli
+
+int main(int argc, char** argv) { return weft::cli::run(argc, argv); }

@@ -1,0 +1,96 @@
+#include "cli/plan_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cli/terminal.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr int kTimedRuns = 5;
+
+std::vector<void*> addresses(std::span<const Tensor> tensors) {
+  std::vector<void*> result;
+  for (const Tensor& tensor : tensors) result.push_back(tensor.raw());
+  return result;
+}
+
+// Seconds per run of each step, after one run to warm up.
+std::vector<double> time_steps(Plan& plan, std::span<const Tensor> arguments,
+                               std::span<const Tensor> results) {
+  const auto in = addresses(arguments);
+  const auto out = addresses(results);
+  const Tensor arena = Tensor::empty(
+      {DType::kU8, {static_cast<Dim>(plan.arena_bytes())}});
+  std::vector<double> seconds(plan.steps().size());
+  plan.run(in, out, arena.raw());
+  for (int i = 0; i < kTimedRuns; ++i) {
+    plan.run_timed(in, out, arena.raw(), seconds);
+  }
+  for (double& each : seconds) each /= kTimedRuns;
+  return seconds;
+}
+
+// The unit that says more: arithmetic for products, traffic for the rest.
+std::string speed(const Cost& cost, double seconds) {
+  if (seconds <= 0) return "";
+  if (cost.flops > 8 * cost.bytes) {
+    return fmt::format("{:.1f} GF/s", cost.flops / seconds / 1e9);
+  }
+  return fmt::format("{:.1f} GB/s", cost.bytes / seconds / 1e9);
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    text += (text.empty() ? "" : ", ") + part;
+  }
+  return text;
+}
+
+}  // namespace
+
+void print_plan(Plan& plan, std::span<const Tensor> arguments,
+                std::span<const Tensor> results) {
+  const auto seconds = time_steps(plan, arguments, results);
+  double total = 0;
+  for (const double each : seconds) total += each;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const StepInfo& step = plan.steps()[i];
+    fmt::print("{}\n    kernel {}  {:.1f} us  {:.1f} %  {}\n", step.text,
+               step.kernel, seconds[i] * 1e6,
+               total > 0 ? 100 * seconds[i] / total : 0,
+               speed(step.cost, seconds[i]));
+    if (!step.declined.empty()) {
+      fmt::print("    declined: {}\n", joined(step.declined));
+    }
+  }
+  fmt::print("{} steps, {:.3f} ms; arena {} ({} without reuse)\n",
+             seconds.size(), total * 1e3,
+             bytes_text(static_cast<double>(plan.arena_bytes())),
+             bytes_text(static_cast<double>(plan.unshared_bytes())));
+}
+
+void print_plan(const Function& function, std::int64_t batch) {
+  std::vector<Tensor> arguments;
+  for (const ValueId id : function.parameters()) {
+    TensorType type = function.type(id);
+    for (int axis = 0; axis < type.shape.rank(); ++axis) {
+      if (is_symbolic(type.shape[axis])) {
+        type.shape[axis] = std::max<std::int64_t>(batch, 1);
+      }
+    }
+    arguments.push_back(Tensor::zeros(type));
+  }
+  Executable executable(function);
+  Plan& plan = executable.plan_for(arguments);
+  std::vector<Tensor> results;
+  for (const TensorType& type : plan.result_types()) {
+    results.push_back(Tensor::empty(type));
+  }
+  print_plan(plan, arguments, results);
+}
+
+}  // namespace weft::cli

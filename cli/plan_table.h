@@ -1,0 +1,19 @@
+// Prints the steps of a plan: what runs, by which kernel, how fast, and why
+// other kernels declined.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weft/runtime/executable.h"
+
+namespace weft::cli {
+
+// Runs the plan a few times on `arguments` into `results` to time its steps.
+void print_plan(Plan& plan, std::span<const Tensor> arguments,
+                std::span<const Tensor> results);
+
+// The same for a function on zeros, with `batch` (or 1) for each free dim.
+void print_plan(const Function& function, std::int64_t batch);
+
+}  // namespace weft::cli

@@ -1,0 +1,137 @@
+#include "cli/progress.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "cli/terminal.h"
+#include "weft/base/cpu.h"
+#include "weft/base/parallel.h"
+#include "weft/base/version.h"
+#include "weft/kernels/onednn/version.h"
+
+namespace weft::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kBarCells = 20;
+constexpr auto kRedraw = 100ms;       // of the bar
+constexpr auto kPlainEvery = 10s;     // lines within an epoch, without one
+
+std::string bar(double share) {
+  const int full = static_cast<int>(std::lround(share * kBarCells));
+  std::string cells;
+  for (int i = 0; i < kBarCells; ++i) cells += i < full ? "█" : "░";
+  return cells;
+}
+
+std::string right_aligned(std::int64_t number, std::int64_t largest) {
+  return fmt::format("{:>{}}", number, fmt::format("{}", largest).size());
+}
+
+}  // namespace
+
+std::string machine_text() {
+  return fmt::format("{}, oneDNN {}, {} thread{}", vector_instructions(),
+                     onednn::version(), thread_count(),
+                     thread_count() == 1 ? "" : "s");
+}
+
+std::string headline(const TrainSummary& s) {
+  return fmt::format(
+      "weft {}  {}  {} {} parameters  {} train / {} held out  {}", kVersion,
+      s.name, s.model, grouped(s.parameters), grouped(s.train_examples),
+      grouped(s.held_out_examples), machine_text());
+}
+
+Progress::Progress()
+    : is_terminal_(is_terminal(STDERR_FILENO)), shown_at_(Clock::now()) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::clear() {
+  if (has_bar_) fmt::print(stderr, "\r\033[K");
+  has_bar_ = false;
+}
+
+void Progress::on_start(const TrainSummary& summary) {
+  summary_ = summary;
+  fmt::print(stderr, "{}\n", headline(summary));
+  if (summary.first_step > 0) {
+    fmt::print(stderr, "continues after step {}\n",
+               grouped(summary.first_step));
+  }
+  shown_at_ = Clock::now();
+}
+
+void Progress::on_note(const std::string& note) {
+  fmt::print(stderr, "note: {}\n", note);
+}
+
+std::string Progress::scores_text(const Scores& scores) const {
+  if (summary_.task == Task::kLanguageModel) {
+    return fmt::format("loss {:.4f}  perplexity {:.1f}", scores.loss,
+                       std::exp(scores.loss));
+  }
+  return fmt::format("loss {:.4f}  accuracy {:.4f}", scores.loss,
+                     scores.accuracy);
+}
+
+std::string Progress::line(const TrainProgress& p, const Scores& scores) const {
+  const double share = static_cast<double>(p.examples) /
+                       static_cast<double>(std::max<std::int64_t>(
+                           p.all_examples, 1));
+  std::string text = fmt::format("epoch {}/{}  ",
+                                 right_aligned(p.epoch, p.epochs), p.epochs);
+  if (is_terminal_) text += bar(share) + "  ";
+  return text + fmt::format("{}/{}  {} {}/s  {}",
+                            right_aligned(p.examples, p.all_examples),
+                            p.all_examples,
+                            grouped(std::llround(p.samples_per_s)),
+                            summary_.unit, scores_text(scores));
+}
+
+std::string Progress::time_left(const TrainProgress& p) const {
+  const auto left =
+      static_cast<double>((p.epochs - p.epoch + 1) * p.all_examples -
+                          p.examples);
+  return clock_time(left / p.samples_per_s);
+}
+
+void Progress::on_step(const TrainProgress& progress) {
+  const auto now = Clock::now();
+  if (now - shown_at_ < (is_terminal_ ? Clock::duration(kRedraw)
+                                      : Clock::duration(kPlainEvery))) {
+    return;
+  }
+  shown_at_ = now;
+  const std::string text = line(progress, progress.train) + "  " +
+                           time_left(progress) + " left";
+  if (is_terminal_) {
+    fmt::print(stderr, "\r\033[K{}", text);
+    std::fflush(stderr);
+    has_bar_ = true;
+  } else {
+    fmt::print(stderr, "{}\n", text);
+  }
+}
+
+// The held-out scores close the line; without them, the training ones do.
+void Progress::on_epoch(const TrainProgress& progress,
+                        const EpochMetrics& metrics) {
+  clear();
+  const bool is_measured = std::isfinite(metrics.held_out.loss);
+  std::string text = line(progress, metrics.train);
+  if (is_measured) {
+    text += summary_.task == Task::kLanguageModel
+                ? fmt::format("  held out {:.1f}",
+                              std::exp(metrics.held_out.loss))
+                : fmt::format("  held out {:.4f}", metrics.held_out.accuracy);
+  }
+  fmt::print(stderr, "{}\n", text);
+  shown_at_ = Clock::now();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,35 @@
+#include "cli/report.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "weft/base/cpu.h"
+
+namespace weft::cli {
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json report_of(const std::string& recipe, const TrainResult& result) {
+  return {{"recipe", recipe},
+          {"steps", result.steps},
+          {"epochs", result.epochs},
+          {"seconds", number(result.seconds)},
+          {"train_loss", number(result.train_loss)},
+          {"test_loss", number(result.test.loss)},
+          {"test_accuracy", number(result.test.accuracy)},
+          {"samples_per_s", number(result.samples_per_s)},
+          {"peak_rss_bytes", peak_memory_bytes()},
+          {"checkpoint", result.checkpoint.string()},
+          {"best_epoch", result.best_epoch}};
+}
+
+void print_json(const Json& json) {
+  // File names need not be UTF-8, but JSON is.
+  fmt::print("{}\n", json.dump(-1, ' ', false,
+                               nlohmann::json::error_handler_t::replace));
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,22 @@
+// What the terminal can show.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weft::cli {
+
+bool is_terminal(int descriptor);
+// Columns of standard error's terminal; 80 when it has none.
+int terminal_width();
+
+// "1,437".
+std::string grouped(std::int64_t number);
+// "0:07", "12:40", "1:02:03".
+std::string clock_time(double seconds);
+// "38.2 KB", "1.4 MB".
+std::string bytes_text(double bytes);
+// `text` in quotes for a shell if it needs them.
+std::string shell_word(const std::string& text);
+
+}  // namespace weft::cli

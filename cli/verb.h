@@ -1,0 +1,20 @@
+// The verbs of the command line, one file each. A verb parses, calls the
+// library and prints; it has no logic of its own.
+//
+// Results go to standard output, progress and notes to standard error.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+void add_train(CLI::App& app);
+void add_eval(CLI::App& app);
+void add_predict(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_data(CLI::App& app);
+void add_doctor(CLI::App& app);
+
+}  // namespace weft::cli

@@ -1,0 +1,60 @@
+# What ./test --all adds. Sourced by ./test.
+
+fuzz_seconds="${WEFT_FUZZ_SECONDS:-60}"
+
+# Kernels and the plan run under sanitizers too; the end-to-end runs of the
+# command line, which start processes of their own, do not.
+sanitized() {  # FOLDER SANITIZERS [ctest options…]
+  local folder="$1" sanitizers="$2"
+  shift 2
+  build "$folder" all -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_TESTS=ON \
+    -DWEFT_NATIVE=OFF "-DWEFT_SANITIZE=$sanitizers"
+  run_tests "$folder" -LE "slow|processes" "$@"
+}
+
+fuzz() {
+  local folder="$root/build-fuzz" binary name
+  CC=clang CXX=clang++ build "$folder" fuzzers -DWEFT_FUZZ=ON \
+    -DWEFT_TESTS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo
+  for binary in "$folder"/bin/fuzz_*; do
+    [[ -x "$binary" ]] || continue
+    name="$(basename "$binary")"
+    mkdir -p "$folder/corpus/$name"
+    step "$name, $fuzz_seconds s" "$binary" -max_total_time="$fuzz_seconds" \
+      -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
+      "$folder/corpus/$name" $([[ -d "tests/fuzz/corpus/${name#fuzz_}" ]] &&
+        echo "tests/fuzz/corpus/${name#fuzz_}")
+  done
+}
+
+sources() { git -C "$root" ls-files -- '*.h' '*.cpp'; }
+
+format_is_right() {
+  sources | xargs clang-format --dry-run --Werror
+}
+
+lint() {
+  sources | grep '\.cpp$' | grep -v '^tests/fuzz/' | grep -v '^bench/' |
+    xargs -P2 -n4 clang-tidy --quiet -p "$root/build" 2> /dev/null
+}
+
+echo "== address and undefined-behaviour sanitizers"
+export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
+export LSAN_OPTIONS="suppressions=$root/tools/leaks.supp:print_suppressions=0"
+sanitized "$root/build-asan" "address;undefined"
+unset ASAN_OPTIONS LSAN_OPTIONS
+
+# GCC's OpenMP runtime is not built for the thread sanitizer, which would
+# take its barriers for races: one compute thread leaves the loader's, the
+# allocator's and the registries' own threads to be checked.
+echo "== thread sanitizer"
+export OMP_NUM_THREADS=1
+export TSAN_OPTIONS="suppressions=$root/tools/threads.supp"
+sanitized "$root/build-tsan" "thread"
+unset OMP_NUM_THREADS TSAN_OPTIONS
+
+[[ -f tests/fuzz/CMakeLists.txt ]] && fuzz
+step "clang-format" format_is_right
+step "clang-tidy" lint
+echo "== slow end-to-end runs"
+run_tests "$root/build" -L slow

@@ -1,0 +1,28 @@
+#include "weft/train/trained_model.h"
+
+namespace weft {
+
+TrainedModel load_trained(const std::filesystem::path& path,
+                          const std::filesystem::path& data_folder) {
+  TrainedModel result;
+  result.path = std::filesystem::is_directory(path) ? path / "best.safetensors"
+                                                    : path;
+  const CheckpointFile file(result.path);
+  result.info = file.info();
+  result.recipe =
+      parse_recipe(result.info.recipe, result.path.string() + " (its recipe)");
+  if (!data_folder.empty()) result.recipe.data.folder = data_folder.string();
+  result.assembly = assemble(result.recipe);
+  std::vector<CheckpointFile::Wanted> wanted;
+  const auto parameters = result.model().parameters();
+  for (const auto& named : parameters) {
+    wanted.push_back({named.name, named.parameter->type});
+  }
+  const auto tensors = file.read(wanted, /*allow_more=*/true);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    parameters[i].parameter->value = tensors[i];
+  }
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,30 @@
+// A checkpoint made ready to use: its recipe, its data, the model with its
+// weights.
+//
+// Threads: caller synchronises.
+#pragma once
+
+#include <filesystem>
+
+#include "weft/train/assembly.h"
+#include "weft/train/checkpoint.h"
+
+namespace weft {
+
+struct TrainedModel {
+  std::filesystem::path path;
+  Recipe recipe;
+  CheckpointInfo info;
+  Assembly assembly;
+
+  nn::Layer& model() { return *assembly.model; }
+};
+
+// Opens a checkpoint, or the best one of a run's folder. A `data_folder` that
+// is not empty stands in for the recipe's.
+// Throws Error(kUnavailable) if there is none, Error(kDataLoss) if it is
+// damaged or does not fit its own recipe.
+TrainedModel load_trained(const std::filesystem::path& path,
+                          const std::filesystem::path& data_folder = {});
+
+}  // namespace weft
