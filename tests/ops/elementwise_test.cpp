@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "tests/support/exact.h"
-
 #include "weft/graph/builder.h"
 #include "weft/tensor/symbol.h"
 

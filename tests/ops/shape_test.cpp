@@ -139,8 +139,8 @@ TEST(SymbolicGradients, RunAtEverySize) {
   const Value bias = builder.parameter({DType::kF32, {2}}, "bias");
   Executable executable(builder.build([&] {
     const Value y = x + bias;
-    const Value tail = slice(y, {1, 0}, {kToEnd, 2});
-    const Value both = concat(std::vector{y, tail}, 0);
+    const Value last = slice(y, {-1, 0}, {kToEnd, 2});
+    const Value both = concat(std::vector{last, y}, 0);
     const Value loss = mean(square(reshape(both, {-1})));
     const Value wrt[] = {x, bias};
     auto results = gradients(loss, wrt);
@@ -153,12 +153,11 @@ TEST(SymbolicGradients, RunAtEverySize) {
     const auto results =
         executable.run(std::vector{ones, Tensor::zeros({DType::kF32, {2}})});
     EXPECT_FLOAT_EQ(static_cast<float>(results[0].item()), 1);
-    const double share = 2.0 / static_cast<double>(2 * (2 * n - 1));
-    EXPECT_NEAR(results[1].item(0), share, 1e-6);
-    EXPECT_NEAR(results[2].item(0), 1.0, 1e-6);
-    if (n > 1) {
-      EXPECT_NEAR(results[1].item(2), 2 * share, 1e-6);
-    }
+    // 2 / count for each use of an element; the last row is used twice.
+    const double share = 1 / static_cast<double>(n + 1);
+    EXPECT_NEAR(results[1].item(0), n == 1 ? 2 * share : share, 1e-6);
+    EXPECT_NEAR(results[1].item(2 * n - 1), 2 * share, 1e-6);
+    EXPECT_NEAR(results[2].item(0), 1, 1e-6);
   }
 }
 

@@ -152,34 +152,42 @@ std::optional<std::string> declines_cumsum(const OpCall& call) {
   return "running sums need more bits than " + std::string(to_string(dtype));
 }
 
-// One line of a single column adds up in double (or int64): it is bound by
-// the chain of additions, not by memory.
+// What running sums add up in, so that long ones stay as exact as short ones.
+template <class T>
+using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+constexpr std::int64_t kWidth = 256;
+
 template <class T>
 void scan_line(const T* x, T* y, std::int64_t size, bool exclusive,
                bool reverse) {
-  using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-  Wide sum{};
+  Wide<T> sum{};
   for (std::int64_t n = 0; n < size; ++n) {
     const std::int64_t i = reverse ? size - 1 - n : n;
-    const Wide total = sum + static_cast<Wide>(x[i]);
+    const Wide<T> total = sum + static_cast<Wide<T>>(x[i]);
     y[i] = static_cast<T>(exclusive ? sum : total);
     sum = total;
   }
 }
 
-// Columns [begin, end) of a block: each row adds to the one before it.
+// The same down `width` columns side by side.
 template <class T>
-void scan_columns(const T* x, T* y, const AxisCut& cut, std::int64_t begin,
-                  std::int64_t end, bool exclusive, bool reverse) {
-  for (std::int64_t n = 0; n < cut.size; ++n) {
-    const std::int64_t row = (reverse ? cut.size - 1 - n : n) * cut.inner;
-    const std::int64_t before = reverse ? row + cut.inner : row - cut.inner;
-    const T* addend = x + (exclusive ? before : row);
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (n == 0)
-        y[row + i] = exclusive ? T{0} : x[row + i];
-      else
-        y[row + i] = y[before + i] + addend[i];
+void scan_columns(const T* x, T* y, std::int64_t rows, std::int64_t stride,
+                  std::int64_t width, bool exclusive, bool reverse) {
+  Wide<T> sums[kWidth] = {};
+  for (std::int64_t n = 0; n < rows; ++n) {
+    const std::int64_t row = (reverse ? rows - 1 - n : n) * stride;
+    if (exclusive) {
+      for (std::int64_t i = 0; i < width; ++i) {
+        const auto value = static_cast<Wide<T>>(x[row + i]);
+        y[row + i] = static_cast<T>(sums[i]);
+        sums[i] += value;
+      }
+    } else {
+      for (std::int64_t i = 0; i < width; ++i) {
+        sums[i] += static_cast<Wide<T>>(x[row + i]);
+        y[row + i] = static_cast<T>(sums[i]);
+      }
     }
   }
 }
@@ -204,12 +212,13 @@ std::unique_ptr<PreparedKernel> make_cumsum(const OpCall& call) {
           while (begin < end) {
             const std::int64_t start = begin / cut.inner * block;
             const std::int64_t column = begin % cut.inner;
-            const std::int64_t last = std::min(cut.inner, column + end - begin);
+            const std::int64_t last =
+                std::min({cut.inner, column + end - begin, column + kWidth});
             if (cut.inner == 1) {
               scan_line(x + start, y + start, cut.size, exclusive, reverse);
             } else {
-              scan_columns(x + start, y + start, cut, column, last, exclusive,
-                           reverse);
+              scan_columns(x + start + column, y + start + column, cut.size,
+                           cut.inner, last - column, exclusive, reverse);
             }
             begin += last - column;
           }
