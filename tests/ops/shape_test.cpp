@@ -112,6 +112,13 @@ TEST(Concat, JoinsAndSplits) {
             "f32[3*N, 4]");
 }
 
+TEST(Concat, TakesAndGivesAnyNumber) {
+  const auto parts = split(iota(40), Integers(40, 1), 0);
+  ASSERT_EQ(parts.size(), 40u);
+  EXPECT_TENSOR(parts[39], i64({1}, {39}));
+  EXPECT_TENSOR(concat(parts, 0), iota(40));
+}
+
 TEST(Pad, PutsAValueAround) {
   EXPECT_TENSOR(pad(f32({2}, {1, 2}), {1}, {2}, 9), f32({5}, {9, 1, 2, 9, 9}));
   EXPECT_EQ(staged_type({kN}, [](const Value& x) { return pad(x, {1}, {2}); }),
