@@ -55,7 +55,9 @@ template <class Mask>
 Vector truth(Mask mask) {
   return hn::IfThenElseZero(mask, one());
 }
-auto is_true(Vector x) { return hn::Ne(x, zero()); }
+// Highway's Ne is false for NaN on some machines; C++'s != is true.
+auto differ(Vector a, Vector b) { return hn::Not(hn::Eq(a, b)); }
+auto is_true(Vector x) { return differ(x, zero()); }
 
 // --- Arithmetic -----------------------------------------------------------
 void add(const Tile& t) noexcept {
@@ -73,12 +75,12 @@ void divide(const Tile& t) noexcept {
 // A NaN in either operand stays one.
 void maximum(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) {
-    return hn::IfThenElse(hn::Ne(a, a), a, hn::Max(a, b));
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b));
   });
 }
 void minimum(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) {
-    return hn::IfThenElse(hn::Ne(a, a), a, hn::Min(a, b));
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
   });
 }
 void power(const Tile& t) noexcept {
@@ -92,7 +94,7 @@ void equal(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) { return truth(hn::Eq(a, b)); });
 }
 void not_equal(const Tile& t) noexcept {
-  map<2>(t, [](auto a, auto b) { return truth(hn::Ne(a, b)); });
+  map<2>(t, [](auto a, auto b) { return truth(differ(a, b)); });
 }
 void less(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) { return truth(hn::Lt(a, b)); });
