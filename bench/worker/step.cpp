@@ -91,9 +91,9 @@ void race_step(const WorkerOptions& options) {
     return steps * size;
   };
   const auto allocations = [&] {
-    const auto before = testing::allocation_count();
+    const auto before = test::allocation_count();
     step();
-    const auto after = testing::allocation_count();
+    const auto after = test::allocation_count();
     return Json{{"allocations", after.own - before.own},
                 {"by_libraries", after.libraries - before.libraries}};
   };

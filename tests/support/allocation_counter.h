@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace weft::testing {
+namespace weft::test {
 
 struct AllocationCount {
   std::int64_t own = 0;
@@ -23,4 +23,4 @@ AllocationCount allocation_count();
 // False where counting is not possible.
 bool can_count_allocations();
 
-}  // namespace weft::testing
+}  // namespace weft::test
