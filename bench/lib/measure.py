@@ -26,6 +26,8 @@ class Race:
     ratio: float
     low: float
     high: float
+    our_rates: tuple[float, ...]
+    peer_rates: tuple[float, ...]
 
 
 def rate(side: Side) -> float:
@@ -54,8 +56,9 @@ def race(ours: Side, peer: Side, pairs: int) -> Race:
 
 def summary(rates: list[tuple[float, float]]) -> Race:
     ratios = [a / b for a, b in rates]
-    return Race(median(a for a, _ in rates), median(b for _, b in rates),
-                median(ratios), min(ratios), max(ratios))
+    our_rates, peer_rates = zip(*rates)
+    return Race(median(our_rates), median(peer_rates), median(ratios),
+                min(ratios), max(ratios), our_rates, peer_rates)
 
 
 def largest_gap(ours: list[float], theirs: list[float]) -> float:

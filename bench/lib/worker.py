@@ -71,6 +71,7 @@ class Worker:
         except (OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
+        self._process.stdout.close()
 
     def __enter__(self) -> "Worker":
         return self

@@ -28,7 +28,7 @@ struct LoaderOptions {
   bool shuffle = false;    // else in the order of the data set
   bool drop_last = false;  // leave out a last batch that is not full
   std::uint64_t seed = 0;
-  Augmentation augment;
+  Augmentation augment = {};
   int prefetch = 2;  // batches made ahead; 0 makes them when they are asked for
 };
 

@@ -240,8 +240,13 @@ void LoopGroups::decide(ValueId value) {
   bool must_store = false;
   std::set<int> groups;
   for (const NodeId reader : readers_[index]) {
-    if (reader < 0 || !is_loop_node(reader)) must_store = true;
-    else if (find(reader) != own) groups.insert(find(reader));
+    // A loop over more elements would compute a narrow value many times over.
+    if (reader < 0 || !is_loop_node(reader) ||
+        !(loop_shape(reader) == loop_shape(producer(value)))) {
+      must_store = true;
+    } else if (find(reader) != own) {
+      groups.insert(find(reader));
+    }
   }
   const auto extra = [&](int group) {
     double sum = 0;

@@ -1,10 +1,14 @@
 #include "weft/runtime/simplify.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "weft/graph/builder.h"
 #include "weft/graph/kernel.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/shape.h"
 
 namespace weft {
 namespace {
@@ -22,6 +26,19 @@ bool is_identity(const OpDef& op, const TensorType& input,
                  const TensorType& output) {
   if (!(input == output)) return false;
   return op.has(kView) || op.name() == "cast" || op.name() == "broadcast_to";
+}
+
+// True if `shape`, broadcast to `whole`, repeats along all of `axes`.
+bool repeats_along(const Shape& shape, const Shape& whole,
+                   const Integers& axes) {
+  const auto is_one = [&](int axis) {
+    const int own = axis - (whole.rank() - shape.rank());
+    return own < 0 || shape[own] == 1;
+  };
+  if (axes.empty()) return shape.num_elements() == 1;
+  return std::all_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+    return is_one(normalize_axis(axis, whole.rank(), "sum"));
+  });
 }
 
 class SimplifyingBuilder : public FunctionBuilder {
@@ -51,6 +68,11 @@ class SimplifyingBuilder : public FunctionBuilder {
       ContextScope context(*this);
       return op.lower()(complete, arguments);
     }
+    if (op.name() == "sum") {
+      if (auto hoisted = hoist_factor(arguments[0], complete)) {
+        return {*hoisted};
+      }
+    }
     key += to_string(complete);
     const auto [entry, is_new] = known_.try_emplace(std::move(key));
     if (is_new) {
@@ -63,6 +85,32 @@ class SimplifyingBuilder : public FunctionBuilder {
   }
 
  private:
+  // sum(a * c) is sum(a) * c where c does not change along the summed axes:
+  // the gradients of a normalisation then share their sums.
+  std::optional<Value> hoist_factor(const Value& x,
+                                    const Attributes& attributes) {
+    const auto id = static_cast<ValueId>(x.id());
+    if (function().is_parameter(id)) return std::nullopt;
+    const Node product = function().node(function().value(id).node);
+    if (product.op->name() != "multiply") return std::nullopt;
+    const Integers& axes = attributes.integers("axes");
+    for (const std::size_t n : {0u, 1u}) {
+      const Value factor(*this, product.inputs[n]);
+      const Value rest(*this, product.inputs[1 - n]);
+      if (!(rest.shape() == x.shape()) || factor.shape() == x.shape() ||
+          !repeats_along(factor.shape(), x.shape(), axes)) {
+        continue;
+      }
+      ContextScope context(*this);
+      const bool keep = attributes.flag("keep_dims");
+      const Value total = sum(rest, axes, /*keep_dims=*/true);
+      const Value scaled = total * factor;
+      if (keep && scaled.shape() == total.shape()) return scaled;
+      return reshape(scaled, sum(rest, axes, keep).shape());
+    }
+    return std::nullopt;
+  }
+
   std::unordered_map<std::string, std::vector<Value>> known_;
 };
 

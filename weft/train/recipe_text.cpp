@@ -53,9 +53,9 @@ std::string text_of(const Schedule& lr) {
       text = fmt::format("schedule = \"constant\", from = {}", from);
       break;
     case Schedule::Kind::kStep:
-      text = fmt::format(
-          "schedule = \"step\", from = {}, factor = {}, every = {}", from,
-          text_of(lr.factor), lr.every);
+      text =
+          fmt::format("schedule = \"step\", from = {}, factor = {}, every = {}",
+                      from, text_of(lr.factor), lr.every);
       break;
     case Schedule::Kind::kLinear:
       text = fmt::format("schedule = \"linear\", from = {}, to = {}", from, to);

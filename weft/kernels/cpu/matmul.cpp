@@ -1,6 +1,7 @@
 // Matrix products by oneDNN.
 #include <optional>
 
+#include "weft/kernels/onednn/gemm.h"
 #include "weft/kernels/onednn/program.h"
 
 namespace weft {
@@ -101,26 +102,19 @@ constexpr Dim kWideRow = 4096;
 
 class Gemm : public PreparedKernel {
  public:
-  explicit Gemm(const Product& p)
-      : trans_a_(p.transpose_a ? 'T' : 'N'),
-        trans_b_(p.transpose_b ? 'T' : 'N'),
-        m_(p.m()),
-        n_(p.n()),
-        k_(p.k()) {}
+  explicit Gemm(const Product& product) : p_(product) {}
 
   void run(const KernelBuffers& buffers) noexcept override {
-    const dnnl_status_t status = dnnl_sgemm(
-        trans_a_, trans_b_, m_, n_, k_, 1.f,
-        static_cast<const float*>(buffers.inputs[0]), trans_a_ == 'T' ? m_ : k_,
-        static_cast<const float*>(buffers.inputs[1]), trans_b_ == 'T' ? k_ : n_,
-        0.f, static_cast<float*>(buffers.outputs[0]), n_);
-    WEFT_CHECK(status == dnnl_success, "oneDNN status {}",
-               static_cast<int>(status));
+    const auto* a = static_cast<const float*>(buffers.inputs[0]);
+    const auto* b = static_cast<const float*>(buffers.inputs[1]);
+    onednn::gemm(p_.m(), p_.n(), p_.k(),
+                 {a, p_.transpose_a ? p_.m() : p_.k(), p_.transpose_a},
+                 {b, p_.transpose_b ? p_.k() : p_.n(), p_.transpose_b}, 0.f,
+                 static_cast<float*>(buffers.outputs[0]), p_.n());
   }
 
  private:
-  char trans_a_, trans_b_;
-  dnnl_dim_t m_, n_, k_;
+  Product p_;
 };
 
 std::optional<std::string> gemm_declines(const OpCall& call) {

@@ -1,0 +1,167 @@
+// Every fuzz target on its seed corpus, and on what becomes of each seed when
+// it is cut short, when a bit flips, and when bytes are put in its way: the
+// part of fuzzing that needs no fuzzer and is the same on every run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/fuzz.h"
+#include "weft/base/philox.h"
+
+// The targets themselves, each under a name of its own.
+#define LLVMFuzzerTestOneInput fuzz_checkpoint
+#include "tests/fuzz/checkpoint_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_cifar
+#include "tests/fuzz/cifar_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_csv
+#include "tests/fuzz/csv_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_gzip
+#include "tests/fuzz/gzip_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_idx
+#include "tests/fuzz/idx_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_image
+#include "tests/fuzz/image_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_recipe
+#include "tests/fuzz/recipe_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_safetensors
+#include "tests/fuzz/safetensors_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_text
+#include "tests/fuzz/text_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<std::uint8_t>;
+
+// Mutations of each kind per seed.
+constexpr std::size_t kMutations = 300;
+
+struct Target {
+  const char* name;  // of its corpus and of NAME_fuzz.cpp
+  int (*run)(const std::uint8_t* data, std::size_t size);
+};
+
+const Target kTargets[] = {
+    {"checkpoint", fuzz_checkpoint}, {"cifar", fuzz_cifar},
+    {"csv", fuzz_csv},               {"gzip", fuzz_gzip},
+    {"idx", fuzz_idx},               {"image", fuzz_image},
+    {"recipe", fuzz_recipe},         {"safetensors", fuzz_safetensors},
+    {"text", fuzz_text},
+};
+
+fs::path fuzz_folder() { return fs::path(WEFT_SOURCE_DIR) / "tests/fuzz"; }
+
+std::vector<Bytes> seeds_of(const Target& target) {
+  std::vector<fs::path> paths;
+  for (const auto& entry :
+       fs::directory_iterator(fuzz_folder() / "corpus" / target.name)) {
+    paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<Bytes> seeds;
+  for (const auto& path : paths) {
+    const MappedFile file(path);
+    seeds.emplace_back(file.bytes().begin(), file.bytes().end());
+  }
+  return seeds;
+}
+
+class Replay : public testing::TestWithParam<Target> {
+ protected:
+  // Exactly as large as the input, so that a sanitizer sees a byte too many.
+  static void run(const Bytes& input) {
+    const Bytes exact(input.begin(), input.end());
+    GetParam().run(exact.data(), exact.size());
+  }
+  // Evenly spread over [0, size).
+  static std::vector<std::size_t> positions(std::size_t size) {
+    std::vector<std::size_t> result;
+    const std::size_t count = std::min(size, kMutations);
+    for (std::size_t i = 0; i < count; ++i) result.push_back(i * size / count);
+    return result;
+  }
+};
+
+TEST_P(Replay, HasSeeds) { EXPECT_GE(seeds_of(GetParam()).size(), 2u); }
+
+TEST_P(Replay, SurvivesTheCorpus) {
+  run({});
+  for (const Bytes& seed : seeds_of(GetParam())) EXPECT_NO_THROW(run(seed));
+}
+
+TEST_P(Replay, SurvivesTruncation) {
+  for (const Bytes& seed : seeds_of(GetParam())) {
+    for (const std::size_t size : positions(seed.size())) {
+      const auto end = seed.begin() + static_cast<std::ptrdiff_t>(size);
+      EXPECT_NO_THROW(run(Bytes(seed.begin(), end))) << size;
+    }
+  }
+}
+
+TEST_P(Replay, SurvivesFlippedBits) {
+  for (const Bytes& seed : seeds_of(GetParam())) {
+    for (const std::size_t bit : positions(8 * seed.size())) {
+      Bytes damaged = seed;
+      damaged[bit / 8] ^= static_cast<std::uint8_t>(1u << (bit % 8));
+      EXPECT_NO_THROW(run(damaged)) << bit;
+    }
+  }
+}
+
+TEST_P(Replay, SurvivesScatteredDamage) {
+  const RandomStream random{1, 0, 0};
+  std::uint64_t next = 0;
+  for (const Bytes& seed : seeds_of(GetParam())) {
+    for (std::size_t i = 0; i < kMutations && !seed.empty(); ++i) {
+      Bytes damaged = seed;
+      for (int byte = 0; byte < 4; ++byte) {
+        const std::uint32_t word = random.word(next++);
+        damaged[word % damaged.size()] = static_cast<std::uint8_t>(word >> 24);
+      }
+      EXPECT_NO_THROW(run(damaged)) << i;
+    }
+  }
+}
+
+TEST_P(Replay, SurvivesDoubledAndMovedPieces) {
+  for (const Bytes& seed : seeds_of(GetParam())) {
+    for (const std::size_t at : positions(seed.size())) {
+      const auto middle = seed.begin() + static_cast<std::ptrdiff_t>(at);
+      Bytes moved(middle, seed.end());
+      moved.insert(moved.end(), seed.begin(), middle);
+      EXPECT_NO_THROW(run(moved)) << at;
+      Bytes doubled(seed.begin(), middle);
+      doubled.insert(doubled.end(), seed.begin(), seed.end());
+      EXPECT_NO_THROW(run(doubled)) << at;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Parsers, Replay, testing::ValuesIn(kTargets),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+// A target that is written but not replayed would go unnoticed.
+TEST(ReplayTargets, AreAllThatThereAre) {
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(fuzz_folder())) {
+    files += entry.path().filename().string().ends_with("_fuzz.cpp");
+  }
+  EXPECT_EQ(files, std::size(kTargets));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,228 @@
+#include "weft/train/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+
+namespace weft {
+namespace {
+
+using test::expect_error;
+
+// Sections by line: model 1, data 4, optimizer 7, train 12.
+const std::string kRecipe = R"([model]
+name = "lstm-lm"
+hidden = 100
+[data]
+name = "cifar10"
+augment = ["crop", "flip"]
+[optimizer]
+name = "momentum"
+lr = { schedule = "cosine", from = 0.1, to = 0.001, warmup = 100 }
+momentum = 0.8
+weight_decay = 1e-4
+[train]
+epochs = 20
+batch = 64
+dtype = "bf16"
+seed = 7
+)";
+
+Recipe parse(const std::string& text,
+             const std::vector<std::string>& overrides = {}) {
+  return parse_recipe(text, "a.toml", overrides);
+}
+
+// Expects an error about kRecipe with `line` replaced by `text`.
+void expect_refused(std::size_t line, const std::string& text,
+                    std::initializer_list<std::string> parts) {
+  std::string recipe;
+  std::size_t begin = 0;
+  for (std::size_t number = 1; begin < kRecipe.size(); ++number) {
+    const std::size_t end = kRecipe.find('\n', begin) + 1;
+    recipe += number == line ? text + "\n" : kRecipe.substr(begin, end - begin);
+    begin = end;
+  }
+  expect_error(ErrorCode::kInvalidArgument, parts, [&] { parse(recipe); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"a.toml:" + std::to_string(line)}, [&] { parse(recipe); });
+}
+
+TEST(Recipe, ReadsEverySection) {
+  const Recipe recipe = parse(kRecipe);
+  EXPECT_EQ(recipe.model.name, "lstm-lm");
+  EXPECT_EQ(std::get<std::int64_t>(recipe.model.options.at("hidden")), 100);
+  EXPECT_EQ(std::get<std::int64_t>(recipe.model.options.at("layers")), 2);
+  EXPECT_EQ(recipe.data.name, "cifar10");
+  EXPECT_TRUE(recipe.data.augment.crop && recipe.data.augment.flip);
+  EXPECT_EQ(recipe.optimizer.name, "momentum");
+  EXPECT_EQ(recipe.optimizer.lr.kind, Schedule::Kind::kCosine);
+  EXPECT_EQ(recipe.optimizer.lr.from, 0.1);
+  EXPECT_EQ(recipe.optimizer.lr.to, 0.001);
+  EXPECT_EQ(recipe.optimizer.lr.warmup, 100);
+  EXPECT_EQ(std::get<double>(recipe.optimizer.options.at("momentum")), 0.8);
+  EXPECT_EQ(recipe.optimizer.clip_norm, std::nullopt);
+  EXPECT_EQ(recipe.train.epochs, 20);
+  EXPECT_EQ(recipe.train.batch, 64);
+  EXPECT_EQ(recipe.train.dtype, DType::kBF16);
+  EXPECT_EQ(recipe.train.seed, 7);
+  EXPECT_FALSE(recipe.train.check_numerics);
+}
+
+TEST(Recipe, TakesAPlainLearningRateAndDefaults) {
+  const Recipe recipe = parse(
+      "model.name='mlp'\ndata.name='digits'\n"
+      "optimizer = {name='adam', lr=1}\n");
+  EXPECT_EQ(recipe.optimizer.lr.kind, Schedule::Kind::kConstant);
+  EXPECT_EQ(recipe.optimizer.lr.from, 1.0);
+  EXPECT_EQ(std::get<double>(recipe.optimizer.options.at("beta2")), 0.999);
+  EXPECT_EQ(recipe.train, TrainRecipe{});
+}
+
+TEST(Recipe, PrintsATextThatReadsBackAsTheSame) {
+  std::vector<std::string> schedules{
+      "0.25", "{schedule='step', from=1, factor=0.5, every=3}",
+      "{schedule='linear', from=0.1, to=1e-7, warmup=3}"};
+  for (const auto& lr : schedules) {
+    const Recipe recipe =
+        parse(kRecipe, {"optimizer.lr=" + lr, "optimizer.clip_norm=5",
+                        "log.folder=\"odd \\\"name\\\\\\t\\u0001 ü\"",
+                        "data.folder=/data"});
+    const std::string text = to_toml(recipe);
+    EXPECT_EQ(parse(text), recipe) << text;
+    EXPECT_EQ(to_toml(parse(text)), text);
+  }
+}
+
+TEST(Recipe, RefusesUnknownKeysWithTheNearestOne) {
+  expect_refused(7, "[optimiser]",
+                 {"unknown key 'optimiser' (did you mean 'optimizer'?)",
+                  "keys at this place: model, data, optimizer, train, sync, "
+                  "log"});
+  expect_refused(14, "bach = 3",
+                 {"unknown key 'train.bach' (did you mean 'train.batch'?)",
+                  "keys at this place: epochs, batch"});
+  expect_refused(10, "momentun = 0.9", {"did you mean 'optimizer.momentum'?"});
+  expect_refused(10, "beta1 = 0.9", {"unknown key 'optimizer.beta1'"});
+  expect_refused(3, "hiden = 3", {"did you mean 'model.hidden'?"});
+  expect_refused(2, "nam = 'mlp'", {"did you mean 'model.name'?"});
+  expect_refused(9, "lr = {schedule = 'constant', form = 1}",
+                 {"did you mean 'optimizer.lr.from'?"});
+  expect_refused(9, "lr = {from = 1, to = 2}",
+                 {"unknown key 'optimizer.lr.to'"});
+}
+
+TEST(Recipe, RefusesUnknownNames) {
+  expect_refused(2, "name = 'lstm-lmm'", {"lstm-lm"});
+  expect_refused(5, "name = 'cifar100'", {"did you mean 'cifar10'?"});
+  expect_refused(8, "name = 'momentun'", {"momentum"});
+  expect_refused(6, "augment = ['crop', 'flop']", {"'flop'", "crop, flip"});
+  expect_refused(15, "dtype = 'f16'", {"train.dtype", "f32, bf16"});
+  expect_refused(9, "lr = {schedule = 'cosin', from = 1}",
+                 {"did you mean 'cosine'?"});
+}
+
+TEST(Recipe, RefusesWrongTypes) {
+  expect_refused(13, "epochs = 2.5", {"train.epochs must be an integer"});
+  expect_refused(13, "epochs = '2'", {"train.epochs", "not a string"});
+  expect_refused(10, "momentum = true",
+                 {"optimizer.momentum must be a number, not a boolean"});
+  expect_refused(9, "lr = [1]", {"optimizer.lr must be a table, not a list"});
+  expect_refused(6, "augment = 'crop'", {"must be a list of strings"});
+  expect_refused(6, "augment = [1]", {"must be a list of strings"});
+  expect_refused(2, "name = 7", {"model.name must be a string"});
+  expect_refused(3, "hidden = 'wide'", {"model.hidden must be an integer"});
+  expect_error(ErrorCode::kInvalidArgument,
+               {"train must be a table, not an integer", "a.toml:1"},
+               [] { parse("train = 3\n"); });
+}
+
+TEST(Recipe, RefusesValuesOutOfRange) {
+  expect_refused(13, "epochs = 0", {"train.epochs = 0 must be in [1"});
+  expect_refused(14, "batch = -1", {"train.batch"});
+  expect_refused(16, "seed = -1", {"train.seed = -1 must be at least 0"});
+  expect_refused(9, "lr = 0.0", {"optimizer.lr = 0 must be above 0"});
+  expect_refused(9, "lr = inf", {"optimizer.lr"});
+  expect_refused(9, "lr = nan", {"optimizer.lr"});
+  expect_error(ErrorCode::kInvalidArgument, {"momentum", "a.toml:7"},
+               [] { parse(kRecipe, {}); parse(kRecipe, {"optimizer.momentum=2"}); });
+}
+
+TEST(Recipe, RefusesMissingNames) {
+  expect_error(ErrorCode::kInvalidArgument, {"lacks 'model.name'", "a.toml"},
+               [] { parse(""); });
+  expect_error(ErrorCode::kInvalidArgument, {"lacks 'data.name'", "a.toml"},
+               [] { parse("[model]\nname='mlp'\n[data]\n"); });
+}
+
+TEST(Recipe, ReservesTheSectionForSeveralWorkers) {
+  EXPECT_EQ(parse(kRecipe + "[sync]\n"), parse(kRecipe));
+  expect_error(ErrorCode::kInvalidArgument,
+               {"unknown key 'sync.policy'", "a.toml:18"},
+               [] { parse(kRecipe + "[sync]\npolicy='allreduce'\n"); });
+}
+
+TEST(Recipe, NamesLineAndColumnOfBadSyntax) {
+  expect_error(ErrorCode::kInvalidArgument, {"a.toml:2:"},
+               [] { parse("[model]\nname = \n"); });
+  expect_error(ErrorCode::kInvalidArgument, {"a.toml:3"},
+               [] { parse("[model]\nname='a'\nname='b'\n"); });
+  expect_error(ErrorCode::kInvalidArgument, {"a.toml:1"},
+               [] { parse("x = \"\xff\xfe\""); });
+}
+
+TEST(RecipeOverride, SetsValuesOfEveryKind) {
+  const Recipe recipe = parse(
+      kRecipe, {"train.epochs=3", "train.dtype=f32", "data.augment=[]",
+                "optimizer.lr.from=0.5", "train.check_numerics=true",
+                "log.folder=2024-01-01", "optimizer.clip_norm=1"});
+  EXPECT_EQ(recipe.train.epochs, 3);
+  EXPECT_EQ(recipe.train.dtype, DType::kF32);
+  EXPECT_EQ(recipe.data.augment, Augmentation{});
+  EXPECT_EQ(recipe.optimizer.lr.from, 0.5);
+  EXPECT_EQ(recipe.optimizer.lr.to, 0.001);
+  EXPECT_TRUE(recipe.train.check_numerics);
+  EXPECT_EQ(recipe.log.folder, "2024-01-01");
+  EXPECT_EQ(recipe.optimizer.clip_norm, 1.0);
+}
+
+TEST(RecipeOverride, IsNamedInErrors) {
+  expect_error(ErrorCode::kInvalidArgument,
+               {"unknown key 'optimiser' (did you mean 'optimizer'?)",
+                "in: command line, --set optimiser.lr=0.1",
+                "keys at this place: model, data, optimizer, train, sync, log"},
+               [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"train.epochs", "--set train.epochs=many"},
+               [] { parse(kRecipe, {"train.epochs=many"}); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"train.batch is an integer, not a table"},
+               [] { parse(kRecipe, {"train.batch.size=1"}); });
+}
+
+TEST(RecipeOverride, RefusesWhatIsNoAssignment) {
+  for (const char* text : {"train.epochs", "=3", "train..epochs=3", ".a=1",
+                           "tr ain.epochs=3", "log.folder=\"open"}) {
+    expect_error(ErrorCode::kInvalidArgument, {std::string("--set ") + text},
+                 [&] { parse(kRecipe, {text}); });
+  }
+}
+
+TEST(RecipeOverride, CannotSmuggleInOtherKeys) {
+  const Recipe recipe =
+      parse(kRecipe, {"log.folder=1\n[train]\nepochs = 99"});
+  EXPECT_EQ(recipe.train.epochs, 20);
+  EXPECT_EQ(recipe.log.folder, "1\n[train]\nepochs = 99");
+}
+
+TEST(LoadRecipe, PutsRunsIntoAFolderOfTheRecipesName) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.write("mine.toml", kRecipe);
+  EXPECT_EQ(load_recipe(path).log.folder, "runs/mine");
+  expect_error(ErrorCode::kUnavailable, {"none.toml"},
+               [&] { load_recipe(folder / "none.toml"); });
+}
+
+}  // namespace
+}  // namespace weft
