@@ -12,13 +12,13 @@
 
 namespace weft::test {
 
-struct AllocationCount {
+struct HeapUse {
   std::int64_t own = 0;
   std::int64_t libraries = 0;
 };
 
 // Since the process began.
-AllocationCount allocation_count();
+HeapUse heap_use();
 
 // False where counting is not possible.
 bool can_count_allocations();

@@ -1,4 +1,4 @@
-#include "tests/support/allocation_counter.h"
+#include "tests/support/heap_use.h"
 
 #include <atomic>
 #include <cerrno>
@@ -21,7 +21,7 @@ std::atomic<std::int64_t> libraries{0};
 
 }  // namespace
 
-AllocationCount allocation_count() { return {own.load(), libraries.load()}; }
+HeapUse heap_use() { return {own.load(), libraries.load()}; }
 
 bool can_count_allocations() { return WEFT_COUNTS_ALLOCATIONS != 0; }
 
