@@ -91,14 +91,13 @@ class LoopBuilder {
     }
     const NodeId id = function_.value(value).node;
     const Node& node = function_.node(id);
-    LoopProgram::Instruction instruction{};
-    for (const ValueId input : node.inputs) {
-      instruction.operands.push_back(emit(input));
-    }
     const TileOp* found = find_tile_op(node.op->name());
     const TileOp op =
         found != nullptr ? *found : tile_cast(function_.type(value).dtype);
-    instruction.function = op.function;
+    LoopProgram::Instruction instruction(op, {});
+    for (const ValueId input : node.inputs) {
+      instruction.operands.push_back(emit(input));
+    }
     if (op.parameters != nullptr) {
       instruction.parameters = op.parameters(node.attributes);
     }
@@ -117,7 +116,8 @@ class LoopBuilder {
         dtype == DType::kBool) {
       return number;
     }
-    program_.instructions.push_back({tile_cast(dtype).function, {number}, {}});
+    program_.instructions.emplace_back(tile_cast(dtype),
+                                       std::vector{number});
     return numbers_[value] = number + 1;
   }
 

@@ -248,39 +248,39 @@ std::array<float, 2> clamp_parameters(const Attributes& attributes) {
 }
 
 constexpr TileOp kTileOps[] = {
-    {"add", 2, add, 1},
-    {"subtract", 2, subtract, 1},
-    {"multiply", 2, multiply, 1},
-    {"divide", 2, divide, 4},
-    {"maximum", 2, maximum, 1},
-    {"minimum", 2, minimum, 1},
-    {"power", 2, power, 60},
-    {"equal", 2, equal, 1},
-    {"not_equal", 2, not_equal, 1},
-    {"less", 2, less, 1},
-    {"less_equal", 2, less_equal, 1},
-    {"greater", 2, greater, 1},
-    {"greater_equal", 2, greater_equal, 1},
-    {"logical_and", 2, logical_and, 1},
-    {"logical_or", 2, logical_or, 1},
-    {"logical_xor", 2, logical_xor, 1},
-    {"logical_not", 1, logical_not, 1},
-    {"where", 3, where, 1},
-    {"negate", 1, negate, 1},
-    {"exp", 1, exp, 12},
-    {"log", 1, log, 12},
-    {"sqrt", 1, sqrt, 6},
-    {"rsqrt", 1, rsqrt, 8},
-    {"square", 1, square, 1},
-    {"tanh", 1, tanh, 20},
-    {"sigmoid", 1, sigmoid, 16},
-    {"relu", 1, relu, 1},
-    {"gelu", 1, gelu, 16},
-    {"erf", 1, erf, 14},
-    {"abs", 1, abs, 1},
-    {"sign", 1, sign, 1},
-    {"floor", 1, floor, 1},
-    {"clamp", 1, clamp, 1, clamp_parameters},
+    {"add", 2, add, Opcode::kAdd, 1},
+    {"subtract", 2, subtract, Opcode::kSubtract, 1},
+    {"multiply", 2, multiply, Opcode::kMultiply, 1},
+    {"divide", 2, divide, Opcode::kDivide, 4},
+    {"maximum", 2, maximum, Opcode::kMaximum, 1},
+    {"minimum", 2, minimum, Opcode::kMinimum, 1},
+    {"power", 2, power, Opcode::kCall, 60},
+    {"equal", 2, equal, Opcode::kEqual, 1},
+    {"not_equal", 2, not_equal, Opcode::kNotEqual, 1},
+    {"less", 2, less, Opcode::kLess, 1},
+    {"less_equal", 2, less_equal, Opcode::kLessEqual, 1},
+    {"greater", 2, greater, Opcode::kGreater, 1},
+    {"greater_equal", 2, greater_equal, Opcode::kGreaterEqual, 1},
+    {"logical_and", 2, logical_and, Opcode::kAnd, 1},
+    {"logical_or", 2, logical_or, Opcode::kOr, 1},
+    {"logical_xor", 2, logical_xor, Opcode::kXor, 1},
+    {"logical_not", 1, logical_not, Opcode::kNot, 1},
+    {"where", 3, where, Opcode::kWhere, 1},
+    {"negate", 1, negate, Opcode::kNegate, 1},
+    {"exp", 1, exp, Opcode::kCall, 12},
+    {"log", 1, log, Opcode::kCall, 12},
+    {"sqrt", 1, sqrt, Opcode::kSqrt, 6},
+    {"rsqrt", 1, rsqrt, Opcode::kRsqrt, 8},
+    {"square", 1, square, Opcode::kSquare, 1},
+    {"tanh", 1, tanh, Opcode::kCall, 20},
+    {"sigmoid", 1, sigmoid, Opcode::kCall, 16},
+    {"relu", 1, relu, Opcode::kRelu, 1},
+    {"gelu", 1, gelu, Opcode::kCall, 16},
+    {"erf", 1, erf, Opcode::kCall, 14},
+    {"abs", 1, abs, Opcode::kAbs, 1},
+    {"sign", 1, sign, Opcode::kCall, 1},
+    {"floor", 1, floor, Opcode::kFloor, 1},
+    {"clamp", 1, clamp, Opcode::kClamp, 1, clamp_parameters},
 };
 
 }  // namespace
@@ -296,13 +296,13 @@ const TileOp* find_tile_op(std::string_view op) {
 
 TileOp tile_cast(DType dtype) {
   switch (dtype) {
-    case DType::kBool: return {"cast", 1, to_bool, 1};
-    case DType::kBF16: return {"cast", 1, to_bf16, 1};
-    case DType::kF16: return {"cast", 1, to_f16, 8};
-    case DType::kI8: return {"cast", 1, to_integer<std::int8_t>, 2};
-    case DType::kU8: return {"cast", 1, to_integer<std::uint8_t>, 2};
-    case DType::kI16: return {"cast", 1, to_integer<std::int16_t>, 2};
-    default: return {"cast", 1, copy, 1};
+    case DType::kBool: return {"cast", 1, to_bool, Opcode::kToBool, 1};
+    case DType::kBF16: return {"cast", 1, to_bf16, Opcode::kToBf16, 1};
+    case DType::kF16: return {"cast", 1, to_f16, Opcode::kCall, 8};
+    case DType::kI8: return {"cast", 1, to_integer<std::int8_t>, Opcode::kCall, 2};
+    case DType::kU8: return {"cast", 1, to_integer<std::uint8_t>, Opcode::kCall, 2};
+    case DType::kI16: return {"cast", 1, to_integer<std::int16_t>, Opcode::kCall, 2};
+    default: return {"cast", 1, copy, Opcode::kCopy, 1};
   }
 }
 

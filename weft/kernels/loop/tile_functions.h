@@ -25,10 +25,20 @@ struct Tile {
 
 using TileFunction = void (*)(const Tile&) noexcept;
 
+// What a code generator may emit in place of the function (loop_code.h).
+// kCall: nothing, the function has to be called.
+enum class Opcode {
+  kCall, kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kEqual,
+  kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kAnd, kOr, kXor,
+  kNot, kWhere, kNegate, kSqrt, kRsqrt, kSquare, kRelu, kAbs, kFloor, kClamp,
+  kCopy, kToBool, kToBf16,
+};
+
 struct TileOp {
   std::string_view op;
   int arity;
   TileFunction function;
+  Opcode code;
   // Relative to an addition: decides whether computing a value again is
   // cheaper than keeping it.
   int weight;
