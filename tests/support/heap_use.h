@@ -2,8 +2,8 @@
 // malloc and its kin, and of operator new, from the program's own code (which
 // Weft is linked into). What shared libraries allocate is counted apart.
 //
-// Linking this file in replaces malloc; under the address sanitizer, which
-// has one of its own, nothing is counted.
+// Linking this in replaces malloc; under a sanitizer, which has one of its
+// own, nothing is counted.
 //
 // Threads: thread-safe.
 #pragma once
