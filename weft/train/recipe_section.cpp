@@ -68,7 +68,15 @@ std::string RecipeSource::describe(const std::string& path,
     const std::size_t dot = prefix.rfind('.');
     prefix.resize(dot == std::string::npos ? 0 : dot);
   }
-  if (node == nullptr || node->source().begin.line == 0) return file_;
+  if (node == nullptr || node->source().begin.line == 0) {
+    // A table that no file holds was made by an override of something in it.
+    const auto below = overrides_.lower_bound(path + ".");
+    if (!path.empty() && below != overrides_.end() &&
+        below->first.starts_with(path + ".")) {
+      return "command line, --set " + below->second;
+    }
+    return file_;
+  }
   return fmt::format("{}:{}", file_, node->source().begin.line);
 }
 
