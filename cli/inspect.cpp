@@ -80,7 +80,7 @@ void print_metadata(const CheckpointInfo& info) {
   for (const auto& [name, value] : info.metrics) {
     fmt::print("  {:<20} {:.6g}\n", name, value);
   }
-  fmt::print("\n{}\n", info.recipe);
+  fmt::print("\n{}\n", printable(info.recipe));
 }
 
 void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
@@ -94,11 +94,17 @@ void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
   fmt::print("{}: {} tensors, {} numbers, {}\n", path.string(),
              file.entries().size(), grouped(numbers), bytes_text(bytes));
   for (const SafetensorsEntry& entry : file.entries()) {
-    fmt::print("  {:<36} {:<24} {:>10}\n", entry.name, to_string(entry.type),
+    fmt::print("  {:<36} {:<24} {:>10}\n", printable(entry.name),
+               to_string(entry.type),
                bytes_text(static_cast<double>(entry.type.bytes())));
   }
-  if (file.metadata().empty()) return;
   fmt::print("\n");
+  if (!file.metadata().contains("weft")) {  // somebody else's weights
+    for (const auto& [key, text] : file.metadata()) {
+      fmt::print("{}: {}\n", printable(key), printable(text));
+    }
+    return;
+  }
   print_metadata(CheckpointFile(path).info());
   if (!arguments.with_graph) return;
 

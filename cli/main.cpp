@@ -5,6 +5,7 @@
 #include <new>
 #include <string_view>
 
+#include "cli/terminal.h"
 #include "cli/verb.h"
 #include "weft/base/error.h"
 #include "weft/base/version.h"
@@ -31,7 +32,7 @@ int exit_code(ErrorCode code) {
 }
 
 int report(int code, std::string_view text) {
-  fmt::print(stderr, "weft: {}\n", text);
+  fmt::print(stderr, "weft: {}\n", printable(text));
   return code;
 }
 

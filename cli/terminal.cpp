@@ -4,9 +4,58 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace weft::cli {
+namespace {
+
+// How many bytes the UTF-8 character at the start of `text` has, or 0.
+std::size_t character_size(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return static_cast<unsigned char>(text[i]);
+  };
+  const unsigned char first = byte(0);
+  const std::size_t size = first < 0x80   ? 1
+                           : first < 0xC2 ? 0
+                           : first < 0xE0 ? 2
+                           : first < 0xF0 ? 3
+                           : first < 0xF5 ? 4
+                                          : 0;
+  if (size > text.size()) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  return size;
+}
+
+bool steers(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return (first < 0x20 && first != '\n') ||
+                                    first == 0x7F;
+  // U+0080 to U+009F are control characters too.
+  return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(
+                                                          size, 1));
+    if (size == 0 || steers(character)) {
+      for (const char c : character) {
+        result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      }
+    } else {
+      result += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return result;
+}
 
 bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace weft::cli {
 
@@ -16,6 +17,9 @@ std::string grouped(std::int64_t number);
 std::string clock_time(double seconds);
 // "38.2 KB", "1.4 MB".
 std::string bytes_text(double bytes);
+// `text` with everything escaped that could steer a terminal or is no UTF-8:
+// messages quote names from files that anybody may have written.
+std::string printable(std::string_view text);
 // `text` in quotes for a shell if it needs them.
 std::string shell_word(const std::string& text);
 

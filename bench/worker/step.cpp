@@ -2,7 +2,7 @@
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 #include "bench/worker/training.h"
-#include "tests/support/allocation_counter.h"
+#include "tests/support/heap_use.h"
 #include "weft/base/philox.h"
 
 namespace weft::bench {
@@ -91,9 +91,9 @@ void race_step(const WorkerOptions& options) {
     return steps * size;
   };
   const auto allocations = [&] {
-    const auto before = testing::allocation_count();
+    const auto before = test::heap_use();
     step();
-    const auto after = testing::allocation_count();
+    const auto after = test::heap_use();
     return Json{{"allocations", after.own - before.own},
                 {"by_libraries", after.libraries - before.libraries}};
   };

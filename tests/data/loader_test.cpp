@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-#include "tests/support/allocations.h"
+#include "tests/support/heap_use.h"
 #include "tests/support/errors.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_folder.h"
@@ -202,9 +202,9 @@ TEST(Loader, AllocatesNothingInTheSteadyState) {
     Loader loader(numbered(50), with_prefetch(prefetch));
     for (int i = 0; i < 10; ++i) loader.next();
     const std::int64_t blocks = live_bytes();
-    const std::int64_t before = test::allocation_count();
+    const std::int64_t before = test::heap_use().own;
     for (int i = 0; i < 30; ++i) loader.next();
-    EXPECT_EQ(test::allocation_count(), before) << prefetch;
+    EXPECT_EQ(test::heap_use().own, before) << prefetch;
     EXPECT_EQ(live_bytes(), blocks) << prefetch;
   }
 }

@@ -38,7 +38,7 @@ TEST(ConvKernel, GradientOfMixedWeightsIsF32) {
       {{{DType::kBF16, {4, 8, 8, 16}}}, {{DType::kBF16, {4, 8, 8, 32}}}},
       {{"padding", Integers{1, 1, 1, 1}},
        {"shape", Shape{3, 3, 16, 32}},
-       {"dtype", DType::kF32}}};
+       {"in_f32", true}}};
   const Call call("conv2d_weight_gradient", sample);
   EXPECT_EQ(call.get().outputs[0].dtype, DType::kF32);
   agrees_with_reference("conv2d_weight_gradient", kKernel, sample, 1e-5);

@@ -35,4 +35,8 @@ class GradientContext {
   std::span<const Value> output_gradients_;
 };
 
+// A rule for ops with a lowered form: differentiates what g.op().lower()
+// expresses. Supplied by weft/autodiff.
+Gradients lowered_gradient(const GradientContext& g);
+
 }  // namespace weft

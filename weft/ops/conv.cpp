@@ -99,7 +99,7 @@ std::vector<TensorType> infer_input_gradient(const OpCall& call) {
 std::vector<TensorType> infer_weight_gradient(const OpCall& call) {
   const TensorType& x = call.input(0);
   const TensorType& dy = call.input(1);
-  const TensorType w{call.attributes.get<DType>("dtype"),
+  const TensorType w{call.attributes.flag("in_f32") ? DType::kF32 : x.dtype,
                      call.attributes.get<Shape>("shape")};
   check_image(call, x);
   check_image(call, dy);
@@ -286,7 +286,6 @@ std::vector<OpSample> samples_weight_gradient() {
   for (const Case& c : cases()) {
     Attributes attributes = to_attributes(c.options);
     attributes.set("shape", c.w);
-    attributes.set("dtype", DType::kF32);
     all.push_back(
         {{{{DType::kF32, c.x}}, {{DType::kF32, result_shape(c)}}}, attributes});
   }
@@ -330,7 +329,7 @@ void register_conv(OpRegistry& ops) {
       .summary("the transpose of conv2d in the weights")
       .signature("(x, dy) -> dw")
       .required("shape", Shape())
-      .required("dtype", DType::kF32)
+      .attribute("in_f32", false)
       .infer(infer_weight_gradient)
       .reference(reference_weight_gradient)
       .gradient(gradient_of_weight_gradient)
@@ -359,7 +358,8 @@ Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
   static const OpDef& op = op_registry().get("conv2d_weight_gradient");
   Attributes attributes = to_attributes(options);
   attributes.set("shape", w_type.shape);
-  attributes.set("dtype", w_type.dtype);
+  attributes.set("in_f32", w_type.dtype == DType::kF32 &&
+                               x.value->dtype() != DType::kF32);
   return call(op, {x.value, dy.value}, attributes, x.location);
 }
 

@@ -7,9 +7,14 @@
 
 #include "weft/graph/gradient.h"
 #include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/matmul.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/shape.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -380,23 +385,175 @@ void gru_gradient_reference(const OpCall& call,
   from_doubles(column_sums(by_h, columns), outputs[5]);
 }
 
+// --- Plain ops ---------------------------------------------------------------
+//
+// The same four written with other ops, step by step: what higher derivatives
+// are taken of, and what runs where no kernel does.
+
+std::int64_t steps_of(const Value& x) {
+  if (is_symbolic(x.shape()[0]) || x.shape()[0] == 0) {
+    throw Error(ErrorCode::kUnsupported, "lstm",
+                "cannot be unrolled over {} steps", to_string(x.shape()[0]))
+        .hint("give the sequence a known, positive number of steps");
+  }
+  return x.shape()[0];
+}
+
+// Step `t` of a sequence, without its axis.
+Value at_step(const Value& sequence, std::int64_t t) {
+  const Shape& shape = sequence.shape();
+  return reshape(slice_axis(sequence, 0, t, t + 1), Shape(shape.last(2)));
+}
+
+Value stack(const std::vector<Value>& steps) {
+  std::vector<Value> rows;
+  for (const Value& step : steps) {
+    rows.push_back(reshape(step, {1, step.shape()[0], step.shape()[1]}));
+  }
+  return concat(rows, 0);
+}
+
+// Block `index` of columns as wide as a state.
+Value block(const Value& columns, std::int64_t index, std::int64_t hidden) {
+  return slice_axis(columns, 1, index * hidden, (index + 1) * hidden);
+}
+
+// All steps of a sequence below each other.
+Value as_rows(const Value& sequence) {
+  const Shape& shape = sequence.shape();
+  return reshape(sequence, {dim_multiply(shape[0], shape[1]), shape[2]});
+}
+
+// The states that entered each step.
+std::vector<Value> entering(const Value& first, const Value& all) {
+  std::vector<Value> states = {first};
+  for (std::int64_t t = 0; t + 1 < all.shape()[0]; ++t) {
+    states.push_back(at_step(all, t));
+  }
+  return states;
+}
+
+Value sigmoid_slope(const Value& y) { return y * (1.0 - y); }
+Value tanh_slope(const Value& y) { return 1.0 - square(y); }
+
+std::vector<Value> lower_lstm(const Attributes&,
+                              std::span<const Value> inputs) {
+  const std::int64_t hidden = inputs[1].shape()[1];
+  Value h = inputs[1];
+  Value c = inputs[2];
+  const Value from_x = matmul(inputs[0], inputs[3]) + inputs[5];
+  std::vector<Value> y, gates, cells;
+  for (std::int64_t t = 0; t < steps_of(inputs[0]); ++t) {
+    const Value z = at_step(from_x, t) + matmul(h, inputs[4]);
+    const Value i = sigmoid(block(z, 0, hidden));
+    const Value f = sigmoid(block(z, 1, hidden));
+    const Value g = tanh(block(z, 2, hidden));
+    const Value o = sigmoid(block(z, 3, hidden));
+    c = f * c + i * g;
+    h = o * tanh(c);
+    y.push_back(h);
+    cells.push_back(c);
+    gates.push_back(concat(std::array{i, f, g, o}, 1));
+  }
+  return {stack(y), h, c, stack(gates), stack(cells)};
+}
+
+std::vector<Value> lower_lstm_gradient(const Attributes&,
+                                       std::span<const Value> inputs) {
+  const std::int64_t hidden = inputs[1].shape()[1];
+  const std::int64_t steps = steps_of(inputs[0]);
+  const auto h_in = entering(inputs[1], inputs[5]);
+  const auto c_in = entering(inputs[2], inputs[7]);
+  Value dh = inputs[9];
+  Value dc = inputs[10];
+  std::vector<Value> all(static_cast<std::size_t>(steps));
+  for (std::int64_t t = steps; t-- > 0;) {
+    const auto step = static_cast<std::size_t>(t);
+    const Value gates = at_step(inputs[6], t);
+    const Value i = block(gates, 0, hidden);
+    const Value f = block(gates, 1, hidden);
+    const Value g = block(gates, 2, hidden);
+    const Value o = block(gates, 3, hidden);
+    const Value tanh_c = tanh(at_step(inputs[7], t));
+    dh = dh + at_step(inputs[8], t);
+    const Value total = dc + dh * o * tanh_slope(tanh_c);
+    all[step] = concat(
+        std::array{total * g * sigmoid_slope(i),
+                   total * c_in[step] * sigmoid_slope(f),
+                   total * i * tanh_slope(g), dh * tanh_c * sigmoid_slope(o)},
+        1);
+    dc = total * f;
+    dh = matmul(all[step], inputs[4], {false, true});
+  }
+  const Value dz = stack(all);
+  return {matmul(dz, inputs[3], {false, true}),
+          dh,
+          dc,
+          matmul(as_rows(inputs[0]), as_rows(dz), {true, false}),
+          matmul(as_rows(stack(h_in)), as_rows(dz), {true, false}),
+          sum(dz, {0, 1})};
+}
+
+std::vector<Value> lower_gru(const Attributes&, std::span<const Value> inputs) {
+  const std::int64_t hidden = inputs[1].shape()[1];
+  Value h = inputs[1];
+  const Value from_x = matmul(inputs[0], inputs[2]) + inputs[4];
+  std::vector<Value> y, gates;
+  for (std::int64_t t = 0; t < steps_of(inputs[0]); ++t) {
+    const Value input = at_step(from_x, t);
+    const Value state = matmul(h, inputs[3]) + inputs[5];
+    const Value r = sigmoid(block(input, 0, hidden) + block(state, 0, hidden));
+    const Value z = sigmoid(block(input, 1, hidden) + block(state, 1, hidden));
+    const Value candidate = block(state, 2, hidden);
+    const Value n = tanh(block(input, 2, hidden) + r * candidate);
+    h = n + z * (h - n);
+    y.push_back(h);
+    gates.push_back(concat(std::array{r, z, n, candidate}, 1));
+  }
+  return {stack(y), h, stack(gates)};
+}
+
+std::vector<Value> lower_gru_gradient(const Attributes&,
+                                      std::span<const Value> inputs) {
+  const std::int64_t hidden = inputs[1].shape()[1];
+  const std::int64_t steps = steps_of(inputs[0]);
+  const auto h_in = entering(inputs[1], inputs[4]);
+  Value dh = inputs[7];
+  std::vector<Value> by_x(static_cast<std::size_t>(steps));
+  std::vector<Value> by_h = by_x;
+  for (std::int64_t t = steps; t-- > 0;) {
+    const auto step = static_cast<std::size_t>(t);
+    const Value gates = at_step(inputs[5], t);
+    const Value r = block(gates, 0, hidden);
+    const Value z = block(gates, 1, hidden);
+    const Value n = block(gates, 2, hidden);
+    const Value flow = dh + at_step(inputs[6], t);
+    const Value dn = flow * (1.0 - z) * tanh_slope(n);
+    const Value dr = dn * block(gates, 3, hidden) * sigmoid_slope(r);
+    const Value dz = flow * (h_in[step] - n) * sigmoid_slope(z);
+    by_x[step] = concat(std::array{dr, dz, dn}, 1);
+    by_h[step] = concat(std::array{dr, dz, dn * r}, 1);
+    dh = flow * z + matmul(by_h[step], inputs[3], {false, true});
+  }
+  const Value dx = stack(by_x);
+  const Value dstate = stack(by_h);
+  return {matmul(dx, inputs[2], {false, true}),
+          dh,
+          matmul(as_rows(inputs[0]), as_rows(dx), {true, false}),
+          matmul(as_rows(stack(h_in)), as_rows(dstate), {true, false}),
+          sum(dx, {0, 1}),
+          sum(dstate, {0, 1})};
+}
+
 // --- Gradients -------------------------------------------------------------
 
 Value or_zeros(const Value& gradient, const Value& like) {
   return gradient.is_defined() ? gradient : zeros_like(like);
 }
 
-// The gates and cells are there for the first derivative only.
-[[noreturn]] void refuse_second_derivative(const GradientContext& g) {
-  throw Error(ErrorCode::kUnsupported, g.op().name(),
-              "has no second derivative")
-      .hint("build the cell from matmul, sigmoid and tanh, step by step");
-}
-
+// The gates and cells have a gradient only while a gradient is differentiated.
 Gradients lstm_rule(const GradientContext& g) {
-  if (g.dy(3).is_defined() || g.dy(4).is_defined()) {
-    refuse_second_derivative(g);
-  }
+  if (g.dy(3).is_defined() || g.dy(4).is_defined()) return lowered_gradient(g);
   static const OpDef& op = op_registry().get("lstm_gradient");
   const std::array inputs = {g.x(0),
                              g.x(1),
@@ -413,7 +570,7 @@ Gradients lstm_rule(const GradientContext& g) {
 }
 
 Gradients gru_rule(const GradientContext& g) {
-  if (g.dy(2).is_defined()) refuse_second_derivative(g);
+  if (g.dy(2).is_defined()) return lowered_gradient(g);
   static const OpDef& op = op_registry().get("gru_gradient");
   const std::array inputs = {g.x(0),
                              g.x(1),
@@ -425,8 +582,6 @@ Gradients gru_rule(const GradientContext& g) {
                              or_zeros(g.dy(1), g.y(1))};
   return call_all(op, inputs, {}, {});
 }
-
-Gradients no_rule(const GradientContext& g) { refuse_second_derivative(g); }
 
 // The two products of each step; the gradient has twice as many.
 double product_flops(const OpCall& call, double gates) {
@@ -457,30 +612,23 @@ OpSample gru_sample(const Case& c) {
           {}};
 }
 
-// Operands of a gradient are not differentiated again.
-InputSample fixed(const Shape& shape, double low = -1, double high = 1) {
-  InputSample sample = floats(shape, low, high);
-  sample.is_differentiable = false;
-  return sample;
-}
-
 OpSample lstm_gradient_sample(const Case& c) {
   const Shape state = {c.batch, c.hidden};
   const Shape sequence = {c.steps, c.batch, c.hidden};
-  return {{fixed({c.steps, c.batch, c.inputs}), fixed(state), fixed(state),
-           fixed({c.inputs, 4 * c.hidden}), fixed({c.hidden, 4 * c.hidden}),
-           fixed(sequence), fixed({c.steps, c.batch, 4 * c.hidden}, 0, 1),
-           fixed(sequence), fixed(sequence), fixed(state), fixed(state)},
+  return {{floats({c.steps, c.batch, c.inputs}), floats(state), floats(state),
+           floats({c.inputs, 4 * c.hidden}), floats({c.hidden, 4 * c.hidden}),
+           floats(sequence), floats({c.steps, c.batch, 4 * c.hidden}, 0, 1),
+           floats(sequence), floats(sequence), floats(state), floats(state)},
           {}};
 }
 
 OpSample gru_gradient_sample(const Case& c) {
   const Shape state = {c.batch, c.hidden};
   const Shape sequence = {c.steps, c.batch, c.hidden};
-  return {{fixed({c.steps, c.batch, c.inputs}), fixed(state),
-           fixed({c.inputs, 3 * c.hidden}), fixed({c.hidden, 3 * c.hidden}),
-           fixed(sequence), fixed({c.steps, c.batch, 4 * c.hidden}, 0, 1),
-           fixed(sequence), fixed(state)},
+  return {{floats({c.steps, c.batch, c.inputs}), floats(state),
+           floats({c.inputs, 3 * c.hidden}), floats({c.hidden, 3 * c.hidden}),
+           floats(sequence), floats({c.steps, c.batch, 4 * c.hidden}, 0, 1),
+           floats(sequence), floats(state)},
           {}};
 }
 
@@ -501,6 +649,7 @@ void register_recurrent(OpRegistry& ops) {
           "cells")
       .infer(infer_lstm)
       .reference(lstm_reference)
+      .lower(lower_lstm)
       .gradient(lstm_rule)
       .cost([](const OpCall& call) {
         return Cost::of(call, product_flops(call, 4));
@@ -513,7 +662,8 @@ void register_recurrent(OpRegistry& ops) {
           "-> dx, dh, dc, dw_ih, dw_hh, dbias")
       .infer(infer_lstm_gradient)
       .reference(lstm_gradient_reference)
-      .gradient(no_rule)
+      .lower(lower_lstm_gradient)
+      .gradient(lowered_gradient)
       .cost([](const OpCall& call) {
         return Cost::of(call, 2 * product_flops(call, 4));
       })
@@ -523,6 +673,7 @@ void register_recurrent(OpRegistry& ops) {
       .signature("(x, h, w_ih, w_hh, b_ih, b_hh) -> y, h_last, gates")
       .infer(infer_gru)
       .reference(gru_reference)
+      .lower(lower_gru)
       .gradient(gru_rule)
       .cost([](const OpCall& call) {
         return Cost::of(call, product_flops(call, 3));
@@ -535,7 +686,8 @@ void register_recurrent(OpRegistry& ops) {
           "dw_hh, db_ih, db_hh")
       .infer(infer_gru_gradient)
       .reference(gru_gradient_reference)
-      .gradient(no_rule)
+      .lower(lower_gru_gradient)
+      .gradient(lowered_gradient)
       .cost([](const OpCall& call) {
         return Cost::of(call, 2 * product_flops(call, 3));
       })

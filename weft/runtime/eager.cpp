@@ -148,19 +148,25 @@ class EagerContext : public Context {
                   std::span<const Value> outputs) {
     std::array<void*, kMostOperands> in;
     std::array<void*, kMostOperands> out;
-    std::vector<void*> many;  // concat takes any number
+    std::vector<void*> many_in;  // concat takes any number
     void** pointers = in.data();
     if (inputs.size() > kMostOperands) {
-      many.resize(inputs.size());
-      pointers = many.data();
+      many_in.resize(inputs.size());
+      pointers = many_in.data();
+    }
+    std::vector<void*> many_out;  // split gives any number
+    void** results = out.data();
+    if (outputs.size() > kMostOperands) {
+      many_out.resize(outputs.size());
+      results = many_out.data();
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       pointers[i] = inputs[i]->tensor().raw();
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      out[i] = outputs[i].tensor().raw();
+      results[i] = outputs[i].tensor().raw();
     }
-    call.kernel->run({pointers, out.data(),
+    call.kernel->run({pointers, results,
                       call.scratch.is_defined() ? call.scratch.raw()
                                                 : nullptr});
   }

@@ -158,14 +158,15 @@ void Plan::State::prepare_step(const Step& step) {
   }
   if (step.loop) {
     info.name = "loop(" + info.name + ")";
-    info.kernel = "simd:loop";
     for (const ValueId id : step.inputs) {
       info.cost.bytes += static_cast<double>(function.type(id).bytes());
     }
     for (const ValueId id : step.outputs) {
       info.cost.bytes += static_cast<double>(function.type(id).bytes());
     }
-    planned.kernel = std::make_unique<LoopKernel>(*step.loop);
+    auto kernel = std::make_unique<LoopKernel>(*step.loop);
+    info.kernel = kernel->is_generated() ? "loop:generated" : "loop:tiles";
+    planned.kernel = std::move(kernel);
   } else {
     const Node& node = *planned.node;
     const auto inputs = function.input_types(node);

@@ -91,14 +91,13 @@ class LoopBuilder {
     }
     const NodeId id = function_.value(value).node;
     const Node& node = function_.node(id);
-    LoopProgram::Instruction instruction{};
-    for (const ValueId input : node.inputs) {
-      instruction.operands.push_back(emit(input));
-    }
     const TileOp* found = find_tile_op(node.op->name());
     const TileOp op =
         found != nullptr ? *found : tile_cast(function_.type(value).dtype);
-    instruction.function = op.function;
+    LoopProgram::Instruction instruction(op, {});
+    for (const ValueId input : node.inputs) {
+      instruction.operands.push_back(emit(input));
+    }
     if (op.parameters != nullptr) {
       instruction.parameters = op.parameters(node.attributes);
     }
@@ -107,17 +106,16 @@ class LoopBuilder {
     const int number = static_cast<int>(program_.inputs.size() +
                                         program_.instructions.size() - 1);
     numbers_[value] = number;
-    return round(number, function_.type(value).dtype, node, value);
+    if (selects(op.code) || node.op->name() == "cast") return number;
+    return round(number, function_.type(value).dtype, value);
   }
 
   // What a narrow op returns has the precision of its dtype, whether or not
   // it passes through memory.
-  int round(int number, DType dtype, const Node& node, ValueId value) {
-    if (node.op->name() == "cast" || dtype == DType::kF32 ||
-        dtype == DType::kBool) {
-      return number;
-    }
-    program_.instructions.push_back({tile_cast(dtype).function, {number}, {}});
+  int round(int number, DType dtype, ValueId value) {
+    if (dtype == DType::kF32 || dtype == DType::kBool) return number;
+    program_.instructions.emplace_back(tile_cast(dtype),
+                                       std::vector{number});
     return numbers_[value] = number + 1;
   }
 

@@ -69,9 +69,10 @@ std::string RecipeSource::describe(const std::string& path,
     prefix.resize(dot == std::string::npos ? 0 : dot);
   }
   if (node == nullptr || node->source().begin.line == 0) {
-    // A table that is there only because an override sets a key in it.
+    // A table that no file holds was made by an override of something in it.
     const auto below = overrides_.lower_bound(path + ".");
-    if (below != overrides_.end() && below->first.starts_with(path + ".")) {
+    if (!path.empty() && below != overrides_.end() &&
+        below->first.starts_with(path + ".")) {
       return "command line, --set " + below->second;
     }
     return file_;

@@ -22,7 +22,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const TileOp op = found != nullptr ? *found : tile_cast(result.dtype);
   LoopProgram program;
   program.shape = result.shape;
-  LoopProgram::Instruction instruction{op.function, {}, {}};
+  LoopProgram::Instruction instruction(op, {});
   if (op.parameters != nullptr) {
     instruction.parameters = op.parameters(call.attributes);
   }

@@ -7,9 +7,13 @@
 
 #include "weft/base/parallel.h"
 #include "weft/graph/kernel.h"
+#include "weft/kernels/simd/lanes.h"
 
 namespace weft {
 namespace {
+
+namespace hn = simd::hn;
+using simd::kLanes;
 
 // One row of windows is one unit of work.
 struct Geometry {
@@ -50,6 +54,13 @@ struct Geometry {
              i * window_columns + j);
       }
     }
+  }
+  // The position of the first of them.
+  std::int64_t first_tap(std::int64_t row, std::int64_t column) const {
+    const std::int64_t above = before_rows - row * stride_rows;
+    const std::int64_t left = before_columns - column * stride_columns;
+    return std::max<std::int64_t>(0, above) * window_columns +
+           std::max<std::int64_t>(0, left);
   }
   // How many pixels it sees.
   std::int64_t tap_count(std::int64_t row, std::int64_t column) const {
@@ -106,7 +117,6 @@ float load(T value) {
 template <class T>
 class MaxPool : public PoolKernel<T> {
  public:
-  using PoolKernel<T>::PoolKernel;
   explicit MaxPool(const OpCall& call)
       : PoolKernel<T>(call, call.input(0), call.outputs[0]) {}
 
@@ -115,52 +125,90 @@ class MaxPool : public PoolKernel<T> {
     const T* x = static_cast<const T*>(buffers.inputs[0]);
     T* y = static_cast<T*>(buffers.outputs[0]);
     auto* position = static_cast<std::uint8_t*>(buffers.outputs[1]);
+    const auto channels = static_cast<std::size_t>(g.channels);
     this->for_each_row([&](std::int64_t image, std::int64_t row) {
       const T* source = x + image * g.image_size();
       for (std::int64_t column = 0; column < g.y_columns; ++column) {
         const std::int64_t result =
             image * g.result_size() + (row * g.y_columns + column) * g.channels;
-        for (std::int64_t c = 0; c < g.channels; c += this->kBlock) {
-          window(source + c, row, column,
-                 std::min(this->kBlock, g.channels - c), y + result + c,
-                 position + result + c);
+        const Place place{row, column, y + result, position + result};
+        std::size_t c = 0;
+        for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
+          window<4>(source, place, c, kLanes);
         }
+        for (; c + kLanes <= channels; c += kLanes) {
+          window<1>(source, place, c, kLanes);
+        }
+        if (c < channels) window<1>(source, place, c, channels - c);
       }
     });
   }
 
  private:
-  void window(const T* source, std::int64_t row, std::int64_t column,
-              std::int64_t count, T* y, std::uint8_t* position) const {
-    alignas(kAlignment) std::array<float, PoolKernel<T>::kBlock> best;
-    alignas(kAlignment) std::array<std::int32_t, PoolKernel<T>::kBlock> where;
-    bool is_first = true;
+  struct Place {
+    std::int64_t row, column;
+    T* y;
+    std::uint8_t* position;
+  };
+  using Integers = hn::RebindToSigned<simd::Floats>;
+
+  // kVectors vectors of channels from `c` on; `count` of the last one count.
+  template <std::size_t kVectors>
+  void window(const T* source, const Place& place, std::size_t c,
+              std::size_t count) const {
+    simd::Vector best[kVectors];
+    hn::Vec<Integers> where[kVectors];
+    const auto first =
+        static_cast<std::int32_t>(this->g_.first_tap(place.row, place.column));
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      best[i] = simd::broadcast(-std::numeric_limits<float>::infinity());
+      where[i] = hn::Set(Integers(), first);
+    }
     this->g_.for_each_tap(
-        row, column, [&](std::int64_t offset, std::int64_t tap) {
-          const T* pixel = source + offset;
-          const auto number = static_cast<std::int32_t>(tap);
-          if (is_first) {
-            for (std::size_t c = 0; c < static_cast<std::size_t>(count); ++c) {
-              best[c] = load(pixel[c]);
-              where[c] = number;
-            }
-          } else {
-            for (std::size_t c = 0; c < static_cast<std::size_t>(count); ++c) {
-              const float value = load(pixel[c]);
-              // Greater, or not a number where the best still is one.
-              const bool wins = !(value <= best[c]) & (best[c] == best[c]);
-              best[c] = wins ? value : best[c];
-              where[c] = wins ? number : where[c];
-            }
+        place.row, place.column, [&](std::int64_t offset, std::int64_t tap) {
+          const T* pixel = source + offset + c;
+          const auto number =
+              hn::Set(Integers(), static_cast<std::int32_t>(tap));
+          for (std::size_t i = 0; i < kVectors; ++i) {
+            const simd::Vector value = count == kLanes
+                                           ? simd::load(pixel + i * kLanes)
+                                           : simd::load_part(pixel, count, 0.f);
+            // Greater, or not a number where the best still is one.
+            const auto wins =
+                hn::AndNot(hn::Le(value, best[i]), hn::Eq(best[i], best[i]));
+            best[i] = hn::IfThenElse(wins, value, best[i]);
+            where[i] = hn::IfThenElse(hn::RebindMask(Integers(), wins), number,
+                                      where[i]);
           }
-          is_first = false;
         });
-    for (std::size_t c = 0; c < static_cast<std::size_t>(count); ++c) {
-      y[c] = T(best[c]);
-      position[c] = static_cast<std::uint8_t>(where[c]);
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      store_position(where[i], place.position + c + i * kLanes, count);
+      T* y = place.y + c + i * kLanes;
+      if (count == kLanes)
+        simd::store(best[i], y);
+      else
+        simd::store_part(best[i], y, count);
+    }
+  }
+
+  static void store_position(hn::Vec<Integers> where, std::uint8_t* position,
+                             std::size_t count) {
+    const hn::Rebind<std::uint8_t, simd::Floats> bytes;
+    const hn::RebindToUnsigned<Integers> words;
+    const auto small = hn::TruncateTo(bytes, hn::BitCast(words, where));
+    if (count == kLanes) {
+      hn::StoreU(small, bytes, position);
+    } else {
+      std::array<std::uint8_t, kLanes> part;
+      hn::StoreU(small, bytes, part.data());
+      std::copy_n(part.data(), count, position);
     }
   }
 };
+
+// What holds the bits of an element: moving one needs no arithmetic.
+template <class T>
+using Bits = std::conditional_t<std::is_same_v<T, bfloat16>, std::uint16_t, T>;
 
 template <class T>
 class MaxPoolScatter : public PoolKernel<T> {
@@ -168,11 +216,13 @@ class MaxPoolScatter : public PoolKernel<T> {
   explicit MaxPoolScatter(const OpCall& call)
       : PoolKernel<T>(call, call.outputs[0], call.input(0)) {
     const Geometry& g = this->g_;
+    overlaps_ =
+        g.stride_rows < g.window_rows || g.stride_columns < g.window_columns;
     // Windows that tile the image write every pixel once: no zeros first.
     tiles_ = g.stride_rows == g.window_rows &&
              g.stride_columns == g.window_columns && g.before_rows == 0 &&
-             g.before_columns == 0 && g.y_rows * g.window_rows == g.x_rows &&
-             g.y_columns * g.window_columns == g.x_columns;
+             g.before_columns == 0 && g.y_rows * g.window_rows >= g.x_rows &&
+             g.y_columns * g.window_columns >= g.x_columns;
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
@@ -189,7 +239,10 @@ class MaxPoolScatter : public PoolKernel<T> {
     this->for_each_image([&](std::int64_t image) {
       std::fill_n(dx + image * g.image_size(), g.image_size(), T(0.f));
       for (std::int64_t row = 0; row < g.y_rows; ++row) {
-        scatter_row<true>(dy, position, dx, image, row);
+        if (overlaps_)
+          scatter_row<true>(dy, position, dx, image, row);
+        else
+          scatter_row<false>(dy, position, dx, image, row);
       }
     });
   }
@@ -207,18 +260,25 @@ class MaxPoolScatter : public PoolKernel<T> {
       g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t tap) {
         T* to = dx + image * g.image_size() + offset;
         const auto number = static_cast<std::uint8_t>(tap);
+        if constexpr (kAdd) {
 #pragma omp simd
-        for (std::int64_t c = 0; c < g.channels; ++c) {
-          const float value = where[c] == number ? load(from[c]) : 0.f;
-          if constexpr (kAdd)
+          for (std::int64_t c = 0; c < g.channels; ++c) {
+            const float value = where[c] == number ? load(from[c]) : 0.f;
             to[c] = T(load(to[c]) + value);
-          else
-            to[c] = T(value);
+          }
+        } else {
+          const auto* bits_from = reinterpret_cast<const Bits<T>*>(from);
+          auto* bits_to = reinterpret_cast<Bits<T>*>(to);
+#pragma omp simd
+          for (std::int64_t c = 0; c < g.channels; ++c) {
+            bits_to[c] = where[c] == number ? bits_from[c] : Bits<T>{0};
+          }
         }
       });
     }
   }
 
+  bool overlaps_ = false;
   bool tiles_ = false;
 };
 

@@ -45,6 +45,28 @@ struct Span {
   }
 };
 
+// to[j][i] = from[i][j], in tiles that fit L1 both ways. The loop over time
+// reads w_hh transposed at each step; one copy makes all of them plain.
+void transpose(const float* from, std::size_t rows, std::size_t columns,
+               float* to) {
+  constexpr std::size_t kTile = 32;
+  parallel_for(static_cast<std::int64_t>((columns + kTile - 1) / kTile), 1,
+               [&](std::int64_t begin, std::int64_t end) {
+                 const auto last =
+                     std::min(static_cast<std::size_t>(end) * kTile, columns);
+                 for (auto j0 = static_cast<std::size_t>(begin) * kTile;
+                      j0 < last; j0 += kTile) {
+                   for (std::size_t i0 = 0; i0 < rows; i0 += kTile) {
+                     for (auto j = j0; j < std::min(j0 + kTile, last); ++j) {
+                       for (auto i = i0; i < std::min(i0 + kTile, rows); ++i) {
+                         to[j * rows + i] = from[i * columns + j];
+                       }
+                     }
+                   }
+                 }
+               });
+}
+
 class Recurrent : public PreparedKernel {
  protected:
   Recurrent(const OpCall& call, std::size_t gates)
@@ -185,9 +207,9 @@ class LstmGradient : public Recurrent {
  public:
   explicit LstmGradient(const OpCall& call) : Recurrent(call, 4) {}
 
-  // The gradient before the gates, for all steps.
+  // The gradient before the gates, for all steps, and w_hh transposed.
   std::size_t scratch_bytes() const override {
-    return steps_ * batch_ * columns_ * sizeof(float);
+    return (steps_ * batch_ + hidden_) * columns_ * sizeof(float);
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
@@ -197,13 +219,14 @@ class LstmGradient : public Recurrent {
     float* dc = result(buffers, 2);
     copy_state(floats(buffers, 9), dh);
     copy_state(floats(buffers, 10), dc);
-    const float* w_hh = floats(buffers, 4);
+    float* w_hh = dz + steps_ * batch_ * columns_;
+    transpose(floats(buffers, 4), hidden_, columns_, w_hh);
     const std::int64_t columns = integer(columns_);
     for (std::size_t t = steps_; t-- > 0;) {
       float* step_dz = dz + t * batch_ * columns_;
       step(buffers, t, dh, dc, step_dz);
       gemm(integer(batch_), integer(hidden_), columns, {step_dz, columns},
-           {w_hh, columns, true}, 0.f, dh, integer(hidden_));
+           {w_hh, integer(hidden_)}, 0.f, dh, integer(hidden_));
     }
     input_gradients(floats(buffers, 0), floats(buffers, 3), dz,
                     result(buffers, 0), result(buffers, 3));
@@ -305,9 +328,10 @@ class GruGradient : public Recurrent {
  public:
   explicit GruGradient(const OpCall& call) : Recurrent(call, 3) {}
 
-  // The gradient before the gates, by way of x and by way of h.
+  // The gradient before the gates, by way of x and by way of h, and w_hh
+  // transposed.
   std::size_t scratch_bytes() const override {
-    return 2 * steps_ * batch_ * columns_ * sizeof(float);
+    return (2 * steps_ * batch_ + hidden_) * columns_ * sizeof(float);
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
@@ -315,13 +339,14 @@ class GruGradient : public Recurrent {
     float* by_h = by_x + steps_ * batch_ * columns_;
     float* dh = result(buffers, 1);
     copy_state(floats(buffers, 7), dh);
-    const float* w_hh = floats(buffers, 3);
+    float* w_hh = by_h + steps_ * batch_ * columns_;
+    transpose(floats(buffers, 3), hidden_, columns_, w_hh);
     const std::int64_t columns = integer(columns_);
     for (std::size_t t = steps_; t-- > 0;) {
       const std::size_t at = t * batch_ * columns_;
       step(buffers, t, dh, by_x + at, by_h + at);
       gemm(integer(batch_), integer(hidden_), columns, {by_h + at, columns},
-           {w_hh, columns, true}, 1.f, dh, integer(hidden_));
+           {w_hh, integer(hidden_)}, 1.f, dh, integer(hidden_));
     }
     input_gradients(floats(buffers, 0), floats(buffers, 2), by_x,
                     result(buffers, 0), result(buffers, 2));

@@ -108,6 +108,12 @@ struct Layout {
   std::int64_t columns = 1;  // 1: the innermost axis is reduced
   double count = 1;          // elements behind each result
 
+  // A matrix whose rows are short.
+  bool is_rows() const {
+    return columns == 1 && segments.count() == 1 && rows <= kRun &&
+           items.count() >= kMostTasks;
+  }
+
   Layout(const Shape& shape, const AxisSet& axes) {
     struct Group {
       std::int64_t extent;
@@ -150,33 +156,33 @@ std::pair<std::int64_t, std::int64_t> share(std::int64_t size,
   return {size * part / parts, size * (part + 1) / parts};
 }
 
-// One contiguous run, into kLanes independent chains.
-template <class Op, class T>
-Accumulator<T> fold_run(const T* x, std::int64_t size) {
+// One contiguous run, into independent chains of additions.
+template <class Op, std::int64_t kChains, class T>
+Accumulator<T> fold_chains(const T* x, std::int64_t size) {
   using A = Accumulator<T>;
-  if (size < 16) {
-    A total = Op::template identity<A>;
-    for (std::int64_t i = 0; i < size; ++i)
-      total = Op::fold(total, widen(x[i]));
-    return total;
-  }
-  A lanes[kLanes];
-  std::fill_n(lanes, kLanes, Op::template identity<A>);
+  A lanes[kChains];
+  std::fill_n(lanes, kChains, Op::template identity<A>);
   std::int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+  for (; i + kChains <= size; i += kChains) {
+    for (std::int64_t lane = 0; lane < kChains; ++lane) {
       lanes[lane] = Op::fold(lanes[lane], widen(x[i + lane]));
     }
   }
   for (std::int64_t lane = 0; lane < size - i; ++lane) {
     lanes[lane] = Op::fold(lanes[lane], widen(x[i + lane]));
   }
-  for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
+  for (std::int64_t half = kChains / 2; half > 0; half /= 2) {
     for (std::int64_t lane = 0; lane < half; ++lane) {
       lanes[lane] = Op::fold(lanes[lane], lanes[lane + half]);
     }
   }
   return lanes[0];
+}
+
+template <class Op, class T>
+Accumulator<T> fold_run(const T* x, std::int64_t size) {
+  if (size >= kLanes) return fold_chains<Op, kLanes>(x, size);
+  return fold_chains<Op, 4>(x, size);
 }
 
 // `rows` rows of `width` contiguous elements, `stride` apart, into as many
@@ -218,8 +224,10 @@ void fold_narrow_rows(const T* x, std::int64_t rows, std::int64_t width,
   fold_rows<Op>(x, full, wide, wide, lanes);
   fold_rows<Op>(x + full * wide, 1, wide, (rows - full * together) * width,
                 lanes);
-  for (std::int64_t i = 0; i < wide; ++i) {
-    totals[i % width] = Op::fold(totals[i % width], lanes[i]);
+  for (std::int64_t start = 0; start < wide; start += width) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      totals[i] = Op::fold(totals[i], lanes[start + i]);
+    }
   }
 }
 
@@ -248,6 +256,7 @@ class Reduction {
   void operator()(const KernelBuffers& buffers) const {
     const T* x = input_of<T>(buffers, 0);
     T* y = output_of<T>(buffers, 0);
+    if (layout_.is_rows()) return fold_each_row(x, y);
     A* partial = static_cast<A*>(buffers.scratch);
     const std::int64_t work = std::max<std::int64_t>(
         1, layout_.segments.count() * layout_.rows *
@@ -263,6 +272,18 @@ class Reduction {
   }
 
  private:
+  // Rows one after another, short enough to be one task each.
+  void fold_each_row(const T* x, T* y) const {
+    const std::int64_t size = layout_.rows;
+    parallel_for(layout_.items.count(),
+                 std::max<std::int64_t>(1, 2 * kTaskSize / size),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t row = begin; row < end; ++row) {
+                     y[row] = finish(fold_run<Op>(x + row * size, size));
+                   }
+                 });
+  }
+
   // Task -> (item, block of columns, chunk of the reduced places).
   void run_task(std::int64_t task, const T* x, T* y, A* partial) const {
     const std::int64_t chunk = task % chunks_;

@@ -58,14 +58,33 @@ std::optional<std::string> declines(const OpCall& call) {
   }
 }
 
-// Leaves the `count` smallest keys in order at the front.
-void order_keys(std::uint64_t* keys, std::int64_t size, std::int64_t count) {
-  if (count == size) {
-    std::sort(keys, keys + size);
-    return;
+// Few keys of many are kept in a heap, whose top hardly ever changes.
+constexpr std::int64_t kMostInHeap = 64;
+
+// Leaves the `count` smallest keys of a row in order at the front of `keys`,
+// which has room for the row.
+template <class T>
+void order_keys(const T* x, std::int64_t size, std::int64_t count,
+                bool descending, std::uint64_t* keys) {
+  const bool uses_heap = count <= kMostInHeap && count < size / 4;
+  const std::int64_t first = uses_heap ? count : size;
+  for (std::int64_t i = 0; i < first; ++i) {
+    keys[i] = key_of(x[i], i, descending);
   }
-  std::nth_element(keys, keys + count - 1, keys + size);
-  std::sort(keys, keys + count);
+  std::uint64_t* const end = keys + count;
+  if (uses_heap) {
+    std::make_heap(keys, end);
+    for (std::int64_t i = first; i < size; ++i) {
+      const std::uint64_t key = key_of(x[i], i, descending);
+      if (key > keys[0]) continue;
+      std::pop_heap(keys, end);
+      end[-1] = key;
+      std::push_heap(keys, end);
+    }
+  } else if (count < size) {
+    std::nth_element(keys, end - 1, keys + size);
+  }
+  std::sort(keys, end);
 }
 
 template <class T>
@@ -81,10 +100,7 @@ std::unique_ptr<PreparedKernel> make_order(const OpCall& call,
     auto* positions = output_of<std::int64_t>(buffers, 1);
     const auto order_row = [&](std::int64_t row, std::uint64_t* keys) {
       const T* from = x + row * size;
-      for (std::int64_t i = 0; i < size; ++i) {
-        keys[i] = key_of(from[i], i, descending);
-      }
-      order_keys(keys, size, count);
+      order_keys(from, size, count, descending, keys);
       for (std::int64_t i = 0; i < count; ++i) {
         const auto position = static_cast<std::uint32_t>(keys[i]);
         values[row * count + i] = from[position];
@@ -136,34 +152,42 @@ std::optional<std::string> declines_cumsum(const OpCall& call) {
   return "running sums need more bits than " + std::string(to_string(dtype));
 }
 
-// One line of a single column adds up in double (or int64): it is bound by
-// the chain of additions, not by memory.
+// What running sums add up in, so that long ones stay as exact as short ones.
+template <class T>
+using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+constexpr std::int64_t kWidth = 256;
+
 template <class T>
 void scan_line(const T* x, T* y, std::int64_t size, bool exclusive,
                bool reverse) {
-  using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-  Wide sum{};
+  Wide<T> sum{};
   for (std::int64_t n = 0; n < size; ++n) {
     const std::int64_t i = reverse ? size - 1 - n : n;
-    const Wide total = sum + static_cast<Wide>(x[i]);
+    const Wide<T> total = sum + static_cast<Wide<T>>(x[i]);
     y[i] = static_cast<T>(exclusive ? sum : total);
     sum = total;
   }
 }
 
-// Columns [begin, end) of a block: each row adds to the one before it.
+// The same down `width` columns side by side.
 template <class T>
-void scan_columns(const T* x, T* y, const AxisCut& cut, std::int64_t begin,
-                  std::int64_t end, bool exclusive, bool reverse) {
-  for (std::int64_t n = 0; n < cut.size; ++n) {
-    const std::int64_t row = (reverse ? cut.size - 1 - n : n) * cut.inner;
-    const std::int64_t before = reverse ? row + cut.inner : row - cut.inner;
-    const T* addend = x + (exclusive ? before : row);
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (n == 0)
-        y[row + i] = exclusive ? T{0} : x[row + i];
-      else
-        y[row + i] = y[before + i] + addend[i];
+void scan_columns(const T* x, T* y, std::int64_t rows, std::int64_t stride,
+                  std::int64_t width, bool exclusive, bool reverse) {
+  Wide<T> sums[kWidth] = {};
+  for (std::int64_t n = 0; n < rows; ++n) {
+    const std::int64_t row = (reverse ? rows - 1 - n : n) * stride;
+    if (exclusive) {
+      for (std::int64_t i = 0; i < width; ++i) {
+        const auto value = static_cast<Wide<T>>(x[row + i]);
+        y[row + i] = static_cast<T>(sums[i]);
+        sums[i] += value;
+      }
+    } else {
+      for (std::int64_t i = 0; i < width; ++i) {
+        sums[i] += static_cast<Wide<T>>(x[row + i]);
+        y[row + i] = static_cast<T>(sums[i]);
+      }
     }
   }
 }
@@ -188,12 +212,13 @@ std::unique_ptr<PreparedKernel> make_cumsum(const OpCall& call) {
           while (begin < end) {
             const std::int64_t start = begin / cut.inner * block;
             const std::int64_t column = begin % cut.inner;
-            const std::int64_t last = std::min(cut.inner, column + end - begin);
+            const std::int64_t last =
+                std::min({cut.inner, column + end - begin, column + kWidth});
             if (cut.inner == 1) {
               scan_line(x + start, y + start, cut.size, exclusive, reverse);
             } else {
-              scan_columns(x + start, y + start, cut, column, last, exclusive,
-                           reverse);
+              scan_columns(x + start + column, y + start + column, cut.size,
+                           cut.inner, last - column, exclusive, reverse);
             }
             begin += last - column;
           }

@@ -10,7 +10,11 @@ namespace {
 
 // 2 KiB of f32: a dozen buffers fit the 32 KiB of a first-level cache, and
 // the call per instruction is spread over 32 vectors.
-constexpr std::int64_t kTile = 512;
+constexpr std::int64_t kFunctionTile = 512;
+// Generated code needs buffers for repeated operands and sums only.
+constexpr std::int64_t kCodeTile = 1024;
+// Of operands and results of generated code.
+constexpr std::size_t kMostPointers = 64;
 // Enough chunks to balance any machine, few enough to fold quickly.
 constexpr std::int64_t kMostChunks = 64;
 constexpr std::int64_t kLeastTilesPerChunk = 16;
@@ -19,6 +23,11 @@ constexpr std::int64_t kWorkPerThread = 48 * 1024;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+std::byte* element(void* base, DType dtype, std::int64_t index) {
+  return static_cast<std::byte*>(base) +
+         static_cast<std::size_t>(index) * size_of(dtype);
 }
 
 bool is_suffix(const Shape& shape, const Shape& whole) {
@@ -38,16 +47,44 @@ bool is_suffix(const Shape& shape, const Shape& whole) {
 struct LoopKernel::Worker {
   const KernelBuffers& buffers;
   float* memory;  // tile buffers, then accumulators
+  std::int64_t most;
 
-  float* tile_buffer(int index) const { return memory + index * kTile; }
+  float* tile_buffer(int index) const { return memory + index * most; }
 };
 
 LoopKernel::LoopKernel(LoopProgram program) : program_(std::move(program)) {
   size_ = program_.shape.num_elements();
   classify_inputs();
+  generate_code();
   choose_tile();
-  assign_buffers();
+  assign_input_buffers();
+  if (code_ == nullptr) assign_result_buffers();
   plan_sums();
+}
+
+// Whether an operand is read where it lies. Tile functions want f32; code
+// converts as it loads.
+bool LoopKernel::is_direct(const Operand& operand) const {
+  const bool has_dtype = code_ != nullptr || operand.dtype == DType::kF32;
+  return has_dtype && (operand.access == Access::kFull ||
+                       (operand.access == Access::kPeriodic &&
+                        operand.period > most_));
+}
+
+void LoopKernel::generate_code() {
+  most_ = kCodeTile;
+  std::vector<DType> dtypes;
+  for (const Operand& operand : operands_) {
+    const bool is_buffered = operand.access == Access::kConstant ||
+                             operand.access == Access::kStrided ||
+                             (operand.access == Access::kPeriodic &&
+                              operand.period <= most_);
+    dtypes.push_back(is_buffered ? DType::kF32 : operand.dtype);
+  }
+  if (operands_.size() + program_.outputs.size() <= kMostPointers) {
+    code_ = LoopCode::compile(program_, dtypes);
+  }
+  if (code_ == nullptr) most_ = kFunctionTile;
 }
 
 void LoopKernel::classify_inputs() {
@@ -91,7 +128,7 @@ void LoopKernel::choose_tile() {
   std::int64_t short_period = 1;
   std::int64_t long_period = 0;
   const auto note = [&](std::int64_t period) {
-    if (period <= kTile) {
+    if (period <= most_) {
       short_period = std::max(short_period, period);
     } else {
       long_period = long_period == 0 ? period : std::min(long_period, period);
@@ -103,7 +140,7 @@ void LoopKernel::choose_tile() {
   for (const auto& output : program_.outputs) {
     if (output.is_sum) note(output.type.shape.num_elements());
   }
-  tile_ = kTile / short_period * short_period;
+  tile_ = most_ / short_period * short_period;
   row_ = long_period == 0 ? std::max<std::int64_t>(1, size_) : long_period;
   tiles_per_row_ = ceil_divide(row_, tile_);
   tiles_ = size_ / row_ * tiles_per_row_;
@@ -113,9 +150,15 @@ std::int64_t LoopKernel::tile_start(std::int64_t tile) const {
   return tile / tiles_per_row_ * row_ + tile % tiles_per_row_ * tile_;
 }
 
-// Gives every value that needs one a tile buffer, reusing those of values
+void LoopKernel::assign_input_buffers() {
+  for (Operand& operand : operands_) {
+    if (!is_direct(operand)) operand.buffer = buffers_++;
+  }
+}
+
+// Gives every result that needs one a tile buffer, reusing those of values
 // that nobody reads any more.
-void LoopKernel::assign_buffers() {
+void LoopKernel::assign_result_buffers() {
   const std::size_t inputs = operands_.size();
   const std::size_t count = inputs + program_.instructions.size();
   std::vector<std::size_t> last_use(count, 0);
@@ -126,15 +169,6 @@ void LoopKernel::assign_buffers() {
   }
   for (const auto& output : program_.outputs) {
     last_use[static_cast<std::size_t>(output.operand)] = count;
-  }
-  // Constants and short periods are filled once per worker and stay.
-  for (Operand& operand : operands_) {
-    const bool is_direct = operand.access == Access::kFull &&
-                           operand.dtype == DType::kF32;
-    const bool is_long = operand.access == Access::kPeriodic &&
-                         operand.period > kTile &&
-                         operand.dtype == DType::kF32;
-    if (!is_direct && !is_long) operand.buffer = buffers_++;
   }
   results_.resize(program_.instructions.size());
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
@@ -166,7 +200,7 @@ void LoopKernel::assign_buffers() {
 }
 
 void LoopKernel::plan_sums() {
-  worker_floats_ = static_cast<std::size_t>(buffers_ * kTile);
+  worker_floats_ = static_cast<std::size_t>(buffers_ * most_);
   const auto has_sum = std::any_of(program_.outputs.begin(),
                                    program_.outputs.end(),
                                    [](const auto& o) { return o.is_sum; });
@@ -206,9 +240,9 @@ bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {
       size_of(operand.dtype) != size_of(target.type.dtype)) {
     return false;
   }
-  // Converted operands are read before, converted results written after, all
-  // the instructions of a tile.
-  if (operand.buffer >= 0) return true;
+  // Generated code stores after it has loaded all. Converted operands are
+  // read before all the instructions of a tile.
+  if (code_ != nullptr || operand.buffer >= 0) return true;
   const std::size_t inputs = operands_.size();
   const auto number = static_cast<std::size_t>(target.operand);
   const bool is_direct = number >= inputs &&
@@ -245,7 +279,8 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
                             std::int64_t index) noexcept {
   Worker worker{buffers,
                 static_cast<float*>(buffers.scratch) +
-                    static_cast<std::size_t>(index) * worker_floats_};
+                    static_cast<std::size_t>(index) * worker_floats_,
+                most_};
   prepare_patterns(worker);
   const std::int64_t first = chunks_ * index / workers_;
   const std::int64_t last = chunks_ * (index + 1) / workers_;
@@ -280,7 +315,7 @@ void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
       if (source != nullptr) load_tile(operand.dtype, source, &value, 1);
       std::fill_n(buffer, tile_, value);
     } else if (operand.access == Access::kPeriodic &&
-               operand.period <= kTile) {
+               operand.period <= most_) {
       load_tile(operand.dtype, source, buffer, operand.period);
       for (std::int64_t i = operand.period; i < tile_; ++i) {
         buffer[i] = buffer[i - operand.period];
@@ -291,10 +326,65 @@ void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
 
 void LoopKernel::run_tile(Worker& worker, std::int64_t start,
                           std::int64_t size) const noexcept {
-  const auto at = [](const void* base, DType dtype, std::int64_t index) {
-    return static_cast<const std::byte*>(base) +
-           static_cast<std::size_t>(index) * size_of(dtype);
-  };
+  fill_buffers(worker, start, size);
+  if (code_ != nullptr) run_code(worker, start, size);
+  else run_functions(worker, start, size);
+}
+
+// Converts and repeats the operands that differ from tile to tile.
+void LoopKernel::fill_buffers(Worker& worker, std::int64_t start,
+                              std::int64_t size) const noexcept {
+  for (const Operand& operand : operands_) {
+    if (operand.buffer < 0 || operand.access == Access::kConstant) continue;
+    void* source =
+        worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
+    float* buffer = worker.tile_buffer(operand.buffer);
+    if (operand.access == Access::kFull) {
+      load_tile(operand.dtype, element(source, operand.dtype, start), buffer,
+                size);
+    } else if (operand.access == Access::kStrided) {
+      fill_strided(operand, source, buffer, start, size);
+    } else if (operand.period > most_) {
+      load_tile(operand.dtype,
+                element(source, operand.dtype, start % operand.period), buffer,
+                size);
+    }
+  }
+}
+
+void LoopKernel::run_code(Worker& worker, std::int64_t start,
+                          std::int64_t size) const noexcept {
+  std::array<void*, kMostPointers> pointers;
+  std::size_t count = 0;
+  for (const Operand& operand : operands_) {
+    if (operand.buffer >= 0) {
+      pointers[count++] = worker.tile_buffer(operand.buffer);
+      continue;
+    }
+    const std::int64_t index =
+        operand.access == Access::kFull ? start : start % operand.period;
+    pointers[count++] = element(
+        worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)],
+        operand.dtype, index);
+  }
+  auto sum = sums_.begin();
+  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
+    const auto& output = program_.outputs[j];
+    if (output.is_sum) {
+      float* accumulator = worker.memory + sum->accumulator_offset;
+      if (sum->period > most_) accumulator += start % sum->period;
+      pointers[count++] = accumulator;
+      ++sum;
+    } else {
+      pointers[count++] =
+          element(worker.buffers.outputs[j], output.type.dtype, start);
+    }
+  }
+  code_->run(pointers.data(), size);
+}
+
+void LoopKernel::run_functions(Worker& worker, std::int64_t start,
+                               std::int64_t size) const noexcept {
   const std::size_t inputs = operands_.size();
   const auto find = [&](int number) -> const float* {
     const auto index = static_cast<std::size_t>(number);
@@ -315,22 +405,6 @@ void LoopKernel::run_tile(Worker& worker, std::int64_t start,
            start;
   };
 
-  for (const Operand& operand : operands_) {
-    if (operand.buffer < 0 || operand.access == Access::kConstant) continue;
-    const void* source =
-        worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
-    float* buffer = worker.tile_buffer(operand.buffer);
-    if (operand.access == Access::kFull) {
-      load_tile(operand.dtype, at(source, operand.dtype, start), buffer, size);
-    } else if (operand.access == Access::kStrided) {
-      fill_strided(operand, source, buffer, start, size);
-    } else if (operand.period > kTile) {
-      load_tile(operand.dtype,
-                at(source, operand.dtype, start % operand.period), buffer,
-                size);
-    }
-  }
-
   for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
     const auto& instruction = program_.instructions[i];
     Tile tile{{}, nullptr, size, instruction.parameters};
@@ -349,14 +423,13 @@ void LoopKernel::run_tile(Worker& worker, std::int64_t start,
         results_[number - inputs].output == static_cast<int>(j)) {
       continue;  // its instruction wrote it
     }
-    auto* target = static_cast<std::byte*>(worker.buffers.outputs[j]) +
-                   static_cast<std::size_t>(start) *
-                       size_of(output.type.dtype);
-    store_tile(output.type.dtype, find(output.operand), target, size);
+    store_tile(output.type.dtype, find(output.operand),
+               element(worker.buffers.outputs[j], output.type.dtype, start),
+               size);
   }
   for (const Sum& sum : sums_) {
     float* accumulator = worker.memory + sum.accumulator_offset;
-    if (sum.period > kTile) accumulator += start % sum.period;
+    if (sum.period > most_) accumulator += start % sum.period;
     accumulate_tile(find(program_.outputs[sum.output].operand), accumulator,
                     size);
   }

@@ -1,6 +1,6 @@
-// A chain of elementwise ops, with sums over leading axes, as one pass over
-// memory: cut into tiles that stay in the L1 cache, each tile run through all
-// the instructions by SIMD tile functions.
+// Runs a loop program as one pass over memory: cut into tiles that stay in
+// the L1 cache, each run by generated code (loop_code.h) or, where there is
+// none, through all the instructions by SIMD tile functions.
 //
 // What lies between the convolutions of a network (bias, batch norm,
 // activation, residual, their gradients, the optimizer's update) is made of
@@ -13,39 +13,14 @@
 // Threads: a LoopKernel runs on one thread at a time, and uses parallel_for.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "weft/graph/kernel.h"
-#include "weft/kernels/loop/tile_functions.h"
+#include "weft/kernels/loop/loop_code.h"
+#include "weft/kernels/loop/loop_program.h"
 
 namespace weft {
-
-// Operands are numbered: first the inputs, then each instruction's result.
-struct LoopProgram {
-  struct Input {
-    TensorType type;                 // broadcasts to `shape`
-    std::optional<float> immediate;  // a known scalar: takes no pointer
-  };
-  struct Instruction {
-    TileFunction function;
-    std::vector<int> operands;
-    std::array<float, 2> parameters{};
-  };
-  struct Output {
-    int operand;
-    TensorType type;
-    // Sum over the leading axes that `type` lacks, times `scale`; else a
-    // plain store of the whole shape.
-    bool is_sum = false;
-    float scale = 1;
-  };
-
-  Shape shape;  // of the iteration
-  std::vector<Input> inputs;
-  std::vector<Instruction> instructions;
-  std::vector<Output> outputs;
-};
 
 class LoopKernel : public PreparedKernel {
  public:
@@ -54,6 +29,8 @@ class LoopKernel : public PreparedKernel {
   // Buffers: the inputs without an immediate, in order; the outputs.
   void run(const KernelBuffers& buffers) noexcept override;
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
+  // Whether machine code was generated.
+  bool is_generated() const { return code_ != nullptr; }
 
   // Whether output `output` may be written over input `input` (numbered as
   // in the program).
@@ -90,14 +67,23 @@ class LoopKernel : public PreparedKernel {
   struct Worker;
 
   void classify_inputs();
+  void generate_code();
   void choose_tile();
-  void assign_buffers();
+  void assign_input_buffers();
+  void assign_result_buffers();
   void plan_sums();
 
   void run_chunks(const KernelBuffers& buffers, std::int64_t worker) noexcept;
   void prepare_patterns(Worker& worker) const noexcept;
+  bool is_direct(const Operand& operand) const;
   void run_tile(Worker& worker, std::int64_t start,
                 std::int64_t size) const noexcept;
+  void fill_buffers(Worker& worker, std::int64_t start,
+                    std::int64_t size) const noexcept;
+  void run_code(Worker& worker, std::int64_t start,
+                std::int64_t size) const noexcept;
+  void run_functions(Worker& worker, std::int64_t start,
+                     std::int64_t size) const noexcept;
   void fill_strided(const Operand& operand, const void* source, float* tile,
                     std::int64_t start, std::int64_t size) const noexcept;
   void fold(const Sum& sum, const float* accumulator,
@@ -106,6 +92,8 @@ class LoopKernel : public PreparedKernel {
   std::int64_t tile_start(std::int64_t tile) const;
 
   LoopProgram program_;
+  std::unique_ptr<LoopCode> code_;
+  std::int64_t most_ = 0;        // elements that a tile buffer holds
   std::vector<Operand> operands_;
   std::vector<Result> results_;
   std::vector<Sum> sums_;

@@ -55,7 +55,9 @@ template <class Mask>
 Vector truth(Mask mask) {
   return hn::IfThenElseZero(mask, one());
 }
-auto is_true(Vector x) { return hn::Ne(x, zero()); }
+// Highway's Ne is false for NaN on some machines; C++'s != is true.
+auto differ(Vector a, Vector b) { return hn::Not(hn::Eq(a, b)); }
+auto is_true(Vector x) { return differ(x, zero()); }
 
 // --- Arithmetic -----------------------------------------------------------
 void add(const Tile& t) noexcept {
@@ -73,12 +75,12 @@ void divide(const Tile& t) noexcept {
 // A NaN in either operand stays one.
 void maximum(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) {
-    return hn::IfThenElse(hn::Ne(a, a), a, hn::Max(a, b));
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b));
   });
 }
 void minimum(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) {
-    return hn::IfThenElse(hn::Ne(a, a), a, hn::Min(a, b));
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
   });
 }
 void power(const Tile& t) noexcept {
@@ -92,7 +94,7 @@ void equal(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) { return truth(hn::Eq(a, b)); });
 }
 void not_equal(const Tile& t) noexcept {
-  map<2>(t, [](auto a, auto b) { return truth(hn::Ne(a, b)); });
+  map<2>(t, [](auto a, auto b) { return truth(differ(a, b)); });
 }
 void less(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) { return truth(hn::Lt(a, b)); });
@@ -248,39 +250,39 @@ std::array<float, 2> clamp_parameters(const Attributes& attributes) {
 }
 
 constexpr TileOp kTileOps[] = {
-    {"add", 2, add, 1},
-    {"subtract", 2, subtract, 1},
-    {"multiply", 2, multiply, 1},
-    {"divide", 2, divide, 4},
-    {"maximum", 2, maximum, 1},
-    {"minimum", 2, minimum, 1},
-    {"power", 2, power, 60},
-    {"equal", 2, equal, 1},
-    {"not_equal", 2, not_equal, 1},
-    {"less", 2, less, 1},
-    {"less_equal", 2, less_equal, 1},
-    {"greater", 2, greater, 1},
-    {"greater_equal", 2, greater_equal, 1},
-    {"logical_and", 2, logical_and, 1},
-    {"logical_or", 2, logical_or, 1},
-    {"logical_xor", 2, logical_xor, 1},
-    {"logical_not", 1, logical_not, 1},
-    {"where", 3, where, 1},
-    {"negate", 1, negate, 1},
-    {"exp", 1, exp, 12},
-    {"log", 1, log, 12},
-    {"sqrt", 1, sqrt, 6},
-    {"rsqrt", 1, rsqrt, 8},
-    {"square", 1, square, 1},
-    {"tanh", 1, tanh, 20},
-    {"sigmoid", 1, sigmoid, 16},
-    {"relu", 1, relu, 1},
-    {"gelu", 1, gelu, 16},
-    {"erf", 1, erf, 14},
-    {"abs", 1, abs, 1},
-    {"sign", 1, sign, 1},
-    {"floor", 1, floor, 1},
-    {"clamp", 1, clamp, 1, clamp_parameters},
+    {"add", 2, add, Opcode::kAdd, 1},
+    {"subtract", 2, subtract, Opcode::kSubtract, 1},
+    {"multiply", 2, multiply, Opcode::kMultiply, 1},
+    {"divide", 2, divide, Opcode::kDivide, 4},
+    {"maximum", 2, maximum, Opcode::kMaximum, 1},
+    {"minimum", 2, minimum, Opcode::kMinimum, 1},
+    {"power", 2, power, Opcode::kCall, 60},
+    {"equal", 2, equal, Opcode::kEqual, 1},
+    {"not_equal", 2, not_equal, Opcode::kNotEqual, 1},
+    {"less", 2, less, Opcode::kLess, 1},
+    {"less_equal", 2, less_equal, Opcode::kLessEqual, 1},
+    {"greater", 2, greater, Opcode::kGreater, 1},
+    {"greater_equal", 2, greater_equal, Opcode::kGreaterEqual, 1},
+    {"logical_and", 2, logical_and, Opcode::kAnd, 1},
+    {"logical_or", 2, logical_or, Opcode::kOr, 1},
+    {"logical_xor", 2, logical_xor, Opcode::kXor, 1},
+    {"logical_not", 1, logical_not, Opcode::kNot, 1},
+    {"where", 3, where, Opcode::kWhere, 1},
+    {"negate", 1, negate, Opcode::kNegate, 1},
+    {"exp", 1, exp, Opcode::kCall, 12},
+    {"log", 1, log, Opcode::kCall, 12},
+    {"sqrt", 1, sqrt, Opcode::kSqrt, 6},
+    {"rsqrt", 1, rsqrt, Opcode::kRsqrt, 8},
+    {"square", 1, square, Opcode::kSquare, 1},
+    {"tanh", 1, tanh, Opcode::kCall, 20},
+    {"sigmoid", 1, sigmoid, Opcode::kCall, 16},
+    {"relu", 1, relu, Opcode::kRelu, 1},
+    {"gelu", 1, gelu, Opcode::kCall, 16},
+    {"erf", 1, erf, Opcode::kCall, 14},
+    {"abs", 1, abs, Opcode::kAbs, 1},
+    {"sign", 1, sign, Opcode::kCall, 1},
+    {"floor", 1, floor, Opcode::kFloor, 1},
+    {"clamp", 1, clamp, Opcode::kClamp, 1, clamp_parameters},
 };
 
 }  // namespace
@@ -294,15 +296,27 @@ const TileOp* find_tile_op(std::string_view op) {
   return found == std::end(kTileOps) ? nullptr : found;
 }
 
+bool selects(Opcode code) {
+  switch (code) {
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kWhere:
+    case Opcode::kNegate:
+    case Opcode::kRelu:
+    case Opcode::kAbs: return true;
+    default: return false;
+  }
+}
+
 TileOp tile_cast(DType dtype) {
   switch (dtype) {
-    case DType::kBool: return {"cast", 1, to_bool, 1};
-    case DType::kBF16: return {"cast", 1, to_bf16, 1};
-    case DType::kF16: return {"cast", 1, to_f16, 8};
-    case DType::kI8: return {"cast", 1, to_integer<std::int8_t>, 2};
-    case DType::kU8: return {"cast", 1, to_integer<std::uint8_t>, 2};
-    case DType::kI16: return {"cast", 1, to_integer<std::int16_t>, 2};
-    default: return {"cast", 1, copy, 1};
+    case DType::kBool: return {"cast", 1, to_bool, Opcode::kToBool, 1};
+    case DType::kBF16: return {"cast", 1, to_bf16, Opcode::kToBf16, 1};
+    case DType::kF16: return {"cast", 1, to_f16, Opcode::kCall, 8};
+    case DType::kI8: return {"cast", 1, to_integer<std::int8_t>, Opcode::kCall, 2};
+    case DType::kU8: return {"cast", 1, to_integer<std::uint8_t>, Opcode::kCall, 2};
+    case DType::kI16: return {"cast", 1, to_integer<std::int16_t>, Opcode::kCall, 2};
+    default: return {"cast", 1, copy, Opcode::kCopy, 1};
   }
 }
 

@@ -25,16 +25,30 @@ struct Tile {
 
 using TileFunction = void (*)(const Tile&) noexcept;
 
+// What a code generator may emit in place of the function (loop_code.h).
+// kCall: nothing, the function has to be called.
+enum class Opcode {
+  kCall, kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kEqual,
+  kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kAnd, kOr, kXor,
+  kNot, kWhere, kNegate, kSqrt, kRsqrt, kSquare, kRelu, kAbs, kFloor, kClamp,
+  kCopy, kToBool, kToBf16,
+};
+
 struct TileOp {
   std::string_view op;
   int arity;
   TileFunction function;
+  Opcode code;
   // Relative to an addition: decides whether computing a value again is
   // cheaper than keeping it.
   int weight;
   // Reads the attributes that the function needs; may be null.
   std::array<float, 2> (*parameters)(const Attributes&) = nullptr;
 };
+
+// True if the op returns one of its operands, perhaps negated: what it returns
+// needs no rounding where the operands need none.
+bool selects(Opcode code);
 
 // The tile form of an op, or null. For `cast`, which depends on the target,
 // ask tile_cast.

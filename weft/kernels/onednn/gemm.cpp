@@ -1,6 +1,6 @@
 #include "weft/kernels/onednn/gemm.h"
 
-#include <dnnl.h>
+#include <oneapi/dnnl/dnnl.h>
 
 #include "weft/base/error.h"
 

@@ -7,7 +7,7 @@
 // Threads: a program belongs to one plan, like every PreparedKernel.
 #pragma once
 
-#include <dnnl.hpp>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
 #include <vector>

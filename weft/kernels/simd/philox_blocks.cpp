@@ -1,48 +1,76 @@
 #include "weft/kernels/simd/philox_blocks.h"
 
+#include <hwy/highway.h>
+
 namespace weft {
 namespace {
 
-using Lanes = std::uint32_t[kPhiloxBlocks];
+namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::uint64_t kMultiplier0 = 0xD2511F53;
-constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57;
+using Words = hn::CappedTag<std::uint32_t, kPhiloxBlocks>;
+using Pairs = hn::Repartition<std::uint64_t, Words>;
+using Vector = hn::Vec<Words>;
 
-}  // namespace
+constexpr std::uint32_t kMultiplier0 = 0xD2511F53;
+constexpr std::uint32_t kMultiplier1 = 0xCD9E8D57;
 
-// philox4x32() with each word of the counter as an array over blocks, which
-// the compiler turns into vectors.
-void philox_blocks(const RandomStream& stream, std::uint64_t first,
-                   std::uint32_t* words) {
-  Lanes c0;
-  Lanes c1;
-  Lanes c2;
-  Lanes c3;
-  for (std::uint32_t i = 0; i < kPhiloxBlocks; ++i) {
-    c0[i] = static_cast<std::uint32_t>(first + i);
-    c1[i] = static_cast<std::uint32_t>((first + i) >> 32);
-    c2[i] = stream.stream;
-    c3[i] = stream.step;
-  }
+struct Product {
+  Vector high;
+  Vector low;
+};
+
+// The 64-bit products of each lane: even lanes and odd lanes apart.
+Product multiply(Vector a, Vector b) {
+  const Words words;
+  const Pairs pairs;
+  const auto even = hn::MulEven(a, b);
+  const auto shifted =
+      hn::BitCast(words, hn::ShiftRight<32>(hn::BitCast(pairs, a)));
+  const auto odd = hn::MulEven(shifted, b);
+  return {hn::OddEven(hn::BitCast(words, odd),
+                      hn::BitCast(words, hn::ShiftRight<32>(even))),
+          hn::OddEven(hn::BitCast(words, hn::ShiftLeft<32>(odd)),
+                      hn::BitCast(words, even))};
+}
+
+// philox4x32() with one block per lane. `low` holds the lanes' numbers, whose
+// upper half is common to them.
+void blocks(const RandomStream& stream, Vector low, std::uint32_t high,
+            std::uint32_t* out) {
+  const Words words;
+  const Vector m0 = hn::Set(words, kMultiplier0);
+  const Vector m1 = hn::Set(words, kMultiplier1);
+  Vector c0 = low;
+  Vector c1 = hn::Set(words, high);
+  Vector c2 = hn::Set(words, stream.stream);
+  Vector c3 = hn::Set(words, stream.step);
   auto k0 = static_cast<std::uint32_t>(stream.seed);
   auto k1 = static_cast<std::uint32_t>(stream.seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < kPhiloxBlocks; ++i) {
-      const std::uint64_t p0 = kMultiplier0 * c0[i];
-      const std::uint64_t p1 = kMultiplier1 * c2[i];
-      c0[i] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[i] ^ k0;
-      c1[i] = static_cast<std::uint32_t>(p1);
-      c2[i] = static_cast<std::uint32_t>(p0 >> 32) ^ c3[i] ^ k1;
-      c3[i] = static_cast<std::uint32_t>(p0);
-    }
+    const Product p0 = multiply(c0, m0);
+    const Product p1 = multiply(c2, m1);
+    c0 = hn::Xor(hn::Xor(p1.high, c1), hn::Set(words, k0));
+    c1 = p1.low;
+    c2 = hn::Xor(hn::Xor(p0.high, c3), hn::Set(words, k1));
+    c3 = p0.low;
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  for (int i = 0; i < kPhiloxBlocks; ++i) {
-    words[4 * i] = c0[i];
-    words[4 * i + 1] = c1[i];
-    words[4 * i + 2] = c2[i];
-    words[4 * i + 3] = c3[i];
+  hn::StoreInterleaved4(c0, c1, c2, c3, words, out);
+}
+
+}  // namespace
+
+void philox_blocks(const RandomStream& stream, std::uint64_t first,
+                   std::uint32_t* words) {
+  // `first` is a multiple of kPhiloxBlocks, so the lower half cannot wrap
+  // around among the lanes.
+  const Words tag;
+  const auto low = static_cast<std::uint32_t>(first);
+  const auto high = static_cast<std::uint32_t>(first >> 32);
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(tag));
+  for (std::uint32_t i = 0; i < kPhiloxBlocks; i += lanes) {
+    blocks(stream, hn::Iota(tag, low + i), high, words + 4 * i);
   }
 }
 

@@ -9,7 +9,8 @@ namespace weft {
 inline constexpr int kPhiloxBlocks = 16;
 inline constexpr int kPhiloxWords = 4 * kPhiloxBlocks;
 
-// Words [first * 4, first * 4 + kPhiloxWords) of the stream.
+// Words [first * 4, first * 4 + kPhiloxWords) of the stream. `first` is a
+// multiple of kPhiloxBlocks.
 void philox_blocks(const RandomStream& stream, std::uint64_t first,
                    std::uint32_t* words);
 

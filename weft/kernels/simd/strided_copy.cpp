@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <cstring>
+#include <hwy/highway.h>
 
 #include "weft/base/parallel.h"
 
 namespace weft {
 namespace {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 // Below this a second thread costs more than it saves.
 constexpr std::int64_t kBytesPerThread = 128 << 10;
 // Longer runs are cut, so that threads can share one.
 constexpr std::int64_t kRunBytes = 64 << 10;
 constexpr std::int64_t kTile = 32;
+// Tiles side by side, so that what is read of each row is worth a prefetch.
+constexpr std::int64_t kStrip = 4 * kTile;
 
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
@@ -54,23 +59,79 @@ void copy_rows(const std::byte* from, std::int64_t from_stride, std::byte* to,
   }
 }
 
-// A tile by way of a buffer: rows of the source stream in, rows of the target
-// stream out, whatever power of two their strides are.
+// Transposes a square of as many elements as a 16-byte vector holds: each
+// stage interleaves the first half of the vectors with the second.
+template <class T>
+void transpose_square(const std::byte* from, std::int64_t from_stride, T* to) {
+  constexpr std::size_t kSide = 16 / sizeof(T);
+  const hn::FixedTag<T, kSide> tag;
+  using Row = hn::Vec<decltype(tag)>;
+  Row first[kSide];
+  Row second[kSide];
+  for (std::size_t i = 0; i < kSide; ++i) {
+    first[i] =
+        hn::LoadU(tag, reinterpret_cast<const T*>(
+                           from + static_cast<std::int64_t>(i) * from_stride));
+  }
+  // Two arrays by turns: copying one to the other would stall on its stores.
+  Row* rows = first;
+  Row* next = second;
+  for (std::size_t stage = 1; stage < kSide; stage *= 2) {
+    for (std::size_t i = 0; i < kSide / 2; ++i) {
+      next[2 * i] = hn::InterleaveLower(tag, rows[i], rows[i + kSide / 2]);
+      next[2 * i + 1] = hn::InterleaveUpper(tag, rows[i], rows[i + kSide / 2]);
+    }
+    std::swap(rows, next);
+  }
+  for (std::size_t i = 0; i < kSide; ++i) {
+    hn::StoreU(rows[i], tag, to + i * kTile);
+  }
+}
+
+// A tile by way of a buffer: rows of the source stream in, whole cache lines
+// of the target stream out, whatever power of two their strides are.
 template <class T>
 void transpose_tile(const std::byte* from, std::int64_t from_stride,
                     std::byte* to, std::int64_t to_stride, std::int64_t rows,
                     std::int64_t columns) {
-  std::array<std::array<T, kTile>, kTile> tile;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    std::memcpy(tile[size(row)].data(), from + row * from_stride,
-                size(columns) * sizeof(T));
+  constexpr std::int64_t kSide = 16 / sizeof(T);
+  alignas(64) T tile[kTile * kTile];  // transposed: by column
+  const std::int64_t square_rows = rows / kSide * kSide;
+  const std::int64_t square_columns = columns / kSide * kSide;
+  const auto element = [&](std::int64_t row, std::int64_t column) {
+    T value;
+    std::memcpy(&value,
+                from + row * from_stride +
+                    column * static_cast<std::int64_t>(sizeof(T)),
+                sizeof(T));
+    return value;
+  };
+  // The tile below comes next; its rows are too far apart for the machine to
+  // guess.
+  for (std::int64_t row = rows; row < rows + kTile; ++row) {
+    __builtin_prefetch(from + row * from_stride);
+    __builtin_prefetch(from + row * from_stride + (kTile - 1) * sizeof(T));
+  }
+  for (std::int64_t row = 0; row < square_rows; row += kSide) {
+    for (std::int64_t column = 0; column < square_columns; column += kSide) {
+      transpose_square(from + row * from_stride +
+                           column * static_cast<std::int64_t>(sizeof(T)),
+                       from_stride, tile + column * kTile + row);
+    }
   }
   for (std::int64_t column = 0; column < columns; ++column) {
-    std::array<T, kTile> line;
-    for (std::int64_t row = 0; row < kTile; ++row) {
-      line[size(row)] = tile[size(row)][size(column)];
+    const std::int64_t done = column < square_columns ? square_rows : 0;
+    for (std::int64_t row = done; row < rows; ++row) {
+      tile[column * kTile + row] = element(row, column);
     }
-    std::memcpy(to + column * to_stride, line.data(), size(rows) * sizeof(T));
+  }
+  for (std::int64_t column = 0; column < columns; ++column) {
+    const T* line = tile + column * kTile;
+    if (rows == kTile) {
+      std::memcpy(to + column * to_stride, line, kTile * sizeof(T));
+    } else {
+      std::memcpy(to + column * to_stride, line, size(rows) * sizeof(T));
+    }
   }
 }
 
@@ -210,22 +271,25 @@ template <class T>
 void StridedCopy::transpose_tiles(const std::byte* from, std::byte* to) const {
   const Axis& across = axes_[size(rank_ - 2)];  // contiguous in the source
   const Axis& along = axes_[size(rank_ - 1)];   // contiguous in the target
-  const std::int64_t strips = (across.extent + kTile - 1) / kTile;
+  const std::int64_t strips = (across.extent + kStrip - 1) / kStrip;
   std::int64_t outer = strips;
   for (int i = 0; i < rank_ - 2; ++i) outer *= axes_[size(i)].extent;
   const std::int64_t grain = std::max<std::int64_t>(
       1, kBytesPerThread /
-             (std::min(kTile, across.extent) * along.extent * element_));
+             (std::min(kStrip, across.extent) * along.extent * element_));
   parallel_for(outer, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto at = offsets(i / strips, rank_ - 2);
-      const std::int64_t column = i % strips * kTile;
-      const std::int64_t columns = std::min(kTile, across.extent - column);
+      const std::int64_t first = i % strips * kStrip;
+      const std::int64_t last = std::min(across.extent, first + kStrip);
       for (std::int64_t row = 0; row < along.extent; row += kTile) {
-        transpose_tile<T>(
-            from + at[0] + column * element_ + row * along.from, along.from,
-            to + at[1] + column * across.to + row * element_, across.to,
-            std::min(kTile, along.extent - row), columns);
+        const std::int64_t rows = std::min(kTile, along.extent - row);
+        for (std::int64_t column = first; column < last; column += kTile) {
+          transpose_tile<T>(from + at[0] + column * element_ + row * along.from,
+                            along.from,
+                            to + at[1] + column * across.to + row * element_,
+                            across.to, rows, std::min(kTile, last - column));
+        }
       }
     }
   });

@@ -1,4 +1,4 @@
-#include "tests/support/allocation_counter.h"
+#include "tests/support/heap_use.h"
 
 #include <atomic>
 #include <cerrno>
@@ -13,7 +13,7 @@
 #define WEFT_COUNTS_ALLOCATIONS 1
 #endif
 
-namespace weft::testing {
+namespace weft::test {
 namespace {
 
 std::atomic<std::int64_t> own{0};
@@ -21,11 +21,11 @@ std::atomic<std::int64_t> libraries{0};
 
 }  // namespace
 
-AllocationCount allocation_count() { return {own.load(), libraries.load()}; }
+HeapUse heap_use() { return {own.load(), libraries.load()}; }
 
 bool can_count_allocations() { return WEFT_COUNTS_ALLOCATIONS != 0; }
 
-}  // namespace weft::testing
+}  // namespace weft::test
 
 #if WEFT_COUNTS_ALLOCATIONS
 // The linker's names for where the program's code begins and ends.
@@ -45,7 +45,7 @@ namespace {
 void count(const void* caller) {
   const auto* address = static_cast<const char*>(caller);
   const bool is_own = address >= &__executable_start && address < &etext;
-  (is_own ? weft::testing::own : weft::testing::libraries)
+  (is_own ? weft::test::own : weft::test::libraries)
       .fetch_add(1, std::memory_order_relaxed);
 }
 

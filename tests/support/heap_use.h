@@ -2,25 +2,25 @@
 // malloc and its kin, and of operator new, from the program's own code (which
 // Weft is linked into). What shared libraries allocate is counted apart.
 //
-// Linking this file in replaces malloc; under the address sanitizer, which
-// has one of its own, nothing is counted.
+// Linking this in replaces malloc; under a sanitizer, which has one of its
+// own, nothing is counted.
 //
 // Threads: thread-safe.
 #pragma once
 
 #include <cstdint>
 
-namespace weft::testing {
+namespace weft::test {
 
-struct AllocationCount {
+struct HeapUse {
   std::int64_t own = 0;
   std::int64_t libraries = 0;
 };
 
 // Since the process began.
-AllocationCount allocation_count();
+HeapUse heap_use();
 
 // False where counting is not possible.
 bool can_count_allocations();
 
-}  // namespace weft::testing
+}  // namespace weft::test

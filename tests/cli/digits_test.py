@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""The first thing a stranger does: train on the digits, then use the model."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from weft import DIGITS, SAMPLE, CliTest, run  # noqa: E402
+
+KEYS = {"recipe", "steps", "epochs", "seconds", "train_loss", "test_loss",
+        "test_accuracy", "samples_per_s", "peak_rss_bytes", "checkpoint"}
+
+
+class DigitsTest(CliTest):
+    def test_reaches_98_percent_and_serves(self) -> None:
+        out = self.folder / "run"
+        result = self.json_of("train", DIGITS, "--out", out)
+        self.assertLessEqual(KEYS, set(result))
+        self.assertEqual(result["recipe"], "digits")
+        self.assertGreaterEqual(result["test_accuracy"], 0.98)
+        self.assertGreater(result["samples_per_s"], 0)
+        checkpoint = result["checkpoint"]
+
+        again = self.json_of("eval", checkpoint)
+        self.assertLessEqual(KEYS, set(again))
+        self.assertAlmostEqual(again["test_accuracy"],
+                               result["test_accuracy"])
+        self.assertAlmostEqual(again["test_loss"], result["test_loss"], 5)
+
+        text = self.succeed("predict", checkpoint, SAMPLE)
+        self.assertRegex(text, r"digit \d   probability [01]\.\d+")
+        self.assertIn("@", text)  # the picture
+        guess = self.json_of("predict", checkpoint, SAMPLE)
+        self.assertGreater(guess["probability"], 0.5)
+        self.assertAlmostEqual(sum(guess["classes"].values()), 1, 4)
+
+        text = self.succeed("inspect", checkpoint, "--graph")
+        self.assertIn("conv1.weight", text)
+        self.assertIn("kernel ", text)
+        for name in ("metrics.jsonl", "curve.svg", "last.safetensors",
+                     "best.json"):
+            self.assertTrue((out / name).is_file(), name)
+
+    def test_shows_its_course_on_standard_error(self) -> None:
+        done = run(*self.train_command("run"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("38,282 parameters", done.stderr)
+        self.assertIn("epoch 1/2", done.stderr)
+        self.assertIn("epoch 2/2", done.stderr)
+        self.assertNotIn("\033", done.stderr)  # no terminal, no colours
+        self.assertIn("best accuracy", done.stdout)
+        self.assertIn("next: weft predict", done.stdout)
+
+    def test_same_seed_same_bits(self) -> None:
+        for out in ("a", "b"):
+            self.succeed(*self.train_command(out))
+        self.assertEqual(weights(self.folder / "a"),
+                         weights(self.folder / "b"))
+
+
+def weights(folder: Path) -> bytes:
+    """Everything behind the header, which holds times and places."""
+    raw = (folder / "last.safetensors").read_bytes()
+    return raw[8 + int.from_bytes(raw[:8], "little"):]
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Mistakes end with code 2 and say what, where, and what to do."""
+
+import json
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from weft import DIGITS, SAMPLE, CliTest, run  # noqa: E402
+
+
+class UsageTest(CliTest):
+    def test_version_and_help(self) -> None:
+        self.assertRegex(self.succeed("--version"), r"^weft \d+\.\d+")
+        for verb in ("train", "eval", "predict", "inspect", "data", "doctor"):
+            self.assertIn(verb, self.succeed("--help"))
+            self.assertIn("Usage", self.succeed(verb, "--help"))
+
+    def test_bad_usage(self) -> None:
+        self.refuse(parts=("hint: weft --help",))
+        self.refuse("trian", DIGITS)
+        self.refuse("train", parts=("RECIPE",))
+        self.refuse("train", DIGITS, "--bogus", parts=("--bogus",))
+        self.refuse("train", DIGITS, "--threads", "0")
+
+    def test_unknown_key_names_the_nearest(self) -> None:
+        self.refuse("train", DIGITS, "--set", "optimiser.lr=0.1",
+                    parts=("optimiser", "did you mean 'optimizer'",
+                           "--set optimiser.lr=0.1"))
+        self.refuse("train", DIGITS, "--set", "optimizer.momentun=0.1")
+        self.refuse("train", DIGITS, "--set", "train.epochs=many")
+        self.refuse("train", DIGITS, "--set", "train.epochs")
+
+    def test_bad_recipe_names_the_line(self) -> None:
+        recipe = self.write("bad.toml", '[model]\nname = "mlp"\nx = = 3\n')
+        self.refuse("train", recipe, parts=("bad.toml:3",))
+        recipe = self.write("worse.toml", DIGITS.read_text().replace(
+            'name = "digits-cnn"', 'name = "digits-cn"'))
+        self.refuse("train", recipe, parts=("digits-cnn",))
+
+    def test_missing_files(self) -> None:
+        for verb in (["train"], ["eval"], ["inspect"]):
+            self.refuse(*verb, self.folder / "none.toml")
+        self.refuse("predict", self.folder / "none.safetensors", SAMPLE)
+        self.refuse("train", DIGITS, "--data", self.folder,
+                    parts=("digits", str(self.folder)))
+
+    def test_damaged_checkpoint(self) -> None:
+        self.succeed(*self.train_command("run"))
+        good = (self.folder / "run" / "best.safetensors").read_bytes()
+        for name, bad in (("short", good[:1000]), ("empty", b""),
+                          ("flipped", good[:20] + b"\xff" + good[21:]),
+                          ("long", good + b"x")):
+            path = self.folder / f"{name}.safetensors"
+            path.write_bytes(bad)
+            for verb in (["eval"], ["inspect"]):
+                self.refuse(*verb, path, parts=(path.name,))
+            self.refuse("predict", path, SAMPLE, parts=(path.name,))
+        good_path = self.folder / "run" / "best.safetensors"
+        picture = self.write("picture.png", "no picture")
+        self.refuse("predict", good_path, picture, parts=("picture.png",))
+
+    def test_doctor_and_data(self) -> None:
+        found = self.json_of("doctor")
+        self.assertTrue(found["computes"])
+        self.assertTrue(found["data"]["digits"])
+        self.assertIn("oneDNN", self.succeed("doctor"))
+        listed = json.loads(self.succeed("data", "list", "--json"))
+        self.assertIn("digits", [each["name"] for each in listed["data"]])
+        self.refuse("data", "fetch", "mnsit", parts=("mnist",))
+
+    def test_inspect(self) -> None:
+        text = self.succeed("inspect", DIGITS, "--graph")
+        self.assertIn("38,282 parameters", text)
+        self.assertIn("onednn", text)
+        self.assertTrue(re.search(r"\d+ steps, ", text))
+        graph = self.write("scale.weft",
+                           "func @scale(%0 \"x\": f32[N, 4]) -> (f32[N, 4]) "
+                           "{\n  %1 = relu(%0) : f32[N, 4]\n  return %1\n}\n")
+        self.assertIn("@scale", self.succeed("inspect", graph, "--graph"))
+        bad = self.write("bad.weft", "func @scale(%0: f32[N) {\n")
+        self.refuse("inspect", bad, parts=("bad.weft",))
+        self.refuse("inspect", self.write("notes.md", ""))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,61 @@
+"""Runs the built command line."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("WEFT_BIN", ROOT / "build" / "bin" / "weft"))
+DIGITS = ROOT / "recipes" / "digits.toml"
+SAMPLE = ROOT / "data" / "digits" / "sample.png"
+
+
+def run(*arguments: object, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([str(BIN), *map(str, arguments)],
+                          capture_output=True, text=True, cwd=ROOT,
+                          timeout=300, **options)
+
+
+class CliTest(unittest.TestCase):
+    """Each test has an empty folder of its own."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="weft-cli-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def succeed(self, *arguments: object, **options) -> str:
+        done = run(*arguments, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def json_of(self, *arguments: object) -> dict:
+        """The one object on standard output, and nothing else there."""
+        output = self.succeed(*arguments, "--json")
+        self.assertEqual(output.count("\n"), 1, output)
+        return json.loads(output)
+
+    def refuse(self, *arguments: object, parts: tuple = (),
+               code: int = 2) -> str:
+        """The command must fail with `code` and say each of `parts`."""
+        done = run(*arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertTrue(done.stderr.startswith("weft: "), done.stderr)
+        self.assertEqual(done.stdout, "")
+        for part in parts:
+            self.assertIn(part, done.stderr)
+        return done.stderr
+
+    def train_command(self, out: str, *more: object) -> list[str]:
+        """A short run on the digits: two epochs of 12 steps."""
+        return [str(word) for word in (
+            "train", DIGITS, "--out", self.folder / out, "--set",
+            "train.epochs=2", "--set", "train.batch=128", *more)]

@@ -1,0 +1,149 @@
+#include "weft/nn/module.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/nn/model.h"
+#include "weft/nn/nn.h"
+
+namespace weft {
+namespace {
+
+std::vector<std::string> names_of(const nn::Module& module) {
+  std::vector<std::string> names;
+  for (const auto& named : module.parameters()) names.push_back(named.name);
+  return names;
+}
+
+TEST(Module, NamesArePaths) {
+  const nn::ResidualBlock block(4, 4, 1);
+  const auto names = names_of(block);
+  EXPECT_EQ(names.front(), "conv1.weight");
+  EXPECT_EQ(names.back(), "bn2.running_var");
+}
+
+TEST(Module, StartsTheSameForTheSameSeedAndName) {
+  nn::Linear a(7, 5);
+  nn::Linear b(7, 5);
+  a.initialize(1);
+  b.initialize(1);
+  const auto value = [](nn::Linear& layer) {
+    return nn::find_parameter(layer, "weight")->value.tensor();
+  };
+  EXPECT_TRUE(identical(value(a), value(b)));
+  b.initialize(2);
+  EXPECT_FALSE(identical(value(a), value(b)));
+}
+
+TEST(Module, DifferentNamesStartDifferently) {
+  nn::Sequential model{nn::Linear{4, 4}, nn::Linear{4, 4}};
+  model.initialize(1);
+  EXPECT_FALSE(
+      identical(nn::find_parameter(model, "0.weight")->value.tensor(),
+                nn::find_parameter(model, "1.weight")->value.tensor()));
+}
+
+TEST(Module, UniformStartStaysInItsBound) {
+  nn::Linear layer(16, 1000);
+  layer.initialize(1);
+  double low = 0;
+  double high = 0;
+  for (const float w :
+       nn::find_parameter(layer, "weight")->value.tensor().span<float>()) {
+    low = std::min<double>(low, w);
+    high = std::max<double>(high, w);
+  }
+  EXPECT_GE(low, -0.25);
+  EXPECT_LT(high, 0.25);
+  EXPECT_LT(low, -0.24);
+  EXPECT_GT(high, 0.24);
+}
+
+TEST(Module, NormalStartHasItsDeviation) {
+  const Tensor drawn = nn::initial_value({DType::kF32, {10000}},
+                                         nn::Init::normal(2), 1, "table");
+  double sum = 0;
+  double squares = 0;
+  for (const float x : drawn.span<float>()) {
+    sum += x;
+    squares += static_cast<double>(x) * x;
+  }
+  EXPECT_NEAR(sum / 10000, 0, 0.08);
+  EXPECT_NEAR(std::sqrt(squares / 10000), 2, 0.08);
+}
+
+TEST(Module, SaysThatItHasNoValuesYet) {
+  nn::Linear layer(2, 2);
+  try {
+    layer(Tensor::zeros({DType::kF32, {1, 2}}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("initialize"), std::string::npos);
+  }
+}
+
+TEST(Module, NamesTheNearestParameter) {
+  const nn::Linear layer(2, 2);
+  try {
+    nn::find_parameter(layer, "wieght");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'weight'"), std::string::npos);
+  }
+}
+
+TEST(Module, TrainReachesChildren) {
+  nn::Sequential model{nn::Sequential{nn::Dropout{0.5}}};
+  model.train(false);
+  // In inference dropout needs no key.
+  EXPECT_NO_THROW(model(Tensor::zeros({DType::kF32, {2}})));
+}
+
+TEST(ModelZoo, CountsItsParameters) {
+  const auto count = [](const char* name, const ModelInput& input) {
+    return build_model(model_registry().get(name), input, {})
+        ->parameter_count();
+  };
+  EXPECT_EQ(count("digits-cnn", {.example = {8, 8, 1}, .classes = 10}), 38282);
+  EXPECT_EQ(count("mnist-cnn", {.example = {28, 28, 1}, .classes = 10}),
+            421642);
+  EXPECT_EQ(count("resnet20", {.example = {32, 32, 3}, .classes = 10}),
+            269722);
+  EXPECT_EQ(count("mlp", {.example = {784}, .classes = 10}), 669706);
+  EXPECT_EQ(count("lstm-lm", {.example = {35}, .classes = 10000, .lanes = 20}),
+            2000000 + 2 * (2 * 200 * 800 + 800) + 200 * 10000 + 10000);
+}
+
+TEST(ModelZoo, NamesParametersByLayer) {
+  const auto model = build_model(model_registry().get("resnet20"),
+                                 {.example = {32, 32, 3}, .classes = 10}, {});
+  EXPECT_NO_THROW(nn::find_parameter(*model, "stage2.0.bn1.running_mean"));
+  EXPECT_NO_THROW(nn::find_parameter(*model, "fc.bias"));
+}
+
+TEST(ModelZoo, ChecksItsOptions) {
+  const ModelDef& mlp = model_registry().get("mlp");
+  try {
+    build_model(mlp, {.example = {4}, .classes = 2},
+                {{"hiden", std::vector<std::int64_t>{3}}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'hidden'"),
+              std::string::npos);
+  }
+  EXPECT_THROW(build_model(mlp, {.example = {4}, .classes = 2},
+                           {{"hidden", true}}),
+               Error);
+}
+
+TEST(ModelZoo, RefusesInputThatDoesNotSuit) {
+  EXPECT_THROW(build_model(model_registry().get("resnet20"),
+                           {.example = {784}, .classes = 10}, {}),
+               Error);
+  EXPECT_THROW(model_registry().get("resnet200"), Error);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,122 @@
+// Philox against its authors' vectors, and the distributions drawn from it.
+#include <algorithm>
+#include <limits>
+
+#include "tests/support/exact.h"
+
+#include "weft/base/philox.h"
+#include "weft/kernels/simd/philox_blocks.h"
+
+namespace weft::testing {
+namespace {
+
+const Value kKey = i64({2}, {42, 7});
+
+// kat_vectors of Random123, philox4x32-10.
+TEST(Philox, KnownAnswers) {
+  EXPECT_EQ(philox4x32({0, 0, 0, 0}, 0),
+            (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  constexpr std::uint32_t kOnes = 0xffffffff;
+  EXPECT_EQ(philox4x32({kOnes, kOnes, kOnes, kOnes}, ~std::uint64_t{0}),
+            (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                       0x299f31d0a4093822),
+            (PhiloxBlock{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Philox, VectorsOfBlocksAreTheSameBlocks) {
+  const RandomStream stream{0x0123456789abcdef, 3, 9};
+  for (const std::uint64_t first :
+       {std::uint64_t{0}, std::uint64_t{0xfffffff0}, std::uint64_t{1} << 40}) {
+    std::uint32_t words[kPhiloxWords];
+    philox_blocks(stream, first, words);
+    for (std::uint64_t i = 0; i < kPhiloxWords; ++i) {
+      EXPECT_EQ(words[i], stream.word(first * 4 + i));
+    }
+  }
+}
+
+struct Moments {
+  double mean = 0;
+  double variance = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+
+  explicit Moments(const Value& value) {
+    const auto count = static_cast<double>(value.tensor().size());
+    for (std::int64_t i = 0; i < value.tensor().size(); ++i) {
+      const double x = value.tensor().item(i);
+      mean += x / count;
+      variance += x * x / count;
+      least = std::min(least, x);
+      most = std::max(most, x);
+    }
+    variance -= mean * mean;
+  }
+};
+
+constexpr Dim kDraws = 200000;
+
+TEST(Random, UniformFillsTheUnitInterval) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+    const Moments m(uniform(kKey, {kDraws}, 1, dtype));
+    const double step = dtype == DType::kBF16 ? 0x1p-9 : 0;  // bins' middle
+    EXPECT_NEAR(m.mean + step, 0.5, 0.003);
+    EXPECT_NEAR(m.variance, 1.0 / 12, 0.001);
+    EXPECT_GE(m.least, 0);
+    EXPECT_LT(m.most, 1);
+  }
+}
+
+TEST(Random, NormalHasUnitVariance) {
+  const Moments m(normal(kKey, {kDraws}, 2));
+  EXPECT_NEAR(m.mean, 0, 0.01);
+  EXPECT_NEAR(m.variance, 1, 0.02);
+  EXPECT_LT(m.most, 6.7);
+}
+
+TEST(Random, BernoulliHitsItsRate) {
+  EXPECT_NEAR(Moments(bernoulli(kKey, {kDraws}, 3, 0.3)).mean, 0.3, 0.005);
+  EXPECT_EQ(Moments(bernoulli(kKey, {100}, 3, 0)).most, 0);
+  EXPECT_EQ(Moments(bernoulli(kKey, {100}, 3, 1)).least, 1);
+}
+
+TEST(Random, DropoutKeepsTheMean) {
+  const Value ones = full({DType::kF32, {kDraws}}, 1);
+  const Moments m(dropout(ones, kKey, 4, 0.25));
+  EXPECT_NEAR(m.mean, 1, 0.01);
+  EXPECT_FLOAT_EQ(static_cast<float>(m.most), 1 / 0.75f);
+}
+
+TEST(Random, APermutationHitsEveryPlaceOnce) {
+  const Value order = permutation(kKey, 1000, 5);
+  const auto span = order.tensor().span<std::int64_t>();
+  std::vector<std::int64_t> sorted(span.begin(), span.end());
+  EXPECT_FALSE(std::is_sorted(sorted.begin(), sorted.end()));
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    EXPECT_EQ(sorted[i], static_cast<std::int64_t>(i));
+  }
+}
+
+TEST(Random, SeedStepAndStreamAllMatter) {
+  const Value base = uniform(kKey, {8}, 1);
+  EXPECT_TENSOR(uniform(i64({2}, {42, 7}), {8}, 1), base);
+  EXPECT_NE(contents(uniform(i64({2}, {43, 7}), {8}, 1)), contents(base));
+  EXPECT_NE(contents(uniform(i64({2}, {42, 8}), {8}, 1)), contents(base));
+  EXPECT_NE(contents(uniform(kKey, {8}, 2)), contents(base));
+}
+
+TEST(Random, RefusesWrongKeysAndRates) {
+  EXPECT_NE(message_of([] {
+              uniform(i64({1}, {1}), {3}, 0);
+            }).find("the key must be i64[2], got i64[1]"),
+            std::string::npos);
+  EXPECT_NE(message_of([] {
+              bernoulli(kKey, {3}, 0, 1.5);
+            }).find("probability = 1.5 is not a probability"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""A module may include only modules that stand above it in weft/floors.txt."""
+
+import re
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+# What gathers the whole library for programs stands above every floor.
+FACADES = {"weft.h"}
+
+
+def floors() -> list[str]:
+    lines = (ROOT / "weft" / "floors.txt").read_text().splitlines()
+    return [line.strip() for line in lines
+            if line.strip() and not line.startswith("#")]
+
+
+def module_of(path: str, order: list[str]) -> str | None:
+    """The longest module name that `path` (below weft/) lies in."""
+    found = [name for name in order if path.startswith(name + "/")]
+    return max(found, key=len, default=None)
+
+
+def sources() -> list[Path]:
+    return sorted(path for path in (ROOT / "weft").rglob("*")
+                  if path.suffix in (".h", ".cpp"))
+
+
+def offence(name: str, target: str, order: list[str]) -> str | None:
+    """Why a file of weft/ must not include `target`, if it must not."""
+    if not target.startswith("weft/"):
+        return "includes are written from the root: \"weft/…\""
+    if target == "weft/weft.h":
+        return "nothing in weft/ includes the facade"
+    own = module_of(name, order)
+    other = module_of(target.removeprefix("weft/"), order)
+    if other is None:
+        return f"{target} is in no module of floors.txt"
+    if order.index(other) > order.index(own):
+        return f"{own} must not include {other}, which stands above it"
+    return None
+
+
+class FloorsTest(unittest.TestCase):
+    def test_every_file_is_in_a_module(self) -> None:
+        order = floors()
+        homeless = [str(path.relative_to(ROOT)) for path in sources()
+                    if path.name not in FACADES and
+                    module_of(str(path.relative_to(ROOT / "weft")),
+                              order) is None]
+        self.assertEqual(homeless, [])
+
+    def test_includes_point_downwards(self) -> None:
+        order = floors()
+        offences = []
+        for path in sources():
+            if path.parent == ROOT / "weft":
+                continue
+            name = str(path.relative_to(ROOT / "weft"))
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                match = INCLUDE.match(line)
+                reason = match and offence(name, match[1], order)
+                if reason:
+                    offences.append(f"weft/{name}:{number}: {line.strip()}"
+                                    f"  ({reason})")
+        self.assertEqual(offences, [], "\n" + "\n".join(offences))
+
+    def test_every_module_of_the_list_exists(self) -> None:
+        missing = [name for name in floors()
+                   if not (ROOT / "weft" / name).is_dir()]
+        self.assertEqual(missing, [])
+
+    def test_an_upward_include_is_found(self) -> None:
+        order = ["base", "tensor"]
+        self.assertIsNone(offence("tensor/a.h", "weft/base/b.h", order))
+        self.assertIn("must not include tensor",
+                      offence("base/b.h", "weft/tensor/a.h", order))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

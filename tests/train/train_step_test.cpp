@@ -1,0 +1,224 @@
+#include "weft/train/train_step.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/heap_use.h"
+#include "tests/support/values.h"
+#include "weft/nn/nn.h"
+#include "weft/runtime/eager.h"
+#include "weft/train/forward_step.h"
+#include "weft/train/objective.h"
+
+namespace weft {
+namespace {
+
+nn::Sequential small_model() {
+  nn::Sequential model{nn::Conv2d{1, 4, 3}, nn::BatchNorm{4}, nn::relu,
+                       nn::Flatten{}, nn::Linear{64, 3}};
+  model.initialize(5);
+  return model;
+}
+
+std::vector<Tensor> batch_of(std::int64_t size) {
+  const Tensor labels = Tensor::empty({DType::kI32, {size}});
+  for (std::int64_t i = 0; i < size; ++i) {
+    labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % 3);
+  }
+  return {test::pattern({size, 4, 4, 1}), labels};
+}
+
+std::vector<TensorType> types_of(const std::vector<Tensor>& batch) {
+  return {batch[0].type(), batch[1].type()};
+}
+
+TEST(TrainStep, LossFalls) {
+  auto model = small_model();
+  const auto optimizer = make_optimizer("momentum", {});
+  const auto batch = batch_of(12);
+  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch));
+  step.run(batch, 0.1, 0);
+  const float first = step.loss();
+  EXPECT_NEAR(first, std::log(3.0f), 0.7);
+  for (int i = 1; i < 60; ++i) step.run(batch, 0.1, i);
+  EXPECT_LT(step.loss(), first / 4);
+  EXPECT_EQ(step.correct(), 12);
+}
+
+// The staged step against the same few lines run eagerly with a tape.
+TEST(TrainStep, EqualsEagerTraining) {
+  auto staged = small_model();
+  auto eager = small_model();
+  const auto optimizer = make_optimizer("adam", {});
+  const auto batch = batch_of(7);
+  TrainStep step(staged, Task::kClassification, *optimizer, types_of(batch));
+  std::vector<std::vector<Value>> slots;
+  for (int t = 0; t < 3; ++t) {
+    step.run(batch, 0.01, t);
+
+    Tape tape;
+    std::vector<nn::ParameterRef> trainable;
+    std::vector<Value> wrt;
+    for (const auto& named : eager.parameters()) {
+      if (!named.parameter->is_trainable()) continue;
+      tape.watch(named.parameter->value);
+      trainable.push_back(named.parameter);
+      wrt.push_back(named.parameter->value);
+    }
+    const Objective found =
+        objective(eager, Task::kClassification, batch[0], batch[1]);
+    const auto gradients = tape.gradient(found.loss, wrt);
+    EXPECT_NEAR(found.loss.tensor().item(), step.loss(), 1e-4);
+    const auto scalars =
+        optimizer->scalars(Tensor::scalar(0.01, DType::kF32),
+                           Tensor::scalar(t + 1, DType::kF64));
+    slots.resize(trainable.size());
+    for (std::size_t i = 0; i < trainable.size(); ++i) {
+      const Tensor value = wrt[i].tensor();
+      if (t == 0) slots[i].assign(2, Tensor::zeros(value.type()));
+      auto next = optimizer->update(value, gradients[i].tensor(), slots[i],
+                                    scalars);
+      trainable[i]->value = next.parameter.tensor();
+      slots[i] = {next.slots[0].tensor(), next.slots[1].tensor()};
+    }
+  }
+  const auto a = staged.parameters();
+  const auto b = eager.parameters();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE(test::near(a[i].parameter->value.tensor(),
+                           b[i].parameter->value.tensor(), 2e-3))
+        << a[i].name;
+  }
+}
+
+TEST(TrainStep, TakesSmallerLastBatches) {
+  auto model = small_model();
+  const auto optimizer = make_optimizer("sgd", {});
+  const auto batch = batch_of(8);
+  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch));
+  step.run(batch, 0.1, 0);
+  step.run(batch_of(3), 0.1, 1);
+  EXPECT_TRUE(std::isfinite(step.loss()));
+  EXPECT_LE(step.correct(), 3);
+}
+
+TEST(TrainStep, NamesItsState) {
+  auto model = small_model();
+  const auto optimizer = make_optimizer("adam", {});
+  const auto batch = batch_of(2);
+  const TrainStep step(model, Task::kClassification, *optimizer,
+                       types_of(batch));
+  std::vector<std::string> names;
+  for (const auto& named : step.state()) names.push_back(named.name);
+  // Seven parameters (three of them statistics or shifts of the batch norm).
+  EXPECT_EQ(names[0], "0.weight");
+  EXPECT_NE(std::find(names.begin(), names.end(), "optimizer.v.4.bias"),
+            names.end());
+  EXPECT_EQ(std::find(names.begin(), names.end(),
+                      "optimizer.m.1.running_mean"),
+            names.end());
+}
+
+// Restoring the state in another step continues bit for bit.
+TEST(TrainStep, RestoredStateContinuesBitForBit) {
+  for (const OptimizerDef& def : optimizer_registry().all()) {
+    SCOPED_TRACE(def.name);
+    const auto optimizer = make_optimizer(def.name, {});
+    const auto batch = batch_of(6);
+    auto first = small_model();
+    TrainStep one(first, Task::kClassification, *optimizer, types_of(batch));
+    for (int t = 0; t < 3; ++t) one.run(batch, 0.01, t);
+
+    auto second = small_model();
+    TrainStep two(second, Task::kClassification, *optimizer, types_of(batch));
+    for (std::size_t i = 0; i < two.state().size(); ++i) {
+      two.state()[i].tensor.copy_from(one.state()[i].tensor);
+    }
+    one.run(batch, 0.01, 3);
+    two.run(batch, 0.01, 3);
+    for (std::size_t i = 0; i < two.state().size(); ++i) {
+      EXPECT_TRUE(
+          identical(one.state()[i].tensor, two.state()[i].tensor))
+          << one.state()[i].name;
+    }
+  }
+}
+
+TEST(TrainStep, SteadyStepAllocatesNothing) {
+  if (!test::can_count_allocations()) GTEST_SKIP();
+  auto model = small_model();
+  const auto optimizer = make_optimizer("adam", {});
+  const auto batch = batch_of(32);
+  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch));
+  for (int t = 0; t < 3; ++t) step.run(batch, 0.01, t);
+  const auto before = test::heap_use();
+  for (int t = 3; t < 10; ++t) step.run(batch, 0.01, t);
+  EXPECT_EQ(test::heap_use().own, before.own);
+}
+
+TEST(TrainStep, ChecksNumericsByOp) {
+  auto model = small_model();
+  const auto optimizer = make_optimizer("sgd", {});
+  auto batch = batch_of(4);
+  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch),
+                 {.check_numerics = true});
+  step.run(batch, 0.1, 0);
+  batch[0] = batch[0].clone();
+  batch[0].data<float>()[5] = std::nanf("");
+  try {
+    step.run(batch, 0.1, 1);
+    FAIL() << "NaN went unnoticed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNumeric);
+    EXPECT_NE(std::string(error.what()).find("conv2d"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(EvalStep, SeesWhatTrainingDoesAndChangesNothing) {
+  auto model = small_model();
+  const auto optimizer = make_optimizer("momentum", {});
+  const auto batch = batch_of(12);
+  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch));
+  EvalStep eval(model, Task::kClassification, types_of(batch));
+  eval.run(batch);
+  const float before = eval.loss();
+  for (int t = 0; t < 60; ++t) step.run(batch, 0.1, t);
+  const Tensor weight = step.state()[0].tensor.clone();
+  eval.run(batch);
+  EXPECT_LT(eval.loss(), before);
+  EXPECT_TRUE(identical(weight, step.state()[0].tensor));
+  EXPECT_TRUE(model.is_training());
+}
+
+TEST(PredictStep, GivesProbabilities) {
+  auto model = small_model();
+  const Tensor x = test::pattern({2, 4, 4, 1});
+  PredictStep step(model, x.type());
+  const Tensor p = step.run(x);
+  ASSERT_EQ(p.shape(), (Shape{2, 3}));
+  EXPECT_NEAR(p.item(0) + p.item(1) + p.item(2), 1, 1e-5);
+}
+
+TEST(LanguageModel, CarriesStateFromBatchToBatch) {
+  const auto model = build_model(
+      model_registry().get("lstm-lm"),
+      {.example = {5}, .classes = 11, .lanes = 4},
+      {{"hidden", std::int64_t{8}}, {"layers", std::int64_t{1}}});
+  model->initialize(1);
+  const auto optimizer = make_optimizer("sgd", {});
+  const Tensor tokens = Tensor::zeros({DType::kI32, {4, 5}});
+  const std::vector<Tensor> batch{tokens, tokens};
+  TrainStep step(*model, Task::kLanguageModel, *optimizer,
+                 {tokens.type(), tokens.type()}, {.clip_norm = 1});
+  const Tensor carried =
+      nn::find_parameter(*model, "lstm.0.h")->value.tensor();
+  step.run(batch, 0.1, 0);
+  EXPECT_NE(carried.item(), 0);
+  step.reset_carried();
+  EXPECT_EQ(carried.item(), 0);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,193 @@
+#include "weft/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "weft/base/file.h"
+#include "weft/train/checkpoint.h"
+#include "weft/train/metrics_log.h"
+#include "weft/train/trained_model.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  TrainerTest()
+      : root_(fs::temp_directory_path() /
+              fmt::format("weft-trainer-{}-{}", getpid(),
+                          ::testing::UnitTest::GetInstance()
+                              ->current_test_info()
+                              ->name())) {
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  ~TrainerTest() override { fs::remove_all(root_); }
+
+  // A short run on the digits: 12 steps an epoch, dropout and all.
+  Recipe recipe(const std::string& folder,
+                std::vector<std::string> overrides = {}) const {
+    overrides.push_back("log.folder=" + (root_ / folder).string());
+    return parse_recipe(R"(
+[model]
+name = "digits-cnn"
+[data]
+name = "digits"
+[optimizer]
+name = "adam"
+lr = 0.003
+[train]
+epochs = 2
+batch = 128
+checkpoint_every = 5
+)",
+                        "test", overrides);
+  }
+
+  fs::path root_;
+};
+
+// Stops the run once `after` steps were made.
+class StopAfter : public TrainObserver {
+ public:
+  StopAfter(std::atomic<bool>& stop, int after) : stop_(stop), after_(after) {}
+  void on_step(const TrainProgress&) override {
+    if (--after_ == 0) stop_ = true;
+  }
+
+ private:
+  std::atomic<bool>& stop_;
+  int after_;
+};
+
+std::vector<Tensor> tensors_of(const fs::path& path) {
+  const SafetensorsFile file(path);
+  std::vector<Tensor> tensors;
+  for (const auto& entry : file.entries()) {
+    tensors.push_back(file.read(entry));
+  }
+  return tensors;
+}
+
+TEST_F(TrainerTest, ResumesBitForBitWhereverItStopped) {
+  TrainObserver quiet;
+  Trainer(recipe("whole"), {.name = "whole"}).run(quiet);
+  const auto whole = tensors_of(root_ / "whole" / "last.safetensors");
+
+  int interruptions = 0;
+  for (bool is_done = false; !is_done; ++interruptions) {
+    std::atomic<bool> stop = false;
+    StopAfter observer(stop, 7);
+    try {
+      Trainer(recipe("parts"),
+              {.name = "parts", .is_resumed = true, .stop = &stop})
+          .run(observer);
+      is_done = true;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::kCancelled) << error.what();
+    }
+  }
+  EXPECT_GE(interruptions, 3);
+  const auto parts = tensors_of(root_ / "parts" / "last.safetensors");
+  ASSERT_EQ(parts.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_TRUE(identical(parts[i], whole[i]));
+  }
+}
+
+TEST_F(TrainerTest, ResumingAFinishedRunRepeatsItsResult) {
+  TrainObserver quiet;
+  const TrainResult first = Trainer(recipe("run"), {.name = "run"}).run(quiet);
+  const TrainResult again =
+      Trainer(recipe("run"), {.name = "run", .is_resumed = true}).run(quiet);
+  EXPECT_EQ(again.steps, first.steps);
+  EXPECT_EQ(again.test.accuracy, first.test.accuracy);
+  EXPECT_EQ(again.train_loss, first.train_loss);
+}
+
+TEST_F(TrainerTest, StopsAtMaxSteps) {
+  TrainObserver quiet;
+  const TrainResult result =
+      Trainer(recipe("run", {"train.max_steps=3"}), {.name = "run"})
+          .run(quiet);
+  EXPECT_EQ(result.steps, 3);
+  EXPECT_TRUE(fs::exists(result.checkpoint));
+}
+
+TEST_F(TrainerTest, NaNStopsTheRunAndKeepsTheCheckpoint) {
+  TrainObserver quiet;
+  Trainer(recipe("run"), {.name = "run"}).run(quiet);
+  const auto before = tensors_of(root_ / "run" / "last.safetensors");
+  try {
+    Trainer(recipe("run", {"optimizer.lr=1e30", "optimizer.name=sgd"}),
+            {.name = "run"})
+        .run(quiet);
+    FAIL() << "a learning rate of 1e30 went well";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNumeric);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("step"), std::string::npos) << text;
+    EXPECT_NE(text.find("--check-numerics"), std::string::npos) << text;
+    EXPECT_NE(text.find("last.safetensors"), std::string::npos) << text;
+  }
+  const auto after = tensors_of(root_ / "run" / "last.safetensors");
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_TRUE(identical(before[i], after[i]));
+  }
+}
+
+TEST_F(TrainerTest, CheckingNumericsNamesOpAndStep) {
+  TrainObserver quiet;
+  try {
+    Trainer(recipe("run", {"optimizer.lr=1e30", "optimizer.name=sgd",
+                           "train.check_numerics=true"}),
+            {.name = "run"})
+        .run(quiet);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNumeric);
+    EXPECT_NE(std::string(error.what()).find("in: step"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(TrainerTest, WritesMetricsAndACurve) {
+  TrainObserver quiet;
+  Trainer(recipe("run"), {.name = "run"}).run(quiet);
+  std::ifstream lines(root_ / "run" / "metrics.jsonl");
+  std::string line;
+  int count = 0;
+  while (std::getline(lines, line)) {
+    const auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json["epoch"], ++count);
+    EXPECT_GT(json["test_accuracy"], 0.1);
+  }
+  EXPECT_EQ(count, 2);
+  const std::string svg = read_text(root_ / "run" / "curve.svg");
+  EXPECT_TRUE(svg.starts_with("<svg"));
+  EXPECT_NE(svg.find("polyline"), std::string::npos);
+}
+
+TEST_F(TrainerTest, CheckpointCarriesItsRecipe) {
+  TrainObserver quiet;
+  const TrainResult result =
+      Trainer(recipe("run"), {.name = "run"}).run(quiet);
+  TrainedModel trained = load_trained(result.checkpoint);
+  EXPECT_EQ(trained.recipe.train.batch, 128);
+  EXPECT_EQ(trained.model().parameter_count(), 38282);
+  EXPECT_THROW(load_trained(root_ / "nothing.safetensors"), Error);
+}
+
+TEST_F(TrainerTest, RefusesAModelThatDoesNotSuitTheData) {
+  EXPECT_THROW(Trainer(recipe("run", {"model.name=lstm-lm"}), {}), Error);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,81 @@
+// The gradient of an op by way of what it lowers to: the plain ops run in the
+// current context while a recorder listens, and reverse mode walks them back.
+#include "weft/autodiff/reverse.h"
+#include "weft/graph/context.h"
+#include "weft/graph/gradient.h"
+#include "weft/ops/shape.h"
+
+namespace weft {
+namespace {
+
+// Ids for eager values that no tape has numbered, out of reach of any tape.
+std::int64_t fresh_id() {
+  thread_local std::int64_t next = std::int64_t{1} << 48;
+  return next++;
+}
+
+Value numbered(const Value& value) {
+  return value.id() >= 0 ? value : Value(value.tensor(), fresh_id());
+}
+
+class Recorder : public Context {
+ public:
+  explicit Recorder(Context& outer) : outer_(outer) {}
+
+  std::vector<Value> apply(const OpDef& op,
+                           std::span<const Value* const> inputs,
+                           const Attributes& attributes,
+                           const Location& location) override {
+    Application application{&op, op.complete(attributes), {}, {}};
+    for (const Value* input : inputs) application.inputs.push_back(*input);
+    for (const Value& output : outer_.apply(op, inputs, attributes, location)) {
+      application.outputs.push_back(numbered(output));
+    }
+    applications_.push_back(application);
+    return std::move(application.outputs);
+  }
+
+  const std::vector<Application>& applications() const { return applications_; }
+
+ private:
+  Context& outer_;
+  std::vector<Application> applications_;
+};
+
+// One value per operand, each with an id of its own: a value that is passed
+// twice must not collect the gradient of both places.
+std::vector<Value> told_apart(const GradientContext& g) {
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < g.input_count(); ++i) {
+    Value operand = numbered(g.x(i));
+    for (const Value& earlier : operands) {
+      if (earlier.id() != operand.id()) continue;
+      operand = numbered(reshape(operand, operand.shape()));
+      break;
+    }
+    operands.push_back(operand);
+  }
+  return operands;
+}
+
+}  // namespace
+
+Gradients lowered_gradient(const GradientContext& g) {
+  const std::vector<Value> operands = told_apart(g);
+  Recorder recorder(current_context());
+  std::vector<Value> outputs;
+  {
+    ContextScope scope(recorder);
+    outputs = g.op().lower()(g.attributes(), operands);
+  }
+  std::vector<Value> roots;
+  std::vector<Value> seeds;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!g.dy(i).is_defined()) continue;
+    roots.push_back(outputs[i]);
+    seeds.push_back(g.dy(i));
+  }
+  return reverse(recorder.applications(), roots, seeds, operands);
+}
+
+}  // namespace weft

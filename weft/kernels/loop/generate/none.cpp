@@ -1,0 +1,11 @@
+// Where no code generator exists for the processor.
+#include "weft/kernels/loop/loop_code.h"
+
+namespace weft {
+
+std::unique_ptr<LoopCode> LoopCode::compile(const LoopProgram&,
+                                            std::span<const DType>) {
+  return nullptr;
+}
+
+}  // namespace weft

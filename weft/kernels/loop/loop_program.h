@@ -1,0 +1,45 @@
+// A chain of elementwise ops over one iteration space, with stores and sums
+// at its ends: what loop kernels run.
+//
+// Operands are numbered: first the inputs, then each instruction's result.
+//
+// Threads: a value type.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "weft/kernels/loop/tile_functions.h"
+
+namespace weft {
+
+struct LoopProgram {
+  struct Input {
+    TensorType type;                 // broadcasts to `shape`
+    std::optional<float> immediate;  // a known scalar: takes no pointer
+  };
+  struct Instruction {
+    TileFunction function;
+    Opcode code;
+    std::vector<int> operands;
+    std::array<float, 2> parameters{};
+
+    Instruction(const TileOp& op, std::vector<int> numbers)
+        : function(op.function), code(op.code), operands(std::move(numbers)) {}
+  };
+  struct Output {
+    int operand;
+    TensorType type;
+    // Sum over the leading axes that `type` lacks, times `scale`; else a
+    // plain store of the whole shape.
+    bool is_sum = false;
+    float scale = 1;
+  };
+
+  Shape shape;  // of the iteration
+  std::vector<Input> inputs;
+  std::vector<Instruction> instructions;
+  std::vector<Output> outputs;
+};
+
+}  // namespace weft
