@@ -1,6 +1,7 @@
 #include <array>
 
 #include "tests/fuzz/fuzz.h"
+
 #include "weft/data/cifar10.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "tests/fuzz/fuzz.h"
+
 #include "weft/data/table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,

@@ -1,4 +1,5 @@
 #include "tests/fuzz/fuzz.h"
+
 #include "weft/train/recipe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,

@@ -1,13 +1,13 @@
 // Every fuzz target on its seed corpus, and on what becomes of each seed when
 // it is cut short, when a bit flips, and when bytes are put in its way: the
 // part of fuzzing that needs no fuzzer and is the same on every run.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
 #include "tests/fuzz/fuzz.h"
+
 #include "weft/base/philox.h"
 
 // The targets themselves, each under a name of its own.
@@ -54,10 +54,14 @@ struct Target {
 };
 
 const Target kTargets[] = {
-    {"checkpoint", fuzz_checkpoint}, {"cifar", fuzz_cifar},
-    {"csv", fuzz_csv},               {"gzip", fuzz_gzip},
-    {"idx", fuzz_idx},               {"image", fuzz_image},
-    {"recipe", fuzz_recipe},         {"safetensors", fuzz_safetensors},
+    {"checkpoint", fuzz_checkpoint},
+    {"cifar", fuzz_cifar},
+    {"csv", fuzz_csv},
+    {"gzip", fuzz_gzip},
+    {"idx", fuzz_idx},
+    {"image", fuzz_image},
+    {"recipe", fuzz_recipe},
+    {"safetensors", fuzz_safetensors},
     {"text", fuzz_text},
 };
 

@@ -1,4 +1,5 @@
 #include "tests/fuzz/fuzz.h"
+
 #include "weft/data/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
@@ -6,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   return weft::fuzz::refuse_or_accept([&] {
     const auto text = weft::fuzz::text_of(data, size);
     const auto vocabulary = weft::Vocabulary::build(text, "fuzz");
-    weft::stream_dataset(vocabulary.encode(text, "fuzz"), vocabulary.words(),
-                         2, 3, "fuzz");
+    weft::stream_dataset(vocabulary.encode(text, "fuzz"), vocabulary.words(), 2,
+                         3, "fuzz");
   });
 }

@@ -1,10 +1,9 @@
 #include "weft/train/checkpoint.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
-
-#include <cmath>
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
@@ -54,6 +53,12 @@ TEST(CheckpointInfo, RefusesDamageAndOtherFormats) {
                [] { parse_checkpoint_info("{\"format\": 1}", "x"); });
   expect_error(ErrorCode::kDataLoss, {"x"},
                [] { parse_checkpoint_info("{\"format\": \"1\"}", "x"); });
+  for (const char* step : {"-1", "1.5", "1e300", "18446744073709551615"}) {
+    std::string damaged = text;
+    damaged.replace(damaged.find("\"step\": 7") + 8, 1, step);
+    expect_error(ErrorCode::kDataLoss, {"x", "'step'"},
+                 [&] { parse_checkpoint_info(damaged, "x"); });
+  }
   expect_error(ErrorCode::kUnsupported, {"x", "format 2"},
                [] { parse_checkpoint_info("{\"format\": 2}", "x"); });
 }

@@ -45,8 +45,8 @@ void expect_refused(std::size_t line, const std::string& text,
     begin = end;
   }
   expect_error(ErrorCode::kInvalidArgument, parts, [&] { parse(recipe); });
-  expect_error(ErrorCode::kInvalidArgument,
-               {"a.toml:" + std::to_string(line)}, [&] { parse(recipe); });
+  expect_error(ErrorCode::kInvalidArgument, {"a.toml:" + std::to_string(line)},
+               [&] { parse(recipe); });
 }
 
 TEST(Recipe, ReadsEverySection) {
@@ -145,8 +145,10 @@ TEST(Recipe, RefusesValuesOutOfRange) {
   expect_refused(9, "lr = 0.0", {"optimizer.lr = 0 must be above 0"});
   expect_refused(9, "lr = inf", {"optimizer.lr"});
   expect_refused(9, "lr = nan", {"optimizer.lr"});
-  expect_error(ErrorCode::kInvalidArgument, {"momentum", "a.toml:7"},
-               [] { parse(kRecipe, {}); parse(kRecipe, {"optimizer.momentum=2"}); });
+  expect_error(ErrorCode::kInvalidArgument, {"momentum", "a.toml:7"}, [] {
+    parse(kRecipe, {});
+    parse(kRecipe, {"optimizer.momentum=2"});
+  });
 }
 
 TEST(Recipe, RefusesMissingNames) {
@@ -173,10 +175,10 @@ TEST(Recipe, NamesLineAndColumnOfBadSyntax) {
 }
 
 TEST(RecipeOverride, SetsValuesOfEveryKind) {
-  const Recipe recipe = parse(
-      kRecipe, {"train.epochs=3", "train.dtype=f32", "data.augment=[]",
-                "optimizer.lr.from=0.5", "train.check_numerics=true",
-                "log.folder=2024-01-01", "optimizer.clip_norm=1"});
+  const Recipe recipe =
+      parse(kRecipe, {"train.epochs=3", "train.dtype=f32", "data.augment=[]",
+                      "optimizer.lr.from=0.5", "train.check_numerics=true",
+                      "log.folder=2024-01-01", "optimizer.clip_norm=1"});
   EXPECT_EQ(recipe.train.epochs, 3);
   EXPECT_EQ(recipe.train.dtype, DType::kF32);
   EXPECT_EQ(recipe.data.augment, Augmentation{});
@@ -210,8 +212,7 @@ TEST(RecipeOverride, RefusesWhatIsNoAssignment) {
 }
 
 TEST(RecipeOverride, CannotSmuggleInOtherKeys) {
-  const Recipe recipe =
-      parse(kRecipe, {"log.folder=1\n[train]\nepochs = 99"});
+  const Recipe recipe = parse(kRecipe, {"log.folder=1\n[train]\nepochs = 99"});
   EXPECT_EQ(recipe.train.epochs, 20);
   EXPECT_EQ(recipe.log.folder, "1\n[train]\nepochs = 99");
 }

@@ -38,10 +38,9 @@ void expect_damage(const std::string& header,
 TEST(Safetensors, ReadsWhatOthersWrite) {
   const TemporaryFolder folder;
   const auto path = folder.write(
-      "w.safetensors",
-      safetensors_file("{\"__metadata__\":{\"k\":\"v\"}," + kHeader.substr(1) +
-                           "   ",
-                       kData));
+      "w.safetensors", safetensors_file("{\"__metadata__\":{\"k\":\"v\"}," +
+                                            kHeader.substr(1) + "   ",
+                                        kData));
   const SafetensorsFile file(path);
   EXPECT_EQ(file.entries().size(), 2u);
   EXPECT_EQ(file.metadata().at("k"), "v");
@@ -181,8 +180,7 @@ TEST(Safetensors, NamesDtypesAndRanksItHasNot) {
 TEST(Safetensors, RefusesBooleansThatAreNone) {
   const TemporaryFolder folder;
   const auto path = folder.write(
-      "w.safetensors",
-      safetensors_file(edited("\"U8\"", "\"BOOL\""), kData));
+      "w.safetensors", safetensors_file(edited("\"U8\"", "\"BOOL\""), kData));
   const SafetensorsFile file(path);
   expect_error(ErrorCode::kDataLoss, {path.string(), "byte ", "'b'"},
                [&] { file.read("b"); });

@@ -30,6 +30,20 @@ const std::string& info_text(const SafetensorsFile& file) {
 
 fs::path json_path(fs::path path) { return path.replace_extension(".json"); }
 
+// A whole number from 0. nlohmann itself would convert a fraction or a number
+// that does not fit, with undefined results.
+template <class T>
+T count_at(const Json& json, const char* key, std::string_view where) {
+  const Json& value = json.at(key);
+  if (!value.is_number_unsigned() ||
+      !std::in_range<T>(value.get<std::uint64_t>())) {
+    throw Error(ErrorCode::kDataLoss, where,
+                "damaged checkpoint metadata: '{}' is no whole number from 0",
+                key);
+  }
+  return value.get<T>();
+}
+
 }  // namespace
 
 std::string to_json(const CheckpointInfo& info) {
@@ -51,25 +65,21 @@ CheckpointInfo parse_checkpoint_info(std::string_view text,
                                      std::string_view where) {
   try {
     const Json json = Json::parse(text);
-    if (const int format = json.at("format"); format != kFormat) {
+    const int format = count_at<int>(json, "format", where);
+    if (format != kFormat) {
       throw Error(ErrorCode::kUnsupported, where,
                   "checkpoint format {}, where {} is known", format, kFormat);
     }
     CheckpointInfo info;
-    info.step = json.at("step");
-    info.position = {json.at("epoch"), json.at("batch")};
-    info.seed = json.at("seed");
+    info.step = count_at<std::int64_t>(json, "step", where);
+    info.position.epoch = count_at<std::int64_t>(json, "epoch", where);
+    info.position.batch = count_at<std::int64_t>(json, "batch", where);
+    info.seed = count_at<std::uint64_t>(json, "seed", where);
     info.recipe = json.at("recipe");
     for (const auto& [name, value] : json.at("metrics").items()) {
       info.metrics[name] = value.is_null()
                                ? std::numeric_limits<double>::quiet_NaN()
                                : value.get<double>();
-    }
-    const auto least =
-        std::min({info.step, info.position.epoch, info.position.batch});
-    if (least < 0) {
-      throw Error(ErrorCode::kDataLoss, where,
-                  "a negative step, epoch or batch: {}", least);
     }
     return info;
   } catch (const nlohmann::json::exception& error) {
