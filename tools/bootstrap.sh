@@ -1,4 +1,4 @@
-# Shared by bin/weft and ./test: installs what is missing, builds what has
+# Shared by tools/build.sh and ./test: installs what is missing, builds what has
 # changed. Sourced, from bash, with `root` set to the source folder.
 
 # The packages of tools/packages.txt in the given section ("" is the first).
@@ -60,20 +60,10 @@ refuse() {
   exit 2
 }
 
-# Is any source newer than the stamp of the last build in folder $1?
-is_stale() {
-  local stamp="$1/.built"
-  [[ -f "$stamp" ]] || return 0
-  [[ -n "$(find "$root/weft" "$root/cli" "$root/cmake" "$root/tests" \
-    "$root/bench" "$root/CMakeLists.txt" "$root/tools/packages.txt" \
-    -newer "$stamp" -not -name '*.py' -not -name '*.pyc' \
-    -not -name __pycache__ -print -quit 2> /dev/null)" ]]
-}
-
-# build FOLDER TARGET [CMake options…]: configures once, builds what changed.
+# build FOLDER TARGETS [CMake options…]: configures, builds what has changed.
 # One builder at a time per folder.
 build() {
-  local folder="$1" target="$2"
+  local folder="$1" targets="$2"
   shift 2
   mkdir -p "$folder"
   exec 9> "$folder/.lock"
@@ -87,7 +77,8 @@ build() {
     echo "weft: configuring failed; see $folder/configure.log" >&2
     exit 1
   fi
-  if ! ninja -C "$folder" "$target" >&2; then
+  # shellcheck disable=SC2086  # several targets
+  if ! ninja -C "$folder" $targets >&2; then
     rm -f "$started"
     echo "weft: the build failed" >&2
     exit 1

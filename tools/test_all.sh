@@ -12,18 +12,24 @@ sanitized() {  # FOLDER SANITIZERS [ctest options…]
   run_tests "$folder" -LE "slow|processes" "$@"
 }
 
+# Every parser's fuzzer, each for a fixed time; new findings stay in the
+# build folder.
 fuzz() {
-  local folder="$root/build-fuzz" binary name
-  CC=clang CXX=clang++ build "$folder" fuzzers -DWEFT_FUZZ=ON \
-    -DWEFT_TESTS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo
-  for binary in "$folder"/bin/fuzz_*; do
-    [[ -x "$binary" ]] || continue
-    name="$(basename "$binary")"
-    mkdir -p "$folder/corpus/$name"
-    step "$name, $fuzz_seconds s" "$binary" -max_total_time="$fuzz_seconds" \
-      -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
-      "$folder/corpus/$name" $([[ -d "tests/fuzz/corpus/${name#fuzz_}" ]] &&
-        echo "tests/fuzz/corpus/${name#fuzz_}")
+  local folder="$root/build-fuzz" names=() name source
+  for source in "$root"/tests/fuzz/*_fuzz.cpp; do
+    name="$(basename "$source" _fuzz.cpp)"
+    names+=("$name")
+  done
+  build "$folder" "${names[*]/#/weft_fuzz_}" -DWEFT_FUZZ=ON \
+    -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    "-DWEFT_SANITIZE=address;undefined"
+  for name in "${names[@]}"; do
+    mkdir -p "$folder/findings/$name"
+    step "fuzz $name, $fuzz_seconds s" "$folder/bin/weft_fuzz_$name" \
+      -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+      -malloc_limit_mb=256 -verbosity=0 \
+      -artifact_prefix="$folder/findings/$name/" \
+      "$folder/findings/$name" "$root/tests/fuzz/corpus/$name"
   done
 }
 
@@ -53,7 +59,7 @@ export TSAN_OPTIONS="suppressions=$root/tools/threads.supp"
 sanitized "$root/build-tsan" "thread"
 unset OMP_NUM_THREADS TSAN_OPTIONS
 
-[[ -f tests/fuzz/CMakeLists.txt ]] && fuzz
+fuzz
 step "clang-format" format_is_right
 step "clang-tidy" lint
 echo "== slow end-to-end runs"

@@ -18,8 +18,8 @@ class Training:
     """
 
     def __init__(self, model: Model, weights: dict[str, np.ndarray],
-                 dtype: str = "f32", precision: torch.dtype = torch.float32):
-        self.module = torch_models.build(model.name, weights).to(precision)
+                 dtype: str = "f32"):
+        self.module = torch_models.build(model.name, weights)
         self.module = self.module.to(memory_format=torch.channels_last)
         self.parameters = [p for p in self.module.parameters()
                            if p.requires_grad]

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The first thing a stranger does: train on the digits, then use the model."""
 
+import os
+import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import DIGITS, SAMPLE, CliTest, run  # noqa: E402
+from weft import BIN, DIGITS, ROOT, SAMPLE, CliTest, run  # noqa: E402
 
 KEYS = {"recipe", "steps", "epochs", "seconds", "train_loss", "test_loss",
         "test_accuracy", "samples_per_s", "peak_rss_bytes", "checkpoint"}
@@ -52,6 +54,22 @@ class DigitsTest(CliTest):
         self.assertNotIn("\033", done.stderr)  # no terminal, no colours
         self.assertIn("best accuracy", done.stdout)
         self.assertIn("next: weft predict", done.stdout)
+
+    def test_draws_a_bar_in_a_terminal(self) -> None:
+        ours, theirs = os.openpty()
+        process = subprocess.Popen([BIN, *self.train_command("run")],
+                                   cwd=ROOT, stderr=theirs,
+                                   stdout=subprocess.DEVNULL)
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:  # how a pty ends
+            pass
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        self.assertIn("█".encode(), shown)
 
     def test_same_seed_same_bits(self) -> None:
         for out in ("a", "b"):

@@ -129,7 +129,7 @@ TEST(Optimizer, AllReachTheMinimumOfAQuadratic) {
                              Tensor::zeros({DType::kF32, {2}}));
     for (int t = 1; t <= 1500; ++t) {
       // Falls to nothing, so that those with normalised steps come to rest.
-      const double lr = 0.1 * (1 - t / 1501.0);
+      const double lr = 0.3 * (1 - t / 1501.0);
       const auto scalars =
           optimizer->scalars(Tensor::scalar(lr, DType::kF32),
                              Tensor::scalar(t, DType::kF64));

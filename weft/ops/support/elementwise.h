@@ -75,8 +75,13 @@ void store_as(const TensorView& view, std::int64_t index, Number value) {
 template <class Function>
 void reference_loop(std::span<const TensorView> inputs, const TensorView& y,
                     Function&& function) {
-  std::vector<BroadcastIndex> index;
-  for (const TensorView& x : inputs) index.emplace_back(x.shape(), y.shape());
+  // On the stack, since plans run this too; a missing operand's is unused.
+  const auto index_of = [&](std::size_t n) {
+    return BroadcastIndex(inputs[std::min(n, inputs.size() - 1)].shape(),
+                          y.shape());
+  };
+  const std::array<BroadcastIndex, 3> index{index_of(0), index_of(1),
+                                            index_of(2)};
   const auto run = [&]<class Number>(Number) {
     for (std::int64_t i = 0; i < y.size(); ++i) {
       const auto operand = [&](std::size_t n) {
