@@ -1,10 +1,10 @@
 // weft data: which data sets there are, where they lie, how to get them.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "cli/report.h"
 #include "cli/verb.h"
+
 #include "weft/data/fetch.h"
 
 namespace weft::cli {
@@ -46,9 +46,8 @@ void list(bool as_json) {
 
 void fetch(const std::string& name) {
   const DatasetDef& def = dataset_registry().get(name);
-  fetch_data(def, data_cache(), [](const std::string& line) {
-    fmt::print(stderr, "{}\n", line);
-  });
+  fetch_data(def, data_cache(),
+             [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // weft doctor: what this machine offers, and whether Weft works on it.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+
 #include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
 #include "weft/base/version.h"
@@ -65,25 +65,23 @@ void print_text(const Json& found) {
     fmt::print("{:<12} {}\n", name, value);
   };
   row("weft", found["weft"]);
-  row("cpu", fmt::format("{}, {}, {} threads",
-                         found["cpu"].get<std::string>(),
+  row("cpu", fmt::format("{}, {}, {} threads", found["cpu"].get<std::string>(),
                          found["vectors"].get<std::string>(),
                          found["threads"].get<int>()));
-  row("bf16", found["bf16_products"] ? "in hardware"
-                                     : "emulated: slower than f32");
+  row("bf16",
+      found["bf16_products"] ? "in hardware" : "emulated: slower than f32");
   row("memory", bytes_text(found["memory_bytes"].get<double>()));
   row("oneDNN", found["onednn"]);
-  row("engine", fmt::format("{} ops, {} models, {} optimizers",
-                            found["ops"].get<int>(),
-                            found["models"].get<int>(),
-                            found["optimizers"].get<int>()));
+  row("engine",
+      fmt::format("{} ops, {} models, {} optimizers", found["ops"].get<int>(),
+                  found["models"].get<int>(), found["optimizers"].get<int>()));
   row("WEFT_DATA", found["WEFT_DATA"].is_null()
                        ? "not set"
                        : found["WEFT_DATA"].get<std::string>());
   for (const auto& [name, place] : found["data"].items()) {
-    row("data", fmt::format("{:<14} {}", name,
-                            place.is_null() ? "not found"
-                                            : place.get<std::string>()));
+    row("data",
+        fmt::format("{:<14} {}", name,
+                    place.is_null() ? "not found" : place.get<std::string>()));
   }
   row("1 + 1", found["computes"] ? "works" : "is wrong");
 }
@@ -103,8 +101,7 @@ void doctor(bool as_json) {
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-  CLI::App* verb =
-      app.add_subcommand("doctor", "Say what this machine offers");
+  CLI::App* verb = app.add_subcommand("doctor", "Say what this machine offers");
   auto as_json = std::make_shared<bool>(false);
   verb->add_flag("--json", *as_json, "print one JSON object");
   verb->callback([as_json] { doctor(*as_json); });

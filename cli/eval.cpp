@@ -1,13 +1,13 @@
 // weft eval CHECKPOINT: measures a trained model on a part of its data.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <fmt/core.h>
 
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+
 #include "weft/base/parallel.h"
 #include "weft/train/evaluation.h"
 #include "weft/train/trained_model.h"
@@ -59,13 +59,12 @@ void eval(const Arguments& arguments) {
     Json json = report_of(
         std::filesystem::path(folder).filename().string(),
         {.steps = trained.info.step,
-         .epochs = static_cast<std::int64_t>(metric(trained,
-                                                    "epochs_measured")),
+         .epochs =
+             static_cast<std::int64_t>(metric(trained, "epochs_measured")),
          .seconds = seconds,
          .train_loss = metric(trained, "train_loss"),
          .test = scores,
-         .best_epoch = static_cast<std::int64_t>(metric(trained,
-                                                        "best_epoch")),
+         .best_epoch = static_cast<std::int64_t>(metric(trained, "best_epoch")),
          .samples_per_s = static_cast<double>(examples) / seconds,
          .checkpoint = trained.path});
     json["split"] = arguments.split;

@@ -1,11 +1,11 @@
 // weft inspect FILE: what a file is, and what would run.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "cli/plan_table.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+
 #include "weft/base/file.h"
 #include "weft/base/parallel.h"
 #include "weft/graph/text.h"
@@ -32,10 +32,10 @@ constexpr std::size_t kMostGraphBytes = std::size_t{64} << 20;
 void print_parameters(const nn::Module& model) {
   for (const auto& named : model.parameters()) {
     const TensorType& type = named.parameter->type;
-    const char* role =
-        named.parameter->role == nn::Role::kTrainable   ? ""
-        : named.parameter->role == nn::Role::kStatistic ? "  statistic"
-                                                        : "  carried";
+    const char* role = named.parameter->role == nn::Role::kTrainable ? ""
+                       : named.parameter->role == nn::Role::kStatistic
+                           ? "  statistic"
+                           : "  carried";
     fmt::print("  {:<28} {:<24} {:>10}{}\n", named.name, to_string(type),
                bytes_text(static_cast<double>(type.bytes())), role);
   }
@@ -153,8 +153,9 @@ void inspect(const Arguments& arguments) {
   }
   throw Error(ErrorCode::kUnsupported, arguments.file,
               "inspect does not know files called *{}", extension.string())
-      .hint("it reads recipes (.toml), checkpoints (.safetensors) and graph "
-            "text (.weft)");
+      .hint(
+          "it reads recipes (.toml), checkpoints (.safetensors) and graph "
+          "text (.weft)");
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // weft: trains, measures and explains models. See cli/verb.h.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #include <new>
 #include <string_view>
 
 #include "cli/terminal.h"
 #include "cli/verb.h"
+
 #include "weft/base/error.h"
 #include "weft/base/version.h"
 
@@ -22,11 +22,14 @@ int exit_code(ErrorCode code) {
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kUnsupported:
     case ErrorCode::kUnavailable:
-    case ErrorCode::kDataLoss: return kBadUsage;
-    case ErrorCode::kCancelled: return kInterrupted;
+    case ErrorCode::kDataLoss:
+      return kBadUsage;
+    case ErrorCode::kCancelled:
+      return kInterrupted;
     case ErrorCode::kExhausted:
     case ErrorCode::kNumeric:
-    case ErrorCode::kInternal: break;
+    case ErrorCode::kInternal:
+      break;
   }
   return kFailed;
 }
@@ -40,8 +43,9 @@ int run(int argc, char** argv) {
   CLI::App app("Weft trains and serves machine-learning models.", "weft");
   app.set_version_flag("--version", std::string("weft ") + kVersion);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 failed, 2 bad usage or input, "
-             "130 interrupted.\nA first run: weft train recipes/digits.toml");
+  app.footer(
+      "Exit codes: 0 done, 1 failed, 2 bad usage or input, "
+      "130 interrupted.\nA first run: weft train recipes/digits.toml");
   add_train(app);
   add_eval(app);
   add_predict(app);
@@ -57,8 +61,7 @@ int run(int argc, char** argv) {
     const auto verbs = app.get_subcommands();
     return report(kBadUsage,
                   fmt::format("{}\n  hint: weft{} --help", error.what(),
-                              verbs.empty() ? ""
-                                            : " " + verbs[0]->get_name()));
+                              verbs.empty() ? "" : " " + verbs[0]->get_name()));
   } catch (const Error& error) {
     return report(exit_code(error.code()), error.what());
   } catch (const std::bad_alloc&) {

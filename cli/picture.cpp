@@ -1,9 +1,8 @@
 #include "cli/picture.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
+#include <fmt/core.h>
 
 namespace weft::cli {
 namespace {
@@ -12,8 +11,8 @@ using Pixel = std::array<int, 3>;
 
 Pixel pixel_at(const Image& image, std::int64_t row, std::int64_t column) {
   if (row >= image.height) return {0, 0, 0};
-  const auto at = static_cast<std::size_t>(
-      (row * image.width + column) * image.channels);
+  const auto at =
+      static_cast<std::size_t>((row * image.width + column) * image.channels);
   const auto* pixel = image.pixels.data() + at;
   if (image.channels == 1) return {pixel[0], pixel[0], pixel[0]};
   return {pixel[0], pixel[1], pixel[2]};
@@ -63,8 +62,7 @@ std::string draw_picture(const Image& image, bool has_colour, int columns) {
   if (image.width > room) {
     const std::int64_t height =
         std::max<std::int64_t>(image.height * room / image.width, 1);
-    return draw_picture(resize_image(image, height, room), has_colour,
-                        columns);
+    return draw_picture(resize_image(image, height, room), has_colour, columns);
   }
   return has_colour ? coloured(image) : plain(image);
 }

@@ -1,8 +1,7 @@
 #include "cli/plan_table.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+#include <fmt/core.h>
 
 #include "cli/terminal.h"
 
@@ -22,8 +21,8 @@ std::vector<double> time_steps(Plan& plan, std::span<const Tensor> arguments,
                                std::span<const Tensor> results) {
   const auto in = addresses(arguments);
   const auto out = addresses(results);
-  const Tensor arena = Tensor::empty(
-      {DType::kU8, {static_cast<Dim>(plan.arena_bytes())}});
+  const Tensor arena =
+      Tensor::empty({DType::kU8, {static_cast<Dim>(plan.arena_bytes())}});
   std::vector<double> seconds(plan.steps().size());
   plan.run(in, out, arena.raw());
   for (int i = 0; i < kTimedRuns; ++i) {

@@ -1,15 +1,15 @@
 // weft predict CHECKPOINT IMAGE: what a trained model sees in a picture.
-#include <fmt/core.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fmt/core.h>
 #include <numeric>
+#include <unistd.h>
 
 #include "cli/picture.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+
 #include "weft/base/file.h"
 #include "weft/data/augment.h"
 #include "weft/train/forward_step.h"
@@ -50,8 +50,8 @@ std::vector<Guess> guess(TrainedModel& trained, const Image& image) {
   const Tensor probabilities = step.run(input);
   std::vector<Guess> guesses;
   for (std::int64_t i = 0; i < probabilities.size(); ++i) {
-    guesses.push_back({data.classes()[static_cast<std::size_t>(i)],
-                       probabilities.item(i)});
+    guesses.push_back(
+        {data.classes()[static_cast<std::size_t>(i)], probabilities.item(i)});
   }
   std::stable_sort(guesses.begin(), guesses.end(),
                    [](const Guess& a, const Guess& b) {
@@ -111,8 +111,7 @@ void add_predict(CLI::App& app) {
   verb->add_option("CHECKPOINT", arguments->checkpoint,
                    "a .safetensors file, or the folder of a run")
       ->required();
-  verb->add_option("IMAGE", arguments->image, "a PNG or JPEG file")
-      ->required();
+  verb->add_option("IMAGE", arguments->image, "a PNG or JPEG file")->required();
   verb->add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
   verb->add_flag("--json", arguments->as_json, "print one JSON object");

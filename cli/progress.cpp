@@ -1,11 +1,11 @@
 #include "cli/progress.h"
 
+#include <cmath>
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <cmath>
-
 #include "cli/terminal.h"
+
 #include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
 #include "weft/base/version.h"
@@ -17,8 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kBarCells = 20;
-constexpr auto kRedraw = 100ms;       // of the bar
-constexpr auto kPlainEvery = 10s;     // lines within an epoch, without one
+constexpr auto kRedraw = 100ms;    // of the bar
+constexpr auto kPlainEvery = 10s;  // lines within an epoch, without one
 
 std::string bar(double share) {
   const int full = static_cast<int>(std::lround(share * kBarCells));
@@ -80,11 +80,11 @@ std::string Progress::scores_text(const Scores& scores) const {
 }
 
 std::string Progress::line(const TrainProgress& p, const Scores& scores) const {
-  const double share = static_cast<double>(p.examples) /
-                       static_cast<double>(std::max<std::int64_t>(
-                           p.all_examples, 1));
-  std::string text = fmt::format("epoch {}/{}  ",
-                                 right_aligned(p.epoch, p.epochs), p.epochs);
+  const double share =
+      static_cast<double>(p.examples) /
+      static_cast<double>(std::max<std::int64_t>(p.all_examples, 1));
+  std::string text =
+      fmt::format("epoch {}/{}  ", right_aligned(p.epoch, p.epochs), p.epochs);
   if (is_terminal_) text += bar(share) + "  ";
   return text + fmt::format("{}/{}  {} {}/s  {}",
                             right_aligned(p.examples, p.all_examples),
@@ -94,9 +94,8 @@ std::string Progress::line(const TrainProgress& p, const Scores& scores) const {
 }
 
 std::string Progress::time_left(const TrainProgress& p) const {
-  const auto left =
-      static_cast<double>((p.epochs - p.epoch + 1) * p.all_examples -
-                          p.examples);
+  const auto left = static_cast<double>(
+      (p.epochs - p.epoch + 1) * p.all_examples - p.examples);
   return clock_time(left / p.samples_per_s);
 }
 
@@ -107,8 +106,8 @@ void Progress::on_step(const TrainProgress& progress) {
     return;
   }
   shown_at_ = now;
-  const std::string text = line(progress, progress.train) + "  " +
-                           time_left(progress) + " left";
+  const std::string text =
+      line(progress, progress.train) + "  " + time_left(progress) + " left";
   if (is_terminal_) {
     fmt::print(stderr, "\r\033[K{}", text);
     std::fflush(stderr);
@@ -125,10 +124,10 @@ void Progress::on_epoch(const TrainProgress& progress,
   const bool is_measured = std::isfinite(metrics.held_out.loss);
   std::string text = line(progress, metrics.train);
   if (is_measured) {
-    text += summary_.task == Task::kLanguageModel
-                ? fmt::format("  held out {:.1f}",
-                              std::exp(metrics.held_out.loss))
-                : fmt::format("  held out {:.4f}", metrics.held_out.accuracy);
+    text +=
+        summary_.task == Task::kLanguageModel
+            ? fmt::format("  held out {:.1f}", std::exp(metrics.held_out.loss))
+            : fmt::format("  held out {:.4f}", metrics.held_out.accuracy);
   }
   fmt::print(stderr, "{}\n", text);
   shown_at_ = Clock::now();

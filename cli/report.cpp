@@ -1,8 +1,7 @@
 #include "cli/report.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
+#include <fmt/core.h>
 
 #include "weft/base/cpu.h"
 

@@ -1,11 +1,10 @@
 #include "cli/terminal.h"
 
+#include <algorithm>
+#include <cmath>
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cmath>
 
 namespace weft::cli {
 namespace {
@@ -31,8 +30,8 @@ std::size_t character_size(std::string_view text) {
 
 bool steers(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
-  if (character.size() == 1) return (first < 0x20 && first != '\n') ||
-                                    first == 0x7F;
+  if (character.size() == 1)
+    return (first < 0x20 && first != '\n') || first == 0x7F;
   // U+0080 to U+009F are control characters too.
   return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
 }
@@ -43,8 +42,8 @@ std::string printable(std::string_view text) {
   std::string result;
   while (!text.empty()) {
     const std::size_t size = character_size(text);
-    const std::string_view character = text.substr(0, std::max<std::size_t>(
-                                                          size, 1));
+    const std::string_view character =
+        text.substr(0, std::max<std::size_t>(size, 1));
     if (size == 0 || steers(character)) {
       for (const char c : character) {
         result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
@@ -102,8 +101,10 @@ std::string shell_word(const std::string& text) {
   }
   std::string quoted = "'";
   for (const char c : text) {
-    if (c == '\'') quoted += "'\\''";
-    else quoted += c;
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
   }
   return quoted + "'";
 }

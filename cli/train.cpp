@@ -1,14 +1,14 @@
 // weft train RECIPE: trains, with progress and checkpoints.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <csignal>
+#include <fmt/core.h>
 
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+
 #include "weft/base/parallel.h"
 
 namespace weft::cli {

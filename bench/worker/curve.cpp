@@ -4,6 +4,7 @@
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 #include "bench/worker/training.h"
+
 #include "weft/data/fetch.h"
 #include "weft/data/loader.h"
 

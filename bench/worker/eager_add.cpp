@@ -1,6 +1,7 @@
 // weft-bench eager-add: c = a + b, one op at a time.
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
+
 #include "weft/ops/arithmetic.h"
 
 namespace weft::bench {

@@ -1,10 +1,10 @@
 // weft-bench: our side of every race in bench/run.
-#include <fmt/core.h>
-
 #include <exception>
+#include <fmt/core.h>
 #include <string_view>
 
 #include "bench/worker/options.h"
+
 #include "weft/base/error.h"
 #include "weft/base/parallel.h"
 
@@ -13,8 +13,8 @@ namespace weft::bench {
 const std::string& WorkerOptions::text(const std::string& name) const {
   const auto found = values.find(name);
   if (found == values.end()) {
-    throw Error(ErrorCode::kInvalidArgument, "weft-bench",
-                "--{} is missing", name);
+    throw Error(ErrorCode::kInvalidArgument, "weft-bench", "--{} is missing",
+                name);
   }
   return found->second;
 }

@@ -3,6 +3,7 @@
 
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
+
 #include "weft/base/philox.h"
 #include "weft/graph/builder.h"
 #include "weft/ops/unary.h"
@@ -36,8 +37,7 @@ void race_matmul(const WorkerOptions& options) {
   FunctionBuilder builder("matmul");
   const Value a = builder.parameter(arguments[0].type(), "a");
   const Value b = builder.parameter(arguments[1].type(), "b");
-  Executable product(
-      builder.build([&] { return std::vector{matmul(a, b)}; }));
+  Executable product(builder.build([&] { return std::vector{matmul(a, b)}; }));
   const std::vector<Tensor> results{Tensor::zeros(arguments[0].type())};
 
   const auto check = [&] {

@@ -1,9 +1,8 @@
 #include "bench/worker/serve.h"
 
-#include <fmt/core.h>
-
 #include <chrono>
 #include <cstdio>
+#include <fmt/core.h>
 #include <fstream>
 #include <iostream>
 

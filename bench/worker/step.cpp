@@ -3,6 +3,7 @@
 #include "bench/worker/serve.h"
 #include "bench/worker/training.h"
 #include "tests/support/heap_use.h"
+
 #include "weft/base/philox.h"
 
 namespace weft::bench {

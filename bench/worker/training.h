@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/worker/options.h"
+
 #include "weft/nn/model.h"
 #include "weft/train/train_step.h"
 

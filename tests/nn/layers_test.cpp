@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "tests/support/values.h"
+
 #include "weft/graph/builder.h"
 #include "weft/nn/nn.h"
 #include "weft/nn/staging.h"
@@ -42,8 +42,8 @@ TEST(Linear, KeepsLeadingAxes) {
 
 TEST(Conv2d, SamePaddingKeepsTheSize) {
   nn::Conv2d layer(1, 1, 3);
-  set(layer, "weight", Tensor::of<float>({3, 3, 1, 1},
-                                         {1, 1, 1, 1, 1, 1, 1, 1, 1}));
+  set(layer, "weight",
+      Tensor::of<float>({3, 3, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1, 1}));
   set(layer, "bias", Tensor::of<float>({1}, {0.5f}));
   const Value y = layer(Tensor::of<float>({1, 2, 2, 1}, {1, 2, 3, 4}));
   EXPECT_TRUE(near(y.tensor(),
@@ -54,9 +54,10 @@ TEST(Conv2d, SamePaddingKeepsTheSize) {
 TEST(Conv2d, StrideHalvesAndGroupsSeparate) {
   nn::Conv2d layer(2, 2, 1, {.stride = 2, .groups = 2, .bias = false});
   set(layer, "weight", Tensor::of<float>({1, 1, 1, 2}, {2, 3}));
-  const Tensor x = Tensor::of<float>({1, 2, 2, 2}, {1, 10, 2, 20, 3, 30, 4, 40});
-  EXPECT_TRUE(near(layer(x).tensor(),
-                   Tensor::of<float>({1, 1, 1, 2}, {2, 30}), 1e-6));
+  const Tensor x =
+      Tensor::of<float>({1, 2, 2, 2}, {1, 10, 2, 20, 3, 30, 4, 40});
+  EXPECT_TRUE(
+      near(layer(x).tensor(), Tensor::of<float>({1, 1, 1, 2}, {2, 30}), 1e-6));
 }
 
 TEST(Conv2d, RefusesGroupsThatDivideNothing) {
@@ -94,16 +95,14 @@ TEST(BatchNorm, UsesWhatItTrackedOnceTrained) {
 TEST(LayerNorm, NormalisesEachRow) {
   nn::LayerNorm layer(2);
   layer.initialize(1);
-  const Tensor y =
-      layer(Tensor::of<float>({2, 2}, {0, 2, 10, 30})).tensor();
+  const Tensor y = layer(Tensor::of<float>({2, 2}, {0, 2, 10, 30})).tensor();
   EXPECT_TRUE(near(y, Tensor::of<float>({2, 2}, {-1, 1, -1, 1}), 1e-4));
 }
 
 TEST(Embedding, LooksUpRows) {
   nn::Embedding layer(3, 2);
   set(layer, "weight", Tensor::of<float>({3, 2}, {0, 1, 10, 11, 20, 21}));
-  const Tensor y =
-      layer(Tensor::of<std::int32_t>({2, 1}, {2, 0})).tensor();
+  const Tensor y = layer(Tensor::of<std::int32_t>({2, 1}, {2, 0})).tensor();
   EXPECT_TRUE(near(y, Tensor::of<float>({2, 1, 2}, {20, 21, 0, 1}), 0));
 }
 
@@ -161,8 +160,7 @@ TEST(Gru, EqualsItsEquations) {
   for (int t = 0; t < kSteps; ++t) {
     const float r = sigmoid_of(x[t] * w[0] + b[0] + h * u[0] + d[0]);
     const float z = sigmoid_of(x[t] * w[1] + b[1] + h * u[1] + d[1]);
-    const float n =
-        std::tanh(x[t] * w[2] + b[2] + r * (h * u[2] + d[2]));
+    const float n = std::tanh(x[t] * w[2] + b[2] + r * (h * u[2] + d[2]));
     h = (1 - z) * n + z * h;
     EXPECT_NEAR(y.item(t), h, 1e-5);
   }
@@ -213,14 +211,11 @@ TEST(ResidualBlock, ShortcutSkipsPixelsAndPadsChannels) {
   const Tensor y = block(x).tensor();
   ASSERT_EQ(y.shape(), (Shape{1, 2, 2, 4}));
   EXPECT_EQ(y.item(0), 0);
-  EXPECT_FLOAT_EQ(static_cast<float>(y.item(1)),
-                  static_cast<float>(x.item(0)));
-  EXPECT_FLOAT_EQ(static_cast<float>(y.item(2)),
-                  static_cast<float>(x.item(1)));
+  EXPECT_FLOAT_EQ(static_cast<float>(y.item(1)), static_cast<float>(x.item(0)));
+  EXPECT_FLOAT_EQ(static_cast<float>(y.item(2)), static_cast<float>(x.item(1)));
   EXPECT_EQ(y.item(3), 0);
   // Second output pixel of the first row: input pixel (0, 2).
-  EXPECT_FLOAT_EQ(static_cast<float>(y.item(5)),
-                  static_cast<float>(x.item(4)));
+  EXPECT_FLOAT_EQ(static_cast<float>(y.item(5)), static_cast<float>(x.item(4)));
 }
 
 TEST(Sequential, TakesLayersAndFunctions) {
@@ -273,8 +268,8 @@ TEST(Staging, EqualsEagerAndGivesTheModelBack) {
   // Running statistics came out as eager execution left them.
   const auto parameters = model.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    EXPECT_TRUE(near(staged[i + 1], parameters[i].parameter->value.tensor(),
-                     1e-5))
+    EXPECT_TRUE(
+        near(staged[i + 1], parameters[i].parameter->value.tensor(), 1e-5))
         << parameters[i].name;
   }
 }

@@ -1,9 +1,8 @@
 #include "weft/nn/module.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "weft/nn/model.h"
 #include "weft/nn/nn.h"
@@ -109,8 +108,7 @@ TEST(ModelZoo, CountsItsParameters) {
   EXPECT_EQ(count("digits-cnn", {.example = {8, 8, 1}, .classes = 10}), 38282);
   EXPECT_EQ(count("mnist-cnn", {.example = {28, 28, 1}, .classes = 10}),
             421642);
-  EXPECT_EQ(count("resnet20", {.example = {32, 32, 3}, .classes = 10}),
-            269722);
+  EXPECT_EQ(count("resnet20", {.example = {32, 32, 3}, .classes = 10}), 269722);
   EXPECT_EQ(count("mlp", {.example = {784}, .classes = 10}), 669706);
   EXPECT_EQ(count("lstm-lm", {.example = {35}, .classes = 10000, .lanes = 20}),
             2000000 + 2 * (2 * 200 * 800 + 800) + 200 * 10000 + 10000);
@@ -133,9 +131,9 @@ TEST(ModelZoo, ChecksItsOptions) {
     EXPECT_NE(std::string(error.what()).find("did you mean 'hidden'"),
               std::string::npos);
   }
-  EXPECT_THROW(build_model(mlp, {.example = {4}, .classes = 2},
-                           {{"hidden", true}}),
-               Error);
+  EXPECT_THROW(
+      build_model(mlp, {.example = {4}, .classes = 2}, {{"hidden", true}}),
+      Error);
 }
 
 TEST(ModelZoo, RefusesInputThatDoesNotSuit) {

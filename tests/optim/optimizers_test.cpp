@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
+#include <gtest/gtest.h>
 
 #include "tests/support/values.h"
+
 #include "weft/graph/builder.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/optim/optimizer.h"
@@ -38,9 +38,8 @@ double run_eager(const char* name, const Options& options) {
   for (int t = 1; t <= kSteps; ++t) {
     const Value g = Tensor::of<float>(
         {1}, {static_cast<float>(gradient_at(t, p.tensor().item()))});
-    const auto scalars =
-        optimizer->scalars(Tensor::scalar(kLr, DType::kF32),
-                           Tensor::scalar(t, DType::kF64));
+    const auto scalars = optimizer->scalars(Tensor::scalar(kLr, DType::kF32),
+                                            Tensor::scalar(t, DType::kF64));
     auto next = optimizer->update(p, g, slots, scalars);
     p = next.parameter;
     slots = std::move(next.slots);
@@ -130,9 +129,8 @@ TEST(Optimizer, AllReachTheMinimumOfAQuadratic) {
     for (int t = 1; t <= 1500; ++t) {
       // Falls to nothing, so that those with normalised steps come to rest.
       const double lr = 0.3 * (1 - t / 1501.0);
-      const auto scalars =
-          optimizer->scalars(Tensor::scalar(lr, DType::kF32),
-                             Tensor::scalar(t, DType::kF64));
+      const auto scalars = optimizer->scalars(Tensor::scalar(lr, DType::kF32),
+                                              Tensor::scalar(t, DType::kF64));
       auto next = optimizer->update(p, p - 3.0, slots, scalars);
       p = next.parameter;
       slots = std::move(next.slots);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/values.h"
+
 #include "weft/base/error.h"
 #include "weft/optim/clip.h"
 

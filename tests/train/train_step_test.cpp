@@ -1,11 +1,11 @@
 #include "weft/train/train_step.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "tests/support/heap_use.h"
 #include "tests/support/values.h"
+
 #include "weft/nn/nn.h"
 #include "weft/runtime/eager.h"
 #include "weft/train/forward_step.h"
@@ -70,15 +70,14 @@ TEST(TrainStep, EqualsEagerTraining) {
         objective(eager, Task::kClassification, batch[0], batch[1]);
     const auto gradients = tape.gradient(found.loss, wrt);
     EXPECT_NEAR(found.loss.tensor().item(), step.loss(), 1e-4);
-    const auto scalars =
-        optimizer->scalars(Tensor::scalar(0.01, DType::kF32),
-                           Tensor::scalar(t + 1, DType::kF64));
+    const auto scalars = optimizer->scalars(Tensor::scalar(0.01, DType::kF32),
+                                            Tensor::scalar(t + 1, DType::kF64));
     slots.resize(trainable.size());
     for (std::size_t i = 0; i < trainable.size(); ++i) {
       const Tensor value = wrt[i].tensor();
       if (t == 0) slots[i].assign(1, Tensor::zeros(value.type()));
-      auto next = optimizer->update(value, gradients[i].tensor(), slots[i],
-                                    scalars);
+      auto next =
+          optimizer->update(value, gradients[i].tensor(), slots[i], scalars);
       trainable[i]->value = next.parameter.tensor();
       slots[i] = {next.slots[0].tensor()};
     }
@@ -115,8 +114,7 @@ TEST(TrainStep, NamesItsState) {
   EXPECT_EQ(names[0], "0.weight");
   EXPECT_NE(std::find(names.begin(), names.end(), "optimizer.v.4.bias"),
             names.end());
-  EXPECT_EQ(std::find(names.begin(), names.end(),
-                      "optimizer.m.1.running_mean"),
+  EXPECT_EQ(std::find(names.begin(), names.end(), "optimizer.m.1.running_mean"),
             names.end());
 }
 
@@ -138,8 +136,7 @@ TEST(TrainStep, RestoredStateContinuesBitForBit) {
     one.run(batch, 0.01, 3);
     two.run(batch, 0.01, 3);
     for (std::size_t i = 0; i < two.state().size(); ++i) {
-      EXPECT_TRUE(
-          identical(one.state()[i].tensor, two.state()[i].tensor))
+      EXPECT_TRUE(identical(one.state()[i].tensor, two.state()[i].tensor))
           << one.state()[i].name;
     }
   }
@@ -202,18 +199,17 @@ TEST(PredictStep, GivesProbabilities) {
 }
 
 TEST(LanguageModel, CarriesStateFromBatchToBatch) {
-  const auto model = build_model(
-      model_registry().get("lstm-lm"),
-      {.example = {5}, .classes = 11, .lanes = 4},
-      {{"hidden", std::int64_t{8}}, {"layers", std::int64_t{1}}});
+  const auto model =
+      build_model(model_registry().get("lstm-lm"),
+                  {.example = {5}, .classes = 11, .lanes = 4},
+                  {{"hidden", std::int64_t{8}}, {"layers", std::int64_t{1}}});
   model->initialize(1);
   const auto optimizer = make_optimizer("sgd", {});
   const Tensor tokens = Tensor::zeros({DType::kI32, {4, 5}});
   const std::vector<Tensor> batch{tokens, tokens};
   TrainStep step(*model, Task::kLanguageModel, *optimizer,
                  {tokens.type(), tokens.type()}, {.clip_norm = 1});
-  const Tensor carried =
-      nn::find_parameter(*model, "lstm.0.h")->value.tensor();
+  const Tensor carried = nn::find_parameter(*model, "lstm.0.h")->value.tensor();
   step.run(batch, 0.1, 0);
   EXPECT_NE(carried.item(), 0);
   step.reset_carried();

@@ -1,12 +1,10 @@
 #include "weft/train/trainer.h"
 
-#include <gtest/gtest.h>
-
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "weft/base/file.h"
 #include "weft/train/checkpoint.h"
@@ -115,8 +113,7 @@ TEST_F(TrainerTest, ResumingAFinishedRunRepeatsItsResult) {
 TEST_F(TrainerTest, StopsAtMaxSteps) {
   TrainObserver quiet;
   const TrainResult result =
-      Trainer(recipe("run", {"train.max_steps=3"}), {.name = "run"})
-          .run(quiet);
+      Trainer(recipe("run", {"train.max_steps=3"}), {.name = "run"}).run(quiet);
   EXPECT_EQ(result.steps, 3);
   EXPECT_TRUE(fs::exists(result.checkpoint));
 }
@@ -177,8 +174,7 @@ TEST_F(TrainerTest, WritesMetricsAndACurve) {
 
 TEST_F(TrainerTest, CheckpointCarriesItsRecipe) {
   TrainObserver quiet;
-  const TrainResult result =
-      Trainer(recipe("run"), {.name = "run"}).run(quiet);
+  const TrainResult result = Trainer(recipe("run"), {.name = "run"}).run(quiet);
   TrainedModel trained = load_trained(result.checkpoint);
   EXPECT_EQ(trained.recipe.train.batch, 128);
   EXPECT_EQ(trained.model().parameter_count(), 38282);

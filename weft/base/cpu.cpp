@@ -1,9 +1,8 @@
 #include "weft/base/cpu.h"
 
+#include <fstream>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <fstream>
 
 namespace weft {
 

@@ -1,8 +1,7 @@
 #include "weft/base/option_schema.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
+#include <fmt/ranges.h>
 
 namespace weft {
 namespace {
@@ -34,7 +33,9 @@ bool convert(const OptionValue& value, const OptionValue& wanted,
 std::string to_string(const OptionValue& value) {
   struct Printer {
     std::string operator()(bool v) const { return v ? "true" : "false"; }
-    std::string operator()(std::int64_t v) const { return fmt::format("{}", v); }
+    std::string operator()(std::int64_t v) const {
+      return fmt::format("{}", v);
+    }
     std::string operator()(double v) const { return fmt::format("{}", v); }
     std::string operator()(const std::string& v) const {
       return fmt::format("\"{}\"", v);
@@ -63,18 +64,18 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
     if (spec == schema.end()) {
       const auto names = names_of(schema);
       const std::string near = nearest(name, names);
-      Error error(ErrorCode::kInvalidArgument, where, "unknown option '{}'{}",
-                  name,
-                  near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
-      throw std::move(error.detail(names.empty()
-                             ? "there are no options at this place"
-                             : fmt::format("options at this place: {}",
-                                           fmt::join(names, ", "))));
+      Error error(
+          ErrorCode::kInvalidArgument, where, "unknown option '{}'{}", name,
+          near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+      throw std::move(
+          error.detail(names.empty() ? "there are no options at this place"
+                                     : fmt::format("options at this place: {}",
+                                                   fmt::join(names, ", "))));
     }
     if (!convert(value, spec->value, result[name])) {
       throw Error(ErrorCode::kInvalidArgument, where,
-                  "option '{}' is {}, but must be a {}", name,
-                  to_string(value), kind_of(spec->value));
+                  "option '{}' is {}, but must be a {}", name, to_string(value),
+                  kind_of(spec->value));
     }
   }
   return result;

@@ -15,8 +15,8 @@ Dropout::Dropout(double rate) : rate_(rate) {
 
 Value Dropout::forward(const Value& x) {
   if (!is_training() || rate_ == 0) return x;
-  return dropout(x, RandomKeyScope::current(),
-                 stream_of(LayerScope::current()), rate_);
+  return dropout(x, RandomKeyScope::current(), stream_of(LayerScope::current()),
+                 rate_);
 }
 
 }  // namespace weft::nn

@@ -8,8 +8,7 @@
 
 namespace weft::nn {
 
-Linear::Linear(std::int64_t inputs, std::int64_t outputs,
-               LinearOptions options)
+Linear::Linear(std::int64_t inputs, std::int64_t outputs, LinearOptions options)
     : weight_(parameter("weight", {inputs, outputs}, Init::fan_in(inputs))) {
   if (options.bias) {
     bias_ = parameter("bias", {outputs}, Init::fan_in(inputs));

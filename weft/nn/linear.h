@@ -13,8 +13,7 @@ class Linear : public Layer {
  public:
   // weight: f32[inputs, outputs], bias: f32[outputs]; both start uniform with
   // bound 1/sqrt(inputs).
-  Linear(std::int64_t inputs, std::int64_t outputs,
-         LinearOptions options = {});
+  Linear(std::int64_t inputs, std::int64_t outputs, LinearOptions options = {});
 
  protected:
   Value forward(const Value& x) override;

@@ -43,8 +43,7 @@ const ModelDef& ModelRegistry::get(std::string_view name) const {
 std::unique_ptr<nn::Layer> build_model(const ModelDef& def,
                                        const ModelInput& input,
                                        const Options& options) {
-  return def.build(input,
-                   complete(def.options, options, "model " + def.name));
+  return def.build(input, complete(def.options, options, "model " + def.name));
 }
 
 void require_image(std::string_view model, const ModelInput& input,

@@ -25,8 +25,8 @@ std::string_view to_string(Task task);
 
 // What the data tells a model about itself.
 struct ModelInput {
-  Shape example;                // of one input, without the batch axis
-  std::int64_t classes = 0;     // or words of the vocabulary
+  Shape example;             // of one input, without the batch axis
+  std::int64_t classes = 0;  // or words of the vocabulary
   // For a model that carries state: how many streams run side by side.
   std::int64_t lanes = 0;
 };

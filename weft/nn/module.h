@@ -82,8 +82,8 @@ class Module {
   void adopt(std::string name, std::shared_ptr<Module> module);
 
  private:
-  void collect(const std::string& path, std::vector<NamedParameter>& found)
-      const;
+  void collect(const std::string& path,
+               std::vector<NamedParameter>& found) const;
 
   std::string name_;
   bool is_training_ = true;

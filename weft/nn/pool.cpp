@@ -30,8 +30,8 @@ Value GlobalAvgPool::forward(const Value& x) { return mean(x, {1, 2}); }
 
 Value Flatten::forward(const Value& x) {
   if (x.shape().rank() == 2) return x;
-  return reshape(x, {x.shape()[0],
-                     product(x.shape().last(x.shape().rank() - 1))});
+  return reshape(x,
+                 {x.shape()[0], product(x.shape().last(x.shape().rank() - 1))});
 }
 
 }  // namespace weft::nn

@@ -106,8 +106,7 @@ class Gru::Cell : public Layer {
   ParameterRef h_;
 };
 
-Lstm::Lstm(std::int64_t inputs, std::int64_t hidden,
-           RecurrentOptions options) {
+Lstm::Lstm(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options) {
   stack<Cell>(inputs, hidden, options);
 }
 

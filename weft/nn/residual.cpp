@@ -12,8 +12,9 @@ ResidualBlock::ResidualBlock(std::int64_t inputs, std::int64_t outputs,
                              std::int64_t stride)
     : more_channels_(outputs - inputs),
       stride_(stride),
-      conv1_(child("conv1", Conv2d{inputs, outputs, 3,
-                                   {.stride = stride, .bias = false}})),
+      conv1_(
+          child("conv1",
+                Conv2d{inputs, outputs, 3, {.stride = stride, .bias = false}})),
       bn1_(child("bn1", BatchNorm{outputs})),
       conv2_(child("conv2", Conv2d{outputs, outputs, 3, {.bias = false}})),
       bn2_(child("bn2", BatchNorm{outputs})) {}

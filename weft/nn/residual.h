@@ -11,8 +11,7 @@ namespace weft::nn {
 // section 4.2): every second pixel, and zero channels on both sides.
 class ResidualBlock : public Layer {
  public:
-  ResidualBlock(std::int64_t inputs, std::int64_t outputs,
-                std::int64_t stride);
+  ResidualBlock(std::int64_t inputs, std::int64_t outputs, std::int64_t stride);
 
  protected:
   Value forward(const Value& x) override;

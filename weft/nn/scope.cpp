@@ -27,8 +27,9 @@ const Value& RandomKeyScope::current() {
   if (current_key == nullptr) {
     throw Error(ErrorCode::kInvalidArgument, "dropout",
                 "there is no random key here")
-        .hint("open a RandomKeyScope around the model, or call "
-              "model.train(false)");
+        .hint(
+            "open a RandomKeyScope around the model, or call "
+            "model.train(false)");
   }
   return *current_key;
 }

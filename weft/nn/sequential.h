@@ -19,9 +19,9 @@ class Sequential : public Layer {
  public:
   Sequential() = default;
   template <class First, class... Rest>
-    requires(!std::same_as<std::remove_cvref_t<First>, Sequential> ||
-             sizeof...(Rest) > 0)
-  explicit Sequential(First&& first, Rest&&... rest) {
+  requires(!std::same_as<std::remove_cvref_t<First>, Sequential> ||
+           sizeof...(Rest) > 0) explicit Sequential(First&& first,
+                                                    Rest&&... rest) {
     add(std::forward<First>(first));
     (add(std::forward<Rest>(rest)), ...);
   }

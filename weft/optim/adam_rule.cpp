@@ -24,16 +24,13 @@ AdamRule::Settings AdamRule::settings(const Options& options,
           .weight_decay = option<double>(options, "weight_decay")};
 }
 
-std::vector<Value> AdamRule::scalars(const Value& lr,
-                                     const Value& step) const {
+std::vector<Value> AdamRule::scalars(const Value& lr, const Value& step) const {
   // In f64: in f32, 1 - 0.999^t has lost four digits when t is 1.
   const auto correction = [&](double beta) {
     return 1.0 - power(scalar_like(step, beta), step);
   };
-  const Value step_size =
-      lr / cast(correction(settings_.beta1), lr.dtype());
-  const Value scale =
-      cast(1.0 / sqrt(correction(settings_.beta2)), lr.dtype());
+  const Value step_size = lr / cast(correction(settings_.beta1), lr.dtype());
+  const Value scale = cast(1.0 / sqrt(correction(settings_.beta2)), lr.dtype());
   return {lr, step_size, scale};
 }
 

@@ -30,8 +30,7 @@ class AdamRule : public Optimizer {
   static Settings settings(const Options& options, std::string_view name);
 
   std::vector<std::string> slots() const override { return {"m", "v"}; }
-  std::vector<Value> scalars(const Value& lr,
-                             const Value& step) const override;
+  std::vector<Value> scalars(const Value& lr, const Value& step) const override;
   Update update(const Value& parameter, const Value& gradient,
                 std::span<const Value> slots,
                 std::span<const Value> scalars) const override;

@@ -14,8 +14,8 @@ double Schedule::at(std::int64_t step, std::int64_t steps,
     return from * static_cast<double>(step + 1) / static_cast<double>(warmup);
   }
   // The last step of a run stands at progress 1.
-  const auto span = static_cast<double>(
-      std::max<std::int64_t>(steps - warmup - 1, 1));
+  const auto span =
+      static_cast<double>(std::max<std::int64_t>(steps - warmup - 1, 1));
   const double progress =
       std::min(static_cast<double>(step - warmup) / span, 1.0);
   switch (kind) {
@@ -25,11 +25,12 @@ double Schedule::at(std::int64_t step, std::int64_t steps,
       const auto drops = epoch / std::max<std::int64_t>(every, 1);
       return from * std::pow(factor, static_cast<double>(drops));
     }
-    case Kind::kLinear: return from + (to - from) * progress;
+    case Kind::kLinear:
+      return from + (to - from) * progress;
     case Kind::kCosine:
-      return to + (from - to) *
-                      (1 + std::cos(std::numbers::pi * progress)) / 2;
-    case Kind::kConstant: break;
+      return to + (from - to) * (1 + std::cos(std::numbers::pi * progress)) / 2;
+    case Kind::kConstant:
+      break;
   }
   return from;
 }

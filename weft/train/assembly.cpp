@@ -30,12 +30,12 @@ Assembly assemble(const Recipe& recipe) {
   const Dataset& train = *result.data.train;
   require_fit(def, train);
   result.task = def.task;
-  result.model = build_model(
-      def,
-      {.example = train.features().at(0).type.shape,
-       .classes = static_cast<std::int64_t>(train.classes().size()),
-       .lanes = train.lanes()},
-      recipe.model.options);
+  result.model =
+      build_model(def,
+                  {.example = train.features().at(0).type.shape,
+                   .classes = static_cast<std::int64_t>(train.classes().size()),
+                   .lanes = train.lanes()},
+                  recipe.model.options);
   return result;
 }
 

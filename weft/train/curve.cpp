@@ -1,7 +1,6 @@
 // The picture of a run: two panels with a line for each kind of data.
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/core.h>
 
 #include "weft/train/metrics_log.h"
@@ -73,9 +72,10 @@ std::string line_of(const Panel& panel, const std::vector<Point>& points,
              "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" "
              "stroke-width=\"1.8\" stroke-linejoin=\"round\"/>\n",
              path, colour) +
-         fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" "
-                     "fill=\"{}\"/>\n",
-                     panel.x(last.x), panel.y(last.y), colour);
+         fmt::format(
+             "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" "
+             "fill=\"{}\"/>\n",
+             panel.x(last.x), panel.y(last.y), colour);
 }
 
 std::string text(double x, double y, const char* anchor,
@@ -103,14 +103,14 @@ std::string axes_of(const Panel& panel) {
     svg += text(panel.left - 6, panel.y(v) + 3.5, "end",
                 fmt::format("{:.4g}", std::abs(v) < step * 1e-6 ? 0 : v));
   }
-  const double epochs = std::max(
-      1.0, std::ceil(tick_step(std::max(panel.last_epoch, 4.0), 5)));
+  const double epochs =
+      std::max(1.0, std::ceil(tick_step(std::max(panel.last_epoch, 4.0), 5)));
   for (double e = epochs; e <= panel.last_epoch; e += epochs) {
-    svg += text(panel.x(e), kTop + kHeight + 16, "middle",
-                fmt::format("{}", e));
+    svg +=
+        text(panel.x(e), kTop + kHeight + 16, "middle", fmt::format("{}", e));
   }
-  return svg + text(panel.left + kWidth / 2, kTop + kHeight + 32, "middle",
-                    "epoch");
+  return svg +
+         text(panel.left + kWidth / 2, kTop + kHeight + 32, "middle", "epoch");
 }
 
 std::string panel_of(const char* title, double left,
@@ -128,10 +128,9 @@ std::string panel_of(const char* title, double left,
   }
   if (!from_zero) low = std::floor(low * 10) / 10;
   if (high - low < 1e-6) high = low + 1;
-  const Panel panel{title, left, low, high,
-                    epochs.empty()
-                        ? 1.0
-                        : static_cast<double>(epochs.back().epoch)};
+  const Panel panel{
+      title, left, low, high,
+      epochs.empty() ? 1.0 : static_cast<double>(epochs.back().epoch)};
   return axes_of(panel) + line_of(panel, gray, kTrainColour) +
          line_of(panel, blue, kHeldOutColour);
 }
@@ -147,9 +146,12 @@ std::string legend_entry(double x, const char* colour, const char* label) {
 std::string escaped(const std::string& plain) {
   std::string result;
   for (const char c : plain) {
-    if (c == '<') result += "&lt;";
-    else if (c == '&') result += "&amp;";
-    else result += c;
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c;
   }
   return result;
 }
@@ -169,8 +171,7 @@ std::string training_curve_svg(const std::string& title,
   svg += legend_entry(width - 190, kTrainColour, "training");
   svg += legend_entry(width - 100, kHeldOutColour, "held out");
   svg += panel_of(
-      "loss", kLeft, epochs,
-      [](const EpochMetrics& e) { return e.train.loss; },
+      "loss", kLeft, epochs, [](const EpochMetrics& e) { return e.train.loss; },
       [](const EpochMetrics& e) { return e.held_out.loss; }, true);
   svg += panel_of(
       "accuracy", kPanel + kLeft, epochs,

@@ -93,10 +93,8 @@ void EvalStep::reset_carried() {
   }
 }
 
-PredictStep::PredictStep(nn::Layer& model, const TensorType& input,
-                         DType dtype)
-    : arguments_(arguments_of(model)),
-      executable_(stage(model, input, dtype)) {
+PredictStep::PredictStep(nn::Layer& model, const TensorType& input, DType dtype)
+    : arguments_(arguments_of(model)), executable_(stage(model, input, dtype)) {
   arguments_.emplace_back();
 }
 

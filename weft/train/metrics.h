@@ -8,8 +8,7 @@
 
 namespace weft {
 
-inline constexpr double kNotMeasured =
-    std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 // Mean loss and share of right predictions over several batches.
 class RunningMean {

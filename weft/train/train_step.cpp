@@ -27,8 +27,8 @@ struct StepBuilder {
   // Replaces each trainable value of `values` by its update; returns the
   // slots that go with them.
   std::vector<Value> update(std::vector<Value>& values,
-                            std::span<const Value> gradients,
-                            const Value& lr, const Value& step) const {
+                            std::span<const Value> gradients, const Value& lr,
+                            const Value& step) const {
     const std::vector<Value> scalars = optimizer.scalars(lr, step);
     const std::size_t per_parameter = optimizer.slots().size();
     std::vector<Value> result;
@@ -102,8 +102,8 @@ Executable TrainStep::stage(nn::Layer& model, Task task,
     if (!named.parameter->is_trainable()) continue;
     for (const std::string& slot : optimizer.slots()) {
       const TensorType& type = named.parameter->type;
-      state_.push_back({"optimizer." + slot + "." + named.name,
-                        Tensor::zeros(type)});
+      state_.push_back(
+          {"optimizer." + slot + "." + named.name, Tensor::zeros(type)});
       step.slots.push_back(builder.parameter(type, state_.back().name));
     }
   }

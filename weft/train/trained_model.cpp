@@ -5,8 +5,8 @@ namespace weft {
 TrainedModel load_trained(const std::filesystem::path& path,
                           const std::filesystem::path& data_folder) {
   TrainedModel result;
-  result.path = std::filesystem::is_directory(path) ? path / "best.safetensors"
-                                                    : path;
+  result.path =
+      std::filesystem::is_directory(path) ? path / "best.safetensors" : path;
   const CheckpointFile file(result.path);
   result.info = file.info();
   result.recipe =

@@ -60,8 +60,8 @@ class Trainer::Run {
   Run(Recipe recipe, TrainerOptions options)
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
-        optimizer_(make_optimizer(recipe_.optimizer.name,
-                                  recipe_.optimizer.options)),
+        optimizer_(
+            make_optimizer(recipe_.optimizer.name, recipe_.optimizer.options)),
         assembly_(assemble_initialized(recipe_)),
         loader_(assembly_.data.train,
                 train_loading(recipe_, *assembly_.data.train)),
@@ -89,8 +89,7 @@ class Trainer::Run {
   // --- The course of a run ---------------------------------------------
 
   std::int64_t steps_in_all() const {
-    const std::int64_t all =
-        recipe_.train.epochs * loader_.batches_per_epoch();
+    const std::int64_t all = recipe_.train.epochs * loader_.batches_per_epoch();
     const std::int64_t most = recipe_.train.max_steps;
     return most > 0 ? std::min(all, most) : all;
   }
@@ -132,9 +131,9 @@ class Trainer::Run {
     ++steps_done_;
     ++position_.batch;
     if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
-    mean_.add(loss, step_.correct(),
-              prediction_count(assembly_.task, batch.tensors[1].shape(),
-                               batch.size));
+    mean_.add(
+        loss, step_.correct(),
+        prediction_count(assembly_.task, batch.tensors[1].shape(), batch.size));
     examples_trained_ += batch.size;
     training_seconds_ += watch.seconds();
   }
@@ -170,8 +169,8 @@ class Trainer::Run {
 
   [[noreturn]] void interrupt() {
     save(/*is_best=*/false);
-    throw Error(ErrorCode::kCancelled, "train", "interrupted after step {} of {}",
-                steps_done_, steps_in_all())
+    throw Error(ErrorCode::kCancelled, "train",
+                "interrupted after step {} of {}", steps_done_, steps_in_all())
         .detail("checkpoint: " + folder_.last_path().string())
         .hint("the same command with --resume continues");
   }
@@ -190,18 +189,19 @@ class Trainer::Run {
     if (const auto last = folder_.latest()) {
       error.detail("last good checkpoint: " + last->string());
     }
-    error.hint("a smaller optimizer.lr, optimizer.lr.warmup or "
-               "optimizer.clip_norm often helps");
+    error.hint(
+        "a smaller optimizer.lr, optimizer.lr.warmup or "
+        "optimizer.clip_norm often helps");
   }
 
   [[noreturn]] void fail_numeric(const std::string& what) const {
-    Error error(ErrorCode::kNumeric, "train", "{} after {}", what,
-                where_now());
+    Error error(ErrorCode::kNumeric, "train", "{} after {}", what, where_now());
     if (const auto last = folder_.latest()) {
       error.detail("last good checkpoint: " + last->string());
     }
-    error.hint("--check-numerics names the op in which it first appeared; a "
-               "smaller optimizer.lr often helps");
+    error.hint(
+        "--check-numerics names the op in which it first appeared; a "
+        "smaller optimizer.lr often helps");
     throw error;
   }
 

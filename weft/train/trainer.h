@@ -19,7 +19,7 @@
 namespace weft {
 
 struct TrainerOptions {
-  std::string name;  // of the recipe, for people
+  std::string name;         // of the recipe, for people
   bool is_resumed = false;  // continue from the folder's last checkpoint
   // Ends the run after the current step, with a checkpoint, once true.
   const std::atomic<bool>* stop = nullptr;

@@ -1,8 +1,7 @@
 #include "weft/kernels/onednn/version.h"
 
-#include <fmt/core.h>
-
 #include <dnnl.hpp>
+#include <fmt/core.h>
 
 namespace weft::onednn {
 

@@ -53,9 +53,8 @@ std::unique_ptr<nn::Layer> build(const ModelInput& input,
   const auto dropout = option<double>(options, "dropout");
   return std::make_unique<LstmLm>(
       input.classes, hidden, dropout,
-      nn::RecurrentOptions{.layers = layers,
-                           .carried_batch = input.lanes,
-                           .dropout = dropout});
+      nn::RecurrentOptions{
+          .layers = layers, .carried_batch = input.lanes, .dropout = dropout});
 }
 
 }  // namespace
