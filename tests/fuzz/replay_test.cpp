@@ -20,6 +20,9 @@
 #define LLVMFuzzerTestOneInput fuzz_csv
 #include "tests/fuzz/csv_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_graph
+#include "tests/fuzz/graph_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_gzip
 #include "tests/fuzz/gzip_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -57,6 +60,7 @@ const Target kTargets[] = {
     {"checkpoint", fuzz_checkpoint},
     {"cifar", fuzz_cifar},
     {"csv", fuzz_csv},
+    {"graph", fuzz_graph},
     {"gzip", fuzz_gzip},
     {"idx", fuzz_idx},
     {"image", fuzz_image},

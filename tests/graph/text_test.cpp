@@ -65,6 +65,66 @@ TEST(Text, EveryTruncationIsAnErrorOrEmpty) {
   }
 }
 
+// A function whose one parameter has this type.
+std::string with_parameter(const std::string& type) {
+  return "func @f(%0: " + type + ") -> () {\n  return \n}\n";
+}
+
+// What the caller got wrong, and where.
+void expect_refusal(const std::string& text, const std::string& message) {
+  try {
+    parse_graph(text, "a.weft");
+    FAIL() << text;
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << what;
+    EXPECT_EQ(what.find("a.weft:"), 0u) << what;
+    EXPECT_NE(what.find(message), what.npos) << what;
+  }
+}
+
+TEST(Text, RefusesDimsThatNoTensorHas) {
+  EXPECT_NO_THROW(parse_graph(with_parameter("f32[N-1, 4]")));
+  expect_refusal(with_parameter("f32[-1]"), "a.weft:1:");
+  expect_refusal(with_parameter("f32[3-5]"), "negative");
+  expect_refusal(with_parameter("f32[N-N-2]"), "negative");
+  expect_refusal(with_parameter("f32[9007199254740993]"), "cannot read");
+  expect_refusal(with_parameter("f32[4503599627370496*2]"), "2^52");
+  expect_refusal(with_parameter("f32[4503599627370496*N*3]"), "2^52");
+  expect_refusal(with_parameter("u8[0, 67108864, 67108864, 2]"),
+                 "larger than any memory");
+}
+
+TEST(Text, RefusesDimsThatGrowWithoutEnd) {
+  std::string terms = "(a+b)";
+  for (int i = 0; i < 40; ++i) terms += fmt::format("*(a{}+b{})", i, i);
+  expect_refusal(with_parameter("f32[" + terms + "]"), "too many terms");
+  std::string factors = "N";
+  for (int i = 0; i < 64; ++i) factors += "*N";
+  expect_refusal(with_parameter("f32[" + factors + "]"), "too many factors");
+  std::string quotients = "N";
+  for (int i = 0; i < 34; ++i) quotients = "(" + quotients + "+1)//2";
+  expect_refusal(with_parameter("f32[" + quotients + "]"), "cannot read");
+}
+
+TEST(Text, RefusesTwoParametersOfOneName) {
+  expect_refusal(
+      "func @f(%0 \"x\": f32[], %1 \"x\": f32[]) -> () {\n  return \n}\n",
+      "two parameters");
+}
+
+TEST(Text, RefusesIntegersThatDoNotFit) {
+  const auto constant = [](const std::string& value) {
+    return "func @f() -> () {\n  %0 = constant() {value = " + value +
+           "} : u8[1]\n  return \n}\n";
+  };
+  EXPECT_NO_THROW(parse_graph(constant("u8[1](255.0)")));
+  expect_refusal(constant("u8[1](256.0)"), "256 is no u8");
+  expect_refusal(constant("u8[1](-1.0)"), "-1 is no u8");
+  expect_refusal(constant("u8[1](0.5)"), "0.5 is no u8");
+  expect_refusal(constant("u8[1](nan)"), "nan is no u8");
+}
+
 TEST(Builder, AShapeMistakeNamesOpOperandsRuleAndLine) {
   FunctionBuilder builder("f");
   const Value a = builder.parameter({DType::kF32, {2, 3}}, "a");
@@ -105,6 +165,18 @@ TEST(Symbols, AreOnePolynomialAlgebra) {
   Bindings bindings;
   bindings.bind(n, 7);
   EXPECT_EQ(substitute(half, bindings), 4);
+}
+
+TEST(Symbols, QuotientsNestOnlySoDeep) {
+  Dim dim = symbol("N");
+  EXPECT_THROW(
+      {
+        for (int i = 0; i < 40; ++i) {
+          dim = dim_floor_divide(dim_add(dim, 1), 2);
+          EXPECT_EQ(parse_dim(to_string(dim)), dim);
+        }
+      },
+      Error);
 }
 
 TEST(Symbols, MatchLearnsPlainSymbolsOnly) {

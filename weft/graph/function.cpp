@@ -8,6 +8,11 @@
 namespace weft {
 
 ValueId Function::add_parameter(const TensorType& type, std::string name) {
+  if (!is_addressable(type)) {
+    throw Error(ErrorCode::kInvalidArgument, "graph",
+                "the parameter {} of @{} is larger than any memory",
+                to_string(type), name_);
+  }
   const auto id = static_cast<ValueId>(values_.size());
   values_.push_back({type, -1, std::move(name)});
   parameters_.push_back(id);

@@ -52,6 +52,7 @@ class Function {
   const TensorType& type(ValueId id) const { return value(id).type; }
   bool is_parameter(ValueId id) const { return value(id).node < 0; }
 
+  // Throws Error(kInvalidArgument) for a type larger than any memory.
   ValueId add_parameter(const TensorType& type, std::string name);
   // Infers the outputs' types. Throws Error(kInvalidArgument) as the op does,
   // with the location added.

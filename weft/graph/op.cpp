@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/tensor/symbol.h"
+
 namespace weft {
 namespace {
 
@@ -165,7 +167,13 @@ std::vector<TensorType> OpDef::infer_types(
       (!is_variadic_ && inputs.size() > inputs_.size())) {
     throw call.error("takes {} operands, got {}", signature_, inputs.size());
   }
-  return infer_(call);
+  std::vector<TensorType> types = infer_(call);
+  for (const TensorType& type : types) {
+    if (is_addressable(type)) continue;
+    throw call.error("the result {} is larger than any memory",
+                     to_string(type));
+  }
+  return types;
 }
 
 }  // namespace weft

@@ -2,7 +2,9 @@
 // by the text's length, so a hostile text costs no more than its own size.
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "weft/graph/registry.h"
 #include "weft/graph/text.h"
@@ -18,11 +20,11 @@ class Parser {
 
   Graph graph() {
     Graph graph;
+    std::unordered_set<std::string> names;
     skip_space();
     while (position_ < text_.size()) {
       graph.functions.push_back(function());
-      if (graph.find(graph.functions.back().name()) !=
-          &graph.functions.back()) {
+      if (!names.insert(graph.functions.back().name()).second) {
         fail("there are two functions of this name");
       }
     }
@@ -151,6 +153,7 @@ class Parser {
   Tensor constant(DType element) {
     const TensorType type{element, shape()};
     if (!type.shape.is_static()) fail("a constant has known dims");
+    if (!is_addressable(type)) fail("the type is larger than any memory");
     // Every element takes at least one character of the rest of the text.
     std::int64_t count = 1;
     for (const Dim dim : type.shape) {
@@ -169,13 +172,27 @@ class Parser {
     return tensor;
   }
 
+  // Whether a conversion to `dtype` is defined. i64 is read as such.
+  static bool fits(double value, DType dtype) {
+    if (!is_integer(dtype)) return true;
+    const bool is_signed = dtype != DType::kU8;
+    const int bits = static_cast<int>(8 * size_of(dtype)) - is_signed;
+    const double most = std::ldexp(1.0, bits) - 1;
+    return value == std::trunc(value) && value <= most &&
+           value >= (is_signed ? -most - 1 : 0);
+  }
+
   void store(Tensor& tensor, std::int64_t index) {
     if (tensor.dtype() == DType::kI64) {
       tensor.data<std::int64_t>()[index] = number<std::int64_t>();
       if (accept(".0")) return;
       return;
     }
-    const Tensor element = Tensor::scalar(number<double>(), tensor.dtype());
+    const double value = number<double>();
+    if (!fits(value, tensor.dtype())) {
+      fail(fmt::format("{} is no {}", value, to_string(tensor.dtype())));
+    }
+    const Tensor element = Tensor::scalar(value, tensor.dtype());
     const std::size_t size = size_of(tensor.dtype());
     std::memcpy(static_cast<std::byte*>(tensor.raw()) +
                     static_cast<std::size_t>(index) * size,
@@ -229,9 +246,13 @@ class Parser {
   }
 
   Attributes attributes() {
+    // Far more than any op has; looking a name up takes time.
+    constexpr int kMost = 64;
     Attributes result;
     if (!accept("{")) return result;
+    int count = 0;
     do {
+      if (++count > kMost) fail("too many attributes");
       const auto name = word("an attribute's name");
       expect("=");
       if (result.find(name) != nullptr) fail("an attribute is given twice");
@@ -286,14 +307,20 @@ class Parser {
   }
 
   void parameters(Function& function) {
+    std::unordered_set<std::string> names;
     expect("(");
     if (accept(")")) return;
     do {
       const int number = value_number();
       std::string name;
       if (text_.substr(position_, 1) == "\"") name = quoted();
+      if (!name.empty() && !names.insert(name).second) {
+        fail("there are two parameters of this name");
+      }
       expect(":");
-      define(number, function.add_parameter(type(), std::move(name)));
+      const TensorType stated = type();
+      if (!is_addressable(stated)) fail("the type is larger than any memory");
+      define(number, function.add_parameter(stated, std::move(name)));
     } while (accept(","));
     expect(")");
   }

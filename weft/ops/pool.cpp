@@ -27,8 +27,15 @@ Attributes same_windows(const Attributes& attributes) {
 
 Window pool_window(const OpCall& call) {
   const Integers& window = call.attributes.integers("window");
-  if (window.size() != 2 || window[0] < 1 || window[1] < 1) {
-    throw call.error("'window' takes two numbers of at least 1");
+  constexpr std::int64_t kMost = std::int64_t{1} << 15;
+  for (const std::int64_t size : window) {
+    if (size < 1 || size > kMost) {
+      throw call.error("'window' takes numbers in [1, {}], got {}", kMost,
+                       size);
+    }
+  }
+  if (window.size() != 2) {
+    throw call.error("'window' takes 2 numbers, got {}", window.size());
   }
   const Window result = window_of(call, window[0], window[1]);
   for (const WindowAxis& axis : {result.rows, result.columns}) {

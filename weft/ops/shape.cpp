@@ -274,7 +274,7 @@ std::vector<TensorType> infer_split(const OpCall& call) {
     if (size < 0) throw call.error("a part has size {}", size);
     parts.push_back(x);
     parts.back().shape[axis] = size;
-    total += size;
+    total = dim_add(total, size);
   }
   if (parts.empty() || total != x.shape[axis]) {
     throw call.error("the parts add up to {}, but axis {} has {}", total, axis,
@@ -296,7 +296,8 @@ std::vector<TensorType> infer_pad(const OpCall& call) {
       throw call.error("axis {} has negative padding", axis)
           .hint("slice() takes elements away");
     }
-    y.shape[axis] = dim_add(y.shape[axis], low[at(axis)] + high[at(axis)]);
+    y.shape[axis] =
+        dim_add(dim_add(y.shape[axis], low[at(axis)]), high[at(axis)]);
   }
   return {y};
 }

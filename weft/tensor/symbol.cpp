@@ -19,7 +19,40 @@ struct Atom {
   std::string name;
   Polynomial numerator;
   std::int64_t divisor = 0;
+
+  auto operator<=>(const Atom&) const = default;
 };
+
+// Bounds on one expression, so that a hostile text cannot make its sums and
+// products grow without end.
+constexpr std::size_t kMaxTerms = 256;
+constexpr std::size_t kMaxDegree = 64;
+constexpr int kMaxDepth = 32;
+
+[[noreturn]] void refuse(const char* why) {
+  throw Error(ErrorCode::kInvalidArgument, "dim", "{}", why);
+}
+
+[[noreturn]] void refuse_negative() { refuse("a dim cannot be negative"); }
+
+void check_magnitude(std::int64_t size) {
+  if (size < -kMaxDim || size > kMaxDim) refuse("a dim exceeds 2^52");
+}
+
+std::int64_t checked_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) product = kMaxDim + 1;
+  check_magnitude(product);
+  return product;
+}
+
+void check_polynomial(const Polynomial& polynomial) {
+  if (polynomial.size() > kMaxTerms) refuse("a dim has too many terms");
+  for (const auto& [monomial, factor] : polynomial) {
+    check_magnitude(factor);
+    if (monomial.size() > kMaxDegree) refuse("a dim has too many factors");
+  }
+}
 
 class Table {
  public:
@@ -31,8 +64,12 @@ class Table {
   Dim intern(const Polynomial& polynomial) {
     if (polynomial.empty()) return 0;
     if (polynomial.size() == 1 && polynomial.begin()->first.empty()) {
-      return polynomial.begin()->second;
+      const Dim size = polynomial.begin()->second;
+      if (size < 0) refuse_negative();
+      check_magnitude(size);
+      return size;
     }
+    check_polynomial(polynomial);
     std::lock_guard lock(mutex_);
     const auto [entry, is_new] = dims_.try_emplace(
         polynomial, kFirst - static_cast<Dim>(polynomials_.size()));
@@ -42,25 +79,22 @@ class Table {
 
   Polynomial expand(Dim dim) {
     if (!is_symbolic(dim)) {
+      check_magnitude(dim);
       return dim == 0 ? Polynomial{} : Polynomial{{{}, dim}};
     }
     std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(kFirst - dim);
-    WEFT_CHECK(dim <= kFirst && index < polynomials_.size(), "unknown symbol {}", dim);
+    WEFT_CHECK(dim <= kFirst && index < polynomials_.size(),
+               "unknown symbol {}", dim);
     return polynomials_[index];
   }
 
   int atom(Atom wanted) {
     std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < atoms_.size(); ++i) {
-      if (atoms_[i].name == wanted.name &&
-          atoms_[i].divisor == wanted.divisor &&
-          atoms_[i].numerator == wanted.numerator) {
-        return static_cast<int>(i);
-      }
-    }
-    atoms_.push_back(std::move(wanted));
-    return static_cast<int>(atoms_.size() - 1);
+    const auto [entry, is_new] =
+        numbers_.try_emplace(wanted, static_cast<int>(atoms_.size()));
+    if (is_new) atoms_.push_back(std::move(wanted));
+    return entry->second;
   }
 
   // Atoms never move or change, so the reference outlives the lock.
@@ -75,6 +109,7 @@ class Table {
 
   std::mutex mutex_;
   std::deque<Atom> atoms_;
+  std::map<Atom, int> numbers_;
   std::deque<Polynomial> polynomials_;
   std::map<Polynomial, Dim> dims_;
 };
@@ -88,13 +123,14 @@ void add_term(Polynomial& sum, const Monomial& monomial, std::int64_t factor) {
 }
 
 Polynomial multiply(const Polynomial& a, const Polynomial& b) {
+  if (a.size() * b.size() > 4 * kMaxTerms) refuse("a dim has too many terms");
   Polynomial product;
   for (const auto& [left, left_factor] : a) {
     for (const auto& [right, right_factor] : b) {
       Monomial both = left;
       both.insert(both.end(), right.begin(), right.end());
       std::sort(both.begin(), both.end());
-      add_term(product, both, left_factor * right_factor);
+      add_term(product, both, checked_product(left_factor, right_factor));
     }
   }
   return product;
@@ -125,6 +161,19 @@ std::string polynomial_text(const Polynomial& polynomial) {
     }
   }
   return text;
+}
+
+// How deep quotients nest.
+int depth_of(const Polynomial& polynomial) {
+  int depth = 0;
+  for (const auto& [monomial, factor] : polynomial) {
+    for (const int number : monomial) {
+      const Atom& atom = table().atom(number);
+      if (atom.divisor == 0) continue;
+      depth = std::max(depth, 1 + depth_of(atom.numerator));
+    }
+  }
+  return depth;
 }
 
 Polynomial substitute_in(const Polynomial& polynomial,
@@ -163,8 +212,6 @@ class DimParser {
   }
 
  private:
-  static constexpr int kMaxDepth = 32;
-
   [[noreturn]] void fail() const {
     throw Error(ErrorCode::kInvalidArgument, "dim",
                 "cannot read '{}' at column {}", text_, position_ + 1);
@@ -211,8 +258,8 @@ class DimParser {
     std::int64_t value = 0;
     const std::size_t begin = position_;
     while (position_ < text_.size() && is_digit(text_[position_])) {
-      if (value > (std::int64_t{1} << 52)) fail();
       value = value * 10 + (text_[position_++] - '0');
+      if (value > kMaxDim) fail();
     }
     if (begin == position_) fail();
     return value;
@@ -233,7 +280,12 @@ Dim symbol(std::string_view name) {
 }
 
 Dim dim_add(Dim a, Dim b) {
-  if (!is_symbolic(a) && !is_symbolic(b)) return a + b;
+  if (!is_symbolic(a) && !is_symbolic(b)) {
+    check_magnitude(a);
+    check_magnitude(b);
+    check_magnitude(a + b);
+    return a + b;
+  }
   Polynomial sum = table().expand(a);
   for (const auto& [key, factor] : table().expand(b)) {
     add_term(sum, key, factor);
@@ -243,7 +295,7 @@ Dim dim_add(Dim a, Dim b) {
 
 Dim dim_subtract(Dim a, Dim b) {
   if (!is_symbolic(a) && !is_symbolic(b)) {
-    WEFT_CHECK(a >= b, "a dim cannot be negative: {} - {}", a, b);
+    if (a < b) refuse_negative();
     return a - b;
   }
   Polynomial difference = table().expand(a);
@@ -254,7 +306,7 @@ Dim dim_subtract(Dim a, Dim b) {
 }
 
 Dim dim_multiply(Dim a, Dim b) {
-  if (!is_symbolic(a) && !is_symbolic(b)) return a * b;
+  if (!is_symbolic(a) && !is_symbolic(b)) return checked_product(a, b);
   return table().intern(multiply(table().expand(a), table().expand(b)));
 }
 
@@ -262,8 +314,10 @@ Dim dim_floor_divide(Dim a, std::int64_t divisor) {
   WEFT_CHECK(divisor > 0);
   if (!is_symbolic(a)) return a / divisor;
   if (const auto exact = dim_divide_exactly(a, divisor)) return *exact;
-  return table().intern(
-      {{{table().atom({"", table().expand(a), divisor})}, 1}});
+  check_magnitude(divisor);
+  const Polynomial numerator = table().expand(a);
+  if (depth_of(numerator) >= kMaxDepth) refuse("a dim nests too deep");
+  return table().intern({{{table().atom({"", numerator, divisor})}, 1}});
 }
 
 std::optional<Dim> dim_divide_exactly(Dim a, Dim b) {
@@ -291,6 +345,17 @@ Dim dim_product(std::span<const Dim> dims) {
   Dim result = 1;
   for (const Dim dim : dims) result = dim_multiply(result, dim);
   return result;
+}
+
+bool is_addressable(const TensorType& type) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(type.dtype));
+  for (const Dim dim : type.shape) {
+    // Strides are products without the zeros.
+    if (dim <= 0) continue;
+    if (dim > kMaxDim / bytes) return false;
+    bytes *= dim;
+  }
+  return true;
 }
 
 std::string to_string(Dim dim) {

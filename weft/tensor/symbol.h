@@ -19,20 +19,31 @@
 
 namespace weft {
 
+struct TensorType;
+
 constexpr bool is_symbolic(Dim dim) { return dim < 0; }
+
+// The largest size, coefficient and number of bytes that arithmetic on dims
+// gives: far above any memory, and far enough below 2^63 to compute with.
+constexpr std::int64_t kMaxDim = std::int64_t{1} << 52;
 
 // The symbol of that name: letters, digits and '_', not starting with a digit.
 Dim symbol(std::string_view name);
 
+// These throw Error(kInvalidArgument) when the result is negative whatever the
+// symbols stand for, exceeds kMaxDim, or is too long an expression.
 Dim dim_add(Dim a, Dim b);
 Dim dim_subtract(Dim a, Dim b);
 Dim dim_multiply(Dim a, Dim b);
-// floor(a / divisor); divisor > 0.
+// floor(a / divisor); divisor > 0. Quotients nest at most 32 deep.
 Dim dim_floor_divide(Dim a, std::int64_t divisor);
 // a / b when it is a polynomial without remainder.
 std::optional<Dim> dim_divide_exactly(Dim a, Dim b);
 // Product of all dims.
 Dim dim_product(std::span<const Dim> dims);
+
+// Whether the known dims alone leave a tensor of this type below kMaxDim bytes.
+bool is_addressable(const TensorType& type);
 
 // "128", "N", "2*N+1", "(N-3)//2".
 std::string to_string(Dim dim);

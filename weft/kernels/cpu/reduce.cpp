@@ -62,7 +62,7 @@ struct Max {
                                     : std::numeric_limits<A>::lowest();
   template <class A>
   static A fold(A a, A b) {
-    return (b > a) | (b != b) ? b : a;
+    return ((b > a) | (b != b)) ? b : a;
   }
 };
 
@@ -73,7 +73,7 @@ struct Min {
                                     : std::numeric_limits<A>::max();
   template <class A>
   static A fold(A a, A b) {
-    return (b < a) | (b != b) ? b : a;
+    return ((b < a) | (b != b)) ? b : a;
   }
 };
 

@@ -305,6 +305,7 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
 // Fills the buffers that are the same for every tile.
 void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
   for (const Operand& operand : operands_) {
+    if (operand.buffer < 0) continue;  // read where it lies
     const void* source =
         operand.pointer < 0
             ? nullptr

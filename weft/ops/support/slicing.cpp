@@ -9,9 +9,10 @@ namespace {
 // Where an index that may count from the end stands; checked if possible.
 Dim position(const OpCall& call, std::int64_t index, Dim size, int axis) {
   if (index == kToEnd) return size;
-  const bool is_known = !is_symbolic(size);
-  if (is_known && (index < -size || index > size)) {
-    throw call.error("{} is outside axis {} of size {}", index, axis, size)
+  const Dim most = is_symbolic(size) ? kMaxDim : size;
+  if (index < -most || index > most) {
+    throw call
+        .error("{} is outside axis {} of size {}", index, axis, to_string(size))
         .hint("negative positions count from the end; kToEnd is the end");
   }
   return index >= 0 ? index : dim_subtract(size, -index);
@@ -33,7 +34,9 @@ std::vector<SliceRange> slice_ranges(const OpCall& call, const Shape& shape) {
   for (std::size_t i = 0; i < rank; ++i) {
     const int axis = static_cast<int>(i);
     const std::int64_t step = steps.empty() ? 1 : steps[i];
-    if (step < 1) throw call.error("step {} of axis {} is below 1", step, axis);
+    if (step < 1 || step > kMaxDim) {
+      throw call.error("step {} of axis {} is outside [1, 2^52]", step, axis);
+    }
     const Dim begin = position(call, begins[i], shape[axis], axis);
     const Dim end = position(call, ends[i], shape[axis], axis);
     if (!is_symbolic(begin) && !is_symbolic(end) && begin > end) {

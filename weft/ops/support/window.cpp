@@ -1,5 +1,7 @@
 #include "weft/ops/support/window.h"
 
+#include <limits>
+
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -7,6 +9,7 @@ namespace {
 
 const Integers& checked(const OpCall& call, std::string_view name,
                         std::size_t count, std::int64_t least) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const Integers& values = call.attributes.integers(name);
   if (values.size() != count) {
     throw call.error("'{}' takes {} numbers, got {}", name, count,
@@ -16,6 +19,7 @@ const Integers& checked(const OpCall& call, std::string_view name,
     if (value < least) {
       throw call.error("'{}' must be at least {}, got {}", name, least, value);
     }
+    if (value > kMost) throw call.error("'{}' is too large: {}", name, value);
   }
   return values;
 }
@@ -35,7 +39,7 @@ Window window_of(const OpCall& call, std::int64_t kernel_rows,
 
 Dim window_count(const OpCall& call, const WindowAxis& axis, Dim size) {
   const Dim padded = dim_add(size, axis.before + axis.after);
-  const std::int64_t span = axis.dilation * (axis.kernel - 1) + 1;
+  const Dim span = dim_add(dim_multiply(axis.dilation, axis.kernel - 1), 1);
   if (!is_symbolic(padded) && padded < span) {
     throw call
         .error("a window of {} does not fit into {} padded pixels", span,

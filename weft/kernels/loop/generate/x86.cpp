@@ -66,7 +66,7 @@ class Generator : public Xbyak::CodeGenerator {
     const std::size_t pointers =
         program_.inputs.size() + program_.outputs.size();
     for (std::size_t i = 0; i < std::min(pointers, held_.size()); ++i) {
-      mov(held_[i], ptr[rdi + static_cast<int>(8 * i)]);
+      mov(held_[i], ptr[rdi + 8 * i]);
     }
     xor_(rax, rax);
     zero_ = take();
@@ -140,7 +140,7 @@ class Generator : public Xbyak::CodeGenerator {
   // The base register of pointer `index`.
   Reg64 base(std::size_t index) {
     if (index < held_.size()) return held_[index];
-    mov(rdx, ptr[rdi + static_cast<int>(8 * index)]);
+    mov(rdx, ptr[rdi + 8 * index]);
     return rdx;
   }
   Zmm under(const Zmm& reg, bool masked) {

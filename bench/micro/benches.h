@@ -1,0 +1,10 @@
+// The micro-benchmarks, one function per file NAME_bench.cpp.
+#pragma once
+
+namespace weft::micro {
+
+void register_kernels();
+void register_loops();
+void register_executor();
+
+}  // namespace weft::micro

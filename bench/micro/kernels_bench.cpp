@@ -1,0 +1,177 @@
+// The kernels that a plan chooses, at the shapes of mnist-cnn and resnet20
+// with batches of 128.
+#include <functional>
+
+#include "bench/micro/benches.h"
+#include "bench/micro/op_runner.h"
+
+namespace weft::micro {
+namespace {
+
+constexpr std::int64_t kBatch = 128;
+// References are slow: they check a batch of this size.
+constexpr std::int64_t kCheckedBatch = 2;
+constexpr double kTolerance = 1e-5;
+
+struct KernelCase {
+  std::string name;
+  std::string op;
+  // The call for a batch of this size.
+  std::function<OpSample(std::int64_t batch, DType dtype)> sample;
+};
+
+InputSample uniform(DType dtype, const Shape& shape) {
+  return {{dtype, shape}};
+}
+
+// A convolution "same" as its image at stride 1.
+struct ConvShape {
+  const char* name;
+  std::int64_t side;
+  std::int64_t channels;
+  std::int64_t kernel;
+  std::int64_t out;
+  std::int64_t stride = 1;
+
+  Shape image(std::int64_t batch) const {
+    return {batch, side, side, channels};
+  }
+  Shape weight() const { return {kernel, kernel, channels, out}; }
+  Shape result(std::int64_t batch) const {
+    const std::int64_t rows = (side - 1) / stride + 1;
+    return {batch, rows, rows, out};
+  }
+  Attributes attributes() const {
+    const std::int64_t around = kernel / 2;
+    return {{"strides", Integers{stride, stride}},
+            {"padding", Integers{around, around, around, around}}};
+  }
+};
+
+const ConvShape kConvolutions[] = {
+    {"mnist_28x28x1_3x3x32", 28, 1, 3, 32},
+    {"mnist_14x14x32_3x3x64", 14, 32, 3, 64},
+    {"resnet_32x32x3_3x3x16", 32, 3, 3, 16},
+    {"resnet_32x32x16_3x3x16", 32, 16, 3, 16},
+    {"resnet_32x32x16_3x3x32_s2", 32, 16, 3, 32, 2},
+    {"resnet_16x16x32_3x3x32", 16, 32, 3, 32},
+    {"resnet_8x8x64_3x3x64", 8, 64, 3, 64},
+};
+
+void add_convolutions(std::vector<KernelCase>& cases) {
+  for (const ConvShape& c : kConvolutions) {
+    cases.push_back({c.name, "conv2d", [c](std::int64_t n, DType dtype) {
+                       return OpSample{{uniform(dtype, c.image(n)),
+                                        uniform(dtype, c.weight())},
+                                       c.attributes()};
+                     }});
+    cases.push_back(
+        {c.name, "conv2d_input_gradient", [c](std::int64_t n, DType dtype) {
+           Attributes attributes = c.attributes();
+           attributes.set("shape", c.image(n));
+           return OpSample{
+               {uniform(dtype, c.result(n)), uniform(dtype, c.weight())},
+               attributes};
+         }});
+    cases.push_back(
+        {c.name, "conv2d_weight_gradient", [c](std::int64_t n, DType dtype) {
+           Attributes attributes = c.attributes();
+           attributes.set("shape", c.weight());
+           return OpSample{
+               {uniform(dtype, c.image(n)), uniform(dtype, c.result(n))},
+               attributes};
+         }});
+  }
+}
+
+void add_products(std::vector<KernelCase>& cases) {
+  struct Product {
+    const char* name;
+    std::int64_t rows;  // in place of 0: the batch
+    std::int64_t inner;
+    std::int64_t columns;
+  };
+  for (const Product& p : {Product{"square_1024", 1024, 1024, 1024},
+                           Product{"mnist_dense_3136x128", 0, 3136, 128},
+                           Product{"mnist_dense_128x10", 0, 128, 10}}) {
+    cases.push_back({p.name, "matmul", [p](std::int64_t n, DType dtype) {
+                       const std::int64_t rows =
+                           p.rows == 0 || n < kBatch ? n : p.rows;
+                       return OpSample{{uniform(dtype, {rows, p.inner}),
+                                        uniform(dtype, {p.inner, p.columns})},
+                                       {}};
+                     }});
+  }
+}
+
+OpSample pool_sample(std::int64_t n, DType dtype) {
+  return {{uniform(dtype, {n, 28, 28, 32})},
+          {{"window", Integers{2, 2}}, {"strides", Integers{2, 2}}}};
+}
+
+OpSample moments_sample(std::int64_t n, DType dtype) {
+  return {{uniform(dtype, {n, 32, 32, 16})}, {}};
+}
+
+OpSample loss_sample(std::int64_t n, DType dtype) {
+  return {{uniform(dtype, {n, 10}), {{DType::kI32, {n}}, 0, 10}}, {}};
+}
+
+OpSample sum_all_sample(std::int64_t n, DType dtype) {
+  // Positive, so that the sum is as large as its terms.
+  return {{{{dtype, {n, 32, 32, 16}}, 0, 1}}, {}};
+}
+
+OpSample sum_leading_sample(std::int64_t n, DType dtype) {
+  return {{{{dtype, {n * 1024, 16}}, 0, 1}}, {{"axes", Integers{0}}}};
+}
+
+OpSample transpose_sample(std::int64_t n, DType dtype) {
+  return {{uniform(dtype, {n * 8, 1024})}, {}};
+}
+
+std::vector<KernelCase> all_cases() {
+  std::vector<KernelCase> cases;
+  add_products(cases);
+  add_convolutions(cases);
+  cases.push_back({"mnist_28x28x32", "max_pool", pool_sample});
+  cases.push_back({"resnet_32x32x16", "moments", moments_sample});
+  cases.push_back({"10_classes", "cross_entropy", loss_sample});
+  cases.push_back({"all_axes", "sum", sum_all_sample});
+  cases.push_back({"leading_axis", "sum", sum_leading_sample});
+  cases.push_back({"1024x1024", "transpose", transpose_sample});
+  return cases;
+}
+
+void run_case(benchmark::State& state, const KernelCase& c, DType dtype) {
+  try {
+    // The sums of bf16 operands are rounded once more by some kernels.
+    const double tolerance = dtype == DType::kBF16 ? 0x1p-7 : kTolerance;
+    if (!OpRunner(c.op, c.sample(kCheckedBatch, dtype))
+             .check(state, tolerance)) {
+      return;
+    }
+    OpRunner runner(c.op, c.sample(kBatch, dtype));
+    runner.run();
+    for (auto _ : state) runner.run();
+    count(state, runner.cost());
+    state.SetLabel(runner.kernel_name());
+  } catch (const Error& error) {
+    state.SkipWithError(error.what());
+  }
+}
+
+}  // namespace
+
+void register_kernels() {
+  for (const KernelCase& c : all_cases()) {
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      benchmark::RegisterBenchmark(
+          fmt::format("{}/{}/{}", c.op, c.name, to_string(dtype)).c_str(),
+          [c, dtype](benchmark::State& state) { run_case(state, c, dtype); })
+          ->UseRealTime();
+    }
+  }
+}
+
+}  // namespace weft::micro
