@@ -33,8 +33,7 @@ struct Guess {
 // The picture in the size and channels that the model was trained on.
 Image fitted_image(const std::string& path, const Shape& shape) {
   const MappedFile file(path);
-  const Image image =
-      decode_image(file.bytes(), path, static_cast<int>(shape[2]));
+  Image image = decode_image(file.bytes(), path, static_cast<int>(shape[2]));
   if (image.height == shape[0] && image.width == shape[1]) return image;
   return resize_image(image, shape[0], shape[1]);
 }

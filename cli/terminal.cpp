@@ -77,7 +77,7 @@ std::string grouped(std::int64_t number) {
 
 std::string clock_time(double seconds) {
   if (!std::isfinite(seconds)) return "-:--";
-  const auto all = static_cast<std::int64_t>(seconds + 0.5);
+  const auto all = std::llround(seconds);
   if (all < 3600) return fmt::format("{}:{:02}", all / 60, all % 60);
   return fmt::format("{}:{:02}:{:02}", all / 3600, all / 60 % 60, all % 60);
 }

@@ -5,8 +5,6 @@
 //
 // --no-tape runs in InferenceMode, where no tape could ever be kept; without
 // it the tensors are plain ones that need no gradient.
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +12,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <torch/torch.h>
 
 namespace {
 
@@ -77,9 +76,8 @@ int main(int argc, char** argv) {
       }
       std::printf("]}\n");
     } else if (request == "memory") {
-      std::printf(
-          "{\"peak_rss_bytes\": %ld, \"baseline_rss_bytes\": %ld}\n",
-          status_bytes("VmHWM"), baseline_bytes);
+      std::printf("{\"peak_rss_bytes\": %ld, \"baseline_rss_bytes\": %ld}\n",
+                  status_bytes("VmHWM"), baseline_bytes);
     } else {
       std::printf("{\"error\": \"no request %s\"}\n", request.c_str());
     }

@@ -2,12 +2,11 @@
 // but fused multiply-adds in registers: the roof of every matrix product.
 //
 // Usage: weft-fma-peak [THREADS]   (default: all); prints one JSON object.
-#include <hwy/highway.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <hwy/highway.h>
 #include <thread>
 #include <vector>
 
@@ -59,8 +58,7 @@ int main(int argc, char** argv) {
   }
   const std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
-  const double lanes =
-      static_cast<double>(hn::Lanes(hn::ScalableTag<float>()));
+  const double lanes = static_cast<double>(hn::Lanes(hn::ScalableTag<float>()));
   const double work = 2.0 * lanes * kChains * kRounds * threads;
   std::printf(
       "{\"name\": \"fma_peak\", \"threads\": %u, \"lanes\": %.0f, "

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-#include "tests/support/heap_use.h"
 #include "tests/support/errors.h"
+#include "tests/support/heap_use.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_folder.h"
 

@@ -12,8 +12,7 @@ namespace {
 Function example() {
   FunctionBuilder builder("example");
   return builder.build([&] {
-    const Value x =
-        builder.parameter({DType::kF32, {symbol("N"), 4}}, "x");
+    const Value x = builder.parameter({DType::kF32, {symbol("N"), 4}}, "x");
     const Value w = builder.parameter({DType::kF32, {4}}, "w \"q\"");
     const Value y = clamp(x * w + 0.5, -1, 2.5);
     return std::vector{sum(y, {-1}, true), reshape(y, {-1}),

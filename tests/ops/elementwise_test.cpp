@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tests/support/exact.h"
+
 #include "weft/graph/builder.h"
 #include "weft/tensor/symbol.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/values.h"
+
 #include "weft/autodiff/gradient.h"
 #include "weft/base/parallel.h"
 #include "weft/graph/builder.h"
@@ -17,12 +18,11 @@ using test::near;
 using test::pattern;
 
 // Runs `body` eagerly, and staged with and without fusion.
-void expect_same(const std::vector<Tensor>& arguments,
-                 const std::function<std::vector<Value>(
-                     const std::vector<Value>&)>& body,
-                 double tolerance = 1e-5) {
-  const std::vector<Value> eager =
-      body({arguments.begin(), arguments.end()});
+void expect_same(
+    const std::vector<Tensor>& arguments,
+    const std::function<std::vector<Value>(const std::vector<Value>&)>& body,
+    double tolerance = 1e-5) {
+  const std::vector<Value> eager = body({arguments.begin(), arguments.end()});
   FunctionBuilder builder("f");
   const Function function = builder.build([&] {
     std::vector<Value> parameters;
@@ -38,7 +38,8 @@ void expect_same(const std::vector<Tensor>& arguments,
   ASSERT_EQ(fused_results.size(), eager.size());
   for (std::size_t i = 0; i < eager.size(); ++i) {
     EXPECT_TRUE(near(fused_results[i], eager[i].tensor(), tolerance))
-        << "fused result " << i << "\n" << to_string(function);
+        << "fused result " << i << "\n"
+        << to_string(function);
     EXPECT_TRUE(near(plain_results[i], eager[i].tensor(), tolerance))
         << "plain result " << i;
   }
@@ -143,8 +144,7 @@ TEST(Executable, DonationUpdatesInPlace) {
   for (std::int64_t i = 0; i < 1000; ++i) {
     // The compiler may fuse the product and the difference here.
     EXPECT_NEAR(w.data<float>()[i],
-                before.data<float>()[i] -
-                    0.1f * arguments[1].data<float>()[i],
+                before.data<float>()[i] - 0.1f * arguments[1].data<float>()[i],
                 1e-7);
   }
 }
@@ -223,38 +223,41 @@ TEST(Executable, CheckNumericsNamesTheOpThatBreaks) {
 }
 
 TEST(Executable, Bf16LoopsRoundLikeMemoryDoes) {
-  expect_same({pattern({64, 8})}, [](const auto& v) {
-    const Value h = cast(v[0], DType::kBF16);
-    return std::vector{h * h + h, cast(relu(h), DType::kF32)};
-  }, 0);
+  expect_same(
+      {pattern({64, 8})},
+      [](const auto& v) {
+        const Value h = cast(v[0], DType::kBF16);
+        return std::vector{h * h + h, cast(relu(h), DType::kF32)};
+      },
+      0);
 }
 
 TEST(Executable, GradientOfBatchNormLikeCodeMatchesEager) {
-  expect_same({pattern({256, 8}), pattern({8}, 0.5, 1.5), pattern({256, 8})},
-              [](const auto& v) {
-                const auto forward = [&](const Value& x, const Value& s) {
-                  const Value m = mean(x, {0});
-                  const Value c = x - m;
-                  return sum(relu(c * rsqrt(mean(square(c), {0}) + 1e-5) * s) *
-                             v[2]);
-                };
-                if (v[0].is_staged()) {
-                  const Value loss = forward(v[0], v[1]);
-                  const std::vector<Value> wrt{v[0], v[1]};
-                  auto results = gradients(loss, wrt);
-                  results.push_back(loss);
-                  return results;
-                }
-                Tape tape;
-                std::vector<Value> wrt{v[0], v[1]};
-                tape.watch(wrt[0]);
-                tape.watch(wrt[1]);
-                const Value loss = forward(wrt[0], wrt[1]);
-                auto results = tape.gradient(loss, wrt);
-                results.push_back(loss);
-                return results;
-              },
-              1e-4);
+  expect_same(
+      {pattern({256, 8}), pattern({8}, 0.5, 1.5), pattern({256, 8})},
+      [](const auto& v) {
+        const auto forward = [&](const Value& x, const Value& s) {
+          const Value m = mean(x, {0});
+          const Value c = x - m;
+          return sum(relu(c * rsqrt(mean(square(c), {0}) + 1e-5) * s) * v[2]);
+        };
+        if (v[0].is_staged()) {
+          const Value loss = forward(v[0], v[1]);
+          const std::vector<Value> wrt{v[0], v[1]};
+          auto results = gradients(loss, wrt);
+          results.push_back(loss);
+          return results;
+        }
+        Tape tape;
+        std::vector<Value> wrt{v[0], v[1]};
+        tape.watch(wrt[0]);
+        tape.watch(wrt[1]);
+        const Value loss = forward(wrt[0], wrt[1]);
+        auto results = tape.gradient(loss, wrt);
+        results.push_back(loss);
+        return results;
+      },
+      1e-4);
 }
 
 TEST(Executable, ThreadsDoNotChangeTheSums) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
 #include <vector>
 
 #include "weft/tensor/tensor.h"

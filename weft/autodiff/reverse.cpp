@@ -60,8 +60,7 @@ void step_back(const Application& application,
                 "has no gradient, and one was asked for");
   }
   const Gradients result = op.gradient()(GradientContext(
-      op, application.attributes, application.inputs, application.outputs,
-      dy));
+      op, application.attributes, application.inputs, application.outputs, dy));
   WEFT_CHECK(result.size() == application.inputs.size(),
              "{}: the gradient rule returns {} values for {} operands",
              op.name(), result.size(), application.inputs.size());

@@ -7,14 +7,22 @@ namespace weft {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return "invalid argument";
-    case ErrorCode::kUnsupported: return "unsupported";
-    case ErrorCode::kUnavailable: return "unavailable";
-    case ErrorCode::kDataLoss: return "damaged data";
-    case ErrorCode::kCancelled: return "cancelled";
-    case ErrorCode::kExhausted: return "exhausted";
-    case ErrorCode::kNumeric: return "not a number";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalidArgument:
+      return "invalid argument";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kDataLoss:
+      return "damaged data";
+    case ErrorCode::kCancelled:
+      return "cancelled";
+    case ErrorCode::kExhausted:
+      return "exhausted";
+    case ErrorCode::kNumeric:
+      return "not a number";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "unknown";
 }

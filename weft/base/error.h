@@ -11,9 +11,8 @@
 //     hint: the weight's third dim must equal the input's last dim
 #pragma once
 
-#include <fmt/core.h>
-
 #include <exception>
+#include <fmt/core.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,11 +45,13 @@ class Error : public std::exception {
 
   // Adds an indented line of context below the message.
   Error& detail(std::string line) &;
-  Error&& detail(std::string line) && { return std::move(detail(line)); }
+  Error&& detail(std::string line) && {
+    return std::move(detail(std::move(line)));
+  }
 
   // Says how to mend it; printed last.
   Error& hint(std::string text) &;
-  Error&& hint(std::string text) && { return std::move(hint(text)); }
+  Error&& hint(std::string text) && { return std::move(hint(std::move(text))); }
 
   ErrorCode code() const { return code_; }
   const std::string& where() const { return where_; }
@@ -80,9 +81,9 @@ namespace detail {
 }  // namespace weft
 
 // Kept in release builds: a broken invariant must not become a wrong number.
-#define WEFT_CHECK(condition, ...)                                           \
-  do {                                                                       \
-    if (!(condition)) [[unlikely]]                                           \
-      ::weft::detail::check_failed(#condition, __FILE__, __LINE__,           \
-                                   ::fmt::format("" __VA_ARGS__));           \
+#define WEFT_CHECK(condition, ...)                                 \
+  do {                                                             \
+    if (!(condition)) [[unlikely]]                                 \
+      ::weft::detail::check_failed(#condition, __FILE__, __LINE__, \
+                                   ::fmt::format("" __VA_ARGS__)); \
   } while (false)

@@ -1,8 +1,7 @@
 #include "weft/base/parallel.h"
 
-#include <omp.h>
-
 #include <algorithm>
+#include <omp.h>
 
 namespace weft {
 

@@ -47,10 +47,10 @@ class Permutation {
     std::uint64_t left = value >> half_bits_;
     std::uint64_t right = value & mask_;
     for (std::uint32_t round = 0; round < 6; ++round) {
-      const PhiloxBlock block = philox4x32(
-          {static_cast<std::uint32_t>(right), round, random_.stream,
-           random_.step},
-          random_.seed);
+      const PhiloxBlock block =
+          philox4x32({static_cast<std::uint32_t>(right), round, random_.stream,
+                      random_.step},
+                     random_.seed);
       const std::uint64_t next = left ^ (block[0] & mask_);
       left = right;
       right = next;

@@ -116,6 +116,7 @@ void BatchMaker::pick_rows(LoaderPosition position) {
 }
 
 void BatchMaker::convert_images(std::uint32_t epoch, const Tensor& out) {
+  WEFT_CHECK(converter_.has_value(), "the examples are not images");
   const auto* pixels = pixels_.data<std::uint8_t>();
   auto* numbers = out.data<float>();
   const std::int64_t size = out.size() / out.shape()[0];

@@ -148,7 +148,7 @@ fs::path fetch_data(const DatasetDef& def, const fs::path& cache,
                 "no folder to keep downloads in")
         .hint("set WEFT_CACHE");
   }
-  const fs::path folder = cache / def.name;
+  fs::path folder = cache / def.name;
   if (def.is_in(folder)) {
     report(fmt::format("{} is in {}", def.name, folder.string()));
     return folder;

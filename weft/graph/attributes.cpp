@@ -1,8 +1,7 @@
 #include "weft/graph/attributes.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
+#include <fmt/ranges.h>
 
 #include "weft/tensor/symbol.h"
 
@@ -40,9 +39,9 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string_view kind_of(const Attribute& attribute) {
-  constexpr std::string_view kKinds[] = {
-      "bool", "integer", "real", "text", "integers", "shape", "dtype",
-      "tensor"};
+  constexpr std::string_view kKinds[] = {"bool",  "integer",  "real",
+                                         "text",  "integers", "shape",
+                                         "dtype", "tensor"};
   return kKinds[attribute.index()];
 }
 
@@ -73,8 +72,10 @@ bool equal(const Attribute& a, const Attribute& b) {
   }
   return std::visit(
       [&]<class T>(const T& value) {
-        if constexpr (std::is_same_v<T, Tensor>) return false;
-        else return value == std::get<T>(b);
+        if constexpr (std::is_same_v<T, Tensor>)
+          return false;
+        else
+          return value == std::get<T>(b);
       },
       a);
 }

@@ -32,27 +32,28 @@ ValueId FunctionBuilder::id_of(const Value& value) {
   return static_cast<ValueId>(value.id());
 }
 
-std::vector<Value> FunctionBuilder::apply(
-    const OpDef& op, std::span<const Value* const> inputs,
-    const Attributes& attributes, const Location& location) {
-  if (lower_composites_ && op.lower() != nullptr &&
-      op.gradient() == nullptr && !op.has(kNoGradient)) {
+std::vector<Value> FunctionBuilder::apply(const OpDef& op,
+                                          std::span<const Value* const> inputs,
+                                          const Attributes& attributes,
+                                          const Location& location) {
+  if (lower_composites_ && op.lower() != nullptr && op.gradient() == nullptr &&
+      !op.has(kNoGradient)) {
     return lower(op, inputs, attributes, location);
   }
   std::vector<ValueId> ids;
   for (const Value* input : inputs) ids.push_back(id_of(*input));
   Location scoped = location;
   if (scoped.scope.empty()) scoped.scope = LayerScope::current();
-  const Node& node =
-      function_.add_node(op, std::move(ids), attributes, scoped);
+  const Node& node = function_.add_node(op, std::move(ids), attributes, scoped);
   std::vector<Value> outputs;
   for (const ValueId id : node.outputs) outputs.emplace_back(*this, id);
   return outputs;
 }
 
-std::vector<Value> FunctionBuilder::lower(
-    const OpDef& op, std::span<const Value* const> inputs,
-    const Attributes& attributes, const Location& location) {
+std::vector<Value> FunctionBuilder::lower(const OpDef& op,
+                                          std::span<const Value* const> inputs,
+                                          const Attributes& attributes,
+                                          const Location& location) {
   std::vector<Value> arguments;
   std::vector<TensorType> types;
   for (const Value* input : inputs) {

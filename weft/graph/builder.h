@@ -32,8 +32,9 @@ class FunctionBuilder : public Context {
                            const Attributes& attributes,
                            const Location& location) override;
 
-  // Copies the nodes of `function` into this one, lowering as above. Returns a Value for each of
-  // its values, by ValueId; its parameters become `arguments`.
+  // Copies the nodes of `function` into this one, lowering as above. Returns a
+  // Value for each of its values, by ValueId; its parameters become
+  // `arguments`.
   std::vector<Value> inline_function(const Function& function,
                                      std::span<const Value> arguments);
 

@@ -20,8 +20,7 @@ class Context {
                                    const Attributes& attributes,
                                    const Location& location) = 0;
   // For ops with one result, so that eager need not build a vector.
-  virtual Value apply_one(const OpDef& op,
-                          std::span<const Value* const> inputs,
+  virtual Value apply_one(const OpDef& op, std::span<const Value* const> inputs,
                           const Attributes& attributes,
                           const Location& location) {
     return std::move(apply(op, inputs, attributes, location).front());
@@ -60,8 +59,8 @@ struct Operand {
 // Runs or records `op` in the current context.
 inline Value call(const OpDef& op, std::initializer_list<const Value*> inputs,
                   const Attributes& attributes, const Location& location) {
-  return current_context().apply_one(
-      op, {inputs.begin(), inputs.size()}, attributes, location);
+  return current_context().apply_one(op, {inputs.begin(), inputs.size()},
+                                     attributes, location);
 }
 std::vector<Value> call_all(const OpDef& op, std::span<const Value> inputs,
                             const Attributes& attributes,

@@ -144,8 +144,7 @@ Function specialize(const Function& function, const Bindings& bindings) {
   for (const ValueId id : function.parameters()) {
     const ValueInfo& value = function.value(id);
     at(id) = result.add_parameter(
-        {value.type.dtype, substitute(value.type.shape, bindings)},
-        value.name);
+        {value.type.dtype, substitute(value.type.shape, bindings)}, value.name);
   }
   for (const Node& node : function.nodes()) {
     std::vector<ValueId> inputs;

@@ -30,8 +30,8 @@ struct Node {
 
 struct ValueInfo {
   TensorType type;
-  NodeId node = -1;   // who computes it; -1 for a parameter
-  std::string name;   // of a parameter; may be empty
+  NodeId node = -1;  // who computes it; -1 for a parameter
+  std::string name;  // of a parameter; may be empty
 };
 
 class Function {
@@ -57,8 +57,7 @@ class Function {
   // Infers the outputs' types. Throws Error(kInvalidArgument) as the op does,
   // with the location added.
   const Node& add_node(const OpDef& op, std::vector<ValueId> inputs,
-                       const Attributes& attributes,
-                       const Location& location);
+                       const Attributes& attributes, const Location& location);
   void set_results(std::vector<ValueId> results);
 
   // The inferred types of a node's operands and results, for an OpCall.

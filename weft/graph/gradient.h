@@ -10,10 +10,12 @@ namespace weft {
 class GradientContext {
  public:
   GradientContext(const OpDef& op, const Attributes& attributes,
-                  std::span<const Value> inputs,
-                  std::span<const Value> outputs,
+                  std::span<const Value> inputs, std::span<const Value> outputs,
                   std::span<const Value> output_gradients)
-      : op_(op), attributes_(attributes), inputs_(inputs), outputs_(outputs),
+      : op_(op),
+        attributes_(attributes),
+        inputs_(inputs),
+        outputs_(outputs),
         output_gradients_(output_gradients) {}
 
   const OpDef& op() const { return op_; }

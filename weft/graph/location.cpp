@@ -1,7 +1,6 @@
 #include "weft/graph/location.h"
 
 #include <fmt/core.h>
-
 #include <string_view>
 
 namespace weft {
@@ -30,8 +29,8 @@ Location::Location(const std::source_location& where)
       function(where.function_name()) {}
 
 std::string to_string(const Location& location) {
-  std::string text = fmt::format("{}:{}", base_name(location.file),
-                                 location.line);
+  std::string text =
+      fmt::format("{}:{}", base_name(location.file), location.line);
   if (*location.function != '\0') {
     text += fmt::format(", in {}()", short_name(location.function));
   }

@@ -28,8 +28,8 @@ std::vector<std::string> split_names(std::string_view list) {
 Error OpCall::describe(std::string message) const {
   Error error(ErrorCode::kInvalidArgument, op.name(), std::move(message));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    error.detail(fmt::format("input {}: {}", op.input_name(i),
-                             to_string(inputs[i])));
+    error.detail(
+        fmt::format("input {}: {}", op.input_name(i), to_string(inputs[i])));
   }
   if (!attributes.empty()) {
     error.detail("attributes:" + to_string(attributes));
@@ -160,8 +160,8 @@ Attributes OpDef::complete(const Attributes& given) const {
   return complete;
 }
 
-std::vector<TensorType> OpDef::infer_types(
-    std::span<const TensorType> inputs, const Attributes& attributes) const {
+std::vector<TensorType> OpDef::infer_types(std::span<const TensorType> inputs,
+                                           const Attributes& attributes) const {
   const OpCall call{*this, inputs, attributes};
   if (inputs.size() < min_inputs_ ||
       (!is_variadic_ && inputs.size() > inputs_.size())) {

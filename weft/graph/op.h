@@ -79,11 +79,11 @@ using LowerFunction = std::vector<Value> (*)(const Attributes&,
                                              std::span<const Value> inputs);
 
 enum OpTrait : unsigned {
-  kElementwise = 1u << 0,    // y[i] depends on the operands' broadcast [i]
-  kView = 1u << 1,           // the output is the first input's bytes
+  kElementwise = 1u << 0,  // y[i] depends on the operands' broadcast [i]
+  kView = 1u << 1,         // the output is the first input's bytes
   kCommutative = 1u << 2,
-  kNoGradient = 1u << 3,     // piecewise constant or integer: none flows
-  kRandom = 1u << 4,         // keyed by (seed, step): never constant-folded
+  kNoGradient = 1u << 3,  // piecewise constant or integer: none flows
+  kRandom = 1u << 4,      // keyed by (seed, step): never constant-folded
 };
 
 class OpDef {

@@ -233,9 +233,8 @@ class Parser {
   Attribute numeric() {
     std::size_t end = position_ + 1;
     while (end < text_.size() &&
-           (is_word(text_[end]) ||
-            ((text_[end] == '-' || text_[end] == '+') &&
-             text_[end - 1] == 'e'))) {
+           (is_word(text_[end]) || ((text_[end] == '-' || text_[end] == '+') &&
+                                    text_[end - 1] == 'e'))) {
       ++end;
     }
     const auto token = text_.substr(position_, end - position_);

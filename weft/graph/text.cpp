@@ -43,13 +43,13 @@ std::string to_string(const Function& function) {
     if (!value.name.empty()) text += " " + to_string(Attribute(value.name));
     text += ": " + to_string(value.type);
   }
-  text += fmt::format(") -> ({}) {{\n",
-                      type_list(function, function.results()));
+  text +=
+      fmt::format(") -> ({}) {{\n", type_list(function, function.results()));
   for (const Node& node : function.nodes()) {
     text += "  " + to_string(function, node) + "\n";
   }
-  return text + fmt::format("  return {}\n}}\n",
-                            value_list(function.results()));
+  return text +
+         fmt::format("  return {}\n}}\n", value_list(function.results()));
 }
 
 std::string to_string(const Graph& graph) {

@@ -17,12 +17,11 @@ class FunctionBuilder;
 
 class Value {
  public:
-  Value() = default;  // undefined: "no gradient", "no bias"
+  Value() = default;    // undefined: "no gradient", "no bias"
   Value(Tensor tensor)  // NOLINT: a tensor is a value
       : tensor_(std::move(tensor)) {}
   // An eager result with an identity that tapes can refer to.
-  Value(Tensor tensor, std::int64_t id)
-      : tensor_(std::move(tensor)), id_(id) {}
+  Value(Tensor tensor, std::int64_t id) : tensor_(std::move(tensor)), id_(id) {}
   // A staged value; only a builder makes them.
   Value(FunctionBuilder& builder, ValueId id) : builder_(&builder), id_(id) {}
 

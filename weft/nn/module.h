@@ -73,7 +73,7 @@ class Module {
   // Takes a module as a child. The reference stays good for copies too: they
   // share the child.
   template <class M>
-  M& child(std::string name, M module) {
+  M& child(const std::string& name, M module) {
     auto owned = std::make_shared<M>(std::move(module));
     M& result = *owned;
     adopt(std::move(name), std::move(owned));

@@ -25,8 +25,8 @@ void constant_reference(const OpCall& call, std::span<const TensorView>,
 
 void full_reference(const OpCall& call, std::span<const TensorView>,
                     std::span<const TensorView> outputs) {
-  fill(outputs[0], Tensor::scalar(call.attributes.real("value"),
-                                  outputs[0].dtype()));
+  fill(outputs[0],
+       Tensor::scalar(call.attributes.real("value"), outputs[0].dtype()));
 }
 
 void iota_reference(const OpCall&, std::span<const TensorView>,
@@ -100,9 +100,9 @@ void register_constant(OpRegistry& ops) {
 
 Value full(const TensorType& type, double value, std::source_location where) {
   static const OpDef& op = op_registry().get("full");
-  return call(
-      op, {},
-      {{"shape", type.shape}, {"value", value}, {"dtype", type.dtype}}, where);
+  return call(op, {},
+              {{"shape", type.shape}, {"value", value}, {"dtype", type.dtype}},
+              where);
 }
 
 Value scalar_like(const Value& like, double value) {

@@ -358,8 +358,8 @@ Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
   static const OpDef& op = op_registry().get("conv2d_weight_gradient");
   Attributes attributes = to_attributes(options);
   attributes.set("shape", w_type.shape);
-  attributes.set("in_f32", w_type.dtype == DType::kF32 &&
-                               x.value->dtype() != DType::kF32);
+  attributes.set(
+      "in_f32", w_type.dtype == DType::kF32 && x.value->dtype() != DType::kF32);
   return call(op, {x.value, dy.value}, attributes, x.location);
 }
 

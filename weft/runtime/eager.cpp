@@ -38,8 +38,7 @@ struct PreparedCall {
   }
 };
 
-std::size_t hash_call(const OpDef& op,
-                      std::span<const Value* const> operands) {
+std::size_t hash_call(const OpDef& op, std::span<const Value* const> operands) {
   std::size_t hash = reinterpret_cast<std::uintptr_t>(&op) >> 4;
   for (const Value* operand : operands) {
     const TensorType& type = operand->tensor().type();
@@ -166,9 +165,9 @@ class EagerContext : public Context {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       results[i] = outputs[i].tensor().raw();
     }
-    call.kernel->run({pointers, results,
-                      call.scratch.is_defined() ? call.scratch.raw()
-                                                : nullptr});
+    call.kernel->run(
+        {pointers, results,
+         call.scratch.is_defined() ? call.scratch.raw() : nullptr});
   }
 
   static std::vector<Value> lower(const OpDef& op,
@@ -234,8 +233,7 @@ std::vector<Value> Tape::gradient(const Value& root,
   for (const Value& value : wrt) {
     if (value.id() < 0) {
       throw Error(ErrorCode::kInvalidArgument, "tape",
-                  "a value of type {} was not watched",
-                  to_string(value.type()))
+                  "a value of type {} was not watched", to_string(value.type()))
           .hint("call tape.watch(value) before computing with it");
     }
   }

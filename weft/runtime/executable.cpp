@@ -37,8 +37,7 @@ struct Executable::State {
 };
 
 Executable::Executable(Function function, ExecutableOptions options)
-    : state_(std::make_unique<State>(std::move(function),
-                                     std::move(options))) {
+    : state_(std::make_unique<State>(std::move(function), std::move(options))) {
   verify(state_->function);
   const Function& f = state_->function;
   for (const auto& [parameter, result] : state_->options.donated) {
@@ -88,15 +87,14 @@ Executable::State::Planned& Executable::State::find(
     types.push_back(arguments[i].type());
   }
   Plan plan(specialize(function, bindings),
-            {options.donated, !options.check_numerics,
-             options.check_numerics});
+            {options.donated, !options.check_numerics, options.check_numerics});
   const std::size_t bytes = plan.arena_bytes();
   if (!arena.is_defined() || arena.bytes() < bytes) {
     arena = Tensor();  // free the old one before the new one is taken
     arena = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});
   }
-  plans.push_back(std::make_unique<Planned>(
-      Planned{std::move(types), std::move(plan)}));
+  plans.push_back(
+      std::make_unique<Planned>(Planned{std::move(types), std::move(plan)}));
   return *plans.back();
 }
 

@@ -39,8 +39,8 @@ class Fuser {
 
   Function run() {
     for (const ValueId id : function_.parameters()) {
-      at(id) = result_.add_parameter(function_.type(id),
-                                     function_.value(id).name);
+      at(id) =
+          result_.add_parameter(function_.type(id), function_.value(id).name);
     }
     find_epilogues();
     for (std::size_t i = 0; i < function_.nodes().size(); ++i) {

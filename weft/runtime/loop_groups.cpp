@@ -194,8 +194,10 @@ LoopGroups::Leaves LoopGroups::leaves_of(const Node& node) const {
   Leaves leaves;
   for (const ValueId input : node.inputs) {
     const auto index = static_cast<std::size_t>(input);
-    if (is_stored(input)) leaves.insert(input);
-    else leaves.insert(leaves_[index].begin(), leaves_[index].end());
+    if (is_stored(input))
+      leaves.insert(input);
+    else
+      leaves.insert(leaves_[index].begin(), leaves_[index].end());
   }
   return leaves;
 }
@@ -266,8 +268,8 @@ void LoopGroups::decide(ValueId value) {
     stored_[index] = !is_cheap || recompute > 0.75 * store;
   }
   for (const int group : groups) {
-    const bool again = !stored_[index] ||
-                       (is_cheap && extra(group) < 0.5 * bytes(value));
+    const bool again =
+        !stored_[index] || (is_cheap && extra(group) < 0.5 * bytes(value));
     auto& reads = reads_[static_cast<std::size_t>(group)];
     if (again) {
       recomputed_in_[index].insert(group);

@@ -25,21 +25,21 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& buffers) {
     std::size_t offset = 0;
     for (const std::size_t other : placed) {
       const Lifetime& neighbour = buffers[other];
-      const bool meet = neighbour.first <= buffer.last &&
-                        buffer.first <= neighbour.last;
+      const bool meet =
+          neighbour.first <= buffer.last && buffer.first <= neighbour.last;
       if (!meet) continue;
       if (offset + buffer.bytes <= plan.offsets[other]) break;
-      offset = std::max(offset,
-                        plan.offsets[other] + round_up(neighbour.bytes));
+      offset =
+          std::max(offset, plan.offsets[other] + round_up(neighbour.bytes));
     }
     plan.offsets[index] = offset;
     plan.arena_bytes =
         std::max(plan.arena_bytes, offset + round_up(buffer.bytes));
-    const auto place = std::upper_bound(
-        placed.begin(), placed.end(), offset,
-        [&](std::size_t value, std::size_t other) {
-          return value < plan.offsets[other];
-        });
+    const auto place =
+        std::upper_bound(placed.begin(), placed.end(), offset,
+                         [&](std::size_t value, std::size_t other) {
+                           return value < plan.offsets[other];
+                         });
     placed.insert(place, index);
   }
   return plan;

@@ -53,8 +53,10 @@ std::int64_t first_bad(const TensorType& type, const void* data) {
     const std::int64_t size = type.shape.num_elements();
     for (std::int64_t i = 0; i < size; ++i) {
       double value = 0;
-      if constexpr (std::is_class_v<T>) value = static_cast<float>(values[i]);
-      else value = static_cast<double>(values[i]);
+      if constexpr (std::is_class_v<T>)
+        value = static_cast<float>(values[i]);
+      else
+        value = static_cast<double>(values[i]);
       if (!std::isfinite(value)) return i;
     }
     return -1;
@@ -68,16 +70,15 @@ struct Plan::State {
 
   void prepare(const PlanOptions& options);
   void prepare_step(const Step& step);
-  void place_values(const std::vector<Step>& steps,
-                    const PlanOptions& options);
+  void place_values(const std::vector<Step>& steps, const PlanOptions& options);
   void place_donated(const std::vector<Step>& steps,
                      const PlanOptions& options);
   void place_results(const PlanOptions& options);
   void place_in_arena(const std::vector<Step>& steps);
   bool can_overwrite(const std::vector<Step>& steps, std::size_t step,
                      ValueId input, ValueId output) const;
-  void resolve(std::span<void* const> arguments,
-               std::span<void* const> results, std::byte* arena);
+  void resolve(std::span<void* const> arguments, std::span<void* const> results,
+               std::byte* arena);
   void* address(const Place& place, std::span<void* const> arguments,
                 std::span<void* const> results, std::byte* arena) const;
   void run_step(PlannedStep& step, void* scratch) const noexcept {
@@ -91,11 +92,11 @@ struct Plan::State {
   std::vector<PlannedStep> steps;
   std::vector<StepInfo> infos;
   std::vector<TensorType> result_types;
-  std::vector<Place> places;         // by value; of storage values
+  std::vector<Place> places;            // by value; of storage values
   std::vector<std::size_t> first_step;  // by value
   std::vector<std::size_t> last_step;   // by value
   std::vector<Tensor> constants;
-  std::vector<Copy> copies;          // results that nothing could write
+  std::vector<Copy> copies;  // results that nothing could write
   std::vector<Lifetime> buffers;
   MemoryPlan memory;
   std::size_t scratch_bytes = 0;
@@ -104,9 +105,9 @@ struct Plan::State {
 };
 
 Plan::Plan(const Function& function, const PlanOptions& options)
-    : state_(std::make_unique<State>(
-          options.fuse ? fuse_epilogues(simplify(function))
-                       : simplify(function))) {
+    : state_(std::make_unique<State>(options.fuse
+                                         ? fuse_epilogues(simplify(function))
+                                         : simplify(function))) {
   state_->prepare(options);
 }
 
@@ -248,7 +249,7 @@ void Plan::State::place_donated(const std::vector<Step>& formed,
 // of the run. A donated result's place is its argument's, which may still be
 // read when the result is computed: such a one waits in the arena.
 void Plan::State::place_results(const PlanOptions& options) {
-  std::map<std::size_t, std::size_t> donor;       // result -> argument
+  std::map<std::size_t, std::size_t> donor;        // result -> argument
   std::map<std::size_t, std::size_t> overwritten;  // argument -> result
   for (const auto& [parameter, result] : options.donated) {
     donor[result] = parameter;
@@ -260,8 +261,8 @@ void Plan::State::place_results(const PlanOptions& options) {
     Place& current = place(value);
     if (current.kind == Place::kNone && donor.contains(j)) {
       current = {Place::kArena, buffers.size()};
-      buffers.push_back({bytes, first_step[static_cast<std::size_t>(value)],
-                         steps.size()});
+      buffers.push_back(
+          {bytes, first_step[static_cast<std::size_t>(value)], steps.size()});
     }
     if (current.kind == Place::kNone) {
       current = {Place::kResult, j};
@@ -307,16 +308,20 @@ void Plan::State::place_in_arena(const std::vector<Step>& formed) {
   memory = plan_memory(buffers);
 }
 
-void* Plan::State::address(const Place& place,
-                           std::span<void* const> arguments,
+void* Plan::State::address(const Place& place, std::span<void* const> arguments,
                            std::span<void* const> results,
                            std::byte* arena) const {
   switch (place.kind) {
-    case Place::kArgument: return arguments[place.index];
-    case Place::kResult: return results[place.index];
-    case Place::kConstant: return constants[place.index].raw();
-    case Place::kArena: return arena + memory.offsets[place.index];
-    case Place::kNone: break;
+    case Place::kArgument:
+      return arguments[place.index];
+    case Place::kResult:
+      return results[place.index];
+    case Place::kConstant:
+      return constants[place.index].raw();
+    case Place::kArena:
+      return arena + memory.offsets[place.index];
+    case Place::kNone:
+      break;
   }
   return nullptr;
 }
@@ -351,8 +356,8 @@ void Plan::State::check(const PlannedStep& step) const {
   }
 }
 
-void Plan::run(std::span<void* const> arguments,
-               std::span<void* const> results, void* arena) {
+void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
+               void* arena) {
   State& state = *state_;
   auto* base = static_cast<std::byte*>(arena);
   state.resolve(arguments, results, base);

@@ -14,9 +14,9 @@ namespace weft {
 
 // What a step is, for `weft inspect` and profiles.
 struct StepInfo {
-  std::string name;      // "conv2d", "loop(multiply, add, relu)"
-  std::string kernel;    // "onednn:convolution"
-  std::string text;      // the node or nodes in the text form
+  std::string name;                   // "conv2d", "loop(multiply, add, relu)"
+  std::string kernel;                 // "onednn:convolution"
+  std::string text;                   // the node or nodes in the text form
   std::vector<std::string> declined;  // candidates that did not take it
   Cost cost;
 };

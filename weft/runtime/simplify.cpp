@@ -78,8 +78,7 @@ class SimplifyingBuilder : public FunctionBuilder {
     if (is_new) {
       std::vector<const Value*> pointers;
       for (const Value& argument : arguments) pointers.push_back(&argument);
-      entry->second =
-          FunctionBuilder::apply(op, pointers, complete, location);
+      entry->second = FunctionBuilder::apply(op, pointers, complete, location);
     }
     return entry->second;
   }
@@ -140,10 +139,9 @@ Function eliminate_dead_nodes(const Function& function) {
     is_used[static_cast<std::size_t>(id)] = true;
   };
   const auto is_live = [&](const Node& node) {
-    return std::any_of(node.outputs.begin(), node.outputs.end(),
-                       [&](ValueId id) {
-                         return is_used[static_cast<std::size_t>(id)];
-                       });
+    return std::any_of(
+        node.outputs.begin(), node.outputs.end(),
+        [&](ValueId id) { return is_used[static_cast<std::size_t>(id)]; });
   };
   for (const ValueId id : function.results()) use(id);
   for (auto node = function.nodes().rbegin(); node != function.nodes().rend();

@@ -23,11 +23,8 @@ class LoopBuilder {
     for (const NodeId member : members) {
       const Node& node = function_.node(member);
       const ValueId value = node.outputs[0];
-      if (groups_.is_sum(member)) {
-        outputs_.push_back(value);
-      } else if (groups_.is_stored(value) && is_read_outside(value)) {
-        outputs_.push_back(value);
-      }
+      const bool is_seen = groups_.is_stored(value) && is_read_outside(value);
+      if (groups_.is_sum(member) || is_seen) outputs_.push_back(value);
     }
     if (outputs_.empty()) return std::nullopt;
     // Inputs are numbered before instructions, so they are found first.
@@ -76,8 +73,7 @@ class LoopBuilder {
 
   void add_input(ValueId value) {
     const auto immediate = loop_immediate(function_, value);
-    const ValueId source =
-        immediate ? value : loop_source(function_, value);
+    const ValueId source = immediate ? value : loop_source(function_, value);
     numbers_[value] = static_cast<int>(program_.inputs.size());
     program_.inputs.push_back({function_.type(source), immediate});
     if (immediate) return;
@@ -114,8 +110,7 @@ class LoopBuilder {
   // it passes through memory.
   int round(int number, DType dtype, ValueId value) {
     if (dtype == DType::kF32 || dtype == DType::kBool) return number;
-    program_.instructions.emplace_back(tile_cast(dtype),
-                                       std::vector{number});
+    program_.instructions.emplace_back(tile_cast(dtype), std::vector{number});
     return numbers_[value] = number + 1;
   }
 
@@ -128,12 +123,11 @@ class LoopBuilder {
       nodes_.push_back(id);
       output.is_sum = true;
       if (node.op->name() == "mean") {
-        output.scale =
-            static_cast<float>(output.type.shape.num_elements()) /
-            static_cast<float>(program_.shape.num_elements());
+        output.scale = static_cast<float>(output.type.shape.num_elements()) /
+                       static_cast<float>(program_.shape.num_elements());
       }
     }
-    program_.outputs.push_back(std::move(output));
+    program_.outputs.push_back(output);
   }
 
   const Function& function_;
@@ -219,9 +213,8 @@ std::vector<Step> in_order(const Function& function, std::vector<Step> steps) {
   using Entry = std::pair<NodeId, std::size_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   const auto push = [&](std::size_t i) {
-    ready.emplace(*std::max_element(steps[i].nodes.begin(),
-                                    steps[i].nodes.end()),
-                  i);
+    ready.emplace(
+        *std::max_element(steps[i].nodes.begin(), steps[i].nodes.end()), i);
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (missing[i] == 0) push(i);

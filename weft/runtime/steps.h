@@ -18,9 +18,9 @@
 namespace weft {
 
 struct Step {
-  std::vector<NodeId> nodes;      // in order; one, unless a loop
-  std::vector<ValueId> inputs;    // what it reads from memory
-  std::vector<ValueId> outputs;   // what it writes to memory
+  std::vector<NodeId> nodes;     // in order; one, unless a loop
+  std::vector<ValueId> inputs;   // what it reads from memory
+  std::vector<ValueId> outputs;  // what it writes to memory
   std::optional<LoopProgram> loop;
   // The program input behind each of `inputs`.
   std::vector<std::size_t> loop_inputs;

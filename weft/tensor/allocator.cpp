@@ -45,8 +45,8 @@ thread_local bool ThreadCache::closed = false;
 thread_local ThreadCache cache;
 
 std::uint32_t class_of(std::size_t bytes) {
-  const std::size_t rounded = std::bit_ceil(bytes < kSmallest ? kSmallest
-                                                              : bytes);
+  const std::size_t rounded =
+      std::bit_ceil(bytes < kSmallest ? kSmallest : bytes);
   const auto index = static_cast<std::uint32_t>(std::countr_zero(rounded) -
                                                 std::countr_zero(kSmallest));
   return index < kClasses ? index : kUncached;
@@ -89,8 +89,8 @@ BlockRef allocate(std::size_t bytes) {
     block = list.blocks[--list.size];
     block->references.store(1, std::memory_order_relaxed);
   } else {
-    block = system_block(size_class == kUncached ? bytes
-                                                 : kSmallest << size_class);
+    block =
+        system_block(size_class == kUncached ? bytes : kSmallest << size_class);
     block->size_class = size_class;
     block->data = reinterpret_cast<std::byte*>(block) + kAlignment;
     block->release = recycle;

@@ -53,8 +53,8 @@ class BlockRef {
     if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
   }
   void drop() {
-    if (block_ && block_->references.fetch_sub(
-                      1, std::memory_order_acq_rel) == 1) {
+    if (block_ &&
+        block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       block_->release(block_);
     }
   }

@@ -45,8 +45,12 @@ class Shape {
   const Dim* begin() const { return dims_.data(); }
   const Dim* end() const { return dims_.data() + rank_; }
   std::span<const Dim> dims() const { return {begin(), end()}; }
-  std::span<const Dim> first(int count) const { return dims().first(size(count)); }
-  std::span<const Dim> last(int count) const { return dims().last(size(count)); }
+  std::span<const Dim> first(int count) const {
+    return dims().first(size(count));
+  }
+  std::span<const Dim> last(int count) const {
+    return dims().last(size(count));
+  }
 
   // False while a dim is a symbol.
   bool is_static() const;

@@ -148,8 +148,10 @@ std::string polynomial_text(const Polynomial& polynomial) {
   // Highest degree first reads naturally: N*T+2*N-1.
   for (auto term = polynomial.rbegin(); term != polynomial.rend(); ++term) {
     const auto& [monomial, factor] = *term;
-    if (factor < 0) text += '-';
-    else if (!text.empty()) text += '+';
+    if (factor < 0)
+      text += '-';
+    else if (!text.empty())
+      text += '+';
     const std::int64_t size = factor < 0 ? -factor : factor;
     if (size != 1 || monomial.empty()) {
       text += fmt::format("{}", size);
@@ -223,12 +225,14 @@ class DimParser {
   }
   Dim sum(int depth) {
     if (depth > kMaxDepth) fail();
-    Dim result = accept("-") ? dim_subtract(0, product(depth))
-                             : product(depth);
+    Dim result = accept("-") ? dim_subtract(0, product(depth)) : product(depth);
     while (position_ < text_.size()) {
-      if (accept("+")) result = dim_add(result, product(depth));
-      else if (accept("-")) result = dim_subtract(result, product(depth));
-      else break;
+      if (accept("+"))
+        result = dim_add(result, product(depth));
+      else if (accept("-"))
+        result = dim_subtract(result, product(depth));
+      else
+        break;
     }
     return result;
   }
@@ -369,8 +373,10 @@ void Bindings::bind(Dim symbol, std::int64_t size) {
   const auto place = std::lower_bound(
       sizes_.begin(), sizes_.end(), symbol,
       [](const auto& entry, Dim key) { return entry.first < key; });
-  if (place != sizes_.end() && place->first == symbol) place->second = size;
-  else sizes_.insert(place, {symbol, size});
+  if (place != sizes_.end() && place->first == symbol)
+    place->second = size;
+  else
+    sizes_.insert(place, {symbol, size});
 }
 
 std::optional<std::int64_t> Bindings::find(Dim symbol) const {
@@ -398,12 +404,11 @@ bool match(const Shape& pattern, const Shape& actual, Bindings& bindings) {
     if (wanted == actual[axis]) continue;
     // Only a symbol that stands alone can be learnt from a size.
     const Polynomial polynomial = table().expand(wanted);
-    const bool is_plain = is_symbolic(wanted) && polynomial.size() == 1 &&
-                          polynomial.begin()->second == 1 &&
-                          polynomial.begin()->first.size() == 1 &&
-                          !is_symbolic(actual[axis]) &&
-                          table().atom(polynomial.begin()->first[0]).divisor ==
-                              0;
+    const bool is_plain =
+        is_symbolic(wanted) && polynomial.size() == 1 &&
+        polynomial.begin()->second == 1 &&
+        polynomial.begin()->first.size() == 1 && !is_symbolic(actual[axis]) &&
+        table().atom(polynomial.begin()->first[0]).divisor == 0;
     if (!is_plain) return false;
     bindings.bind(wanted, actual[axis]);
   }

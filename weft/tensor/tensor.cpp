@@ -50,8 +50,7 @@ double Tensor::item(std::int64_t index) const {
 Tensor Tensor::reshape(const Shape& shape) const {
   if (shape.num_elements() != size()) {
     throw Error(ErrorCode::kInvalidArgument, "reshape",
-                "{} does not fit into {}", to_string(type_),
-                to_string(shape));
+                "{} does not fit into {}", to_string(type_), to_string(shape));
   }
   Tensor result = *this;
   result.type_.shape = shape;

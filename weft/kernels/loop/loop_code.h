@@ -19,8 +19,8 @@ class LoopCode {
  public:
   // How the code finds operand i: memory of this dtype, at a pointer given
   // with each run.
-  static std::unique_ptr<LoopCode> compile(
-      const LoopProgram& program, std::span<const DType> input_dtypes);
+  static std::unique_ptr<LoopCode> compile(const LoopProgram& program,
+                                           std::span<const DType> input_dtypes);
 
   virtual ~LoopCode() = default;
 

@@ -19,7 +19,7 @@ constexpr std::size_t kMostPointers = 64;
 constexpr std::int64_t kMostChunks = 64;
 constexpr std::int64_t kLeastTilesPerChunk = 16;
 // Waking a thread costs about as much as this many simple element operations.
-constexpr std::int64_t kWorkPerThread = 48 * 1024;
+constexpr std::int64_t kWorkPerThread = std::int64_t{48} * 1024;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -66,19 +66,19 @@ LoopKernel::LoopKernel(LoopProgram program) : program_(std::move(program)) {
 // converts as it loads.
 bool LoopKernel::is_direct(const Operand& operand) const {
   const bool has_dtype = code_ != nullptr || operand.dtype == DType::kF32;
-  return has_dtype && (operand.access == Access::kFull ||
-                       (operand.access == Access::kPeriodic &&
-                        operand.period > most_));
+  return has_dtype &&
+         (operand.access == Access::kFull ||
+          (operand.access == Access::kPeriodic && operand.period > most_));
 }
 
 void LoopKernel::generate_code() {
   most_ = kCodeTile;
   std::vector<DType> dtypes;
   for (const Operand& operand : operands_) {
-    const bool is_buffered = operand.access == Access::kConstant ||
-                             operand.access == Access::kStrided ||
-                             (operand.access == Access::kPeriodic &&
-                              operand.period <= most_);
+    const bool is_buffered =
+        operand.access == Access::kConstant ||
+        operand.access == Access::kStrided ||
+        (operand.access == Access::kPeriodic && operand.period <= most_);
     dtypes.push_back(is_buffered ? DType::kF32 : operand.dtype);
   }
   if (operands_.size() + program_.outputs.size() <= kMostPointers) {
@@ -111,7 +111,8 @@ void LoopKernel::classify_inputs() {
         const int missing = program_.shape.rank() - input.type.shape.rank();
         for (int axis = 0; axis < input.type.shape.rank(); ++axis) {
           if (input.type.shape[axis] == 1) continue;
-          operand.strides[static_cast<std::size_t>(axis + missing)] =
+          operand.strides[static_cast<std::size_t>(axis) +
+                          static_cast<std::size_t>(missing)] =
               strides[static_cast<std::size_t>(axis)];
         }
       }
@@ -201,9 +202,9 @@ void LoopKernel::assign_result_buffers() {
 
 void LoopKernel::plan_sums() {
   worker_floats_ = static_cast<std::size_t>(buffers_ * most_);
-  const auto has_sum = std::any_of(program_.outputs.begin(),
-                                   program_.outputs.end(),
-                                   [](const auto& o) { return o.is_sum; });
+  const auto has_sum =
+      std::any_of(program_.outputs.begin(), program_.outputs.end(),
+                  [](const auto& o) { return o.is_sum; });
   chunks_ = has_sum ? std::clamp<std::int64_t>(tiles_ / kLeastTilesPerChunk, 1,
                                                kMostChunks)
                     : tiles_;
@@ -222,8 +223,8 @@ void LoopKernel::plan_sums() {
   }
   const auto steps = static_cast<std::int64_t>(program_.instructions.size() +
                                                program_.outputs.size());
-  const std::int64_t useful = std::max<std::int64_t>(
-      1, size_ * steps / kWorkPerThread);
+  const std::int64_t useful =
+      std::max<std::int64_t>(1, size_ * steps / kWorkPerThread);
   workers_ = std::max<std::int64_t>(
       1, std::min<std::int64_t>({thread_count(), useful, chunks_}));
   // The partial sums stand behind the workers' parts.
@@ -245,9 +246,8 @@ bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {
   if (code_ != nullptr || operand.buffer >= 0) return true;
   const std::size_t inputs = operands_.size();
   const auto number = static_cast<std::size_t>(target.operand);
-  const bool is_direct = number >= inputs &&
-                         results_[number - inputs].output ==
-                             static_cast<int>(output);
+  const bool is_direct = number >= inputs && results_[number - inputs].output ==
+                                                 static_cast<int>(output);
   const std::size_t written =
       is_direct ? number - inputs : program_.instructions.size();
   for (std::size_t i = written + 1; i < program_.instructions.size(); ++i) {
@@ -315,8 +315,7 @@ void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
       float value = operand.immediate;
       if (source != nullptr) load_tile(operand.dtype, source, &value, 1);
       std::fill_n(buffer, tile_, value);
-    } else if (operand.access == Access::kPeriodic &&
-               operand.period <= most_) {
+    } else if (operand.access == Access::kPeriodic && operand.period <= most_) {
       load_tile(operand.dtype, source, buffer, operand.period);
       for (std::int64_t i = operand.period; i < tile_; ++i) {
         buffer[i] = buffer[i - operand.period];
@@ -328,8 +327,10 @@ void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
 void LoopKernel::run_tile(Worker& worker, std::int64_t start,
                           std::int64_t size) const noexcept {
   fill_buffers(worker, start, size);
-  if (code_ != nullptr) run_code(worker, start, size);
-  else run_functions(worker, start, size);
+  if (code_ != nullptr)
+    run_code(worker, start, size);
+  else
+    run_functions(worker, start, size);
 }
 
 // Converts and repeats the operands that differ from tile to tile.
@@ -394,9 +395,8 @@ void LoopKernel::run_functions(Worker& worker, std::int64_t start,
       if (operand.buffer >= 0) return worker.tile_buffer(operand.buffer);
       const auto* base = static_cast<const float*>(
           worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)]);
-      return base + (operand.access == Access::kFull
-                         ? start
-                         : start % operand.period);
+      return base +
+             (operand.access == Access::kFull ? start : start % operand.period);
     }
     const Result& result = results_[index - inputs];
     if (result.buffer >= 0) return worker.tile_buffer(result.buffer);
@@ -451,8 +451,8 @@ void LoopKernel::fill_strided(const Operand& operand, const void* source,
     std::int64_t rest = index / columns;
     std::int64_t offset = 0;
     for (int axis = last - 1; axis >= 0; --axis) {
-      offset += rest % shape[axis] *
-                operand.strides[static_cast<std::size_t>(axis)];
+      offset +=
+          rest % shape[axis] * operand.strides[static_cast<std::size_t>(axis)];
       rest /= shape[axis];
     }
     const std::int64_t run = std::min(size - done, columns - column);

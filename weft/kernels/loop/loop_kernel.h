@@ -60,8 +60,8 @@ class LoopKernel : public PreparedKernel {
   struct Sum {
     std::size_t output = 0;
     std::int64_t period = 1;
-    std::int64_t width = 0;        // of an accumulator: whole tiles
-    std::size_t partial_offset = 0;  // floats, in scratch
+    std::int64_t width = 0;              // of an accumulator: whole tiles
+    std::size_t partial_offset = 0;      // floats, in scratch
     std::size_t accumulator_offset = 0;  // floats, in a worker's part
   };
   struct Worker;
@@ -93,13 +93,13 @@ class LoopKernel : public PreparedKernel {
 
   LoopProgram program_;
   std::unique_ptr<LoopCode> code_;
-  std::int64_t most_ = 0;        // elements that a tile buffer holds
+  std::int64_t most_ = 0;  // elements that a tile buffer holds
   std::vector<Operand> operands_;
   std::vector<Result> results_;
   std::vector<Sum> sums_;
-  std::int64_t size_ = 0;        // elements of the iteration
-  std::int64_t row_ = 0;         // tiles do not cross multiples of this
-  std::int64_t tile_ = 0;        // elements of a tile
+  std::int64_t size_ = 0;  // elements of the iteration
+  std::int64_t row_ = 0;   // tiles do not cross multiples of this
+  std::int64_t tile_ = 0;  // elements of a tile
   std::int64_t tiles_per_row_ = 0;
   std::int64_t tiles_ = 0;
   std::int64_t chunks_ = 0;

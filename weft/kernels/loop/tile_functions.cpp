@@ -5,8 +5,8 @@
 #include <cstring>
 
 #define HWY_COMPILE_ONLY_STATIC
-#include <hwy/highway.h>
 #include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace weft {
@@ -109,18 +109,16 @@ void greater_equal(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) { return truth(hn::Ge(a, b)); });
 }
 void logical_and(const Tile& t) noexcept {
-  map<2>(t, [](auto a, auto b) {
-    return truth(hn::And(is_true(a), is_true(b)));
-  });
+  map<2>(t,
+         [](auto a, auto b) { return truth(hn::And(is_true(a), is_true(b))); });
 }
 void logical_or(const Tile& t) noexcept {
   map<2>(t,
          [](auto a, auto b) { return truth(hn::Or(is_true(a), is_true(b))); });
 }
 void logical_xor(const Tile& t) noexcept {
-  map<2>(t, [](auto a, auto b) {
-    return truth(hn::Xor(is_true(a), is_true(b)));
-  });
+  map<2>(t,
+         [](auto a, auto b) { return truth(hn::Xor(is_true(a), is_true(b))); });
 }
 void logical_not(const Tile& t) noexcept {
   map<1>(t, [](auto a) { return truth(hn::Eq(a, zero())); });
@@ -143,8 +141,8 @@ void log(const Tile& t) noexcept {
     const Lanes d;
     const auto negative = hn::Lt(x, zero());
     const auto infinite = hn::Eq(x, hn::Set(d, HUGE_VALF));
-    const auto value = hn::IfThenElse(hn::Eq(x, zero()),
-                                      hn::Set(d, -HUGE_VALF), hn::Log(d, x));
+    const auto value = hn::IfThenElse(hn::Eq(x, zero()), hn::Set(d, -HUGE_VALF),
+                                      hn::Log(d, x));
     return hn::IfThenElse(negative, hn::Set(d, NAN),
                           hn::IfThenElse(infinite, x, value));
   });
@@ -179,10 +177,9 @@ Vector erf_vector(Vector x) {
   x = hn::Max(set(-4.0f), hn::Min(set(4.0f), x));
   const auto x2 = hn::Mul(x, x);
   auto p = set(-2.72614225801306e-10f);
-  for (const float c :
-       {2.77068142495902e-08f, -2.10102402082508e-06f, -5.69250639462346e-05f,
-        -7.34990630326855e-04f, -2.95459980854025e-03f,
-        -1.60960333262415e-02f}) {
+  for (const float c : {2.77068142495902e-08f, -2.10102402082508e-06f,
+                        -5.69250639462346e-05f, -7.34990630326855e-04f,
+                        -2.95459980854025e-03f, -1.60960333262415e-02f}) {
     p = hn::MulAdd(p, x2, set(c));
   }
   auto q = set(-1.45660718464996e-05f);
@@ -290,9 +287,9 @@ constexpr TileOp kTileOps[] = {
 std::span<const TileOp> all_tile_ops() { return kTileOps; }
 
 const TileOp* find_tile_op(std::string_view op) {
-  const auto* found = std::find_if(
-      std::begin(kTileOps), std::end(kTileOps),
-      [&](const TileOp& entry) { return entry.op == op; });
+  const auto* found =
+      std::find_if(std::begin(kTileOps), std::end(kTileOps),
+                   [&](const TileOp& entry) { return entry.op == op; });
   return found == std::end(kTileOps) ? nullptr : found;
 }
 
@@ -303,20 +300,29 @@ bool selects(Opcode code) {
     case Opcode::kWhere:
     case Opcode::kNegate:
     case Opcode::kRelu:
-    case Opcode::kAbs: return true;
-    default: return false;
+    case Opcode::kAbs:
+      return true;
+    default:
+      return false;
   }
 }
 
 TileOp tile_cast(DType dtype) {
   switch (dtype) {
-    case DType::kBool: return {"cast", 1, to_bool, Opcode::kToBool, 1};
-    case DType::kBF16: return {"cast", 1, to_bf16, Opcode::kToBf16, 1};
-    case DType::kF16: return {"cast", 1, to_f16, Opcode::kCall, 8};
-    case DType::kI8: return {"cast", 1, to_integer<std::int8_t>, Opcode::kCall, 2};
-    case DType::kU8: return {"cast", 1, to_integer<std::uint8_t>, Opcode::kCall, 2};
-    case DType::kI16: return {"cast", 1, to_integer<std::int16_t>, Opcode::kCall, 2};
-    default: return {"cast", 1, copy, Opcode::kCopy, 1};
+    case DType::kBool:
+      return {"cast", 1, to_bool, Opcode::kToBool, 1};
+    case DType::kBF16:
+      return {"cast", 1, to_bf16, Opcode::kToBf16, 1};
+    case DType::kF16:
+      return {"cast", 1, to_f16, Opcode::kCall, 8};
+    case DType::kI8:
+      return {"cast", 1, to_integer<std::int8_t>, Opcode::kCall, 2};
+    case DType::kU8:
+      return {"cast", 1, to_integer<std::uint8_t>, Opcode::kCall, 2};
+    case DType::kI16:
+      return {"cast", 1, to_integer<std::int16_t>, Opcode::kCall, 2};
+    default:
+      return {"cast", 1, copy, Opcode::kCopy, 1};
   }
 }
 
@@ -352,8 +358,10 @@ void store_tile(DType dtype, const float* tile, void* target,
       std::memcpy(to, tile, static_cast<std::size_t>(size) * sizeof(float));
     } else {
       for (std::int64_t i = 0; i < size; ++i) {
-        if constexpr (std::is_same_v<T, bool>) to[i] = tile[i] != 0.0f;
-        else to[i] = static_cast<T>(tile[i]);
+        if constexpr (std::is_same_v<T, bool>)
+          to[i] = tile[i] != 0.0f;
+        else
+          to[i] = static_cast<T>(tile[i]);
       }
     }
   });

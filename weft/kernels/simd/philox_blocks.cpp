@@ -70,7 +70,7 @@ void philox_blocks(const RandomStream& stream, std::uint64_t first,
   const auto high = static_cast<std::uint32_t>(first >> 32);
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(tag));
   for (std::uint32_t i = 0; i < kPhiloxBlocks; i += lanes) {
-    blocks(stream, hn::Iota(tag, low + i), high, words + 4 * i);
+    blocks(stream, hn::Iota(tag, low + i), high, words + std::size_t{4} * i);
   }
 }
 

@@ -7,13 +7,12 @@
 // all results at its end: so a result may overwrite an operand that is read
 // at the same place.
 #define XBYAK_NO_OP_NAMES
-#include <xbyak/xbyak.h>
-#include <xbyak/xbyak_util.h>
-
 #include <algorithm>
 #include <bit>
 #include <map>
 #include <set>
+#include <xbyak/xbyak.h>
+#include <xbyak/xbyak_util.h>
 
 #include "weft/kernels/loop/loop_code.h"
 
@@ -26,7 +25,7 @@ using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 constexpr int kLanes = 16;
-constexpr std::size_t kCodeBytes = 32 * 1024;
+constexpr std::size_t kCodeBytes = std::size_t{32} * 1024;
 
 const Xbyak::util::Cpu& cpu() {
   static const Xbyak::util::Cpu cpu;
@@ -40,8 +39,7 @@ bool has_avx512() {
 }
 
 bool can_store(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kBF16 ||
-         dtype == DType::kBool;
+  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kBool;
 }
 bool can_load(DType dtype) { return can_store(dtype) || dtype == DType::kU8; }
 
@@ -191,7 +189,8 @@ class Generator : public Xbyak::CodeGenerator {
         vpmovzxbd(under(reg, masked), ptr[from + rax]);
         vcvtdq2ps(reg, reg);
         break;
-      default: vmovups(under(reg, masked), ptr[from + rax * 4]);
+      default:
+        vmovups(under(reg, masked), ptr[from + rax * 4]);
     }
   }
 
@@ -259,8 +258,8 @@ class Generator : public Xbyak::CodeGenerator {
     if (product.code != Opcode::kMultiply || use(number) != 1) return false;
     for (std::size_t j = i + 1; j < program_.instructions.size(); ++j) {
       const auto& reader = program_.instructions[j];
-      const auto at = std::find(reader.operands.begin(), reader.operands.end(),
-                                number);
+      const auto at =
+          std::find(reader.operands.begin(), reader.operands.end(), number);
       if (at == reader.operands.end()) continue;
       if (reader.code != Opcode::kAdd && reader.code != Opcode::kSubtract) {
         return false;
@@ -275,9 +274,12 @@ class Generator : public Xbyak::CodeGenerator {
       const Zmm c = value(other, masked);
       const Zmm result = take();
       vmovaps(result, c);
-      if (reader.code == Opcode::kAdd) vfmadd231ps(result, a, b);
-      else if (is_first) vfmsub231ps(result, a, b);
-      else vfnmadd231ps(result, a, b);
+      if (reader.code == Opcode::kAdd)
+        vfmadd231ps(result, a, b);
+      else if (is_first)
+        vfmsub231ps(result, a, b);
+      else
+        vfnmadd231ps(result, a, b);
       values_[static_cast<int>(program_.inputs.size() + j)] = result;
       release(product.operands[0]);
       release(product.operands[1]);
@@ -317,10 +319,18 @@ class Generator : public Xbyak::CodeGenerator {
     const Zmm& a = x[0];
     const Zmm& b = x[1];
     switch (instruction.code) {
-      case Opcode::kAdd: vaddps(y, a, b); break;
-      case Opcode::kSubtract: vsubps(y, a, b); break;
-      case Opcode::kMultiply: vmulps(y, a, b); break;
-      case Opcode::kDivide: vdivps(y, a, b); break;
+      case Opcode::kAdd:
+        vaddps(y, a, b);
+        break;
+      case Opcode::kSubtract:
+        vsubps(y, a, b);
+        break;
+      case Opcode::kMultiply:
+        vmulps(y, a, b);
+        break;
+      case Opcode::kDivide:
+        vdivps(y, a, b);
+        break;
       case Opcode::kMaximum:
         vmaxps(y, a, b);
         keep_nan(y, a);
@@ -329,17 +339,35 @@ class Generator : public Xbyak::CodeGenerator {
         vminps(y, a, b);
         keep_nan(y, a);
         break;
-      case Opcode::kEqual: compare(y, a, b, 0); break;
-      case Opcode::kNotEqual: compare(y, a, b, 4); break;
-      case Opcode::kLess: compare(y, a, b, 1); break;
-      case Opcode::kLessEqual: compare(y, a, b, 2); break;
-      case Opcode::kGreater: compare(y, b, a, 1); break;
-      case Opcode::kGreaterEqual: compare(y, b, a, 2); break;
-      case Opcode::kNot: compare(y, a, zero_, 0); break;
-      case Opcode::kToBool: compare(y, a, zero_, 4); break;
+      case Opcode::kEqual:
+        compare(y, a, b, 0);
+        break;
+      case Opcode::kNotEqual:
+        compare(y, a, b, 4);
+        break;
+      case Opcode::kLess:
+        compare(y, a, b, 1);
+        break;
+      case Opcode::kLessEqual:
+        compare(y, a, b, 2);
+        break;
+      case Opcode::kGreater:
+        compare(y, b, a, 1);
+        break;
+      case Opcode::kGreaterEqual:
+        compare(y, b, a, 2);
+        break;
+      case Opcode::kNot:
+        compare(y, a, zero_, 0);
+        break;
+      case Opcode::kToBool:
+        compare(y, a, zero_, 4);
+        break;
       case Opcode::kAnd:
       case Opcode::kOr:
-      case Opcode::kXor: logic(instruction.code, y, a, b); break;
+      case Opcode::kXor:
+        logic(instruction.code, y, a, b);
+        break;
       case Opcode::kWhere:
         vcmpps(k1, a, zero_, 4);
         vblendmps(y | k1, x[2], b);
@@ -354,16 +382,28 @@ class Generator : public Xbyak::CodeGenerator {
         vpbroadcastd(y, edx);
         vpandd(y, y, a);
         break;
-      case Opcode::kSqrt: vsqrtps(y, a); break;
+      case Opcode::kSqrt:
+        vsqrtps(y, a);
+        break;
       case Opcode::kRsqrt:
         vsqrtps(y, a);
         vdivps(y, one_, y);
         break;
-      case Opcode::kSquare: vmulps(y, a, a); break;
-      case Opcode::kRelu: vmaxps(y, zero_, a); break;
-      case Opcode::kFloor: vrndscaleps(y, a, 1); break;
-      case Opcode::kClamp: clamp(instruction, y, a); break;
-      case Opcode::kCopy: vmovaps(y, a); break;
+      case Opcode::kSquare:
+        vmulps(y, a, a);
+        break;
+      case Opcode::kRelu:
+        vmaxps(y, zero_, a);
+        break;
+      case Opcode::kFloor:
+        vrndscaleps(y, a, 1);
+        break;
+      case Opcode::kClamp:
+        clamp(instruction, y, a);
+        break;
+      case Opcode::kCopy:
+        vmovaps(y, a);
+        break;
       case Opcode::kToBf16:
         if (has_bf16_) {
           vcvtneps2bf16(Ymm(y.getIdx()), a);
@@ -373,16 +413,20 @@ class Generator : public Xbyak::CodeGenerator {
         }
         vpslld(y, y, 16);
         break;
-      case Opcode::kCall: throw TooLong{};
+      case Opcode::kCall:
+        throw TooLong{};
     }
   }
 
   void logic(Opcode code, const Zmm& y, const Zmm& a, const Zmm& b) {
     vcmpps(k1, a, zero_, 4);
     vcmpps(k2, b, zero_, 4);
-    if (code == Opcode::kAnd) kandw(k1, k1, k2);
-    else if (code == Opcode::kOr) korw(k1, k1, k2);
-    else kxorw(k1, k1, k2);
+    if (code == Opcode::kAnd)
+      kandw(k1, k1, k2);
+    else if (code == Opcode::kOr)
+      korw(k1, k1, k2);
+    else
+      kxorw(k1, k1, k2);
     vmovaps(y | k1 | T_z, one_);
   }
 
@@ -413,11 +457,11 @@ class Generator : public Xbyak::CodeGenerator {
   }();
   Zmm zero_;
   Zmm one_;
-  std::map<int, Zmm> constants_;      // by operand, for the whole loop
-  std::map<int, Zmm> values_;         // by operand, live now
-  std::vector<int> uses_;             // by operand
-  std::vector<int> left_;             // readings still to come
-  std::set<std::size_t> folded_;        // instructions done with another
+  std::map<int, Zmm> constants_;  // by operand, for the whole loop
+  std::map<int, Zmm> values_;     // by operand, live now
+  std::vector<int> uses_;         // by operand
+  std::vector<int> left_;         // readings still to come
+  std::set<std::size_t> folded_;  // instructions done with another
 };
 
 class X86LoopCode : public LoopCode {
@@ -436,7 +480,6 @@ class X86LoopCode : public LoopCode {
   Generator generator_;
   Function function_;
 };
-
 
 }  // namespace
 
