@@ -77,6 +77,8 @@ void add_convolutions(std::vector<KernelCase>& cases) {
         {c.name, "conv2d_weight_gradient", [c](std::int64_t n, DType dtype) {
            Attributes attributes = c.attributes();
            attributes.set("shape", c.weight());
+           // As models have it: the weights of bf16 layers stay f32.
+           attributes.set("in_f32", dtype == DType::kBF16);
            return OpSample{
                {uniform(dtype, c.image(n)), uniform(dtype, c.result(n))},
                attributes};

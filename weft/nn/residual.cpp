@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "weft/ops/arithmetic.h"
-#include "weft/ops/shape.h"
+#include "weft/ops/slice.h"
 #include "weft/ops/unary.h"
 
 namespace weft::nn {

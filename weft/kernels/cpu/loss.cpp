@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "weft/base/parallel.h"
-#include "weft/graph/kernel.h"
+#include "weft/kernels/cpu/f32_or_bf16.h"
 #include "weft/kernels/simd/lanes.h"
 
 namespace weft {
@@ -16,8 +15,14 @@ using simd::broadcast;
 using simd::Floats;
 using simd::Vector;
 
+// A row's largest element, and the sum of exp(x - largest).
+struct RowSum {
+  float largest;
+  float sum;
+};
+
 template <class T>
-float log_sum_exp(const T* row, std::size_t classes) {
+RowSum row_sum(const T* row, std::size_t classes) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
   const float largest = simd::max_lanes(simd::reduce(
       row, classes, kLowest, kLowest,
@@ -31,6 +36,12 @@ float log_sum_exp(const T* row, std::size_t classes) {
                              simd::hn::Exp(Floats(), simd::hn::Sub(x, shift)));
       },
       [](Vector a, Vector b) { return simd::hn::Add(a, b); }));
+  return {largest, sum};
+}
+
+template <class T>
+float log_sum_exp(const T* row, std::size_t classes) {
+  const auto [largest, sum] = row_sum(row, classes);
   return largest + std::log(sum);
 }
 
@@ -66,9 +77,14 @@ class Softmax : public RowKernel {
     for_each_row([&](std::size_t row) {
       const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
       T* y = static_cast<T*>(buffers.outputs[0]) + row * classes_;
-      const Vector lse = broadcast(log_sum_exp(x, classes_));
+      const RowSum total = row_sum(x, classes_);
+      const Vector shift = broadcast(total.largest);
+      const Vector sum = broadcast(total.sum);
+      // Not exp(v - log sum exp): beside a large element, rounding would take
+      // what the others add to the sum.
       simd::map(x, y, classes_, [&](Vector v) {
-        return simd::hn::Exp(Floats(), simd::hn::Sub(v, lse));
+        const Vector power = simd::hn::Exp(Floats(), simd::hn::Sub(v, shift));
+        return simd::hn::Div(power, sum);
       });
     });
   }
@@ -158,48 +174,31 @@ class CrossEntropyGradient : public RowKernel {
   Labels labels_;
 };
 
-std::optional<std::string> declines(const OpCall& call) {
-  const DType dtype = call.input(0).dtype;
-  if (dtype != DType::kF32 && dtype != DType::kBF16) {
-    return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
-  }
-  if (call.input(0).shape.num_elements() == 0) return "an operand is empty";
-  return std::nullopt;
-}
-
-template <template <class> class Kernel>
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
-  if (call.input(0).dtype == DType::kBF16) {
-    return std::make_unique<Kernel<bfloat16>>(call);
-  }
-  return std::make_unique<Kernel<float>>(call);
-}
-
 }  // namespace
 
 void register_cpu_loss(KernelRegistry& kernels) {
   kernels.add({.op = "softmax",
                .name = "simd:softmax",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<Softmax>,
+               .declines = declines_f32_or_bf16,
+               .prepare = prepare_f32_or_bf16<Softmax>,
                .in_place = true});
   kernels.add({.op = "log_softmax",
                .name = "simd:log_softmax",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<LogSoftmax>,
+               .declines = declines_f32_or_bf16,
+               .prepare = prepare_f32_or_bf16<LogSoftmax>,
                .in_place = true});
   kernels.add({.op = "cross_entropy",
                .name = "simd:cross_entropy",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<CrossEntropy>});
+               .declines = declines_f32_or_bf16,
+               .prepare = prepare_f32_or_bf16<CrossEntropy>});
   kernels.add({.op = "cross_entropy_gradient",
                .name = "simd:cross_entropy_gradient",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<CrossEntropyGradient>,
+               .declines = declines_f32_or_bf16,
+               .prepare = prepare_f32_or_bf16<CrossEntropyGradient>,
                .in_place = true});
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "weft/base/parallel.h"
-#include "weft/graph/kernel.h"
+#include "weft/kernels/cpu/f32_or_bf16.h"
 #include "weft/kernels/simd/lanes.h"
 
 namespace weft {
@@ -149,15 +149,6 @@ class Moments : public PreparedKernel {
   std::size_t chunks_ = 0;
 };
 
-std::optional<std::string> declines(const OpCall& call) {
-  const DType dtype = call.input(0).dtype;
-  if (dtype != DType::kF32 && dtype != DType::kBF16) {
-    return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
-  }
-  if (call.input(0).shape.num_elements() == 0) return "an operand is empty";
-  return std::nullopt;
-}
-
 }  // namespace
 
 void register_cpu_norm(KernelRegistry& kernels) {
@@ -165,7 +156,7 @@ void register_cpu_norm(KernelRegistry& kernels) {
       {.op = "moments",
        .name = "simd:moments",
        .rank = 10,
-       .declines = declines,
+       .declines = declines_f32_or_bf16,
        .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
          if (call.input(0).dtype == DType::kBF16) {
            return std::make_unique<Moments<bfloat16>>(call);

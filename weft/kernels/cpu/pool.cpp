@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "weft/base/parallel.h"
-#include "weft/graph/kernel.h"
+#include "weft/kernels/cpu/f32_or_bf16.h"
 #include "weft/kernels/simd/lanes.h"
 
 namespace weft {
@@ -407,14 +407,6 @@ std::optional<std::string> declines_scatter(const OpCall& call) {
   return declines_sum(call);
 }
 
-template <template <class> class Kernel>
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
-  if (call.input(0).dtype == DType::kBF16) {
-    return std::make_unique<Kernel<bfloat16>>(call);
-  }
-  return std::make_unique<Kernel<float>>(call);
-}
-
 }  // namespace
 
 void register_cpu_pool(KernelRegistry& kernels) {
@@ -422,27 +414,27 @@ void register_cpu_pool(KernelRegistry& kernels) {
                .name = "simd:max_pool",
                .rank = 10,
                .declines = declines_position,
-               .prepare = prepare<MaxPool>});
+               .prepare = prepare_f32_or_bf16<MaxPool>});
   kernels.add({.op = "max_pool_scatter",
                .name = "simd:max_pool_scatter",
                .rank = 10,
                .declines = declines_scatter,
-               .prepare = prepare<MaxPoolScatter>});
+               .prepare = prepare_f32_or_bf16<MaxPoolScatter>});
   kernels.add({.op = "max_pool_gather",
                .name = "simd:max_pool_gather",
                .rank = 10,
                .declines = declines_position,
-               .prepare = prepare<MaxPoolGather>});
+               .prepare = prepare_f32_or_bf16<MaxPoolGather>});
   kernels.add({.op = "avg_pool",
                .name = "simd:avg_pool",
                .rank = 10,
                .declines = declines_dtype,
-               .prepare = prepare<AvgPool>});
+               .prepare = prepare_f32_or_bf16<AvgPool>});
   kernels.add({.op = "avg_pool_gradient",
                .name = "simd:avg_pool_gradient",
                .rank = 10,
                .declines = declines_sum,
-               .prepare = prepare<AvgPoolGradient>});
+               .prepare = prepare_f32_or_bf16<AvgPoolGradient>});
 }
 
 }  // namespace weft

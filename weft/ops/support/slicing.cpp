@@ -1,6 +1,6 @@
 #include "weft/ops/support/slicing.h"
 
-#include "weft/ops/shape.h"
+#include "weft/ops/slice.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {

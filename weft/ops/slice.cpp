@@ -1,0 +1,222 @@
+#include "weft/ops/slice.h"
+
+#include "weft/graph/gradient.h"
+#include "weft/graph/registry.h"
+#include "weft/ops/support/moves.h"
+#include "weft/ops/support/samples.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+void slice_reference(const OpCall& call, std::span<const TensorView> inputs,
+                     std::span<const TensorView> outputs) {
+  const Shape& whole = inputs[0].shape();
+  for_each_placed(outputs[0].shape(), whole, slice_ranges(call, whole),
+                  [&](std::int64_t part, std::int64_t place) {
+                    copy_element(outputs[0], part, inputs[0], place);
+                  });
+}
+
+void unslice_reference(const OpCall& call, std::span<const TensorView> inputs,
+                       std::span<const TensorView> outputs) {
+  const Shape& whole = outputs[0].shape();
+  fill_with(outputs[0], 0);
+  for_each_placed(inputs[0].shape(), whole, slice_ranges(call, whole),
+                  [&](std::int64_t part, std::int64_t place) {
+                    copy_element(outputs[0], place, inputs[0], part);
+                  });
+}
+
+void pad_reference(const OpCall& call, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs) {
+  fill_with(outputs[0], call.attributes.real("value"));
+  const Integers& low = call.attributes.integers("low");
+  auto ranges = full_ranges(outputs[0].shape());
+  for (std::size_t i = 0; i < low.size(); ++i) ranges[i].begin = low[i];
+  for_each_placed(inputs[0].shape(), outputs[0].shape(), ranges,
+                  [&](std::int64_t part, std::int64_t place) {
+                    copy_element(outputs[0], place, inputs[0], part);
+                  });
+}
+
+std::vector<TensorType> infer_slice(const OpCall& call) {
+  const TensorType& x = call.input(0);
+  return {{x.dtype, sliced_shape(slice_ranges(call, x.shape))}};
+}
+
+std::vector<TensorType> infer_unslice(const OpCall& call) {
+  const TensorType& y = call.input(0);
+  const Shape& whole = call.attributes.get<Shape>("shape");
+  const Shape part = sliced_shape(slice_ranges(call, whole));
+  if (part != y.shape) {
+    throw call.error("the slice takes {}", to_string(part));
+  }
+  return {{y.dtype, whole}};
+}
+
+std::vector<TensorType> infer_pad(const OpCall& call) {
+  TensorType y = call.input(0);
+  const Integers& low = call.attributes.integers("low");
+  const Integers& high = call.attributes.integers("high");
+  const std::size_t rank = at(y.shape.rank());
+  if (low.size() != rank || high.size() != rank) {
+    throw call.error("low and high need one entry for each of {} axes", rank);
+  }
+  for (int axis = 0; axis < y.shape.rank(); ++axis) {
+    if (low[at(axis)] < 0 || high[at(axis)] < 0) {
+      throw call.error("axis {} has negative padding", axis)
+          .hint("slice() takes elements away");
+    }
+    y.shape[axis] =
+        dim_add(dim_add(y.shape[axis], low[at(axis)]), high[at(axis)]);
+  }
+  return {y};
+}
+
+Gradients slice_gradient(const GradientContext& g) {
+  const Attributes& a = g.attributes();
+  return {unslice(g.dy(), g.x(0).shape(), a.integers("begin"),
+                  a.integers("end"), a.integers("steps"))};
+}
+
+Gradients unslice_gradient(const GradientContext& g) {
+  const Attributes& a = g.attributes();
+  return {slice(g.dy(), a.integers("begin"), a.integers("end"),
+                a.integers("steps"))};
+}
+
+Gradients pad_gradient(const GradientContext& g) {
+  const Integers& high = g.attributes().integers("high");
+  Integers end;
+  for (const std::int64_t count : high) {
+    end.push_back(count == 0 ? kToEnd : -count);
+  }
+  return {slice(g.dy(), g.attributes().integers("low"), end)};
+}
+
+std::vector<OpSample> slice_samples() {
+  const auto cut = [](InputSample x, Integers begin, Integers end,
+                      Integers steps = {}) {
+    return OpSample{{std::move(x)},
+                    {{"begin", std::move(begin)},
+                     {"end", std::move(end)},
+                     {"steps", std::move(steps)}}};
+  };
+  return {cut(floats({4, 5}), {1, 0}, {3, kToEnd}),
+          cut(floats({4, 5}), {0, -3}, {kToEnd, -1}),
+          cut(floats({9, 8}), {1, 0}, {9, 8}, {3, 2}),
+          cut(floats({7}), {2}, {2}),
+          cut(floats({}), {}, {}),
+          cut(floats({0, 2}), {0, 1}, {0, 2}),
+          cut(floats({3, 4, 5, 6}), {0, 1, 2, 0}, {3, 3, 4, 6}),
+          cut(integers({6, 6}, 0, 9), {1, 1}, {5, 4}),
+          cut(floats({40, 50}, -1, 1, DType::kBF16), {3, 5}, {39, 49}, {1, 3})};
+}
+
+std::vector<OpSample> unslice_samples() {
+  const auto place = [](InputSample y, const Shape& shape, Integers begin,
+                        Integers end, Integers steps = {}) {
+    return OpSample{{std::move(y)},
+                    {{"shape", shape},
+                     {"begin", std::move(begin)},
+                     {"end", std::move(end)},
+                     {"steps", std::move(steps)}}};
+  };
+  return {place(floats({2, 5}), {4, 5}, {1, 0}, {3, kToEnd}),
+          place(floats({3, 4}), {9, 8}, {1, 0}, {9, 8}, {3, 2}),
+          place(floats({0}), {7}, {2}, {2}), place(floats({}), {}, {}, {}),
+          place(integers({2}, 1, 9), {5}, {-2}, {kToEnd})};
+}
+
+std::vector<OpSample> pad_samples() {
+  const auto around = [](InputSample x, Integers low, Integers high,
+                         double value) {
+    return OpSample{
+        {std::move(x)},
+        {{"low", std::move(low)}, {"high", std::move(high)}, {"value", value}}};
+  };
+  return {around(floats({2, 3}), {1, 0}, {0, 2}, 0),
+          around(floats({3}), {2}, {3}, -1.5),
+          around(floats({}), {}, {}, 1),
+          around(floats({0, 2}), {1, 1}, {1, 0}, 7),
+          around(floats({2, 5, 5, 3}), {0, 1, 1, 0}, {0, 1, 1, 0}, 0),
+          around(integers({4}, 0, 9), {1}, {1}, -1),
+          around(floats({30, 41}, -1, 1, DType::kBF16), {3, 1}, {0, 2}, 2)};
+}
+
+}  // namespace
+
+void register_slice(OpRegistry& ops) {
+  add_mover(ops, "slice")
+      .summary("elements begin, begin + step, … below end of each axis")
+      .required("begin", Integers{})
+      .required("end", Integers{})
+      .attribute("steps", Integers{})
+      .infer(infer_slice)
+      .reference(slice_reference)
+      .gradient(slice_gradient)
+      .samples(slice_samples);
+  ops.add("unslice")
+      .summary("zeros of a shape, with y where slice would read")
+      .signature("(y) -> x")
+      .required("shape", Shape())
+      .required("begin", Integers{})
+      .required("end", Integers{})
+      .attribute("steps", Integers{})
+      .infer(infer_unslice)
+      .reference(unslice_reference)
+      .gradient(unslice_gradient)
+      .cost(move_cost)
+      .samples(unslice_samples);
+  add_mover(ops, "pad")
+      .summary("elements of one value before and after each axis")
+      .required("low", Integers{})
+      .required("high", Integers{})
+      .attribute("value", 0.0)
+      .infer(infer_pad)
+      .reference(pad_reference)
+      .gradient(pad_gradient)
+      .samples(pad_samples);
+}
+
+Value slice(const Operand& x, Integers begin, Integers end, Integers steps) {
+  static const OpDef& op = op_registry().get("slice");
+  return call(op, {x.value},
+              {{"begin", std::move(begin)},
+               {"end", std::move(end)},
+               {"steps", std::move(steps)}},
+              x.location);
+}
+
+Value unslice(const Operand& y, const Shape& shape, Integers begin,
+              Integers end, Integers steps) {
+  static const OpDef& op = op_registry().get("unslice");
+  return call(op, {y.value},
+              {{"shape", shape},
+               {"begin", std::move(begin)},
+               {"end", std::move(end)},
+               {"steps", std::move(steps)}},
+              y.location);
+}
+
+Value slice_axis(const Operand& x, std::int64_t axis, std::int64_t begin,
+                 std::int64_t end) {
+  const int rank = x.value->shape().rank();
+  const int resolved = normalize_axis(axis, rank, "slice_axis");
+  Integers begins(at(rank), 0);
+  Integers ends(at(rank), kToEnd);
+  begins[at(resolved)] = begin;
+  ends[at(resolved)] = end;
+  return slice(x, std::move(begins), std::move(ends));
+}
+
+Value pad(const Operand& x, Integers low, Integers high, double value) {
+  static const OpDef& op = op_registry().get("pad");
+  return call(
+      op, {x.value},
+      {{"low", std::move(low)}, {"high", std::move(high)}, {"value", value}},
+      x.location);
+}
+
+}  // namespace weft
