@@ -8,7 +8,7 @@ sanitized() {  # FOLDER SANITIZERS [ctest options…]
   local folder="$1" sanitizers="$2"
   shift 2
   build "$folder" all -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_TESTS=ON \
-    -DWEFT_NATIVE=OFF "-DWEFT_SANITIZE=$sanitizers"
+    "-DWEFT_SANITIZE=$sanitizers"
   run_tests "$folder" -LE "slow|processes" "$@"
 }
 
