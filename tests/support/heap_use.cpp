@@ -6,13 +6,6 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    !defined(__GLIBC__)
-#define WEFT_COUNTS_ALLOCATIONS 0
-#else
-#define WEFT_COUNTS_ALLOCATIONS 1
-#endif
-
 namespace weft::test {
 namespace {
 
@@ -22,8 +15,6 @@ std::atomic<std::int64_t> libraries{0};
 }  // namespace
 
 HeapUse heap_use() { return {own.load(), libraries.load()}; }
-
-bool can_count_allocations() { return WEFT_COUNTS_ALLOCATIONS != 0; }
 
 }  // namespace weft::test
 

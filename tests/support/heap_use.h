@@ -2,13 +2,21 @@
 // malloc and its kin, and of operator new, from the program's own code (which
 // Weft is linked into). What shared libraries allocate is counted apart.
 //
-// Linking this in replaces malloc; under a sanitizer, which has one of its
-// own, nothing is counted.
+// Linking this in replaces malloc.
 //
 // Threads: thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+
+// A sanitizer brings its own malloc: tests that count are not built with one.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    !defined(__GLIBC__)
+#define WEFT_COUNTS_ALLOCATIONS 0
+#else
+#define WEFT_COUNTS_ALLOCATIONS 1
+#endif
 
 namespace weft::test {
 
@@ -19,8 +27,5 @@ struct HeapUse {
 
 // Since the process began.
 HeapUse heap_use();
-
-// False where counting is not possible.
-bool can_count_allocations();
 
 }  // namespace weft::test
