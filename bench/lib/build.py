@@ -8,14 +8,18 @@ TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth", "weft-cli")
 
 
 def build(root: Path, folder: Path) -> str:
-    """Configures and builds; an empty string, or what went wrong."""
+    """Installs what is missing, configures and builds; an empty string, or
+    what went wrong."""
     configured = (folder / "CMakeCache.txt").is_file()
     generator = [] if configured else ["-G", "Ninja"]
+    install = ("source tools/bootstrap.sh; "
+               "install_packages '' test bench")
     commands = (
+        ["env", f"root={root}", "bash", "-c", install],
         ["cmake", "-S", root, "-B", folder, *generator, "-DWEFT_BENCH=ON"],
         ["cmake", "--build", folder, "--target", *TARGETS])
     for command in commands:
-        done = subprocess.run(command, stdout=subprocess.PIPE,
+        done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             print(done.stdout, file=sys.stderr)
