@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,9 @@ class Function {
   const std::string& name() const { return name_; }
   const std::vector<ValueId>& parameters() const { return parameters_; }
   const std::vector<ValueId>& results() const { return results_; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  // Nodes and values stay where they are while others are added: a reference
+  // to a type is good as long as its function.
+  const std::deque<Node>& nodes() const { return nodes_; }
   std::size_t value_count() const { return values_.size(); }
   const Node& node(NodeId id) const {
     return nodes_[static_cast<std::size_t>(id)];
@@ -66,8 +69,8 @@ class Function {
 
  private:
   std::string name_;
-  std::vector<ValueInfo> values_;
-  std::vector<Node> nodes_;
+  std::deque<ValueInfo> values_;
+  std::deque<Node> nodes_;
   std::vector<ValueId> parameters_;
   std::vector<ValueId> results_;
 };
