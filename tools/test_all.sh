@@ -4,12 +4,11 @@ fuzz_seconds="${WEFT_FUZZ_SECONDS:-60}"
 
 # Kernels and the plan run under sanitizers too; the end-to-end runs of the
 # command line, which start processes of their own, do not.
-sanitized() {  # FOLDER SANITIZERS [ctest options…]
-  local folder="$1" sanitizers="$2"
-  shift 2
+sanitized() {  # FOLDER SANITIZERS LABELS, that are left out
+  local folder="$1" sanitizers="$2" left_out="$3"
   build "$folder" all -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_TESTS=ON \
     "-DWEFT_SANITIZE=$sanitizers"
-  run_tests "$folder" -LE "slow|processes" "$@"
+  run_tests "$folder" -LE "$left_out"
 }
 
 # Every parser's fuzzer, each for a fixed time; new findings stay in the
@@ -48,16 +47,17 @@ lint() {
 echo "== address and undefined-behaviour sanitizers"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export LSAN_OPTIONS="suppressions=$root/tools/leaks.supp:print_suppressions=0"
-sanitized "$root/build-asan" "address;undefined"
+sanitized "$root/build-asan" "address;undefined" "slow|processes"
 unset ASAN_OPTIONS LSAN_OPTIONS
 
 # GCC's OpenMP runtime is not built for the thread sanitizer, which would
-# take its barriers for races: one compute thread leaves the loader's, the
-# allocator's and the registries' own threads to be checked.
+# take its barriers for races: one compute thread leaves the threads of the
+# loader, of the ranks and of their networks, the allocator and the registries
+# to be checked. Kernels have no threads but OpenMP's.
 echo "== thread sanitizer"
 export OMP_NUM_THREADS=1
 export TSAN_OPTIONS="suppressions=$root/tools/threads.supp"
-sanitized "$root/build-tsan" "thread"
+sanitized "$root/build-tsan" "thread" "slow|processes|kernels|ops|autodiff"
 unset OMP_NUM_THREADS TSAN_OPTIONS
 
 fuzz

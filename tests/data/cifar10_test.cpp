@@ -54,7 +54,7 @@ TEST(Cifar10Reader, PutsChannelsLastAndReadsAcrossFiles) {
   EXPECT_EQ(batch[0].shape(), Shape({3, 32, 32, 3}));
   const auto* pixels = batch[0].data<std::uint8_t>();
   // Record 1 of the first file: pixel p, channel c is 1 + 3 p + c.
-  const std::uint8_t* image = pixels + 2 * 3072;
+  const std::uint8_t* image = pixels + std::ptrdiff_t{2} * 3072;
   for (int i = 0; i < 3072; ++i) {
     ASSERT_EQ(image[i], static_cast<std::uint8_t>(1 + i)) << i;
   }

@@ -102,7 +102,9 @@ TEST(Text, RefusesDimsThatGrowWithoutEnd) {
   for (int i = 0; i < 64; ++i) factors += "*N";
   expect_refusal(with_parameter("f32[" + factors + "]"), "too many factors");
   std::string quotients = "N";
-  for (int i = 0; i < 34; ++i) quotients = "(" + quotients + "+1)//2";
+  for (int i = 0; i < 34; ++i) {
+    quotients.insert(0, "(").append("+1)//2");
+  }
   expect_refusal(with_parameter("f32[" + quotients + "]"), "cannot read");
 }
 

@@ -24,11 +24,13 @@ extern "C" {
 extern const char __executable_start;  // NOLINT: the linker's name
 extern const char etext;
 
-void* __libc_malloc(std::size_t);  // NOLINT: glibc's name
+// NOLINTBEGIN: glibc's names
+void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 void __libc_free(void*);
+// NOLINTEND
 }
 
 namespace {

@@ -76,7 +76,7 @@ class Module {
   M& child(const std::string& name, M module) {
     auto owned = std::make_shared<M>(std::move(module));
     M& result = *owned;
-    adopt(std::move(name), std::move(owned));
+    adopt(name, std::move(owned));
     return result;
   }
   void adopt(std::string name, std::shared_ptr<Module> module);

@@ -340,13 +340,14 @@ void register_conv(OpRegistry& ops) {
       .samples(samples_weight_gradient);
 }
 
-Value conv2d(const Operand& x, const Operand& w, Conv2dOptions options) {
+Value conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options) {
   static const OpDef& op = op_registry().get("conv2d");
   return call(op, {x.value, w.value}, to_attributes(options), x.location);
 }
 
 Value conv2d_input_gradient(const Operand& dy, const Operand& w,
-                            const Shape& x_shape, Conv2dOptions options) {
+                            const Shape& x_shape,
+                            const Conv2dOptions& options) {
   static const OpDef& op = op_registry().get("conv2d_input_gradient");
   Attributes attributes = to_attributes(options);
   attributes.set("shape", x_shape);
@@ -354,7 +355,8 @@ Value conv2d_input_gradient(const Operand& dy, const Operand& w,
 }
 
 Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
-                             const TensorType& w_type, Conv2dOptions options) {
+                             const TensorType& w_type,
+                             const Conv2dOptions& options) {
   static const OpDef& op = op_registry().get("conv2d_weight_gradient");
   Attributes attributes = to_attributes(options);
   attributes.set("shape", w_type.shape);

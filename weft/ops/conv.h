@@ -17,13 +17,15 @@ struct Conv2dOptions {
   std::int64_t groups = 1;
 };
 
-Value conv2d(const Operand& x, const Operand& w, Conv2dOptions options = {});
+Value conv2d(const Operand& x, const Operand& w,
+             const Conv2dOptions& options = {});
 // The transposes of conv2d in x and in w: its two gradients, and linear ops
 // of their own.
 Value conv2d_input_gradient(const Operand& dy, const Operand& w,
-                            const Shape& x_shape, Conv2dOptions options);
+                            const Shape& x_shape, const Conv2dOptions& options);
 Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
-                             const TensorType& w_type, Conv2dOptions options);
+                             const TensorType& w_type,
+                             const Conv2dOptions& options);
 
 // Padding that keeps ceil(size / stride) outputs at stride 1 ("same").
 Integers same_padding(std::int64_t kernel_rows, std::int64_t kernel_columns,

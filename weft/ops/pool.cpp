@@ -380,13 +380,13 @@ void register_pool(OpRegistry& ops) {
       .samples(avg_gradient_samples);
 }
 
-Value max_pool(const Operand& x, PoolOptions options) {
+Value max_pool(const Operand& x, const PoolOptions& options) {
   static const OpDef& op = op_registry().get("max_pool");
   return std::move(
       call_all(op, {x.value, 1}, to_attributes(options), x.location).front());
 }
 
-Value avg_pool(const Operand& x, PoolOptions options) {
+Value avg_pool(const Operand& x, const PoolOptions& options) {
   static const OpDef& op = op_registry().get("avg_pool");
   return call(op, {x.value}, to_attributes(options), x.location);
 }

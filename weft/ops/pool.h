@@ -12,8 +12,8 @@ struct PoolOptions {
 };
 
 // Padding never wins a maximum.
-Value max_pool(const Operand& x, PoolOptions options = {});
+Value max_pool(const Operand& x, const PoolOptions& options = {});
 // Padding does not count in the mean.
-Value avg_pool(const Operand& x, PoolOptions options = {});
+Value avg_pool(const Operand& x, const PoolOptions& options = {});
 
 }  // namespace weft

@@ -102,8 +102,8 @@ BroadcastIndex::BroadcastIndex(const Shape& from, const Shape& to) : to_(to) {
   const int extra = to.rank() - from.rank();
   for (int axis = 0; axis < from.rank(); ++axis) {
     if (from[axis] == 1) continue;
-    strides_[static_cast<std::size_t>(axis + extra)] =
-        strides[static_cast<std::size_t>(axis)];
+    const auto i = static_cast<std::size_t>(axis);
+    strides_[i + static_cast<std::size_t>(extra)] = strides[i];
   }
 }
 
