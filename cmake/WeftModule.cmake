@@ -16,14 +16,19 @@ function(weft_module name)
   target_link_libraries(weft PUBLIC ${MODULE_LIBRARIES})
 endfunction()
 
-# weft_registrations(OUTPUT VARIABLE PREFIX REGISTRY HEADER FUNCTION FOLDER…):
-# writes the source that fills a registry once, from the file names of the
-# given folders: FOLDER/softmax.cpp must define
+# weft_registrations(VARIABLE PREFIX … REGISTRY … HEADER … ACCESSOR … FOLDER …
+#   [KIND …]): writes the source that fills a registry once, from the file
+# names of the given folder: FOLDER/softmax.cpp must define
 #   void register_<PREFIX>softmax(<REGISTRY>&);
+# KIND is what the registry's constructor is given, if it takes anything.
 # Static constructors would be shorter, but a linker drops the objects of a
 # static library that nobody names.
 function(weft_registrations variable)
-  cmake_parse_arguments(R "" "PREFIX;REGISTRY;HEADER;ACCESSOR;FOLDER" "" ${ARGN})
+  cmake_parse_arguments(R "" "PREFIX;REGISTRY;HEADER;ACCESSOR;FOLDER;KIND" ""
+    ${ARGN})
+  if(R_KIND)
+    set(construction "(\"${R_KIND}\")")
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${R_FOLDER}/*.cpp)
   set(declarations "")
   set(calls "")
@@ -33,7 +38,7 @@ function(weft_registrations variable)
       "void register_${R_PREFIX}${stem}(${R_REGISTRY}& registry);\n")
     string(APPEND calls "    register_${R_PREFIX}${stem}(registry);\n")
   endforeach()
-  set(output ${CMAKE_CURRENT_BINARY_DIR}/registrations.cpp)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${R_ACCESSOR}.cpp)
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT [[
 // Written by the build from the file names of @R_FOLDER@.
 #include "@R_HEADER@"
@@ -43,7 +48,7 @@ namespace weft {
 @declarations@
 const @R_REGISTRY@& @R_ACCESSOR@() {
   static const @R_REGISTRY@ filled = [] {
-    @R_REGISTRY@ registry;
+    @R_REGISTRY@ registry@construction@;
 @calls@    registry.freeze();
     return registry;
   }();

@@ -1,0 +1,62 @@
+// Named entries of one kind: filled once, then frozen and sorted by name.
+//
+// Threads: immutable after freeze().
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/error.h"
+
+namespace weft {
+
+// `Def` has a member `name`.
+template <class Def>
+class Registry {
+ public:
+  // `kind` names an entry in messages: "value codec".
+  explicit Registry(std::string kind) : kind_(std::move(kind)) {}
+
+  // A name is registered once.
+  void add(Def def) {
+    WEFT_CHECK(find(def.name) == nullptr, "{} '{}' is there twice", kind_,
+               def.name);
+    defs_.push_back(std::move(def));
+  }
+  void freeze() {
+    std::sort(defs_.begin(), defs_.end(),
+              [](const Def& a, const Def& b) { return a.name < b.name; });
+  }
+
+  const Def* find(std::string_view name) const {
+    for (const Def& def : defs_) {
+      if (def.name == name) return &def;
+    }
+    return nullptr;
+  }
+  // Throws Error(kInvalidArgument) with the nearest known name.
+  const Def& get(std::string_view name) const {
+    if (const Def* def = find(name)) return *def;
+    std::vector<std::string> names;
+    std::string list;
+    for (const Def& def : defs_) {
+      names.push_back(def.name);
+      list += (list.empty() ? "" : ", ") + def.name;
+    }
+    const std::string near = nearest(name, names);
+    throw Error(ErrorCode::kInvalidArgument, kind_, "no {} '{}'{}", kind_, name,
+                near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
+        .detail("known: " + list);
+  }
+  // By name.
+  const std::deque<Def>& all() const { return defs_; }
+
+ private:
+  std::string kind_;
+  std::deque<Def> defs_;  // addresses stay
+};
+
+}  // namespace weft
