@@ -1,0 +1,66 @@
+// Value codecs of two bytes a value: f16 and bf16.
+#pragma once
+
+#include <cmath>
+
+#include "weft/comm/codec/codec.h"
+#include "weft/comm/codec/value_stream.h"
+
+namespace weft {
+
+// `Half` loads a vector of f32 from two bytes a value and stores one, rounded
+// to nearest even; `kLargest` is its largest finite value, to which larger
+// ones are clamped, and `kName` its dtype.
+template <class Half>
+class HalfValueCodec final : public ValueCodec {
+ public:
+  void encode(std::span<const float> values, const MessageId&,
+              std::span<float> residual, ByteWriter& out) const override {
+    encode(ValueStream(values, residual), out);
+  }
+  void encode_with_memory(std::span<const float> gradient,
+                          std::span<float> memory, float largest,
+                          const MessageId&, ByteWriter& out) const override {
+    encode(ValueStream(gradient, memory, largest), out);
+  }
+
+  void decode(ByteReader& in, const MessageId&,
+              std::span<float> values) const override {
+    const std::byte* halves = in.take(kBytes * values.size(), "values").data();
+    auto not_finite = simd::broadcast(0);
+    ValueStream::for_each_vector(
+        values.size(), [&](std::size_t i, std::size_t count) {
+          std::array<std::byte, kBytes * simd::kLanes> part{};
+          std::memcpy(part.data(), halves + kBytes * i, kBytes * count);
+          const auto value = Half::load(part.data());
+          // x - x is 0 for a number, and NaN for infinity and NaN, which
+          // stays.
+          not_finite = simd::hn::Add(not_finite, simd::hn::Sub(value, value));
+          store_values(value, &values[i], count);
+        });
+    if (std::isnan(simd::sum_lanes(not_finite))) {
+      throw in.damaged("values", "holds a value that is not finite");
+    }
+  }
+
+  std::string_view summable_as() const override { return Half::kName; }
+
+ private:
+  static constexpr std::size_t kBytes = 2;
+
+  static void encode(const ValueStream& stream, ByteWriter& out) {
+    std::byte* halves = out.room(kBytes * stream.size());
+    ValueStream::for_each_vector(
+        stream.size(), [&](std::size_t i, std::size_t count) {
+          const auto value = stream.load(i, count);
+          std::array<std::byte, kBytes * simd::kLanes> part;
+          Half::store(simd::hn::Clamp(value, simd::broadcast(-Half::kLargest),
+                                      simd::broadcast(Half::kLargest)),
+                      part.data());
+          std::memcpy(halves + kBytes * i, part.data(), kBytes * count);
+          stream.keep(simd::hn::Sub(value, Half::load(part.data())), i, count);
+        });
+  }
+};
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+#include "weft/comm/codec/magnitude.h"
+
+#include <bit>
+#include <cstdint>
+
+#include "weft/base/error.h"
+#include "weft/kernels/simd/lanes.h"
+
+namespace weft {
+namespace {
+
+namespace hn = simd::hn;
+using simd::kLanes;
+using Words = hn::Rebind<std::uint32_t, simd::Floats>;
+
+constexpr std::uint32_t kMagnitude = 0x7fffffff;
+
+// Without their signs, floats are ordered as their bits are, with infinity
+// and NaN above all numbers: one integer maximum finds both the largest
+// magnitude and what is no number. `load(i)` gives the vector of elements
+// i, i + 1, …; `load_one(i)` a single element.
+template <class Load, class LoadOne>
+float largest(std::size_t count, Load&& load, LoadOne&& load_one) {
+  const Words words;
+  const auto mask = hn::Set(words, kMagnitude);
+  const auto magnitude = [&](std::size_t i) {
+    return hn::And(hn::BitCast(words, load(i)), mask);
+  };
+  auto a = hn::Zero(words);
+  auto b = a;
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    a = hn::Max(a, magnitude(i));
+    b = hn::Max(b, magnitude(i + kLanes));
+  }
+  std::uint32_t most = hn::GetLane(hn::MaxOfLanes(words, hn::Max(a, b)));
+  for (; i < count; ++i) {
+    most =
+        std::max(most, std::bit_cast<std::uint32_t>(load_one(i)) & kMagnitude);
+  }
+  return std::bit_cast<float>(most);
+}
+
+}  // namespace
+
+float largest_magnitude(std::span<const float> values) {
+  return largest(
+      values.size(), [&](std::size_t i) { return simd::load(&values[i]); },
+      [&](std::size_t i) { return values[i]; });
+}
+
+float largest_magnitude(std::span<const float> a, std::span<const float> b) {
+  WEFT_CHECK(a.size() == b.size());
+  return largest(
+      a.size(),
+      [&](std::size_t i) {
+        return hn::Add(simd::load(&a[i]), simd::load(&b[i]));
+      },
+      [&](std::size_t i) { return a[i] + b[i]; });
+}
+
+void accumulate(std::span<const float> values, std::span<float> sum) {
+  WEFT_CHECK(values.size() == sum.size());
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    simd::store(hn::Add(simd::load(&values[i]), simd::load(&sum[i])), &sum[i]);
+  }
+  for (; i < values.size(); ++i) sum[i] += values[i];
+}
+
+}  // namespace weft

@@ -1,0 +1,380 @@
+#include "weft/comm/codec/pipeline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "weft/comm/codec/f32_bytes.h"
+#include "weft/comm/codec/magnitude.h"
+#include "weft/comm/codec/pipeline_text.h"
+
+namespace weft {
+namespace {
+
+// Layout of a message:
+//
+//   u8   format version
+//   u8   flags: 1, the tensor bypassed the stages
+//   u32  elements of the tensor
+//   u32  fingerprint of the canonical text
+//   …    plain f32, or what the stages wrote: index, then values, all through
+//        the byte codec if there is one
+constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kBypassed = 1;
+
+// What the stages before a byte codec may write, and so what a receiver
+// allots for it: far more than any of them needs.
+constexpr std::size_t most_stage_bytes(std::size_t elements) {
+  return 4096 + 16 * elements;
+}
+
+// FNV-1a (Fowler, Noll and Vo).
+std::uint32_t fingerprint_of(std::string_view text) {
+  std::uint32_t hash = 0x811C9DC5;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x01000193u;
+  }
+  return hash;
+}
+
+std::uint32_t size_of_tensor(std::size_t elements) {
+  WEFT_CHECK(elements <= std::numeric_limits<std::uint32_t>::max());
+  return static_cast<std::uint32_t>(elements);
+}
+
+// The largest magnitude of gradient + memory. Throws Error(kNumeric).
+float largest_finite(std::span<const float> gradient,
+                     std::span<const float> memory) {
+  const float largest = memory.empty() ? largest_magnitude(gradient)
+                                       : largest_magnitude(gradient, memory);
+  if (std::isfinite(largest)) return largest;
+  std::size_t i = 0;
+  while (std::isfinite(gradient[i] + (memory.empty() ? 0 : memory[i]))) ++i;
+  throw Error(ErrorCode::kNumeric, "codec",
+              "element {} of {} is not finite: {}{}", i, gradient.size(),
+              gradient[i],
+              memory.empty() ? "" : fmt::format(" + {} unsent", memory[i]))
+      .hint("nothing was sent; what is unsent is as it was");
+}
+
+template <class Codec>
+std::unique_ptr<Codec> make(const std::optional<Stage<Codec>>& stage,
+                            std::string_view text) {
+  if (!stage) return nullptr;
+  try {
+    return stage->def->make(stage->options);
+  } catch (const Error& error) {
+    throw at_place(error, text, stage->place);
+  }
+}
+
+}  // namespace
+
+struct Pipeline::State {
+  State(std::string_view given, const PipelineOptions& options);
+
+  void check(std::string_view given) const;
+  void encode_dense(std::span<const float> gradient, std::span<float> memory,
+                    float largest, const MessageId& id, ByteWriter& out) const;
+  void encode_sparse(std::span<const float> gradient, std::span<float> memory,
+                     const MessageId& id, Message& message,
+                     ByteWriter& out) const;
+  // Checks the header; what is left of `in` are the stages. Returns whether
+  // they were bypassed.
+  bool read_header(ByteReader& in, std::uint32_t elements) const;
+  // Calls read(in) with what the stages wrote before the byte codec.
+  template <class Read>
+  void read_stages(ByteReader& in, std::size_t elements, Read&& read) const;
+  void read_entries(ByteReader& in, const MessageId& id,
+                    SparseEntries& entries) const;
+
+  PipelineOptions options;
+  PipelineText stages;
+  std::string text;
+  std::uint32_t fingerprint = 0;
+  std::unique_ptr<const Sparsifier> sparsifier;
+  std::unique_ptr<const IndexCodec> index;
+  std::unique_ptr<const ValueCodec> value;
+  std::unique_ptr<const ByteCodec> bytes;
+};
+
+Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
+    : options(chosen), stages(parse_pipeline(given)) {
+  sparsifier = make(stages.sparsifier, given);
+  index = make(stages.index, given);
+  value = make(stages.value, given);
+  bytes = make(stages.bytes, given);
+  check(given);
+  if (sparsifier && !sparsifier->is_shared() && !index) {
+    stages.index = parse_pipeline("index:raw").index;
+    index = make(stages.index, given);
+  }
+  if (!value) {
+    stages.value = parse_pipeline("none").value;
+    value = make(stages.value, given);
+  }
+  text = to_string(stages);
+  fingerprint = fingerprint_of(text);
+}
+
+// Whether the stages go together.
+void Pipeline::State::check(std::string_view given) const {
+  const auto refuse = [&](std::size_t place, std::string reason,
+                          const PipelineText& nearest) {
+    return at_place(Error(ErrorCode::kInvalidArgument, std::string("codec"),
+                          std::move(reason)),
+                    given, place)
+        .hint("this works: " + to_string(nearest));
+  };
+  PipelineText nearest = stages;
+  if (index && !sparsifier) {
+    nearest.sparsifier = parse_pipeline("topk").sparsifier;
+    throw refuse(stages.index->place,
+                 "an index codec needs a sparsifier before it: a whole tensor "
+                 "has no indices to send",
+                 nearest);
+  }
+  if (index && sparsifier->is_shared()) {
+    nearest.index.reset();
+    throw refuse(stages.index->place,
+                 fmt::format("the indices of {} are not sent: all ranks draw "
+                             "the same",
+                             stages.sparsifier->def->name),
+                 nearest);
+  }
+  if (value && !value->is_for_dense() && !sparsifier) {
+    nearest.sparsifier = parse_pipeline("topk").sparsifier;
+    throw refuse(stages.value->place,
+                 fmt::format("{} needs a sparsifier before it: it is made for "
+                             "few values",
+                             stages.value->def->name),
+                 nearest);
+  }
+}
+
+void Pipeline::State::encode_dense(std::span<const float> gradient,
+                                   std::span<float> memory, float largest,
+                                   const MessageId& id, ByteWriter& out) const {
+  if (memory.empty()) {
+    value->encode(gradient, id, {}, out);
+  } else {
+    value->encode_with_memory(gradient, memory, largest, id, out);
+  }
+}
+
+void Pipeline::State::encode_sparse(std::span<const float> gradient,
+                                    std::span<float> memory,
+                                    const MessageId& id, Message& message,
+                                    ByteWriter& out) const {
+  WEFT_CHECK(memory.empty() || !sparsifier->is_unbiased(),
+             "{} needs no error feedback", text);
+  std::span<const float> dense = gradient;
+  if (!memory.empty()) {
+    accumulate(gradient, memory);
+    dense = memory;
+  }
+  const std::uint32_t size = size_of_tensor(dense.size());
+  auto& selected = message.scratch.selected;
+  SparseEntries& sent = message.sent;
+  selected.clear();
+  sparsifier->select(dense, id, selected);
+  if (index) {
+    index->encode(selected, size, id, sent.indices, out);
+  } else {
+    sent.indices = selected;
+  }
+
+  const bool sends_selected = index && index->sends_selected_values();
+  const auto& places = sends_selected ? selected : sent.indices;
+  WEFT_CHECK(places.size() == sent.indices.size());
+  auto& picked = message.scratch.values;
+  picked.resize(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) picked[i] = dense[places[i]];
+  const std::size_t begin = out.size();
+  value->encode(picked, id, {}, out);
+
+  // What the receiver will decode, from the bytes that it will see.
+  sent.size = size;
+  sent.values.resize(picked.size());
+  ByteReader written(out.bytes().subspan(begin), text);
+  value->decode(written, id, sent.values);
+  written.expect_end();
+  if (!memory.empty()) {
+    for (std::size_t i = 0; i < sent.indices.size(); ++i) {
+      memory[sent.indices[i]] -= sent.values[i];
+    }
+  }
+  const float scale = sparsifier->scale(size);
+  for (float& each : sent.values) each *= scale;
+}
+
+bool Pipeline::State::read_header(ByteReader& in,
+                                  std::uint32_t elements) const {
+  if (in.read<std::uint8_t>("version") != kVersion) {
+    throw in.damaged("version",
+                     fmt::format("is not {}, the one known here", kVersion));
+  }
+  const auto flags = in.read<std::uint8_t>("flags");
+  if (flags > kBypassed) throw in.damaged("flags", "has unknown bits");
+  if (const auto sent = in.read<std::uint32_t>("elements"); sent != elements) {
+    throw in.damaged("elements",
+                     fmt::format("is {}, but {} are expected", sent, elements));
+  }
+  if (in.read<std::uint32_t>("fingerprint") != fingerprint) {
+    throw in.damaged("fingerprint", "is that of another pipeline")
+        .detail("the receiver's: " + text);
+  }
+  return flags == kBypassed;
+}
+
+template <class Read>
+void Pipeline::State::read_stages(ByteReader& in, std::size_t elements,
+                                  Read&& read) const {
+  if (!bytes) {
+    read(in);
+    in.expect_end();
+    return;
+  }
+  Bytes unpacked;
+  bytes->decode(in.take(in.remaining(), "stages"), most_stage_bytes(elements),
+                unpacked);
+  ByteReader inner(unpacked, text);
+  read(inner);
+  inner.expect_end();
+}
+
+// entries.size is set.
+void Pipeline::State::read_entries(ByteReader& in, const MessageId& id,
+                                   SparseEntries& entries) const {
+  entries.indices.clear();
+  if (index) {
+    index->decode(in, entries.size, id, entries.indices);
+  } else {
+    sparsifier->draw(entries.size, id, entries.indices);
+  }
+  WEFT_CHECK(entries.indices.empty() || entries.indices.back() < entries.size);
+  entries.values.resize(entries.indices.size());
+  value->decode(in, id, entries.values);
+  const float scale = sparsifier->scale(entries.size);
+  for (float& each : entries.values) each *= scale;
+}
+
+Pipeline::Pipeline(std::string_view text, const PipelineOptions& options)
+    : state_(std::make_unique<State>(text, options)) {}
+Pipeline::~Pipeline() = default;
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+
+const std::string& Pipeline::text() const { return state_->text; }
+
+void Pipeline::encode(std::span<const float> gradient, std::span<float> memory,
+                      const MessageId& id, Message& message) const {
+  WEFT_CHECK(memory.empty() || memory.size() == gradient.size());
+  const std::uint32_t elements = size_of_tensor(gradient.size());
+  const bool is_bypassed = bypasses(elements);
+  const float largest = largest_finite(gradient, memory);
+  message.bytes.clear();
+  message.sent.size = elements;
+  message.sent.indices.clear();
+  message.sent.values.clear();
+
+  ByteWriter out(message.bytes);
+  out.write(kVersion);
+  out.write(is_bypassed ? kBypassed : std::uint8_t{0});
+  out.write(elements);
+  out.write(state_->fingerprint);
+  if (is_bypassed) {
+    if (!memory.empty()) accumulate(gradient, memory);
+    out.write_all(memory.empty() ? gradient : std::span<const float>(memory));
+    std::fill(memory.begin(), memory.end(), 0.0f);
+    return;
+  }
+  ByteWriter staged(message.scratch.stages);
+  staged.truncate(0);
+  ByteWriter& stages = state_->bytes ? staged : out;
+  const std::size_t begin = stages.size();
+  if (state_->sparsifier) {
+    state_->encode_sparse(gradient, memory, id, message, stages);
+  } else {
+    state_->encode_dense(gradient, memory, largest, id, stages);
+  }
+  WEFT_CHECK(stages.size() - begin <= most_stage_bytes(elements));
+  if (state_->bytes) state_->bytes->encode(staged.bytes(), out);
+}
+
+void Pipeline::decode(std::span<const std::byte> bytes, const MessageId& id,
+                      std::span<float> values) const {
+  const std::uint32_t elements = size_of_tensor(values.size());
+  ByteReader in(bytes, state_->text);
+  if (state_->read_header(in, elements)) {
+    read_floats(in, values);
+    in.expect_end();
+    return;
+  }
+  state_->read_stages(in, elements, [&](ByteReader& stages) {
+    if (!state_->sparsifier) {
+      state_->value->decode(stages, id, values);
+      return;
+    }
+    SparseEntries entries;
+    entries.size = elements;
+    state_->read_entries(stages, id, entries);
+    std::fill(values.begin(), values.end(), 0.0f);
+    for (std::size_t i = 0; i < entries.indices.size(); ++i) {
+      values[entries.indices[i]] = entries.values[i];
+    }
+  });
+}
+
+void Pipeline::decode_sparse(std::span<const std::byte> bytes,
+                             const MessageId& id, std::uint32_t size,
+                             SparseEntries& entries) const {
+  WEFT_CHECK(is_sparse(), "{} has no sparsifier", text());
+  entries.size = size;
+  ByteReader in(bytes, state_->text);
+  if (state_->read_header(in, size)) {
+    // Before memory is taken for them.
+    if (in.remaining() != std::size_t{size} * sizeof(float)) {
+      throw in.damaged("values", "do not have the length of the tensor");
+    }
+    entries.indices.resize(size);
+    for (std::uint32_t i = 0; i < size; ++i) entries.indices[i] = i;
+    entries.values.resize(size);
+    read_floats(in, entries.values);
+    return;
+  }
+  state_->read_stages(in, size, [&](ByteReader& stages) {
+    state_->read_entries(stages, id, entries);
+  });
+}
+
+bool Pipeline::is_identity() const {
+  return !is_sparse() && state_->bytes == nullptr &&
+         state_->stages.value->def->name == "none";
+}
+bool Pipeline::is_sparse() const { return state_->sparsifier != nullptr; }
+bool Pipeline::is_lossless() const {
+  return !is_sparse() && state_->value->is_lossless();
+}
+bool Pipeline::needs_feedback() const {
+  return !state_->value->is_unbiased() ||
+         (is_sparse() && !state_->sparsifier->is_unbiased());
+}
+bool Pipeline::has_shared_indices() const {
+  return is_sparse() && state_->sparsifier->is_shared();
+}
+std::string_view Pipeline::summable_as() const {
+  if (state_->index || state_->bytes) return "";
+  return state_->value->summable_as();
+}
+bool Pipeline::bypasses(std::int64_t elements) const {
+  return elements < state_->options.min_elements;
+}
+
+const Sparsifier* Pipeline::sparsifier() const {
+  return state_->sparsifier.get();
+}
+const IndexCodec* Pipeline::index_codec() const { return state_->index.get(); }
+const ValueCodec& Pipeline::value_codec() const { return *state_->value; }
+const ByteCodec* Pipeline::byte_codec() const { return state_->bytes.get(); }
+
+}  // namespace weft

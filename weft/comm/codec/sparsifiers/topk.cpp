@@ -1,0 +1,173 @@
+// The entries of largest magnitude (Alistarh et al., "The convergence of
+// sparsified gradient methods", NeurIPS 2018; Aji and Heafield, EMNLP 2017).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "weft/comm/codec/codec.h"
+#include "weft/comm/codec/topk_select.h"
+
+namespace weft {
+namespace {
+
+enum class Method { kExact, kBucket, kSampled };
+
+struct Settings {
+  double ratio = 0.01;
+  std::int64_t count = 0;  // instead of the ratio, if not 0
+  Method method = Method::kExact;
+  std::size_t bucket = 512;
+};
+
+// K of n: at least one.
+std::uint32_t picked_of(const Settings& settings, std::size_t n) {
+  const double wanted =
+      settings.count > 0 ? static_cast<double>(settings.count)
+                         : std::floor(settings.ratio * static_cast<double>(n));
+  return static_cast<std::uint32_t>(std::clamp(
+      wanted, std::min(1.0, static_cast<double>(n)), static_cast<double>(n)));
+}
+
+class TopK final : public Sparsifier {
+ public:
+  explicit TopK(const Settings& settings) : settings_(settings) {}
+
+  void select(std::span<const float> values, const MessageId& id,
+              std::vector<std::uint32_t>& indices) const override {
+    if (values.empty()) return;
+    switch (settings_.method) {
+      case Method::kExact:
+        return select_largest(values, picked_of(settings_, values.size()),
+                              indices);
+      case Method::kBucket:
+        return select_by_bucket(values, indices);
+      case Method::kSampled:
+        return select_by_sample(values, id, indices);
+    }
+  }
+
+ private:
+  // The same share of each bucket, so that what is picked is near its
+  // neighbours.
+  void select_by_bucket(std::span<const float> values,
+                        std::vector<std::uint32_t>& indices) const {
+    const double ratio = settings_.count > 0
+                             ? static_cast<double>(settings_.count) /
+                                   static_cast<double>(values.size())
+                             : settings_.ratio;
+    std::vector<std::uint64_t> order;
+    for (std::size_t begin = 0; begin < values.size();
+         begin += settings_.bucket) {
+      const auto bucket = values.subspan(
+          begin, std::min(settings_.bucket, values.size() - begin));
+      const std::uint32_t kept =
+          picked_of({.ratio = std::min(ratio, 1.0)}, bucket.size());
+      // Larger magnitudes first, then lower indices: no two are equal.
+      order.resize(bucket.size());
+      for (std::size_t i = 0; i < bucket.size(); ++i) {
+        const auto key = ~std::bit_cast<std::uint32_t>(std::fabs(bucket[i]));
+        order[i] = (std::uint64_t{key} << 32) | i;
+      }
+      const auto end = order.begin() + kept;
+      std::nth_element(order.begin(), end - 1, order.end());
+      const std::size_t first = indices.size();
+      for (auto each = order.begin(); each != end; ++each) {
+        indices.push_back(
+            static_cast<std::uint32_t>(begin + (*each & 0xFFFFFFFFu)));
+      }
+      std::sort(indices.begin() + static_cast<std::ptrdiff_t>(first),
+                indices.end());
+    }
+  }
+
+  // A threshold from one percent of the entries, corrected while it picks far
+  // too many or too few (Lin et al., "Deep gradient compression", ICLR 2018).
+  void select_by_sample(std::span<const float> values, const MessageId& id,
+                        std::vector<std::uint32_t>& indices) const {
+    constexpr std::size_t kStride = 100;
+    constexpr int kCorrections = 10;
+    const double wanted = picked_of(settings_, values.size());
+    // One of each hundred, at random.
+    const RandomStream random = id.private_random();
+    std::vector<float> sample;
+    sample.reserve(values.size() / kStride + 1);
+    PhiloxBlock block{};
+    for (std::size_t i = 0; i * kStride < values.size(); ++i) {
+      if (i % 4 == 0) block = random.block(i / 4);
+      const std::size_t begin = i * kStride;
+      const std::size_t width = std::min(kStride, values.size() - begin);
+      sample.push_back(std::fabs(values[begin + block[i % 4] % width]));
+    }
+    const auto rank = static_cast<std::ptrdiff_t>(
+        std::max(1.0, wanted / static_cast<double>(values.size()) *
+                          static_cast<double>(sample.size())));
+    const auto quantile = sample.begin() + (rank - 1);
+    std::nth_element(sample.begin(), quantile, sample.end(),
+                     std::greater<float>());
+    // Zeros are never worth sending.
+    constexpr float kLeast = std::numeric_limits<float>::denorm_min();
+    float threshold = std::max(*quantile, kLeast);
+    for (int i = 0; i < kCorrections; ++i) {
+      const double found = count_from(values, threshold);
+      if (found > 1.3 * wanted) {
+        threshold *= 1.3f;
+      } else if (found < 0.7 * wanted && threshold > kLeast) {
+        threshold = std::max(threshold * 0.7f, kLeast);
+      } else {
+        break;
+      }
+    }
+    select_from(values, threshold, indices);
+  }
+
+  Settings settings_;
+};
+
+Method method_of(const std::string& name) {
+  if (name == "exact") return Method::kExact;
+  if (name == "bucket") return Method::kBucket;
+  if (name == "sampled") return Method::kSampled;
+  throw Error(ErrorCode::kInvalidArgument, "topk", "no method '{}'", name)
+      .detail("known: exact, bucket, sampled");
+}
+
+std::unique_ptr<Sparsifier> make(const Options& options) {
+  Settings settings;
+  settings.ratio = option<double>(options, "ratio");
+  settings.count = option<std::int64_t>(options, "count");
+  settings.method = method_of(option<std::string>(options, "method"));
+  const std::int64_t bucket = option<std::int64_t>(options, "bucket");
+  if (!(settings.ratio > 0 && settings.ratio <= 1)) {
+    throw Error(ErrorCode::kInvalidArgument, "topk",
+                "ratio is {}, but must be above 0 and at most 1",
+                settings.ratio);
+  }
+  if (settings.count < 0) {
+    throw Error(ErrorCode::kInvalidArgument, "topk",
+                "count is {}, but must be at least 1, or 0 to go by the ratio",
+                settings.count);
+  }
+  if (bucket < 1 || bucket > (std::int64_t{1} << 30)) {
+    throw Error(ErrorCode::kInvalidArgument, "topk",
+                "bucket is {}, but must be 1 to 2^30", bucket);
+  }
+  settings.bucket = static_cast<std::size_t>(bucket);
+  return std::make_unique<TopK>(settings);
+}
+
+}  // namespace
+
+void register_sparsifier_topk(SparsifierRegistry& sparsifiers) {
+  sparsifiers.add(
+      {.name = "topk",
+       .summary = "the entries of largest magnitude",
+       .options = {{"ratio", 0.01, "share of the entries that is sent"},
+                   {"count", std::int64_t{0},
+                    "how many, instead; 0: by the ratio"},
+                   {"method", std::string("exact"),
+                    "exact; bucket: of each bucket; sampled: about as many"},
+                   {"bucket", std::int64_t{512}, "entries of a bucket"}},
+       .make = make});
+}
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+// IEEE 754 binary16, rounded to nearest.
+#include "weft/comm/codec/codec.h"
+#include "weft/comm/codec/half_codec.h"
+
+namespace weft {
+namespace {
+
+struct F16 {
+  static constexpr std::string_view kName = "f16";
+  // Larger values would round to infinity.
+  static constexpr float kLargest = 65504;
+  using Halves = simd::hn::Rebind<hwy::float16_t, simd::Floats>;
+
+  static simd::Vector load(const std::byte* p) {
+    return simd::hn::PromoteTo(
+        simd::Floats(),
+        simd::hn::LoadU(Halves(), reinterpret_cast<const hwy::float16_t*>(p)));
+  }
+  static void store(simd::Vector value, std::byte* p) {
+    simd::hn::StoreU(simd::hn::DemoteTo(Halves(), value), Halves(),
+                     reinterpret_cast<hwy::float16_t*>(p));
+  }
+};
+
+}  // namespace
+
+void register_value_codec_f16(ValueCodecRegistry& codecs) {
+  codecs.add({.name = "f16",
+              .summary = "11 bits of precision, at most 65504",
+              .options = {},
+              .make = [](const Options&) -> std::unique_ptr<ValueCodec> {
+                return std::make_unique<HalfValueCodec<F16>>();
+              }});
+}
+
+}  // namespace weft

@@ -1,0 +1,90 @@
+// 255 levels of one scale: round(127 v / max).
+//
+// Layout: f32 unit (the largest magnitude over 127, or 0 if there is nothing
+// but zeros), then an i8 a value unless it is 0.
+#include <cfloat>
+
+#include "weft/comm/codec/codec.h"
+#include "weft/comm/codec/f32_bytes.h"
+#include "weft/comm/codec/value_stream.h"
+
+namespace weft {
+namespace {
+
+namespace hn = simd::hn;
+using Integers = hn::Rebind<std::int32_t, simd::Floats>;
+
+// Any i8 times this is finite.
+constexpr float kMostUnit = FLT_MAX / 128;
+
+class Int8 final : public ValueCodec {
+ public:
+  void encode(std::span<const float> values, const MessageId&,
+              std::span<float> residual, ByteWriter& out) const override {
+    encode(ValueStream(values, residual), out);
+  }
+  void encode_with_memory(std::span<const float> gradient,
+                          std::span<float> memory, float largest,
+                          const MessageId&, ByteWriter& out) const override {
+    encode(ValueStream(gradient, memory, largest), out);
+  }
+
+  void decode(ByteReader& in, const MessageId&,
+              std::span<float> values) const override {
+    const auto unit = in.read<float>("unit");
+    if (!(unit >= 0 && unit <= kMostUnit)) {
+      throw in.damaged("unit", "is no size of a level");
+    }
+    if (unit == 0) {
+      std::fill(values.begin(), values.end(), 0.0f);
+      return;
+    }
+    const auto codes = in.take(values.size(), "codes");
+    ValueStream::for_each_vector(values.size(), [&](std::size_t i,
+                                                    std::size_t count) {
+      const auto code = hn::PromoteTo(
+          Integers(), load_codes(SignedByteCodes(), codes.data() + i, count));
+      store_values(
+          hn::Mul(hn::ConvertTo(simd::Floats(), code), simd::broadcast(unit)),
+          &values[i], count);
+    });
+  }
+
+ private:
+  static void encode(const ValueStream& stream, ByteWriter& out) {
+    float unit = std::min(stream.largest() / 127, kMostUnit);
+    if (unit < FLT_MIN) unit = 0;
+    out.write(unit);
+    if (unit == 0) {
+      stream.keep_all();
+      return;
+    }
+    std::byte* codes = out.room(stream.size());
+    const auto inverse = simd::broadcast(1 / unit);
+    ValueStream::for_each_vector(
+        stream.size(), [&](std::size_t i, std::size_t count) {
+          const auto value = stream.load(i, count);
+          const auto code = hn::Min(hn::NearestInt(hn::Mul(value, inverse)),
+                                    hn::Set(Integers(), 127));
+          const auto level = hn::Max(code, hn::Set(Integers(), -127));
+          store_codes(hn::DemoteTo(SignedByteCodes(), level), SignedByteCodes(),
+                      codes + i, count);
+          const auto sent = hn::Mul(hn::ConvertTo(simd::Floats(), level),
+                                    simd::broadcast(unit));
+          stream.keep(hn::Sub(value, sent), i, count);
+        });
+  }
+};
+
+}  // namespace
+
+void register_value_codec_int8(ValueCodecRegistry& codecs) {
+  codecs.add({.name = "int8",
+              .summary = "255 levels of the largest magnitude",
+              .options = {},
+              .make = [](const Options&) -> std::unique_ptr<ValueCodec> {
+                return std::make_unique<Int8>();
+              }});
+}
+
+}  // namespace weft
