@@ -1,0 +1,141 @@
+#include "weft/comm/transport/async_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/thread.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+// Passes `value` once round the ring, each rank adding its own.
+Task<> pass_round(Channel channel, int* value) {
+  const int ranks = channel.size();
+  const int next = (channel.rank() + 1) % ranks;
+  const int previous = (channel.rank() + ranks - 1) % ranks;
+  const auto bytes = std::as_writable_bytes(std::span(value, 1));
+  int came = 0;
+  const auto room = std::as_writable_bytes(std::span(&came, 1));
+  if (channel.rank() > 0) {
+    co_await channel.receive(previous, room);
+    *value += came;
+  }
+  co_await channel.send(next, bytes);
+  if (channel.rank() == 0) {
+    co_await channel.receive(previous, room);
+    *value = came;
+  }
+}
+
+Task<> listen(Channel channel, int from) { co_await channel.receive(from, {}); }
+
+std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(AsyncEngine, OperationsRunWhileTheCallerDoesOtherThings) {
+  constexpr int kOperations = 200;
+  ThreadWorld world(4, {.most_delay = 1e-4, .seed = 2});
+  world.run([](Transport& transport) {
+    Communicator all(transport);
+    AsyncEngine network(transport);
+    std::vector<int> values(kOperations, transport.rank());
+    std::vector<AsyncEngine::Operation> operations;
+    for (int& value : values) {
+      operations.push_back(network.submit([&] {
+        return pass_round(all.open({"round", ""}), &value);
+      }));
+    }
+    for (std::size_t i = kOperations; i-- > 0;) network.wait(operations[i]);
+    const int sums[] = {0 + 1 + 2 + 3, 0 + 1, 0 + 1 + 2, 0 + 1 + 2 + 3};
+    for (const int value : values) EXPECT_EQ(value, sums[transport.rank()]);
+    EXPECT_GT(network.traffic().busy_seconds, 0);
+  });
+}
+
+TEST(AsyncEngine, OneOperationMayBeSubmittedFromTheEndOfAnother) {
+  ThreadWorld world(3);
+  world.run([](Transport& transport) {
+    Communicator all(transport);
+    AsyncEngine network(transport);
+    int first = transport.rank();
+    int second = transport.rank();
+    network.wait(network.submit([&] {
+      return pass_round(all.open({"round", ""}), &first);
+    }));
+    network.wait(network.submit([&] {
+      return pass_round(all.open({"round", ""}), &second);
+    }));
+    EXPECT_EQ(first, second);
+  });
+}
+
+TEST(AsyncEngine, IdleTimeIsNotATimeout) {
+  ThreadWorld world(2);
+  world.run([](Transport& transport) {
+    Communicator all(transport);
+    // Less than one poll: any idle time at all would be an error.
+    AsyncEngine network(transport, {.timeout = 1e-9, .ask_after = 1e-9});
+    std::this_thread::yield();
+    EXPECT_EQ(network.traffic().busy_seconds, 0);
+    int value = 0;
+    EXPECT_EQ(
+        message_of([&] {
+          network.wait(network.submit([&]() -> Task<> {
+            return pass_round(
+                all.open({"round", ""}).among(std::vector<int>{all.rank()}),
+                &value);
+          }));
+        }),
+        "nothing was thrown");
+  });
+}
+
+TEST(AsyncEngine, WaitThrowsWhatTheOperationThrew) {
+  std::vector<std::string> messages(3);
+  ThreadWorld world(3);
+  world.run([&](Transport& transport) {
+    Communicator all(transport);
+    AsyncEngine network(transport);
+    const auto make = [&]() -> Task<> {
+      if (transport.rank() == 1) {
+        throw Error(ErrorCode::kNumeric, "step 7", "the loss is nan");
+      }
+      return listen(all.open({"listen", ""}), 1);
+    };
+    auto& message = messages[static_cast<std::size_t>(transport.rank())];
+    message = message_of([&] { network.wait(network.submit(make)); });
+    // And so does everything after it.
+    EXPECT_THAT(message_of([&] { network.wait(network.submit(make)); }),
+                HasSubstr("the loss is nan"));
+  });
+  EXPECT_THAT(messages[0], HasSubstr("rank 1: step 7: the loss is nan"));
+  EXPECT_THAT(messages[1], testing::StartsWith("step 7: the loss is nan"));
+  EXPECT_THAT(messages[2], HasSubstr("rank 1: step 7: the loss is nan"));
+}
+
+TEST(AsyncEngine, LeavingGivesUpWhatIsUnderWay) {
+  ThreadWorld world(2);
+  std::string message;
+  world.run([&](Transport& transport) {
+    Communicator all(transport);
+    AsyncEngine network(transport);
+    const auto operation = network.submit([&] {
+      return listen(all.open({"listen", ""}), 1 - all.rank());
+    });
+    if (transport.rank() == 1) return;  // the engine goes
+    message = message_of([&] { network.wait(operation); });
+  });
+  EXPECT_THAT(message, HasSubstr("rank 1: left while operations"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,210 @@
+// What mpi_transport_test.py runs under mpirun: weft-mpi-checks CHECK.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <sys/types.h>
+#include <unistd.h>
+#include <vector>
+
+#include "weft/comm/transport/async_engine.h"
+#include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/engine.h"
+#include "weft/comm/transport/launcher.h"
+
+namespace weft {
+namespace {
+
+template <class T>
+std::span<std::byte> bytes_of(std::vector<T>& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+void expect(bool condition, const char* what) {
+  if (!condition) throw Error(ErrorCode::kInternal, "check", "{}", what);
+}
+
+// Everyone's vector added up, the plain way: each sends to each.
+Task<> add_up(Channel channel, std::vector<int>& values) {
+  std::vector<std::vector<int>> parts(static_cast<std::size_t>(channel.size()),
+                                      std::vector<int>(values.size()));
+  std::vector<int> mine = values;
+  Transfers transfers(channel);
+  for (int peer = 0; peer < channel.size(); ++peer) {
+    if (peer == channel.rank()) continue;
+    transfers.send(peer, bytes_of(mine));
+    transfers.receive(peer, bytes_of(parts[static_cast<std::size_t>(peer)]));
+  }
+  co_await transfers.all();
+  for (const auto& part : parts) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += part[i];
+  }
+}
+
+Task<> hear(Channel channel, int from, std::vector<int>& values) {
+  const std::size_t bytes = co_await channel.receive(from, bytes_of(values));
+  values.resize(bytes / sizeof(int));
+}
+
+Task<> tell(Channel channel, int to, std::vector<int> values) {
+  co_await channel.send(to, bytes_of(values));
+}
+
+int sum_of_ranks(const Transport& transport) {
+  return transport.size() * (transport.size() - 1) / 2;
+}
+
+// Small and large (rendezvous), many in flight, waited for in another order
+// on each rank.
+void check_sums(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  expect(transport.name() == "mpi" && transport.tag_bits() >= 20, "the world");
+  expect(!transport.host(transport.size() - 1).empty(), "host names");
+  std::vector<std::vector<int>> values;
+  std::vector<Engine::Operation> operations;
+  for (int i = 0; i < 60; ++i) {
+    values.emplace_back(i % 10 == 0 ? 300000 : i, transport.rank() + i);
+  }
+  for (auto& each : values) {
+    operations.push_back(engine.start(add_up(
+        all.open({"add_up", fmt::format("i32[{}]", each.size())}), each)));
+  }
+  if (transport.rank() % 2 == 1) {
+    std::reverse(operations.begin(), operations.end());
+  }
+  for (const auto& operation : operations) engine.wait(operation);
+  for (int i = 0; i < 60; ++i) {
+    const auto& each = values[static_cast<std::size_t>(i)];
+    const int sum = sum_of_ranks(transport) + transport.size() * i;
+    expect(std::all_of(each.begin(), each.end(),
+                       [&](int value) { return value == sum; }),
+           "a sum is wrong");
+  }
+}
+
+void check_groups(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  std::vector<int> members;
+  for (int rank = transport.rank() % 2; rank < all.size(); rank += 2) {
+    members.push_back(rank);
+  }
+  Communicator group = all.split(members);
+  std::vector<int> mine = {1};
+  std::vector<int> everyone = {1};
+  const auto first = engine.start(add_up(group.open({"add_up", ""}), mine));
+  const auto second = engine.start(add_up(all.open({"add_up", ""}), everyone));
+  engine.wait(second);
+  engine.wait(first);
+  expect(mine[0] == group.size() && everyone[0] == all.size(), "groups mix");
+}
+
+// A shorter message than its room, and one to oneself.
+void check_sizes(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  std::vector<int> values(10);
+  const Channel self = all.open({"self", ""});
+  const auto sent = engine.start(tell(self, all.rank(), {1, 2, 3}));
+  engine.run(hear(self, all.rank(), values));
+  engine.wait(sent);
+  expect(values == std::vector<int>{1, 2, 3}, "a message to oneself");
+}
+
+void check_async(Transport& transport) {
+  Communicator all(transport);
+  AsyncEngine network(transport, {.timeout = 5});
+  for (int i = 0; i < 100; ++i) {
+    std::vector<int> values = {transport.rank()};
+    network.wait(network.submit([&] {
+      return add_up(all.open({"sum", ""}), values);
+    }));
+    expect(values[0] == sum_of_ranks(transport), "a sum is wrong");
+  }
+  expect(network.traffic().busy_seconds > 0, "busy seconds");
+}
+
+void check_truncation(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  const Channel channel = all.open({"give", "i32[3] 'b'"});
+  std::vector<int> values(3);
+  if (transport.rank() == 0) {
+    engine.run(tell(channel, 1, {1, 2, 3, 4}));
+    engine.run(hear(all.open({"wait", ""}), 1, values));
+  } else if (transport.rank() == 1) {
+    engine.run(hear(channel, 0, values));
+  } else {
+    engine.run(hear(channel, 0, values));
+  }
+}
+
+void check_mismatch(Transport& transport) {
+  Engine engine(transport, {.timeout = 60, .ask_after = 0.01});
+  Communicator all(transport);
+  std::vector<int> values(10);
+  const char* tensor = transport.rank() == 2 ? "f32[10] 'b'" : "f32[10] 'a'";
+  engine.run(add_up(all.open({"add_up", tensor}), values));
+}
+
+void check_failure(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  std::vector<int> values(10);
+  if (transport.rank() == 1) {
+    const Error error(ErrorCode::kNumeric, "step 7", "the loss is nan");
+    engine.fail(error);
+    throw error;
+  }
+  engine.run(add_up(all.open({"add_up", ""}), values));
+}
+
+// All but rank 1 wait for it; the test kills it.
+void check_death(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  std::vector<int> values(10);
+  engine.run(add_up(all.open({"add_up", ""}), values));
+  std::printf("rank %d is process %d\n", transport.rank(), getpid());
+  std::fflush(stdout);
+  if (transport.rank() == 1) pause();
+  engine.run(hear(all.open({"broadcast", "i32[10] 'conv1'"}), 1, values));
+}
+
+int run(const std::string& name) {
+  static const std::map<std::string, void (*)(Transport&)> checks = {
+      {"sums", check_sums},
+      {"groups", check_groups},
+      {"sizes", check_sizes},
+      {"async", check_async},
+      {"truncation", check_truncation},
+      {"mismatch", check_mismatch},
+      {"failure", check_failure},
+      {"death", check_death}};
+  const auto transport = open_launched_transport();
+  if (transport == nullptr) {
+    std::printf("alone\n");
+    return 0;
+  }
+  const std::string who = fmt::format("rank {}", transport->rank());
+  try {
+    checks.at(name)(*transport);
+  } catch (const Error& error) {
+    std::fputs(fmt::format("{}: {}\n", who, error.what()).c_str(), stderr);
+    return 1;
+  }
+  std::puts(fmt::format("{}: fine", who).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace weft
+
+int main(int argc, char** argv) {
+  try {
+    return weft::run(argc > 1 ? argv[1] : "");
+  } catch (const weft::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

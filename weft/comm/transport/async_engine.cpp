@@ -1,0 +1,148 @@
+#include "weft/comm/transport/async_engine.h"
+
+namespace weft {
+namespace {
+
+// A poll ends by itself when there is something to do; this is how often the
+// engine looks for silent ranks.
+constexpr double kPollSeconds = 0.05;
+
+}  // namespace
+
+struct AsyncEngine::State {
+  std::function<Task<>()> make;
+  Engine::Operation task;  // once started
+
+  // Under the engine's mutex.
+  std::optional<Error> failure;
+  bool is_over = false;
+};
+
+AsyncEngine::AsyncEngine(Transport& transport, const EngineOptions& options)
+    : transport_(transport), options_(options) {
+  WEFT_CHECK(!transport.is_simulated(), "a virtual clock has one thread");
+  thread_ = std::thread([this] { serve(); });
+}
+
+AsyncEngine::~AsyncEngine() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  transport_.wake();
+  thread_.join();
+}
+
+AsyncEngine::Operation AsyncEngine::submit(std::function<Task<>()> make) {
+  auto operation = std::make_shared<State>();
+  operation->make = std::move(make);
+  {
+    const std::lock_guard lock(mutex_);
+    submitted_.push_back(operation);
+  }
+  transport_.wake();
+  return operation;
+}
+
+void AsyncEngine::wait(const Operation& operation) {
+  std::unique_lock lock(mutex_);
+  over_.wait(lock, [&] { return operation->is_over; });
+  if (operation->failure) throw *operation->failure;
+}
+
+void AsyncEngine::fail(const Error& error) {
+  const Operation failing = submit([&error]() -> Task<> { throw error; });
+  std::unique_lock lock(mutex_);
+  over_.wait(lock, [&] { return failing->is_over; });
+}
+
+Traffic AsyncEngine::traffic() const {
+  const std::lock_guard lock(mutex_);
+  return traffic_;
+}
+
+void AsyncEngine::serve() {
+  Engine engine(transport_, options_);
+  while (start_submitted(engine)) {
+    const bool is_busy = !under_way_.empty();
+    const double started = transport_.now();
+    engine.poll(kPollSeconds);
+    if (is_busy) count(started);
+    collect();
+  }
+  give_up(engine);
+}
+
+bool AsyncEngine::start_submitted(Engine& engine) {
+  std::deque<Operation> submitted;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_ending_) return false;
+    submitted.swap(submitted_);
+  }
+  const double started = transport_.now();
+  for (const Operation& operation : submitted) start(engine, operation);
+  if (!submitted.empty()) count(started);
+  collect();
+  return true;
+}
+
+void AsyncEngine::start(Engine& engine, const Operation& operation) {
+  try {
+    operation->task = engine.start(operation->make());
+    under_way_.push_back(operation);
+  } catch (...) {
+    const Error error = failure_of(std::current_exception());
+    engine.fail(error);
+    end(operation, error);
+  }
+  operation->make = nullptr;
+}
+
+void AsyncEngine::collect() {
+  std::erase_if(under_way_, [&](const Operation& operation) {
+    if (!operation->task->is_done()) return false;
+    const std::exception_ptr thrown = operation->task->failure();
+    end(operation, thrown ? std::optional(failure_of(thrown)) : std::nullopt);
+    return true;
+  });
+}
+
+void AsyncEngine::give_up(Engine& engine) {
+  const Error error(ErrorCode::kCancelled,
+                    fmt::format("rank {}", transport_.rank()),
+                    "left while operations were under way");
+  std::deque<Operation> submitted;
+  {
+    const std::lock_guard lock(mutex_);
+    submitted.swap(submitted_);
+  }
+  if (!under_way_.empty() || !submitted.empty()) engine.fail(error);
+  collect();
+  for (const Operation& operation : submitted) {
+    end(operation, error);
+  }
+}
+
+void AsyncEngine::count(double since) {
+  const std::lock_guard lock(mutex_);
+  traffic_.busy_seconds += transport_.now() - since;
+  traffic_.bytes_sent = transport_.bytes_sent();
+  traffic_.bytes_received = transport_.bytes_received();
+}
+
+Error AsyncEngine::failure_of(const std::exception_ptr& thrown) const {
+  return error_of(thrown, fmt::format("rank {}", transport_.rank()));
+}
+
+void AsyncEngine::end(const Operation& operation,
+                      std::optional<Error> failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    operation->failure = std::move(failure);
+    operation->is_over = true;
+  }
+  over_.notify_all();
+}
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+#include "weft/comm/transport/communicator.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+// A tag is made of: the group, the number of the operation (its low bits: more
+// are never in flight), and a hash of what the operation is, in what is left
+// of the transport's tags. Group 0 is the transport's own, for notices.
+constexpr int kContextBits = 4;
+constexpr int kNumberBits = 10;
+
+// FNV-1a (Fowler, Noll, Vo).
+std::uint32_t hash_of(std::string_view text) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<std::uint8_t>(c)) * 16777619u;
+  }
+  return hash;
+}
+
+Tag make_tag(int bits, std::uint32_t context, std::uint32_t number,
+             std::string_view text) {
+  const int hash_bits = bits - kContextBits - kNumberBits;
+  WEFT_CHECK(hash_bits > 0);
+  const std::uint32_t hash = hash_of(text) & ((1u << hash_bits) - 1);
+  const std::uint32_t low = number & ((1u << kNumberBits) - 1);
+  return ((context << kNumberBits | low) << hash_bits) | hash;
+}
+
+int position_of(std::span<const int> members, int rank) {
+  const auto found = std::find(members.begin(), members.end(), rank);
+  WEFT_CHECK(found != members.end(), "rank {} is not of its own group", rank);
+  return static_cast<int>(found - members.begin());
+}
+
+std::vector<int> pick(std::span<const int> members,
+                      std::span<const int> positions) {
+  std::vector<int> result;
+  for (const int position : positions) {
+    result.push_back(members[static_cast<std::size_t>(position)]);
+  }
+  return result;
+}
+
+}  // namespace
+
+Channel Channel::among(std::span<const int> positions) const {
+  Channel part = *this;
+  part.members_ =
+      std::make_shared<const std::vector<int>>(pick(*members_, positions));
+  part.rank_ =
+      position_of(*part.members_, (*members_)[static_cast<std::size_t>(rank_)]);
+  return part;
+}
+
+Communicator::Communicator(Transport& transport)
+    : transport_(&transport),
+      contexts_(std::make_shared<std::uint32_t>(1)),
+      rank_(transport.rank()),
+      context_(1) {
+  std::vector<int> all(static_cast<std::size_t>(transport.size()));
+  std::iota(all.begin(), all.end(), 0);
+  members_ = std::make_shared<const std::vector<int>>(std::move(all));
+}
+
+Communicator Communicator::split(std::span<const int> positions) {
+  Communicator part;
+  part.transport_ = transport_;
+  part.members_ =
+      std::make_shared<const std::vector<int>>(pick(*members_, positions));
+  part.rank_ = position_of(*part.members_, transport_->rank());
+  part.contexts_ = contexts_;
+  part.context_ = ++*contexts_;
+  WEFT_CHECK(part.context_ < (1u << kContextBits), "too many groups of ranks");
+  return part;
+}
+
+Channel Communicator::open(const OperationInfo& info) {
+  std::string text = info.tensor.empty()
+                         ? info.operation
+                         : fmt::format("{} of {}", info.operation, info.tensor);
+  auto entry = std::make_shared<const LedgerEntry>(
+      LedgerEntry{context_, operations_, std::move(text)});
+  Channel channel;
+  channel.transport_ = transport_;
+  channel.members_ = members_;
+  channel.rank_ = rank_;
+  channel.priority_ = info.priority;
+  channel.tag_ =
+      make_tag(transport_->tag_bits(), context_, operations_, entry->text);
+  channel.operation_ = entry;
+  transport_->ledger().record(std::move(entry));
+  ++operations_;
+  return channel;
+}
+
+}  // namespace weft

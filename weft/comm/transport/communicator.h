@@ -1,0 +1,137 @@
+// Groups of ranks, and the channels that operations of a group run over.
+//
+// All ranks of a group enter the same operations in the same order. Each gets
+// a channel of its own, so several may be in flight without mixing, in any
+// order of completion. Ranks that disagree about what they enter never mix
+// data: the tag of an operation depends on what it is, and the engine reports
+// both sides (engine.h).
+//
+// Threads: those of the transport.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/comm/transport/task.h"
+#include "weft/comm/transport/transport.h"
+
+namespace weft {
+
+// What all ranks of an operation must agree on.
+struct OperationInfo {
+  std::string operation;  // "all_reduce(ring)"
+  std::string tensor;     // "f32[36864] 'conv1.weight'"
+  int priority = 0;       // of its messages; not compared
+};
+
+// What an algorithm sees of the network: the ranks of its group, numbered from
+// 0, and messages among them that belong to this operation alone.
+class Channel {
+ public:
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(members_->size()); }
+
+  // The members' ranks on the transport.
+  std::span<const int> members() const { return *members_; }
+
+  // Messages between two ranks arrive in the order in which they are sent.
+  Transfer send(int to, std::span<const std::byte> bytes) const {
+    return {*transport_,  Transfer::Kind::kSend,
+            route(to),    const_cast<std::byte*>(bytes.data()),
+            bytes.size(), operation_};
+  }
+  // Room for a message of at most this size.
+  Transfer receive(int from, std::span<std::byte> room) const {
+    return {*transport_, Transfer::Kind::kReceive,
+            route(from), room.data(),
+            room.size(), operation_};
+  }
+  // To be awaited after computing that takes `seconds` in a simulated world.
+  Pause pause(double seconds) const { return {*transport_, seconds}; }
+
+  // The same operation among some of its members: positions in this channel,
+  // which must include this rank's own.
+  Channel among(std::span<const int> positions) const;
+
+  Transport& transport() const { return *transport_; }
+  const LedgerEntry& operation() const { return *operation_; }
+
+ private:
+  friend class Communicator;
+  friend class Transfers;
+  Channel() = default;
+  Transfer::Route route(int member) const {
+    return {(*members_)[static_cast<std::size_t>(member)], tag_, priority_};
+  }
+
+  Transport* transport_ = nullptr;
+  std::shared_ptr<const std::vector<int>> members_;
+  std::shared_ptr<const LedgerEntry> operation_;
+  int rank_ = 0;
+  Tag tag_ = 0;
+  int priority_ = 0;
+};
+
+// Several messages of one channel under way together.
+class Transfers {
+ public:
+  explicit Transfers(Channel channel) : channel_(std::move(channel)) {}
+
+  void send(int to, std::span<const std::byte> bytes) {
+    start(Transfer::Kind::kSend, to, const_cast<std::byte*>(bytes.data()),
+          bytes.size());
+  }
+  void receive(int from, std::span<std::byte> room) {
+    start(Transfer::Kind::kReceive, from, room.data(), room.size());
+  }
+  // To be awaited, in any order.
+  Transfer& operator[](std::size_t index) { return transfers_[index]; }
+  // Ends with the last of them.
+  Task<> all() {
+    for (Transfer& transfer : transfers_) co_await transfer;
+  }
+
+ private:
+  void start(Transfer::Kind kind, int peer, std::byte* data,
+             std::size_t bytes) {
+    transfers_.emplace_back(*channel_.transport_, kind, channel_.route(peer),
+                            data, bytes, channel_.operation_);
+  }
+
+  Channel channel_;
+  std::deque<Transfer> transfers_;
+};
+
+class Communicator {
+ public:
+  // All ranks. One per transport: a second would use the same tags.
+  explicit Communicator(Transport& transport);
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(members_->size()); }
+  std::span<const int> members() const { return *members_; }
+  Transport& transport() const { return *transport_; }
+
+  // Enters the next operation.
+  Channel open(const OperationInfo& info);
+
+  // A group whose operations are independent of this one's. Every member of
+  // this communicator calls it, at the same point among its other calls, with
+  // the part of the members (positions here) that this rank belongs to; the
+  // parts are disjoint. At most 14 per transport.
+  Communicator split(std::span<const int> positions);
+
+ private:
+  Communicator() = default;
+
+  Transport* transport_ = nullptr;
+  std::shared_ptr<const std::vector<int>> members_;
+  std::shared_ptr<std::uint32_t> contexts_;  // given out on this transport
+  int rank_ = 0;
+  std::uint32_t context_ = 0;
+  std::uint32_t operations_ = 0;  // entered
+};
+
+}  // namespace weft

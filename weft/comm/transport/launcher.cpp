@@ -1,0 +1,49 @@
+#include "weft/comm/transport/launcher.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+
+#include "weft/comm/transport/mpi.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kLibrary = "libweft_mpi.so";
+constexpr const char* kEntry = "weft_mpi_functions";
+
+Error no_library(const std::string& path, const char* reason) {
+  return Error(ErrorCode::kUnavailable, path, "{}",
+               reason == nullptr ? "cannot be loaded" : reason)
+      .hint("Weft is built with MPI where one is installed (libopenmpi-dev)");
+}
+
+const MpiFunctions& load() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string path = program.parent_path() / kLibrary;
+  // Global: some MPIs load parts of themselves that look for the others.
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) throw no_library(path, dlerror());
+  const auto entry = reinterpret_cast<MpiEntry>(dlsym(library, kEntry));
+  if (entry == nullptr) throw no_library(path, dlerror());
+  return *entry();
+}
+
+}  // namespace
+
+bool is_launched() {
+  const auto is_set = [](const char* name) {
+    return std::getenv(name) != nullptr;
+  };
+  return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK") ||
+         is_set("PMI_RANK") ||
+         // A step of srun, not the script of a batch job.
+         (is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID"));
+}
+
+std::unique_ptr<Transport> open_launched_transport() {
+  if (!is_launched()) return nullptr;
+  return std::make_unique<MpiTransport>(load());
+}
+
+}  // namespace weft

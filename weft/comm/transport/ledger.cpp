@@ -1,0 +1,51 @@
+#include "weft/comm/transport/ledger.h"
+
+#include <charconv>
+#include <fmt/core.h>
+
+namespace weft {
+namespace {
+
+// Takes a number and the space behind it off the front of `text`.
+std::optional<std::uint32_t> take_number(std::string_view& text) {
+  std::uint32_t number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end == text.data() + text.size() || *end != ' ') {
+    return std::nullopt;
+  }
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  return number;
+}
+
+}  // namespace
+
+void Ledger::record(std::shared_ptr<const LedgerEntry> entry) {
+  auto& group = entries_[entry->context];
+  group.push_back(std::move(entry));
+  if (group.size() > kRemembered) group.pop_front();
+}
+
+const std::string* Ledger::find(std::uint32_t context,
+                                std::uint32_t number) const {
+  const auto group = entries_.find(context);
+  if (group == entries_.end()) return nullptr;
+  for (const auto& entry : group->second) {
+    if (entry->number == number) return &entry->text;
+  }
+  return nullptr;
+}
+
+std::string Ledger::to_text(const LedgerEntry& entry) {
+  return fmt::format("{} {} {}", entry.context, entry.number, entry.text);
+}
+
+std::optional<LedgerEntry> Ledger::from_text(std::string_view text) {
+  const auto context = take_number(text);
+  if (!context) return std::nullopt;
+  const auto number = take_number(text);
+  if (!number) return std::nullopt;
+  return LedgerEntry{*context, *number, std::string(text)};
+}
+
+}  // namespace weft

@@ -1,0 +1,201 @@
+#include "weft/comm/transport/mpi.h"
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+namespace weft {
+namespace {
+
+// How a poll waits: it spins, then lets others run, then sleeps.
+constexpr double kSpinSeconds = 50e-6;
+constexpr double kYieldSeconds = 2e-3;
+constexpr std::chrono::microseconds kSleep{100};
+
+// Of the tags, the transport's own (communicator.cpp).
+constexpr int kNoticeTag = 0;
+
+volatile std::sig_atomic_t is_terminated = 0;
+
+void handle_termination(int) { is_terminated = 1; }
+
+}  // namespace
+
+MpiTransport::MpiTransport(const MpiFunctions& mpi) : mpi_(mpi) {
+  check(mpi_.open(&info_), "starting");
+  const auto ranks = static_cast<std::size_t>(info_.size);
+  std::vector<char> names(ranks * kMpiHostBytes);
+  check(mpi_.host_names(names.data()), "exchanging host names");
+  for (std::size_t i = 0; i < ranks; ++i) {
+    hosts_.emplace_back(names.data() + i * kMpiHostBytes);
+  }
+  listen_for_notices();
+  struct sigaction action = {};
+  sigaction(SIGTERM, nullptr, &action);
+  if (action.sa_handler == SIG_DFL) std::signal(SIGTERM, handle_termination);
+}
+
+MpiTransport::~MpiTransport() {
+  if (has_failed_ || is_stuck_ || std::uncaught_exceptions() > 0) return;
+  const double until = now() + kAbandonSeconds;
+  while (!outgoing_.empty() && now() < until) move();
+  mpi_.cancel_receive(&incoming_);
+  mpi_.close();
+}
+
+double MpiTransport::now() const {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool MpiTransport::poll(double seconds) {
+  const double started = now();
+  while (true) {
+    if (fail_if_terminated()) return true;
+    const Progress progress = move();
+    if (progress.is_over) return true;
+    if (progress.has_notice || is_woken_.exchange(false)) return false;
+    const double waited = now() - started;
+    if (waited >= seconds) return false;
+    if (waited > kYieldSeconds) {
+      std::this_thread::sleep_for(kSleep);
+    } else if (waited > kSpinSeconds) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+MpiTransport::Progress MpiTransport::move() {
+  Progress progress;
+  if (is_stuck_) return progress;
+  const MpiCompletion* completions = nullptr;
+  int count = 0;
+  check(mpi_.poll(&completions, &count), "moving messages");
+  // Ending one may start others, but only later: resume_ready() does that.
+  const std::vector<MpiCompletion> over(completions, completions + count);
+  for (const MpiCompletion& completion : over) {
+    if (completion.owner == &incoming_) {
+      hear_notice(completion);
+      progress.has_notice = true;
+    } else if (std::erase_if(outgoing_, [&](const NoticeBytes& notice) {
+                 return &notice == completion.owner;
+               }) == 0) {
+      end(completion);
+      progress.is_over = true;
+    }
+  }
+  return progress;
+}
+
+void MpiTransport::end(const MpiCompletion& completion) {
+  Transfer& transfer = *static_cast<Transfer*>(completion.owner);
+  if (completion.is_truncated) {
+    fail(transfer, Error(ErrorCode::kDataLoss, transfer.operation().text,
+                         "a message from rank {} is longer than the {} bytes "
+                         "expected",
+                         transfer.route().peer, transfer.bytes()));
+  } else if (completion.error != 0) {
+    fail(transfer, Error(ErrorCode::kUnavailable, "mpi", "{}: {}",
+                         describe(transfer), text_of(completion.error)));
+  } else {
+    finish(transfer, transfer.kind() == Transfer::Kind::kSend
+                         ? transfer.bytes()
+                         : completion.bytes);
+  }
+}
+
+void MpiTransport::start(Transfer& transfer) {
+  if (transfer.bytes() > INT_MAX) {
+    fail(transfer, Error(ErrorCode::kUnsupported, transfer.operation().text,
+                         "MPI counts bytes in 31 bits; a message has {}",
+                         transfer.bytes())
+                       .hint("send it in several messages"));
+    return;
+  }
+  if (is_stuck_) {
+    fail(transfer, Error(ErrorCode::kUnavailable, transfer.operation().text,
+                         "this rank has given up its network"));
+    return;
+  }
+  const auto& route = transfer.route();
+  const int tag = static_cast<int>(route.tag);
+  const int error = transfer.kind() == Transfer::Kind::kSend
+                        ? mpi_.send(&transfer, transfer.data(),
+                                    transfer.bytes(), route.peer, tag)
+                        : mpi_.receive(&transfer, transfer.data(),
+                                       transfer.bytes(), route.peer, tag);
+  if (error != 0) {
+    fail(transfer, Error(ErrorCode::kUnavailable, "mpi", "{}: {}",
+                         describe(transfer), text_of(error)));
+  }
+}
+
+void MpiTransport::abandon(Transfer& transfer) noexcept {
+  if (is_stuck_) return;
+  if (transfer.kind() == Transfer::Kind::kReceive) {
+    is_stuck_ = mpi_.cancel_receive(&transfer) != 0;
+    return;
+  }
+  int is_over = 0;
+  const double until = now() + kAbandonSeconds;
+  while (is_over == 0 && !is_stuck_) {
+    is_stuck_ = mpi_.test(&transfer, &is_over) != 0 || now() > until;
+  }
+}
+
+void MpiTransport::send_notice(int to, const Notice& notice) noexcept {
+  if (notice.kind == Notice::Kind::kFailure) has_failed_ = true;
+  if (is_stuck_) return;
+  NoticeBytes& bytes = outgoing_.emplace_back();
+  const std::size_t size = std::min(notice.text.size(), kMostNoticeBytes);
+  bytes.bytes[0] = static_cast<char>(notice.kind);
+  std::memcpy(bytes.bytes + 1, notice.text.data(), size);
+  if (mpi_.send(&bytes, bytes.bytes, 1 + size, to, kNoticeTag) != 0) {
+    outgoing_.pop_back();
+  }
+}
+
+void MpiTransport::listen_for_notices() {
+  check(mpi_.receive(&incoming_, incoming_.bytes, sizeof(incoming_.bytes),
+                     kMpiAnySource, kNoticeTag),
+        "listening for notices");
+}
+
+void MpiTransport::hear_notice(const MpiCompletion& completion) {
+  if (completion.error == 0 && completion.bytes > 0) {
+    Notice notice;
+    notice.kind = static_cast<Notice::Kind>(incoming_.bytes[0]);
+    notice.from = completion.from;
+    notice.text.assign(incoming_.bytes + 1, completion.bytes - 1);
+    if (notice.kind == Notice::Kind::kFailure) has_failed_ = true;
+    notice_came(std::move(notice));
+  }
+  listen_for_notices();
+}
+
+bool MpiTransport::fail_if_terminated() {
+  if (is_terminated == 0 || oldest() == nullptr) return false;
+  has_failed_ = true;
+  Error error(ErrorCode::kCancelled, fmt::format("rank {}", rank()),
+              "ended by SIGTERM: another rank has gone");
+  error.detail(describe(*oldest()));
+  fail_all(error);
+  return true;
+}
+
+void MpiTransport::check(int error, std::string_view where) const {
+  if (error == 0) return;
+  throw Error(ErrorCode::kUnavailable, "mpi", "{}: {}", where, text_of(error));
+}
+
+std::string MpiTransport::text_of(int error) const {
+  char text[256];
+  mpi_.error_text(error, text, sizeof(text));
+  return text;
+}
+
+}  // namespace weft

@@ -1,0 +1,87 @@
+// Ranks that are processes, over MPI: see launcher.h for how to get one.
+//
+// Messages go from and to the buffers of their transfers without a copy of
+// ours. A poll spins for a moment, for latency, then gives its core away, then
+// sleeps: there may be more processes than cores.
+//
+// A failure (a notice of kFailure, sent or received) is final: MPI has no way
+// to go on without a rank. The process is expected to say why and to end with
+// another status than 0, upon which mpirun ends the others. MPI is shut down
+// properly only if there was none.
+//
+// mpirun ends ranks by SIGTERM. Unless the program handles that itself, all
+// transfers then fail with an Error(kCancelled) that says what the rank was
+// waiting for.
+//
+// A receive that is abandoned is cancelled. A send is waited for, as its buffer
+// is about to go, but not for longer than kAbandonSeconds: after that this
+// process makes no call of MPI any more.
+//
+// Threads: as Transport says.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "weft/comm/mpi/functions.h"
+#include "weft/comm/transport/transport.h"
+
+namespace weft {
+
+class MpiTransport final : public Transport {
+ public:
+  // Enters MPI, with all ranks. One per process.
+  explicit MpiTransport(const MpiFunctions& mpi);
+  ~MpiTransport() override;
+
+  int rank() const override { return info_.rank; }
+  int size() const override { return info_.size; }
+  const std::string& host(int rank) const override {
+    return hosts_[static_cast<std::size_t>(rank)];
+  }
+  double now() const override;
+  std::string_view name() const override { return "mpi"; }
+  int tag_bits() const override { return info_.tag_bits; }
+  bool poll(double seconds) override;
+  void wake() override { is_woken_ = true; }
+  void send_notice(int to, const Notice& notice) noexcept override;
+
+ protected:
+  void start(Transfer& transfer) override;
+  void abandon(Transfer& transfer) noexcept override;
+
+ private:
+  // A byte for the kind, then the text.
+  struct NoticeBytes {
+    char bytes[1 + kMostNoticeBytes];
+  };
+
+  // What has moved.
+  struct Progress {
+    bool is_over = false;
+    bool has_notice = false;
+  };
+  Progress move();
+  void end(const MpiCompletion& completion);
+  void hear_notice(const MpiCompletion& completion);
+  void listen_for_notices();
+  bool fail_if_terminated();
+  // Throws for an error of MPI.
+  void check(int error, std::string_view where) const;
+  std::string text_of(int error) const;
+
+  static constexpr double kAbandonSeconds = 1;
+
+  const MpiFunctions& mpi_;
+  MpiWorldInfo info_;
+  std::vector<std::string> hosts_;
+  NoticeBytes incoming_ = {};
+  std::list<NoticeBytes> outgoing_;  // notices on their way
+  std::atomic<bool> is_woken_ = false;
+  bool has_failed_ = false;
+  bool is_stuck_ = false;  // a send was abandoned under way
+};
+
+}  // namespace weft

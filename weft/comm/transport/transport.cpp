@@ -1,0 +1,105 @@
+#include "weft/comm/transport/transport.h"
+
+namespace weft {
+
+Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
+                   std::byte* data, std::size_t bytes,
+                   std::shared_ptr<const LedgerEntry> operation)
+    : transport_(transport),
+      operation_(std::move(operation)),
+      data_(data),
+      bytes_(bytes),
+      route_(route),
+      started_at_(transport.now()),
+      kind_(kind) {
+  WEFT_CHECK(route.peer >= 0 && route.peer < transport.size());
+  WEFT_CHECK(data != nullptr || bytes == 0 || !transport.carries_payload());
+  transport_.link(*this);
+  transport_.start(*this);
+}
+
+Transfer::~Transfer() {
+  if (is_over_) return;
+  transport_.abandon(*this);
+  transport_.unlink(*this);
+}
+
+Error too_long(const Transfer& transfer, std::size_t bytes) {
+  return Error(ErrorCode::kDataLoss, transfer.operation().text,
+               "a message of {} bytes from rank {} is longer than the {} bytes "
+               "expected",
+               bytes, transfer.route().peer, transfer.bytes());
+}
+
+std::string describe(const Transfer& transfer) {
+  return fmt::format(
+      "waiting to {} {} {} bytes, in {}",
+      transfer.kind() == Transfer::Kind::kSend ? "send rank" : "hear rank",
+      transfer.route().peer, transfer.bytes(), transfer.operation().text);
+}
+
+std::size_t Transfer::await_resume() {
+  if (failure_) throw *failure_;
+  return bytes_;
+}
+
+void Transport::resume_ready() {
+  while (!ready_.empty()) {
+    const auto task = ready_.front();
+    ready_.pop_front();
+    task.resume();
+  }
+}
+
+std::optional<Notice> Transport::take_notice() {
+  if (notices_.empty()) return std::nullopt;
+  Notice notice = std::move(notices_.front());
+  notices_.pop_front();
+  return notice;
+}
+
+void Transport::fail_all(const Error& error) {
+  while (first_ != nullptr) {
+    Transfer& transfer = *first_;
+    abandon(transfer);
+    fail(transfer, error);
+  }
+}
+
+void Transport::start_pause(double, std::coroutine_handle<> waiting) {
+  resume_later(waiting);
+}
+
+void Transport::finish(Transfer& transfer, std::size_t bytes) {
+  transfer.bytes_ = bytes;
+  (transfer.kind() == Transfer::Kind::kSend ? bytes_sent_ : bytes_received_) +=
+      bytes;
+  end(transfer);
+}
+
+void Transport::fail(Transfer& transfer, Error error) {
+  transfer.failure_ = std::move(error);
+  end(transfer);
+}
+
+void Transport::end(Transfer& transfer) {
+  unlink(transfer);
+  transfer.is_over_ = true;
+  if (transfer.waiting_) resume_later(transfer.waiting_);
+}
+
+void Transport::link(Transfer& transfer) {
+  transfer.previous_ = last_;
+  (last_ == nullptr ? first_ : last_->next_) = &transfer;
+  last_ = &transfer;
+}
+
+void Transport::unlink(Transfer& transfer) {
+  (transfer.previous_ == nullptr ? first_ : transfer.previous_->next_) =
+      transfer.next_;
+  (transfer.next_ == nullptr ? last_ : transfer.next_->previous_) =
+      transfer.previous_;
+  transfer.previous_ = transfer.next_ = nullptr;
+}
+
+}  // namespace weft
