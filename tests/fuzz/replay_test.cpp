@@ -17,6 +17,9 @@
 #define LLVMFuzzerTestOneInput fuzz_cifar
 #include "tests/fuzz/cifar_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_codec
+#include "tests/fuzz/codec_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_csv
 #include "tests/fuzz/csv_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -37,6 +40,9 @@
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_safetensors
 #include "tests/fuzz/safetensors_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_stream
+#include "tests/fuzz/stream_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_text
 #include "tests/fuzz/text_fuzz.cpp"
@@ -59,6 +65,7 @@ struct Target {
 const Target kTargets[] = {
     {"checkpoint", fuzz_checkpoint},
     {"cifar", fuzz_cifar},
+    {"codec", fuzz_codec},
     {"csv", fuzz_csv},
     {"graph", fuzz_graph},
     {"gzip", fuzz_gzip},
@@ -66,6 +73,7 @@ const Target kTargets[] = {
     {"image", fuzz_image},
     {"recipe", fuzz_recipe},
     {"safetensors", fuzz_safetensors},
+    {"stream", fuzz_stream},
     {"text", fuzz_text},
 };
 

@@ -1,0 +1,115 @@
+#include "weft/comm/collective/all_reduce.h"
+
+#include <charconv>
+
+namespace weft {
+namespace {
+
+OptionValue parse_value(std::string_view text, const OptionValue& like,
+                        std::string_view where) {
+  if (std::holds_alternative<std::string>(like)) return std::string(text);
+  std::int64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw Error(ErrorCode::kInvalidArgument, where, "'{}' is not an integer",
+                text);
+  }
+  return number;
+}
+
+// "factors=4,64 chunks=2"
+Options parse_options(std::string_view text,
+                      const std::vector<OptionSpec>& schema,
+                      std::string_view where) {
+  Options options;
+  while (!text.empty()) {
+    const auto space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == text.npos ? text.size() : space + 1);
+    if (word.empty()) continue;
+    const auto equals = word.find('=');
+    if (equals == word.npos) {
+      throw Error(ErrorCode::kInvalidArgument, where,
+                  "'{}' is not of the form option=value", word);
+    }
+    const std::string name(word.substr(0, equals));
+    const std::string_view value = word.substr(equals + 1);
+    options[name] = std::string(value);
+    for (const OptionSpec& spec : schema) {
+      if (spec.name == name) {
+        options[name] = parse_value(value, spec.value, where);
+      }
+    }
+  }
+  return options;
+}
+
+std::string describe(const AllReduceDef& def, const Options& options) {
+  std::string list;
+  for (const OptionSpec& spec : def.options) {
+    const OptionValue& value = options.at(spec.name);
+    if (value == spec.value) continue;
+    list += list.empty() ? "" : " ";
+    list += spec.name + "=";
+    list += std::holds_alternative<std::string>(value)
+                ? std::get<std::string>(value)
+                : to_string(value);
+  }
+  return list.empty() ? def.name : fmt::format("{}({})", def.name, list);
+}
+
+std::string_view name_in(std::string_view text) {
+  return text.substr(0, text.find('('));
+}
+
+std::string_view options_in(std::string_view text) {
+  const auto open = text.find('(');
+  if (open == text.npos) return "";
+  if (text.back() != ')') {
+    throw Error(ErrorCode::kInvalidArgument, "all_reduce", "no ')' ends '{}'",
+                text);
+  }
+  return text.substr(open + 1, text.size() - open - 2);
+}
+
+}  // namespace
+
+AllReduce::AllReduce(const AllReduceDef& def, const Options& given)
+    : def_(&def),
+      options_(complete(def.options, given, def.name)),
+      text_(describe(def, options_)) {}
+
+AllReduce::AllReduce(std::string_view text)
+    : AllReduce(all_reduce_registry().get(name_in(text)),
+                parse_options(options_in(text),
+                              all_reduce_registry().get(name_in(text)).options,
+                              name_in(text))) {}
+
+Task<> AllReduce::run(Communicator& communicator, DenseBuffer buffer,
+                      std::string_view name, int priority) const {
+  const Topology flat{{{communicator.size(), 0, 0}}};
+  std::string reason = refusal(flat);
+  if (!is_summable(buffer.dtype)) {
+    reason = fmt::format("there are no sums of {}", to_string(buffer.dtype));
+  }
+  if (!reason.empty()) {
+    throw Error(ErrorCode::kUnsupported, text_, "{}", reason);
+  }
+  OperationInfo info{fmt::format("all_reduce({})", text_),
+                     fmt::format("{}[{}]{}{}", to_string(buffer.dtype),
+                                 buffer.count, name.empty() ? "" : " ", name),
+                     priority};
+  std::vector<Channel> channels;
+  for (int i = 0; i < def_->operations(options_); ++i) {
+    channels.push_back(communicator.open(info));
+  }
+  if (communicator.size() == 1) return all_of({});
+  return def_->run(std::move(channels), buffer, options_);
+}
+
+std::string never_refused(const Options&, const Topology&) { return ""; }
+
+std::vector<Options> only_defaults(const Topology&) { return {{}}; }
+
+}  // namespace weft

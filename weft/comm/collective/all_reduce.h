@@ -1,0 +1,86 @@
+// All-reduce: every rank ends with the sum of all ranks' vectors.
+//
+//   const AllReduce sum("blueconnect(factors=4,64 chunks=2)");
+//   engine.run(sum.run(communicator, dense(std::span(values)), "'conv1'"));
+//
+// Algorithms are entries of a registry, one file each in all_reduce/. The sum
+// is computed in an order that depends on the algorithm, its options and the
+// number of ranks alone, and all ranks get the same bits. Another algorithm
+// or factorization rounds differently. NaN and infinity pass through.
+//
+// All ranks name the same algorithm and options, and buffers of the same
+// dtype and count; ranks that do not are told (engine.h).
+//
+// Threads: AllReduce is immutable; run() as Communicator.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/option_schema.h"
+#include "weft/base/registry.h"
+#include "weft/comm/collective/dense.h"
+#include "weft/comm/transport/topology.h"
+
+namespace weft {
+
+struct AllReduceDef {
+  std::string name;
+  std::string summary;
+  std::vector<OptionSpec> options = {};
+  // Why it cannot run on such a network; empty if it can. Only the sizes of
+  // the levels count.
+  std::string (*refusal)(const Options& options, const Topology& topology);
+  // What a chooser should consider.
+  std::vector<Options> (*variants)(const Topology& topology);
+  // Predicted seconds; refusal() is empty.
+  double (*seconds)(const Options& options, const Topology& topology,
+                    double bytes);
+  // How many operations it enters, each with a channel.
+  int (*operations)(const Options& options) = [](const Options&) { return 1; };
+  // Of at least two ranks.
+  Task<> (*run)(std::vector<Channel> channels, DenseBuffer buffer,
+                Options options);
+};
+
+using AllReduceRegistry = Registry<AllReduceDef>;
+
+// Filled from the files of weft/comm/collective/all_reduce.
+const AllReduceRegistry& all_reduce_registry();
+
+// An algorithm with its options.
+class AllReduce {
+ public:
+  // "ring", "rabenseifner(order=near)", "blueconnect(factors=4,8 chunks=2)".
+  // Throws Error(kInvalidArgument) for what is not known.
+  explicit AllReduce(std::string_view text);
+  AllReduce(const AllReduceDef& def, const Options& given);
+
+  // With the options that are not the default.
+  const std::string& text() const { return text_; }
+
+  std::string refusal(const Topology& topology) const {
+    return def_->refusal(options_, topology);
+  }
+  double seconds(const Topology& topology, double bytes) const {
+    return def_->seconds(options_, topology, bytes);
+  }
+
+  // Enters the operation now; the sum is there when the task is over. `name`
+  // is for messages. Throws Error(kUnsupported) when the algorithm cannot run
+  // with this number of ranks, or for a dtype without sums.
+  Task<> run(Communicator& communicator, DenseBuffer buffer,
+             std::string_view name = "", int priority = 0) const;
+
+ private:
+  const AllReduceDef* def_;
+  Options options_;
+  std::string text_;
+};
+
+// Of those that run anywhere.
+std::string never_refused(const Options& options, const Topology& topology);
+std::vector<Options> only_defaults(const Topology& topology);
+
+}  // namespace weft

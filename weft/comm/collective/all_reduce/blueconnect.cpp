@@ -1,0 +1,197 @@
+// Cho, Finkler, Kung and Hunter, "BlueConnect: Decomposing all-reduce for deep
+// learning on heterogeneous network hierarchy" (MLSys 2019).
+//
+// With P = p0 p1 … ranks, rank = i0 + p0 (i1 + p1 (…)): a reduce-scatter per
+// factor, inner to outer, each in all groups of ranks that differ in one
+// digit alone, and each on the part that the one before left to this rank;
+// then the all-gathers, outer to inner. The large messages stay inside, and
+// all ranks of a machine share the work across.
+//
+// Factors (P) are the flat ring; (2, 2, …) is recursive halving, near first.
+// Chunks are operations of their own that follow each other through the stages,
+// so that one is inside while another is across. Were all under way at once,
+// fair cards would bring them across together, and leave the inside for last.
+#include <algorithm>
+
+#include "weft/comm/collective/all_reduce.h"
+#include "weft/comm/collective/cost.h"
+#include "weft/comm/collective/factorization.h"
+
+namespace weft {
+namespace {
+
+struct Settings {
+  Factors factors;
+  ScatterMethod method;
+  int chunks;
+};
+
+Settings settings_of(const Options& options, int ranks) {
+  const auto& factors = option<std::string>(options, "factors");
+  return {
+      parse_factors(factors.empty() ? std::to_string(ranks) : factors, ranks),
+      scatter_method(option<std::string>(options, "stage")),
+      static_cast<int>(option<std::int64_t>(options, "chunks"))};
+}
+
+// The ranks that share all digits with `rank` but the one of this stage.
+std::vector<int> members_of(int rank, StageShape stage) {
+  const int digit = rank / stage.stride % stage.size;
+  std::vector<int> members;
+  for (int i = 0; i < stage.size; ++i) {
+    members.push_back(rank + (i - digit) * stage.stride);
+  }
+  return members;
+}
+
+// At tick t, chunk c makes its step t - c: the reduce-scatters, then the
+// all-gathers.
+struct Tick {
+  int number = 0;
+  int first = 0;  // chunk
+  int last = 0;
+};
+
+std::vector<Tick> ticks_of(const Settings& settings) {
+  const int steps = 2 * static_cast<int>(settings.factors.size());
+  std::vector<Tick> ticks;
+  for (int t = 0; t < steps + settings.chunks - 1; ++t) {
+    ticks.push_back(
+        {t, std::max(0, t - steps + 1), std::min(t, settings.chunks - 1)});
+  }
+  return ticks;
+}
+
+// What a chunk goes through at one level.
+struct Stage {
+  Channel group;
+  Parts parts;
+};
+
+std::vector<Stage> stages_of(const Channel& channel, Interval chunk,
+                             const Factors& factors) {
+  std::vector<Stage> stages;
+  int stride = 1;
+  for (const int factor : factors) {
+    stages.push_back(
+        {channel.among(members_of(channel.rank(), {stride, factor})),
+         Parts::near_equal(chunk, factor)});
+    stride *= factor;
+    chunk = stages.back().parts[stages.back().group.rank()];
+  }
+  return stages;
+}
+
+Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
+                       Options options) {
+  const Settings settings = settings_of(options, channels.front().size());
+  const Parts chunks = Parts::near_equal(buffer.all(), settings.chunks);
+  std::vector<std::vector<Stage>> stages;
+  for (int chunk = 0; chunk < settings.chunks; ++chunk) {
+    stages.push_back(stages_of(channels[static_cast<std::size_t>(chunk)],
+                               chunks[chunk], settings.factors));
+  }
+  const int levels = static_cast<int>(settings.factors.size());
+  const auto one_step = [&](int chunk, int step) {
+    const bool is_gather = step >= levels;
+    const int level = is_gather ? 2 * levels - 1 - step : step;
+    const Stage& stage = stages[static_cast<std::size_t>(chunk)]
+                               [static_cast<std::size_t>(level)];
+    return is_gather
+               ? all_gather(settings.method, stage.group, buffer, stage.parts)
+               : reduce_scatter(settings.method, stage.group, buffer,
+                                stage.parts);
+  };
+  for (const Tick tick : ticks_of(settings)) {
+    std::vector<Task<>> tasks;
+    for (int chunk = tick.first; chunk <= tick.last; ++chunk) {
+      tasks.push_back(one_step(chunk, tick.number - chunk));
+    }
+    co_await all_of(std::move(tasks));
+  }
+}
+
+std::string refusal(const Options& options, const Topology& topology) {
+  const auto chunks = option<std::int64_t>(options, "chunks");
+  if (chunks < 1 || chunks > 64) return "chunks are between 1 and 64";
+  try {
+    settings_of(options, topology.ranks());
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+// Each tick lasts as long as the slowest of its stages or, where the messages
+// of several share a fabric, until the last of them arrives.
+double predict(const Options& options, const Topology& topology, double bytes) {
+  const Settings settings = settings_of(options, topology.ranks());
+  std::vector<ExchangeCost> costs;
+  double size = bytes / settings.chunks;
+  int stride = 1;
+  for (const int factor : settings.factors) {
+    costs.push_back(
+        scatter_cost(topology, settings.method, {stride, factor}, size));
+    size /= factor;
+    stride *= factor;
+  }
+  for (std::size_t i = costs.size(); i-- > 0;) costs.push_back(costs[i]);
+  double seconds = 0;
+  for (const Tick tick : ticks_of(settings)) {
+    std::vector<double> busy(topology.levels.size());
+    double longest = 0;
+    for (int chunk = tick.first; chunk <= tick.last; ++chunk) {
+      const ExchangeCost& cost =
+          costs[static_cast<std::size_t>(tick.number - chunk)];
+      longest = std::max(longest, cost.seconds());
+      busy[static_cast<std::size_t>(cost.level)] += cost.transfer;
+    }
+    for (std::size_t level = 0; level < busy.size(); ++level) {
+      if (busy[level] == 0) continue;
+      longest =
+          std::max(longest, busy[level] + topology.levels[level].latency);
+    }
+    seconds += longest;
+  }
+  return seconds;
+}
+
+std::vector<Options> variants(const Topology& topology) {
+  std::vector<Options> result;
+  for (const Factors& factors : compatible_factorizations(topology)) {
+    for (const std::int64_t chunks : {1, 2, 4, 8, 16}) {
+      for (const ScatterMethod stage :
+           {ScatterMethod::kRing, ScatterMethod::kHalving}) {
+        result.push_back({{"factors", to_string(factors)},
+                          {"stage", std::string(to_string(stage))},
+                          {"chunks", chunks}});
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void register_all_reduce_blueconnect(AllReduceRegistry& registry) {
+  registry.add(
+      {.name = "blueconnect",
+       .summary = "reduce-scatters and all-gathers over a hierarchy of groups",
+       .options = {{"factors", std::string(),
+                    "sizes of the groups, innermost first; their product is "
+                    "the number of ranks (empty: one group)"},
+                   {"stage", std::string("ring"),
+                    "inside a group: ring, halving or direct"},
+                   {"chunks", std::int64_t{1},
+                    "operations that the vector is cut into"}},
+       .refusal = refusal,
+       .variants = variants,
+       .seconds = predict,
+       .operations =
+           [](const Options& options) {
+             return static_cast<int>(option<std::int64_t>(options, "chunks"));
+           },
+       .run = run_blueconnect});
+}
+
+}  // namespace weft

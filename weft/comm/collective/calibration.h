@@ -1,0 +1,51 @@
+// Finding out the topology of the network that runs this.
+//
+// Levels come from host names: ranks of a host, then hosts. Latency and rate
+// of each are measured by ping-pong between two ranks: the least time per
+// size, and the line through the sizes that is best by relative error.
+//
+// Threads: as Communicator.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/topology.h"
+
+namespace weft {
+
+// Where the ranks of a communicator are.
+struct Placement {
+  int ranks_per_host = 1;
+  int hosts = 1;
+  // order[i] is the rank that should be number i, so that the ranks of a host
+  // are adjacent; the identity where they are.
+  std::vector<int> order;
+  // Why the ranks are taken for one flat level; empty if they are not.
+  std::string flat_because;
+};
+Placement placement_of(std::span<const std::string> hosts);
+Placement placement_of(const Communicator& communicator);
+
+// Measures; all ranks return the same, that of rank 0. Ranks are numbered as
+// in `placement.order`. Entered by all ranks at the same point.
+// Cost: some tens of milliseconds on a fast network, about a second per level
+// on a slow one.
+Task<Topology> calibrate(Communicator& communicator, Placement placement);
+
+// Seconds for a message of so many bytes, and the (latency, seconds_per_byte)
+// that fit best.
+struct Timing {
+  double bytes = 0;
+  double seconds = 0;
+};
+Level fit_level(int size, std::span<const Timing> timings);
+
+// A file that holds the text form. Throw Error(kUnavailable) or, for damaged
+// text, Error(kInvalidArgument).
+void write_topology(const std::string& path, const Topology& topology);
+Topology read_topology(const std::string& path);
+
+}  // namespace weft

@@ -1,0 +1,61 @@
+#include "weft/comm/collective/chooser.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace weft {
+
+AllReduceChooser::AllReduceChooser(Topology topology)
+    : topology_(std::move(topology)) {}
+
+std::vector<AllReduceChooser::Candidate> AllReduceChooser::candidates(
+    std::size_t bytes) const {
+  std::vector<Candidate> result;
+  for (const AllReduceDef& def : all_reduce_registry().all()) {
+    for (const Options& options : def.variants(topology_)) {
+      Candidate candidate{AllReduce(def, options), 0, ""};
+      candidate.refusal = candidate.algorithm.refusal(topology_);
+      if (candidate.refusal.empty()) {
+        candidate.seconds =
+            candidate.algorithm.seconds(topology_, static_cast<double>(bytes));
+      }
+      result.push_back(std::move(candidate));
+    }
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     if (a.refusal.empty() != b.refusal.empty()) {
+                       return a.refusal.empty();
+                     }
+                     return a.seconds < b.seconds;
+                   });
+  return result;
+}
+
+const AllReduce& AllReduceChooser::choose(std::size_t bytes) {
+  const std::size_t rounded = std::bit_ceil(bytes);
+  const auto known = chosen_.find(rounded);
+  if (known != chosen_.end()) return known->second;
+  return chosen_.emplace(rounded, candidates(rounded).front().algorithm)
+      .first->second;
+}
+
+std::string AllReduceChooser::explain(std::size_t bytes,
+                                      std::size_t most) const {
+  std::string table =
+      fmt::format("all-reduce of {} bytes over {}\n{:>12}  {}\n", bytes,
+                  to_string(topology_), "predicted ms", "algorithm");
+  std::size_t shown = 0;
+  for (const Candidate& candidate : candidates(bytes)) {
+    if (!candidate.refusal.empty()) {
+      table += fmt::format("{:>12}  {}: {}\n", "-", candidate.algorithm.text(),
+                           candidate.refusal);
+    } else if (shown++ < most) {
+      table += fmt::format("{:>12.4g}  {}\n", candidate.seconds * 1e3,
+                           candidate.algorithm.text());
+    }
+  }
+  return table;
+}
+
+}  // namespace weft

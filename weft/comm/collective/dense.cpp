@@ -1,0 +1,148 @@
+#include "weft/comm/collective/dense.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "weft/kernels/simd/lanes.h"
+
+namespace weft {
+namespace {
+
+// What simulated ranks are charged: about one core's share of memory.
+constexpr double kAddedBytesPerSecond = 5e9;
+
+template <class T>
+void add_plain(const T* from, T* to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] += from[i];
+}
+
+void add_halves(const bfloat16* from, bfloat16* to, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + simd::kLanes <= count; i += simd::kLanes) {
+    simd::store(simd::hn::Add(simd::load(to + i), simd::load(from + i)),
+                to + i);
+  }
+  for (; i < count; ++i) {
+    to[i] = bfloat16(static_cast<float>(to[i]) + static_cast<float>(from[i]));
+  }
+}
+
+void add_halves(const float16* from, float16* to, std::size_t count) {
+  const simd::hn::Rebind<hwy::float16_t, simd::Floats> halves;
+  const auto load = [&](const float16* p) {
+    return simd::hn::PromoteTo(
+        simd::Floats(),
+        simd::hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(p)));
+  };
+  std::size_t i = 0;
+  for (; i + simd::kLanes <= count; i += simd::kLanes) {
+    const auto sum = simd::hn::Add(load(to + i), load(from + i));
+    simd::hn::StoreU(simd::hn::DemoteTo(halves, sum), halves,
+                     reinterpret_cast<hwy::float16_t*>(to + i));
+  }
+  for (; i < count; ++i) {
+    to[i] = float16(static_cast<float>(to[i]) + static_cast<float>(from[i]));
+  }
+}
+
+}  // namespace
+
+bool is_summable(DType dtype) {
+  return is_floating(dtype) || dtype == DType::kI32 || dtype == DType::kI64;
+}
+
+void add(DType dtype, const std::byte* from, std::byte* to, std::size_t count) {
+  WEFT_CHECK(is_summable(dtype), "no sums of {}", to_string(dtype));
+  dispatch(dtype, [&]<class T>(T) {
+    const auto* source = reinterpret_cast<const T*>(from);
+    auto* target = reinterpret_cast<T*>(to);
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+      add_halves(source, target, count);
+    } else if constexpr (std::is_same_v<T, std::int32_t> ||
+                         std::is_same_v<T, std::int64_t>) {
+      // Sums wrap around.
+      using Word = std::make_unsigned_t<T>;
+      add_plain(reinterpret_cast<const Word*>(source),
+                reinterpret_cast<Word*>(target), count);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      add_plain(source, target, count);
+    }
+  });
+}
+
+Pause add(const Channel& channel, const std::byte* from,
+          const DenseBuffer& buffer, Interval part) {
+  const auto to = buffer.bytes(part);
+  if (to.data() != nullptr && from != nullptr) {
+    add(buffer.dtype, from, to.data(), part.size());
+  }
+  return channel.pause(static_cast<double>(to.size()) / kAddedBytesPerSecond);
+}
+
+std::vector<Interval> segments_of(DType dtype, Interval part) {
+  const std::size_t most = kSegmentBytes / size_of(dtype);
+  std::vector<Interval> segments;
+  for (std::size_t i = part.begin; i < part.end; i += most) {
+    segments.push_back({i, std::min(part.end, i + most)});
+  }
+  return segments;
+}
+
+void send_part(Transfers& transfers, int to, const DenseBuffer& buffer,
+               Interval part) {
+  for (const Interval segment : segments_of(buffer.dtype, part)) {
+    transfers.send(to, buffer.bytes(segment));
+  }
+}
+
+void receive_part(Transfers& transfers, int from, const DenseBuffer& buffer,
+                  Interval part) {
+  for (const Interval segment : segments_of(buffer.dtype, part)) {
+    transfers.receive(from, buffer.bytes(segment));
+  }
+}
+
+Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
+  constexpr std::size_t kSlots = 2;  // one is filled while one is added
+  std::vector<Interval> segments;
+  std::size_t forwarded = 0;
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < stream.parts.size(); ++i) {
+    for (const Interval segment : segments_of(buffer.dtype, stream.parts[i])) {
+      segments.push_back(segment);
+      longest = std::max(longest, buffer.bytes(segment).size());
+    }
+    if (stream.forward_to >= 0 && i + 1 < stream.parts.size()) {
+      forwarded = segments.size();
+    }
+  }
+  std::unique_ptr<std::byte[]> scratch;
+  if (buffer.data != nullptr) {
+    scratch = std::make_unique_for_overwrite<std::byte[]>(kSlots * longest);
+  }
+  const auto slot = [&](std::size_t i) -> std::byte* {
+    return scratch ? scratch.get() + i % kSlots * longest : nullptr;
+  };
+  Transfers received(channel);
+  Transfers sent(channel);
+  const auto expect = [&](std::size_t i) {
+    if (i >= segments.size()) return;
+    received.receive(stream.from, {slot(i), buffer.bytes(segments[i]).size()});
+  };
+  for (std::size_t i = 0; i < kSlots; ++i) expect(i);
+  if (stream.forward_to >= 0) {
+    send_part(sent, stream.forward_to, buffer, stream.lead);
+  }
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    Transfer& arrival = received[i];
+    co_await arrival;
+    co_await add(channel, slot(i), buffer, segments[i]);
+    if (i < forwarded) {
+      sent.send(stream.forward_to, buffer.bytes(segments[i]));
+    }
+    expect(i + kSlots);
+  }
+  co_await sent.all();
+}
+
+}  // namespace weft

@@ -1,0 +1,75 @@
+#include "weft/comm/collective/factorization.h"
+
+#include <charconv>
+
+#include "weft/base/error.h"
+
+namespace weft {
+
+Factors parse_factors(std::string_view text, int ranks) {
+  const auto mistake = [&](std::string_view what) {
+    return Error(ErrorCode::kInvalidArgument, "blueconnect",
+                 "the factors '{}' {}", text, what)
+        .hint(fmt::format("give factors of {} ranks, innermost first: \"4,8\"",
+                          ranks));
+  };
+  Factors factors;
+  std::int64_t product = 1;
+  const char* place = text.data();
+  const char* const end = text.data() + text.size();
+  while (place != end) {
+    int factor = 0;
+    const auto [stop, error] = std::from_chars(place, end, factor);
+    if (error != std::errc()) throw mistake("are not numbers");
+    if (factor < 1) throw mistake("are not all positive");
+    product *= factor;
+    if (product > ranks) break;
+    if (factor > 1) factors.push_back(factor);
+    place = stop;
+    if (place == end) break;
+    if (*place != ',' || ++place == end) throw mistake("are not a list");
+  }
+  if (product != ranks) {
+    throw mistake(fmt::format("do not multiply to {} ranks", ranks));
+  }
+  return factors;
+}
+
+std::string to_string(const Factors& factors) {
+  std::string text;
+  for (const int factor : factors) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", factor);
+  }
+  return text;
+}
+
+std::vector<Factors> ordered_factorizations(int ranks) {
+  if (ranks == 1) return {{}};
+  std::vector<Factors> result;
+  for (int first = 2; first <= ranks; ++first) {
+    if (ranks % first != 0) continue;
+    for (const Factors& rest : ordered_factorizations(ranks / first)) {
+      Factors factors = {first};
+      factors.insert(factors.end(), rest.begin(), rest.end());
+      result.push_back(std::move(factors));
+    }
+  }
+  return result;
+}
+
+std::vector<Factors> compatible_factorizations(const Topology& topology) {
+  std::vector<Factors> result = {{}};
+  for (const Level& level : topology.levels) {
+    std::vector<Factors> longer;
+    for (const Factors& inner : result) {
+      for (const Factors& outer : ordered_factorizations(level.size)) {
+        longer.push_back(inner);
+        longer.back().insert(longer.back().end(), outer.begin(), outer.end());
+      }
+    }
+    result = std::move(longer);
+  }
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+// Writing a number of ranks as an ordered product: how BlueConnect cuts an
+// all-reduce into levels, innermost first.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/comm/transport/topology.h"
+
+namespace weft {
+
+using Factors = std::vector<int>;
+
+// "4,8,8"; factors of 1 are dropped. Throws Error(kInvalidArgument) unless
+// they are positive and their product is `ranks`.
+Factors parse_factors(std::string_view text, int ranks);
+std::string to_string(const Factors& factors);
+
+// All ordered products of factors above 1.
+std::vector<Factors> ordered_factorizations(int ranks);
+
+// Those in which each level of the topology is a run of factors.
+std::vector<Factors> compatible_factorizations(const Topology& topology);
+
+}  // namespace weft

@@ -1,0 +1,38 @@
+#include "weft/comm/collective/power_of_two.h"
+
+namespace weft {
+
+Task<> on_power_of_two(Channel channel, DenseBuffer buffer,
+                       PowerOfTwoTask inner) {
+  const PowerOfTwo shape(channel.size());
+  const int rank = channel.rank();
+  const int partner = rank < 2 * shape.folded ? rank ^ 1 : -1;
+  const bool takes_part = shape.position_of(rank) >= 0;
+  if (!takes_part) {
+    Transfers transfers(channel);
+    send_part(transfers, partner, buffer, buffer.all());
+    co_await transfers.all();
+    Transfers result(channel);
+    receive_part(result, partner, buffer, buffer.all());
+    co_await result.all();
+    co_return;
+  }
+  if (partner >= 0) {
+    AddStream stream;
+    stream.from = partner;
+    stream.parts = {buffer.all()};
+    co_await receive_and_add(channel, buffer, std::move(stream));
+  }
+  std::vector<int> members;
+  for (int position = 0; position < shape.core; ++position) {
+    members.push_back(shape.rank_of(position));
+  }
+  co_await inner(channel.among(members), buffer);
+  if (partner >= 0) {
+    Transfers result(channel);
+    send_part(result, partner, buffer, buffer.all());
+    co_await result.all();
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+// The baseline: all contributions are gathered by all, who sum them alone.
+#include "weft/comm/sparse/exchange.h"
+#include "weft/comm/sparse/fill.h"
+
+namespace weft {
+namespace {
+
+Task<> gather_pairs(Channel channel, Stream& stream, SparseOptions options) {
+  const StreamType type = stream.type();
+  const GatheredMessages messages = co_await gather_messages(
+      channel, stream.message(), type.most_bytes(options.most_items));
+  SumTree tree(options.rates);
+  double seconds = 0;
+  for (int i = 0; i < channel.size(); ++i) {
+    seconds += tree.add(copy_stream(messages.of[static_cast<std::size_t>(i)],
+                                    type, name_of(channel, i)));
+  }
+  seconds += tree.finish();
+  co_await channel.pause(seconds);
+  stream = std::move(tree).result();
+}
+
+// (P - 1) k, whatever the overlap.
+SparseCost cost(const SparseWorkload& workload) {
+  const Fill fill(workload);
+  const double bytes = (workload.ranks - 1) * fill.bytes(1);
+  return {.messages = gather_steps(workload.ranks),
+          .bytes = bytes,
+          .least_bytes = bytes,
+          .most_bytes = bytes,
+          .compute_seconds = fill.tree_seconds(workload.ranks, 1)};
+}
+
+}  // namespace
+
+void register_sparse_all_reduce_gather_pairs(
+    SparseAllReduceRegistry& registry) {
+  registry.add({.name = "gather_pairs",
+                .summary = "every rank gets all contributions and sums them",
+                .cost = cost,
+                .run = gather_pairs});
+}
+
+}  // namespace weft

@@ -1,0 +1,91 @@
+// Sums of sparse streams over all ranks of a group: the algorithms, what they
+// cost, and how they are found. chooser.h picks one.
+//
+// All leave the same bits on every rank; which bits depends on the
+// contributions and on the algorithm, never on timing.
+//
+// Source: Renggli et al., "SparCML", SC 2019.
+//
+// Threads: as the transport.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/base/registry.h"
+#include "weft/comm/codec/codec.h"
+#include "weft/comm/sparse/stream_sum.h"
+#include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/topology.h"
+
+namespace weft {
+
+// Equal on all ranks.
+struct SparseOptions {
+  // No rank contributes more items; more is an Error(kDataLoss). Messages are
+  // received into room for the largest that this allows.
+  std::uint64_t most_items = StreamType::kMostSize;
+  // Dense phases send values through it, where not null (f32 only). Its rank's
+  // position becomes the sender of `message`.
+  const ValueCodec* quantizer = nullptr;
+  MessageId message = {};
+  // What ranks of a simulated world are charged for computing.
+  SumRates rates = {};
+};
+
+// What is known about a sum before it is computed.
+struct SparseWorkload {
+  int ranks = 1;
+  StreamType type;
+  double items = 0;         // k: of one contribution
+  double result_items = 0;  // K: of the sum
+  // The largest partition's share of a contribution, times the ranks: 1 if
+  // all partitions are equally full.
+  double skew = 1;
+  // Of a value in dense phases: that of the dtype, or less if quantized.
+  double dense_value_bytes = 4;
+  SumRates rates = {};
+
+  bool is_quantized() const {
+    return dense_value_bytes < static_cast<double>(type.value_bytes());
+  }
+};
+
+// Of the rank that is busiest. Headers are not counted.
+struct SparseCost {
+  // One after the other: those to different ranks, sent together, are one.
+  // (The paper counts P - 1 for them, which is right where latency is work of
+  // the sender.)
+  double messages = 0;
+  double bytes = 0;  // to be expected
+  double least_bytes = 0;
+  double most_bytes = 0;
+  double compute_seconds = 0;
+
+  double seconds(const Level& network) const {
+    return messages * network.latency + bytes * network.seconds_per_byte +
+           compute_seconds;
+  }
+};
+
+struct SparseAllReduceDef {
+  std::string name;
+  std::string summary;
+  // Whether the result is dense whatever the contributions are.
+  bool is_result_dense = false;
+  // Whether it can use a quantizer.
+  bool can_quantize = false;
+  SparseCost (*cost)(const SparseWorkload& workload) = nullptr;
+  // Replaces `stream` by the sum of all ranks' streams, which have one type.
+  // The caller leaves `stream` alone until the task is over.
+  // Throws Error(kDataLoss) for a damaged message, naming rank and field.
+  Task<> (*run)(Channel channel, Stream& stream,
+                SparseOptions options) = nullptr;
+};
+
+using SparseAllReduceRegistry = Registry<SparseAllReduceDef>;
+
+// Filled from the files of sparse/algorithms.
+const SparseAllReduceRegistry& sparse_all_reduce_registry();
+
+}  // namespace weft

@@ -1,0 +1,183 @@
+#include "weft/comm/sparse/exchange.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/comm/codec/bytes.h"
+
+namespace weft {
+namespace {
+
+// Appends where the messages end that came after the last.
+void find_ends(ByteReader in, std::size_t most, int count,
+               std::vector<std::size_t>& ends) {
+  for (int i = 0; i < count; ++i) {
+    const auto length = in.read<std::uint64_t>("length");
+    if (length > most) {
+      throw in.damaged("length",
+                       fmt::format("is {} of at most {} bytes", length, most));
+    }
+    in.take(length, "message");
+    ends.push_back(ends.back() + sizeof(length) + length);
+  }
+  in.expect_end();
+}
+
+}  // namespace
+
+std::string name_of(const Channel& channel, int peer) {
+  return fmt::format("rank {}",
+                     channel.members()[static_cast<std::size_t>(peer)]);
+}
+
+Task<Stream> receive_stream(Channel channel, int peer, StreamType type,
+                            std::uint64_t most_items) {
+  RawBytes room(type.most_bytes(most_items));
+  Transfer received = channel.receive(peer, room.bytes());
+  const std::size_t bytes = co_await received;
+  co_return Stream::from_message(std::move(room), bytes, type,
+                                 name_of(channel, peer));
+}
+
+Task<GatheredMessages> gather_messages(Channel channel,
+                                       std::span<const std::byte> mine,
+                                       std::size_t most) {
+  const int ranks = channel.size();
+  const int rank = channel.rank();
+  constexpr std::size_t kLength = sizeof(std::uint64_t);
+  WEFT_CHECK(mine.size() <= most);
+  GatheredMessages result;
+  result.memory = RawBytes(static_cast<std::size_t>(ranks) * (kLength + most));
+  const std::span<std::byte> memory = result.memory.bytes();
+  const std::uint64_t length = mine.size();
+  std::memcpy(memory.data(), &length, kLength);
+  std::copy(mine.begin(), mine.end(), memory.begin() + kLength);
+
+  // Message i, of rank + i, ends before ends[i + 1].
+  std::vector<std::size_t> ends = {0, kLength + mine.size()};
+  for (int step = 1; step < ranks; step *= 2) {
+    const int count = std::min(step, ranks - step);
+    const int from = (rank + step) % ranks;
+    const auto room = memory.subspan(ends.back());
+    Transfer received = channel.receive(from, room);
+    Transfer sent =
+        channel.send((rank - step + ranks) % ranks,
+                     memory.first(ends[static_cast<std::size_t>(count)]));
+    const std::size_t bytes = co_await received;
+    co_await sent;
+    const std::string where = name_of(channel, from);
+    find_ends(ByteReader(room.first(bytes), where), most, count, ends);
+  }
+  for (int i = 0; i < ranks; ++i) {
+    const auto at = static_cast<std::size_t>((i - rank + ranks) % ranks);
+    result.of.push_back(
+        memory.subspan(ends[at] + kLength, ends[at + 1] - ends[at] - kLength));
+  }
+  co_return result;
+}
+
+Stream copy_stream(std::span<const std::byte> message, const StreamType& type,
+                   std::string_view where) {
+  RawBytes bytes(message.size());
+  std::copy(message.begin(), message.end(), bytes.data());
+  return Stream::from_message(std::move(bytes), message.size(), type, where);
+}
+
+Task<Stream> sum_partition(Channel channel, Stream stream,
+                           SparseOptions options, bool is_dense) {
+  const int ranks = channel.size();
+  const int rank = channel.rank();
+  std::vector<Stream> parts = split(stream, ranks);
+  stream = Stream();
+  const StreamType type = parts[static_cast<std::size_t>(rank)].type();
+
+  // Distances, not ranks: no two send to the same rank at the same time.
+  Transfers received(channel);
+  Transfers sent(channel);
+  std::vector<RawBytes> rooms;
+  for (int distance = 1; distance < ranks; ++distance) {
+    rooms.emplace_back(type.most_bytes(options.most_items));
+    received.receive((rank - distance + ranks) % ranks, rooms.back().bytes());
+  }
+  for (int distance = 1; distance < ranks; ++distance) {
+    const int to = (rank + distance) % ranks;
+    sent.send(to, parts[static_cast<std::size_t>(to)].message());
+  }
+
+  // In the order of distances, which is about that of arrival, and always the
+  // same.
+  SumTree tree(options.rates);
+  Stream total = is_dense ? Stream::dense_zeros(type) : Stream();
+  for (int distance = 0; distance < ranks; ++distance) {
+    Stream part;
+    if (distance == 0) {
+      part = std::move(parts[static_cast<std::size_t>(rank)]);
+    } else {
+      const auto at = static_cast<std::size_t>(distance - 1);
+      Transfer& arrival = received[at];
+      const std::size_t bytes = co_await arrival;
+      part = Stream::from_message(
+          std::move(rooms[at]), bytes, type,
+          name_of(channel, (rank - distance + ranks) % ranks));
+    }
+    double seconds = 0;
+    if (is_dense) {
+      seconds = sum_seconds(total, part, options.rates);
+      total = sum(std::move(total), std::move(part));
+    } else {
+      seconds = tree.add(std::move(part));
+    }
+    co_await channel.pause(seconds);
+  }
+  if (!is_dense) {
+    co_await channel.pause(tree.finish());
+    total = std::move(tree).result();
+  }
+  co_await sent.all();
+  co_return total;
+}
+
+Task<Stream> gather_partitions(Channel channel, StreamType type, Stream mine) {
+  const int ranks = channel.size();
+  // The last partition is the largest.
+  const StreamType largest{type.dtype,
+                           Partition::of(type.size, ranks, ranks - 1).size};
+  const GatheredMessages messages = co_await gather_messages(
+      channel, mine.message(), largest.most_bytes(largest.size));
+  std::vector<Stream> parts;
+  for (int i = 0; i < ranks; ++i) {
+    parts.push_back(
+        copy_stream(messages.of[static_cast<std::size_t>(i)],
+                    {type.dtype, Partition::of(type.size, ranks, i).size},
+                    name_of(channel, i)));
+  }
+  co_return concatenate(type, parts);
+}
+
+double SumTree::add(Stream stream) {
+  pending_.push_back({std::move(stream), 0});
+  double seconds = 0;
+  while (pending_.size() > 1 &&
+         pending_.back().level == pending_[pending_.size() - 2].level) {
+    seconds += join_last();
+  }
+  return seconds;
+}
+
+double SumTree::finish() {
+  double seconds = 0;
+  while (pending_.size() > 1) seconds += join_last();
+  return seconds;
+}
+
+double SumTree::join_last() {
+  Pending last = std::move(pending_.back());
+  pending_.pop_back();
+  Pending& first = pending_.back();
+  const double seconds = sum_seconds(first.stream, last.stream, rates_);
+  first.stream = sum(std::move(first.stream), std::move(last.stream));
+  ++first.level;
+  return seconds;
+}
+
+}  // namespace weft
