@@ -1,5 +1,6 @@
 #include "weft/runtime/executable.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/support/values.h"
@@ -277,6 +278,54 @@ TEST(Executable, ThreadsDoNotChangeTheSums) {
   set_thread_count(threads);
   EXPECT_TRUE(identical(results[0], results[1]));
   EXPECT_TRUE(identical(results[0], results[2]));
+}
+
+// Notes which results are there, and what they held when it was told.
+class NotingObserver : public ResultObserver {
+ public:
+  explicit NotingObserver(std::span<const Tensor> results)
+      : results_(results) {}
+  void on_result(std::size_t index) override {
+    seen.emplace_back(index, results_[index].clone());
+  }
+  std::vector<std::pair<std::size_t, Tensor>> seen;
+
+ private:
+  std::span<const Tensor> results_;
+};
+
+TEST(Executable, TellsOfEachResultOnceAndWhenItIsFinal) {
+  const TensorType type{DType::kF32, {3, 3}};
+  FunctionBuilder builder("f");
+  const Value x = builder.parameter(type, "x");
+  const Value w = builder.parameter(type, "w");
+  const Value state = builder.parameter(type, "state");
+  Executable executable(builder.build([&] {
+    const Value y = matmul(x, w);
+    const Value z = matmul(y, y);
+    // One twice, one that is a parameter, one donated.
+    return std::vector<Value>{y, z, y, x, state + z};
+  }),
+                        {.donated = {{2, 4}}});
+  const std::vector<Tensor> arguments = {pattern({3, 3}), pattern({3, 3}),
+                                         pattern({3, 3})};
+  std::vector<Tensor> results;
+  for (int i = 0; i < 4; ++i) results.push_back(Tensor::zeros(type));
+  results.push_back(arguments[2]);
+  NotingObserver observer(results);
+  executable.run(arguments, results, &observer);
+
+  std::vector<std::size_t> order;
+  for (const auto& [index, tensor] : observer.seen) {
+    EXPECT_TRUE(identical(tensor, results[index])) << index;
+    order.push_back(index);
+  }
+  ASSERT_EQ(order.size(), 5u);
+  // The first product is told of while the second is still to come.
+  EXPECT_EQ(order[0], 0u);
+  EXPECT_EQ(order[1], 1u);
+  std::ranges::sort(order);
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
 }
 
 }  // namespace

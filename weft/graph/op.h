@@ -84,6 +84,7 @@ enum OpTrait : unsigned {
   kCommutative = 1u << 2,
   kNoGradient = 1u << 3,  // piecewise constant or integer: none flows
   kRandom = 1u << 4,      // keyed by (seed, step): never constant-folded
+  kCollective = 1u << 5,  // meets the same op on other ranks (collectives.h)
 };
 
 class OpDef {

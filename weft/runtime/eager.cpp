@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 
+#include "weft/graph/collectives.h"
 #include "weft/graph/kernel.h"
 #include "weft/ops/constant.h"
 
@@ -145,6 +146,8 @@ class EagerContext : public Context {
 
   static void run(PreparedCall& call, std::span<const Value* const> inputs,
                   std::span<const Value> outputs) {
+    const bool meets_others = meets_other_ranks(*call.op, call.given);
+    if (meets_others) require_collectives(*call.op, call.given);
     std::array<void*, kMostOperands> in;
     std::array<void*, kMostOperands> out;
     std::vector<void*> many_in;  // concat takes any number
@@ -168,6 +171,7 @@ class EagerContext : public Context {
     call.kernel->run(
         {pointers, results,
          call.scratch.is_defined() ? call.scratch.raw() : nullptr});
+    if (meets_others) current_collectives()->throw_failure();
   }
 
   static std::vector<Value> lower(const OpDef& op,

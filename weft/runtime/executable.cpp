@@ -108,7 +108,8 @@ std::vector<TensorType> Executable::result_types(
 }
 
 void Executable::run(std::span<const Tensor> arguments,
-                     std::span<const Tensor> results) {
+                     std::span<const Tensor> results,
+                     ResultObserver* observer) {
   State& state = *state_;
   State::Planned& planned = state.find(arguments);
   const auto& types = planned.plan.result_types();
@@ -134,7 +135,7 @@ void Executable::run(std::span<const Tensor> arguments,
         "a donated result must be the argument it overwrites");
   }
   planned.plan.run(state.argument_pointers, state.result_pointers,
-                   state.arena.raw());
+                   state.arena.raw(), observer);
 }
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {

@@ -43,7 +43,8 @@ class Executable {
   // A donated result must be the very argument it overwrites (share memory).
   // Throws Error(kInvalidArgument) naming the parameter that does not fit;
   // Error(kNumeric) with check_numerics.
-  void run(std::span<const Tensor> arguments, std::span<const Tensor> results);
+  void run(std::span<const Tensor> arguments, std::span<const Tensor> results,
+           ResultObserver* observer = nullptr);
   // Allocates the results; donated arguments are overwritten and returned.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "weft/graph/collectives.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/fuse_epilogue.h"
 #include "weft/runtime/memory_plan.h"
@@ -36,6 +37,8 @@ struct PlannedStep {
   std::vector<void*> outputs;
   const Node* node = nullptr;  // its last one
   std::vector<TensorType> output_types;
+  std::vector<std::size_t> results;  // that it writes
+  bool meets_other_ranks = false;
 };
 
 Cost cost_of(const Function& function, const Node& node) {
@@ -81,10 +84,15 @@ struct Plan::State {
                std::byte* arena);
   void* address(const Place& place, std::span<void* const> arguments,
                 std::span<void* const> results, std::byte* arena) const;
-  void run_step(PlannedStep& step, void* scratch) const noexcept {
+  void require_network() const;
+  void run_step(PlannedStep& step, void* scratch) const {
     step.kernel->run({step.inputs.data(), step.outputs.data(), scratch});
+    if (step.meets_other_ranks) current_collectives()->throw_failure();
   }
   void check(const PlannedStep& step) const;
+  void copy_results(std::span<void* const> arguments,
+                    std::span<void* const> results, std::byte* arena,
+                    ResultObserver* observer) const;
   Place& place(ValueId id) { return places[static_cast<std::size_t>(id)]; }
   ValueId storage(ValueId id) const { return storage_of(function, id); }
 
@@ -138,6 +146,9 @@ void Plan::State::prepare(const PlanOptions& options) {
     }
     for (const ValueId id : formed[i].outputs) {
       steps[i].output_places.push_back(place(id));
+      if (place(id).kind == Place::kResult) {
+        steps[i].results.push_back(place(id).index);
+      }
     }
     steps[i].inputs.resize(formed[i].inputs.size());
     steps[i].outputs.resize(formed[i].outputs.size());
@@ -170,6 +181,7 @@ void Plan::State::prepare_step(const Step& step) {
     planned.kernel = std::move(kernel);
   } else {
     const Node& node = *planned.node;
+    planned.meets_other_ranks = meets_other_ranks(*node.op, node.attributes);
     const auto inputs = function.input_types(node);
     KernelChoice choice = choose_kernel(
         {*node.op, inputs, node.attributes, planned.output_types});
@@ -339,6 +351,19 @@ void Plan::State::resolve(std::span<void* const> arguments,
   }
 }
 
+// Before the first step: ranks that have begun would wait for this one.
+void Plan::State::require_network() const {
+  for (const PlannedStep& step : steps) {
+    if (!step.meets_other_ranks) continue;
+    try {
+      require_collectives(*step.node->op, step.node->attributes);
+    } catch (Error& error) {
+      error.detail("node: " + to_string(function, *step.node));
+      throw;
+    }
+  }
+}
+
 void Plan::State::check(const PlannedStep& step) const {
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
     const std::int64_t bad = first_bad(step.output_types[i], step.outputs[i]);
@@ -356,22 +381,33 @@ void Plan::State::check(const PlannedStep& step) const {
   }
 }
 
+// Results that no step writes; the observer learns of them here.
+void Plan::State::copy_results(std::span<void* const> arguments,
+                               std::span<void* const> results, std::byte* arena,
+                               ResultObserver* observer) const {
+  for (const Copy& copy : copies) {
+    const void* from = address(copy.from, arguments, results, arena);
+    if (from != results[copy.result]) {
+      std::memcpy(results[copy.result], from, copy.bytes);
+    }
+    if (observer != nullptr) observer->on_result(copy.result);
+  }
+}
+
 void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
-               void* arena) {
+               void* arena, ResultObserver* observer) {
   State& state = *state_;
+  state.require_network();
   auto* base = static_cast<std::byte*>(arena);
   state.resolve(arguments, results, base);
   void* scratch = base + state.memory.arena_bytes;
   for (PlannedStep& step : state.steps) {
     state.run_step(step, scratch);
     if (state.check_numerics) state.check(step);
+    if (observer == nullptr) continue;
+    for (const std::size_t result : step.results) observer->on_result(result);
   }
-  for (const Copy& copy : state.copies) {
-    const void* from = state.address(copy.from, arguments, results, base);
-    if (from != results[copy.result]) {
-      std::memcpy(results[copy.result], from, copy.bytes);
-    }
-  }
+  state.copy_results(arguments, results, base, observer);
 }
 
 void Plan::run_timed(std::span<void* const> arguments,
@@ -379,6 +415,7 @@ void Plan::run_timed(std::span<void* const> arguments,
                      std::span<double> seconds) {
   using Clock = std::chrono::steady_clock;
   State& state = *state_;
+  state.require_network();
   auto* base = static_cast<std::byte*>(arena);
   state.resolve(arguments, results, base);
   void* scratch = base + state.memory.arena_bytes;
@@ -387,12 +424,7 @@ void Plan::run_timed(std::span<void* const> arguments,
     state.run_step(state.steps[i], scratch);
     seconds[i] += std::chrono::duration<double>(Clock::now() - start).count();
   }
-  for (const Copy& copy : state.copies) {
-    const void* from = state.address(copy.from, arguments, results, base);
-    if (from != results[copy.result]) {
-      std::memcpy(results[copy.result], from, copy.bytes);
-    }
-  }
+  state.copy_results(arguments, results, base, nullptr);
 }
 
 }  // namespace weft

@@ -27,6 +27,16 @@ struct PlanOptions {
   bool check_numerics = false;
 };
 
+// Is told during a run which results are final, on the thread that runs:
+// gradients travel while the rest is computed.
+class ResultObserver {
+ public:
+  virtual void on_result(std::size_t index) = 0;
+
+ protected:
+  ~ResultObserver() = default;
+};
+
 class Plan {
  public:
   // Plans `function`, whose dims must all be static.
@@ -42,9 +52,12 @@ class Plan {
   const std::vector<TensorType>& result_types() const;
 
   // Runs with the arguments and results at these addresses. `arena` has
-  // arena_bytes(). Throws only with check_numerics.
+  // arena_bytes(). Tells `observer`, if there is one, about each result once.
+  // Throws only with check_numerics, what the observer throws, and where steps
+  // meet other ranks: what require_collectives() throws, before anything runs,
+  // and what ended the exchange (graph/collectives.h).
   void run(std::span<void* const> arguments, std::span<void* const> results,
-           void* arena);
+           void* arena, ResultObserver* observer = nullptr);
   // The same, adding the seconds each step took to `seconds` (one per step).
   void run_timed(std::span<void* const> arguments,
                  std::span<void* const> results, void* arena,

@@ -1,0 +1,204 @@
+#include "weft/comm/graph/blueconnect_rewrite.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "weft/graph/collectives.h"
+#include "weft/graph/registry.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+using Hosts = std::span<const std::string>;
+
+// The ranks of a group, host by host, in the order in which hosts appear.
+std::vector<Integers> ranks_by_host(std::span<const std::int64_t> group,
+                                    Hosts hosts) {
+  std::map<std::string_view, std::size_t> index;
+  std::vector<Integers> by_host;
+  for (const std::int64_t rank : group) {
+    const auto [entry, is_new] = index.try_emplace(
+        hosts[static_cast<std::size_t>(rank)], by_host.size());
+    if (is_new) by_host.emplace_back();
+    by_host[entry->second].push_back(rank);
+  }
+  return by_host;
+}
+
+// The ranks of a host scatter among themselves, pairs where it has but one.
+std::int64_t scatter_size(const std::vector<Integers>& by_host) {
+  return std::max<std::int64_t>(std::ssize(by_host.front()), 2);
+}
+
+// Why a group cannot be taken apart; empty if it can.
+std::string why_not(const std::vector<Integers>& by_host) {
+  const auto on_first = std::ssize(by_host.front());
+  for (const Integers& ranks : by_host) {
+    if (std::ssize(ranks) == on_first) continue;
+    return fmt::format("a group has {} ranks on one host and {} on another",
+                       on_first, ranks.size());
+  }
+  const auto size = on_first * std::ssize(by_host);
+  const std::int64_t scatter = scatter_size(by_host);
+  if (size % scatter != 0) {
+    return fmt::format("{} ranks do not divide into scatter groups of {}", size,
+                       scatter);
+  }
+  if (size < 2 * scatter) {
+    return fmt::format("{} ranks make a single scatter group of {}", size,
+                       scatter);
+  }
+  return {};
+}
+
+// The groups of the ops that an all_reduce is replaced by: `across` has one
+// group per position in those of `scatter`.
+struct Decomposition {
+  RankGroups scatter;
+  RankGroups across;
+
+  // Appends those of one group, its ranks sorted by host.
+  void add(const Integers& ranks) {
+    const auto step = static_cast<std::size_t>(scatter.size);
+    scatter.ranks.insert(scatter.ranks.end(), ranks.begin(), ranks.end());
+    for (std::size_t position = 0; position < step; ++position) {
+      for (std::size_t i = position; i < ranks.size(); i += step) {
+        across.ranks.push_back(ranks[i]);
+      }
+    }
+  }
+};
+
+// Nothing, with the reason, where the conditions are not met.
+std::optional<Decomposition> decompose(const TensorType& type,
+                                       const RankGroups& groups, Hosts hosts,
+                                       std::string& reason) {
+  Decomposition result;
+  for (std::size_t i = 0; i < groups.count(); ++i) {
+    const auto by_host = ranks_by_host(groups.group(i), hosts);
+    reason = why_not(by_host);
+    if (!reason.empty()) return std::nullopt;
+    const std::int64_t scatter = scatter_size(by_host);
+    if (i == 0) result = {{{}, scatter}, {{}, groups.size / scatter}};
+    if (scatter != result.scatter.size) {
+      reason =
+          fmt::format("one group scatters among {} ranks, another among {}",
+                      result.scatter.size, scatter);
+      return std::nullopt;
+    }
+    Integers sorted;
+    for (const Integers& ranks : by_host) {
+      sorted.insert(sorted.end(), ranks.begin(), ranks.end());
+    }
+    result.add(sorted);
+  }
+  const Dim elements = dim_product(type.shape.dims());
+  if (is_symbolic(elements)) {
+    reason = fmt::format("the number of elements, {}, is not known",
+                         to_string(elements));
+  } else if (elements % result.scatter.size != 0) {
+    reason = fmt::format("{} elements do not divide into {} parts", elements,
+                         result.scatter.size);
+  }
+  if (!reason.empty()) return std::nullopt;
+  return result;
+}
+
+class Rewriter {
+ public:
+  Rewriter(const Function& function, Hosts hosts)
+      : function_(function),
+        hosts_(hosts),
+        renamed_(function.value_count(), -1),
+        result_{Function(function.name()), {}} {}
+
+  BlueConnectRewrite run() {
+    for (const ValueId id : function_.parameters()) {
+      at(id) = result_.function.add_parameter(function_.type(id),
+                                              function_.value(id).name);
+    }
+    for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
+      const Node& node = function_.nodes()[i];
+      if (node.op->name() == "all_reduce") {
+        replace(static_cast<NodeId>(i), node);
+      } else {
+        copy(node);
+      }
+    }
+    std::vector<ValueId> results;
+    for (const ValueId id : function_.results()) results.push_back(at(id));
+    result_.function.set_results(std::move(results));
+    return std::move(result_);
+  }
+
+ private:
+  ValueId& at(ValueId id) { return renamed_[static_cast<std::size_t>(id)]; }
+
+  void copy(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(at(input));
+    const Node& copy = result_.function.add_node(
+        *node.op, std::move(inputs), node.attributes, node.location);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      at(node.outputs[i]) = copy.outputs[i];
+    }
+  }
+
+  void replace(NodeId id, const Node& node) {
+    const RankGroups groups = RankGroups::of(node.attributes);
+    if (groups.ranks.size() != hosts_.size()) {
+      throw Error(
+          ErrorCode::kInvalidArgument, "blueconnect",
+          "an all_reduce is for {} ranks, but the hosts of {} are given",
+          groups.ranks.size(), hosts_.size());
+    }
+    BlueConnectDecision decision{id, {}, {}};
+    at(node.outputs[0]) =
+        add_sum(at(node.inputs[0]), groups, node.location, decision);
+    result_.decisions.push_back(std::move(decision));
+  }
+
+  // The all_reduce of x, taken apart as far as it goes.
+  ValueId add_sum(ValueId x, const RankGroups& groups, const Location& location,
+                  BlueConnectDecision& decision) {
+    const TensorType type = result_.function.type(x);
+    const auto parts = decompose(type, groups, hosts_, decision.reason);
+    if (!parts) return add("all_reduce", x, groups.attributes(), location);
+    decision.scatter_sizes.push_back(parts->scatter.size);
+    const Attributes scatter = parts->scatter.attributes();
+    const Shape flat{type.shape.num_elements()};
+    const ValueId whole = add_reshape(x, flat, location);
+    const ValueId part = add("reduce_scatter", whole, scatter, location);
+    const ValueId sum = add_sum(part, parts->across, location, decision);
+    const ValueId y = add("all_gather", sum, scatter, location);
+    return add_reshape(y, type.shape, location);
+  }
+
+  ValueId add_reshape(ValueId x, const Shape& shape, const Location& location) {
+    if (result_.function.type(x).shape == shape) return x;
+    return add("reshape", x, {{"shape", shape}}, location);
+  }
+
+  ValueId add(std::string_view op, ValueId x, const Attributes& attributes,
+              const Location& location) {
+    return result_.function
+        .add_node(op_registry().get(op), {x}, attributes, location)
+        .outputs[0];
+  }
+
+  const Function& function_;
+  Hosts hosts_;
+  std::vector<ValueId> renamed_;
+  BlueConnectRewrite result_;
+};
+
+}  // namespace
+
+BlueConnectRewrite rewrite_blueconnect(const Function& function,
+                                       std::span<const std::string> hosts) {
+  return Rewriter(function, hosts).run();
+}
+
+}  // namespace weft

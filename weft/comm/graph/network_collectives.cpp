@@ -1,0 +1,63 @@
+#include "weft/comm/graph/network_collectives.h"
+
+#include <fmt/ranges.h>
+
+#include "weft/comm/collective/scatter_gather.h"
+
+namespace weft {
+namespace {
+
+DenseBuffer buffer_of(const TensorView& view) {
+  return {view.dtype(), view.as<std::byte>(),
+          static_cast<std::size_t>(view.size())};
+}
+
+Parts parts_of(const Channel& channel, const DenseBuffer& buffer) {
+  return Parts::near_equal(buffer.all(), channel.size());
+}
+
+Task<> scatter(Channel channel, DenseBuffer buffer) {
+  return reduce_scatter(ScatterMethod::kRing, channel, buffer,
+                        parts_of(channel, buffer));
+}
+
+Task<> gather(Channel channel, DenseBuffer buffer) {
+  return all_gather(ScatterMethod::kRing, channel, buffer,
+                    parts_of(channel, buffer));
+}
+
+Task<> sum(Channel channel, DenseBuffer buffer) {
+  co_await scatter(channel, buffer);
+  co_await gather(channel, buffer);
+}
+
+}  // namespace
+
+Channel NetworkCollectives::open(std::string_view operation,
+                                 const TensorView& whole,
+                                 const RankGroups& groups) {
+  const auto group = groups.group_of(rank());
+  const std::vector<int> members(group.begin(), group.end());
+  return communicator_
+      .open({fmt::format("{} by {} among [{}]", operation, groups.size,
+                         fmt::join(groups.ranks, ", ")),
+             to_string(whole.type)})
+      .among(members);
+}
+
+void NetworkCollectives::all_reduce(const TensorView& whole,
+                                    const RankGroups& groups) {
+  engine_.run(sum(open("all_reduce", whole, groups), buffer_of(whole)));
+}
+
+void NetworkCollectives::reduce_scatter(const TensorView& whole,
+                                        const RankGroups& groups) {
+  engine_.run(scatter(open("reduce_scatter", whole, groups), buffer_of(whole)));
+}
+
+void NetworkCollectives::all_gather(const TensorView& whole,
+                                    const RankGroups& groups) {
+  engine_.run(gather(open("all_gather", whole, groups), buffer_of(whole)));
+}
+
+}  // namespace weft

@@ -1,0 +1,77 @@
+#include "weft/graph/collectives.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+thread_local Collectives* current = nullptr;
+
+}  // namespace
+
+RankGroups RankGroups::whole(int ranks) {
+  RankGroups groups{Integers(static_cast<std::size_t>(ranks)), ranks};
+  std::iota(groups.ranks.begin(), groups.ranks.end(), 0);
+  return groups;
+}
+
+RankGroups RankGroups::of(const Attributes& attributes) {
+  return {attributes.integers("groups"), attributes.integer("group_size")};
+}
+
+Attributes RankGroups::attributes() const {
+  return {{"groups", ranks}, {"group_size", size}};
+}
+
+std::span<const std::int64_t> RankGroups::group(std::size_t index) const {
+  const auto members = static_cast<std::size_t>(size);
+  return std::span(ranks).subspan(index * members, members);
+}
+
+std::span<const std::int64_t> RankGroups::group_of(int rank) const {
+  const auto found = std::find(ranks.begin(), ranks.end(), rank);
+  if (found == ranks.end()) {
+    throw Error(ErrorCode::kInvalidArgument, "collectives",
+                "rank {} is in none of the groups of {} ranks", rank,
+                ranks.size());
+  }
+  return group(static_cast<std::size_t>((found - ranks.begin()) / size));
+}
+
+std::int64_t RankGroups::position_of(int rank) const {
+  const auto members = group_of(rank);
+  return std::find(members.begin(), members.end(), rank) - members.begin();
+}
+
+void Collectives::throw_failure() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+Collectives* current_collectives() { return current; }
+
+CollectivesScope::CollectivesScope(Collectives& collectives) : outer_(current) {
+  current = &collectives;
+}
+
+CollectivesScope::~CollectivesScope() { current = outer_; }
+
+bool meets_other_ranks(const OpDef& op, const Attributes& attributes) {
+  return op.has(kCollective) && attributes.integer("group_size") > 1;
+}
+
+void require_collectives(const OpDef& op, const Attributes& attributes) {
+  const std::size_t ranks = attributes.integers("groups").size();
+  if (current == nullptr) {
+    throw Error(ErrorCode::kUnavailable, op.name(),
+                "needs a network of {} ranks, and this thread has none", ranks)
+        .hint("open a CollectivesScope around the run");
+  }
+  if (static_cast<std::size_t>(current->size()) != ranks) {
+    throw Error(ErrorCode::kInvalidArgument, op.name(),
+                "was made for {} ranks, but the network has {}", ranks,
+                current->size());
+  }
+}
+
+}  // namespace weft
