@@ -260,5 +260,48 @@ TEST(Loader, RefusesToCropTables) {
   });
 }
 
+// Whatever the number of workers, their parts put together are the batches of
+// one, to the last and short one, augmentation included.
+TEST(Loader, ShardsTogetherAreTheWholeBatches) {
+  const LoaderOptions whole{.batch = 7,
+                            .shuffle = true,
+                            .seed = 3,
+                            .augment = {.crop = true, .flip = true}};
+  for (const int ranks : {1, 2, 3, 5}) {
+    Loader all(numbered(23), whole);
+    std::vector<std::unique_ptr<Loader>> shards;
+    for (int rank = 0; rank < ranks; ++rank) {
+      LoaderOptions part = whole;
+      part.shard = {rank, ranks};
+      shards.push_back(std::make_unique<Loader>(numbered(23), part));
+      EXPECT_EQ(shards.back()->batches_per_epoch(), all.batches_per_epoch());
+      EXPECT_EQ(shards.back()->examples_per_epoch(), 23);
+    }
+    for (int b = 0; b < 8; ++b) {
+      const Batch& batch = all.next();
+      EXPECT_EQ(batch.whole_size, batch.size);
+      std::int64_t begin = 0;
+      for (const auto& shard : shards) {
+        const Batch& part = shard->next();
+        EXPECT_EQ(part.whole_size, batch.size);
+        EXPECT_LE(part.size, shard->types()[0].shape[0]);
+        for (std::size_t f = 0; f < 2; ++f) {
+          EXPECT_TRUE(
+              identical(part.tensors[f],
+                        batch.tensors[f].slice(begin, begin + part.size)));
+        }
+        begin += part.size;
+      }
+      EXPECT_EQ(begin, batch.size);
+    }
+  }
+}
+
+TEST(Loader, RefusesMoreWorkersThanExamplesInABatch) {
+  expect_error(ErrorCode::kInvalidArgument, {"4 workers", "batch of 3"}, [] {
+    Loader(numbered(10), {.batch = 3, .shard = {.rank = 1, .ranks = 4}});
+  });
+}
+
 }  // namespace
 }  // namespace weft

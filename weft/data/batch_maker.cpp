@@ -26,6 +26,29 @@ Error wrong(const Dataset& dataset, std::string message) {
                std::move(message));
 }
 
+// The rows [begin, end) of a batch of `size` that the worker reads.
+std::pair<std::int64_t, std::int64_t> part_of(std::int64_t size,
+                                              const Shard& shard) {
+  return {size * shard.rank / shard.ranks,
+          size * (shard.rank + 1) / shard.ranks};
+}
+
+void check_shard(const Dataset& dataset, const LoaderOptions& options) {
+  const Shard& shard = options.shard;
+  WEFT_CHECK(shard.rank >= 0 && shard.rank < shard.ranks);
+  const std::int64_t batch = std::min(options.batch, dataset.size());
+  if (batch < shard.ranks) {
+    throw wrong(dataset, fmt::format("{} workers cannot share a batch of {}",
+                                     shard.ranks, batch));
+  }
+  if (dataset.is_sequential() && batch % shard.ranks != 0) {
+    throw wrong(dataset,
+                fmt::format("its {} streams cannot be dealt out evenly to {} "
+                            "workers",
+                            batch, shard.ranks));
+  }
+}
+
 void check_options(const Dataset& dataset, const LoaderOptions& options) {
   if (options.batch < 1) {
     throw wrong(dataset, fmt::format("a batch of {} examples", options.batch));
@@ -44,6 +67,7 @@ void check_options(const Dataset& dataset, const LoaderOptions& options) {
                             "many examples, not {}",
                             dataset.lanes(), options.batch));
   }
+  check_shard(dataset, options);
   const bool augments = options.augment.crop || options.augment.flip;
   if (augments && !is_image(dataset.features()[0].type)) {
     throw wrong(dataset, "crop and flip are for images");
@@ -59,7 +83,9 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
   const bool has_rest = dataset_->size() % options_.batch != 0;
   batches_ = whole + (has_rest && !options_.drop_last ? 1 : 0);
   // A data set smaller than a batch needs no larger buffers.
-  const std::int64_t most = std::min(options_.batch, dataset_->size());
+  const auto [first, last] =
+      part_of(std::min(options_.batch, dataset_->size()), options_.shard);
+  const std::int64_t most = last - first;
   rows_.reserve(static_cast<std::size_t>(most));
   for (const auto& feature : dataset_->features()) {
     TensorType type{feature.type.dtype, with_batch(most, feature.type.shape)};
@@ -94,6 +120,8 @@ void BatchMaker::make(LoaderPosition position,
     convert_images(static_cast<std::uint32_t>(position.epoch), buffers[0]);
   }
   batch.position = position;
+  batch.whole_size = std::min(
+      options_.batch, dataset_->size() - position.batch * options_.batch);
   batch.size = static_cast<std::int64_t>(rows_.size());
   batch.tensors.resize(buffers.size());
   for (std::size_t f = 0; f < buffers.size(); ++f) {
@@ -102,10 +130,11 @@ void BatchMaker::make(LoaderPosition position,
 }
 
 void BatchMaker::pick_rows(LoaderPosition position) {
-  const std::int64_t begin = position.batch * options_.batch;
-  const std::int64_t end = std::min(begin + options_.batch, dataset_->size());
+  const std::int64_t first = position.batch * options_.batch;
+  const std::int64_t size = std::min(options_.batch, dataset_->size() - first);
+  const auto [begin, end] = part_of(size, options_.shard);
   rows_.resize(static_cast<std::size_t>(end - begin));
-  std::iota(rows_.begin(), rows_.end(), begin);
+  std::iota(rows_.begin(), rows_.end(), first + begin);
   if (!options_.shuffle) return;
   const Permutation order(static_cast<std::uint64_t>(dataset_->size()),
                           options_.seed, kOrderStream,

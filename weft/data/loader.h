@@ -23,12 +23,21 @@
 
 namespace weft {
 
+// The part of each batch that one of several workers reads: the batch is cut
+// into consecutive parts whose sizes differ by at most one, and the order of
+// examples does not depend on how many workers there are.
+struct Shard {
+  int rank = 0;
+  int ranks = 1;
+};
+
 struct LoaderOptions {
-  std::int64_t batch = 32;
-  bool shuffle = false;    // else in the order of the data set
-  bool drop_last = false;  // leave out a last batch that is not full
+  std::int64_t batch = 32;  // of all workers together
+  bool shuffle = false;     // else in the order of the data set
+  bool drop_last = false;   // leave out a last batch that is not full
   std::uint64_t seed = 0;
   Augmentation augment = {};
+  Shard shard = {};
   int prefetch = 2;  // batches made ahead; 0 makes them when they are asked for
 };
 
@@ -42,7 +51,8 @@ struct LoaderPosition {
 
 struct Batch {
   std::vector<Tensor> tensors;  // one per feature
-  std::int64_t size = 0;        // examples
+  std::int64_t size = 0;        // examples; 0 where others have them all
+  std::int64_t whole_size = 0;  // of all workers together
   LoaderPosition position;
 };
 
@@ -50,16 +60,17 @@ class Loader {
  public:
   // Throws Error(kInvalidArgument) for an empty data set, a batch below 1, a
   // sequential data set that is shuffled or read in batches other than its
-  // lanes, or augmentation of what is no image.
+  // lanes, augmentation of what is no image, or more workers than examples in
+  // a batch.
   Loader(DatasetRef dataset, const LoaderOptions& options);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Types of the tensors of a full batch.
+  // Types of the tensors of this worker's part of a full batch.
   const std::vector<TensorType>& types() const;
   std::int64_t batches_per_epoch() const;
-  // Examples that an epoch visits.
+  // Examples that an epoch visits, by all workers together.
   std::int64_t examples_per_epoch() const;
 
   // The next batch; after the last of an epoch the first of the next one.
