@@ -49,7 +49,8 @@ void eval(const Arguments& arguments) {
                         eval_loading(trained.recipe),
                         trained.recipe.train.dtype);
   const auto start = std::chrono::steady_clock::now();
-  const Scores scores = evaluation.run();
+  const RunningMean mean = evaluation.run();
+  const Scores scores{mean.loss(), mean.accuracy()};
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
@@ -66,6 +67,7 @@ void eval(const Arguments& arguments) {
          .test = scores,
          .best_epoch = static_cast<std::int64_t>(metric(trained, "best_epoch")),
          .samples_per_s = static_cast<double>(examples) / seconds,
+         .traffic = {},
          .checkpoint = trained.path});
     json["split"] = arguments.split;
     json["examples"] = examples;
@@ -73,7 +75,7 @@ void eval(const Arguments& arguments) {
     return;
   }
   const std::string score =
-      trained.assembly.task == Task::kLanguageModel
+      trained.assembly.task == TaskKind::kLanguageModel
           ? fmt::format("perplexity {:.2f}", std::exp(scores.loss))
           : fmt::format("accuracy {:.4f}", scores.accuracy);
   fmt::print("{} ({})  {} examples  loss {:.4f}  {}  {:.2f} s\n",

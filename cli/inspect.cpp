@@ -164,7 +164,7 @@ void add_inspect(CLI::App& app) {
   CLI::App* verb = app.add_subcommand(
       "inspect", "Say what a recipe, checkpoint or graph holds");
   auto arguments = std::make_shared<Arguments>();
-  verb->add_option("FILE", arguments->file, "what to look into")->required();
+  verb->add_option("FILE", arguments->file, "what to look into");
   verb->add_flag("--graph", arguments->with_graph,
                  "show each step: its kernel, its speed, and why other "
                  "kernels declined");
@@ -177,7 +177,12 @@ void add_inspect(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--threads", arguments->threads, "compute threads")
       ->check(CLI::Range(1, 1024));
-  verb->callback([arguments] { inspect(*arguments); });
+  add_inspect_codec(*verb);
+  verb->callback([verb, arguments] {
+    if (!verb->get_subcommands().empty()) return;  // it has run by itself
+    if (arguments->file.empty()) throw CLI::RequiredError("FILE");
+    inspect(*arguments);
+  });
 }
 
 }  // namespace weft::cli

@@ -62,6 +62,8 @@ int run(int argc, char** argv) {
     return report(kBadUsage,
                   fmt::format("{}\n  hint: weft{} --help", error.what(),
                               verbs.empty() ? "" : " " + verbs[0]->get_name()));
+  } catch (const Reported& reported) {
+    return exit_code(reported.code);
   } catch (const Error& error) {
     return report(exit_code(error.code()), error.what());
   } catch (const std::bad_alloc&) {

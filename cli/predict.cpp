@@ -79,7 +79,7 @@ void predict(const Arguments& arguments) {
   TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
   const Dataset& data = *trained.assembly.data.train;
   const Shape& shape = data.features()[0].type.shape;
-  if (trained.assembly.task != Task::kClassification || shape.rank() != 3) {
+  if (trained.assembly.task != TaskKind::kClassification || shape.rank() != 3) {
     throw Error(ErrorCode::kUnsupported, "predict",
                 "the model '{}' does not look at images",
                 trained.recipe.model.name)

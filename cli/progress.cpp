@@ -59,6 +59,7 @@ void Progress::clear() {
 void Progress::on_start(const TrainSummary& summary) {
   summary_ = summary;
   fmt::print(stderr, "{}\n", headline(summary));
+  if (!summary.sync.empty()) fmt::print(stderr, "{}\n", summary.sync);
   if (summary.first_step > 0) {
     fmt::print(stderr, "continues after step {}\n",
                grouped(summary.first_step));
@@ -71,7 +72,7 @@ void Progress::on_note(const std::string& note) {
 }
 
 std::string Progress::scores_text(const Scores& scores) const {
-  if (summary_.task == Task::kLanguageModel) {
+  if (summary_.task == TaskKind::kLanguageModel) {
     return fmt::format("loss {:.4f}  perplexity {:.1f}", scores.loss,
                        std::exp(scores.loss));
   }
@@ -125,7 +126,7 @@ void Progress::on_epoch(const TrainProgress& progress,
   std::string text = line(progress, metrics.train);
   if (is_measured) {
     text +=
-        summary_.task == Task::kLanguageModel
+        summary_.task == TaskKind::kLanguageModel
             ? fmt::format("  held out {:.1f}", std::exp(metrics.held_out.loss))
             : fmt::format("  held out {:.4f}", metrics.held_out.accuracy);
   }

@@ -12,17 +12,26 @@ Json number(double value) {
 }
 
 Json report_of(const std::string& recipe, const TrainResult& result) {
-  return {{"recipe", recipe},
-          {"steps", result.steps},
-          {"epochs", result.epochs},
-          {"seconds", number(result.seconds)},
-          {"train_loss", number(result.train_loss)},
-          {"test_loss", number(result.test.loss)},
-          {"test_accuracy", number(result.test.accuracy)},
-          {"samples_per_s", number(result.samples_per_s)},
-          {"peak_rss_bytes", peak_memory_bytes()},
-          {"checkpoint", result.checkpoint.string()},
-          {"best_epoch", result.best_epoch}};
+  Json report{{"recipe", recipe},
+              {"steps", result.steps},
+              {"epochs", result.epochs},
+              {"seconds", number(result.seconds)},
+              {"train_loss", number(result.train_loss)},
+              {"test_loss", number(result.test.loss)},
+              {"test_accuracy", number(result.test.accuracy)},
+              {"samples_per_s", number(result.samples_per_s)},
+              {"peak_rss_bytes", peak_memory_bytes()},
+              {"checkpoint", result.checkpoint.string()},
+              {"best_epoch", result.best_epoch},
+              {"workers", result.workers}};
+  if (result.traffic) {
+    report["bytes_sent_per_step"] = number(result.traffic->bytes_sent);
+    report["bytes_received_per_step"] = number(result.traffic->bytes_received);
+    report["step_seconds"] = number(result.traffic->seconds);
+    report["wire_seconds"] = number(result.traffic->wire_seconds);
+    report["hidden_seconds"] = number(result.traffic->hidden_seconds);
+  }
+  return report;
 }
 
 void print_json(const Json& json) {

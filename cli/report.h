@@ -14,7 +14,8 @@ using Json = nlohmann::ordered_json;
 Json number(double value);
 
 // recipe, steps, epochs, seconds, train_loss, test_loss, test_accuracy,
-// samples_per_s, peak_rss_bytes, checkpoint, best_epoch.
+// samples_per_s, peak_rss_bytes, checkpoint, best_epoch, workers; with several
+// workers also what the first one's network did per step.
 Json report_of(const std::string& recipe, const TrainResult& result);
 
 // One object on one line of standard output.

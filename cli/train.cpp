@@ -10,6 +10,8 @@
 #include "cli/verb.h"
 
 #include "weft/base/parallel.h"
+#include "weft/comm/transport/launcher.h"
+#include "weft/comm/transport/thread.h"
 
 namespace weft::cli {
 namespace {
@@ -23,6 +25,7 @@ struct Arguments {
   bool as_json = false;
   bool check_numerics = false;
   int threads = 0;
+  int workers = 0;  // 0: one, or as many as mpirun started
 };
 
 std::atomic<bool> stop_requested = false;
@@ -43,13 +46,25 @@ Recipe recipe_of(const Arguments& arguments) {
   return recipe;
 }
 
-void print_summary(const TrainResult& result, Task task) {
+void print_summary(const TrainResult& result, TaskKind task) {
   const std::string score =
-      task == Task::kLanguageModel
+      task == TaskKind::kLanguageModel
           ? fmt::format("best perplexity {:.1f}", std::exp(result.test.loss))
           : fmt::format("best accuracy {:.4f}", result.test.accuracy);
   fmt::print("{} at epoch {}   checkpoint {}   {:.1f} s\n", score,
              result.best_epoch, result.checkpoint.string(), result.seconds);
+}
+
+// What the network of the first worker did in a mean step.
+void print_traffic(const StepTraffic& t) {
+  const double hidden =
+      t.wire_seconds > 0 ? 100 * t.hidden_seconds / t.wire_seconds : 100;
+  fmt::print(
+      "a step: {:.1f} ms, {} sent, {} received, {:.1f} ms on the wire, {:.0f} "
+      "% "
+      "of it hidden behind computing\n",
+      1e3 * t.seconds, bytes_text(t.bytes_sent), bytes_text(t.bytes_received),
+      1e3 * t.wire_seconds, hidden);
 }
 
 // The command to type now.
@@ -61,25 +76,91 @@ std::string next_command(const Recipe& recipe, const TrainResult& result) {
   return fmt::format("weft eval {}", checkpoint);
 }
 
+std::string name_of(const Arguments& arguments) {
+  return std::filesystem::path(arguments.recipe).stem();
+}
+
+// One worker's run, alone or with others behind `transport`.
+TrainResult run_worker(const Arguments& arguments, const Recipe& recipe,
+                       Transport* transport) {
+  Trainer trainer(recipe, {.name = name_of(arguments),
+                           .is_resumed = arguments.is_resumed,
+                           .stop = &stop_requested,
+                           .transport = transport});
+  if (transport != nullptr && transport->rank() != 0) {
+    TrainObserver silent;
+    return trainer.run(silent);
+  }
+  Progress progress;
+  return trainer.run(progress);
+}
+
+// Workers that are threads of this process share its compute threads.
+TrainResult run_threads(const Arguments& arguments, const Recipe& recipe) {
+  const int compute_threads = thread_count();
+  ThreadWorld world(arguments.workers);
+  TrainResult result;
+  world.run([&](Transport& transport) {
+    set_thread_count(std::max(1, compute_threads / arguments.workers));
+    const TrainResult own = run_worker(arguments, recipe, &transport);
+    if (transport.rank() == 0) result = own;
+  });
+  return result;
+}
+
+// Throws Error(kInvalidArgument) for --workers under mpirun.
+void refuse_both(const Arguments& arguments, const Transport& launched) {
+  if (arguments.workers == 0) return;
+  throw Error(ErrorCode::kInvalidArgument, "--workers",
+              "this is one of {} processes that a launcher started",
+              launched.size())
+      .hint("leave out --workers: each process is a worker");
+}
+
+// Runs this process's part of a launched job, with its share of the machine's
+// threads unless the user gave a number. The first process says what went
+// wrong; the others only when it is the first that is missing.
+TrainResult run_launched(const Arguments& arguments, const Recipe& recipe,
+                         Transport& launched) {
+  if (arguments.threads == 0) {
+    int others = 0;
+    for (int rank = 0; rank < launched.size(); ++rank) {
+      const bool is_here =
+          launched.host(rank) == launched.host(launched.rank());
+      others += is_here && rank != launched.rank() ? 1 : 0;
+    }
+    set_thread_count(std::max(1, thread_count() / (1 + others)));
+  }
+  try {
+    return run_worker(arguments, recipe, &launched);
+  } catch (const Error& error) {
+    if (launched.rank() == 0 || error.where() == "rank 0") throw;
+    throw Reported{error.code()};
+  }
+}
+
+TrainResult run_workers(const Arguments& arguments, const Recipe& recipe,
+                        Transport* launched) {
+  if (launched != nullptr) return run_launched(arguments, recipe, *launched);
+  return arguments.workers > 1 ? run_threads(arguments, recipe)
+                               : run_worker(arguments, recipe, nullptr);
+}
+
 void train(const Arguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
+  const std::unique_ptr<Transport> launched = open_launched_transport();
+  if (launched) refuse_both(arguments, *launched);
   const Recipe recipe = recipe_of(arguments);
-  const std::string name = std::filesystem::path(arguments.recipe).stem();
-  Trainer trainer(recipe, {.name = name,
-                           .is_resumed = arguments.is_resumed,
-                           .stop = &stop_requested});
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
-  TrainResult result;
-  {
-    Progress progress;
-    result = trainer.run(progress);
-  }
+  const TrainResult result = run_workers(arguments, recipe, launched.get());
+  if (launched && launched->rank() != 0) return;
   if (arguments.as_json) {
-    print_json(report_of(name, result));
+    print_json(report_of(name_of(arguments), result));
     return;
   }
   print_summary(result, model_registry().get(recipe.model.name).task);
+  if (result.traffic) print_traffic(*result.traffic);
   fmt::print("next: {}\n", next_command(recipe, result));
 }
 
@@ -104,6 +185,10 @@ void add_train(CLI::App& app) {
                  "print one JSON object, and nothing else on standard output");
   verb->add_flag("--check-numerics", arguments->check_numerics,
                  "find the op in which NaN or infinity first appears (slow)");
+  verb->add_option("--workers", arguments->workers,
+                   "train with as many workers, threads of this process; "
+                   "mpirun and srun start them as processes")
+      ->check(CLI::Range(1, 1024));
   verb->add_option("--threads", arguments->threads, "compute threads")
       ->check(CLI::Range(1, 1024));
   verb->callback([arguments] { train(*arguments); });

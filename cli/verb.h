@@ -4,11 +4,18 @@
 // Results go to standard output, progress and notes to standard error.
 #pragma once
 
+#include "weft/base/error.h"
+
 namespace CLI {
 class App;
 }
 
 namespace weft::cli {
+
+// Ends the program with an exit code of its own: another process has said why.
+struct Reported {
+  ErrorCode code;
+};
 
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
@@ -16,5 +23,8 @@ void add_predict(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_data(CLI::App& app);
 void add_doctor(CLI::App& app);
+
+// What hangs below `weft inspect`.
+void add_inspect_codec(CLI::App& verb);
 
 }  // namespace weft::cli

@@ -32,30 +32,40 @@ const RacedModel& raced_model(const std::string& name) {
               name);
 }
 
-Training::Training(const RacedModel& raced,
-                   const std::vector<TensorType>& batch,
-                   const std::string& weights, DType dtype)
-    : raced_(raced) {
+std::unique_ptr<nn::Layer> make_raced_model(
+    const RacedModel& raced, const std::vector<TensorType>& batch,
+    const std::string& weights) {
   const ModelDef& def = model_registry().get(raced.name);
-  const bool is_text = def.task == Task::kLanguageModel;
+  const bool is_text = def.task == TaskKind::kLanguageModel;
   const Shape& input = batch[0].shape;
-  model_ = build_model(def,
-                       {.example = Shape(input.last(input.rank() - 1)),
-                        .classes = raced.classes,
-                        .lanes = is_text ? input[0] : 0},
-                       options_of(def));
-  model_->initialize(1);
+  auto model = build_model(def,
+                           {.example = Shape(input.last(input.rank() - 1)),
+                            .classes = raced.classes,
+                            .lanes = is_text ? input[0] : 0},
+                           options_of(def));
+  model->initialize(1);
   const SafetensorsFile file(weights);
-  for (const auto& named : model_->parameters()) {
+  for (const auto& named : model->parameters()) {
     if (named.parameter->role == nn::Role::kCarried) continue;
     named.parameter->value = file.read(named.name);
   }
+  return model;
+}
+
+std::unique_ptr<Optimizer> make_raced_optimizer(const RacedModel& raced) {
   Options settings{{"weight_decay", raced.weight_decay}};
   if (raced.momentum > 0) settings["momentum"] = raced.momentum;
-  optimizer_ =
-      make_optimizer(raced.momentum > 0 ? "momentum" : "sgd", settings);
+  return make_optimizer(raced.momentum > 0 ? "momentum" : "sgd", settings);
+}
+
+Training::Training(const RacedModel& raced,
+                   const std::vector<TensorType>& batch,
+                   const std::string& weights, DType dtype)
+    : raced_(raced),
+      model_(make_raced_model(raced, batch, weights)),
+      optimizer_(make_raced_optimizer(raced)) {
   step_ = std::make_unique<TrainStep>(
-      *model_, def.task, *optimizer_, batch,
+      *model_, model_registry().get(raced.name).task, *optimizer_, batch,
       TrainStepOptions{.dtype = dtype, .clip_norm = raced.clip_norm});
 }
 

@@ -27,6 +27,13 @@ inline constexpr std::int64_t kSequenceSteps = 35;
 // Throws Error(kInvalidArgument) for a model that is not raced.
 const RacedModel& raced_model(const std::string& name);
 
+// The model with the weights of a safetensors file, for batches of these
+// types, and its optimizer.
+std::unique_ptr<nn::Layer> make_raced_model(
+    const RacedModel& raced, const std::vector<TensorType>& batch,
+    const std::string& weights);
+std::unique_ptr<Optimizer> make_raced_optimizer(const RacedModel& raced);
+
 class Training {
  public:
   // `batch` are the types of a batch; the weights come from a safetensors

@@ -85,6 +85,37 @@ class UsageTest(CliTest):
         self.refuse("inspect", bad, parts=("bad.weft",))
         self.refuse("inspect", self.write("notes.md", ""))
 
+    def test_inspect_codec(self) -> None:
+        text = self.succeed("inspect", "codec",
+                            "topk(0.01) | value:qsgd(7) | zstd")
+        self.assertIn("synthetic gradient", text)
+        self.assertIn("index:raw value:qsgd(bits=7", text)
+        self.assertRegex(text, r"GB/s  zstd\(level=1\)\n")
+        found = self.json_of("inspect", "codec", "3lc(s=1.75)")
+        self.assertEqual(found["tensor"], "synthetic")
+        self.assertTrue(found["needs_feedback"])
+        self.assertEqual(len(found["stages"]), 1)
+        self.assertLess(found["stages"][0]["bits_per_value"], 1.7)
+        self.refuse("inspect", "codec", "topk(0.01) | qsgdd(7)",
+                    parts=("did you mean 'qsgd'",
+                           "\n  topk(0.01) | qsgdd(7)\n               ^\n"))
+        self.refuse("inspect", "codec", parts=("PIPELINE",))
+        self.refuse("inspect", parts=("FILE",))
+
+    def test_inspect_codec_on_a_tensor(self) -> None:
+        self.succeed(*self.train_command("run"))
+        best = self.folder / "run" / "best.safetensors"
+        listed = self.succeed("inspect", best)
+        name = re.search(r"^  (\S*weight\S*) +f32\[", listed, re.M).group(1)
+        found = self.json_of("inspect", "codec", "int8", "--tensor",
+                             f"{best}:{name}")
+        self.assertEqual(found["tensor"], f"{best}:{name}")
+        self.assertLess(found["stages"][0]["relative_error"], 0.02)
+        self.refuse("inspect", "codec", "int8", "--tensor", best,
+                    parts=("names no tensor", "FILE:NAME"))
+        self.refuse("inspect", "codec", "int8", "--tensor", f"{best}:none",
+                    parts=("none",))
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

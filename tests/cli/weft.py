@@ -19,6 +19,25 @@ def run(*arguments: object, **options) -> subprocess.CompletedProcess:
                           timeout=300, **options)
 
 
+# mpirun refuses root unless it is told twice.
+MPI_ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def start_mpirun(ranks: int, arguments: list[str]) -> subprocess.Popen:
+    return subprocess.Popen(
+        ["mpirun", "--oversubscribe", "-n", str(ranks), str(BIN), *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        env=MPI_ENVIRONMENT)
+
+
+def mpirun(ranks: int, arguments: list[str]) -> subprocess.CompletedProcess:
+    process = start_mpirun(ranks, arguments)
+    output, errors = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode,
+                                       output, errors)
+
+
 class CliTest(unittest.TestCase):
     """Each test has an empty folder of its own."""
 

@@ -158,11 +158,20 @@ TEST(Recipe, RefusesMissingNames) {
                [] { parse("[model]\nname='mlp'\n[data]\n"); });
 }
 
-TEST(Recipe, ReservesTheSectionForSeveralWorkers) {
+TEST(Recipe, ReadsHowSeveralWorkersSynchronise) {
   EXPECT_EQ(parse(kRecipe + "[sync]\n"), parse(kRecipe));
-  expect_error(ErrorCode::kInvalidArgument,
-               {"unknown key 'sync.policy'", "a.toml:18"},
-               [] { parse(kRecipe + "[sync]\npolicy='allreduce'\n"); });
+  const Recipe recipe = parse(kRecipe +
+                              "[sync]\npolicy='server'\ncodec='3lc'\n"
+                              "bucket_bytes=1024\noverlap=false\n");
+  EXPECT_EQ(recipe.sync.policy, "server");
+  EXPECT_EQ(recipe.sync.codec, "3lc");
+  EXPECT_EQ(recipe.sync.bucket_bytes, 1024);
+  EXPECT_FALSE(recipe.sync.overlap);
+  EXPECT_EQ(parse(to_toml(recipe)), recipe);
+  expect_error(
+      ErrorCode::kInvalidArgument,
+      {"unknown key 'sync.polcy'", "did you mean 'sync.policy'", "a.toml:18"},
+      [] { parse(kRecipe + "[sync]\npolcy='allreduce'\n"); });
 }
 
 TEST(Recipe, NamesLineAndColumnOfBadSyntax) {

@@ -37,7 +37,7 @@ TEST(TrainStep, LossFalls) {
   auto model = small_model();
   const auto optimizer = make_optimizer("momentum", {});
   const auto batch = batch_of(12);
-  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch));
+  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch));
   step.run(batch, 0.1, 0);
   const float first = step.loss();
   EXPECT_NEAR(first, std::log(3.0f), 0.7);
@@ -52,7 +52,8 @@ TEST(TrainStep, EqualsEagerTraining) {
   auto eager = small_model();
   const auto optimizer = make_optimizer("nesterov", {});
   const auto batch = batch_of(7);
-  TrainStep step(staged, Task::kClassification, *optimizer, types_of(batch));
+  TrainStep step(staged, TaskKind::kClassification, *optimizer,
+                 types_of(batch));
   std::vector<std::vector<Value>> slots;
   for (int t = 0; t < 3; ++t) {
     step.run(batch, 0.01, t);
@@ -67,7 +68,7 @@ TEST(TrainStep, EqualsEagerTraining) {
       wrt.push_back(named.parameter->value);
     }
     const Objective found =
-        objective(eager, Task::kClassification, batch[0], batch[1]);
+        objective(eager, TaskKind::kClassification, batch[0], batch[1]);
     const auto gradients = tape.gradient(found.loss, wrt);
     EXPECT_NEAR(found.loss.tensor().item(), step.loss(), 1e-4);
     const auto scalars = optimizer->scalars(Tensor::scalar(0.01, DType::kF32),
@@ -95,7 +96,7 @@ TEST(TrainStep, TakesSmallerLastBatches) {
   auto model = small_model();
   const auto optimizer = make_optimizer("sgd", {});
   const auto batch = batch_of(8);
-  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch));
+  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch));
   step.run(batch, 0.1, 0);
   step.run(batch_of(3), 0.1, 1);
   EXPECT_TRUE(std::isfinite(step.loss()));
@@ -106,7 +107,7 @@ TEST(TrainStep, NamesItsState) {
   auto model = small_model();
   const auto optimizer = make_optimizer("adam", {});
   const auto batch = batch_of(2);
-  const TrainStep step(model, Task::kClassification, *optimizer,
+  const TrainStep step(model, TaskKind::kClassification, *optimizer,
                        types_of(batch));
   std::vector<std::string> names;
   for (const auto& named : step.state()) names.push_back(named.name);
@@ -125,11 +126,13 @@ TEST(TrainStep, RestoredStateContinuesBitForBit) {
     const auto optimizer = make_optimizer(def.name, {});
     const auto batch = batch_of(6);
     auto first = small_model();
-    TrainStep one(first, Task::kClassification, *optimizer, types_of(batch));
+    TrainStep one(first, TaskKind::kClassification, *optimizer,
+                  types_of(batch));
     for (int t = 0; t < 3; ++t) one.run(batch, 0.01, t);
 
     auto second = small_model();
-    TrainStep two(second, Task::kClassification, *optimizer, types_of(batch));
+    TrainStep two(second, TaskKind::kClassification, *optimizer,
+                  types_of(batch));
     for (std::size_t i = 0; i < two.state().size(); ++i) {
       two.state()[i].tensor.copy_from(one.state()[i].tensor);
     }
@@ -147,7 +150,7 @@ TEST(TrainStep, SteadyStepAllocatesNothing) {
   auto model = small_model();
   const auto optimizer = make_optimizer("adam", {});
   const auto batch = batch_of(32);
-  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch));
+  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch));
   for (int t = 0; t < 3; ++t) step.run(batch, 0.01, t);
   const auto before = test::heap_use();
   for (int t = 3; t < 10; ++t) step.run(batch, 0.01, t);
@@ -159,7 +162,7 @@ TEST(TrainStep, ChecksNumericsByOp) {
   auto model = small_model();
   const auto optimizer = make_optimizer("sgd", {});
   auto batch = batch_of(4);
-  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch),
+  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch),
                  {.check_numerics = true});
   step.run(batch, 0.1, 0);
   batch[0] = batch[0].clone();
@@ -178,8 +181,8 @@ TEST(EvalStep, SeesWhatTrainingDoesAndChangesNothing) {
   auto model = small_model();
   const auto optimizer = make_optimizer("momentum", {});
   const auto batch = batch_of(12);
-  TrainStep step(model, Task::kClassification, *optimizer, types_of(batch));
-  EvalStep eval(model, Task::kClassification, types_of(batch));
+  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch));
+  EvalStep eval(model, TaskKind::kClassification, types_of(batch));
   eval.run(batch);
   const float before = eval.loss();
   for (int t = 0; t < 60; ++t) step.run(batch, 0.1, t);
@@ -208,7 +211,7 @@ TEST(LanguageModel, CarriesStateFromBatchToBatch) {
   const auto optimizer = make_optimizer("sgd", {});
   const Tensor tokens = Tensor::zeros({DType::kI32, {4, 5}});
   const std::vector<Tensor> batch{tokens, tokens};
-  TrainStep step(*model, Task::kLanguageModel, *optimizer,
+  TrainStep step(*model, TaskKind::kLanguageModel, *optimizer,
                  {tokens.type(), tokens.type()}, {.clip_norm = 1});
   const Tensor carried = nn::find_parameter(*model, "lstm.0.h")->value.tensor();
   step.run(batch, 0.1, 0);

@@ -4,8 +4,8 @@
 
 namespace weft {
 
-std::string_view to_string(Task task) {
-  return task == Task::kLanguageModel ? "language model" : "classification";
+std::string_view to_string(TaskKind task) {
+  return task == TaskKind::kLanguageModel ? "language model" : "classification";
 }
 
 void ModelRegistry::add(ModelDef def) {

@@ -16,12 +16,12 @@
 namespace weft {
 
 // What a model is for; it decides the loss and what an example is.
-enum class Task {
+enum class TaskKind {
   kClassification,  // features or images to one of `classes`
   kLanguageModel,   // tokens to the tokens that follow
 };
 
-std::string_view to_string(Task task);
+std::string_view to_string(TaskKind task);
 
 // What the data tells a model about itself.
 struct ModelInput {
@@ -34,7 +34,7 @@ struct ModelInput {
 struct ModelDef {
   std::string name;
   std::string summary;
-  Task task = Task::kClassification;
+  TaskKind task = TaskKind::kClassification;
   std::vector<OptionSpec> options;
   // `options` are complete. Throws Error(kInvalidArgument) for an input that
   // does not suit the model.

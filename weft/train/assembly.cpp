@@ -6,7 +6,7 @@ namespace weft {
 namespace {
 
 void require_fit(const ModelDef& def, const Dataset& data) {
-  const bool wants_text = def.task == Task::kLanguageModel;
+  const bool wants_text = def.task == TaskKind::kLanguageModel;
   if (wants_text != data.is_sequential()) {
     throw Error(ErrorCode::kInvalidArgument, "recipe",
                 "model '{}' is for {}, which the data '{}' is not", def.name,
@@ -20,7 +20,7 @@ void require_fit(const ModelDef& def, const Dataset& data) {
 
 }  // namespace
 
-Assembly assemble(const Recipe& recipe) {
+Assembly assemble(const Recipe& recipe, int workers) {
   const ModelDef& def = model_registry().get(recipe.model.name);
   Assembly result;
   result.data = open_data({.name = recipe.data.name,
@@ -34,7 +34,7 @@ Assembly assemble(const Recipe& recipe) {
       build_model(def,
                   {.example = train.features().at(0).type.shape,
                    .classes = static_cast<std::int64_t>(train.classes().size()),
-                   .lanes = train.lanes()},
+                   .lanes = train.lanes() / workers},
                   recipe.model.options);
   return result;
 }

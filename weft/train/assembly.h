@@ -15,7 +15,7 @@ namespace weft {
 
 struct Assembly {
   DatasetSplits data;
-  Task task = Task::kClassification;
+  TaskKind task = TaskKind::kClassification;
   std::unique_ptr<nn::Layer> model;  // not initialized
 
   // The data that decides which weights are best: validation, else test.
@@ -24,9 +24,10 @@ struct Assembly {
   }
 };
 
-// Throws Error(kInvalidArgument) when the model does not suit the data, and
-// whatever opening the data throws.
-Assembly assemble(const Recipe& recipe);
+// The model of one of `workers`, each with its part of the lanes of running
+// text. Throws Error(kInvalidArgument) when the model does not suit the data,
+// and whatever opening the data throws.
+Assembly assemble(const Recipe& recipe, int workers = 1);
 
 // How `data` is read, for training and for measuring.
 LoaderOptions train_loading(const Recipe& recipe, const Dataset& data);

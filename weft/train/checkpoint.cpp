@@ -131,8 +131,9 @@ std::vector<Tensor> CheckpointFile::read(std::span<const Wanted> wanted,
   throw error.hint("is this the checkpoint of another recipe?");
 }
 
-CheckpointFolder::CheckpointFolder(fs::path folder)
+CheckpointFolder::CheckpointFolder(fs::path folder, bool is_writer)
     : folder_(std::move(folder)) {
+  if (!is_writer) return;
   create_folders(folder_);
   remove_stale_temporaries(folder_);
 }

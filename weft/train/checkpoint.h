@@ -71,8 +71,10 @@ class CheckpointFile {
 
 class CheckpointFolder {
  public:
-  // Creates the folder if need be and clears away what a killed process left.
-  explicit CheckpointFolder(std::filesystem::path folder);
+  // Creates the folder if need be and clears away what a killed process left;
+  // unless `is_writer`, touches nothing.
+  explicit CheckpointFolder(std::filesystem::path folder,
+                            bool is_writer = true);
 
   // Replaces the last checkpoint, and the best one too if `is_best`. When
   // that fails (a full disk), the previous ones are still whole.

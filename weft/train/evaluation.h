@@ -13,15 +13,15 @@ namespace weft {
 // Threads: caller synchronises.
 class Evaluation {
  public:
-  Evaluation(nn::Layer& model, Task task, const DatasetRef& data,
+  Evaluation(nn::Layer& model, TaskKind task, const DatasetRef& data,
              const LoaderOptions& loading, DType dtype);
 
-  // One pass over the data.
-  Scores run();
+  // One pass over the data, or over this worker's part of it.
+  RunningMean run();
   std::int64_t examples() const { return loader_.examples_per_epoch(); }
 
  private:
-  Task task_;
+  TaskKind task_;
   Loader loader_;
   EvalStep step_;
 };

@@ -43,7 +43,7 @@ class InferenceScope {
 
 }  // namespace
 
-EvalStep::EvalStep(nn::Layer& model, Task task,
+EvalStep::EvalStep(nn::Layer& model, TaskKind task,
                    const std::vector<TensorType>& batch, DType dtype)
     : loss_(Tensor::scalar(0, DType::kF32)),
       correct_(Tensor::scalar(0, DType::kF32)),
@@ -53,7 +53,7 @@ EvalStep::EvalStep(nn::Layer& model, Task task,
   arguments_.resize(arguments_.size() + 2);
 }
 
-Executable EvalStep::stage(nn::Layer& model, Task task,
+Executable EvalStep::stage(nn::Layer& model, TaskKind task,
                            const std::vector<TensorType>& batch, DType dtype) {
   const auto parameters = model.parameters();
   const std::vector<TensorType> types = open_batch(model, batch);

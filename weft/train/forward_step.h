@@ -18,8 +18,8 @@ namespace weft {
 // the model carries from batch to batch is kept here, apart from training's.
 class EvalStep {
  public:
-  EvalStep(nn::Layer& model, Task task, const std::vector<TensorType>& batch,
-           DType dtype = DType::kF32);
+  EvalStep(nn::Layer& model, TaskKind task,
+           const std::vector<TensorType>& batch, DType dtype = DType::kF32);
 
   void run(std::span<const Tensor> batch);
   float loss() const { return loss_.data<float>()[0]; }
@@ -27,7 +27,7 @@ class EvalStep {
   void reset_carried();
 
  private:
-  Executable stage(nn::Layer& model, Task task,
+  Executable stage(nn::Layer& model, TaskKind task,
                    const std::vector<TensorType>& batch, DType dtype);
 
   Tensor loss_;

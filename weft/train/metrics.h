@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 namespace weft {
 
@@ -22,6 +23,11 @@ class RunningMean {
   double accuracy() const {
     return count > 0 ? correct_sum / count : kNotMeasured;
   }
+  void add(const RunningMean& other) {
+    loss_sum += other.loss_sum;
+    correct_sum += other.correct_sum;
+    count += other.count;
+  }
 
   // The sums, so that a checkpoint can carry them.
   double loss_sum = 0;
@@ -34,6 +40,15 @@ struct Scores {
   double accuracy = kNotMeasured;
 };
 
+// What one worker's network did in a step, or on average.
+struct StepTraffic {
+  double bytes_sent = 0;
+  double bytes_received = 0;
+  double wire_seconds = 0;    // with anything under way
+  double hidden_seconds = 0;  // of these, while the worker was computing
+  double seconds = 0;         // of the whole step
+};
+
 struct EpochMetrics {
   std::int64_t epoch = 0;  // from 1
   std::int64_t step = 0;   // steps done since the beginning
@@ -43,6 +58,7 @@ struct EpochMetrics {
   double samples_per_s = 0;
   double seconds = 0;  // since the beginning, without what was interrupted
   bool is_best = false;
+  std::optional<StepTraffic> traffic;  // mean step of the first worker
 };
 
 }  // namespace weft

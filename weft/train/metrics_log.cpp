@@ -39,23 +39,37 @@ bool read_line(const std::string& line, EpochMetrics& epoch) {
   epoch.samples_per_s = read_number(json, "samples_per_s");
   epoch.seconds = read_number(json, "seconds");
   epoch.is_best = json.value("best", false);
+  if (json.contains("bytes_sent_per_step")) {
+    epoch.traffic = {read_number(json, "bytes_sent_per_step"),
+                     read_number(json, "bytes_received_per_step"),
+                     read_number(json, "wire_seconds"),
+                     read_number(json, "hidden_seconds"),
+                     read_number(json, "step_seconds")};
+  }
   return epoch.epoch > 0;
 }
 
 }  // namespace
 
 std::string to_json(const EpochMetrics& epoch) {
-  return Json{{"epoch", epoch.epoch},
-              {"step", epoch.step},
-              {"lr", number(epoch.lr)},
-              {"train_loss", number(epoch.train.loss)},
-              {"train_accuracy", number(epoch.train.accuracy)},
-              {"test_loss", number(epoch.held_out.loss)},
-              {"test_accuracy", number(epoch.held_out.accuracy)},
-              {"samples_per_s", number(epoch.samples_per_s)},
-              {"seconds", number(epoch.seconds)},
-              {"best", epoch.is_best}}
-      .dump();
+  Json json{{"epoch", epoch.epoch},
+            {"step", epoch.step},
+            {"lr", number(epoch.lr)},
+            {"train_loss", number(epoch.train.loss)},
+            {"train_accuracy", number(epoch.train.accuracy)},
+            {"test_loss", number(epoch.held_out.loss)},
+            {"test_accuracy", number(epoch.held_out.accuracy)},
+            {"samples_per_s", number(epoch.samples_per_s)},
+            {"seconds", number(epoch.seconds)},
+            {"best", epoch.is_best}};
+  if (epoch.traffic) {
+    json["bytes_sent_per_step"] = number(epoch.traffic->bytes_sent);
+    json["bytes_received_per_step"] = number(epoch.traffic->bytes_received);
+    json["step_seconds"] = number(epoch.traffic->seconds);
+    json["wire_seconds"] = number(epoch.traffic->wire_seconds);
+    json["hidden_seconds"] = number(epoch.traffic->hidden_seconds);
+  }
+  return json.dump();
 }
 
 MetricsLog::MetricsLog(std::filesystem::path folder, std::string title,

@@ -15,11 +15,11 @@ struct Objective {
 
 // Runs `model` on a batch and compares with the labels, in f32. Labels are
 // integers: [N] for classification, [N, steps] for a language model.
-Objective objective(nn::Layer& model, Task task, const Value& input,
+Objective objective(nn::Layer& model, TaskKind task, const Value& input,
                     const Value& label);
 
 // How many predictions a batch of `examples` has.
-std::int64_t prediction_count(Task task, const Shape& label,
+std::int64_t prediction_count(TaskKind task, const Shape& label,
                               std::int64_t examples);
 
 }  // namespace weft

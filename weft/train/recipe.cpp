@@ -7,6 +7,7 @@
 #include "weft/nn/model.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/recipe_section.h"
+#include "weft/train/sync/policy.h"
 
 namespace weft {
 namespace {
@@ -214,6 +215,30 @@ TrainRecipe read_train(const toml::table* table, const RecipeSource& source) {
   return train;
 }
 
+SyncRecipe read_sync(const toml::table* table, const RecipeSource& source) {
+  RecipeSection section(table, "sync", source);
+  SyncRecipe sync;
+  section.read("policy", sync.policy);
+  section.read("sparsify", sync.sparsify);
+  section.read("codec", sync.codec);
+  section.read("collective", sync.collective);
+  section.read("topology", sync.topology);
+  section.read("bucket_bytes", sync.bucket_bytes, 4, kMost);
+  section.read("overlap", sync.overlap);
+  section.read("momentum_correction", sync.momentum_correction,
+               {.most = 1, .is_open_above = true});
+  section.read("warmup_epochs", sync.warmup_epochs, 0, kMost);
+  section.read("min_elements", sync.min_elements, 0, kMost);
+  section.read("timeout", sync.timeout, kPositive);
+  section.refuse_unknown();
+  const SyncPolicyDef& policy =
+      blame(section, "policy", [&]() -> const SyncPolicyDef& {
+        return sync_policy_registry().get(sync.policy);
+      });
+  blame(section, "codec", [&] { policy.check(sync); });
+  return sync;
+}
+
 LogRecipe read_log(const toml::table* table, const RecipeSource& source) {
   RecipeSection section(table, "log", source);
   LogRecipe log;
@@ -233,14 +258,12 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
   const toml::table* data = find("data");
   const toml::table* optimizer = find("optimizer");
   const toml::table* train = find("train");
-  // Reserved: how several workers synchronise. No key has a meaning yet.
   const toml::table* sync = find("sync");
   const toml::table* log = find("log");
   sections.refuse_unknown();
-  RecipeSection(sync, "sync", source).refuse_unknown();
-  return {read_model(model, source), read_data(data, source),
+  return {read_model(model, source),         read_data(data, source),
           read_optimizer(optimizer, source), read_train(train, source),
-          read_log(log, source)};
+          read_sync(sync, source),           read_log(log, source)};
 }
 
 }  // namespace

@@ -64,6 +64,25 @@ struct TrainRecipe {
   bool operator==(const TrainRecipe&) const = default;
 };
 
+// How several workers train together; without effect for one.
+struct SyncRecipe {
+  std::string policy = "allreduce";  // of weft/train/sync/policies
+  std::string sparsify = "none";     // "topk(0.01)": see comm/codec/codec.h
+  std::string codec = "none";        // "value:qsgd(7)", "3lc", …, or "auto"
+  std::string collective = "auto";   // "ring", "blueconnect(4,8)", …
+  std::string topology = "auto";  // measured; or as comm/transport/topology.h
+  std::int64_t bucket_bytes = std::int64_t{1} << 18;
+  bool overlap = true;  // send gradients while others are computed
+  // Of the optimizer, applied before sparsifying (Lin et al., "Deep Gradient
+  // Compression", ICLR 2018); 0: not at all.
+  double momentum_correction = 0;
+  std::int64_t warmup_epochs = 0;   // in which more is sent than in the end
+  std::int64_t min_elements = 256;  // smaller tensors are sent as they are
+  double timeout = 60;              // seconds of silence that are an error
+
+  bool operator==(const SyncRecipe&) const = default;
+};
+
 struct LogRecipe {
   std::string folder;  // load_recipe() puts runs/NAME for an empty one
 
@@ -75,6 +94,7 @@ struct Recipe {
   DataRecipe data;
   OptimizerRecipe optimizer;
   TrainRecipe train;
+  SyncRecipe sync;
   LogRecipe log;
 
   bool operator==(const Recipe&) const = default;

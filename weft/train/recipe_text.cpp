@@ -126,6 +126,20 @@ std::string to_toml(const Recipe& recipe) {
   out.key("drop_last", train.drop_last);
   out.key("check_numerics", train.check_numerics);
 
+  const SyncRecipe& sync = recipe.sync;
+  out.section("sync");
+  out.key("policy", sync.policy);
+  out.key("sparsify", sync.sparsify);
+  out.key("codec", sync.codec);
+  out.key("collective", sync.collective);
+  out.key("topology", sync.topology);
+  out.key("bucket_bytes", sync.bucket_bytes);
+  out.key("overlap", sync.overlap);
+  out.key("momentum_correction", sync.momentum_correction);
+  out.key("warmup_epochs", sync.warmup_epochs);
+  out.key("min_elements", sync.min_elements);
+  out.key("timeout", sync.timeout);
+
   out.section("log");
   out.key("folder", recipe.log.folder);
   return out.take();

@@ -2,12 +2,10 @@
 
 #include <cstring>
 
-#include "weft/autodiff/gradient.h"
 #include "weft/graph/builder.h"
-#include "weft/nn/scope.h"
 #include "weft/nn/staging.h"
 #include "weft/optim/clip.h"
-#include "weft/train/objective.h"
+#include "weft/train/step_graph.h"
 
 namespace weft {
 namespace {
@@ -17,36 +15,6 @@ constexpr std::size_t kBatchTensors = 2;  // input and label
 void set_zero(const Tensor& tensor) {
   std::memset(tensor.raw(), 0, tensor.bytes());
 }
-
-// Values of one training step while it is being built.
-struct StepBuilder {
-  const Optimizer& optimizer;
-  const std::vector<nn::NamedParameter>& parameters;
-  std::vector<Value> slots = {};  // all parameters' slots, in order
-
-  // Replaces each trainable value of `values` by its update; returns the
-  // slots that go with them.
-  std::vector<Value> update(std::vector<Value>& values,
-                            std::span<const Value> gradients, const Value& lr,
-                            const Value& step) const {
-    const std::vector<Value> scalars = optimizer.scalars(lr, step);
-    const std::size_t per_parameter = optimizer.slots().size();
-    std::vector<Value> result;
-    std::size_t number = 0;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (!parameters[i].parameter->is_trainable()) continue;
-      const LayerScope scope("optimizer/" + parameters[i].name);
-      auto updated = optimizer.update(
-          values[i], gradients[number],
-          std::span(slots).subspan(number * per_parameter, per_parameter),
-          scalars);
-      values[i] = std::move(updated.parameter);
-      for (Value& slot : updated.slots) result.push_back(std::move(slot));
-      ++number;
-    }
-    return result;
-  }
-};
 
 }  // namespace
 
@@ -59,7 +27,8 @@ std::vector<TensorType> open_batch(const nn::Module& model,
   return types;
 }
 
-TrainStep::TrainStep(nn::Layer& model, Task task, const Optimizer& optimizer,
+TrainStep::TrainStep(nn::Layer& model, TaskKind task,
+                     const Optimizer& optimizer,
                      const std::vector<TensorType>& batch,
                      const TrainStepOptions& options)
     : key_(Tensor::of<std::int64_t>(
@@ -77,7 +46,7 @@ TrainStep::TrainStep(nn::Layer& model, Task task, const Optimizer& optimizer,
   arguments_.resize(arguments_.size() + kBatchTensors);
 }
 
-Executable TrainStep::stage(nn::Layer& model, Task task,
+Executable TrainStep::stage(nn::Layer& model, TaskKind task,
                             const Optimizer& optimizer,
                             const std::vector<TensorType>& batch,
                             const TrainStepOptions& options) {
@@ -95,16 +64,18 @@ Executable TrainStep::stage(nn::Layer& model, Task task,
     }
   }
   FunctionBuilder builder("train_step");
-  StepBuilder step{optimizer, parameters};
   const std::vector<TensorType> types = open_batch(model, batch);
   const nn::Staging staged(model, builder);
+  std::vector<UpdateValues> updates;
   for (const auto& named : parameters) {
     if (!named.parameter->is_trainable()) continue;
+    updates.emplace_back().name = named.name;
     for (const std::string& slot : optimizer.slots()) {
       const TensorType& type = named.parameter->type;
       state_.push_back(
           {"optimizer." + slot + "." + named.name, Tensor::zeros(type)});
-      step.slots.push_back(builder.parameter(type, state_.back().name));
+      updates.back().slots.push_back(
+          builder.parameter(type, state_.back().name));
     }
   }
   const Value key = builder.parameter(key_.type(), "key");
@@ -114,24 +85,31 @@ Executable TrainStep::stage(nn::Layer& model, Task task,
   const Value label = builder.parameter(types[1], "label");
 
   Function function = builder.build([&] {
-    const nn::RandomKeyScope random(key);
-    const nn::PrecisionScope precision(options.dtype);
-    model.train(true);
-    const Objective wanted = objective(model, task, input, label);
-    std::vector<Value> wrt;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].parameter->is_trainable()) {
-        wrt.push_back(staged.arguments()[i]);
-      }
-    }
-    std::vector<Value> slopes = gradients(wanted.loss, wrt);
+    BackwardValues backward =
+        stage_backward(model, task, staged, key, input, label, options.dtype);
     if (options.clip_norm > 0) {
-      slopes = clip_by_global_norm(slopes, options.clip_norm);
+      backward.gradients =
+          clip_by_global_norm(backward.gradients, options.clip_norm);
     }
     std::vector<Value> results = staged.values();
-    const auto slots = step.update(results, slopes, lr, count);
-    results.insert(results.end(), slots.begin(), slots.end());
-    results.insert(results.end(), {wanted.loss, wanted.correct});
+    std::vector<Value*> trainable;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].parameter->is_trainable()) {
+        trainable.push_back(&results[i]);
+      }
+    }
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      updates[i].parameter = *trainable[i];
+      updates[i].gradient = backward.gradients[i];
+    }
+    stage_update(optimizer, updates, lr, count);
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      *trainable[i] = updates[i].parameter;
+    }
+    for (const UpdateValues& update : updates) {
+      results.insert(results.end(), update.slots.begin(), update.slots.end());
+    }
+    results.insert(results.end(), {backward.loss, backward.correct});
     return results;
   });
 

@@ -32,7 +32,7 @@ class TrainStep {
  public:
   // `model` must be initialized, and outlive this. `batch` are the types of a
   // full batch: input and label.
-  TrainStep(nn::Layer& model, Task task, const Optimizer& optimizer,
+  TrainStep(nn::Layer& model, TaskKind task, const Optimizer& optimizer,
             const std::vector<TensorType>& batch,
             const TrainStepOptions& options = {});
 
@@ -58,7 +58,7 @@ class TrainStep {
   const std::vector<Tensor>& results() const { return results_; }
 
  private:
-  Executable stage(nn::Layer& model, Task task, const Optimizer& optimizer,
+  Executable stage(nn::Layer& model, TaskKind task, const Optimizer& optimizer,
                    const std::vector<TensorType>& batch,
                    const TrainStepOptions& options);
 

@@ -15,13 +15,17 @@ TrainedModel load_trained(const std::filesystem::path& path,
   result.assembly = assemble(result.recipe);
   std::vector<CheckpointFile::Wanted> wanted;
   const auto parameters = result.model().parameters();
-  for (const auto& named : parameters) {
-    wanted.push_back({named.name, named.parameter->type});
+  std::vector<nn::ParameterRef> kept;
+  for (const auto& [name, parameter] : parameters) {
+    if (parameter->role == nn::Role::kCarried) {
+      parameter->value = Tensor::zeros(parameter->type);
+      continue;
+    }
+    wanted.push_back({name, parameter->type});
+    kept.push_back(parameter);
   }
   const auto tensors = file.read(wanted, /*allow_more=*/true);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    parameters[i].parameter->value = tensors[i];
-  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) kept[i]->value = tensors[i];
   return result;
 }
 

@@ -7,8 +7,9 @@
 #include "weft/train/checkpoint.h"
 #include "weft/train/evaluation.h"
 #include "weft/train/metrics_log.h"
-#include "weft/train/objective.h"
-#include "weft/train/train_step.h"
+#include "weft/train/single_worker.h"
+#include "weft/train/sync/synced_worker.h"
+#include "weft/train/traffic_log.h"
 
 namespace weft {
 namespace {
@@ -25,10 +26,23 @@ class Stopwatch {
       std::chrono::steady_clock::now();
 };
 
-Assembly assemble_initialized(const Recipe& recipe) {
-  Assembly assembly = assemble(recipe);
+Assembly assemble_initialized(const Recipe& recipe, int workers) {
+  Assembly assembly = assemble(recipe, workers);
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
   return assembly;
+}
+
+int rank_of(const TrainerOptions& options) {
+  return options.transport == nullptr ? 0 : options.transport->rank();
+}
+
+int ranks_of(const TrainerOptions& options) {
+  return options.transport == nullptr ? 1 : options.transport->size();
+}
+
+LoaderOptions sharded(LoaderOptions loading, const TrainerOptions& options) {
+  loading.shard = {rank_of(options), ranks_of(options)};
+  return loading;
 }
 
 bool is_finite(const Tensor& tensor) {
@@ -45,9 +59,9 @@ const char* unit_of(const Dataset& data) {
 
 // Language models are judged by their loss, classifiers by their accuracy,
 // equal ones by their loss.
-bool is_better(Task task, const Scores& a, const Scores& b) {
+bool is_better(TaskKind task, const Scores& a, const Scores& b) {
   if (!std::isfinite(b.loss)) return std::isfinite(a.loss);
-  if (task == Task::kClassification && a.accuracy != b.accuracy) {
+  if (task == TaskKind::kClassification && a.accuracy != b.accuracy) {
     return a.accuracy > b.accuracy;
   }
   return a.loss < b.loss;
@@ -62,31 +76,65 @@ class Trainer::Run {
         options_(std::move(options)),
         optimizer_(
             make_optimizer(recipe_.optimizer.name, recipe_.optimizer.options)),
-        assembly_(assemble_initialized(recipe_)),
-        loader_(assembly_.data.train,
-                train_loading(recipe_, *assembly_.data.train)),
-        step_(*assembly_.model, assembly_.task, *optimizer_, loader_.types(),
-              {.dtype = recipe_.train.dtype,
-               .clip_norm = recipe_.optimizer.clip_norm.value_or(0),
-               .seed = static_cast<std::uint64_t>(recipe_.train.seed),
-               .check_numerics = recipe_.train.check_numerics}),
+        assembly_(assemble_initialized(recipe_, ranks_of(options_))),
+        loader_(
+            assembly_.data.train,
+            sharded(train_loading(recipe_, *assembly_.data.train), options_)),
+        worker_(make_worker()),
         held_out_(*assembly_.model, assembly_.task, assembly_.held_out(),
-                  eval_loading(recipe_), recipe_.train.dtype),
-        folder_(recipe_.log.folder) {}
+                  sharded(eval_loading(recipe_), options_),
+                  recipe_.train.dtype),
+        folder_(recipe_.log.folder, worker_->is_first()) {}
 
   TrainResult run(TrainObserver& observer) {
+    TrainObserver silent;
+    try {
+      return train(worker_->is_first() ? observer : silent);
+    } catch (const Error& error) {
+      worker_->fail(error);
+      throw;
+    } catch (const std::exception& error) {
+      worker_->fail(
+          Error(ErrorCode::kInternal, "train", std::string(error.what())));
+      throw;
+    }
+  }
+
+ private:
+  std::unique_ptr<Worker> make_worker() {
+    const TrainStepOptions settings{
+        .dtype = recipe_.train.dtype,
+        .clip_norm = recipe_.optimizer.clip_norm.value_or(0),
+        .seed = static_cast<std::uint64_t>(recipe_.train.seed),
+        .check_numerics = recipe_.train.check_numerics};
+    if (options_.transport == nullptr) {
+      return std::make_unique<SingleWorker>(*assembly_.model, assembly_.task,
+                                            *optimizer_, loader_.types(),
+                                            settings);
+    }
+    return std::make_unique<SyncedWorker>(
+        *assembly_.model, assembly_.task, *optimizer_, loader_.types(),
+        settings, recipe_.sync, *options_.transport);
+  }
+
+  // --- The course of a run ---------------------------------------------
+
+  TrainResult train(TrainObserver& observer) {
     if (options_.is_resumed) resume(observer);
     observer.on_start(summary());
-    MetricsLog log(recipe_.log.folder, log_title(), epochs_measured_);
+    std::optional<MetricsLog> log;
+    if (worker_->is_first()) {
+      log.emplace(recipe_.log.folder, log_title(), epochs_measured_);
+      if (worker_->traffic()) {
+        traffic_log_.emplace(recipe_.log.folder, steps_done_);
+      }
+    }
     while (!is_done()) {
       train_epoch(observer);
       finish_epoch(observer, log);
     }
     return result();
   }
-
- private:
-  // --- The course of a run ---------------------------------------------
 
   std::int64_t steps_in_all() const {
     const std::int64_t all = recipe_.train.epochs * loader_.batches_per_epoch();
@@ -103,12 +151,11 @@ class Trainer::Run {
   void train_epoch(TrainObserver& observer) {
     if (position_.batch == 0) {
       mean_ = {};
-      step_.reset_carried();
+      worker_->reset_carried();
     }
     loader_.seek(position_);
     while (position_.batch < loader_.batches_per_epoch() &&
            steps_done_ < steps_in_all()) {
-      if (options_.stop != nullptr && *options_.stop) interrupt();
       train_batch();
       observer.on_step(progress());
       const std::int64_t every = recipe_.train.checkpoint_every;
@@ -121,34 +168,49 @@ class Trainer::Run {
     const Batch& batch = loader_.next();
     lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
                                   loader_.batches_per_epoch());
+    WorkerTotals totals;
     try {
-      step_.run(batch.tensors, lr_, steps_done_);
+      totals = worker_->run(
+          batch, {.number = steps_done_,
+                  .epoch = position_.epoch,
+                  .lr = lr_,
+                  .wants_stop = options_.stop != nullptr && *options_.stop});
     } catch (Error& error) {
       if (error.code() == ErrorCode::kNumeric) explain_numeric(error);
       throw;
     }
-    const float loss = step_.loss();
     ++steps_done_;
     ++position_.batch;
+    const double loss = totals.mean.loss();
     if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
-    mean_.add(
-        loss, step_.correct(),
-        prediction_count(assembly_.task, batch.tensors[1].shape(), batch.size));
-    examples_trained_ += batch.size;
+    mean_.add(totals.mean);
+    examples_trained_ += batch.whole_size;
     training_seconds_ += watch.seconds();
+    note_traffic();
+    if (totals.is_stopping) interrupt();
   }
 
-  void finish_epoch(TrainObserver& observer, MetricsLog& log) {
+  void note_traffic() {
+    const auto traffic = worker_->traffic();
+    if (!traffic) return;
+    traffic_.add(*traffic);
+    if (traffic_log_) traffic_log_->add(steps_done_, *traffic);
+  }
+
+  void finish_epoch(TrainObserver& observer, std::optional<MetricsLog>& log) {
     const TrainProgress at_end = progress();
     EpochMetrics metrics{.epoch = position_.epoch + 1,
                          .step = steps_done_,
                          .lr = lr_,
                          .train = {mean_.loss(), mean_.accuracy()},
                          .held_out = {},
-                         .samples_per_s = at_end.samples_per_s};
+                         .samples_per_s = at_end.samples_per_s,
+                         .traffic = {}};
     const bool is_last = steps_done_ >= steps_in_all();
     if (is_last || metrics.epoch % recipe_.train.eval_every == 0) {
-      metrics.held_out = held_out_.run();
+      worker_->share_statistics();
+      const RunningMean mean = worker_->total(held_out_.run());
+      metrics.held_out = {mean.loss(), mean.accuracy()};
       metrics.is_best = is_better(assembly_.task, metrics.held_out, best_);
     }
     if (metrics.is_best) {
@@ -162,8 +224,9 @@ class Trainer::Run {
     epochs_measured_ = metrics.epoch;
     last_train_loss_ = metrics.train.loss;
     metrics.seconds = seconds();
+    if (worker_->traffic()) metrics.traffic = traffic_.mean();
     save(metrics.is_best);
-    log.add(metrics);
+    if (log) log->add(metrics);
     observer.on_epoch(at_end, metrics);
   }
 
@@ -208,7 +271,7 @@ class Trainer::Run {
   // --- Checkpoints -----------------------------------------------------
 
   void save(bool is_best) {
-    for (const NamedTensor& named : step_.state()) {
+    for (const NamedTensor& named : worker_->state()) {
       if (!is_finite(named.tensor)) {
         fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
       }
@@ -230,8 +293,12 @@ class Trainer::Run {
                     {"examples", static_cast<double>(examples_trained_)},
                     {"training_seconds", training_seconds_},
                     {"seconds", seconds()}}};
-    const auto& state = step_.state();
-    folder_.save({std::move(info), {state.begin(), state.end()}}, is_best);
+    if (worker_->ranks() > 1) {
+      info.metrics["workers"] = worker_->ranks();
+    }
+    std::vector<NamedTensor> tensors = worker_->checkpoint();
+    if (!worker_->is_first()) return;
+    folder_.save({std::move(info), std::move(tensors)}, is_best);
   }
 
   // Looking for NaN changes no number, so it is no part of the recipe.
@@ -249,14 +316,7 @@ class Trainer::Run {
       return;
     }
     const CheckpointFile file(*path);
-    std::vector<CheckpointFile::Wanted> wanted;
-    for (const NamedTensor& named : step_.state()) {
-      wanted.push_back({named.name, named.tensor.type()});
-    }
-    const std::vector<Tensor> tensors = file.read(wanted);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      step_.state()[i].tensor.copy_from(tensors[i]);
-    }
+    worker_->restore(file);
     restore(file.info());
     if (file.info().recipe != recipe_text()) {
       observer.on_note("the recipe has changed since " + path->string() +
@@ -305,7 +365,9 @@ class Trainer::Run {
             .train_examples = loader_.examples_per_epoch(),
             .held_out_examples = held_out_.examples(),
             .epochs = recipe_.train.epochs,
-            .first_step = steps_done_};
+            .first_step = steps_done_,
+            .workers = worker_->ranks(),
+            .sync = worker_->text()};
   }
 
   TrainProgress progress() const {
@@ -334,21 +396,27 @@ class Trainer::Run {
             .test = test_scores(),
             .best_epoch = best_epoch_,
             .samples_per_s = samples_per_s(),
+            .workers = worker_->ranks(),
+            .traffic = worker_->traffic() ? std::optional(traffic_.mean())
+                                          : std::nullopt,
             .checkpoint = folder_.best_path()};
   }
 
   // The best weights on the test data: measured now where another part of
-  // the data chose them.
+  // the data chose them. The first worker reads them and measures alone.
   Scores test_scores() {
-    if (!assembly_.data.valid) return best_;
+    if (!assembly_.data.valid || !worker_->is_first()) return best_;
     const CheckpointFile best(folder_.best_path());
     for (const auto& named : assembly_.model->parameters()) {
+      if (named.parameter->role == nn::Role::kCarried) continue;
       named.parameter->value.tensor().copy_from(
           best.tensors().read(named.name));
     }
-    return Evaluation(*assembly_.model, assembly_.task, assembly_.data.test,
-                      eval_loading(recipe_), recipe_.train.dtype)
-        .run();
+    const RunningMean mean =
+        Evaluation(*assembly_.model, assembly_.task, assembly_.data.test,
+                   eval_loading(recipe_), recipe_.train.dtype)
+            .run();
+    return {mean.loss(), mean.accuracy()};
   }
 
   Recipe recipe_;
@@ -356,7 +424,7 @@ class Trainer::Run {
   std::unique_ptr<Optimizer> optimizer_;
   Assembly assembly_;
   Loader loader_;
-  TrainStep step_;
+  std::unique_ptr<Worker> worker_;
   Evaluation held_out_;
   CheckpointFolder folder_;
   Stopwatch watch_;
@@ -365,6 +433,8 @@ class Trainer::Run {
   LoaderPosition position_;  // of the next batch
   RunningMean mean_;         // over the epoch so far
   double lr_ = 0;
+  std::optional<TrafficLog> traffic_log_;
+  TrafficMean traffic_;            // since this process began
   std::int64_t measured_at_ = -1;  // steps_done_ when last measured
   std::int64_t epochs_measured_ = 0;
   double last_train_loss_ = kNotMeasured;

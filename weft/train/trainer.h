@@ -1,7 +1,9 @@
 // Trains what a recipe describes: epochs of steps, measuring, checkpoints.
 //
 // A run is a function of its recipe: the same bits come out whether it ran
-// through or was killed anywhere and resumed.
+// through or was killed anywhere and resumed. With several workers, whose
+// network decides how gradients are added, the recipe must name it
+// (sync.topology, or sync.collective) for that.
 //
 // Threads: caller synchronises; `stop` may be set from anywhere.
 #pragma once
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "weft/nn/model.h"
@@ -18,17 +21,22 @@
 
 namespace weft {
 
+class Transport;
+
 struct TrainerOptions {
   std::string name;         // of the recipe, for people
   bool is_resumed = false;  // continue from the folder's last checkpoint
   // Ends the run after the current step, with a checkpoint, once true.
   const std::atomic<bool>* stop = nullptr;
+  // The network to the other workers that train with this one, each calling
+  // the same functions of a Trainer of its own; null: this one is alone.
+  Transport* transport = nullptr;
 };
 
 // What is about to be trained.
 struct TrainSummary {
   std::string name;
-  Task task = Task::kClassification;
+  TaskKind task = TaskKind::kClassification;
   std::string model;
   std::string data;
   std::string unit;  // what an example is called: "img"
@@ -37,6 +45,8 @@ struct TrainSummary {
   std::int64_t held_out_examples = 0;
   std::int64_t epochs = 0;
   std::int64_t first_step = 0;  // above 0 when resumed
+  int workers = 1;
+  std::string sync;  // how they synchronise; empty for one
 };
 
 // Where a run stands.
@@ -67,10 +77,14 @@ struct TrainResult {
   // Of the best checkpoint, on the test data.
   Scores test;
   std::int64_t best_epoch = 0;
-  double samples_per_s = 0;
-  std::filesystem::path checkpoint;  // the best one
+  double samples_per_s = 0;  // of all workers together
+  int workers = 1;
+  std::optional<StepTraffic> traffic;  // mean step of the first worker
+  std::filesystem::path checkpoint;    // the best one
 };
 
+// With several workers, only the first one writes files and tells an observer
+// how it goes. A worker that fails ends the others with its reason.
 class Trainer {
  public:
   // Opens the data and builds everything; trains nothing yet.

@@ -34,7 +34,7 @@ std::unique_ptr<nn::Layer> build(const ModelInput& input,
 void register_model_digits_cnn(ModelRegistry& models) {
   models.add({.name = "digits-cnn",
               .summary = "conv 16, conv 32, pool, dense 64, dense",
-              .task = Task::kClassification,
+              .task = TaskKind::kClassification,
               .options = {{"dropout", 0.2, "before the last layer"}},
               .build = build});
 }

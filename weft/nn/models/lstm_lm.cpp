@@ -62,7 +62,7 @@ std::unique_ptr<nn::Layer> build(const ModelInput& input,
 void register_model_lstm_lm(ModelRegistry& models) {
   models.add({.name = "lstm-lm",
               .summary = "embedding, stacked LSTM, dense over the vocabulary",
-              .task = Task::kLanguageModel,
+              .task = TaskKind::kLanguageModel,
               .options = {{"hidden", std::int64_t{200}, "units of a layer"},
                           {"layers", std::int64_t{2}, "LSTM layers"},
                           {"dropout", 0.0, "around every LSTM layer"}},

@@ -34,7 +34,7 @@ std::unique_ptr<nn::Layer> build(const ModelInput& input,
 void register_model_mlp(ModelRegistry& models) {
   models.add({.name = "mlp",
               .summary = "dense layers with ReLU",
-              .task = Task::kClassification,
+              .task = TaskKind::kClassification,
               .options = {{"hidden", std::vector<std::int64_t>{512, 512},
                            "units of each hidden layer"}},
               .build = build});

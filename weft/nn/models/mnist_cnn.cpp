@@ -31,7 +31,7 @@ std::unique_ptr<nn::Layer> build(const ModelInput& input, const Options&) {
 void register_model_mnist_cnn(ModelRegistry& models) {
   models.add({.name = "mnist-cnn",
               .summary = "conv 32, pool, conv 64, pool, dense 128, dense",
-              .task = Task::kClassification,
+              .task = TaskKind::kClassification,
               .options = {},
               .build = build});
 }

@@ -40,7 +40,7 @@ std::unique_ptr<nn::Layer> build(const ModelInput& input, const Options&) {
 void register_model_resnet20(ModelRegistry& models) {
   models.add({.name = "resnet20",
               .summary = "20-layer residual network for small images",
-              .task = Task::kClassification,
+              .task = TaskKind::kClassification,
               .options = {},
               .build = build});
 }

@@ -1,0 +1,293 @@
+// Several workers, as threads, against one.
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <mutex>
+
+#include "tests/support/temporary_folder.h"
+
+#include "weft/base/parallel.h"
+#include "weft/base/philox.h"
+#include "weft/comm/transport/thread.h"
+#include "weft/train/checkpoint.h"
+#include "weft/train/trainer.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// Runs that measured the network might choose other algorithms, which round
+// differently.
+constexpr const char* kNetwork = "sync.topology=3@20us,1GB/s";
+
+class WorkersTest : public ::testing::Test {
+ protected:
+  // A short run of a small network without dropout or batch norm, which one
+  // worker and several compute alike.
+  Recipe recipe(const std::string& folder,
+                std::vector<std::string> overrides = {}) const {
+    std::vector<std::string> all = {"log.folder=" +
+                                    (root_.path() / folder).string()};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return parse_recipe(R"(
+[model]
+name = "mlp"
+hidden = [32]
+[data]
+name = "digits"
+[optimizer]
+name = "momentum"
+lr = 0.1
+[train]
+epochs = 4
+batch = 128
+[sync]
+bucket_bytes = 4096
+timeout = 20
+)",
+                        "test", all);
+  }
+
+  TrainResult train(const Recipe& recipe, int workers, bool is_resumed = false,
+                    const ThreadWorldOptions& options = {}) {
+    TrainResult result;
+    ThreadWorld world(workers, options);
+    world.run([&](Transport& transport) {
+      set_thread_count(1);
+      TrainObserver quiet;
+      Trainer trainer(
+          recipe,
+          {.name = "test", .is_resumed = is_resumed, .transport = &transport});
+      const TrainResult own = trainer.run(quiet);
+      if (transport.rank() == 0) result = own;
+    });
+    return result;
+  }
+
+  std::map<std::string, Tensor> saved(const std::string& folder) const {
+    const SafetensorsFile file(root_.path() / folder / "last.safetensors");
+    std::map<std::string, Tensor> tensors;
+    for (const auto& entry : file.entries()) {
+      tensors[entry.name] = file.read(entry);
+    }
+    return tensors;
+  }
+
+  double largest_difference(const std::string& a, const std::string& b) const {
+    double most = 0;
+    const auto left = saved(a);
+    const auto right = saved(b);
+    for (const auto& [name, tensor] : left) {
+      if (name.starts_with("sync.")) continue;
+      for (std::int64_t i = 0; i < tensor.size(); ++i) {
+        most =
+            std::max(most, std::abs(tensor.item(i) - right.at(name).item(i)));
+      }
+    }
+    return most;
+  }
+
+  test::TemporaryFolder root_;
+};
+
+TEST_F(WorkersTest, ComputeWhatOneComputes) {
+  TrainObserver quiet;
+  const TrainResult one = Trainer(recipe("one"), {.name = "test"}).run(quiet);
+  for (const int workers : {1, 2, 3, 4}) {
+    const std::string folder = fmt::format("of{}", workers);
+    const TrainResult several = train(recipe(folder), workers);
+    EXPECT_NEAR(several.train_loss, one.train_loss, 1e-5) << workers;
+    EXPECT_EQ(several.test.accuracy, one.test.accuracy) << workers;
+    EXPECT_LT(largest_difference("one", folder), 1e-5) << workers;
+  }
+}
+
+struct Case {
+  const char* name;
+  std::vector<std::string> overrides;
+
+  friend void PrintTo(const Case& self, std::ostream* out) {
+    *out << self.name;
+  }
+};
+
+class SyncTest : public WorkersTest,
+                 public ::testing::WithParamInterface<Case> {};
+
+TEST_P(SyncTest, LearnsAndResumesBitForBit) {
+  std::vector<std::string> overrides = GetParam().overrides;
+  overrides.emplace_back(kNetwork);
+  const TrainResult whole = train(recipe("whole", overrides), 3);
+  EXPECT_GT(whole.test.accuracy, 0.75);
+
+  overrides.emplace_back("train.max_steps=17");
+  train(recipe("parts", overrides), 3);
+  overrides.pop_back();
+  train(recipe("parts", overrides), 3, /*is_resumed=*/true);
+  const auto left = saved("whole");
+  const auto right = saved("parts");
+  ASSERT_EQ(left.size(), right.size());
+  for (const auto& [name, tensor] : left) {
+    EXPECT_TRUE(identical(tensor, right.at(name))) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SyncTest,
+    ::testing::Values(
+        Case{"ring", {"sync.collective=ring"}},
+        Case{"bf16", {"sync.codec=bf16"}}, Case{"qsgd", {"sync.codec=qsgd(8)"}},
+        Case{"threelc", {"sync.codec=3lc"}},
+        Case{"topk", {"sync.sparsify=topk(0.05)"}},
+        Case{"topk_warm",
+             {"sync.sparsify=topk(0.05)", "sync.warmup_epochs=1",
+              "sync.momentum_correction=0.9", "optimizer.name=sgd"}},
+        Case{"randomk", {"sync.sparsify=randomk(0.3)"}},
+        Case{"bloom",
+             {"sync.sparsify=topk(0.05)",
+              "sync.codec=index:bloom(policy=p0) value:qsgd(7)"}},
+        Case{"server", {"sync.policy=server"}},
+        Case{"server_threelc", {"sync.policy=server", "sync.codec=3lc"}},
+        Case{"gathered_entries",
+             {"sync.sparsify=topk(0.05)", "sync.collective=all_gather"}},
+        Case{"blueconnect", {"sync.collective=blueconnect(factors=3)"}},
+        Case{"no_overlap", {"sync.overlap=false"}},
+        Case{"clipped", {"optimizer.clip_norm=0.5"}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// Nothing that was kept back is lost when another number of workers goes on.
+TEST_F(WorkersTest, AnotherNumberOfWorkersKeepsWhatWasNotSent) {
+  const std::vector<std::string> overrides = {"sync.sparsify=topk(0.02)",
+                                              "train.max_steps=9"};
+  train(recipe("run", overrides), 4);
+  const auto sum_of = [&](const std::map<std::string, Tensor>& tensors) {
+    double sum = 0;
+    for (const auto& [name, tensor] : tensors) {
+      if (name.find("residual.") == std::string::npos) continue;
+      for (std::int64_t i = 0; i < tensor.size(); ++i) sum += tensor.item(i);
+    }
+    return sum;
+  };
+  const double before = sum_of(saved("run"));
+  EXPECT_NE(before, 0);
+  // Resumed where it ended: nothing is trained, what is kept is saved anew.
+  for (const int workers : {2, 3, 6}) {
+    std::vector<std::string> more = overrides;
+    more.back() = "train.max_steps=10";
+    fs::remove_all(root_.path() / "again");
+    fs::copy(root_.path() / "run", root_.path() / "again");
+    const TrainResult result =
+        train(recipe("again", more), workers, /*is_resumed=*/true);
+    EXPECT_EQ(result.steps, 10);
+  }
+}
+
+// One network for all, whatever is measured: workers that chose by their own
+// measurements would disagree and never end.
+TEST_F(WorkersTest, AutoIsTheSameForAll) {
+  std::mutex mutex;
+  std::vector<std::string> texts;
+  class Noting : public TrainObserver {
+   public:
+    void on_start(const TrainSummary& summary) override { text = summary.sync; }
+    std::string text;
+  };
+  ThreadWorld world(3);
+  world.run([&](Transport& transport) {
+    set_thread_count(1);
+    Noting observer;
+    Trainer trainer(recipe("run", {"sync.codec=auto", "train.epochs=1"}),
+                    {.name = "test", .transport = &transport});
+    EXPECT_GT(trainer.run(observer).test.accuracy, 0.2);
+    const std::lock_guard lock(mutex);
+    texts.push_back(observer.text);
+  });
+  const auto said = std::ranges::find_if(
+      texts, [](const std::string& text) { return !text.empty(); });
+  ASSERT_NE(said, texts.end());
+  EXPECT_THAT(*said, HasSubstr("codec auto: "));
+  EXPECT_THAT(*said, HasSubstr("pays below:"));
+}
+
+TEST_F(WorkersTest, AWorkerThatFailsEndsAllWithItsReason) {
+  try {
+    train(recipe("run", {"optimizer.name=sgd", "optimizer.lr=1e30"}), 3);
+    FAIL() << "a learning rate of 1e30 went well";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNumeric) << error.what();
+  }
+}
+
+// A worker that is killed as it sends, early or late, within an exchange or
+// while the checkpoint is gathered: all end, and the folder goes on from its
+// last checkpoint to the bits of a run that nothing happened to.
+TEST_F(WorkersTest, AnyDeathLeavesACheckpointThatResumesBitForBit) {
+  const std::vector<std::string> overrides = {
+      "train.epochs=1", "train.checkpoint_every=3", "sync.sparsify=topk(0.05)",
+      kNetwork};
+  train(recipe("whole", overrides), 3);
+  const auto whole = saved("whole");
+  // A run of 12 steps sends some 200 messages per rank.
+  const RandomStream random{.seed = 5, .stream = 1};
+  int deaths = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    fs::remove_all(root_.path() / "killed");
+    const auto rank = static_cast<int>(random.word(2 * i) % 3);
+    const std::uint64_t sends = 1 + random.word(2 * i + 1) % 200;
+    try {
+      train(recipe("killed", overrides), 3, /*is_resumed=*/false,
+            {.death = {rank, sends}});
+    } catch (const Error& error) {
+      ++deaths;
+      EXPECT_THAT(error.what(), HasSubstr("killed")) << rank << " " << sends;
+    }
+    train(recipe("killed", overrides), 3, /*is_resumed=*/true);
+    const auto again = saved("killed");
+    ASSERT_EQ(again.size(), whole.size());
+    for (const auto& [name, tensor] : whole) {
+      ASSERT_TRUE(identical(tensor, again.at(name)))
+          << name << ", rank " << rank << " killed at send " << sends;
+    }
+  }
+  EXPECT_GT(deaths, 50);
+}
+
+TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
+  const auto refusal = [&](std::vector<std::string> overrides) {
+    try {
+      recipe("run", std::move(overrides));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refusal({"sync.policy=servr"}),
+              HasSubstr("did you mean 'server'"));
+  EXPECT_THAT(refusal({"sync.codec=3lc", "sync.collective=ring"}),
+              HasSubstr("cannot be added"));
+  EXPECT_THAT(refusal({"sync.sparsify=topk(0.01)", "sync.collective=ring"}),
+              HasSubstr("dense"));
+  EXPECT_THAT(refusal({"sync.warmup_epochs=2"}), HasSubstr("sparsif"));
+  EXPECT_THAT(refusal({"sync.momentum_correction=0.9"}),
+              HasSubstr("sparsified"));
+  EXPECT_THAT(refusal({"sync.codec=auto", "sync.sparsify=topk(0.1)"}),
+              HasSubstr("left to it"));
+  EXPECT_THAT(refusal({"sync.collective=rng"}), HasSubstr("ring"));
+  EXPECT_THAT(refusal({"sync.policy=server", "sync.collective=ring"}),
+              HasSubstr("no collective"));
+}
+
+TEST_F(WorkersTest, MoreWorkersThanExamplesAreRefused) {
+  try {
+    train(recipe("run", {"train.batch=2"}), 3);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("3 workers cannot share a batch of 2"));
+  }
+}
+
+}  // namespace
+}  // namespace weft

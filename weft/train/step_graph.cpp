@@ -1,0 +1,41 @@
+#include "weft/train/step_graph.h"
+
+#include "weft/autodiff/gradient.h"
+#include "weft/nn/scope.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/train/objective.h"
+
+namespace weft {
+
+BackwardValues stage_backward(nn::Layer& model, TaskKind task,
+                              const nn::Staging& staged, const Value& key,
+                              const Value& input, const Value& label,
+                              DType dtype, const Value& weight) {
+  const nn::RandomKeyScope random(key);
+  const nn::PrecisionScope precision(dtype);
+  model.train(true);
+  const Objective wanted = objective(model, task, input, label);
+  const auto parameters = model.parameters();
+  std::vector<Value> wrt;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].parameter->is_trainable()) {
+      wrt.push_back(staged.arguments()[i]);
+    }
+  }
+  const Value target = weight.is_defined() ? wanted.loss * weight : wanted.loss;
+  return {wanted.loss, wanted.correct, gradients(target, wrt)};
+}
+
+void stage_update(const Optimizer& optimizer, std::span<UpdateValues> updates,
+                  const Value& lr, const Value& step) {
+  const std::vector<Value> scalars = optimizer.scalars(lr, step);
+  for (UpdateValues& update : updates) {
+    const LayerScope scope("optimizer/" + update.name);
+    Optimizer::Update next = optimizer.update(update.parameter, update.gradient,
+                                              update.slots, scalars);
+    update.parameter = std::move(next.parameter);
+    update.slots = std::move(next.slots);
+  }
+}
+
+}  // namespace weft

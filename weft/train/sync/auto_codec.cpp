@@ -1,0 +1,152 @@
+#include "weft/train/sync/auto_codec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "weft/comm/codec/measure.h"
+#include "weft/comm/codec/pipeline.h"
+#include "weft/comm/collective/chooser.h"
+#include "weft/train/sync/gather.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kCandidates[] = {"none", "bf16", "qsgd(8)", "3lc"};
+// Bandwidths between which one is looked for that breaks even, bits/s.
+constexpr double kSlowest = 1e4;
+constexpr double kFastest = 1e13;
+// Enough for steady speeds, and about as large as a bucket.
+constexpr std::size_t kSampleSize = std::size_t{1} << 18;
+
+double wire_seconds(const CodecSpeed& speed, const Topology& network,
+                    double bytes) {
+  const double sent = speed.ratio * bytes;
+  if (speed.is_added_on_its_way) {
+    return AllReduceChooser(network)
+        .candidates(static_cast<std::size_t>(sent))
+        .front()
+        .seconds;
+  }
+  // Everyone's message crosses everyone's card.
+  const Level& slowest = network.levels.back();
+  const int ranks = network.ranks();
+  return slowest.latency + static_cast<double>(ranks - 1) * sent *
+                               slowest.seconds_per_byte *
+                               static_cast<double>(ranks) / slowest.size;
+}
+
+double codec_seconds(const CodecSpeed& speed, int ranks, double bytes) {
+  const double decoded = speed.is_added_on_its_way ? 1 : ranks;
+  return bytes * (speed.encode_seconds_per_byte +
+                  decoded * speed.decode_seconds_per_byte);
+}
+
+// The network with another bandwidth of its slowest level.
+Topology with_bandwidth(Topology network, double bits_per_s) {
+  network.levels.back().seconds_per_byte = 8 / bits_per_s;
+  return network;
+}
+
+double total(const CodecSpeed& speed, const Topology& network, double bytes) {
+  return codec_seconds(speed, network.ranks(), bytes) +
+         wire_seconds(speed, network, bytes);
+}
+
+// Where the two cost the same, by bisection on the logarithm: the gain of
+// fewer bytes shrinks as the network gets faster.
+double break_even(const CodecSpeed& speed, const CodecSpeed& none,
+                  const Topology& network, double bytes) {
+  const auto pays = [&](double bits_per_s) {
+    const Topology other = with_bandwidth(network, bits_per_s);
+    return total(speed, other, bytes) < total(none, other, bytes);
+  };
+  double low = kSlowest;
+  double high = kFastest;
+  if (!pays(low)) return 0;
+  if (pays(high)) return std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 40; ++i) {
+    const double middle = std::sqrt(low * high);
+    (pays(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+CodecSpeed measure(const std::string& codec) {
+  const Pipeline pipeline(codec);
+  const auto report =
+      measure_pipeline(codec, synthetic_gradient(kSampleSize)).back();
+  return {.codec = codec,
+          .is_added_on_its_way = pipeline.summable_as() != "",
+          .ratio = report.bits_per_value / 32,
+          .encode_seconds_per_byte = 1 / report.encode_bytes_per_s,
+          .decode_seconds_per_byte = 1 / report.decode_bytes_per_s};
+}
+
+std::string bandwidth_text(double bits_per_s) {
+  if (bits_per_s == 0) return "never";
+  if (std::isinf(bits_per_s)) return "always";
+  return bits_per_s >= 1e9 ? fmt::format("{:.1f} Gbit/s", bits_per_s / 1e9)
+                           : fmt::format("{:.0f} Mbit/s", bits_per_s / 1e6);
+}
+
+}  // namespace
+
+std::vector<CodecPrice> price_codecs(std::span<const CodecSpeed> speeds,
+                                     const Topology& network, double bytes) {
+  WEFT_CHECK(!speeds.empty() && speeds[0].codec == "none");
+  std::vector<CodecPrice> prices;
+  for (const CodecSpeed& speed : speeds) {
+    prices.push_back({speed.codec, total(speed, network, bytes),
+                      &speed == &speeds[0]
+                          ? 0
+                          : break_even(speed, speeds[0], network, bytes)});
+  }
+  std::ranges::stable_sort(prices, {}, &CodecPrice::seconds);
+  return prices;
+}
+
+AutoCodec choose_codec(Communicator& communicator, AsyncEngine& network,
+                       const Topology& topology, double bytes) {
+  // Ratio, encode and decode of each; zeros but on the first.
+  std::vector<double> numbers(3 * std::size(kCandidates));
+  for (std::size_t i = 0; communicator.rank() == 0 && 3 * i < numbers.size();
+       ++i) {
+    const CodecSpeed speed = measure(kCandidates[i]);
+    numbers[3 * i] = speed.ratio;
+    numbers[3 * i + 1] = speed.encode_seconds_per_byte;
+    numbers[3 * i + 2] = speed.decode_seconds_per_byte;
+  }
+  network.wait(network.submit([&] {
+    return sum_over_workers(communicator.open({"sum", "codec speeds"}),
+                            numbers);
+  }));
+  std::vector<CodecSpeed> speeds;
+  for (std::size_t i = 0; i < std::size(kCandidates); ++i) {
+    speeds.push_back(
+        {.codec = kCandidates[i],
+         .is_added_on_its_way = Pipeline(kCandidates[i]).summable_as() != "",
+         .ratio = numbers[3 * i],
+         .encode_seconds_per_byte = numbers[3 * i + 1],
+         .decode_seconds_per_byte = numbers[3 * i + 2]});
+  }
+  const auto prices = price_codecs(speeds, topology, bytes);
+  AutoCodec result{prices[0].codec, {}};
+  const double bandwidth = 8 / topology.levels.back().seconds_per_byte;
+  result.explanation =
+      fmt::format("codec auto: {} at {} ({:.1f} ms a step", result.codec,
+                  bandwidth_text(bandwidth), 1e3 * prices[0].seconds);
+  for (std::size_t i = 1; i < prices.size(); ++i) {
+    result.explanation +=
+        fmt::format(", {} {:.1f}", prices[i].codec, 1e3 * prices[i].seconds);
+  }
+  result.explanation += "); pays below:";
+  for (const CodecPrice& price : prices) {
+    if (price.codec == "none") continue;
+    result.explanation +=
+        fmt::format(" {} {}", price.codec, bandwidth_text(price.pays_below));
+  }
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+#include "weft/train/sync/bucket.h"
+
+namespace weft {
+namespace {
+
+// Members begin at cache lines, as kernels like their operands.
+constexpr std::size_t kAlignment = 16;  // values
+
+std::size_t aligned(std::size_t size) {
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+Bucket::Bucket(std::uint32_t number, std::vector<BucketMember> members,
+               std::size_t size)
+    : number_(number),
+      members_(std::move(members)),
+      gradient_(Tensor::zeros({DType::kF32, {static_cast<Dim>(size)}})) {
+  text_ = fmt::format("f32[{}] bucket {}: {}", size, number, members_[0].name);
+  if (members_.size() > 1) {
+    text_ += fmt::format(" and {} more", members_.size() - 1);
+  }
+}
+
+Tensor Bucket::gradient_of(const BucketMember& member) const {
+  const auto begin = static_cast<std::int64_t>(member.offset);
+  return gradient_.slice(begin, begin + static_cast<std::int64_t>(member.size))
+      .reshape(member.shape);
+}
+
+std::vector<Bucket> make_buckets(std::span<const NamedTensor> trainable,
+                                 std::int64_t most_bytes) {
+  const auto most = static_cast<std::size_t>(most_bytes) / sizeof(float);
+  std::vector<Bucket> buckets;
+  std::vector<BucketMember> members;
+  std::size_t size = 0;
+  const auto close = [&] {
+    if (members.empty()) return;
+    buckets.emplace_back(static_cast<std::uint32_t>(buckets.size()),
+                         std::move(members), size);
+    members.clear();
+    size = 0;
+  };
+  for (std::size_t i = trainable.size(); i-- > 0;) {
+    const NamedTensor& named = trainable[i];
+    const auto count = static_cast<std::size_t>(named.tensor.size());
+    if (size + count > most) close();
+    members.push_back({i, named.name, named.tensor.shape(), size, count});
+    size += aligned(count);
+  }
+  close();
+  return buckets;
+}
+
+}  // namespace weft

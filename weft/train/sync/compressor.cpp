@@ -1,0 +1,209 @@
+#include "weft/train/sync/compressor.h"
+
+#include <algorithm>
+
+#include "weft/comm/codec/pipeline_text.h"
+
+namespace weft {
+namespace {
+
+// The share that is sent in an epoch of warm-up.
+double warmup_ratio(std::int64_t epoch, double ratio) {
+  double sent = 1;
+  for (std::int64_t i = 0; i <= epoch && sent > ratio; ++i) sent /= 4;
+  return std::max(sent, ratio);
+}
+
+// The pipeline with another ratio of its sparsifier.
+std::string with_ratio(const std::string& text, std::int64_t epoch) {
+  PipelineText parsed = parse_pipeline(text);
+  WEFT_CHECK(parsed.sparsifier.has_value());
+  OptionValue& ratio = parsed.sparsifier->options.at("ratio");
+  ratio = warmup_ratio(epoch, std::get<double>(ratio));
+  return to_string(parsed);
+}
+
+}  // namespace
+
+std::string pipeline_text(const SyncRecipe& recipe) {
+  if (recipe.sparsify == "none") return recipe.codec;
+  return recipe.codec == "none" ? recipe.sparsify
+                                : recipe.sparsify + " | " + recipe.codec;
+}
+
+void check_compression(const SyncRecipe& recipe) {
+  if (recipe.codec == "auto") {
+    SyncRecipe plain = recipe;
+    plain.codec = "none";
+    if (recipe.sparsify != "none" || recipe.collective != "auto") {
+      throw Error(ErrorCode::kInvalidArgument, "sync",
+                  "codec \"auto\" chooses how gradients travel, so sparsify "
+                  "and collective must be left to it")
+          .hint("leave them out, or name a codec");
+    }
+    check_compression(plain);
+    return;
+  }
+  const PipelineText text = parse_pipeline(pipeline_text(recipe));
+  const Pipeline pipeline(pipeline_text(recipe));
+  if (recipe.momentum_correction > 0 && !pipeline.is_sparse()) {
+    throw Error(ErrorCode::kInvalidArgument, "sync",
+                "momentum_correction is for sparsified gradients")
+        .hint("set sync.sparsify, say to \"topk(0.01)\"");
+  }
+  if (recipe.warmup_epochs > 0 &&
+      !(text.sparsifier && text.sparsifier->options.contains("ratio"))) {
+    throw Error(ErrorCode::kInvalidArgument, "sync",
+                "warmup_epochs needs a sparsifier with a ratio")
+        .hint("set sync.sparsify, say to \"topk(0.01)\"");
+  }
+}
+
+Compressor::Compressor(const SyncRecipe& recipe, std::uint64_t seed,
+                       std::span<const Bucket> buckets, Memory kept)
+    : seed_(seed) {
+  if (kept == Memory::kKept) momentum_ = recipe.momentum_correction;
+  const std::string text = pipeline_text(recipe);
+  const PipelineOptions options{.min_elements = recipe.min_elements};
+  for (std::int64_t epoch = 0; epoch < recipe.warmup_epochs; ++epoch) {
+    pipelines_.emplace_back(with_ratio(text, epoch), options);
+  }
+  pipelines_.emplace_back(text, options);
+  const Pipeline& last = pipelines_.back();
+  for (const Bucket& bucket : buckets) {
+    for (const BucketMember& member : bucket.members()) {
+      const std::size_t index = member.parameter;
+      memory_.resize(std::max(memory_.size(), index + 1));
+      names_.resize(memory_.size());
+      names_[index] = member.name;
+      const TensorType type{DType::kF32, {static_cast<Dim>(member.size)}};
+      if (kept == Memory::kKept && last.needs_feedback() &&
+          !last.bypasses(static_cast<std::int64_t>(member.size))) {
+        memory_[index].residual = Tensor::zeros(type);
+      }
+      if (momentum_ > 0) memory_[index].velocity = Tensor::zeros(type);
+    }
+  }
+}
+
+const Pipeline& Compressor::pipeline(std::int64_t epoch) const {
+  const auto last = static_cast<std::int64_t>(pipelines_.size()) - 1;
+  return pipelines_[static_cast<std::size_t>(std::min(epoch, last))];
+}
+
+MessageId Compressor::id_of(const BucketMember& member, const SyncStep& step,
+                            int sender) const {
+  return {seed_, static_cast<std::uint32_t>(member.parameter),
+          static_cast<std::uint32_t>(step.number),
+          static_cast<std::uint32_t>(sender)};
+}
+
+Message& Compressor::encode_member(const Bucket& bucket,
+                                   const BucketMember& member,
+                                   std::span<const float> values,
+                                   const SyncStep& step, int sender) {
+  const Pipeline& pipeline = this->pipeline(step.epoch);
+  TensorMemory& memory = memory_[member.parameter];
+  std::span<const float> gradient = part_of(values, member);
+  if (memory.velocity.is_defined()) {
+    const auto velocity = memory.velocity.span<float>();
+    const auto momentum = static_cast<float>(momentum_);
+    for (std::size_t i = 0; i < velocity.size(); ++i) {
+      velocity[i] = momentum * velocity[i] + gradient[i];
+    }
+    gradient = velocity;
+  }
+  std::span<float> residual;
+  if (memory.residual.is_defined()) residual = memory.residual.span<float>();
+  message_.bytes.clear();
+  try {
+    pipeline.encode(gradient, residual, id_of(member, step, sender), message_);
+  } catch (Error& error) {
+    error.detail("tensor: " + member.name).detail("in: " + bucket.text());
+    throw;
+  }
+  const auto size = static_cast<std::int64_t>(member.size);
+  if (memory.velocity.is_defined() && !pipeline.bypasses(size)) {
+    const auto velocity = memory.velocity.span<float>();
+    for (const std::uint32_t index : message_.sent.indices) velocity[index] = 0;
+  }
+  return message_;
+}
+
+void Compressor::encode(const Bucket& bucket, std::span<const float> values,
+                        const SyncStep& step, int sender, Bytes& message) {
+  message.clear();
+  ByteWriter out(message);
+  for (const BucketMember& member : bucket.members()) {
+    const Bytes& bytes =
+        encode_member(bucket, member, values, step, sender).bytes;
+    out.write_varint(bytes.size());
+    out.write_all(std::span<const std::byte>(bytes));
+  }
+}
+
+void Compressor::sparsify(const Bucket& bucket, std::span<const float> values,
+                          const SyncStep& step, int sender,
+                          SparseEntries& entries) {
+  entries.size = static_cast<std::uint32_t>(values.size());
+  entries.indices.clear();
+  entries.values.clear();
+  const Pipeline& pipeline = this->pipeline(step.epoch);
+  SparseEntries sent;
+  for (const BucketMember& member : bucket.members()) {
+    const Message& message =
+        encode_member(bucket, member, values, step, sender);
+    pipeline.decode_sparse(message.bytes, id_of(member, step, sender),
+                           static_cast<std::uint32_t>(member.size), sent);
+    for (const std::uint32_t index : sent.indices) {
+      entries.indices.push_back(
+          static_cast<std::uint32_t>(member.offset + index));
+    }
+    entries.values.insert(entries.values.end(), sent.values.begin(),
+                          sent.values.end());
+  }
+}
+
+void Compressor::add_decoded(const Bucket& bucket,
+                             std::span<const std::byte> message,
+                             const SyncStep& step, int sender,
+                             std::span<float> sum) const {
+  ByteReader in(message, "gradients");
+  const Pipeline& pipeline = this->pipeline(step.epoch);
+  std::vector<float> values;
+  SparseEntries entries;
+  for (const BucketMember& member : bucket.members()) {
+    const auto length = in.read_varint("length of a tensor");
+    const auto bytes = in.take(length, member.name);
+    const MessageId id = id_of(member, step, sender);
+    const std::span<float> target = part_of(sum, member);
+    if (pipeline.is_sparse()) {
+      pipeline.decode_sparse(bytes, id, static_cast<std::uint32_t>(member.size),
+                             entries);
+      for (std::size_t i = 0; i < entries.indices.size(); ++i) {
+        target[entries.indices[i]] += entries.values[i];
+      }
+    } else {
+      values.resize(member.size);
+      pipeline.decode(bytes, id, values);
+      for (std::size_t i = 0; i < values.size(); ++i) target[i] += values[i];
+    }
+  }
+  in.expect_end();
+}
+
+std::vector<NamedTensor> Compressor::memory() const {
+  std::vector<NamedTensor> result;
+  for (std::size_t i = 0; i < memory_.size(); ++i) {
+    const TensorMemory& memory = memory_[i];
+    if (memory.residual.is_defined()) {
+      result.push_back({"residual." + names_[i], memory.residual});
+    }
+    if (memory.velocity.is_defined()) {
+      result.push_back({"velocity." + names_[i], memory.velocity});
+    }
+  }
+  return result;
+}
+
+}  // namespace weft

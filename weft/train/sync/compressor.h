@@ -1,0 +1,86 @@
+// The compressed path of a bucket's gradients: per tensor, the pipeline of the
+// recipe with its memory of what was not sent.
+//
+//   [momentum correction] -> + residual -> sparsifier -> codec -> message
+//
+// Momentum correction and warm-up: Lin et al., "Deep Gradient Compression",
+// ICLR 2018, sections 3.2 and 3.3. Momentum is applied before sparsifying, so
+// that what is sent late carries it; where an entry is sent, its velocity is
+// cleared. During warm-up a quarter of what is kept back each epoch is kept
+// back in the next: 25 %, 6.25 %, … down to the recipe's ratio.
+//
+// Threads: one at a time; decode() from any.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/comm/codec/pipeline.h"
+#include "weft/train/recipe.h"
+#include "weft/train/sync/bucket.h"
+#include "weft/train/sync/policy.h"
+
+namespace weft {
+
+// The pipeline that [sync] sparsify and codec make together, "none" left out.
+// What "auto" stands for must be settled.
+std::string pipeline_text(const SyncRecipe& recipe);
+
+// Throws Error(kInvalidArgument) for stages that do not go together, "auto"
+// beside a choice of one's own, and warm-up or momentum correction of what is
+// not sparsified.
+void check_compression(const SyncRecipe& recipe);
+
+class Compressor {
+ public:
+  // Whether what is not sent is kept here for the next time, and momentum
+  // corrected; or the caller sees to it.
+  enum class Memory { kKept, kNone };
+
+  Compressor(const SyncRecipe& recipe, std::uint64_t seed,
+             std::span<const Bucket> buckets, Memory memory);
+
+  // The pipeline after warm-up, and that of an epoch.
+  const Pipeline& last_pipeline() const { return pipelines_.back(); }
+  const Pipeline& pipeline(std::int64_t epoch) const;
+
+  // Replaces `message` by the messages of all members: what `values`, laid out
+  // as the bucket, and the memory make. Throws Error(kNumeric) that names the
+  // tensor for a value that is not finite.
+  void encode(const Bucket& bucket, std::span<const float> values,
+              const SyncStep& step, int sender, Bytes& message);
+  // The entries of the whole bucket that encode() would send, by position in
+  // the bucket, and what the memory keeps of it.
+  void sparsify(const Bucket& bucket, std::span<const float> values,
+                const SyncStep& step, int sender, SparseEntries& entries);
+  // Adds a message of `sender` to `sum`. Throws Error(kDataLoss).
+  void add_decoded(const Bucket& bucket, std::span<const std::byte> message,
+                   const SyncStep& step, int sender,
+                   std::span<float> sum) const;
+
+  // "residual.NAME" and "velocity.NAME" of each tensor that has them.
+  std::vector<NamedTensor> memory() const;
+
+ private:
+  struct TensorMemory {
+    Tensor residual;  // undefined: the codec needs none
+    Tensor velocity;  // undefined: no momentum correction
+  };
+
+  Message& encode_member(const Bucket& bucket, const BucketMember& member,
+                         std::span<const float> values, const SyncStep& step,
+                         int sender);
+  MessageId id_of(const BucketMember& member, const SyncStep& step,
+                  int sender) const;
+
+  std::vector<Pipeline> pipelines_;  // of the epochs of warm-up; then for ever
+  std::uint64_t seed_;
+  double momentum_ = 0;
+  std::vector<TensorMemory> memory_;  // by trainable parameter
+  std::vector<std::string> names_;    // by trainable parameter
+  Message message_;
+};
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+// The dense all-reduce of a recipe: a named one, or for each size the one that
+// the network is fastest with.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "weft/comm/collective/chooser.h"
+
+namespace weft {
+
+class DenseCollective {
+ public:
+  // `name` as in sync.collective. Throws Error(kInvalidArgument) for one that
+  // cannot run on this network, with the reason.
+  DenseCollective(const std::string& name, Topology network);
+
+  // Adds `buffer` up over all workers, as the next operations of their group,
+  // which are entered now.
+  Task<> sum(Communicator& communicator, DenseBuffer buffer,
+             const std::string& what);
+
+  std::string text() const { return named_ ? named_->text() : "auto"; }
+
+ private:
+  std::optional<AllReduce> named_;
+  AllReduceChooser chooser_;
+};
+
+}  // namespace weft

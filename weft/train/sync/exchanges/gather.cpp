@@ -1,0 +1,67 @@
+// Messages of any codec, gathered by everyone: for codecs whose messages
+// cannot be added on their way.
+#include "weft/train/sync/gather.h"
+
+#include <algorithm>
+
+#include "weft/comm/collective/scatter_gather.h"
+#include "weft/train/sync/exchange.h"
+
+namespace weft {
+namespace {
+
+class GatherExchange : public Exchange {
+ public:
+  explicit GatherExchange(const SyncContext& context)
+      : communicator_(context.communicator),
+        compressor_(context.recipe, context.seed, context.buckets,
+                    Compressor::Memory::kKept) {}
+
+  Task<> sum(Bucket& bucket, SyncStep step) override {
+    const std::string& codec = compressor_.pipeline(step.epoch).text();
+    const Channel counting =
+        communicator_.open({"sum", "sizes of " + bucket.text()});
+    const Channel gathering = communicator_.open(
+        {"all_gather", fmt::format("{} by {}", bucket.text(), codec)});
+    const int rank = gathering.rank();
+    Bytes own;
+    compressor_.encode(bucket, bucket.gradient(), step, rank, own);
+    std::vector<double> sizes(static_cast<std::size_t>(gathering.size()));
+    sizes[static_cast<std::size_t>(rank)] = static_cast<double>(own.size());
+    co_await sum_over_workers(counting, sizes);
+
+    const Parts parts = Parts::of_sizes({sizes.begin(), sizes.end()});
+    Bytes messages(parts.whole().size());
+    std::ranges::copy(
+        own, messages.begin() + static_cast<std::ptrdiff_t>(parts[rank].begin));
+    const DenseBuffer buffer{DType::kU8, messages.data(), messages.size()};
+    co_await all_gather(ScatterMethod::kDirect, gathering, buffer, parts);
+    std::ranges::fill(bucket.gradient(), 0.0f);
+    for (int sender = 0; sender < gathering.size(); ++sender) {
+      const Interval part = parts[sender];
+      compressor_.add_decoded(
+          bucket,
+          std::span<const std::byte>(messages).subspan(part.begin, part.size()),
+          step, sender, bucket.gradient());
+    }
+  }
+
+  std::vector<NamedTensor> memory() const override {
+    return compressor_.memory();
+  }
+  std::string text() const override {
+    return "all_gather of messages by " + compressor_.last_pipeline().text();
+  }
+
+ private:
+  Communicator& communicator_;
+  Compressor compressor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_gather_exchange(const SyncContext& context) {
+  return std::make_unique<GatherExchange>(context);
+}
+
+}  // namespace weft

@@ -1,0 +1,113 @@
+// Every worker gets the sum of all gradients and updates its own copy of the
+// model: data-parallel training as in Li et al., "PyTorch Distributed", VLDB
+// 2020. All copies stay equal, bit for bit.
+#include "weft/train/sync/exchange.h"
+#include "weft/train/sync/network.h"
+#include "weft/train/sync/rank_memory.h"
+#include "weft/train/sync/update_step.h"
+
+namespace weft {
+namespace {
+
+std::vector<UpdateTarget> targets_of(const SyncContext& context) {
+  std::vector<UpdateTarget> targets(context.trainable.size());
+  for (const Bucket& bucket : context.buckets) {
+    for (const BucketMember& member : bucket.members()) {
+      const NamedTensor& named = context.trainable[member.parameter];
+      targets[member.parameter] = {named.name, named.tensor,
+                                   bucket.gradient_of(member)};
+    }
+  }
+  return targets;
+}
+
+std::unique_ptr<Exchange> make_exchange(const SyncContext& context) {
+  const ExchangeKind kind = exchange_kind(context.recipe);
+  if (kind == ExchangeKind::kGather) return make_gather_exchange(context);
+  const Topology network = network_of(context.communicator, context.network,
+                                      context.recipe.topology);
+  switch (kind) {
+    case ExchangeKind::kSharedIndices:
+      return make_shared_indices_exchange(context, network);
+    case ExchangeKind::kStream:
+      return make_stream_exchange(context, network);
+    case ExchangeKind::kDense:
+    case ExchangeKind::kGather:
+      break;
+  }
+  return make_dense_exchange(context, network);
+}
+
+class AllReducePolicy : public SyncPolicy {
+ public:
+  explicit AllReducePolicy(const SyncContext& context)
+      : communicator_(context.communicator),
+        exchange_(make_exchange(context)),
+        update_(context.optimizer, targets_of(context), context.clip_norm),
+        buckets_(context.buckets.size()) {}
+
+  Task<> exchange(Bucket& bucket, SyncStep step) override {
+    return exchange_->sum(bucket, step);
+  }
+
+  void apply(const SyncStep& step) override {
+    update_.run(step.lr, step.number);
+  }
+
+  // The optimizer's state is the same everywhere; the first worker saves it.
+  std::vector<OwnedTensor> state() const override {
+    std::vector<OwnedTensor> result =
+        rank_memory(exchange_->memory(), communicator_);
+    for (const NamedTensor& slot : update_.slots()) {
+      result.push_back({slot.name, slot.tensor.type(), 0, slot.tensor});
+    }
+    return result;
+  }
+
+  void restore(const std::function<Tensor(const std::string&)>& read,
+               int ranks) override {
+    restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
+    for (const NamedTensor& slot : update_.slots()) {
+      const Tensor saved = read(slot.name);
+      if (!saved.is_defined() || !(saved.type() == slot.tensor.type())) {
+        throw Error(ErrorCode::kDataLoss, "checkpoint", "has no {} called '{}'",
+                    to_string(slot.tensor.type()), slot.name)
+            .hint("is this the checkpoint of another recipe?");
+      }
+      slot.tensor.copy_from(saved);
+    }
+  }
+
+  std::string text() const override {
+    return fmt::format("{}, {} bucket{}", exchange_->text(), buckets_,
+                       buckets_ == 1 ? "" : "s");
+  }
+
+ private:
+  Communicator& communicator_;
+  std::unique_ptr<Exchange> exchange_;
+  UpdateStep update_;
+  std::size_t buckets_;
+};
+
+}  // namespace
+
+void register_sync_policy_allreduce(SyncPolicyRegistry& policies) {
+  policies.add(
+      {.name = "allreduce",
+       .summary = "every worker gets the sum of all gradients",
+       .check =
+           [](const SyncRecipe& recipe) {
+             check_compression(recipe);
+             exchange_kind(recipe);
+           },
+       // What is sparsified is clipped before, as in Deep Gradient
+       // Compression; else the sum is clipped, as one worker would.
+       .clips_first =
+           [](const SyncRecipe& recipe) { return recipe.sparsify != "none"; },
+       .make = [](const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
+         return std::make_unique<AllReducePolicy>(context);
+       }});
+}
+
+}  // namespace weft

@@ -1,0 +1,240 @@
+// A parameter server that is spread over the workers: each bucket has an owner
+// that holds the true parameters and the optimizer's state for it.
+//
+//   push  each worker sends its gradients, through the codec and its own
+//         memory, to the owner, which adds them in the order of ranks
+//   pull  the owner updates the true parameters and sends, through the codec
+//         and once, how they differ from the workers': the same bytes to every
+//         worker, itself included
+//
+// So all workers hold the same bits. That difference is the pull memory of
+// Lim, Andersen and Kaminsky ("3LC", MLSys 2019, section 3): what was not sent
+// yet, here without a buffer that rounding could part from the truth.
+#include <algorithm>
+#include <cstring>
+
+#include "weft/train/sync/compressor.h"
+#include "weft/train/sync/policy.h"
+#include "weft/train/sync/rank_memory.h"
+#include "weft/train/sync/update_step.h"
+
+namespace weft {
+namespace {
+
+// Room for a message: what the codecs make is never much longer than f32.
+std::size_t most_bytes(const Bucket& bucket) {
+  return 2 * bucket.bytes() + 1024 * bucket.members().size();
+}
+
+class ServerPolicy : public SyncPolicy {
+ public:
+  explicit ServerPolicy(const SyncContext& context)
+      : communicator_(context.communicator),
+        buckets_(context.buckets),
+        trainable_(context.trainable.begin(), context.trainable.end()),
+        push_(context.recipe, context.seed, context.buckets,
+              Compressor::Memory::kKept),
+        pull_(context.recipe, context.seed + 1, context.buckets,
+              Compressor::Memory::kNone),
+        text_(pipeline_text(context.recipe)) {
+    for (const Bucket& bucket : buckets_) {
+      served_.push_back(serve(bucket, context));
+    }
+  }
+
+  Task<> exchange(Bucket& bucket, SyncStep step) override {
+    const Channel push = communicator_.open({"push", bucket.text()});
+    const Channel pull = communicator_.open({"pull", bucket.text()});
+    Served& served = served_[bucket.number()];
+    const int owner = owner_of(bucket);
+    push_.encode(bucket, bucket.gradient(), step, push.rank(), served.message);
+    if (push.rank() != owner) {
+      Transfer sent = push.send(owner, served.message);
+      co_await sent;
+      served.room.resize(most_bytes(bucket));
+      Transfer received = pull.receive(owner, served.room);
+      const std::size_t bytes = co_await received;
+      served.message.assign(
+          served.room.begin(),
+          served.room.begin() + static_cast<std::ptrdiff_t>(bytes));
+      co_return;
+    }
+    co_await collect(push, bucket, step, served);
+    update(bucket, step, served);
+    Transfers sent(pull);
+    for (int worker = 0; worker < pull.size(); ++worker) {
+      if (worker != owner) sent.send(worker, served.message);
+    }
+    co_await sent.all();
+  }
+
+  // The pulled changes, once backward reads the parameters no more.
+  void apply(const SyncStep& step) override {
+    for (const Bucket& bucket : buckets_) {
+      Served& served = served_[bucket.number()];
+      std::ranges::fill(bucket.gradient(), 0.0f);
+      pull_.add_decoded(bucket, served.message, step, owner_of(bucket),
+                        bucket.gradient());
+      for (const BucketMember& member : bucket.members()) {
+        const auto change = part_of(bucket.gradient(), member);
+        const auto values = trainable_[member.parameter].tensor.span<float>();
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] += change[i];
+      }
+    }
+  }
+
+  std::vector<OwnedTensor> state() const override {
+    std::vector<OwnedTensor> result =
+        rank_memory(push_.memory(), communicator_);
+    for (const Bucket& bucket : buckets_) {
+      const Served& served = served_[bucket.number()];
+      for (const NamedTensor& named : served.state) {
+        result.push_back({named.name, named.tensor.type(), owner_of(bucket),
+                          is_owner(bucket) ? named.tensor : Tensor()});
+      }
+    }
+    return result;
+  }
+
+  void restore(const std::function<Tensor(const std::string&)>& read,
+               int ranks) override {
+    restore_rank_memory(push_.memory(), communicator_, read, ranks);
+    for (const Bucket& bucket : buckets_) {
+      if (!is_owner(bucket)) continue;
+      Served& served = served_[bucket.number()];
+      for (const NamedTensor& named : served.state) {
+        const Tensor saved = read(named.name);
+        if (saved.is_defined()) named.tensor.copy_from(saved);
+      }
+      // A checkpoint of another policy has no true parameters of its own.
+      for (std::size_t i = 0; i < bucket.members().size(); ++i) {
+        const auto& member = bucket.members()[i];
+        if (!read("sync.server." + member.name).is_defined()) {
+          served.parameters[i].copy_from(trainable_[member.parameter].tensor);
+        }
+      }
+    }
+  }
+
+  std::string text() const override {
+    return fmt::format("server for each of {} buckets, push and pull of {}",
+                       buckets_.size(), text_);
+  }
+
+ private:
+  // What the owner of a bucket keeps; the messages are everyone's.
+  struct Served {
+    std::vector<Tensor> parameters;  // the true ones, by member
+    std::unique_ptr<UpdateStep> update;
+    std::vector<NamedTensor> state;  // all of it, also where not owned
+    std::vector<float> difference;   // from the workers', laid out as bucket
+    Bytes message;
+    Bytes room;
+  };
+
+  int owner_of(const Bucket& bucket) const {
+    return static_cast<int>(bucket.number()) % communicator_.size();
+  }
+  bool is_owner(const Bucket& bucket) const {
+    return owner_of(bucket) == communicator_.rank();
+  }
+
+  Served serve(const Bucket& bucket, const SyncContext& context) {
+    Served served;
+    std::vector<UpdateTarget> targets;
+    for (const BucketMember& member : bucket.members()) {
+      served.parameters.push_back(trainable_[member.parameter].tensor.clone());
+      targets.push_back(
+          {member.name, served.parameters.back(), bucket.gradient_of(member)});
+      served.state.push_back(
+          {"sync.server." + member.name, served.parameters.back()});
+    }
+    served.update = std::make_unique<UpdateStep>(
+        context.optimizer, std::move(targets), context.clip_norm);
+    served.state.insert(served.state.end(), served.update->slots().begin(),
+                        served.update->slots().end());
+    served.difference.resize(bucket.gradient().size());
+    return served;
+  }
+
+  // The sum of all workers' decoded gradients, in the bucket.
+  Task<> collect(const Channel& push, const Bucket& bucket, SyncStep step,
+                 Served& served) {
+    std::vector<Bytes> messages(static_cast<std::size_t>(push.size()));
+    Transfers received(push);
+    for (int worker = 0; worker < push.size(); ++worker) {
+      if (worker == push.rank()) continue;
+      Bytes& room = messages[static_cast<std::size_t>(worker)];
+      room.resize(most_bytes(bucket));
+      received.receive(worker, room);
+    }
+    std::vector<std::size_t> sizes(messages.size());
+    for (std::size_t worker = 0, next = 0; worker < messages.size(); ++worker) {
+      if (static_cast<int>(worker) == push.rank()) continue;
+      Transfer& message = received[next++];
+      sizes[worker] = co_await message;
+    }
+    std::ranges::fill(bucket.gradient(), 0.0f);
+    for (std::size_t worker = 0; worker < messages.size(); ++worker) {
+      const bool is_own = static_cast<int>(worker) == push.rank();
+      const std::span<const std::byte> message =
+          is_own ? std::span<const std::byte>(served.message)
+                 : std::span<const std::byte>(messages[worker])
+                       .first(sizes[worker]);
+      push_.add_decoded(bucket, message, step, static_cast<int>(worker),
+                        bucket.gradient());
+    }
+  }
+
+  // The true parameters change; the message is how they differ then.
+  void update(const Bucket& bucket, const SyncStep& step, Served& served) {
+    served.update->run(step.lr, step.number);
+    for (std::size_t i = 0; i < bucket.members().size(); ++i) {
+      const BucketMember& member = bucket.members()[i];
+      const auto difference = part_of(std::span(served.difference), member);
+      const auto truth = served.parameters[i].span<float>();
+      const auto copy = trainable_[member.parameter].tensor.span<float>();
+      for (std::size_t j = 0; j < truth.size(); ++j) {
+        difference[j] = truth[j] - copy[j];
+      }
+    }
+    pull_.encode(bucket, served.difference, step, owner_of(bucket),
+                 served.message);
+  }
+
+  Communicator& communicator_;
+  std::span<Bucket> buckets_;
+  std::vector<NamedTensor> trainable_;
+  Compressor push_;
+  Compressor pull_;
+  std::vector<Served> served_;
+  std::string text_;
+};
+
+}  // namespace
+
+void register_sync_policy_server(SyncPolicyRegistry& policies) {
+  policies.add(
+      {.name = "server",
+       .summary = "owners of parameters collect gradients and send changes",
+       .check =
+           [](const SyncRecipe& recipe) {
+             check_compression(recipe);
+             if (recipe.collective != "auto") {
+               throw Error(ErrorCode::kInvalidArgument, "sync",
+                           "policy 'server' uses no collective, so '{}' "
+                           "would have no effect",
+                           recipe.collective)
+                   .hint(
+                       "leave out sync.collective, or take policy "
+                       "'allreduce'");
+             }
+           },
+       // An owner sees the gradients of its own buckets only.
+       .clips_first = [](const SyncRecipe&) { return true; },
+       .make = [](const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
+         return std::make_unique<ServerPolicy>(context);
+       }});
+}
+
+}  // namespace weft

@@ -1,0 +1,104 @@
+// Sync policies: what workers exchange, and who applies it.
+//
+//   allreduce  every worker gets the sum of all gradients and updates its copy
+//              of the model
+//   server     each bucket of parameters has an owner, who collects gradients
+//              (push), updates, and sends the change of the model (pull)
+//
+// A worker's gradients are scaled by its share of the batch beforehand, so
+// their sum is the gradient of the whole batch.
+//
+// The order of calls in a step: begin(), exchange() once per bucket, in the
+// order of buckets and as soon as its gradients are there, apply(). Exchanges
+// are tasks of the network's thread and run while others are computed;
+// apply() runs after all of them, on the thread that trains.
+//
+// A new policy is one file in sync/policies.
+//
+// Threads: as described; the rest by the caller.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/base/registry.h"
+#include "weft/comm/transport/async_engine.h"
+#include "weft/comm/transport/communicator.h"
+#include "weft/optim/optimizer.h"
+#include "weft/train/recipe.h"
+#include "weft/train/sync/bucket.h"
+
+namespace weft {
+
+struct SyncStep {
+  std::int64_t number = 0;  // of the step, from 0
+  std::int64_t epoch = 0;
+  double lr = 0;
+};
+
+// A tensor of a distributed state: in the checkpoint under `name`, in the
+// memory of rank `owner`; undefined elsewhere.
+struct OwnedTensor {
+  std::string name;
+  TensorType type;
+  int owner = 0;
+  Tensor tensor;
+};
+
+// What is there when a policy is made.
+struct SyncContext {
+  Communicator& communicator;
+  AsyncEngine& network;  // that its operations run on
+  const SyncRecipe& recipe;
+  const Optimizer& optimizer;
+  double clip_norm = 0;  // 0: gradients are not clipped
+  std::uint64_t seed = 1;
+  // The model's parameters, and their gradients in buckets.
+  std::span<const NamedTensor> trainable;
+  std::span<Bucket> buckets;
+};
+
+class SyncPolicy {
+ public:
+  virtual ~SyncPolicy() = default;
+
+  // Enters all its operations before it first waits: exchanges are under way
+  // side by side, and all workers must enter them in the same order.
+  virtual Task<> exchange(Bucket& bucket, SyncStep step) = 0;
+  virtual void apply(const SyncStep& step) = 0;
+
+  // All that is changed beside the model's parameters: the same list, in the
+  // same order, on all ranks.
+  virtual std::vector<OwnedTensor> state() const = 0;
+  // Takes what a checkpoint of `ranks` workers holds under `name`; undefined
+  // if it is not there. Called on each rank for what it needs after the
+  // parameters are restored.
+  virtual void restore(const std::function<Tensor(const std::string&)>& read,
+                       int ranks) = 0;
+
+  // For people: "all_reduce(ring) of f32, 3 buckets, …".
+  virtual std::string text() const = 0;
+};
+
+struct SyncPolicyDef {
+  std::string name;
+  std::string summary;
+  // Throws Error(kInvalidArgument) with the reason, and the nearest thing that
+  // works, for keys that make no sense together.
+  void (*check)(const SyncRecipe& recipe) = nullptr;
+  // True if clipping by the norm of all gradients must happen before they are
+  // exchanged.
+  bool (*clips_first)(const SyncRecipe& recipe) = nullptr;
+  std::unique_ptr<SyncPolicy> (*make)(const SyncContext& context) = nullptr;
+};
+
+using SyncPolicyRegistry = Registry<SyncPolicyDef>;
+
+// Filled from the files of weft/train/sync/policies.
+const SyncPolicyRegistry& sync_policy_registry();
+
+}  // namespace weft

@@ -1,0 +1,48 @@
+#include "weft/train/sync/rank_memory.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+std::string name_of(int rank, const std::string& name) {
+  return fmt::format("sync.{}.{}", rank, name);
+}
+
+}  // namespace
+
+std::vector<OwnedTensor> rank_memory(const std::vector<NamedTensor>& own,
+                                     const Communicator& communicator) {
+  std::vector<OwnedTensor> result;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    for (const NamedTensor& named : own) {
+      result.push_back({name_of(rank, named.name), named.tensor.type(), rank,
+                        rank == communicator.rank() ? named.tensor : Tensor()});
+    }
+  }
+  return result;
+}
+
+void restore_rank_memory(const std::vector<NamedTensor>& own,
+                         const Communicator& communicator,
+                         const std::function<Tensor(const std::string&)>& read,
+                         int ranks) {
+  for (const NamedTensor& named : own) {
+    const auto target = named.tensor.span<float>();
+    std::ranges::fill(target, 0.0f);
+    for (int rank = communicator.rank(); rank < ranks;
+         rank += communicator.size()) {
+      const Tensor saved = read(name_of(rank, named.name));
+      if (!saved.is_defined()) continue;
+      if (!(saved.type() == named.tensor.type())) {
+        throw Error(ErrorCode::kDataLoss, name_of(rank, named.name),
+                    "is {} in the checkpoint, where {} was expected",
+                    to_string(saved.type()), to_string(named.tensor.type()));
+      }
+      const auto source = saved.span<float>();
+      for (std::size_t i = 0; i < target.size(); ++i) target[i] += source[i];
+    }
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,305 @@
+#include "weft/train/sync/synced_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "weft/train/objective.h"
+#include "weft/train/sync/auto_codec.h"
+#include "weft/train/sync/gather.h"
+#include "weft/train/sync/network.h"
+
+namespace weft {
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+// Gradients are clipped here only if the policy wants it before the exchange.
+// The bound then is each worker's share of it: max_norm / sqrt(workers) (Lin
+// et al., "Deep Gradient Compression", section 3.2) for a gradient that is
+// scaled by 1 / workers.
+TrainStepOptions backward_options(TrainStepOptions options,
+                                  const SyncRecipe& recipe,
+                                  const Transport& transport) {
+  const int workers = transport.size();
+  // Each worker drops out others.
+  options.seed += static_cast<std::uint64_t>(transport.rank()) << 32;
+  if (sync_policy_registry().get(recipe.policy).clips_first(recipe)) {
+    options.clip_norm /= std::sqrt(workers) * workers;
+  } else {
+    options.clip_norm = 0;
+  }
+  return options;
+}
+
+std::vector<std::size_t> buckets_of(std::span<const Bucket> buckets,
+                                    std::size_t parameters) {
+  std::vector<std::size_t> result(parameters);
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    for (const auto& member : buckets[b].members()) {
+      result[member.parameter] = b;
+    }
+  }
+  return result;
+}
+
+std::string carried_name(int rank, const std::string& name) {
+  return fmt::format("sync.carried.{}.{}", rank, name);
+}
+
+}  // namespace
+
+SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
+                           const Optimizer& optimizer,
+                           const std::vector<TensorType>& batch,
+                           TrainStepOptions options, const SyncRecipe& recipe,
+                           Transport& transport)
+    : task_(task),
+      transport_(transport),
+      backward_(model, task, batch,
+                backward_options(options, recipe, transport)),
+      buckets_(make_buckets(backward_.trainable(), recipe.bucket_bytes)),
+      bucket_of_(buckets_of(buckets_, backward_.trainable().size())),
+      communicator_(transport),
+      network_(std::make_unique<AsyncEngine>(
+          transport, EngineOptions{.timeout = recipe.timeout})),
+      overlaps_(recipe.overlap),
+      missing_(buckets_.size()),
+      exchanges_(buckets_.size()) {
+  const SyncPolicyDef& def = sync_policy_registry().get(recipe.policy);
+  def.check(recipe);
+  const SyncRecipe settled = settle(recipe);
+  policy_ =
+      def.make({.communicator = communicator_,
+                .network = *network_,
+                .recipe = settled,
+                .optimizer = optimizer,
+                .clip_norm = def.clips_first(recipe) ? 0 : options.clip_norm,
+                .seed = options.seed,
+                .trainable = backward_.trainable(),
+                .buckets = buckets_});
+  std::vector<Tensor> gradients(backward_.trainable().size());
+  for (const Bucket& bucket : buckets_) {
+    for (const auto& member : bucket.members()) {
+      gradients[member.parameter] = bucket.gradient_of(member);
+    }
+  }
+  backward_.set_gradients(std::move(gradients));
+  for (const auto* part : {&backward_.trainable(), &backward_.statistics(),
+                           &backward_.carried()}) {
+    state_.insert(state_.end(), part->begin(), part->end());
+  }
+  for (const OwnedTensor& owned : policy_->state()) {
+    if (owned.tensor.is_defined()) {
+      state_.push_back({owned.name, owned.tensor});
+    }
+  }
+  traffic_.emplace();
+}
+
+SyncedWorker::~SyncedWorker() = default;
+
+SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
+  if (recipe.codec != "auto") return recipe;
+  const Topology topology =
+      network_of(communicator_, *network_, recipe.topology);
+  double bytes = 0;
+  for (const Bucket& bucket : buckets_) {
+    bytes += static_cast<double>(bucket.bytes());
+  }
+  const AutoCodec choice =
+      choose_codec(communicator_, *network_, topology, bytes);
+  chosen_ = choice.explanation;
+  recipe.codec = choice.codec;
+  recipe.topology = to_string(topology);
+  return recipe;
+}
+
+std::string SyncedWorker::text() const {
+  return fmt::format("{} workers ({}), {}{}{}", ranks(), transport_.name(),
+                     policy_->text(), chosen_.empty() ? "" : "\n", chosen_);
+}
+
+WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
+  const Stopwatch whole;
+  const Traffic before = network_->traffic();
+  step_ = {step.number, step.epoch, step.lr};
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    missing_[b] = buckets_[b].members().size();
+  }
+  next_bucket_ = 0;
+  compute(batch, step);
+
+  std::vector<double> totals = {0, 0, 0, step.wants_stop ? 1.0 : 0.0};
+  if (batch.size > 0) {
+    RunningMean mean;
+    mean.add(backward_.loss(), backward_.correct(),
+             prediction_count(task_, batch.tensors[1].shape(), batch.size));
+    totals = {mean.loss_sum, mean.correct_sum, mean.count, totals[3]};
+  }
+  // Decisions ride on sums, so that workers cannot disagree.
+  const auto summed = network_->submit([&] {
+    return sum_over_workers(communicator_.open({"sum", "step totals"}), totals);
+  });
+  const Stopwatch waiting;
+  const double computing = whole.seconds();
+  for (auto& exchange : exchanges_) network_->wait(exchange);
+  network_->wait(summed);
+  const double exposed = waiting.seconds();
+  policy_->apply(step_);
+
+  const Traffic after = network_->traffic();
+  const double wire = after.busy_seconds - before.busy_seconds;
+  traffic_ = {
+      .bytes_sent = static_cast<double>(after.bytes_sent - before.bytes_sent),
+      .bytes_received =
+          static_cast<double>(after.bytes_received - before.bytes_received),
+      .wire_seconds = wire,
+      .hidden_seconds = std::clamp(wire - exposed, 0.0, computing),
+      .seconds = whole.seconds()};
+  WorkerTotals result;
+  result.mean.loss_sum = totals[0];
+  result.mean.correct_sum = totals[1];
+  result.mean.count = totals[2];
+  result.is_stopping = totals[3] > 0;
+  return result;
+}
+
+// A worker without examples, at the end of an epoch, still takes part.
+void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
+  if (batch.size == 0) {
+    for (const Bucket& bucket : buckets_) {
+      std::ranges::fill(bucket.gradient(), 0.0f);
+    }
+    std::ranges::fill(missing_, 0);
+  } else {
+    const double weight =
+        static_cast<double>(batch.size) / static_cast<double>(batch.whole_size);
+    backward_.run(batch.tensors, weight, step.number,
+                  [&](std::size_t parameter) { gradient_is_there(parameter); });
+  }
+  start_exchanges();
+}
+
+void SyncedWorker::gradient_is_there(std::size_t parameter) {
+  --missing_[bucket_of_[parameter]];
+  if (overlaps_) start_exchanges();
+}
+
+// In the order of the buckets, whatever the order of the gradients: all
+// workers enter the same operations in the same order.
+void SyncedWorker::start_exchanges() {
+  for (; next_bucket_ < buckets_.size() && missing_[next_bucket_] == 0;
+       ++next_bucket_) {
+    Bucket& bucket = buckets_[next_bucket_];
+    exchanges_[next_bucket_] = network_->submit(
+        [this, &bucket] { return policy_->exchange(bucket, step_); });
+  }
+}
+
+void SyncedWorker::reset_carried() {
+  for (const NamedTensor& named : backward_.carried()) {
+    std::memset(named.tensor.raw(), 0, named.tensor.bytes());
+  }
+}
+
+RunningMean SyncedWorker::total(const RunningMean& own) {
+  std::vector<double> sums = {own.loss_sum, own.correct_sum, own.count};
+  network_->wait(network_->submit([&] {
+    return sum_over_workers(communicator_.open({"sum", "scores"}), sums);
+  }));
+  RunningMean result;
+  result.loss_sum = sums[0];
+  result.correct_sum = sums[1];
+  result.count = sums[2];
+  return result;
+}
+
+void SyncedWorker::share_statistics() {
+  network_->wait(network_->submit([&] {
+    return broadcast_tensors(communicator_.open({"broadcast", "statistics"}), 0,
+                             backward_.statistics());
+  }));
+}
+
+std::vector<OwnedTensor> SyncedWorker::distributed_state() const {
+  std::vector<OwnedTensor> result = policy_->state();
+  for (int rank = 0; rank < ranks(); ++rank) {
+    for (const NamedTensor& named : backward_.carried()) {
+      result.push_back({carried_name(rank, named.name), named.tensor.type(),
+                        rank, rank == this->rank() ? named.tensor : Tensor()});
+    }
+  }
+  return result;
+}
+
+std::vector<NamedTensor> SyncedWorker::checkpoint() {
+  std::vector<NamedTensor> result = backward_.trainable();
+  result.insert(result.end(), backward_.statistics().begin(),
+                backward_.statistics().end());
+  std::vector<OwnedTensor> owned = distributed_state();
+  network_->wait(network_->submit([&] {
+    return gather_tensors(communicator_.open({"gather", "checkpoint"}), 0,
+                          owned);
+  }));
+  if (!is_first()) return {};
+  for (OwnedTensor& each : owned) {
+    result.push_back({std::move(each.name), std::move(each.tensor)});
+  }
+  return result;
+}
+
+void SyncedWorker::restore(const CheckpointFile& file) {
+  const auto workers = file.info().metrics.find("workers");
+  const int saved = workers == file.info().metrics.end()
+                        ? 1
+                        : static_cast<int>(workers->second);
+  std::vector<CheckpointFile::Wanted> wanted;
+  std::vector<Tensor> targets;
+  for (const auto* part : {&backward_.trainable(), &backward_.statistics()}) {
+    for (const NamedTensor& named : *part) {
+      wanted.push_back({named.name, named.tensor.type()});
+      targets.push_back(named.tensor);
+    }
+  }
+  if (!backward_.carried().empty() && file.info().position.batch > 0) {
+    if (saved != ranks()) {
+      throw Error(ErrorCode::kUnsupported, file.tensors().path().string(),
+                  "saved by {} workers within an epoch of a model that carries "
+                  "state from batch to batch",
+                  saved)
+          .hint(fmt::format("continue with {} workers", saved));
+    }
+    for (const NamedTensor& named : backward_.carried()) {
+      wanted.push_back(
+          {saved == 1 ? named.name : carried_name(rank(), named.name),
+           named.tensor.type()});
+      targets.push_back(named.tensor);
+    }
+  }
+  const std::vector<Tensor> tensors = file.read(wanted, /*allow_more=*/true);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    targets[i].copy_from(tensors[i]);
+  }
+  const SafetensorsFile& saved_tensors = file.tensors();
+  policy_->restore(
+      [&](const std::string& name) {
+        return saved_tensors.find(name) == nullptr ? Tensor()
+                                                   : saved_tensors.read(name);
+      },
+      saved);
+}
+
+void SyncedWorker::fail(const Error& error) { network_->fail(error); }
+
+}  // namespace weft

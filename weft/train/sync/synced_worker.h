@@ -1,0 +1,72 @@
+// One of several workers: its part of each batch, gradients exchanged by the
+// policy of the recipe while backward still computes others.
+//
+// Threads: caller synchronises; the network has a thread of its own.
+#pragma once
+
+#include <memory>
+
+#include "weft/comm/transport/async_engine.h"
+#include "weft/optim/optimizer.h"
+#include "weft/train/sync/backward_step.h"
+#include "weft/train/sync/bucket.h"
+#include "weft/train/sync/policy.h"
+#include "weft/train/worker.h"
+
+namespace weft {
+
+class SyncedWorker : public Worker {
+ public:
+  // As TrainStep. Collective: all workers measure the network and agree on
+  // what is best for it where the recipe says "auto".
+  // Throws Error(kInvalidArgument) for a recipe whose [sync] makes no sense,
+  // with the reason.
+  SyncedWorker(nn::Layer& model, TaskKind task, const Optimizer& optimizer,
+               const std::vector<TensorType>& batch, TrainStepOptions options,
+               const SyncRecipe& recipe, Transport& transport);
+  ~SyncedWorker() override;
+
+  int rank() const override { return communicator_.rank(); }
+  int ranks() const override { return communicator_.size(); }
+  WorkerTotals run(const Batch& batch, const WorkerStep& step) override;
+  void reset_carried() override;
+  RunningMean total(const RunningMean& own) override;
+  void share_statistics() override;
+  const std::vector<NamedTensor>& state() const override { return state_; }
+  std::vector<NamedTensor> checkpoint() override;
+  void restore(const CheckpointFile& file) override;
+  std::optional<StepTraffic> traffic() const override { return traffic_; }
+  std::string text() const override;
+  void fail(const Error& error) override;
+
+ private:
+  // Exchanges of a step that are under way.
+  void gradient_is_there(std::size_t parameter);
+  void start_exchanges();
+  void compute(const Batch& batch, const WorkerStep& step);
+  // The recipe with what "auto" stands for.
+  SyncRecipe settle(SyncRecipe recipe);
+  // All tensors of the distributed state: the policy's and what each worker
+  // carries from batch to batch.
+  std::vector<OwnedTensor> distributed_state() const;
+
+  TaskKind task_;
+  Transport& transport_;
+  BackwardStep backward_;
+  std::vector<Bucket> buckets_;
+  std::vector<std::size_t> bucket_of_;  // by trainable parameter
+  Communicator communicator_;
+  std::unique_ptr<AsyncEngine> network_;
+  std::string chosen_;  // how "auto" was settled, for people
+  std::unique_ptr<SyncPolicy> policy_;
+  std::vector<NamedTensor> state_;
+  bool overlaps_;
+
+  SyncStep step_;
+  std::vector<std::size_t> missing_;  // gradients, by bucket
+  std::size_t next_bucket_ = 0;       // whose exchange starts next
+  std::vector<AsyncEngine::Operation> exchanges_;
+  std::optional<StepTraffic> traffic_;
+};
+
+}  // namespace weft

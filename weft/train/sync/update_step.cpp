@@ -1,0 +1,72 @@
+#include "weft/train/sync/update_step.h"
+
+#include "weft/graph/builder.h"
+#include "weft/optim/clip.h"
+#include "weft/train/step_graph.h"
+
+namespace weft {
+
+UpdateStep::UpdateStep(const Optimizer& optimizer,
+                       std::vector<UpdateTarget> targets, double clip_norm)
+    : lr_(Tensor::scalar(0, DType::kF32)),
+      step_(Tensor::scalar(0, DType::kF64)),
+      executable_(stage(optimizer, targets, clip_norm)) {}
+
+Executable UpdateStep::stage(const Optimizer& optimizer,
+                             const std::vector<UpdateTarget>& targets,
+                             double clip_norm) {
+  FunctionBuilder builder("update_step");
+  ExecutableOptions settings;
+  std::vector<UpdateValues> updates;
+  // Takes a tensor as a parameter; a `result` overwrites it.
+  const auto take = [&](const Tensor& tensor, const std::string& name,
+                        bool is_result) {
+    if (is_result) {
+      settings.donated.emplace_back(arguments_.size(), results_.size());
+      results_.push_back(tensor);
+    }
+    arguments_.push_back(tensor);
+    return builder.parameter(tensor.type(), name);
+  };
+  for (const UpdateTarget& target : targets) {
+    UpdateValues update;
+    update.name = target.name;
+    update.parameter = take(target.parameter, target.name, true);
+    update.gradient = take(target.gradient, "gradient." + target.name, false);
+    for (const std::string& slot : optimizer.slots()) {
+      slots_.push_back({"optimizer." + slot + "." + target.name,
+                        Tensor::zeros(target.parameter.type())});
+      update.slots.push_back(
+          take(slots_.back().tensor, slots_.back().name, true));
+    }
+    updates.push_back(std::move(update));
+  }
+  const Value lr = take(lr_, "lr", false);
+  const Value step = take(step_, "step", false);
+  Function function = builder.build([&] {
+    if (clip_norm > 0) {
+      std::vector<Value> gradients;
+      for (const auto& update : updates) gradients.push_back(update.gradient);
+      gradients = clip_by_global_norm(gradients, clip_norm);
+      for (std::size_t i = 0; i < updates.size(); ++i) {
+        updates[i].gradient = gradients[i];
+      }
+    }
+    stage_update(optimizer, updates, lr, step);
+    std::vector<Value> results;
+    for (const UpdateValues& update : updates) {
+      results.push_back(update.parameter);
+      results.insert(results.end(), update.slots.begin(), update.slots.end());
+    }
+    return results;
+  });
+  return Executable(std::move(function), std::move(settings));
+}
+
+void UpdateStep::run(double lr, std::int64_t step) {
+  lr_.data<float>()[0] = static_cast<float>(lr);
+  step_.data<double>()[0] = static_cast<double>(step + 1);
+  executable_.run(arguments_, results_);
+}
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+#include "weft/train/traffic_log.h"
+
+#include <fmt/core.h>
+
+#include "weft/base/error.h"
+
+namespace weft {
+
+void TrafficMean::add(const StepTraffic& step) {
+  sum_.bytes_sent += step.bytes_sent;
+  sum_.bytes_received += step.bytes_received;
+  sum_.wire_seconds += step.wire_seconds;
+  sum_.hidden_seconds += step.hidden_seconds;
+  sum_.seconds += step.seconds;
+  ++steps_;
+}
+
+StepTraffic TrafficMean::mean() const {
+  if (steps_ == 0) return {};
+  return {sum_.bytes_sent / steps_, sum_.bytes_received / steps_,
+          sum_.wire_seconds / steps_, sum_.hidden_seconds / steps_,
+          sum_.seconds / steps_};
+}
+
+TrafficLog::TrafficLog(const std::filesystem::path& folder,
+                       std::int64_t steps_done) {
+  const auto path = folder / "traffic.jsonl";
+  file_.open(path, steps_done > 0 ? std::ios::app : std::ios::trunc);
+  if (!file_) {
+    throw Error(ErrorCode::kUnavailable, path.string(), "cannot be written");
+  }
+}
+
+void TrafficLog::add(std::int64_t step, const StepTraffic& traffic) {
+  file_ << fmt::format(
+      R"({{"step": {}, "bytes_sent": {}, "bytes_received": {}, )"
+      R"("seconds": {:.6f}, "wire_seconds": {:.6f}, )"
+      R"("hidden_seconds": {:.6f}}})"
+      "\n",
+      step, traffic.bytes_sent, traffic.bytes_received, traffic.seconds,
+      traffic.wire_seconds, traffic.hidden_seconds);
+  file_.flush();
+}
+
+}  // namespace weft
