@@ -49,6 +49,8 @@ class Setting:
     peers: Peers
     threads: int = 2
     pairs: int = 9
+    quick: bool = False  # fewer steps; rows say so
+    pictures: Path | None = None  # where to draw
 
     @property
     def worker(self) -> Path:

@@ -4,7 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth", "weft-cli")
+TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth", "weft-all-reduce",
+           "weft-micro", "weft-cli")
 
 
 def build(root: Path, folder: Path) -> str:

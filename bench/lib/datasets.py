@@ -58,8 +58,15 @@ def _shuffled(images: np.ndarray, labels: np.ndarray, size: int) -> Batches:
         epoch += 1
 
 
+def cifar10_test(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    return _cifar10_examples([data / "cifar10" / "test_batch.bin"])
+
+
 def _cifar10(data: Path) -> tuple[np.ndarray, np.ndarray]:
-    paths = files(Curve("", "", "cifar10", 0), data)
+    return _cifar10_examples(files(Curve("", "", "cifar10", 0), data))
+
+
+def _cifar10_examples(paths: list[Path]) -> tuple[np.ndarray, np.ndarray]:
     records = np.concatenate([np.fromfile(path, dtype=np.uint8)
                               for path in paths]).reshape(-1, 3073)
     planes = records[:, 1:].reshape(-1, 3, 32, 32)

@@ -34,6 +34,11 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=9,
                         help="blocks of each side (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--quick", action="store_true",
+                        help="fewer steps where a row takes many; such rows "
+                        "say so")
+    parser.add_argument("--pictures", type=Path, metavar="DIR",
+                        help="draw what can be drawn there")
     parser.add_argument("--list", action="store_true",
                         help="print the rows' names and stop")
     parser.add_argument("--build", type=Path, default=ROOT / "build",
@@ -54,7 +59,8 @@ def setting(options: argparse.Namespace) -> Setting:
     # Relative paths are taken from where the user stands, workers from ROOT.
     data = Path(options.data).resolve() if options.data else None
     return Setting(ROOT, folder, data, Peers(folder / "peers"),
-                   options.threads, options.pairs)
+                   options.threads, options.pairs, options.quick,
+                   options.pictures)
 
 
 def measure(options: argparse.Namespace, where: Setting) -> list[Row]:

@@ -6,5 +6,9 @@ namespace weft::micro {
 void register_kernels();
 void register_loops();
 void register_executor();
+void register_streams();
+void register_deepreduce();
+void register_simulate();
+void register_codecs();
 
 }  // namespace weft::micro

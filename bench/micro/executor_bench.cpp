@@ -72,7 +72,7 @@ class Training {
               random_tensor({{DType::kI32, {kBatch}}, 0, 10}, 1)};
     model_->initialize(1);
     step_ = std::make_unique<TrainStep>(
-        *model_, Task::kClassification, *optimizer_,
+        *model_, TaskKind::kClassification, *optimizer_,
         std::vector{batch_[0].type(), batch_[1].type()},
         TrainStepOptions{.check_numerics = check_numerics});
   }

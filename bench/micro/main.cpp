@@ -13,6 +13,10 @@ int main(int argc, char** argv) {
   weft::micro::register_kernels();
   weft::micro::register_loops();
   weft::micro::register_executor();
+  weft::micro::register_streams();
+  weft::micro::register_deepreduce();
+  weft::micro::register_simulate();
+  weft::micro::register_codecs();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -53,10 +53,20 @@ int run(int argc, char** argv) {
     race_eager_add(options);
   } else if (options.command == "curve") {
     follow_curve(options);
+  } else if (options.command == "sparse-table") {
+    make_sparse_table(options);
+  } else if (options.command == "blueconnect") {
+    make_blueconnect_table(options);
+  } else if (options.command == "codec") {
+    measure_codec(options);
+  } else if (options.command == "simulate-step") {
+    simulate_step(options);
   } else {
     throw Error(ErrorCode::kInvalidArgument, "weft-bench", "no command '{}'",
                 options.command)
-        .hint("step, matmul, eager-add, curve");
+        .hint(
+            "step, matmul, eager-add, curve, sparse-table, "
+            "blueconnect, codec, simulate-step");
   }
   return 0;
 }

@@ -23,5 +23,9 @@ void race_step(const WorkerOptions& options);
 void race_matmul(const WorkerOptions& options);
 void race_eager_add(const WorkerOptions& options);
 void follow_curve(const WorkerOptions& options);
+void make_sparse_table(const WorkerOptions& options);
+void make_blueconnect_table(const WorkerOptions& options);
+void measure_codec(const WorkerOptions& options);
+void simulate_step(const WorkerOptions& options);
 
 }  // namespace weft::bench

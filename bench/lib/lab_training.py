@@ -1,0 +1,153 @@
+"""ResNet-20 on CIFAR-10 by several workers, ours and PyTorch's: in the network
+lab, or as threads where only the curve matters."""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+
+from lib.bench import Setting
+from lib.netlab import Lab, Link
+from lib.worker import WorkerError
+
+HOSTS = 4
+BATCH = 128  # of all hosts together
+LR, LR_END, WARMUP = 0.1, 0.001, 20
+SETTLING_STEPS = 2  # not counted: buffers are made, connections grow
+
+
+@dataclass(frozen=True)
+class Way:
+    """How gradients travel: [sync] of a recipe."""
+    name: str
+    sync: tuple[tuple[str, str], ...] = ()
+
+
+def topology(link: Link) -> str:
+    """The lab's network as a recipe and the simulator write it."""
+    return f"{HOSTS}@50us,{link.payload_bytes_per_s:.0f}B/s"
+
+
+def way(name: str, **sync: str) -> Way:
+    return Way(name, tuple(sync.items()))
+
+
+@dataclass(frozen=True)
+class Run:
+    step_seconds: list[float]
+    bytes_sent: float  # of the first worker in a step
+    curve: list[tuple[int, float]]  # steps done, accuracy
+    report: dict
+
+    @property
+    def step_s(self) -> float:
+        return median(self.step_seconds[SETTLING_STEPS:])
+
+    def steps_to(self, accuracy: float) -> float:
+        """Interpolated between measurements; an error if never reached."""
+        before = (0, 0.1)  # guessing among ten classes
+        for point in self.curve:
+            if point[1] >= accuracy:
+                share = (accuracy - before[1]) / (point[1] - before[1])
+                return before[0] + share * (point[0] - before[0])
+            before = point
+        reached = max(a for _, a in self.curve)
+        raise WorkerError(f"accuracy {reached:.3f} reached, not {accuracy}")
+
+
+class Trainings:
+    """Starts runs of `steps` steps. One at a time."""
+
+    def __init__(self, where: Setting):
+        self._where = where
+        self._folder = where.build / "bench" / "comm"
+
+    def ours(self, how: Way, steps: int, link: Link | None = None,
+             **recipe: object) -> Run:
+        """In the lab, or by threads of one process without a `link`."""
+        out = self._folder / "run"
+        shutil.rmtree(out, ignore_errors=True)
+        command = [self._where.build / "bin/weft", "train",
+                   "recipes/cifar10-resnet20.toml", "--json", "--data",
+                   self._where.data_folder("cifar10").parent, "--out", out]
+        settings = self._recipe(steps) | recipe
+        settings |= {f"sync.{key}": value for key, value in how.sync}
+        if link:
+            settings["sync.topology"] = topology(link)
+        for key, value in settings.items():
+            command += ["--set", f"{key}={value}"]
+        if link is None:
+            answer = self._finish([self._start([*command, "--workers",
+                                                HOSTS])])
+        else:
+            answer = self._in_lab(link, "mpi", command)
+        lines = [json.loads(line) for line in
+                 (out / "traffic.jsonl").read_text().splitlines()]
+        return Run([line["seconds"] for line in lines],
+                   answer["bytes_sent_per_step"], _curve(out), answer)
+
+    def torch(self, hook: str, steps: int, link: Link,
+              eval_every: int = 0) -> Run:
+        command = [self._where.peers.python,
+                   self._where.root / "bench/peers/torch_ddp.py",
+                   "--hook", hook, "--data",
+                   self._where.data_folder("cifar10").parent,
+                   "--weights", self.initial_weights, "--batch", BATCH,
+                   "--steps", steps, "--lr", LR, "--lr-end", LR_END,
+                   "--warmup", WARMUP, "--eval-every", eval_every]
+        answer = self._in_lab(link, "plain", command)
+        return Run(answer["step_seconds"], answer["bytes_sent"],
+                   [(p["step"], p["accuracy"]) for p in answer["curve"]],
+                   answer)
+
+    @cached_property
+    def initial_weights(self) -> Path:
+        """Those that our trainer draws: a step at rate 0 leaves them."""
+        out = self._folder / "initial"
+        command = [self._where.build / "bin/weft", "train",
+                   "recipes/cifar10-resnet20.toml", "--data",
+                   self._where.data_folder("cifar10").parent, "--out", out,
+                   "--set", "optimizer.lr=1e-30", "--set", "train.max_steps=1",
+                   "--json"]
+        answer = self._finish([self._start(command)])
+        return Path(self._where.root, answer["checkpoint"])
+
+    @staticmethod
+    def _recipe(steps: int) -> dict[str, object]:
+        rate = (f'{{schedule="cosine", from={LR}, to={LR_END}, '
+                f'warmup={WARMUP}}}')
+        return {"data.augment": "[]", "train.batch": BATCH,
+                "train.drop_last": "true", "optimizer.lr": rate,
+                "train.max_steps": steps, "train.epochs": 1000}
+
+    def _in_lab(self, link: Link, launcher: str, command: list) -> dict:
+        with Lab(HOSTS, link) as lab:
+            return self._finish(lab.start(
+                launcher, command, cwd=self._where.root, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+
+    def _start(self, command: list) -> subprocess.Popen:
+        return subprocess.Popen(
+            list(map(str, command)), cwd=self._where.root, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
+
+    @staticmethod
+    def _finish(processes: list[subprocess.Popen]) -> dict:
+        """What the first of them printed last."""
+        printed = [process.communicate() for process in processes]
+        for process, (_, said) in zip(processes, printed):
+            if process.returncode:
+                raise WorkerError(f"ended with code {process.returncode}: "
+                                  f"{said.strip()[-800:]}")
+        return json.loads(printed[0][0].strip().splitlines()[-1])
+
+
+def _curve(out: Path) -> list[tuple[int, float]]:
+    lines = (out / "metrics.jsonl").read_text().splitlines()
+    return [(line["step"], line["test_accuracy"])
+            for line in map(json.loads, lines)
+            if line.get("test_accuracy") is not None]

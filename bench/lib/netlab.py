@@ -1,0 +1,298 @@
+"""Hosts with slow links on one machine.
+
+Each host is a network namespace. One more namespace holds a bridge, and a
+veth pair leads from each host to it; `tbf` limits both ends of the pair, so a
+link is limited in each direction on its own, like a full-duplex cable to a
+switch. Nothing is added to the machine's own network.
+
+    host0 [eth0] ---- [port0]  switch  [port1] ---- [eth0] host1
+          tbf            tbf   (bridge)   tbf          tbf
+
+The namespaces are named after the process that made them, so a lab left
+behind by a process that was killed is known by its name and is removed by the
+next one.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIX = "weftlab"
+SWITCH = "switch"
+INTERFACE = "eth0"
+NETWORK = "10.77.0"
+FIRST_PORT = 29500  # of the plain launcher's meeting point
+MOST_HOSTS = 64
+TOOLS = ("ip", "tc", "nsenter", "unshare")
+ENTER = Path(__file__).resolve().parents[1] / "netlab-enter"
+
+# Of an Ethernet frame of full length: what a TCP stream carries (timestamps
+# are on) and what tbf counts.
+PAYLOAD_BYTES, FRAME_BYTES = 1448, 1514
+
+
+class LabError(RuntimeError):
+    """A lab that cannot be had; says what to do."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """One host's link, in each direction."""
+    bits_per_s: int
+    delay_s: float = 0.0
+
+    @property
+    def burst_bytes(self) -> int:
+        """What may pass at once: a millisecond's worth, so that the rate is
+        kept within a millisecond, but room for a few whole frames."""
+        return max(4 * FRAME_BYTES, self.bits_per_s // 8000)
+
+    @property
+    def queue_bytes(self) -> int:
+        """Room before frames are dropped, as a port of a switch has it."""
+        return 2**20
+
+    @property
+    def payload_bytes_per_s(self) -> float:
+        return self.bits_per_s / 8 * PAYLOAD_BYTES / FRAME_BYTES
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The commands that make a lab; nothing here runs them."""
+    name: str
+    hosts: int
+    link: Link
+
+    def host(self, number: int) -> str:
+        return f"host{number}"
+
+    def address(self, number: int) -> str:
+        return f"{NETWORK}.{number + 1}"
+
+    def namespace(self, host: str) -> str:
+        return f"{self.name}-{host}"
+
+    @property
+    def namespaces(self) -> list[str]:
+        hosts = [self.host(number) for number in range(self.hosts)]
+        return [self.namespace(host) for host in [SWITCH, *hosts]]
+
+    def setup(self) -> list[list[str]]:
+        switch = self.namespace(SWITCH)
+        commands = [_words(f"ip netns add {name}") for name in self.namespaces]
+        commands += [_words(f"ip -n {switch} link add bridge type bridge"),
+                     _words(f"ip -n {switch} link set bridge up")]
+        for number in range(self.hosts):
+            commands += self._connect(number)
+        return commands
+
+    def _connect(self, number: int) -> list[list[str]]:
+        switch, port = self.namespace(SWITCH), f"port{number}"
+        host = self.namespace(self.host(number))
+        lines = [
+            f"ip -n {host} link add {INTERFACE} type veth "
+            f"peer name {port} netns {switch}",
+            f"ip -n {switch} link set {port} master bridge up",
+            f"ip -n {host} addr add {self.address(number)}/24 "
+            f"dev {INTERFACE}",
+            f"ip -n {host} link set {INTERFACE} up",
+            f"ip -n {host} link set lo up"]
+        lines += self._shape(host, INTERFACE) + self._shape(switch, port)
+        return [_words(line) for line in lines]
+
+    def _shape(self, namespace: str, device: str) -> list[str]:
+        link = self.link
+        lines = [f"tc -n {namespace} qdisc add dev {device} root handle 1: "
+                 f"tbf rate {link.bits_per_s}bit burst {link.burst_bytes} "
+                 f"limit {link.queue_bytes}"]
+        if link.delay_s > 0 and device == INTERFACE:  # once per direction
+            lines.append(f"tc -n {namespace} qdisc add dev {device} parent "
+                         f"1:1 netem delay {round(link.delay_s * 1e6)}us "
+                         "limit 100000")
+        return lines
+
+    def enter(self, number: int, command: Sequence[object]) -> list[str]:
+        """`command` on one host."""
+        return [str(ENTER), self.name, self.host(number),
+                shlex.join(map(str, command))]
+
+    def mpirun(self, command: Sequence[object]) -> list[str]:
+        """`command` under mpirun, which runs on the first host."""
+        hosts = ",".join(f"{self.host(i)}:1" for i in range(self.hosts))
+        settings = {
+            "plm": "rsh", "plm_rsh_agent": f"{ENTER} {self.name}",
+            "pml": "ob1", "btl": "tcp,self",
+            "btl_tcp_if_include": INTERFACE, "oob_tcp_if_include": INTERFACE,
+            "hwloc_base_binding_policy": "none",
+            # Ranks share cores: one that waits must leave them to others.
+            "mpi_yield_when_idle": "1"}
+        options = [word for key, value in settings.items()
+                   for word in ("--mca", key, value)]
+        return self.enter(0, ["mpirun", "-n", self.hosts, "--host", hosts,
+                              *options, *command])
+
+    def plain(self, number: int) -> dict[str, str]:
+        """What the plain launcher adds to the environment of one host."""
+        return {"RANK": str(number), "WORLD_SIZE": str(self.hosts),
+                "LOCAL_RANK": "0", "MASTER_ADDR": self.address(0),
+                "MASTER_PORT": str(FIRST_PORT),
+                "GLOO_SOCKET_IFNAME": INTERFACE}
+
+
+class Lab:
+    """The lab of this process, for as long as a `with` lasts."""
+
+    def __init__(self, hosts: int, link: Link):
+        self.plan = Plan(f"{PREFIX}-{os.getpid()}", hosts, link)
+
+    def __enter__(self) -> "Lab":
+        require(TOOLS)
+        remove(abandoned())
+        remove(present(self.plan.name))
+        try:
+            for command in self.plan.setup():
+                _checked(command)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with uninterrupted():
+            remove(present(self.plan.name))
+
+    def start(self, launcher: str, command: Sequence[object],
+              **options) -> list[subprocess.Popen]:
+        """`command` on all hosts: one process for mpirun, or one per host.
+        `options` are those of Popen."""
+        environment = lab_environment()
+        if launcher == "mpi":
+            require(("mpirun",))
+            return [subprocess.Popen(self.plan.mpirun(command),
+                                     env=environment, **options)]
+        return [subprocess.Popen(self.plan.enter(number, command),
+                                 env=environment | self.plan.plain(number),
+                                 **options)
+                for number in range(self.plan.hosts)]
+
+    def run(self, launcher: str, command: Sequence[object]) -> int:
+        """The first exit code that is not 0, or 0. When one host's process
+        fails, the others are ended."""
+        processes = self.start(launcher, command)
+        waiting = list(processes)
+        try:
+            while waiting:
+                done = _first_to_end(waiting)
+                if done.returncode:
+                    return done.returncode
+                waiting.remove(done)
+        finally:
+            stop(processes)
+        return 0
+
+
+def lab_environment() -> dict[str, str]:
+    """One thread per rank: the hosts share the machine's cores. Open MPI
+    wants to be told twice that root may run it."""
+    return {"OMP_NUM_THREADS": "1"} | os.environ | {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def require(tools: Sequence[str]) -> None:
+    if os.geteuid() != 0:
+        raise LabError("making network namespaces needs root: try sudo")
+    for tool in tools:
+        if not shutil.which(tool):
+            raise LabError(f"there is no program {tool!r}; install iproute2, "
+                           "util-linux and openmpi-bin")
+
+
+def present(name: str | None = None) -> list[str]:
+    """The namespaces of the lab `name`, or of all labs."""
+    folder = Path("/run/netns")
+    found = sorted(path.name for path in folder.glob(f"{PREFIX}-*"))
+    return [space for space in found
+            if name is None or space.startswith(f"{name}-")]
+
+
+def abandoned() -> list[str]:
+    """The namespaces whose maker has ended."""
+    return [space for space in present() if not _is_alive(maker(space))]
+
+
+def maker(namespace: str) -> int | None:
+    """The process that made it; none if that is not one of our names."""
+    match = re.fullmatch(rf"{PREFIX}-(\d+)-(?:{SWITCH}|host\d+)", namespace)
+    return int(match[1]) if match else None
+
+
+def remove(namespaces: Sequence[str]) -> None:
+    """Ends what runs in them and deletes them, with the links in them."""
+    for namespace in namespaces:
+        if maker(namespace) is None:
+            continue
+        inside = subprocess.run(["ip", "netns", "pids", namespace],
+                                capture_output=True, text=True).stdout
+        for process in map(int, inside.split()):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        subprocess.run(["ip", "netns", "delete", namespace],
+                       capture_output=True)
+
+
+class uninterrupted:
+    """Signals that would end this process wait until the block is over."""
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __enter__(self) -> None:
+        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, self.SIGNALS)
+
+    def __exit__(self, *_: object) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+
+
+def stop(processes: Sequence[subprocess.Popen], patience_s: float = 5) -> None:
+    """Asks those that still run to end, then makes them."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _first_to_end(processes: Sequence[subprocess.Popen]) -> subprocess.Popen:
+    while True:
+        for process in processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+                return process
+
+
+def _is_alive(process: int | None) -> bool:
+    return process is None or Path(f"/proc/{process}").is_dir()
+
+
+def _words(line: str) -> list[str]:
+    return line.split()
+
+
+def _checked(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 0:
+        return
+    said = done.stderr.strip()
+    if "netem" in command and "qdisc kind is unknown" in said:
+        raise LabError("this kernel has no netem (CONFIG_NET_SCH_NETEM): "
+                       "leave --delay out")
+    raise LabError(f"{shlex.join(command)}: {said}")

@@ -1,0 +1,135 @@
+// weft-all-reduce PAIRS MOST_BYTES: our all-reduce against the MPI
+// library's own, on the same ranks, in turns. Started by mpirun; rank 0 prints
+// {"sizes": [{"bytes": n, "algorithm": "…", "ours": [s, …], "peer": [s, …]}]},
+// seconds of one all-reduce each.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/core.h>
+#include <mpi.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/base/parallel.h"
+#include "weft/comm/collective/calibration.h"
+#include "weft/comm/collective/chooser.h"
+#include "weft/comm/transport/engine.h"
+#include "weft/comm/transport/launcher.h"
+
+namespace weft::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kLeastBytes = 1000;
+constexpr std::size_t kFactor = 4;
+constexpr double kBlockSeconds = 0.02;  // of repetitions that are timed at once
+constexpr int kMostRepetitions = 1000;
+
+struct Race {
+  Engine& engine;
+  Communicator& all;
+  const AllReduce& algorithm;
+  std::vector<float> values;
+  std::vector<float> sums;  // MPI's
+
+  void ours() { engine.run(algorithm.run(all, dense(std::span(values)))); }
+  void peers() {
+    MPI_Allreduce(values.data(), sums.data(), static_cast<int>(values.size()),
+                  MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  }
+};
+
+// Seconds of one call, as the slowest rank sees them.
+template <class Call>
+double time_calls(int repetitions, const Call& call) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  for (int i = 0; i < repetitions; ++i) call();
+  double seconds = (MPI_Wtime() - start) / repetitions;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+int repetitions_for(double seconds) {
+  return static_cast<int>(
+      std::clamp(kBlockSeconds / seconds, 1.0, double{kMostRepetitions}));
+}
+
+void require_equal_sums(Race& race) {
+  for (std::size_t i = 0; i < race.values.size(); ++i) {
+    race.values[i] = static_cast<float>(i % 7 + 1);
+  }
+  race.peers();
+  race.ours();
+  if (race.values != race.sums) {
+    throw Error(ErrorCode::kInternal, "weft-all-reduce",
+                "the sums of {} floats differ", race.values.size());
+  }
+}
+
+Json race_size(Engine& engine, Communicator& all, AllReduceChooser& chooser,
+               std::size_t bytes, int pairs) {
+  const std::size_t count = bytes / sizeof(float);
+  Race race{engine, all, chooser.choose(bytes), std::vector<float>(count),
+            std::vector<float>(count)};
+  require_equal_sums(race);
+  std::ranges::fill(race.values, 0.0f);  // which no number of sums overflows
+  const int repetitions = repetitions_for(time_calls(3, [&] { race.peers(); }));
+  Json ours = Json::array();
+  Json peers = Json::array();
+  for (int pair = 0; pair < pairs; ++pair) {
+    const auto we = [&] {
+      ours.push_back(time_calls(repetitions, [&] { race.ours(); }));
+    };
+    const auto they = [&] {
+      peers.push_back(time_calls(repetitions, [&] { race.peers(); }));
+    };
+    if (pair % 2 == 0) we();
+    they();
+    if (pair % 2 == 1) we();
+  }
+  return {{"bytes", bytes},
+          {"algorithm", race.algorithm.text()},
+          {"ours", ours},
+          {"peer", peers}};
+}
+
+void race_all(Transport& transport, std::size_t most_bytes, int pairs) {
+  Engine engine(transport);
+  Communicator all(transport);
+  Topology topology;
+  const auto measure = [&]() -> Task<> {
+    topology = co_await calibrate(all, placement_of(all));
+  };
+  engine.run(measure());
+  AllReduceChooser chooser(topology);
+  Json sizes = Json::array();
+  for (std::size_t bytes = kLeastBytes; bytes <= most_bytes; bytes *= kFactor) {
+    sizes.push_back(race_size(engine, all, chooser, bytes, pairs));
+  }
+  if (transport.rank() == 0) {
+    fmt::print(
+        "{}\n",
+        Json{{"topology", to_string(topology)}, {"sizes", sizes}}.dump());
+  }
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  try {
+    const auto transport = weft::open_launched_transport();
+    if (!transport || argc != 3) {
+      fmt::print(stderr, "usage: mpirun … weft-all-reduce PAIRS MOST_BYTES\n");
+      return 2;
+    }
+    weft::set_thread_count(1);
+    weft::bench::race_all(*transport, std::strtoull(argv[2], nullptr, 10),
+                          std::atoi(argv[1]));
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "weft-all-reduce: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,481 @@
+"""The bars of training across machines. Rows whose names begin with `lab` need
+root and take minutes each: see bench/netlab."""
+
+import json
+import subprocess
+from functools import cache, partial
+from pathlib import Path
+from statistics import median
+
+from lib.bench import Bar, Bench, Setting
+from lib.lab_training import Trainings, Way, topology, way
+from lib.netlab import Link
+from lib.picture import chart
+from lib.worker import WorkerError
+
+RATES = {"10 Mbit/s": 10**7, "100 Mbit/s": 10**8, "1 Gbit/s": 10**9}
+MPI_RANKS = (2, 3, 4)
+MOST_BYTES = 66_000_000
+NOT_SLOWER = 1 / 1.1
+
+# Expected seconds x 1e3 by the alpha-beta model for 64 machines of 4 ranks:
+# 35 GB/s and 5 us inside, 10 GB/s and 5 us for a card that 4 ranks share.
+CLUSTER = ("ring aware", "ring unaware", "halving far-first",
+           "halving near-first", "leaders", "blueconnect 4,64", "pipelined")
+MODEL_MS = {
+    64_000: (2.56, 2.60, 0.13, 0.095, 0.71, 0.68, 0.68),
+    1_000_000: (2.75, 3.35, 0.87, 0.32, 0.97, 0.90, 0.90),
+    8_000_000: (4.14, 8.93, 6.39, 2.00, 2.95, 2.58, 2.58),
+    100_000_000: (22.5, 82.2, 78.9, 24.1, 28.9, 24.6, 23.1),
+    500_000_000: (102, 401, 394, 120, 142, 121, 106)}
+LISTED = ("ring aware", "blueconnect 4,64", "blueconnect 4,8,8",
+          "blueconnect 2,2,2,2,2,2,2,2")
+RESNET50_BYTES = 102_000_000
+
+DENSE = way("f32")
+SERVER = way("f32, server", policy="server")
+THREE_LC = {s: way(f"3LC s={s}", policy="server", codec=f"3lc({s})")
+            for s in ("1", "1.75")}
+TOPK_1 = way("top 1 %", sparsify="topk(0.01)")
+TOPK_10 = way("top 10 %", sparsify="topk(0.1)")
+DEEP_REDUCE = way("DeepReduce, top 10 %", sparsify="topk(0.1)",
+                  codec="index:bloom(policy=p0) value:qsgd(7)")
+BLOOM_QSGD = "topk(0.1) | index:bloom(policy=p0) value:qsgd(7)"
+HOOKS = ("none", "fp16", "powersgd")
+
+
+def benches(where: Setting) -> list[Bench]:
+    runs = Trainings(where)
+    found = [all_reduce_bench(where, ranks) for ranks in MPI_RANKS]
+    found += [simulated_bench(where, runs, rate) for rate in RATES]
+    found += [cluster_bench(where), savings_bench(where), sparse_bench(where)]
+    found += [three_lc_bench(where, s) for s in THREE_LC]
+    found += [volume_bench(where), micro_bench(where), scaling_bench(where)]
+    found += [accuracy_bench(where, runs), overlap_bench(where, runs)]
+    found += [three_lc_lab_bench(where, runs), reduce_lab_bench(where, runs)]
+    return found + [peers_bench(where, runs, rate) for rate in RATES]
+
+
+def answer(command: list) -> dict:
+    """The JSON that a program prints."""
+    done = subprocess.run(list(map(str, command)), capture_output=True,
+                          text=True)
+    if done.returncode:
+        raise WorkerError(f"{command[0]} ended with code {done.returncode}: "
+                          f"{done.stderr.strip()[-500:]}")
+    return json.loads(done.stdout)
+
+
+def draw(where: Setting, name: str, svg: str) -> None:
+    if where.pictures:
+        where.pictures.mkdir(parents=True, exist_ok=True)
+        (where.pictures / f"{name}.svg").write_text(svg)
+
+
+def marked(where: Setting, note: str) -> str:
+    return f"quick: {note}" if where.quick else note
+
+
+# --- Collectives -----------------------------------------------------------
+
+def sizes(most: int) -> list[int]:
+    found = [1000]
+    while found[-1] * 4 <= most:
+        found.append(found[-1] * 4)
+    return found
+
+
+def all_reduce_bench(where: Setting, ranks: int) -> Bench:
+    bars = tuple(Bar(f"all-reduce mpi, {ranks} ranks, {size:,} B", "us",
+                     NOT_SLOWER) for size in sizes(MOST_BYTES))
+    return Bench(bars, partial(race_all_reduce, where, ranks, bars))
+
+
+def race_all_reduce(where: Setting, ranks: int, bars: tuple) -> dict:
+    pairs = 3 if where.quick else where.pairs
+    raced = answer(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n",
+                    ranks, where.build / "bin/weft-all-reduce", pairs,
+                    MOST_BYTES])["sizes"]
+    draw(where, f"all-reduce-{ranks}", chart(
+        f"All-reduce on {ranks} processes of one machine", "bytes", "seconds",
+        {"Weft": [(r["bytes"], median(r["ours"])) for r in raced],
+         "MPI_Allreduce": [(r["bytes"], median(r["peer"])) for r in raced]},
+        log_x=True, log_y=True))
+    rows = {}
+    for bar, size in zip(bars, raced):
+        ratios = [b / a for a, b in zip(size["ours"], size["peer"])]
+        rows[bar.name] = {
+            "ours": 1e6 * median(size["ours"]),
+            "peer": 1e6 * median(size["peer"]), "peer_name": "MPI_Allreduce",
+            "ratio": median(ratios), "low": min(ratios), "high": max(ratios),
+            "note": marked(where, size["algorithm"])}
+    return rows
+
+
+@cache
+def simulated_cluster(where: Setting, machines: int, size: int) -> dict:
+    cells = answer([where.worker, "blueconnect", "--threads", 1, "--machines",
+                    machines, "--bytes", size])["cells"]
+    times = {cell["column"]: cell["seconds"] for cell in cells}
+    blue = f"blueconnect 4,{machines}"
+    times["pipelined"] = min(seconds for name, seconds in times.items()
+                             if name.startswith(blue))
+    times["chosen name"] = next(cell["algorithm"] for cell in cells
+                                if cell["column"] == "chosen")
+    return times
+
+
+def cluster_bench(where: Setting) -> Bench:
+    # Steps of a real schedule overlap, where the model adds them up: cells may
+    # be faster than it.
+    gaps = [Bar(f"BlueConnect, 256 ranks, {size:,} B: above the model",
+                "relative", 0.05, at_most=True) for size in MODEL_MS]
+    picks = [Bar(f"BlueConnect, 256 ranks, {size:,} B: chosen", "ms", 1.0)
+             for size in MODEL_MS]
+    return Bench((*gaps, *picks), partial(compare_cluster, where, gaps, picks))
+
+
+def compare_cluster(where: Setting, gaps: list, picks: list) -> dict:
+    rows = {}
+    for size, gap, pick in zip(MODEL_MS, gaps, picks):
+        times = simulated_cluster(where, 64, size)
+        found = {name: 1e3 * times[name] / expected - 1
+                 for name, expected in zip(CLUSTER, MODEL_MS[size])}
+        worst = max(found, key=found.get)
+        cells = ", ".join(
+            f"{name} {1e3 * times[name]:.3g} ms ({found[name]:+.0%})"
+            for name in CLUSTER)
+        rows[gap.name] = {"ours": found[worst], "ratio": found[worst],
+                          "note": f"highest for {worst}; {cells}"}
+        best = min(LISTED, key=lambda name: times[name])
+        rows[pick.name] = {
+            "ours": 1e3 * times["chosen"], "peer": 1e3 * times[best],
+            "peer_name": best, "ratio": times[best] / times["chosen"],
+            "note": times["chosen name"]}
+    draw(where, "blueconnect", chart(
+        "All-reduce on 64 simulated machines of 4 ranks", "bytes", "seconds",
+        {name: [(size, simulated_cluster(where, 64, size)[name])
+                for size in MODEL_MS] for name in (*CLUSTER, "chosen")},
+        log_x=True, log_y=True))
+    return rows
+
+
+def savings_bench(where: Setting) -> Bench:
+    bars = (Bar("BlueConnect, 192 ranks, 102 MB: saved, unpipelined",
+                "share", 0.65),
+            Bar("BlueConnect, 192 ranks, 102 MB: saved, pipelined",
+                "share", 0.74))
+    return Bench(bars, partial(compare_savings, where, bars))
+
+
+def compare_savings(where: Setting, bars: tuple) -> dict:
+    times = simulated_cluster(where, 48, RESNET50_BYTES)
+    rows = {}
+    for bar, column in zip(bars, ("blueconnect 4,48", "pipelined")):
+        saved = 1 - times[column] / times["ring unaware"]
+        rows[bar.name] = {
+            "ours": saved, "ratio": saved,
+            "note": f"{1e3 * times['ring unaware']:.1f} ms in a ring that "
+            f"knows no machines, {1e3 * times[column]:.1f} ms so"}
+    return rows
+
+
+def sparse_bench(where: Setting) -> Bench:
+    bars = (Bar("SparCML: pick over the best column", "ratio", 1.1,
+                at_most=True),
+            Bar("SparCML: over dense at density <= 1e-3", "ratio", 10),
+            Bar("SparCML: over dense anywhere", "ratio", 0.95))
+    return Bench(bars, partial(compare_sparse, where, bars))
+
+
+def compare_sparse(where: Setting, bars: tuple) -> dict:
+    rows = []
+    for ranks in (8,) if where.quick else (8, 32, 128):
+        rows += answer([where.worker, "sparse-table", "--threads", 1,
+                        "--ranks", ranks])["rows"]
+    over_best = max(row[key]["over_best"] for row in rows
+                    for key in ("pick", "exact_pick"))
+    few = min(1 / row["pick"]["over_dense"] for row in rows
+              if row["density"] <= 1e-3)
+    least = min(1 / row[key]["over_dense"] for row in rows
+                for key in ("pick", "exact_pick"))
+    note = marked(where, f"the worst of {len(rows)} cases")
+    return {bar.name: {"ours": figure, "ratio": figure, "note": note}
+            for bar, figure in zip(bars, (over_best, few, least))}
+
+
+# --- Codecs ----------------------------------------------------------------
+
+@cache
+def weights(where: Setting) -> Path:
+    path = where.build / "bench" / "resnet20.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([where.peers.python,
+                    where.root / "bench/peers/make_weights.py", "resnet20",
+                    "--out", path], check=True)
+    return path
+
+
+@cache
+def codec(where: Setting, pipeline: str) -> dict:
+    return answer([
+        where.worker, "codec", "resnet20", "--pipeline", pipeline, "--data",
+        where.data_folder("cifar10").parent, "--batch", 32, "--steps",
+        40 if where.quick else 400, "--elements", 4_000_000, "--threads", 1,
+        "--weights", weights(where)])
+
+
+def compressed(measured: dict, field: str) -> float:
+    return sum(tensor[field] for tensor in measured["tensors"]
+               if not tensor["bypasses"])
+
+
+def three_lc_bench(where: Setting, s: str) -> Bench:
+    name = f"3LC s={s}, ResNet-20's gradients"
+    bars = (Bar(f"{name}: size", "bits/value", 0.9 if s == "1" else 0.35,
+                at_most=True),
+            Bar(f"{name}: encode", "GB/s", 2.0),
+            Bar(f"{name}: decode", "GB/s", 2.0))
+    return Bench(bars, partial(measure_three_lc, where, s, bars))
+
+
+def measure_three_lc(where: Setting, s: str, bars: tuple) -> dict:
+    found = codec(where, f"3lc({s})")
+    elements = compressed(found, "elements")
+    figures = (8 * compressed(found, "bytes") / elements,
+               4e-9 * elements / compressed(found, "encode_seconds"),
+               4e-9 * elements / compressed(found, "decode_seconds"))
+    note = marked(where, f"mean of {len(found['losses'])} steps, tensor by "
+                  "tensor")
+    return {bar.name: {"ours": figure, "ratio": figure, "note": note}
+            for bar, figure in zip(bars, figures)}
+
+
+def volume_bench(where: Setting) -> Bench:
+    bars = (Bar("DeepReduce QSGD+BF-P0, top 10 %: size of dense", "share",
+                0.062, at_most=True),
+            Bar("DeepReduce QSGD+BF-P0, top 10 %: encode 4 M", "ms", 62,
+                at_most=True))
+    return Bench(bars, partial(measure_volume, where, bars))
+
+
+def measure_volume(where: Setting, bars: tuple) -> dict:
+    found = codec(where, BLOOM_QSGD)
+    share = (sum(tensor["bytes"] for tensor in found["tensors"])
+             / sum(4 * tensor["elements"] for tensor in found["tensors"]))
+    times = [1e3 * s for s in found["speed"]["encode_seconds"]]
+    return {bars[0].name: {"ours": share, "ratio": share, "note": marked(
+                where, "all tensors, headers and small ones included")},
+            bars[1].name: {"ours": median(times), "ratio": median(times),
+                           "low": min(times), "high": max(times)}}
+
+
+def micro_bench(where: Setting) -> Bench:
+    cases = {"codec/select/topk(0.01)": Bar("top-k, exact", "GB/s", 1.0),
+             "codec/select/threshold(0.01)": Bar("threshold", "GB/s", 4.0),
+             "stream/merge/": Bar("SparCML: merge", "M items/s", 150)}
+    return Bench(tuple(cases.values()), partial(measure_micro, where, cases))
+
+
+def measure_micro(where: Setting, cases: dict) -> dict:
+    rows = {}
+    for start, bar in cases.items():
+        pattern = "^" + start.replace("(", r"\(").replace(")", r"\)")
+        found = answer([where.build / "bin/weft-micro",
+                        f"--benchmark_filter={pattern}",
+                        "--benchmark_format=json",
+                        f"--benchmark_repetitions={where.pairs}"])
+        of = "items_per_second" if "items" in bar.unit else "bytes_per_second"
+        scale = 1e6 if "items" in bar.unit else 1e9
+        rates = [run[of] / scale for run in found["benchmarks"]
+                 if run["run_type"] == "iteration"]
+        rows[bar.name] = {"ours": median(rates), "ratio": median(rates),
+                          "low": min(rates), "high": max(rates)}
+    return rows
+
+
+# --- Training --------------------------------------------------------------
+
+def simulated_step(where: Setting, topology: str, compute_s: float,
+                   batch: int, overlap: bool = True) -> dict:
+    return answer([
+        where.worker, "simulate-step", "resnet20", "--threads", 1, "--batch",
+        batch, "--bucket-bytes", 4 << 20, "--overlap",
+        "true" if overlap else "false", "--collective", "auto", "--topology",
+        topology, "--compute", compute_s, "--weights",
+        weights(where)])
+
+
+def simulated_bench(where: Setting, runs: Trainings, rate: str) -> Bench:
+    bar = Bar(f"lab, sim against {rate}: step", "relative", 0.15,
+              at_most=True)
+    return Bench((bar,), partial(compare_simulated, where, runs, rate, bar))
+
+
+def compare_simulated(where: Setting, runs: Trainings, rate: str,
+                      bar: Bar) -> dict:
+    link = Link(RATES[rate])
+    measured = runs.ours(DENSE, 6 if where.quick else 20, link)
+    report = measured.report
+    compute_s = report["step_seconds"] - (report["wire_seconds"]
+                                          - report["hidden_seconds"])
+    found = simulated_step(where, topology(link), compute_s, 32)
+    gap = abs(found["seconds"] / measured.step_s - 1)
+    return {bar.name: {"ours": gap, "ratio": gap, "note": marked(
+        where, f"{1e3 * found['seconds']:.0f} ms simulated, "
+        f"{1e3 * measured.step_s:.0f} ms measured, of which "
+        f"{1e3 * compute_s:.0f} ms computing")}}
+
+
+def scaling_bench(where: Setting) -> Bench:
+    bar = Bar("scaling on sim, ResNet-20, 64 ranks, 10 Gbit/s", "share", 0.9)
+    return Bench((bar,), partial(simulate_scaling, where, bar))
+
+
+def simulate_scaling(where: Setting, bar: Bar) -> dict:
+    """Against one worker with the same batch for itself."""
+    alone = answer([where.worker, "simulate-step", "resnet20", "--threads",
+                    where.threads, "--batch", 128, "--bucket-bytes", 4 << 20,
+                    "--overlap", "true", "--collective", "auto",
+                    "--topology", "1@0s,1GB/s", "--compute", 0, "--weights", weights(where)])
+    found = simulated_step(where, "64@20us,10Gbit/s", alone["backward"], 128)
+    share = alone["backward"] / found["seconds"]
+    return {bar.name: {"ours": share, "ratio": share, "note":
+                       f"{1e3 * alone['backward']:.0f} ms alone on "
+                       f"{where.threads} cores, "
+                       f"{1e3 * found['seconds']:.1f} ms among 64"}}
+
+
+def accuracy_bench(where: Setting, runs: Trainings) -> Bench:
+    bars = tuple(Bar(f"accuracy, {how.name}: below f32", "points",
+                     0.5 if how is TOPK_1 else 1.0, at_most=True)
+                 for how in (*THREE_LC.values(), TOPK_1))
+    return Bench(bars, partial(compare_accuracy, where, runs, bars))
+
+
+def compare_accuracy(where: Setting, runs: Trainings, bars: tuple) -> dict:
+    """Of 3LC the unit is f32's standard deviation over the seeds."""
+    seeds, steps = ((1, 2), 156) if where.quick else ((1, 2, 3), 1560)
+
+    def final(how: Way) -> list[float]:
+        return [runs.ours(how, steps, **{"train.seed": seed}).curve[-1][1]
+                for seed in seeds]
+
+    base = final(DENSE)
+    mean = sum(base) / len(base)
+    spread = (sum((a - mean) ** 2 for a in base) / (len(base) - 1)) ** 0.5
+    rows = {}
+    for bar, how in zip(bars, (*THREE_LC.values(), TOPK_1)):
+        found = final(how)
+        below = mean - sum(found) / len(found)
+        figure = 100 * below if how is TOPK_1 else below / max(spread, 1e-9)
+        rows[bar.name] = {"ours": figure, "ratio": figure, "note": marked(
+            where, f"f32 {base}, so {found}, after {steps} steps")}
+    return rows
+
+
+def overlap_bench(where: Setting, runs: Trainings) -> Bench:
+    bar = Bar("lab, overlap at 1 Gbit/s: hidden", "share", 0.8)
+    return Bench((bar,), partial(measure_overlap, where, runs, bar))
+
+
+def measure_overlap(where: Setting, runs: Trainings, bar: Bar) -> dict:
+    how = way("f32 in small buckets", bucket_bytes="65536")
+    report = runs.ours(how, 8 if where.quick else 30,
+                       Link(RATES["1 Gbit/s"])).report
+    share = report["hidden_seconds"] / report["wire_seconds"]
+    return {bar.name: {"ours": share, "ratio": share, "note": marked(
+        where, f"{1e3 * report['hidden_seconds']:.0f} of "
+        f"{1e3 * report['wire_seconds']:.0f} ms on the wire, in a step of "
+        f"{1e3 * report['step_seconds']:.0f} ms")}}
+
+
+# --- Time to accuracy ------------------------------------------------------
+
+class Contest:
+    """Seconds to an accuracy: the steps that the curve of a run by threads
+    needs, times a step's seconds in the lab; the curve does not depend on
+    the network. PyTorch's curve is from the lab at its fastest."""
+
+    def __init__(self, where: Setting, runs: Trainings):
+        self._where, self._runs = where, runs
+        self.accuracy, self._steps = (0.25, 156) if where.quick else (0.5, 780)
+        self._lab_steps = 6 if where.quick else 20
+
+    @cache
+    def our_steps(self, how: Way) -> float:
+        return self._runs.ours(how, self._steps).steps_to(self.accuracy)
+
+    @cache
+    def torch_steps(self, hook: str) -> float:
+        run = self._runs.torch(hook, self._steps, Link(RATES["1 Gbit/s"]),
+                               eval_every=78)
+        return run.steps_to(self.accuracy)
+
+    @cache
+    def ours(self, how: Way, rate: str) -> float:
+        step_s = self._runs.ours(how, self._lab_steps, Link(RATES[rate])).step_s
+        return step_s * self.our_steps(how)
+
+    @cache
+    def torch(self, hook: str, rate: str) -> float:
+        # PowerSGD sends its first steps whole.
+        run = self._runs.torch(hook, self._lab_steps + 12, Link(RATES[rate]))
+        return median(run.step_seconds[12:]) * self.torch_steps(hook)
+
+
+@cache
+def contest(where: Setting, runs: Trainings) -> Contest:
+    return Contest(where, runs)
+
+
+def versus(where: Setting, ours: float, peer: float, peer_name: str,
+           accuracy: float) -> dict:
+    return {"ours": ours, "peer": peer, "peer_name": peer_name,
+            "ratio": peer / ours,
+            "note": marked(where, f"seconds to {accuracy:.0%}")}
+
+
+def three_lc_lab_bench(where: Setting, runs: Trainings) -> Bench:
+    bars = tuple(Bar(f"lab, 3LC s={s} at 10 Mbit/s: time to accuracy", "s",
+                     bar) for s, bar in (("1", 12), ("1.75", 18)))
+    return Bench(bars, partial(race_three_lc, where, runs, bars))
+
+
+def race_three_lc(where: Setting, runs: Trainings, bars: tuple) -> dict:
+    it = contest(where, runs)
+    base = it.ours(SERVER, "10 Mbit/s")
+    return {bar.name: versus(where, it.ours(how, "10 Mbit/s"), base,
+                             SERVER.name, it.accuracy)
+            for bar, how in zip(bars, THREE_LC.values())}
+
+
+def reduce_lab_bench(where: Setting, runs: Trainings) -> Bench:
+    bars = (Bar("lab, DeepReduce at 100 Mbit/s over top 10 %", "s", 2.0),
+            Bar("lab, DeepReduce at 100 Mbit/s over dense", "s", 6.0))
+    return Bench(bars, partial(race_reduce, where, runs, bars))
+
+
+def race_reduce(where: Setting, runs: Trainings, bars: tuple) -> dict:
+    it = contest(where, runs)
+    ours = it.ours(DEEP_REDUCE, "100 Mbit/s")
+    return {bar.name: versus(where, ours, it.ours(how, "100 Mbit/s"),
+                             how.name, it.accuracy)
+            for bar, how in zip(bars, (TOPK_10, DENSE))}
+
+
+def peers_bench(where: Setting, runs: Trainings, rate: str) -> Bench:
+    bars = tuple(Bar(f"lab, PyTorch DDP {hook} at {rate}", "s", 1.0)
+                 for hook in HOOKS)
+    return Bench(bars, partial(race_peers, where, runs, rate, bars))
+
+
+def race_peers(where: Setting, runs: Trainings, rate: str,
+               bars: tuple) -> dict:
+    """Our best way at this rate against each of theirs."""
+    it = contest(where, runs)
+    ways = (DENSE, *THREE_LC.values(), TOPK_1)
+    ours = min(it.ours(how, rate) for how in ways)
+    return {bar.name: versus(where, ours, it.torch(hook, rate),
+                             where.peers.torch_name, it.accuracy)
+            for bar, hook in zip(bars, HOOKS)}
