@@ -166,8 +166,9 @@ TEST(AllToAll, TransposesPartsOfAnySize) {
   for (int rank = 0; rank < kRanks; ++rank) {
     Vector expected;
     for (int peer = 0; peer < kRanks; ++peer) {
-      expected.insert(expected.end(), static_cast<std::size_t>(rank + peer),
-                      10 * peer + rank);
+      const auto count =
+          static_cast<std::size_t>(rank) + static_cast<std::size_t>(peer);
+      expected.insert(expected.end(), count, 10 * peer + rank);
     }
     EXPECT_EQ(received[static_cast<std::size_t>(rank)], expected);
   }

@@ -46,7 +46,7 @@ Pause add(const Channel& channel, const std::byte* from,
 
 // Large parts travel in segments, so that a segment is added, or passed on,
 // while the next is under way, and is still in the cache.
-inline constexpr std::size_t kSegmentBytes = 256 * 1024;
+inline constexpr std::size_t kSegmentBytes = std::size_t{256} * 1024;
 std::vector<Interval> segments_of(DType dtype, Interval part);
 
 // Sends a part, segment by segment.
