@@ -59,7 +59,7 @@ TEST(Sketch, KeepsSignsAndMeansOfBuckets) {
               std::accumulate(decoded.begin(), decoded.end(), 0.0), 1e-4);
   // Six bits a value, 64 means, and the lengths of 64 codes.
   EXPECT_NEAR(static_cast<double>(encode(*codec, values).bytes.size()),
-              6400 * 6 / 8 + 256 + 40, 30);
+              6400 * 0.75 + 256 + 40, 30);
 }
 
 TEST(Sketch, FewValuesAreExact) {

@@ -79,7 +79,7 @@ Function with_gradient(const std::function<Value(const Value&)>& op, Dim size,
 
 // Small integers, so that sums are exact.
 Tensor drawn(Dim size, int rank, int salt) {
-  const Tensor tensor = Tensor::empty({DType::kF64, {size}});
+  Tensor tensor = Tensor::empty({DType::kF64, {size}});
   for (std::int64_t i = 0; i < size; ++i) {
     tensor.data<double>()[i] =
         static_cast<double>((i * 7 + rank * 5 + salt * 3) % 11 - 5);
