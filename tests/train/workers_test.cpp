@@ -280,6 +280,20 @@ TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
               HasSubstr("no collective"));
 }
 
+TEST_F(WorkersTest, TheNetworkMayBeInAFile) {
+  const auto file = root_.write("network", "2@20us,1GB/s\n");
+  const std::string key = "sync.topology=" + file.string();
+  train(recipe("file", {key, "train.max_steps=5"}), 2);
+  train(recipe("text", {"sync.topology=2@20us,1GB/s", "train.max_steps=5"}), 2);
+  EXPECT_EQ(largest_difference("file", "text"), 0);
+  try {
+    train(recipe("run", {key}), 3);
+    FAIL() << "three workers on a network of two";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("has 2 ranks, but 3 workers train"));
+  }
+}
+
 TEST_F(WorkersTest, MoreWorkersThanExamplesAreRefused) {
   try {
     train(recipe("run", {"train.batch=2"}), 3);

@@ -70,7 +70,8 @@ struct SyncRecipe {
   std::string sparsify = "none";     // "topk(0.01)": see comm/codec/codec.h
   std::string codec = "none";        // "value:qsgd(7)", "3lc", …, or "auto"
   std::string collective = "auto";   // "ring", "blueconnect(4,8)", …
-  std::string topology = "auto";  // measured; or as comm/transport/topology.h
+  // Measured; or as in comm/transport/topology.h; or a file that holds that.
+  std::string topology = "auto";
   std::int64_t bucket_bytes = std::int64_t{1} << 18;
   bool overlap = true;  // send gradients while others are computed
   // Of the optimizer, applied before sparsifying (Lin et al., "Deep Gradient

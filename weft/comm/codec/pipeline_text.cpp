@@ -225,7 +225,7 @@ class Parser {
   std::string take_option_name() {
     const std::size_t begin = at_;
     if (at_ < text_.size() && is_letter(text_[at_])) {
-      const std::string name(take_name("the name of an option"));
+      std::string name(take_name("the name of an option"));
       if (take('=')) return name;
     }
     at_ = begin;

@@ -1,5 +1,7 @@
 #include "weft/train/sync/network.h"
 
+#include <filesystem>
+
 #include "weft/comm/collective/calibration.h"
 
 namespace weft {
@@ -21,7 +23,8 @@ Topology network_of(Communicator& communicator, AsyncEngine& network,
         network.submit([&] { return measure(communicator, measured); }));
     return measured;
   }
-  Topology given = parse_topology(topology);
+  Topology given = std::filesystem::exists(topology) ? read_topology(topology)
+                                                     : parse_topology(topology);
   if (given.ranks() != communicator.size()) {
     throw Error(ErrorCode::kInvalidArgument, "sync.topology",
                 "'{}' has {} ranks, but {} workers train", topology,

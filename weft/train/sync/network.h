@@ -1,5 +1,5 @@
-// The network between the workers: as [sync] topology says, or, for "auto",
-// as measured.
+// The network between the workers: as [sync] topology says, in its text form or
+// in a file that holds it, or, for "auto", as measured.
 //
 // Threads: caller synchronises. Collective.
 #pragma once

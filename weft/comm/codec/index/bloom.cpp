@@ -90,7 +90,8 @@ class BloomIndexCodec final : public IndexCodec {
     }
     BloomFilter filter(in.take(static_cast<std::size_t>(bytes), "filter"),
                        hashes);
-    if (filter.set_bits() > std::uint64_t{count} * filter.hashes()) {
+    if (filter.set_bits() >
+        std::uint64_t{count} * static_cast<std::uint64_t>(filter.hashes())) {
       throw in.damaged("filter", "has more bits set than its keys can set");
     }
     return filter;

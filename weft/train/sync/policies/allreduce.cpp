@@ -21,11 +21,14 @@ std::vector<UpdateTarget> targets_of(const SyncContext& context) {
   return targets;
 }
 
-std::unique_ptr<Exchange> make_exchange(const SyncContext& context) {
+// `said` is what there is to say of the network, where it was looked at.
+std::unique_ptr<Exchange> make_exchange(const SyncContext& context,
+                                        std::string& said) {
   const ExchangeKind kind = exchange_kind(context.recipe);
   if (kind == ExchangeKind::kGather) return make_gather_exchange(context);
   const Topology network = network_of(context.communicator, context.network,
                                       context.recipe.topology);
+  said = ", network " + to_string(network);
   switch (kind) {
     case ExchangeKind::kSharedIndices:
       return make_shared_indices_exchange(context, network);
@@ -42,7 +45,7 @@ class AllReducePolicy : public SyncPolicy {
  public:
   explicit AllReducePolicy(const SyncContext& context)
       : communicator_(context.communicator),
-        exchange_(make_exchange(context)),
+        exchange_(make_exchange(context, network_)),
         update_(context.optimizer, targets_of(context), context.clip_norm),
         buckets_(context.buckets.size()) {}
 
@@ -79,12 +82,13 @@ class AllReducePolicy : public SyncPolicy {
   }
 
   std::string text() const override {
-    return fmt::format("{}, {} bucket{}", exchange_->text(), buckets_,
-                       buckets_ == 1 ? "" : "s");
+    return fmt::format("{}, {} bucket{}{}", exchange_->text(), buckets_,
+                       buckets_ == 1 ? "" : "s", network_);
   }
 
  private:
   Communicator& communicator_;
+  std::string network_;  // for people
   std::unique_ptr<Exchange> exchange_;
   UpdateStep update_;
   std::size_t buckets_;
