@@ -13,8 +13,8 @@ ExchangeCost exchange_cost(const Topology& topology, double bytes,
   };
   std::vector<std::vector<Card>> cards(topology.levels.size());
   for (std::size_t s = 0; s < cards.size(); ++s) {
-    cards[s].resize(static_cast<std::size_t>(
-        topology.unit_of(ranks - 1, static_cast<int>(s)) + 1));
+    const int units = topology.unit_of(ranks - 1, static_cast<int>(s)) + 1;
+    cards[s].resize(static_cast<std::size_t>(units));
   }
   const auto card = [&](int rank, int level) -> Card& {
     return cards[static_cast<std::size_t>(level)]
@@ -52,7 +52,8 @@ ExchangeCost exchange_cost(const Topology& topology, double bytes,
 
 ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
                           StageShape shape, double bytes) {
-  const auto [stride, size] = shape;
+  const int stride = shape.stride;
+  const int size = shape.size;
   const double part = bytes / size;
   // To the rank `distance` further around the group.
   const auto step = [&](int distance, double message) {

@@ -266,6 +266,7 @@ WEFT_STREAM_OF(std::uint64_t, float)
 WEFT_STREAM_OF(std::uint64_t, double)
 #undef WEFT_STREAM_OF
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are types
 #define WEFT_STREAM_INDEX(Index)                           \
   template std::span<const Index> Stream::indices() const; \
   template Index* SparseWriter::indices();
@@ -282,5 +283,6 @@ WEFT_STREAM_INDEX(std::uint64_t)
 WEFT_STREAM_VALUE(float)
 WEFT_STREAM_VALUE(double)
 #undef WEFT_STREAM_VALUE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace weft

@@ -163,6 +163,7 @@ double sum_seconds(const Stream& first, const Stream& second,
              : items * rates.merge;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are types
 #define WEFT_MERGE(Index, Value)                                         \
   template std::size_t merge_items(std::span<const Index>, const Value*, \
                                    std::span<const Index>, const Value*, \
@@ -172,5 +173,6 @@ WEFT_MERGE(std::uint32_t, double)
 WEFT_MERGE(std::uint64_t, float)
 WEFT_MERGE(std::uint64_t, double)
 #undef WEFT_MERGE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace weft

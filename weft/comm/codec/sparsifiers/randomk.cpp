@@ -48,7 +48,7 @@ class RandomK final : public Sparsifier {
     PhiloxBlock block{};
     for (std::uint32_t i = 0; i < count; ++i) {
       if (i % 2 == 0) block = random.block(i / 2);
-      const std::size_t word = i % 2 * 2;
+      const std::size_t word = std::size_t{i} % 2 * 2;
       const std::uint32_t last = size - count + i;
       if (!take(below(last + 1, block[word], block[word + 1]))) take(last);
     }
