@@ -18,6 +18,9 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # them Highway has no vectors to offer.
   target_compile_options(weft_options INTERFACE -march=x86-64-v3)
 endif()
+# One target, the one that the flags above name. Without this, Highway 1.0.3
+# refuses to compile for a baseline of AVX3_DL, which some processors have.
+target_compile_definitions(weft_options INTERFACE HWY_COMPILE_ONLY_STATIC)
 foreach(sanitizer IN LISTS WEFT_SANITIZE)
   target_compile_options(weft_options INTERFACE
     -fsanitize=${sanitizer} -fno-omit-frame-pointer -fno-sanitize-recover=all)

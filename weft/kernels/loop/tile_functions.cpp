@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#define HWY_COMPILE_ONLY_STATIC
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
