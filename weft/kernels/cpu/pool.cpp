@@ -194,8 +194,8 @@ class MaxPool : public PoolKernel<T> {
   static void store_position(hn::Vec<Integers> where, std::uint8_t* position,
                              std::size_t count) {
     const hn::Rebind<std::uint8_t, simd::Floats> bytes;
-    const hn::RebindToUnsigned<Integers> words;
-    const auto small = hn::TruncateTo(bytes, hn::BitCast(words, where));
+    // Not TruncateTo, whose AVX3_DL form is wrong in Highway 1.0.3.
+    const auto small = hn::DemoteTo(bytes, where);
     if (count == kLanes) {
       hn::StoreU(small, bytes, position);
     } else {
