@@ -1,6 +1,5 @@
 // weft eval CHECKPOINT: measures a trained model on a part of its data.
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cmath>
 #include <fmt/core.h>
 
@@ -9,6 +8,7 @@
 #include "cli/verb.h"
 
 #include "weft/base/parallel.h"
+#include "weft/base/stopwatch.h"
 #include "weft/train/evaluation.h"
 #include "weft/train/trained_model.h"
 
@@ -48,12 +48,10 @@ void eval(const Arguments& arguments) {
                         split_of(trained, arguments.split),
                         eval_loading(trained.recipe),
                         trained.recipe.train.dtype);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const RunningMean mean = evaluation.run();
   const Scores scores{mean.loss(), mean.accuracy()};
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  const double seconds = watch.seconds();
   const auto examples = evaluation.examples();
   if (arguments.as_json) {
     const std::string folder = trained.recipe.log.folder;

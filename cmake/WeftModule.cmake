@@ -7,6 +7,7 @@ function(weft_module name)
   file(GLOB sources CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/weft/${name}/*.cpp)
   list(APPEND sources ${MODULE_SOURCES})
+  list(REMOVE_DUPLICATES sources)
   if(NOT sources)
     return()  # headers only
   endif()
@@ -17,8 +18,8 @@ function(weft_module name)
 endfunction()
 
 # weft_registrations(VARIABLE PREFIX … REGISTRY … HEADER … ACCESSOR … FOLDER …
-#   [KIND …]): writes the source that fills a registry once, from the file
-# names of the given folder: FOLDER/softmax.cpp must define
+#   [KIND …]): the sources of a folder whose files register themselves, and one
+# more, written here, that fills the registry: FOLDER/softmax.cpp must define
 #   void register_<PREFIX>softmax(<REGISTRY>&);
 # KIND is what the registry's constructor is given, if it takes anything.
 # Static constructors would be shorter, but a linker drops the objects of a
@@ -57,5 +58,5 @@ const @R_REGISTRY@& @R_ACCESSOR@() {
 
 }  // namespace weft
 ]])
-  set(${variable} ${output} PARENT_SCOPE)
+  set(${variable} ${output} ${sources} PARENT_SCOPE)
 endfunction()

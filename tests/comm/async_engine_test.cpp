@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
+
 #include "weft/comm/transport/communicator.h"
 #include "weft/comm/transport/thread.h"
 
 namespace weft {
 namespace {
 
+using test::message_of;
 using testing::HasSubstr;
 
 // Passes `value` once round the ring, each rank adding its own.
@@ -31,15 +34,6 @@ Task<> pass_round(Channel channel, int* value) {
 }
 
 Task<> listen(Channel channel, int from) { co_await channel.receive(from, {}); }
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(AsyncEngine, OperationsRunWhileTheCallerDoesOtherThings) {
   constexpr int kOperations = 200;

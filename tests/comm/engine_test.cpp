@@ -4,35 +4,18 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-#include "weft/comm/transport/communicator.h"
+#include "tests/support/errors.h"
+#include "tests/support/exchanges.h"
+
 #include "weft/comm/transport/thread.h"
 
 namespace weft {
 namespace {
 
+using test::add_up;
+using test::bytes_of;
+using test::message_of;
 using testing::HasSubstr;
-
-template <class T>
-std::span<std::byte> bytes_of(std::vector<T>& values) {
-  return std::as_writable_bytes(std::span(values));
-}
-
-// Everyone's vector added up, the plain way: each sends to each.
-Task<> add_up(Channel channel, std::vector<int>& values) {
-  std::vector<std::vector<int>> parts(static_cast<std::size_t>(channel.size()),
-                                      std::vector<int>(values.size()));
-  std::vector<int> mine = values;
-  Transfers transfers(channel);
-  for (int peer = 0; peer < channel.size(); ++peer) {
-    if (peer == channel.rank()) continue;
-    transfers.send(peer, bytes_of(mine));
-    transfers.receive(peer, bytes_of(parts[static_cast<std::size_t>(peer)]));
-  }
-  co_await transfers.all();
-  for (const auto& part : parts) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += part[i];
-  }
-}
 
 Task<> receive_one(Channel channel, int from, std::vector<int>& values) {
   Transfer received = channel.receive(from, bytes_of(values));
@@ -42,15 +25,6 @@ Task<> receive_one(Channel channel, int from, std::vector<int>& values) {
 Task<> send_one(Channel channel, int to, std::vector<int> values) {
   Transfer sent = channel.send(to, bytes_of(values));
   co_await sent;
-}
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(Engine, RunsATaskOnEveryRank) {

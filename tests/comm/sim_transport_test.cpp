@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-#include "weft/comm/transport/communicator.h"
+#include "tests/support/exchanges.h"
+
 #include "weft/comm/transport/engine.h"
 #include "weft/comm/transport/sim.h"
 #include "weft/comm/transport/thread.h"
@@ -10,6 +11,7 @@
 namespace weft {
 namespace {
 
+using test::add_up;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -319,24 +321,6 @@ TEST(SimTransport, AMessageLongerThanItsRoomIsAnError) {
     }
   }),
                Error);
-}
-
-// Everyone's vector added up, the plain way: each sends to each.
-Task<> add_up(Channel channel, std::vector<int>& values) {
-  std::vector<std::vector<int>> parts(static_cast<std::size_t>(channel.size()),
-                                      std::vector<int>(values.size()));
-  std::vector<int> mine = values;
-  Transfers transfers(channel);
-  for (int peer = 0; peer < channel.size(); ++peer) {
-    if (peer == channel.rank()) continue;
-    auto& part = parts[static_cast<std::size_t>(peer)];
-    transfers.send(peer, std::as_bytes(std::span(mine)));
-    transfers.receive(peer, std::as_writable_bytes(std::span(part)));
-  }
-  co_await transfers.all();
-  for (const auto& part : parts) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += part[i];
-  }
 }
 
 Task<> add_up_often(Communicator all, std::vector<int>& values) {

@@ -29,4 +29,15 @@ void expect_error(ErrorCode code, std::initializer_list<std::string> parts,
   ADD_FAILURE() << "no error was thrown";
 }
 
+// What `body` throws, as text.
+template <class Body>
+std::string message_of(Body&& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
 }  // namespace weft::test

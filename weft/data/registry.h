@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "weft/base/registry.h"
 #include "weft/data/dataset.h"
 
 namespace weft {
@@ -48,22 +48,7 @@ struct DatasetDef {
   bool is_named_set = true;
 };
 
-class DatasetRegistry {
- public:
-  // A name is registered once.
-  void add(DatasetDef def);
-  void freeze();
-
-  const DatasetDef* find(std::string_view name) const;
-  // Throws Error(kInvalidArgument) with the nearest known name.
-  const DatasetDef& get(std::string_view name) const;
-  // By name.
-  const std::deque<DatasetDef>& all() const { return defs_; }
-
- private:
-  std::deque<DatasetDef> defs_;
-};
-
+using DatasetRegistry = Registry<DatasetDef>;
 // Filled from the files of weft/data/readers.
 const DatasetRegistry& dataset_registry();
 

@@ -4,13 +4,13 @@
 // Threads: immutable after freeze(); model_registry() is safe anywhere.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/base/option_schema.h"
+#include "weft/base/registry.h"
 #include "weft/nn/module.h"
 
 namespace weft {
@@ -42,21 +42,7 @@ struct ModelDef {
                                       const Options& options) = nullptr;
 };
 
-class ModelRegistry {
- public:
-  // A name is registered once.
-  void add(ModelDef def);
-  void freeze();
-
-  const ModelDef* find(std::string_view name) const;
-  // Throws Error(kInvalidArgument) with the nearest known name.
-  const ModelDef& get(std::string_view name) const;
-  const std::deque<ModelDef>& all() const { return defs_; }
-
- private:
-  std::deque<ModelDef> defs_;
-};
-
+using ModelRegistry = Registry<ModelDef>;
 // Filled from the files of weft/nn/models.
 const ModelRegistry& model_registry();
 

@@ -5,7 +5,6 @@
 // Threads: immutable.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "weft/base/option_schema.h"
+#include "weft/base/registry.h"
 #include "weft/graph/value.h"
 
 namespace weft {
@@ -50,21 +50,7 @@ struct OptimizerDef {
   std::unique_ptr<Optimizer> (*make)(const Options& options) = nullptr;
 };
 
-class OptimizerRegistry {
- public:
-  // A name is registered once.
-  void add(OptimizerDef def);
-  void freeze();
-
-  const OptimizerDef* find(std::string_view name) const;
-  // Throws Error(kInvalidArgument) with the nearest known name.
-  const OptimizerDef& get(std::string_view name) const;
-  const std::deque<OptimizerDef>& all() const { return defs_; }
-
- private:
-  std::deque<OptimizerDef> defs_;
-};
-
+using OptimizerRegistry = Registry<OptimizerDef>;
 // Filled from the files of weft/optim/optimizers.
 const OptimizerRegistry& optimizer_registry();
 

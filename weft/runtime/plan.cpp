@@ -1,11 +1,11 @@
 #include "weft/runtime/plan.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
 
+#include "weft/base/stopwatch.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/fuse_epilogue.h"
@@ -413,16 +413,15 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
 void Plan::run_timed(std::span<void* const> arguments,
                      std::span<void* const> results, void* arena,
                      std::span<double> seconds) {
-  using Clock = std::chrono::steady_clock;
   State& state = *state_;
   state.require_network();
   auto* base = static_cast<std::byte*>(arena);
   state.resolve(arguments, results, base);
   void* scratch = base + state.memory.arena_bytes;
   for (std::size_t i = 0; i < state.steps.size(); ++i) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     state.run_step(state.steps[i], scratch);
-    seconds[i] += std::chrono::duration<double>(Clock::now() - start).count();
+    seconds[i] += watch.seconds();
   }
   state.copy_results(arguments, results, base, nullptr);
 }

@@ -1,8 +1,8 @@
 #include "weft/train/trainer.h"
 
-#include <chrono>
 #include <cmath>
 
+#include "weft/base/stopwatch.h"
 #include "weft/train/assembly.h"
 #include "weft/train/checkpoint.h"
 #include "weft/train/evaluation.h"
@@ -13,18 +13,6 @@
 
 namespace weft {
 namespace {
-
-class Stopwatch {
- public:
-  double seconds() const {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ =
-      std::chrono::steady_clock::now();
-};
 
 Assembly assemble_initialized(const Recipe& recipe, int workers) {
   Assembly assembly = assemble(recipe, workers);

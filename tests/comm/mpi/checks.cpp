@@ -6,38 +6,20 @@
 #include <unistd.h>
 #include <vector>
 
+#include "tests/support/exchanges.h"
+
 #include "weft/comm/transport/async_engine.h"
-#include "weft/comm/transport/communicator.h"
 #include "weft/comm/transport/engine.h"
 #include "weft/comm/transport/launcher.h"
 
 namespace weft {
 namespace {
 
-template <class T>
-std::span<std::byte> bytes_of(std::vector<T>& values) {
-  return std::as_writable_bytes(std::span(values));
-}
+using test::add_up;
+using test::bytes_of;
 
 void expect(bool condition, const char* what) {
   if (!condition) throw Error(ErrorCode::kInternal, "check", "{}", what);
-}
-
-// Everyone's vector added up, the plain way: each sends to each.
-Task<> add_up(Channel channel, std::vector<int>& values) {
-  std::vector<std::vector<int>> parts(static_cast<std::size_t>(channel.size()),
-                                      std::vector<int>(values.size()));
-  std::vector<int> mine = values;
-  Transfers transfers(channel);
-  for (int peer = 0; peer < channel.size(); ++peer) {
-    if (peer == channel.rank()) continue;
-    transfers.send(peer, bytes_of(mine));
-    transfers.receive(peer, bytes_of(parts[static_cast<std::size_t>(peer)]));
-  }
-  co_await transfers.all();
-  for (const auto& part : parts) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += part[i];
-  }
 }
 
 Task<> hear(Channel channel, int from, std::vector<int>& values) {

@@ -1,9 +1,9 @@
 #include "weft/comm/codec/measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "weft/base/stopwatch.h"
 #include "weft/comm/codec/pipeline.h"
 #include "weft/comm/codec/pipeline_text.h"
 
@@ -13,16 +13,14 @@ namespace {
 // Seconds of the fastest of several runs.
 template <class Body>
 double seconds_of(Body&& body) {
-  using Clock = std::chrono::steady_clock;
-  constexpr auto kEnough = std::chrono::milliseconds(100);
+  constexpr double kEnough = 0.1;
   constexpr int kLeastRuns = 3;
-  const auto begin = Clock::now();
+  const Stopwatch whole;
   double best = HUGE_VAL;
-  for (int run = 0; run < kLeastRuns || Clock::now() - begin < kEnough; ++run) {
-    const auto start = Clock::now();
+  for (int run = 0; run < kLeastRuns || whole.seconds() < kEnough; ++run) {
+    const Stopwatch watch;
     body();
-    const std::chrono::duration<double> taken = Clock::now() - start;
-    best = std::min(best, taken.count());
+    best = std::min(best, watch.seconds());
   }
   return best;
 }

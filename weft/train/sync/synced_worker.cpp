@@ -1,10 +1,10 @@
 #include "weft/train/sync/synced_worker.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
+#include "weft/base/stopwatch.h"
 #include "weft/train/objective.h"
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/gather.h"
@@ -12,17 +12,6 @@
 
 namespace weft {
 namespace {
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
 
 // Gradients are clipped here only if the policy wants it before the exchange.
 // The bound then is each worker's share of it: max_norm / sqrt(workers) (Lin
