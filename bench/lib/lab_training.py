@@ -1,10 +1,15 @@
 """ResNet-20 on CIFAR-10 by several workers, ours and PyTorch's: in the network
-lab, or as threads where only the curve matters."""
+lab, or as threads where only the curve matters.
+
+Curves take minutes each and depend on no network. They are kept in
+build/bench/comm/curves; whoever removes a file has it trained again.
+"""
 
 import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,27 +41,30 @@ def way(name: str, **sync: str) -> Way:
     return Way(name, tuple(sync.items()))
 
 
+Curve = list[tuple[int, float]]  # steps done, accuracy on the test images
+
+
+def steps_to(accuracy: float, curve: Curve) -> float:
+    """Interpolated between measurements; an error if never reached."""
+    before = (0, 0.1)  # guessing among ten classes
+    for point in curve:
+        if point[1] >= accuracy:
+            share = (accuracy - before[1]) / (point[1] - before[1])
+            return before[0] + share * (point[0] - before[0])
+        before = point
+    reached = max(a for _, a in curve)
+    raise WorkerError(f"accuracy {reached:.3f} reached, not {accuracy}")
+
+
 @dataclass(frozen=True)
 class Run:
     step_seconds: list[float]
-    bytes_sent: float  # of the first worker in a step
-    curve: list[tuple[int, float]]  # steps done, accuracy
+    curve: Curve
     report: dict
 
     @property
     def step_s(self) -> float:
         return median(self.step_seconds[SETTLING_STEPS:])
-
-    def steps_to(self, accuracy: float) -> float:
-        """Interpolated between measurements; an error if never reached."""
-        before = (0, 0.1)  # guessing among ten classes
-        for point in self.curve:
-            if point[1] >= accuracy:
-                share = (accuracy - before[1]) / (point[1] - before[1])
-                return before[0] + share * (point[0] - before[0])
-            before = point
-        reached = max(a for _, a in self.curve)
-        raise WorkerError(f"accuracy {reached:.3f} reached, not {accuracy}")
 
 
 class Trainings:
@@ -87,8 +95,22 @@ class Trainings:
             answer = self._in_lab(link, "mpi", command)
         lines = [json.loads(line) for line in
                  (out / "traffic.jsonl").read_text().splitlines()]
-        return Run([line["seconds"] for line in lines],
-                   answer["bytes_sent_per_step"], _curve(out), answer)
+        return Run([line["seconds"] for line in lines], _curve(out), answer)
+
+    def curve(self, how: Way, steps: int, seed: int = 1) -> Curve:
+        return self._kept(f"{how.name}, seed {seed}, {steps} steps", lambda:
+                          self.ours(how, steps, **{"train.seed": seed}))
+
+    def torch_curve(self, hook: str, steps: int, eval_every: int) -> Curve:
+        return self._kept(f"PyTorch {hook}, {steps} steps", lambda:
+                          self.torch(hook, steps, Link(10**9), eval_every))
+
+    def _kept(self, name: str, train: Callable[[], Run]) -> Curve:
+        path = self._folder / "curves" / f"{name}.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(train().curve) + "\n")
+        return [tuple(point) for point in json.loads(path.read_text())]
 
     def torch(self, hook: str, steps: int, link: Link,
               eval_every: int = 0) -> Run:
@@ -100,7 +122,7 @@ class Trainings:
                    "--steps", steps, "--lr", LR, "--lr-end", LR_END,
                    "--warmup", WARMUP, "--eval-every", eval_every]
         answer = self._in_lab(link, "plain", command)
-        return Run(answer["step_seconds"], answer["bytes_sent"],
+        return Run(answer["step_seconds"],
                    [(p["step"], p["accuracy"]) for p in answer["curve"]],
                    answer)
 
@@ -146,7 +168,7 @@ class Trainings:
         return json.loads(printed[0][0].strip().splitlines()[-1])
 
 
-def _curve(out: Path) -> list[tuple[int, float]]:
+def _curve(out: Path) -> Curve:
     lines = (out / "metrics.jsonl").read_text().splitlines()
     return [(line["step"], line["test_accuracy"])
             for line in map(json.loads, lines)

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
-from lib.lab_training import Trainings, Way, topology, way
+from lib.lab_training import Trainings, Way, steps_to, topology, way
 from lib.netlab import Link
 from lib.picture import chart
 from lib.worker import WorkerError
@@ -17,6 +17,7 @@ RATES = {"10 Mbit/s": 10**7, "100 Mbit/s": 10**8, "1 Gbit/s": 10**9}
 MPI_RANKS = (2, 3, 4)
 MOST_BYTES = 66_000_000
 NOT_SLOWER = 1 / 1.1
+BUCKET_BYTES = 256 << 10  # the recipe's default
 
 # Expected seconds x 1e3 by the alpha-beta model for 64 machines of 4 ranks:
 # 35 GB/s and 5 us inside, 10 GB/s and 5 us for a card that 4 ranks share.
@@ -300,7 +301,7 @@ def simulated_step(where: Setting, topology: str, compute_s: float,
                    batch: int, overlap: bool = True) -> dict:
     return answer([
         where.worker, "simulate-step", "resnet20", "--threads", 1, "--batch",
-        batch, "--bucket-bytes", 4 << 20, "--overlap",
+        batch, "--bucket-bytes", BUCKET_BYTES, "--overlap",
         "true" if overlap else "false", "--collective", "auto", "--topology",
         topology, "--compute", compute_s, "--weights",
         weights(where)])
@@ -335,8 +336,8 @@ def scaling_bench(where: Setting) -> Bench:
 def simulate_scaling(where: Setting, bar: Bar) -> dict:
     """Against one worker with the same batch for itself."""
     alone = answer([where.worker, "simulate-step", "resnet20", "--threads",
-                    where.threads, "--batch", 128, "--bucket-bytes", 4 << 20,
-                    "--overlap", "true", "--collective", "auto",
+                    where.threads, "--batch", 128, "--bucket-bytes",
+                    BUCKET_BYTES, "--overlap", "true", "--collective", "auto",
                     "--topology", "1@0s,1GB/s", "--compute", 0, "--weights", weights(where)])
     found = simulated_step(where, "64@20us,10Gbit/s", alone["backward"], 128)
     share = alone["backward"] / found["seconds"]
@@ -355,11 +356,10 @@ def accuracy_bench(where: Setting, runs: Trainings) -> Bench:
 
 def compare_accuracy(where: Setting, runs: Trainings, bars: tuple) -> dict:
     """Of 3LC the unit is f32's standard deviation over the seeds."""
-    seeds, steps = ((1, 2), 156) if where.quick else ((1, 2, 3), 1560)
+    seeds, steps = (1, 2) if where.quick else (1, 2, 3), curve_steps(where)
 
     def final(how: Way) -> list[float]:
-        return [runs.ours(how, steps, **{"train.seed": seed}).curve[-1][1]
-                for seed in seeds]
+        return [runs.curve(how, steps, seed)[-1][1] for seed in seeds]
 
     base = final(DENSE)
     mean = sum(base) / len(base)
@@ -392,6 +392,10 @@ def measure_overlap(where: Setting, runs: Trainings, bar: Bar) -> dict:
 
 # --- Time to accuracy ------------------------------------------------------
 
+def curve_steps(where: Setting) -> int:
+    return 156 if where.quick else 780
+
+
 class Contest:
     """Seconds to an accuracy: the steps that the curve of a run by threads
     needs, times a step's seconds in the lab; the curve does not depend on
@@ -399,18 +403,18 @@ class Contest:
 
     def __init__(self, where: Setting, runs: Trainings):
         self._where, self._runs = where, runs
-        self.accuracy, self._steps = (0.25, 156) if where.quick else (0.5, 780)
+        self.accuracy = 0.2 if where.quick else 0.5
+        self._steps = curve_steps(where)
         self._lab_steps = 6 if where.quick else 20
 
     @cache
     def our_steps(self, how: Way) -> float:
-        return self._runs.ours(how, self._steps).steps_to(self.accuracy)
+        return steps_to(self.accuracy, self._runs.curve(how, self._steps))
 
     @cache
     def torch_steps(self, hook: str) -> float:
-        run = self._runs.torch(hook, self._steps, Link(RATES["1 Gbit/s"]),
-                               eval_every=78)
-        return run.steps_to(self.accuracy)
+        return steps_to(self.accuracy, self._runs.torch_curve(
+            hook, self._steps, eval_every=78))
 
     @cache
     def ours(self, how: Way, rate: str) -> float:

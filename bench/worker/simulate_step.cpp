@@ -7,7 +7,6 @@
 // communication). The all-reduces of the buckets then run on the simulated
 // network.
 #include <algorithm>
-#include <chrono>
 #include <fmt/core.h>
 
 #include "bench/worker/options.h"
@@ -15,6 +14,7 @@
 #include "bench/worker/training.h"
 
 #include "weft/base/philox.h"
+#include "weft/base/stopwatch.h"
 #include "weft/comm/transport/sim.h"
 #include "weft/train/sync/backward_step.h"
 #include "weft/train/sync/bucket.h"
@@ -72,14 +72,11 @@ Backward time_backward(const RacedModel& raced, std::int64_t batch_size,
   std::vector<std::vector<double>> shares(count);
   std::vector<double> wholes;
   for (int i = 0; i < kTimings; ++i) {
-    using Clock = std::chrono::steady_clock;
-    const auto start = Clock::now();
-    const auto since = [&] {
-      return std::chrono::duration<double>(Clock::now() - start).count();
-    };
+    const Stopwatch watch;
     std::vector<double> ready(count);
-    backward.run(batch, 1, i, [&](std::size_t p) { ready[p] = since(); });
-    const double whole = since();
+    backward.run(batch, 1, i,
+                 [&](std::size_t p) { ready[p] = watch.seconds(); });
+    const double whole = watch.seconds();
     wholes.push_back(whole);
     for (std::size_t p = 0; p < count; ++p) {
       shares[p].push_back(ready[p] / whole);
@@ -96,15 +93,39 @@ Backward time_backward(const RacedModel& raced, std::int64_t batch_size,
     }
     result.exchanges.push_back(exchange);
   }
+  std::ranges::sort(result.exchanges, {}, &Exchange::ready);
   return result;
 }
 
-Task<> exchange_when_ready(Communicator& all, DenseCollective& collective,
-                           Exchange exchange, double compute_seconds) {
-  co_await Pause(all.transport(), exchange.ready * compute_seconds);
-  const DenseBuffer buffer{DType::kF32, nullptr,
-                           exchange.bytes / sizeof(float)};
+Task<> exchange(Communicator& all, DenseCollective& collective,
+                std::size_t bytes) {
+  const DenseBuffer buffer{DType::kF32, nullptr, bytes / sizeof(float)};
   co_await collective.sum(all, buffer, "bucket");
+}
+
+// Backward in slices, between which the sums of earlier buckets get the
+// processor, as they do where an operating system shares it.
+Task<> compute(Transport& transport, double seconds) {
+  constexpr double kSlice = 1e-3;
+  for (; seconds > 0; seconds -= kSlice) {
+    co_await Pause(transport, std::min(seconds, kSlice));
+  }
+}
+
+// Computes on until the first of `exchanges` is ready, at `now` as a share of
+// the backward pass, and sends it while the rest is computed.
+Task<> step_from(Communicator& all, DenseCollective& collective,
+                 std::span<const Exchange> exchanges, double now,
+                 double compute_seconds) {
+  const Exchange& first = exchanges.front();
+  co_await compute(all.transport(), (first.ready - now) * compute_seconds);
+  std::vector<Task<>> tasks;
+  tasks.push_back(exchange(all, collective, first.bytes));
+  if (exchanges.size() > 1) {
+    tasks.push_back(step_from(all, collective, exchanges.subspan(1),
+                              first.ready, compute_seconds));
+  }
+  co_await all_of(std::move(tasks));
 }
 
 }  // namespace
@@ -124,12 +145,7 @@ void simulate_step(const WorkerOptions& options) {
   SimWorld world(topology, {.carries_payload = false});
   const auto run_rank = [&](Transport& transport) -> Task<> {
     Communicator all(transport);
-    std::vector<Task<>> tasks;
-    for (const Exchange& exchange : backward.exchanges) {
-      tasks.push_back(
-          exchange_when_ready(all, collective, exchange, compute_seconds));
-    }
-    co_await all_of(std::move(tasks));
+    co_await step_from(all, collective, backward.exchanges, 0, compute_seconds);
   };
   const double communicated = world.run(run_rank);
   Json buckets = Json::array();
