@@ -47,6 +47,9 @@
 #define LLVMFuzzerTestOneInput fuzz_text
 #include "tests/fuzz/text_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_tree
+#include "tests/fuzz/tree_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 
 namespace weft {
 namespace {
@@ -75,6 +78,7 @@ const Target kTargets[] = {
     {"safetensors", fuzz_safetensors},
     {"stream", fuzz_stream},
     {"text", fuzz_text},
+    {"tree", fuzz_tree},
 };
 
 fs::path fuzz_folder() { return fs::path(WEFT_SOURCE_DIR) / "tests/fuzz"; }
