@@ -1,5 +1,6 @@
 // weft-all-reduce PAIRS MOST_BYTES: our all-reduce against the MPI
-// library's own, on the same ranks, in turns. Started by mpirun; rank 0 prints
+// library's own, on the same ranks, in turns, both in place, each on a buffer
+// of its own. Started by mpirun; rank 0 prints
 // {"sizes": [{"bytes": n, "algorithm": "…", "ours": [s, …], "peer": [s, …]}]},
 // seconds of one all-reduce each.
 #include <algorithm>
@@ -30,11 +31,11 @@ struct Race {
   Communicator& all;
   const AllReduce& algorithm;
   std::vector<float> values;
-  std::vector<float> sums;  // MPI's
+  std::vector<float> theirs;
 
   void ours() { engine.run(algorithm.run(all, dense(std::span(values)))); }
   void peers() {
-    MPI_Allreduce(values.data(), sums.data(), static_cast<int>(values.size()),
+    MPI_Allreduce(MPI_IN_PLACE, theirs.data(), static_cast<int>(theirs.size()),
                   MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
   }
 };
@@ -59,9 +60,10 @@ void require_equal_sums(Race& race) {
   for (std::size_t i = 0; i < race.values.size(); ++i) {
     race.values[i] = static_cast<float>(i % 7 + 1);
   }
+  race.theirs = race.values;
   race.peers();
   race.ours();
-  if (race.values != race.sums) {
+  if (race.values != race.theirs) {
     throw Error(ErrorCode::kInternal, "weft-all-reduce",
                 "the sums of {} floats differ", race.values.size());
   }
@@ -73,7 +75,9 @@ Json race_size(Engine& engine, Communicator& all, AllReduceChooser& chooser,
   Race race{engine, all, chooser.choose(bytes), std::vector<float>(count),
             std::vector<float>(count)};
   require_equal_sums(race);
-  std::ranges::fill(race.values, 0.0f);  // which no number of sums overflows
+  // Which no number of sums overflows.
+  std::ranges::fill(race.values, 0.0f);
+  std::ranges::fill(race.theirs, 0.0f);
   const int repetitions = repetitions_for(time_calls(3, [&] { race.peers(); }));
   Json ours = Json::array();
   Json peers = Json::array();
