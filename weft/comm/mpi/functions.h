@@ -35,6 +35,10 @@ struct MpiFunctions {
   int (*open)(MpiWorldInfo* info);
   // Of all ranks, kMpiHostBytes each. Entered by all.
   int (*host_names)(char* names);
+  // Makes `bytes` of zeroed memory that the other ranks of the machine can
+  // write too, until close(). memory[i] becomes the address here of what rank
+  // i has made, null for a rank of another machine. Entered by all, once.
+  int (*share)(std::size_t bytes, void** memory);
   // Start a message of at most 2^31 - 1 bytes; `owner` names it from then on.
   int (*send)(void* owner, const void* data, std::size_t bytes, int to,
               int tag);

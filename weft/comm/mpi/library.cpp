@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 // The C bindings only.
@@ -92,6 +93,54 @@ int host_names(char* names) {
                        MPI_CHAR, world());
 }
 
+// The memory that share() has made.
+MPI_Win& window() {
+  static MPI_Win made = MPI_WIN_NULL;
+  return made;
+}
+
+// The place of each rank in `part`, MPI_UNDEFINED for one that is not there.
+int places_in(MPI_Comm part, std::vector<int>& places) {
+  std::vector<int> ranks(places.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group members = MPI_GROUP_NULL;
+  MPI_Comm_group(world(), &all);
+  MPI_Comm_group(part, &members);
+  const int error =
+      MPI_Group_translate_ranks(all, static_cast<int>(ranks.size()),
+                                ranks.data(), members, places.data());
+  MPI_Group_free(&all);
+  MPI_Group_free(&members);
+  return error;
+}
+
+int share(std::size_t bytes, void** memory) {
+  MPI_Comm machine = MPI_COMM_NULL;
+  int error = MPI_Comm_split_type(world(), MPI_COMM_TYPE_SHARED, 0,
+                                  MPI_INFO_NULL, &machine);
+  if (error != MPI_SUCCESS) return error;
+  void* own = nullptr;
+  error = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1,
+                                  MPI_INFO_NULL, machine, &own, &window());
+  if (error != MPI_SUCCESS) return error;
+  if (bytes > 0) std::memset(own, 0, bytes);
+  int ranks = 0;
+  MPI_Comm_size(world(), &ranks);
+  std::vector<int> places(static_cast<std::size_t>(ranks));
+  error = places_in(machine, places);
+  for (std::size_t i = 0; error == MPI_SUCCESS && i < places.size(); ++i) {
+    memory[i] = nullptr;
+    if (places[i] == MPI_UNDEFINED) continue;
+    MPI_Aint size = 0;
+    int unit = 0;
+    error = MPI_Win_shared_query(window(), places[i], &size, &unit, &memory[i]);
+  }
+  MPI_Comm_free(&machine);
+  // Nobody writes before all have zeroed.
+  return error == MPI_SUCCESS ? MPI_Barrier(world()) : error;
+}
+
 int send(void* owner, const void* data, std::size_t bytes, int to, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
   const int error = MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag,
@@ -173,6 +222,7 @@ int cancel_receive(void* owner) {
 
 int close_world() {
   int error = MPI_Barrier(world());
+  if (error == MPI_SUCCESS) error = MPI_Win_free(&window());
   if (error == MPI_SUCCESS) error = MPI_Comm_free(&world());
   return error == MPI_SUCCESS ? MPI_Finalize() : error;
 }
@@ -191,7 +241,7 @@ void error_text(int error, char* text, std::size_t size) {
 extern "C" const weft::MpiFunctions* weft_mpi_functions() {
   using namespace weft;
   static const MpiFunctions functions = {
-      open_world, host_names,     send,        receive,   poll,
-      test,       cancel_receive, close_world, error_text};
+      open_world, host_names, share,          send,        receive,
+      poll,       test,       cancel_receive, close_world, error_text};
   return &functions;
 }

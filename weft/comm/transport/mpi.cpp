@@ -1,6 +1,7 @@
 #include "weft/comm/transport/mpi.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -11,9 +12,18 @@ namespace weft {
 namespace {
 
 // How a poll waits: it spins, then lets others run, then sleeps.
-constexpr double kSpinSeconds = 50e-6;
+constexpr double kSpinSeconds = 1e-6;
 constexpr double kYieldSeconds = 2e-3;
 constexpr std::chrono::microseconds kSleep{100};
+
+// While no message is under way there, MPI is looked at for notices only, and
+// once in so many times: looking costs as much as a small message takes.
+constexpr unsigned kPollsPerLook = 64;
+
+// Of the memory for messages that come from ranks of this machine.
+constexpr std::size_t kSharedBytes = std::size_t{1} << 20;
+constexpr std::size_t kLeastPipe = std::size_t{4} << 10;
+constexpr std::size_t kMostPipe = std::size_t{256} << 10;
 
 // Of the tags, the transport's own (communicator.cpp).
 constexpr int kNoticeTag = 0;
@@ -32,6 +42,7 @@ MpiTransport::MpiTransport(const MpiFunctions& mpi) : mpi_(mpi) {
   for (std::size_t i = 0; i < ranks; ++i) {
     hosts_.emplace_back(names.data() + i * kMpiHostBytes);
   }
+  meet_neighbours();
   listen_for_notices();
   struct sigaction action = {};
   sigaction(SIGTERM, nullptr, &action);
@@ -52,11 +63,54 @@ double MpiTransport::now() const {
       .count();
 }
 
+// All ranks of a machine make one pipe from each of them, in their order.
+void MpiTransport::meet_neighbours() {
+  const auto here = [&](std::size_t i) { return hosts_[i] == host(rank()); };
+  const auto own = static_cast<std::size_t>(rank());
+  std::size_t count = 0;
+  std::size_t before_own = 0;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (i < own && here(i)) ++before_own;
+    if (here(i)) ++count;
+  }
+  const std::size_t capacity =
+      std::clamp(std::bit_floor(kSharedBytes / count), kLeastPipe, kMostPipe);
+  const std::size_t size = PipeMemory::size_for(capacity);
+  std::vector<void*> memory(hosts_.size());
+  check(mpi_.share(count * size, memory.data()), "sharing memory");
+  neighbours_.resize(hosts_.size());
+  const auto pipe = [&](std::size_t to, std::size_t number_of_from) {
+    return PipeMemory(
+        static_cast<std::byte*>(memory[to]) + number_of_from * size, capacity);
+  };
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (!here(i)) continue;
+    // Machines of the same name, as containers are, share nothing.
+    if (i != own && memory[i] != nullptr) {
+      neighbours_[i].emplace(PipeWriter(pipe(i, before_own)),
+                             PipeReader(pipe(own, number)));
+    }
+    ++number;
+  }
+}
+
+Neighbour* MpiTransport::neighbour(const Transfer& transfer) {
+  auto& found = neighbours_[static_cast<std::size_t>(transfer.route().peer)];
+  return found ? &*found : nullptr;
+}
+
 bool MpiTransport::poll(double seconds) {
   const double started = now();
   while (true) {
     if (fail_if_terminated()) return true;
-    const Progress progress = move();
+    Progress progress;
+    progress.is_over = move_neighbours();
+    if (in_mpi_ > 0 || !outgoing_.empty() || ++polls_ % kPollsPerLook == 0) {
+      const Progress in_mpi = move();
+      progress.is_over |= in_mpi.is_over;
+      progress.has_notice = in_mpi.has_notice;
+    }
     if (progress.is_over) return true;
     if (progress.has_notice || is_woken_.exchange(false)) return false;
     const double waited = now() - started;
@@ -66,6 +120,29 @@ bool MpiTransport::poll(double seconds) {
     } else if (waited > kSpinSeconds) {
       std::this_thread::yield();
     }
+  }
+}
+
+bool MpiTransport::move_neighbours() {
+  bool is_over = false;
+  for (auto& each : neighbours_) {
+    if (!each) continue;
+    while (const auto outcome = each->move()) {
+      settle(*outcome);
+      is_over |= !outcome->is_announcement;
+    }
+  }
+  return is_over;
+}
+
+void MpiTransport::settle(const Neighbour::Outcome& outcome) {
+  Transfer& transfer = *outcome.transfer;
+  if (outcome.is_announcement) {
+    start_in_mpi(transfer);
+  } else if (outcome.bytes > transfer.bytes()) {
+    fail(transfer, too_long(transfer, outcome.bytes));
+  } else {
+    finish(transfer, outcome.bytes);
   }
 }
 
@@ -93,6 +170,7 @@ MpiTransport::Progress MpiTransport::move() {
 
 void MpiTransport::end(const MpiCompletion& completion) {
   Transfer& transfer = *static_cast<Transfer*>(completion.owner);
+  --in_mpi_;
   if (completion.is_truncated) {
     fail(transfer, Error(ErrorCode::kDataLoss, transfer.operation().text,
                          "a message from rank {} is longer than the {} bytes "
@@ -121,6 +199,20 @@ void MpiTransport::start(Transfer& transfer) {
                          "this rank has given up its network"));
     return;
   }
+  Neighbour* const near = neighbour(transfer);
+  if (near == nullptr) {
+    start_in_mpi(transfer);
+  } else if (transfer.kind() == Transfer::Kind::kReceive) {
+    if (const auto outcome = near->receive(transfer)) settle(*outcome);
+  } else if (near->fits(transfer.bytes())) {
+    if (const auto outcome = near->send(transfer)) settle(*outcome);
+  } else {
+    near->announce(transfer);
+    start_in_mpi(transfer);
+  }
+}
+
+void MpiTransport::start_in_mpi(Transfer& transfer) {
   const auto& route = transfer.route();
   const int tag = static_cast<int>(route.tag);
   const int error = transfer.kind() == Transfer::Kind::kSend
@@ -131,11 +223,16 @@ void MpiTransport::start(Transfer& transfer) {
   if (error != 0) {
     fail(transfer, Error(ErrorCode::kUnavailable, "mpi", "{}: {}",
                          describe(transfer), text_of(error)));
+    return;
   }
+  ++in_mpi_;
 }
 
 void MpiTransport::abandon(Transfer& transfer) noexcept {
+  Neighbour* const near = neighbour(transfer);
+  if (near != nullptr && near->forget(transfer)) return;
   if (is_stuck_) return;
+  --in_mpi_;
   if (transfer.kind() == Transfer::Kind::kReceive) {
     is_stuck_ = mpi_.cancel_receive(&transfer) != 0;
     return;

@@ -1,8 +1,10 @@
 // Ranks that are processes, over MPI: see launcher.h for how to get one.
 //
-// Messages go from and to the buffers of their transfers without a copy of
-// ours. A poll spins for a moment, for latency, then gives its core away, then
-// sleeps: there may be more processes than cores.
+// Small messages between ranks of one machine go through memory that these
+// share (neighbour.h). All others are MPI's, from and to the buffers of their
+// transfers without a copy of ours. A poll spins for a moment, for latency,
+// then gives its core away, then sleeps: there may be more processes than
+// cores.
 //
 // A failure (a notice of kFailure, sent or received) is final: MPI has no way
 // to go on without a rank. The process is expected to say why and to end with
@@ -22,10 +24,12 @@
 
 #include <atomic>
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/comm/mpi/functions.h"
+#include "weft/comm/transport/neighbour.h"
 #include "weft/comm/transport/transport.h"
 
 namespace weft {
@@ -64,6 +68,12 @@ class MpiTransport final : public Transport {
     bool has_notice = false;
   };
   Progress move();
+  // Of messages in shared memory; whether something is over.
+  bool move_neighbours();
+  void meet_neighbours();
+  Neighbour* neighbour(const Transfer& transfer);
+  void settle(const Neighbour::Outcome& outcome);
+  void start_in_mpi(Transfer& transfer);
   void end(const MpiCompletion& completion);
   void hear_notice(const MpiCompletion& completion);
   void listen_for_notices();
@@ -77,6 +87,9 @@ class MpiTransport final : public Transport {
   const MpiFunctions& mpi_;
   MpiWorldInfo info_;
   std::vector<std::string> hosts_;
+  std::vector<std::optional<Neighbour>> neighbours_;  // by rank
+  int in_mpi_ = 0;                                    // transfers under way
+  unsigned polls_ = 0;
   NoticeBytes incoming_ = {};
   std::list<NoticeBytes> outgoing_;  // notices on their way
   std::atomic<bool> is_woken_ = false;

@@ -10,7 +10,6 @@ Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
       data_(data),
       bytes_(bytes),
       route_(route),
-      started_at_(transport.now()),
       kind_(kind) {
   WEFT_CHECK(route.peer >= 0 && route.peer < transport.size());
   WEFT_CHECK(data != nullptr || bytes == 0 || !transport.carries_payload());

@@ -65,8 +65,6 @@ class Transfer {
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   const LedgerEntry& operation() const { return *operation_; }
-  // On the transport's clock.
-  double started_at() const { return started_at_; }
 
   // The transport's own, to find what belongs to this transfer.
   std::uintptr_t cookie = 0;
@@ -79,7 +77,6 @@ class Transfer {
   std::byte* data_;
   std::size_t bytes_;  // wanted; what came, once over
   Route route_;
-  double started_at_;
   Kind kind_;
   bool is_over_ = false;
   std::optional<Error> failure_;
