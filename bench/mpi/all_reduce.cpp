@@ -28,12 +28,11 @@ constexpr int kMostRepetitions = 1000;
 
 struct Race {
   Engine& engine;
-  Communicator& all;
-  const AllReduce& algorithm;
+  PreparedAllReduce sum;
   std::vector<float> values;
   std::vector<float> theirs;
 
-  void ours() { engine.run(algorithm.run(all, dense(std::span(values)))); }
+  void ours() { engine.run(sum.run(dense(std::span(values)).data)); }
   void peers() {
     MPI_Allreduce(MPI_IN_PLACE, theirs.data(), static_cast<int>(theirs.size()),
                   MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -72,8 +71,9 @@ void require_equal_sums(Race& race) {
 Json race_size(Engine& engine, Communicator& all, AllReduceChooser& chooser,
                std::size_t bytes, int pairs) {
   const std::size_t count = bytes / sizeof(float);
-  Race race{engine, all, chooser.choose(bytes), std::vector<float>(count),
-            std::vector<float>(count)};
+  const AllReduce& algorithm = chooser.choose(bytes);
+  Race race{engine, algorithm.prepare(all, DType::kF32, count),
+            std::vector<float>(count), std::vector<float>(count)};
   require_equal_sums(race);
   // Which no number of sums overflows.
   std::ranges::fill(race.values, 0.0f);
@@ -93,7 +93,7 @@ Json race_size(Engine& engine, Communicator& all, AllReduceChooser& chooser,
     if (pair % 2 == 1) we();
   }
   return {{"bytes", bytes},
-          {"algorithm", race.algorithm.text()},
+          {"algorithm", algorithm.text()},
           {"ours", ours},
           {"peer", peers}};
 }

@@ -86,26 +86,42 @@ AllReduce::AllReduce(std::string_view text)
                               all_reduce_registry().get(name_in(text)).options,
                               name_in(text))) {}
 
-Task<> AllReduce::run(Communicator& communicator, DenseBuffer buffer,
-                      std::string_view name, int priority) const {
+PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
+                                     std::size_t count, std::string_view name,
+                                     int priority) const {
   const Topology flat{{{communicator.size(), 0, 0}}};
   std::string reason = refusal(flat);
-  if (!is_summable(buffer.dtype)) {
-    reason = fmt::format("there are no sums of {}", to_string(buffer.dtype));
+  if (!is_summable(dtype)) {
+    reason = fmt::format("there are no sums of {}", to_string(dtype));
   }
   if (!reason.empty()) {
     throw Error(ErrorCode::kUnsupported, text_, "{}", reason);
   }
-  OperationInfo info{fmt::format("all_reduce({})", text_),
-                     fmt::format("{}[{}]{}{}", to_string(buffer.dtype),
-                                 buffer.count, name.empty() ? "" : " ", name),
-                     priority};
+  const OperationInfo info{fmt::format("all_reduce({})", text_),
+                           fmt::format("{}[{}]{}{}", to_string(dtype), count,
+                                       name.empty() ? "" : " ", name),
+                           priority};
+  return {def_, options_, communicator, {dtype, nullptr, count}, info};
+}
+
+PreparedAllReduce::PreparedAllReduce(const AllReduceDef* def, Options options,
+                                     Communicator& communicator,
+                                     DenseBuffer shape,
+                                     const OperationInfo& info)
+    : def_(def),
+      options_(std::move(options)),
+      communicator_(&communicator),
+      shape_(shape),
+      operation_(info) {}
+
+Task<> PreparedAllReduce::run(std::byte* data) const {
   std::vector<Channel> channels;
   for (int i = 0; i < def_->operations(options_); ++i) {
-    channels.push_back(communicator.open(info));
+    channels.push_back(communicator_->open(operation_));
   }
-  if (communicator.size() == 1) return all_of({});
-  return def_->run(std::move(channels), buffer, options_);
+  if (communicator_->size() == 1) return all_of({});
+  return def_->run(std::move(channels), {shape_.dtype, data, shape_.count},
+                   options_);
 }
 
 std::string never_refused(const Options&, const Topology&) { return ""; }

@@ -3,6 +3,10 @@
 //   const AllReduce sum("blueconnect(factors=4,64 chunks=2)");
 //   engine.run(sum.run(communicator, dense(std::span(values)), "'conv1'"));
 //
+//   const PreparedAllReduce each_step =
+//       sum.prepare(communicator, DType::kF32, values.size(), "'conv1'");
+//   engine.run(each_step.run(dense(std::span(values)).data));
+//
 // Algorithms are entries of a registry, one file each in all_reduce/. The sum
 // is computed in an order that depends on the algorithm, its options and the
 // number of ranks alone, and all ranks get the same bits. Another algorithm
@@ -11,7 +15,8 @@
 // All ranks name the same algorithm and options, and buffers of the same
 // dtype and count; ranks that do not are told (engine.h).
 //
-// Threads: AllReduce is immutable; run() as Communicator.
+// Threads: AllReduce and PreparedAllReduce are immutable; run() as
+// Communicator.
 #pragma once
 
 #include <string>
@@ -49,6 +54,27 @@ using AllReduceRegistry = Registry<AllReduceDef>;
 // Filled from the files of weft/comm/collective/all_reduce.
 const AllReduceRegistry& all_reduce_registry();
 
+// One all-reduce of a communicator, checked and put into words, to be run
+// many times.
+class PreparedAllReduce {
+ public:
+  // Enters the operation now; the sum is there when the task is over, which
+  // this need not outlive.
+  Task<> run(std::byte* data) const;
+
+ private:
+  friend class AllReduce;
+  PreparedAllReduce(const AllReduceDef* def, Options options,
+                    Communicator& communicator, DenseBuffer shape,
+                    const OperationInfo& info);
+
+  const AllReduceDef* def_;
+  Options options_;
+  Communicator* communicator_;
+  DenseBuffer shape_;  // without data
+  NamedOperation operation_;
+};
+
 // An algorithm with its options.
 class AllReduce {
  public:
@@ -67,11 +93,18 @@ class AllReduce {
     return def_->seconds(options_, topology, bytes);
   }
 
-  // Enters the operation now; the sum is there when the task is over. `name`
-  // is for messages. Throws Error(kUnsupported) when the algorithm cannot run
+  // Of `count` elements; `name` is for messages. The communicator must outlive
+  // what is returned. Throws Error(kUnsupported) when the algorithm cannot run
   // with this number of ranks, or for a dtype without sums.
+  PreparedAllReduce prepare(Communicator& communicator, DType dtype,
+                            std::size_t count, std::string_view name = "",
+                            int priority = 0) const;
+  // The same once: enters the operation now.
   Task<> run(Communicator& communicator, DenseBuffer buffer,
-             std::string_view name = "", int priority = 0) const;
+             std::string_view name = "", int priority = 0) const {
+    return prepare(communicator, buffer.dtype, buffer.count, name, priority)
+        .run(buffer.data);
+  }
 
  private:
   const AllReduceDef* def_;

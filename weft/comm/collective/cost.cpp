@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace weft {
+namespace {
+
+// Of one core, from memory.
+constexpr double kAddedBytesPerSecond = 5e9;
+
+}  // namespace
 
 ExchangeCost exchange_cost(const Topology& topology, double bytes,
                            const std::function<int(int)>& to) {
@@ -93,6 +99,11 @@ ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
     }
   }
   return total;
+}
+
+double repeated_adding(const Topology& topology, int vectors, double bytes) {
+  const double ranks = topology.ranks();
+  return (vectors - (ranks - 1) / ranks) * bytes / kAddedBytesPerSecond;
 }
 
 }  // namespace weft

@@ -2,7 +2,8 @@
 // card carries its messages one after the other, ways in and out at once, and
 // each message arrives a latency later. Steps follow each other in lockstep,
 // but for those of a ring, on which ranks run ahead: a step takes what a hop
-// does on average, or the busiest card. Adding is not counted.
+// does on average, or the busiest card. Adding is counted where one rank adds
+// more than its share.
 //
 // Source: Hockney, "The communication challenge for MPP" (1994), with the
 // sharing of cards as in Cho et al., "BlueConnect" (MLSys 2019).
@@ -38,5 +39,9 @@ struct StageShape {
 };
 ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
                           StageShape shape, double bytes);
+
+// What it takes to add `vectors` whole vectors of `bytes` one after the other,
+// beyond the (P - 1) / P of one that every algorithm adds.
+double repeated_adding(const Topology& topology, int vectors, double bytes);
 
 }  // namespace weft

@@ -2,8 +2,9 @@
 
 namespace weft {
 
-Task<> on_power_of_two(Channel channel, DenseBuffer buffer,
-                       PowerOfTwoTask inner) {
+namespace {
+
+Task<> on_folded(Channel channel, DenseBuffer buffer, PowerOfTwoTask inner) {
   const PowerOfTwo shape(channel.size());
   const int rank = channel.rank();
   const int partner = rank < 2 * shape.folded ? rank ^ 1 : -1;
@@ -33,6 +34,16 @@ Task<> on_power_of_two(Channel channel, DenseBuffer buffer,
     send_part(result, partner, buffer, buffer.all());
     co_await result.all();
   }
+}
+
+}  // namespace
+
+Task<> on_power_of_two(Channel channel, DenseBuffer buffer,
+                       PowerOfTwoTask inner) {
+  if (PowerOfTwo(channel.size()).folded == 0) {
+    return inner(std::move(channel), buffer);
+  }
+  return on_folded(std::move(channel), buffer, std::move(inner));
 }
 
 }  // namespace weft

@@ -22,10 +22,10 @@ std::uint32_t hash_of(std::string_view text) {
 }
 
 Tag make_tag(int bits, std::uint32_t context, std::uint32_t number,
-             std::string_view text) {
+             std::uint32_t text_hash) {
   const int hash_bits = bits - kContextBits - kNumberBits;
   WEFT_CHECK(hash_bits > 0);
-  const std::uint32_t hash = hash_of(text) & ((1u << hash_bits) - 1);
+  const std::uint32_t hash = text_hash & ((1u << hash_bits) - 1);
   const std::uint32_t low = number & ((1u << kNumberBits) - 1);
   return ((context << kNumberBits | low) << hash_bits) | hash;
 }
@@ -46,6 +46,13 @@ std::vector<int> pick(std::span<const int> members,
 }
 
 }  // namespace
+
+NamedOperation::NamedOperation(const OperationInfo& info)
+    : text_(info.tensor.empty()
+                ? info.operation
+                : fmt::format("{} of {}", info.operation, info.tensor)),
+      hash_(hash_of(text_)),
+      priority_(info.priority) {}
 
 Channel Channel::among(std::span<const int> positions) const {
   Channel part = *this;
@@ -78,19 +85,16 @@ Communicator Communicator::split(std::span<const int> positions) {
   return part;
 }
 
-Channel Communicator::open(const OperationInfo& info) {
-  std::string text = info.tensor.empty()
-                         ? info.operation
-                         : fmt::format("{} of {}", info.operation, info.tensor);
+Channel Communicator::open(const NamedOperation& operation) {
   auto entry = std::make_shared<const LedgerEntry>(
-      LedgerEntry{context_, operations_, std::move(text)});
+      LedgerEntry{context_, operations_, operation.text_});
   Channel channel;
   channel.transport_ = transport_;
   channel.members_ = members_;
   channel.rank_ = rank_;
-  channel.priority_ = info.priority;
+  channel.priority_ = operation.priority_;
   channel.tag_ =
-      make_tag(transport_->tag_bits(), context_, operations_, entry->text);
+      make_tag(transport_->tag_bits(), context_, operations_, operation.hash_);
   channel.operation_ = entry;
   transport_->ledger().record(std::move(entry));
   ++operations_;

@@ -26,6 +26,18 @@ struct OperationInfo {
   int priority = 0;       // of its messages; not compared
 };
 
+// An operation in words, once, to be entered many times.
+class NamedOperation {
+ public:
+  explicit NamedOperation(const OperationInfo& info);
+
+ private:
+  friend class Communicator;
+  std::string text_;
+  std::uint32_t hash_;
+  int priority_;
+};
+
 // What an algorithm sees of the network: the ranks of its group, numbered from
 // 0, and messages among them that belong to this operation alone.
 class Channel {
@@ -115,7 +127,8 @@ class Communicator {
   Transport& transport() const { return *transport_; }
 
   // Enters the next operation.
-  Channel open(const OperationInfo& info);
+  Channel open(const OperationInfo& info) { return open(NamedOperation(info)); }
+  Channel open(const NamedOperation& operation);
 
   // A group whose operations are independent of this one's. Every member of
   // this communicator calls it, at the same point among its other calls, with

@@ -14,11 +14,18 @@ DenseCollective::DenseCollective(const std::string& name, Topology network)
       .hint("collective \"auto\" takes what can, and is fastest");
 }
 
+PreparedAllReduce DenseCollective::prepare(Communicator& communicator,
+                                           DType dtype, std::size_t count,
+                                           const std::string& what) {
+  const AllReduce& algorithm =
+      named_ ? *named_ : chooser_.choose(count * size_of(dtype));
+  return algorithm.prepare(communicator, dtype, count, what);
+}
+
 Task<> DenseCollective::sum(Communicator& communicator, DenseBuffer buffer,
                             const std::string& what) {
-  const AllReduce& algorithm =
-      named_ ? *named_ : chooser_.choose(buffer.bytes());
-  return algorithm.run(communicator, buffer, what);
+  return prepare(communicator, buffer.dtype, buffer.count, what)
+      .run(buffer.data);
 }
 
 }  // namespace weft

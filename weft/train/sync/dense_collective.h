@@ -17,6 +17,9 @@ class DenseCollective {
   // cannot run on this network, with the reason.
   DenseCollective(const std::string& name, Topology network);
 
+  // Sums of `count` elements over all workers; `what` is for messages.
+  PreparedAllReduce prepare(Communicator& communicator, DType dtype,
+                            std::size_t count, const std::string& what);
   // Adds `buffer` up over all workers, as the next operations of their group,
   // which are entered now.
   Task<> sum(Communicator& communicator, DenseBuffer buffer,

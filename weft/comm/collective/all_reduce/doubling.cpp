@@ -1,4 +1,6 @@
 // Recursive doubling: whole vectors between ranks 1, 2, 4, … apart.
+#include <memory>
+
 #include "weft/comm/collective/all_reduce.h"
 #include "weft/comm/collective/cost.h"
 #include "weft/comm/collective/power_of_two.h"
@@ -7,28 +9,31 @@ namespace weft {
 namespace {
 
 Task<> run_core(Channel channel, DenseBuffer buffer) {
+  std::unique_ptr<std::byte[]> scratch;
+  if (buffer.data != nullptr) {
+    scratch = std::make_unique_for_overwrite<std::byte[]>(buffer.bytes());
+  }
   for (int distance = 1; distance < channel.size(); distance *= 2) {
     const int peer = channel.rank() ^ distance;
+    Transfer sent = channel.send(peer, buffer.bytes(buffer.all()));
+    Transfer received = channel.receive(peer, {scratch.get(), buffer.bytes()});
+    co_await received;
     // What is sent must not change before it is gone.
-    std::vector<std::byte> received(buffer.data == nullptr ? 0
-                                                           : buffer.bytes());
-    Transfers transfers(channel);
-    transfers.receive(peer, {buffer.data == nullptr ? nullptr : received.data(),
-                             buffer.bytes()});
-    transfers.send(peer, buffer.bytes(buffer.all()));
-    co_await transfers.all();
-    co_await add(channel, received.data(), buffer, buffer.all());
+    co_await sent;
+    co_await add(channel, scratch.get(), buffer, buffer.all());
   }
 }
 
 Task<> run_doubling(std::vector<Channel> channels, DenseBuffer buffer,
                     Options) {
-  co_await on_power_of_two(channels.front(), buffer, run_core);
+  return on_power_of_two(std::move(channels.front()), buffer, run_core);
 }
 
 double predict(const Options&, const Topology& topology, double bytes) {
   const PowerOfTwo shape(topology.ranks());
-  double seconds = 0;
+  const int vectors = std::countr_zero(static_cast<unsigned>(shape.core)) +
+                      (shape.folded > 0 ? 1 : 0);
+  double seconds = repeated_adding(topology, vectors, bytes);
   if (shape.folded > 0) {
     seconds += 2 * exchange_cost(topology, bytes, [&](int rank) {
                      return shape.position_of(rank) < 0 ? rank - 1 : -1;

@@ -14,12 +14,14 @@ Task<> run_tree(std::vector<Channel> channels, DenseBuffer buffer, Options) {
 
 double predict(const Options&, const Topology& topology, double bytes) {
   double seconds = 0;
+  int vectors = 0;
   for (int d = 1; d < topology.ranks(); d *= 2) {
+    ++vectors;
     seconds += exchange_cost(topology, bytes, [&](int rank) {
                  return rank % (2 * d) == d ? rank - d : -1;
                }).seconds();
   }
-  return 2 * seconds;
+  return 2 * seconds + repeated_adding(topology, vectors, bytes);
 }
 
 }  // namespace

@@ -18,6 +18,10 @@ class DenseExchange : public Exchange {
         codec_(pipeline_text(context.recipe)),
         dtype_(wire_dtype(codec_)),
         collective_(context.recipe.collective, network) {
+    for (const Bucket& bucket : context.buckets) {
+      sums_.push_back(collective_.prepare(
+          communicator_, dtype_, bucket.gradient().size(), bucket.text()));
+    }
     if (dtype_ == DType::kF32) return;
     for (const Bucket& bucket : context.buckets) {
       residuals_.push_back(Tensor::zeros(
@@ -33,11 +37,9 @@ class DenseExchange : public Exchange {
   }
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
-    const std::size_t count = bucket.gradient().size();
+    const PreparedAllReduce& sum = sums_[bucket.number()];
     if (dtype_ == DType::kF32) {
-      const DenseBuffer values{
-          dtype_, std::as_writable_bytes(bucket.gradient()).data(), count};
-      co_await collective_.sum(communicator_, values, bucket.text());
+      co_await sum.run(std::as_writable_bytes(bucket.gradient()).data());
       co_return;
     }
     const MessageId id{seed_, bucket.number(),
@@ -50,8 +52,7 @@ class DenseExchange : public Exchange {
     Bytes bytes;
     ByteWriter out(bytes);
     codec_.value_codec().encode(residual, id, residual, out);
-    const DenseBuffer message{dtype_, bytes.data(), count};
-    co_await collective_.sum(communicator_, message, bucket.text());
+    co_await sum.run(bytes.data());
     ByteReader in(bytes, "sum of gradients");
     codec_.value_codec().decode(in, id, bucket.gradient());
   }
@@ -68,7 +69,8 @@ class DenseExchange : public Exchange {
   Pipeline codec_;
   DType dtype_;
   DenseCollective collective_;
-  std::vector<Tensor> residuals_;  // by bucket; none for f32
+  std::vector<PreparedAllReduce> sums_;  // by bucket
+  std::vector<Tensor> residuals_;        // by bucket; none for f32
   std::vector<NamedTensor> memory_;
 };
 
