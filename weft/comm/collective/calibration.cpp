@@ -22,15 +22,18 @@ constexpr std::byte kMore{1};
 constexpr std::byte kEnough{2};
 constexpr std::size_t kTextBytes = 256;
 
-// Half of the least time there and back, per size, for as long as
-// kMostSeconds allow; on the first of the two, which decides when it is enough
-// and says so in the first byte of a message.
-Task<std::vector<Timing>> ping_pong(Channel channel, int first, int second) {
+// A message goes around members[0], members[1], … and back: the least time of a
+// hop, per size, for as long as kMostSeconds allow. On the first of them, which
+// decides when it is enough and says so in the first byte of the message.
+Task<std::vector<Timing>> pass_around(Channel channel,
+                                      std::vector<int> members) {
   const Transport& transport = channel.transport();
   Bytes room(transport.carries_payload() ? kSizes.back() : 0);
   std::vector<Timing> timings;
-  const bool is_first = channel.rank() == first;
-  const int peer = is_first ? second : first;
+  const auto place = std::find(members.begin(), members.end(), channel.rank());
+  const auto next = place + 1 == members.end() ? members.begin() : place + 1;
+  const auto before = (place == members.begin() ? members.end() : place) - 1;
+  const bool is_first = place == members.begin();
   const double begin = transport.now();
   for (const std::size_t size : kSizes) {
     const std::span<std::byte> message{room.empty() ? nullptr : room.data(),
@@ -41,11 +44,12 @@ Task<std::vector<Timing>> ping_pong(Channel channel, int first, int second) {
       const bool is_last = start - begin > kMostSeconds;
       if (is_first && !room.empty()) room[0] = is_last ? kEnough : kMore;
       for (const bool sends : {is_first, !is_first}) {
-        Transfer transfer = sends ? channel.send(peer, message)
-                                  : channel.receive(peer, message);
+        Transfer transfer = sends ? channel.send(*next, message)
+                                  : channel.receive(*before, message);
         co_await transfer;
       }
-      least = std::min(least, (transport.now() - start) / 2);
+      least = std::min(least, (transport.now() - start) /
+                                  static_cast<double>(members.size()));
       if (!room.empty() && room[0] == kEnough) {
         timings.push_back({static_cast<double>(size), least});
         co_return timings;
@@ -59,27 +63,32 @@ Task<std::vector<Timing>> ping_pong(Channel channel, int first, int second) {
 // `channel` has the order of the placement.
 Task<Topology> measure(Channel channel, Placement placement) {
   const int ranks = channel.size();
-  struct Pair {
+  struct Group {
     int size;
-    int second;  // measured with rank 0
+    int stride;  // between its ranks
   };
-  std::vector<Pair> pairs;
+  std::vector<Group> groups;
   if (!placement.flat_because.empty()) {
-    pairs.push_back({ranks, ranks - 1});
+    groups.push_back({ranks, 1});
   } else {
     if (placement.ranks_per_host > 1) {
-      pairs.push_back({placement.ranks_per_host, 1});
+      groups.push_back({placement.ranks_per_host, 1});
     }
     if (placement.hosts > 1) {
-      pairs.push_back({placement.hosts, placement.ranks_per_host});
+      groups.push_back({placement.hosts, placement.ranks_per_host});
     }
   }
   Topology measured;
-  for (const Pair& pair : pairs) {
-    if (channel.rank() != 0 && channel.rank() != pair.second) continue;
+  for (const Group& group : groups) {
+    if (channel.rank() % group.stride != 0 ||
+        channel.rank() / group.stride >= group.size) {
+      continue;
+    }
+    std::vector<int> members;
+    for (int i = 0; i < group.size; ++i) members.push_back(i * group.stride);
     const std::vector<Timing> timings =
-        co_await ping_pong(channel, 0, pair.second);
-    measured.levels.push_back(fit_level(pair.size, timings));
+        co_await pass_around(channel, std::move(members));
+    measured.levels.push_back(fit_level(group.size, timings));
   }
   // As text, which all then read alike.
   std::string text = channel.rank() == 0 ? to_string(measured) : "";

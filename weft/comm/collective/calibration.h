@@ -1,8 +1,10 @@
 // Finding out the topology of the network that runs this.
 //
 // Levels come from host names: ranks of a host, then hosts. Latency and rate
-// of each are measured by ping-pong between two ranks: the least time per
-// size, and the line through the sizes that is best by relative error.
+// of each are measured by a message that goes around all ranks of the level,
+// or one of each host: the least time per size, and the line through the sizes
+// that is best by relative error. All are awake then, as in a collective: where
+// they share cores, a hop takes until its receiver has one.
 //
 // Threads: as Communicator.
 #pragma once

@@ -21,9 +21,9 @@ constexpr std::chrono::microseconds kSleep{100};
 constexpr unsigned kPollsPerLook = 64;
 
 // Of the memory for messages that come from ranks of this machine.
-constexpr std::size_t kSharedBytes = std::size_t{1} << 20;
+constexpr std::size_t kSharedBytes = std::size_t{4} << 20;
 constexpr std::size_t kLeastPipe = std::size_t{4} << 10;
-constexpr std::size_t kMostPipe = std::size_t{256} << 10;
+constexpr std::size_t kMostPipe = std::size_t{1} << 20;
 
 // Of the tags, the transport's own (communicator.cpp).
 constexpr int kNoticeTag = 0;
