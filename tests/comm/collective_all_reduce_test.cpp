@@ -264,6 +264,30 @@ TEST(AllReduce, SeveralInFlightDoNotMix) {
   }
 }
 
+TEST(AllReduce, OnePreparedIsRunAsOftenAsNeeded) {
+  for (const char* text : {"direct", "doubling", "blueconnect(chunks=3)"}) {
+    ThreadWorld world(4);
+    world.run([&](Transport& transport) {
+      Engine engine(transport);
+      Communicator all(transport);
+      const PreparedAllReduce prepared =
+          AllReduce(text).prepare(all, DType::kF32, 10, "'conv1'");
+      for (const float value : {0.0f, 1.0f, 2.0f}) {
+        std::vector<float> values(10, value);
+        engine.run(prepared.run(dense(std::span(values)).data));
+        EXPECT_EQ(values, std::vector<float>(10, 4 * value)) << text;
+      }
+      // It is the same operation as one that is not prepared.
+      std::vector<float> values(10, 1.0f);
+      engine.run(
+          transport.rank() == 0
+              ? prepared.run(dense(std::span(values)).data)
+              : AllReduce(text).run(all, dense(std::span(values)), "'conv1'"));
+      EXPECT_EQ(values, std::vector<float>(10, 4.0f)) << text;
+    });
+  }
+}
+
 TEST(AllReduce, CountsThatDifferAreReported) {
   ThreadWorld world(2);
   expect_error(ErrorCode::kInvalidArgument,

@@ -55,6 +55,22 @@ TEST(AllReduceChooser, IsNeverSlowerThanTheUsualFactorizations) {
   }
 }
 
+// Two ranks send as many bytes either way, but halves are added in half the
+// time.
+TEST(AllReduceChooser, HalvesLargeVectorsOfTwoRanks) {
+  AllReduceChooser chooser(parse_topology("2@500ns,6GB/s"));
+  const auto seconds = [&](const char* text, double bytes) {
+    return AllReduce(text).seconds(chooser.topology(), bytes);
+  };
+  EXPECT_NEAR(seconds("doubling", 6e6) - seconds("ring", 6e6),
+              3e6 / 5e9 - 500e-9, 1e-12);
+  EXPECT_EQ(seconds("doubling", 6e6), seconds("direct", 6e6));
+  EXPECT_LT(seconds("direct", 1e3), seconds("ring", 1e3));
+  EXPECT_EQ(chooser.choose(1000).text(), "direct");
+  EXPECT_NE(chooser.choose(66'000'000).text(), "doubling");
+  EXPECT_NE(chooser.choose(66'000'000).text(), "direct");
+}
+
 TEST(AllReduceChooser, ExplainsWhatItPredicts) {
   AllReduceChooser chooser(parse_topology("2@1us,10GB/s x 2@50us,1GB/s"));
   const std::string table = chooser.explain(1 << 20, 1000);

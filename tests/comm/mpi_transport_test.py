@@ -68,6 +68,9 @@ class MpiTransportTest(unittest.TestCase):
     def test_short_messages_and_messages_to_oneself(self) -> None:
         self.succeed("sizes")
 
+    def test_small_and_large_messages_keep_their_order(self) -> None:
+        self.succeed("order")
+
     def test_a_thread_for_the_network(self) -> None:
         self.succeed("async")
 

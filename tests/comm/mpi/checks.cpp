@@ -93,6 +93,34 @@ void check_sizes(Transport& transport) {
   expect(values == std::vector<int>{1, 2, 3}, "a message to oneself");
 }
 
+// Small messages and large ones take different ways.
+void check_order(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  const std::vector<std::size_t> sizes = {10, 500000, 20, 500000, 0, 30000};
+  const Channel channel = all.open({"order", ""});
+  const Channel later = all.open({"later", ""});
+  std::vector<Engine::Operation> sends;
+  if (transport.rank() == 0) {
+    for (const std::size_t size : sizes) {
+      std::vector<int> values(size, static_cast<int>(size));
+      sends.push_back(engine.start(tell(channel, 1, std::move(values))));
+    }
+    engine.run(tell(later, 1, {1}));
+  } else if (transport.rank() == 1) {
+    // All others are put aside.
+    std::vector<int> last(1);
+    engine.run(hear(later, 0, last));
+    for (const std::size_t size : sizes) {
+      std::vector<int> values(500000);
+      engine.run(hear(channel, 0, values));
+      expect(values == std::vector<int>(size, static_cast<int>(size)),
+             "messages overtake each other");
+    }
+  }
+  for (const auto& send : sends) engine.wait(send);
+}
+
 void check_async(Transport& transport) {
   Communicator all(transport);
   AsyncEngine network(transport, {.timeout = 5});
@@ -153,13 +181,10 @@ void check_death(Transport& transport) {
 
 int run(const std::string& name) {
   static const std::map<std::string, void (*)(Transport&)> checks = {
-      {"sums", check_sums},
-      {"groups", check_groups},
-      {"sizes", check_sizes},
-      {"async", check_async},
-      {"truncation", check_truncation},
-      {"mismatch", check_mismatch},
-      {"failure", check_failure},
+      {"sums", check_sums},         {"groups", check_groups},
+      {"sizes", check_sizes},       {"order", check_order},
+      {"async", check_async},       {"truncation", check_truncation},
+      {"mismatch", check_mismatch}, {"failure", check_failure},
       {"death", check_death}};
   const auto transport = open_launched_transport();
   if (transport == nullptr) {

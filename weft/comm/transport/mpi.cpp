@@ -7,12 +7,15 @@
 #include <csignal>
 #include <cstring>
 #include <thread>
+#include <unistd.h>
 
 namespace weft {
 namespace {
 
-// How a poll waits: it spins, then lets others run, then sleeps.
-constexpr double kSpinSeconds = 1e-6;
+// How a poll waits: it spins, for less where ranks share cores, then lets
+// others run, then sleeps.
+constexpr double kSpinSeconds = 50e-6;
+constexpr double kSharedSpinSeconds = 1e-6;
 constexpr double kYieldSeconds = 2e-3;
 constexpr std::chrono::microseconds kSleep{100};
 
@@ -73,6 +76,9 @@ void MpiTransport::meet_neighbours() {
     if (i < own && here(i)) ++before_own;
     if (here(i)) ++count;
   }
+  const bool shares_cores =
+      static_cast<long>(count) > sysconf(_SC_NPROCESSORS_ONLN);
+  spin_seconds_ = shares_cores ? kSharedSpinSeconds : kSpinSeconds;
   const std::size_t capacity =
       std::clamp(std::bit_floor(kSharedBytes / count), kLeastPipe, kMostPipe);
   const std::size_t size = PipeMemory::size_for(capacity);
@@ -117,7 +123,7 @@ bool MpiTransport::poll(double seconds) {
     if (waited >= seconds) return false;
     if (waited > kYieldSeconds) {
       std::this_thread::sleep_for(kSleep);
-    } else if (waited > kSpinSeconds) {
+    } else if (waited > spin_seconds_) {
       std::this_thread::yield();
     }
   }

@@ -90,6 +90,7 @@ class MpiTransport final : public Transport {
   std::vector<std::optional<Neighbour>> neighbours_;  // by rank
   int in_mpi_ = 0;                                    // transfers under way
   unsigned polls_ = 0;
+  double spin_seconds_ = 0;
   NoticeBytes incoming_ = {};
   std::list<NoticeBytes> outgoing_;  // notices on their way
   std::atomic<bool> is_woken_ = false;

@@ -1,0 +1,176 @@
+#include "weft/comm/transport/neighbour.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kCapacity = 1024;
+constexpr std::size_t kMost = kCapacity / 2 - 64;  // of a message
+
+// A network that moves nothing by itself: transfers are given to a neighbour
+// by hand.
+class NoNetwork : public Transport {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  const std::string& host(int) const override { return name_; }
+  double now() const override { return 0; }
+  std::string_view name() const override { return name_; }
+  bool poll(double) override { return false; }
+  void wake() override {}
+  void send_notice(int, const Notice&) noexcept override {}
+
+ protected:
+  void start(Transfer&) override {}
+  void abandon(Transfer&) noexcept override {}
+
+ private:
+  std::string name_ = "none";
+};
+
+// Two ranks and their pipes.
+struct Pair {
+  using Words = std::vector<std::uint64_t>;
+
+  Words there = Words(PipeMemory::size_for(kCapacity) / 8);
+  Words back = Words(PipeMemory::size_for(kCapacity) / 8);
+  Neighbour a{PipeWriter(over(there)), PipeReader(over(back))};
+  Neighbour b{PipeWriter(over(back)), PipeReader(over(there))};
+
+  static PipeMemory over(Words& words) {
+    return {reinterpret_cast<std::byte*>(words.data()), kCapacity};
+  }
+};
+
+// A transfer with its bytes.
+struct Message {
+  Message(Transport& transport, Transfer::Kind kind, Tag tag, std::size_t size,
+          int value = 0)
+      : bytes(size, static_cast<std::byte>(value)),
+        transfer(transport, kind, {1, tag, 0}, bytes.data(), size,
+                 std::make_shared<LedgerEntry>()) {}
+
+  std::vector<std::byte> bytes;
+  Transfer transfer;
+};
+
+class NeighbourTest : public testing::Test {
+ protected:
+  Message send(Tag tag, std::size_t size, int value) {
+    return {network_, Transfer::Kind::kSend, tag, size, value};
+  }
+  Message receive(Tag tag, std::size_t size) {
+    return {network_, Transfer::Kind::kReceive, tag, size};
+  }
+  static bool holds(const Message& message, std::size_t size, int value) {
+    return std::vector<std::byte>(
+               message.bytes.begin(),
+               message.bytes.begin() + static_cast<std::ptrdiff_t>(size)) ==
+           std::vector<std::byte>(size, static_cast<std::byte>(value));
+  }
+
+  NoNetwork network_;
+  Pair pair_;
+};
+
+TEST_F(NeighbourTest, AReceiveFindsWhatHasCome) {
+  Message sent = send(1, 10, 42);
+  Message received = receive(1, 20);
+  ASSERT_TRUE(pair_.a.send(sent.transfer));
+  const auto outcome = pair_.b.receive(received.transfer);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->transfer, &received.transfer);
+  EXPECT_EQ(outcome->bytes, 10u);
+  EXPECT_TRUE(holds(received, 10, 42));
+}
+
+TEST_F(NeighbourTest, AReceiveWaitsForWhatComesLater) {
+  Message sent = send(1, 10, 42);
+  Message received = receive(1, 10);
+  EXPECT_FALSE(pair_.b.receive(received.transfer));
+  EXPECT_FALSE(pair_.b.move());
+  pair_.a.send(sent.transfer);
+  const auto outcome = pair_.b.move();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->transfer, &received.transfer);
+  EXPECT_TRUE(holds(received, 10, 42));
+}
+
+TEST_F(NeighbourTest, AMessageBehindOneThatNobodyWaitsForArrives) {
+  Message first = send(1, kMost, 1);
+  Message second = send(1, 10, 2);
+  Message other = send(2, 10, 3);
+  for (Message* message : {&first, &second, &other}) {
+    EXPECT_TRUE(pair_.a.send(message->transfer));
+  }
+  Message other_received = receive(2, 10);
+  EXPECT_FALSE(pair_.b.receive(other_received.transfer));
+  ASSERT_TRUE(pair_.b.move());
+  EXPECT_TRUE(holds(other_received, 10, 3));
+  // What was put aside keeps its order.
+  Message first_received = receive(1, kMost);
+  Message second_received = receive(1, kMost);
+  EXPECT_EQ(pair_.b.receive(first_received.transfer)->bytes, kMost);
+  EXPECT_EQ(pair_.b.receive(second_received.transfer)->bytes, 10u);
+  EXPECT_TRUE(holds(first_received, kMost, 1));
+  EXPECT_TRUE(holds(second_received, 10, 2));
+}
+
+TEST_F(NeighbourTest, SendsWaitForRoomAndKeepTheirOrder) {
+  std::vector<std::unique_ptr<Message>> sent;
+  for (int i = 0; i < 4; ++i) {
+    sent.push_back(std::make_unique<Message>(network_, Transfer::Kind::kSend, 1,
+                                             kMost, i));
+    EXPECT_EQ(pair_.a.send(sent.back()->transfer).has_value(), i < 2);
+  }
+  // Also behind those that wait.
+  Message announced = send(1, std::size_t{1} << 20, 4);
+  EXPECT_FALSE(pair_.a.fits(announced.transfer.bytes()));
+  pair_.a.announce(announced.transfer);
+  for (int i = 0; i < 4; ++i) {
+    Message received = receive(1, kMost);
+    ASSERT_TRUE(pair_.b.receive(received.transfer)) << i;
+    EXPECT_TRUE(holds(received, kMost, i));
+    const auto moved = pair_.a.move();
+    EXPECT_EQ(
+        moved ? moved->transfer : nullptr,
+        i < 2 ? &sent[static_cast<std::size_t>(i) + 2]->transfer : nullptr);
+  }
+  Message received = receive(1, std::size_t{1} << 20);
+  const auto outcome = pair_.b.receive(received.transfer);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->is_announcement);
+  EXPECT_EQ(outcome->bytes, std::size_t{1} << 20);
+}
+
+TEST_F(NeighbourTest, AMessageLongerThanItsRoomIsNotCopied) {
+  Message sent = send(1, 10, 42);
+  Message next = send(1, 3, 43);
+  pair_.a.send(sent.transfer);
+  pair_.a.send(next.transfer);
+  Message short_room = receive(1, 3);
+  EXPECT_EQ(pair_.b.receive(short_room.transfer)->bytes, 10u);
+  EXPECT_TRUE(holds(short_room, 3, 0));
+  EXPECT_EQ(pair_.b.receive(short_room.transfer)->bytes, 3u);
+  EXPECT_TRUE(holds(short_room, 3, 43));
+}
+
+TEST_F(NeighbourTest, ForgetsWhatWaits) {
+  Message waiting = receive(1, 10);
+  EXPECT_FALSE(pair_.b.forget(waiting.transfer));
+  pair_.b.receive(waiting.transfer);
+  EXPECT_TRUE(pair_.b.forget(waiting.transfer));
+  Message large = send(1, kMost, 1);
+  Message queued = send(1, kMost, 2);
+  pair_.a.send(large.transfer);
+  pair_.a.send(large.transfer);
+  EXPECT_FALSE(pair_.a.send(queued.transfer));
+  EXPECT_TRUE(pair_.a.forget(queued.transfer));
+  EXPECT_FALSE(pair_.b.move()) << "nobody waits any more";
+}
+
+}  // namespace
+}  // namespace weft
