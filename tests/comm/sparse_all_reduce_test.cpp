@@ -108,6 +108,20 @@ TEST_P(SparseAllReduce, IntegersAreExactAndAllRanksHaveTheSameBits) {
   }
 }
 
+TEST_P(SparseAllReduce, WhereverVectorsAreCut) {
+  const Contribution mine = [](int rank) {
+    return random_stream<float>(200, 0.2, rank + 1, true);
+  };
+  for (const auto& ends : std::vector<std::vector<std::uint64_t>>{
+           {0, 0, 7, 200}, {1, 150, 150, 200}, {200, 200, 200, 200}}) {
+    const auto results =
+        all_reduce(4, GetParam(), mine, {.partitions = Partitions(ends)});
+    for (const Message& result : results) ASSERT_EQ(result, results[0]);
+    EXPECT_TRUE(std::ranges::equal(vector_of<float>(results[0], 200),
+                                   exact_sum<float>(4, 200, mine)));
+  }
+}
+
 TEST_P(SparseAllReduce, FloatsAreWithinTheBoundOfASumAndIdentical) {
   for (const int ranks : {2, 3, 6, 8, 13}) {
     for (const double density : {0.02, 0.3}) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -6,9 +7,10 @@
 
 #include "tests/support/errors.h"
 
-#include "weft/comm/sparse/fill.h"
+#include "weft/base/philox.h"
 #include "weft/comm/sparse/stream.h"
 #include "weft/comm/sparse/stream_sum.h"
+#include "weft/comm/sparse/support.h"
 
 namespace weft {
 namespace {
@@ -86,7 +88,7 @@ TEST(Stream, IndicesAreAsWideAsTheSizeNeeds) {
   const Stream wide = Stream::of<std::uint64_t, float>(kSize, indices, values);
   wide.check();
   EXPECT_EQ(wide.message().size(), Stream::kHeaderBytes + 3 * 12);
-  const auto parts = split(wide, 4);
+  const auto parts = split(wide, Partitions::even(kSize, 4));
   EXPECT_EQ(parts[3].type().index_bytes(), 4u);
   EXPECT_EQ(indices_of(parts[3]), Indices{(1u << 31) - 1});
   const Stream again = concatenate(wide.type(), parts);
@@ -181,7 +183,8 @@ TEST(StreamSum, EqualsTheDenseSumWhateverTheRepresentations) {
 }
 
 TEST(Split, HandCase) {
-  const auto parts = split(sparse(16, {1, 5, 9, 10}, {5, -1, 4, 3}), 2);
+  const auto parts =
+      split(sparse(16, {1, 5, 9, 10}, {5, -1, 4, 3}), Partitions::even(16, 2));
   EXPECT_EQ(indices_of(parts[0]), (Indices{1, 5}));
   EXPECT_EQ(indices_of(parts[1]), (Indices{1, 2}));
   EXPECT_EQ(values_of(parts[1]), (Values{4, 3}));
@@ -192,7 +195,7 @@ TEST(Split, PutTogetherGivesTheSameVector) {
     for (const double density : {0., 0.1, 0.45, 1.}) {
       for (const int count : {1, 2, 3, 7, 20}) {
         const Stream stream = random_stream(size, density, 3);
-        const auto parts = split(stream, count);
+        const auto parts = split(stream, Partitions::even(size, count));
         std::uint64_t sizes = 0;
         for (const Stream& part : parts) {
           part.check();
@@ -207,9 +210,20 @@ TEST(Split, PutTogetherGivesTheSameVector) {
   }
 }
 
+TEST(Split, WhereverItIsCut) {
+  const Stream stream = random_stream(100, 0.1, 5);
+  for (const auto& ends : std::vector<std::vector<std::uint64_t>>{
+           {0, 0, 100}, {100, 100, 100}, {1, 2, 100}, {50, 99, 100}}) {
+    const auto parts = split(stream, Partitions(ends));
+    for (const Stream& part : parts) part.check();
+    EXPECT_EQ(parts[0].type().size, ends[0]);
+    EXPECT_EQ(vector_of(concatenate(stream.type(), parts)), vector_of(stream));
+  }
+}
+
 TEST(Split, EachPartChoosesItsOwnRepresentation) {
   // The first quarter is full, the rest empty.
-  const auto parts = split(ones(400, 100, 0, 1), 4);
+  const auto parts = split(ones(400, 100, 0, 1), Partitions::even(400, 4));
   EXPECT_TRUE(parts[0].is_dense());
   EXPECT_FALSE(parts[1].is_dense());
   EXPECT_FALSE(concatenate({DType::kF32, 400}, parts).is_dense());
@@ -306,20 +320,6 @@ TEST(Fill, RandomSupportsFillAsTheFormulaSays) {
   EXPECT_NEAR(expected_items(1, 0.01, 8), 0.077, 0.001);
   EXPECT_NEAR(expected_items(1, 0.05, 16), 0.56, 0.001);
   EXPECT_NEAR(expected_items(1, 0.001, 1024), 0.641, 0.001);
-}
-
-TEST(Fill, FollowsWhatWasSeen) {
-  SparseWorkload workload{.ranks = 16,
-                          .type = {DType::kF32, 1 << 20},
-                          .items = 1000,
-                          .result_items = 4000};
-  const Fill clustered(workload);
-  EXPECT_NEAR(clustered.items(1), 1000, 1e-6);
-  EXPECT_NEAR(clustered.items(16), 4000, 1);
-  workload.result_items = 1000;
-  EXPECT_NEAR(Fill(workload).items(4), 1000, 1);  // all supports equal
-  workload.result_items = 16000;
-  EXPECT_NEAR(Fill(workload).items(8), 8000, 50);  // all disjoint
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     stream.check();
     WEFT_CHECK(stream.message().size() == size - 1);
     // What was accepted can be computed with.
-    const auto parts = weft::split(stream, 3);
+    const auto parts =
+        weft::split(stream, weft::Partitions::even(type.size, 3));
     weft::concatenate(type, parts).check();
     const weft::Stream twice = weft::sum(stream.copy(), stream.copy());
     twice.check();

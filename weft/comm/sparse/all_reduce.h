@@ -14,7 +14,9 @@
 
 #include "weft/base/registry.h"
 #include "weft/comm/codec/codec.h"
+#include "weft/comm/sparse/partitions.h"
 #include "weft/comm/sparse/stream_sum.h"
+#include "weft/comm/sparse/support.h"
 #include "weft/comm/transport/communicator.h"
 #include "weft/comm/transport/topology.h"
 
@@ -25,6 +27,9 @@ struct SparseOptions {
   // No rank contributes more items; more is an Error(kDataLoss). Messages are
   // received into room for the largest that this allows.
   std::uint64_t most_items = StreamType::kMostSize;
+  // Which part of the sum each rank computes, in the algorithms that share
+  // that work; even if there are none.
+  Partitions partitions = {};
   // Dense phases send values through it, where not null (f32 only). Its rank's
   // position becomes the sender of `message`.
   const ValueCodec* quantizer = nullptr;
@@ -37,11 +42,8 @@ struct SparseOptions {
 struct SparseWorkload {
   int ranks = 1;
   StreamType type;
-  double items = 0;         // k: of one contribution
-  double result_items = 0;  // K: of the sum
-  // The largest partition's share of a contribution, times the ranks: 1 if
-  // all partitions are equally full.
-  double skew = 1;
+  Support support;        // of the contributions
+  Partitions partitions;  // one part per rank
   // Of a value in dense phases: that of the dtype, or less if quantized.
   double dense_value_bytes = 4;
   SumRates rates = {};
@@ -51,21 +53,12 @@ struct SparseWorkload {
   }
 };
 
-// Of the rank that is busiest. Headers are not counted.
 struct SparseCost {
-  // One after the other: those to different ranks, sent together, are one.
-  // (The paper counts P - 1 for them, which is right where latency is work of
-  // the sender.)
-  double messages = 0;
+  double seconds = 0;  // to be expected
+  // Of the rank that is busiest; headers are not counted.
   double bytes = 0;  // to be expected
   double least_bytes = 0;
   double most_bytes = 0;
-  double compute_seconds = 0;
-
-  double seconds(const Level& network) const {
-    return messages * network.latency + bytes * network.seconds_per_byte +
-           compute_seconds;
-  }
 };
 
 struct SparseAllReduceDef {
@@ -75,7 +68,10 @@ struct SparseAllReduceDef {
   bool is_result_dense = false;
   // Whether it can use a quantizer.
   bool can_quantize = false;
-  SparseCost (*cost)(const SparseWorkload& workload) = nullptr;
+  // Whether it cuts vectors where `partitions` says.
+  bool is_partitioned = false;
+  SparseCost (*cost)(const SparseWorkload& workload,
+                     const Level& network) = nullptr;
   // Replaces `stream` by the sum of all ranks' streams, which have one type.
   // The caller leaves `stream` alone until the task is over.
   // Throws Error(kDataLoss) for a damaged message, naming rank and field.

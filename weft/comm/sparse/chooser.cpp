@@ -1,64 +1,57 @@
 #include "weft/comm/sparse/chooser.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "weft/comm/sparse/fill.h"
+#include "weft/comm/sparse/survey.h"
 
 namespace weft {
 namespace {
 
-// Of the newest sum in a running average.
-constexpr double kNewestShare = 0.25;
-
-// Items of a partition's sum; in a dense one, those that are not zero.
-double items_of(const Stream& part) {
-  if (!part.is_dense()) return static_cast<double>(part.count());
-  return with_stream_types(part.type(), [&]<class, class Value>() {
-    const auto values = part.values<Value>();
-    return static_cast<double>(
-        std::count_if(values.begin(), values.end(),
-                      [](Value value) { return value != Value{0}; }));
-  });
-}
-
-// What each of `ranks` random contributions holds whose sum holds `items`.
-double contribution_of(double items, double size, int ranks) {
-  if (items >= size) return size;
-  return -size * std::expm1(std::log1p(-items / size) / ranks);
-}
+// Of a sum, that a survey may take.
+constexpr double kMostSurveyShare = 0.1;
+// Supports are known from samples: cuts that gain less than this may lose.
+constexpr double kUncertainty = 1.1;
+// How even cuts are tried (Support::cut).
+constexpr double kEvenness[] = {1, 0.5, 0};
 
 struct Candidate {
   const SparseAllReduceDef* algorithm;
   bool is_quantized;
-  SparseCost cost;
+  const Partitions* partitions;
   double seconds;
-
-  std::string name() const {
-    return algorithm->name + (is_quantized ? ", quantized" : "");
-  }
+  double bytes;
 };
 
-std::string explain(const SparseWorkload& workload, const Level& network,
+std::string explain(const SparseWorkload& workload,
                     const std::vector<Candidate>& candidates) {
-  const auto size = static_cast<double>(workload.type.size);
+  const double size = workload.support.size();
+  const double sum = workload.support.sum_items(workload.ranks);
   std::string text = fmt::format(
       "{} ranks, {:.4g} of {} items each; the sum is expected to hold {:.4g} "
-      "({:.3g} %), the fullest partition {:.2f} times its share\n",
-      workload.ranks, workload.items, workload.type.size, workload.result_items,
-      100 * workload.result_items / std::max(size, 1.), workload.skew);
+      "({:.3g} %)\n",
+      workload.ranks, workload.support.items(), workload.type.size, sum,
+      100 * sum / std::max(size, 1.));
   for (const Candidate& candidate : candidates) {
-    const SparseCost& cost = candidate.cost;
     text += fmt::format(
-        "{} {:<18} {:>10.4g} ms: {:.0f} messages {:.4g}, {:.4g} MB {:.4g}, "
-        "computing {:.4g}\n",
-        &candidate == candidates.data() ? "->" : "  ", candidate.name(),
-        1e3 * candidate.seconds, cost.messages,
-        1e3 * cost.messages * network.latency, cost.bytes / 1e6,
-        1e3 * cost.bytes * network.seconds_per_byte,
-        1e3 * cost.compute_seconds);
+        "{} {:<16}{:<11} {:>10.4g} ms, {:.4g} MB, parts of up to {}\n",
+        &candidate == candidates.data() ? "->" : "  ",
+        candidate.algorithm->name, candidate.is_quantized ? ", quantized" : "",
+        1e3 * candidate.seconds, candidate.bytes / 1e6,
+        candidate.partitions->largest());
   }
   return text;
+}
+
+// Equal lengths first.
+std::vector<Partitions> cuts_of(std::span<const Support> supports, int ranks) {
+  std::vector<Partitions> cuts;
+  for (const double evenness : kEvenness) {
+    Partitions cut = supports[0].cut(ranks, evenness);
+    if (std::ranges::find(cuts, cut) == cuts.end()) {
+      cuts.push_back(std::move(cut));
+    }
+  }
+  return cuts;
 }
 
 }  // namespace
@@ -67,61 +60,89 @@ SparseChooser::SparseChooser(const StreamType& type, int ranks,
                              const Level& network, const SumRates& rates)
     : type_(type), ranks_(ranks), network_(network), rates_(rates) {}
 
-SparseWorkload SparseChooser::expect(double items) const {
-  const auto size = static_cast<double>(type_.size);
-  const double result = has_observed_ ? std::max(items, result_items_)
-                                      : expected_items(size, items, ranks_);
+SparseWorkload SparseChooser::workload(const Support& support) const {
+  WEFT_CHECK(support.size() == static_cast<double>(type_.size));
   return {.ranks = ranks_,
           .type = type_,
-          .items = items,
-          .result_items = std::min({result, items * ranks_, size}),
-          .skew = skew_,
+          .support = support,
+          .partitions = Partitions::even(type_.size, ranks_),
           .dense_value_bytes = static_cast<double>(type_.value_bytes()),
           .rates = rates_};
 }
 
-SparseChoice SparseChooser::choose(double items,
+SparseChoice SparseChooser::choose(const Support& support,
                                    double quantized_value_bytes) const {
-  const SparseWorkload exact = expect(items);
-  SparseWorkload quantized = exact;
-  quantized.dense_value_bytes = quantized_value_bytes;
+  return choose(std::span(&support, 1), quantized_value_bytes);
+}
+
+SparseChoice SparseChooser::choose_blindly(double items,
+                                           double quantized_value_bytes) const {
+  const Support supports[] = {Support::random(type_.size, items),
+                              Support::skewed(type_.size, items)};
+  return choose(supports, quantized_value_bytes);
+}
+
+SparseChoice SparseChooser::choose(std::span<const Support> equally_likely,
+                                   double quantized_value_bytes) const {
+  SparseWorkload work = workload(equally_likely[0]);
+  const double exact_bytes = work.dense_value_bytes;
+  const std::vector<Partitions> cuts = cuts_of(equally_likely, ranks_);
   std::vector<Candidate> candidates;
-  const auto consider = [&](const SparseAllReduceDef& algorithm,
-                            bool is_quantized) {
-    const SparseCost cost = algorithm.cost(is_quantized ? quantized : exact);
-    candidates.push_back(
-        {&algorithm, is_quantized, cost, cost.seconds(network_)});
-  };
-  for (const auto& algorithm : sparse_all_reduce_registry().all()) {
-    consider(algorithm, false);
-    if (algorithm.can_quantize && quantized_value_bytes > 0) {
-      consider(algorithm, true);
+  for (const Partitions& cut : cuts) {
+    for (const auto& algorithm : sparse_all_reduce_registry().all()) {
+      if (&cut != cuts.data() && !algorithm.is_partitioned) continue;
+      for (const bool is_quantized : {false, true}) {
+        if (is_quantized &&
+            (!algorithm.can_quantize || quantized_value_bytes <= 0)) {
+          continue;
+        }
+        Candidate candidate{&algorithm, is_quantized, &cut, 0, 0};
+        work.partitions = cut;
+        work.dense_value_bytes =
+            is_quantized ? quantized_value_bytes : exact_bytes;
+        for (const Support& support : equally_likely) {
+          work.support = support;
+          const SparseCost cost = algorithm.cost(work, network_);
+          const auto count = static_cast<double>(equally_likely.size());
+          candidate.seconds += cost.seconds / count;
+          candidate.bytes += cost.bytes / count;
+        }
+        if (&cut != cuts.data()) candidate.seconds *= kUncertainty;
+        candidates.push_back(candidate);
+      }
     }
   }
   std::ranges::stable_sort(candidates, {}, &Candidate::seconds);
   const Candidate& best = candidates.front();
-  return {best.algorithm, best.is_quantized, best.seconds,
-          explain(exact, network_, candidates)};
+  return {best.algorithm, best.is_quantized, *best.partitions, best.seconds,
+          explain(workload(equally_likely[0]), candidates)};
 }
 
-void SparseChooser::observe(const Stream& result) {
-  WEFT_CHECK(result.type() == type_);
-  double items = 0;
-  double contribution = 0;
-  double largest = 0;
-  for (const Stream& part : split(result, ranks_)) {
-    const double part_items = items_of(part);
-    const double part_contribution = contribution_of(
-        part_items, static_cast<double>(part.type().size), ranks_);
-    items += part_items;
-    contribution += part_contribution;
-    largest = std::max(largest, part_contribution);
+bool SparseChooser::should_survey(double items) const {
+  const double sum = choose(Support::random(type_.size, items)).seconds;
+  return survey_seconds(ranks_, network_) <= kMostSurveyShare * sum;
+}
+
+Task<SparseChoice> sparse_all_reduce(Channel channel, Stream& stream,
+                                     SparseChooser chooser,
+                                     SparseOptions options,
+                                     std::optional<std::uint64_t> items,
+                                     double quantized_value_bytes) {
+  if (options.quantizer == nullptr) quantized_value_bytes = 0;
+  SparseChoice choice;
+  if (items && !chooser.should_survey(static_cast<double>(*items))) {
+    options.most_items = *items;
+    choice = chooser.choose_blindly(static_cast<double>(*items),
+                                    quantized_value_bytes);
+  } else {
+    const Survey found = co_await survey(channel, stream);
+    options.most_items = found.most_items;
+    choice = chooser.choose(found.support, quantized_value_bytes);
   }
-  const double skew = contribution > 0 ? largest * ranks_ / contribution : 1;
-  const double share = has_observed_ ? kNewestShare : 1;
-  result_items_ += share * (items - result_items_);
-  skew_ += share * (skew - skew_);
-  has_observed_ = true;
+  options.partitions = choice.partitions;
+  if (!choice.is_quantized) options.quantizer = nullptr;
+  co_await choice.algorithm->run(channel, stream, options);
+  co_return choice;
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weft/comm/codec/bytes.h"
+#include "weft/comm/collective/scatter_gather.h"
 
 namespace weft {
 namespace {
@@ -83,11 +84,22 @@ Stream copy_stream(std::span<const std::byte> message, const StreamType& type,
   return Stream::from_message(std::move(bytes), message.size(), type, where);
 }
 
+Partitions partitions_of(const SparseOptions& options, const StreamType& type,
+                         int ranks) {
+  if (options.partitions.count() == 0) {
+    return Partitions::even(type.size, ranks);
+  }
+  WEFT_CHECK(options.partitions.count() == ranks &&
+             options.partitions.whole() == type.size);
+  return options.partitions;
+}
+
 Task<Stream> sum_partition(Channel channel, Stream stream,
                            SparseOptions options, bool is_dense) {
   const int ranks = channel.size();
   const int rank = channel.rank();
-  std::vector<Stream> parts = split(stream, ranks);
+  std::vector<Stream> parts =
+      split(stream, partitions_of(options, stream.type(), ranks));
   stream = Stream();
   const StreamType type = parts[static_cast<std::size_t>(rank)].type();
 
@@ -107,7 +119,12 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
   // In the order of distances, which is about that of arrival, and always the
   // same.
   SumTree tree(options.rates);
-  Stream total = is_dense ? Stream::dense_zeros(type) : Stream();
+  Stream total;
+  if (is_dense) {
+    total = Stream::dense_zeros(type);
+    co_await channel.pause(static_cast<double>(type.size) *
+                           options.rates.clear);
+  }
   for (int distance = 0; distance < ranks; ++distance) {
     Stream part;
     if (distance == 0) {
@@ -137,21 +154,40 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
   co_return total;
 }
 
-Task<Stream> gather_partitions(Channel channel, StreamType type, Stream mine) {
-  const int ranks = channel.size();
-  // The last partition is the largest.
-  const StreamType largest{type.dtype,
-                           Partition::of(type.size, ranks, ranks - 1).size};
+Task<> wait_for_all(Channel channel) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(channel.size()));
+  const std::byte mine{};
+  Transfers transfers(channel);
+  for (int distance = 1; distance < channel.size(); ++distance) {
+    const int from = (channel.rank() + distance) % channel.size();
+    transfers.receive(
+        from, std::span(bytes).subspan(static_cast<std::size_t>(from), 1));
+  }
+  for (int distance = 1; distance < channel.size(); ++distance) {
+    transfers.send((channel.rank() + distance) % channel.size(), {&mine, 1});
+  }
+  co_await transfers.all();
+}
+
+Task<Stream> gather_partitions(Channel channel, StreamType type,
+                               Partitions partitions, Stream mine) {
+  co_await wait_for_all(channel);
+  const StreamType largest{type.dtype, partitions.largest()};
   const GatheredMessages messages = co_await gather_messages(
       channel, mine.message(), largest.most_bytes(largest.size));
   std::vector<Stream> parts;
-  for (int i = 0; i < ranks; ++i) {
-    parts.push_back(
-        copy_stream(messages.of[static_cast<std::size_t>(i)],
-                    {type.dtype, Partition::of(type.size, ranks, i).size},
-                    name_of(channel, i)));
+  for (int i = 0; i < partitions.count(); ++i) {
+    parts.push_back(copy_stream(messages.of[static_cast<std::size_t>(i)],
+                                {type.dtype, partitions.size(i)},
+                                name_of(channel, i)));
   }
   co_return concatenate(type, parts);
+}
+
+Task<> sum_dense(Channel channel, DenseBuffer buffer) {
+  const Parts parts = Parts::near_equal(buffer.all(), channel.size());
+  co_await reduce_scatter(ScatterMethod::kHalving, channel, buffer, parts);
+  co_await all_gather(ScatterMethod::kHalving, channel, buffer, parts);
 }
 
 double SumTree::add(Stream stream) {

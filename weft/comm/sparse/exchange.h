@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/comm/collective/dense.h"
 #include "weft/comm/sparse/all_reduce.h"
 
 namespace weft {
@@ -37,15 +38,31 @@ Task<GatheredMessages> gather_messages(Channel channel,
 Stream copy_stream(std::span<const std::byte> message, const StreamType& type,
                    std::string_view where);
 
+// Those of the options, or even ones.
+Partitions partitions_of(const SparseOptions& options, const StreamType& type,
+                         int ranks);
+
 // Step one of the algorithms that split: every rank sends partition j to rank
 // j, which adds up what it gets. Gives this rank's partition of the sum.
 // `is_dense` says whether it is added up in a dense stream from the start.
 Task<Stream> sum_partition(Channel channel, Stream stream,
                            SparseOptions options, bool is_dense);
 
-// Step two: every rank gives its partition of a vector of `type` and gets the
-// vector.
-Task<Stream> gather_partitions(Channel channel, StreamType type, Stream mine);
+// Ends when all ranks have entered it: everyone sends everyone a byte. Where
+// messages double from step to step, ranks that run ahead would fill the cards
+// of others with large messages, which early ones then wait behind, and make
+// up for twice the delay in each step.
+Task<> wait_for_all(Channel channel);
+
+// Step two, once all have finished step one: every rank gives its partition of
+// a vector of `type` and gets the vector.
+Task<Stream> gather_partitions(Channel channel, StreamType type,
+                               Partitions partitions, Stream mine);
+
+// Algorithm dense, of the values themselves: vectors are halved and exchanged
+// until every rank has summed one part, and the sums are gathered
+// (collective/scatter_gather.h).
+Task<> sum_dense(Channel channel, DenseBuffer buffer);
 
 // Adds streams up in the order in which they are given, as a balanced tree:
 // each item takes part in log2 of their number of merges.

@@ -30,24 +30,26 @@ Stream cut(const Stream& stream, std::size_t first, std::size_t last,
 }
 
 template <class Index, class Value>
-std::vector<Stream> split_items(const Stream& stream, int parts) {
+std::vector<Stream> split_items(const Stream& stream,
+                                const Partitions& partitions) {
   const StreamType& type = stream.type();
   std::vector<Stream> result;
   std::size_t first = 0;
-  for (int i = 0; i < parts; ++i) {
-    const Partition part = Partition::of(type.size, parts, i);
+  for (int i = 0; i < partitions.count(); ++i) {
+    const std::uint64_t begin = partitions.begin(i);
+    const std::uint64_t size = partitions.size(i);
     if (stream.is_dense()) {
-      result.push_back(Stream::of_dense(
-          stream.values<Value>().subspan(part.begin, part.size)));
+      result.push_back(
+          Stream::of_dense(stream.values<Value>().subspan(begin, size)));
       continue;
     }
     const auto indices = stream.indices<Index>();
     const auto end =
         std::lower_bound(indices.begin() + static_cast<std::ptrdiff_t>(first),
-                         indices.end(), part.begin + part.size);
+                         indices.end(), partitions.end(i));
     const auto last = static_cast<std::size_t>(end - indices.begin());
-    result.push_back(cut<Index, Value>(stream, first, last, part.begin,
-                                       {type.dtype, part.size}));
+    result.push_back(
+        cut<Index, Value>(stream, first, last, begin, {type.dtype, size}));
     first = last;
   }
   return result;
@@ -92,10 +94,10 @@ Stream join_sparse(const StreamType& type, std::span<const Stream> parts,
 
 }  // namespace
 
-std::vector<Stream> split(const Stream& stream, int parts) {
-  WEFT_CHECK(parts > 0);
+std::vector<Stream> split(const Stream& stream, const Partitions& partitions) {
+  WEFT_CHECK(partitions.whole() == stream.type().size);
   return with_stream_types(stream.type(), [&]<class Index, class Value>() {
-    return split_items<Index, Value>(stream, parts);
+    return split_items<Index, Value>(stream, partitions);
   });
 }
 

@@ -88,12 +88,6 @@ std::size_t StreamType::most_bytes(std::uint64_t count) const {
              : bytes_of_message(*this, count) + Stream::kMostPadding;
 }
 
-Partition Partition::of(std::uint64_t size, int parts, int part) {
-  const auto step = size / static_cast<std::uint64_t>(parts);
-  const auto begin = step * static_cast<std::uint64_t>(part);
-  return {begin, part + 1 == parts ? size - begin : step};
-}
-
 Stream::Stream(const StreamType& type)
     : Stream(type, 0, RawBytes(kHeaderBytes)) {
   WEFT_CHECK(type.size <= StreamType::kMostSize);

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/comm/sparse/partitions.h"
 #include "weft/tensor/dtype.h"
 
 namespace weft {
@@ -68,15 +69,6 @@ struct StreamType {
   std::size_t most_bytes(std::uint64_t count) const;
 
   bool operator==(const StreamType&) const = default;
-};
-
-// Part `part` of `parts`: floor(N / parts) elements each, and what is left in
-// the last.
-struct Partition {
-  std::uint64_t begin = 0;
-  std::uint64_t size = 0;
-
-  static Partition of(std::uint64_t size, int parts, int part);
 };
 
 class Stream {
@@ -176,7 +168,7 @@ decltype(auto) with_stream_types(const StreamType& type, Body&& body) {
 
 // The partitions, with indices relative to the begin of each, and each sparse
 // or dense by its own size.
-std::vector<Stream> split(const Stream& stream, int parts);
+std::vector<Stream> split(const Stream& stream, const Partitions& partitions);
 // The inverse: `parts` are the partitions of a vector of `type`, in order.
 Stream concatenate(const StreamType& type, std::span<const Stream> parts);
 

@@ -37,7 +37,7 @@ std::size_t merge_items(std::span<const Index> first_indices,
 struct SumRates {
   double merge = 4e-9;         // per item of both
   double scatter = 2.5e-9;     // per item added into a dense stream
-  double add = 0.9e-9;         // per element of two dense streams
+  double add = 0.8e-9;         // per element of two dense streams
   double clear = 2.8e-9;       // per element of a new one: fresh pages
   double quantize = 2e-9;      // per element: qsgd(4)
   double dequantize = 1.1e-9;  // per element

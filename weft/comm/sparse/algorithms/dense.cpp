@@ -1,31 +1,31 @@
-// The dense baseline: contributions are made dense, partition j goes to rank j,
-// which sums them, and the sums are gathered. Every rank sends
-// 2 (P - 1) / P N values, the least that any dense all-reduce can do.
+// Contributions are made dense and summed as dense vectors are. Every rank
+// sends 2 (P - 1) / P N values, the least that any dense all-reduce can do.
 #include "weft/comm/sparse/exchange.h"
-#include "weft/comm/sparse/fill.h"
+#include "weft/comm/sparse/timeline.h"
 
 namespace weft {
 namespace {
 
-Task<> dense(Channel channel, Stream& stream, SparseOptions options) {
-  const StreamType type = stream.type();
-  Stream all = sum(Stream::dense_zeros(type), std::move(stream));
-  options.most_items = type.size;
-  Stream mine = co_await sum_partition(channel, std::move(all), options, true);
-  stream = co_await gather_partitions(channel, type, std::move(mine));
+Task<> dense(Channel channel, Stream& stream, SparseOptions) {
+  stream = sum(Stream::dense_zeros(stream.type()), std::move(stream));
+  const DenseBuffer buffer = stream.type().dtype == DType::kF64
+                                 ? weft::dense(stream.mutable_values<double>())
+                                 : weft::dense(stream.mutable_values<float>());
+  co_await sum_dense(channel, buffer);
 }
 
-SparseCost cost(const SparseWorkload& workload) {
+// What is added while more arrives costs nothing extra.
+SparseCost cost(const SparseWorkload& workload, const Level& network) {
   const int ranks = workload.ranks;
-  const StreamType& type = workload.type;
-  const double bytes = 2. * (ranks - 1) / ranks *
-                       static_cast<double>(type.size * type.value_bytes());
-  return {
-      .messages = 1 + gather_steps(ranks),
-      .bytes = bytes,
-      .least_bytes = bytes,
-      .most_bytes = bytes,
-      .compute_seconds = static_cast<double>(type.size) * workload.rates.add};
+  const auto value_bytes = static_cast<double>(workload.type.value_bytes());
+  const double values = (ranks - 1.) / ranks * workload.support.size();
+  const double bytes = 2 * values * value_bytes;
+  const double moved = value_bytes * network.seconds_per_byte;
+  return {.seconds = 2 * gather_steps(ranks) * network.latency +
+                     values * (std::max(moved, workload.rates.add) + moved),
+          .bytes = bytes,
+          .least_bytes = bytes,
+          .most_bytes = bytes};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "weft/comm/codec/bytes.h"
 #include "weft/comm/sparse/exchange.h"
-#include "weft/comm/sparse/fill.h"
+#include "weft/comm/sparse/timeline.h"
 
 namespace weft {
 namespace {
@@ -46,7 +46,8 @@ MessageId id_of(const SparseOptions& options, int sender) {
   return id;
 }
 
-Task<Stream> gather_quantized(Channel channel, StreamType type, Stream mine,
+Task<Stream> gather_quantized(Channel channel, StreamType type,
+                              Partitions partitions, Stream mine,
                               SparseOptions options) {
   const ValueCodec& quantizer = *options.quantizer;
   const int ranks = channel.size();
@@ -57,17 +58,18 @@ Task<Stream> gather_quantized(Channel channel, StreamType type, Stream mine,
   quantizer.encode(values, id_of(options, channel.rank()), {}, out);
   co_await channel.pause(static_cast<double>(values.size()) *
                          options.rates.quantize);
-  const auto largest = Partition::of(type.size, ranks, ranks - 1).size;
+  co_await wait_for_all(channel);
   const GatheredMessages messages = co_await gather_messages(
-      channel, coded, largest * kMostCodedValueBytes + kMostCodecHeaderBytes);
+      channel, coded,
+      partitions.largest() * kMostCodedValueBytes + kMostCodecHeaderBytes);
 
   Stream result = Stream::dense_zeros(type);
   const auto all = result.mutable_values<float>();
   for (int i = 0; i < ranks; ++i) {
-    const Partition part = Partition::of(type.size, ranks, i);
     const std::string where = name_of(channel, i);
     ByteReader in(messages.of[static_cast<std::size_t>(i)], where);
-    quantizer.decode(in, id_of(options, i), all.subspan(part.begin, part.size));
+    quantizer.decode(in, id_of(options, i),
+                     all.subspan(partitions.begin(i), partitions.size(i)));
     in.expect_end();
   }
   co_await channel.pause(static_cast<double>(type.size) *
@@ -78,36 +80,45 @@ Task<Stream> gather_quantized(Channel channel, StreamType type, Stream mine,
 Task<> dsar(Channel channel, Stream& stream, SparseOptions options) {
   const StreamType type = stream.type();
   if (options.quantizer != nullptr) check_quantizer(type, *options.quantizer);
+  const Partitions partitions = partitions_of(options, type, channel.size());
   Stream mine =
       co_await sum_partition(channel, std::move(stream), options, true);
   if (options.quantizer != nullptr) {
-    stream = co_await gather_quantized(channel, type, std::move(mine), options);
+    stream = co_await gather_quantized(channel, type, partitions,
+                                       std::move(mine), options);
   } else {
-    stream = co_await gather_partitions(channel, type, std::move(mine));
+    stream =
+        co_await gather_partitions(channel, type, partitions, std::move(mine));
   }
 }
 
 // (P - 1) / P k to k, and (P - 1) / P N values.
-SparseCost cost(const SparseWorkload& workload) {
-  const Fill fill(workload);
+SparseCost cost(const SparseWorkload& workload, const Level& network) {
+  const Timeline timeline(workload, network);
   const int ranks = workload.ranks;
   const SumRates& rates = workload.rates;
   const double others = (ranks - 1.) / ranks;
-  const double pairs =
-      workload.items * static_cast<double>(workload.type.pair_bytes());
-  const auto size = static_cast<double>(workload.type.size);
+  const double pairs = workload.support.items() *
+                       static_cast<double>(workload.type.pair_bytes());
+  const double size = workload.support.size();
   const double dense = others * size * workload.dense_value_bytes;
+  std::vector<double> sums;
+  for (int i = 0; i < ranks; ++i) {
+    sums.push_back(static_cast<double>(workload.partitions.size(i)) *
+                       workload.dense_value_bytes +
+                   Stream::kHeaderBytes);
+  }
   const double quantize =
       workload.is_quantized()
-          ? size * (rates.dequantize + rates.quantize / ranks)
+          ? static_cast<double>(workload.partitions.largest()) *
+                    rates.quantize +
+                size * rates.dequantize
           : 0;
-  return {.messages = 1 + gather_steps(ranks),
-          .bytes = (ranks - 1) * fill.part_bytes(1, ranks) + dense,
+  return {.seconds = timeline.sum_partition_seconds(true) + network.latency +
+                     gather_seconds(sums, network) + quantize,
+          .bytes = timeline.received_bytes() + dense,
           .least_bytes = others * pairs + dense,
-          .most_bytes = pairs + dense,
-          .compute_seconds = size / ranks * rates.clear +
-                             ranks * fill.part_items(1, ranks) * rates.scatter +
-                             quantize};
+          .most_bytes = pairs + dense};
 }
 
 }  // namespace
@@ -118,6 +129,7 @@ void register_sparse_all_reduce_dsar(SparseAllReduceRegistry& registry) {
        .summary = "each rank sums one partition, gathered without indices",
        .is_result_dense = true,
        .can_quantize = true,
+       .is_partitioned = true,
        .cost = cost,
        .run = dsar});
 }

@@ -1,6 +1,6 @@
 // The baseline: all contributions are gathered by all, who sum them alone.
 #include "weft/comm/sparse/exchange.h"
-#include "weft/comm/sparse/fill.h"
+#include "weft/comm/sparse/timeline.h"
 
 namespace weft {
 namespace {
@@ -21,14 +21,18 @@ Task<> gather_pairs(Channel channel, Stream& stream, SparseOptions options) {
 }
 
 // (P - 1) k, whatever the overlap.
-SparseCost cost(const SparseWorkload& workload) {
-  const Fill fill(workload);
-  const double bytes = (workload.ranks - 1) * fill.bytes(1);
-  return {.messages = gather_steps(workload.ranks),
-          .bytes = bytes,
-          .least_bytes = bytes,
-          .most_bytes = bytes,
-          .compute_seconds = fill.tree_seconds(workload.ranks, 1)};
+SparseCost cost(const SparseWorkload& workload, const Level& network) {
+  const Timeline timeline(workload, network);
+  const double mine =
+      timeline.bytes(workload.support.items(), workload.support.size());
+  const double bytes = (workload.ranks - 1) * mine;
+  const std::vector<double> messages(static_cast<std::size_t>(workload.ranks),
+                                     mine + Stream::kHeaderBytes);
+  return {
+      .seconds = gather_seconds(messages, network) + timeline.tree_seconds(),
+      .bytes = bytes,
+      .least_bytes = bytes,
+      .most_bytes = bytes};
 }
 
 }  // namespace

@@ -4,10 +4,9 @@
 // Other numbers of ranks than powers of two: the even ones of the first ranks
 // hand their stream to their odd neighbours before, and get the result after.
 #include <bit>
-#include <cmath>
 
 #include "weft/comm/sparse/exchange.h"
-#include "weft/comm/sparse/fill.h"
+#include "weft/comm/sparse/timeline.h"
 
 namespace weft {
 namespace {
@@ -64,25 +63,33 @@ Task<> recursive_double(Channel channel, Stream& stream,
 }
 
 // Between log2(P) k (all supports equal) and (P - 1) k (all disjoint).
-SparseCost cost(const SparseWorkload& workload) {
-  const Fill fill(workload);
+SparseCost cost(const SparseWorkload& workload, const Level& network) {
+  const Timeline timeline(workload, network);
   const unsigned ranks = static_cast<unsigned>(workload.ranks);
   const unsigned doubled = std::bit_floor(ranks);
-  const double steps = std::log2(doubled);
-  const double joined = static_cast<double>(ranks) / doubled;
-  const double pairs =
-      workload.items * static_cast<double>(workload.type.pair_bytes());
-  SparseCost cost{.messages = steps,
-                  .least_bytes = steps * pairs,
-                  .most_bytes = (workload.ranks - 1) * pairs,
-                  .compute_seconds = fill.doubling_seconds()};
-  for (unsigned i = 1; i < doubled; i *= 2)
-    cost.bytes += fill.bytes(i * joined);
+  const int steps = std::countr_zero(doubled);
+  const double pairs = workload.support.items() *
+                       static_cast<double>(workload.type.pair_bytes());
+  SparseCost cost{.least_bytes = steps * pairs,
+                  .most_bytes = (workload.ranks - 1) * pairs};
+  int messages = steps;
+  const Doubling sums =
+      timeline.doubling(steps, static_cast<double>(ranks) / doubled);
+  for (std::size_t i = 0; i < sums.bytes.size(); ++i) {
+    cost.bytes += sums.bytes[i];
+    cost.seconds += sums.seconds[i];
+  }
   if (doubled < ranks) {
-    cost.messages += 2;
-    cost.bytes += fill.bytes(1) + fill.bytes(ranks);
+    const Doubling before = timeline.doubling(1, 1);
+    const Doubling after = timeline.doubling(1, ranks);
+    messages += 2;
+    cost.bytes += before.bytes[0] + after.bytes[0];
+    cost.seconds += before.seconds[0];
     cost.most_bytes += workload.ranks * pairs;
   }
+  cost.seconds += messages * (network.latency +
+                              Stream::kHeaderBytes * network.seconds_per_byte) +
+                  cost.bytes * network.seconds_per_byte;
   return cost;
 }
 

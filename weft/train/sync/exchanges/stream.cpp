@@ -1,12 +1,8 @@
 // Sparse streams in a sparse all-reduce: each bucket's picked entries are
 // added on their way.
-#include <algorithm>
-#include <map>
-
 #include "weft/comm/codec/pipeline_text.h"
 #include "weft/comm/sparse/chooser.h"
 #include "weft/train/sync/exchange.h"
-#include "weft/train/sync/gather.h"
 
 namespace weft {
 namespace {
@@ -53,34 +49,25 @@ class StreamExchange : public Exchange {
   }
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
-    // Entered before anything waits: buckets are under way side by side.
-    const Channel counting =
-        communicator_.open({"sum", "entries of " + bucket.text()});
-    const Channel summing =
+    const Channel channel =
         communicator_.open({"sparse_all_reduce", bucket.text()});
     SparseEntries entries;
-    compressor_.sparsify(bucket, bucket.gradient(), step, summing.rank(),
+    compressor_.sparsify(bucket, bucket.gradient(), step, channel.rank(),
                          entries);
     Stream stream = Stream::of<std::uint32_t, float>(
         entries.size, entries.indices, entries.values);
-    // The choice, and the room for messages, must be the same on all ranks.
-    std::vector<double> counts(static_cast<std::size_t>(summing.size()));
-    counts[static_cast<std::size_t>(summing.rank())] =
-        static_cast<double>(entries.indices.size());
-    co_await sum_over_workers(counting, counts);
-    const double most = *std::ranges::max_element(counts);
-    // By the formula for how full sums get, not by what earlier sums were: a
-    // resumed run must choose as the uninterrupted one would.
-    const SparseAllReduceDef* algorithm = collective_.algorithm;
-    if (algorithm == nullptr) {
-      algorithm = choosers_[bucket.number()].choose(most).algorithm;
+    const SparseOptions options{
+        .quantizer = collective_.quantizer.get(),
+        .message = {seed_, bucket.number(),
+                    static_cast<std::uint32_t>(step.number), 0}};
+    // The choice follows from this step's entries alone: a resumed run chooses
+    // as the uninterrupted one would.
+    if (collective_.algorithm != nullptr) {
+      co_await collective_.algorithm->run(channel, stream, options);
+    } else {
+      co_await sparse_all_reduce(channel, stream, choosers_[bucket.number()],
+                                 options);
     }
-    SparseOptions options;
-    options.most_items = static_cast<std::uint64_t>(most);
-    options.quantizer = collective_.quantizer.get();
-    options.message = {seed_, bucket.number(),
-                       static_cast<std::uint32_t>(step.number), 0};
-    co_await algorithm->run(summing, stream, options);
     stream.copy_to(bucket.gradient());
   }
 

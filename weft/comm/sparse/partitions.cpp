@@ -1,0 +1,31 @@
+#include "weft/comm/sparse/partitions.h"
+
+#include <algorithm>
+
+#include "weft/base/error.h"
+
+namespace weft {
+
+Partitions Partitions::even(std::uint64_t size, int parts) {
+  WEFT_CHECK(parts > 0);
+  const auto step = size / static_cast<std::uint64_t>(parts);
+  std::vector<std::uint64_t> ends;
+  for (int i = 1; i < parts; ++i) {
+    ends.push_back(step * static_cast<std::uint64_t>(i));
+  }
+  ends.push_back(size);
+  return Partitions(std::move(ends));
+}
+
+Partitions::Partitions(std::vector<std::uint64_t> ends)
+    : ends_(std::move(ends)) {
+  WEFT_CHECK(std::ranges::is_sorted(ends_));
+}
+
+std::uint64_t Partitions::largest() const {
+  std::uint64_t most = 0;
+  for (int i = 0; i < count(); ++i) most = std::max(most, size(i));
+  return most;
+}
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+#include "weft/comm/sparse/support.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/base/error.h"
+
+namespace weft {
+
+double expected_items(double size, double items, double ranks) {
+  if (items <= 0) return 0;
+  if (items >= size) return size;
+  // log1p and expm1 keep what is left of tiny densities.
+  return -size * std::expm1(ranks * std::log1p(-items / size));
+}
+
+Support Support::random(std::uint64_t size, double items) {
+  return Support({{static_cast<double>(size), items}});
+}
+
+Support Support::skewed(std::uint64_t size, double items) {
+  constexpr int kQuarterings = 8;
+  std::vector<Cell> cells;
+  double begin = 0;
+  double before = 0;
+  for (int i = kQuarterings; i >= 0; --i) {
+    const double end = std::ldexp(static_cast<double>(size), -2 * i);
+    const double share = std::ldexp(1, -i);
+    cells.push_back({end - begin, items * (share - before)});
+    begin = end;
+    before = share;
+  }
+  return Support(std::move(cells));
+}
+
+Support::Support(std::vector<Cell> cells) : cells_(std::move(cells)) {
+  for (const Cell& cell : cells_) {
+    size_ += cell.size;
+    items_ += cell.items;
+  }
+}
+
+double Support::sum_items(double ranks) const {
+  double sum = 0;
+  for (const Cell& cell : cells_) {
+    sum += expected_items(cell.size, cell.items, ranks);
+  }
+  return sum;
+}
+
+std::vector<double> Support::sum_items(double ranks,
+                                       const Partitions& cut) const {
+  WEFT_CHECK(static_cast<double>(cut.whole()) == size_);
+  std::vector<double> sums(static_cast<std::size_t>(cut.count()));
+  int part = 0;
+  double begin = 0;
+  for (const Cell& cell : cells_) {
+    const double end = begin + cell.size;
+    const double density =
+        expected_items(cell.size, cell.items, ranks) / std::max(cell.size, 1.);
+    for (;; ++part) {
+      const auto first = static_cast<double>(cut.begin(part));
+      const auto last = static_cast<double>(cut.end(part));
+      sums[static_cast<std::size_t>(part)] +=
+          density * std::max(0., std::min(last, end) - std::max(first, begin));
+      if (last > end || part + 1 == cut.count()) break;
+    }
+    begin = end;
+  }
+  return sums;
+}
+
+Partitions Support::cut(int parts, double evenness) const {
+  if (items_ <= 0 || evenness >= 1) {
+    return Partitions::even(static_cast<std::uint64_t>(size_), parts);
+  }
+  const double of_element = evenness / size_;
+  const double of_item = (1 - evenness) / items_;
+  std::vector<std::uint64_t> ends;
+  double begin = 0;
+  double weight = 0;  // of all before `begin`
+  for (const Cell& cell : cells_) {
+    const double added = cell.size * of_element + cell.items * of_item;
+    while (static_cast<int>(ends.size()) + 1 < parts) {
+      const double wanted = static_cast<double>(ends.size() + 1) / parts;
+      if (weight + added < wanted || added <= 0) break;
+      const double share = (wanted - weight) / added;
+      ends.push_back(static_cast<std::uint64_t>(
+          std::llround(begin + std::clamp(share, 0., 1.) * cell.size)));
+    }
+    begin += cell.size;
+    weight += added;
+  }
+  // Rounding may leave the last ones over.
+  ends.resize(static_cast<std::size_t>(parts),
+              static_cast<std::uint64_t>(size_));
+  return Partitions(std::move(ends));
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// What ranks tell each other of their contributions before they choose how to
+// sum them: how many items each has, and a sample of where they are.
+//
+// Every rank gives the indices of a few of its items at regular distances, as
+// ranks do to find the splitters of a sample sort (Shi and Schaeffer,
+// "Parallel sorting by regular sampling", 1992). Between samples lie about
+// equally many items, so cells are narrow where items are many, however
+// skewed the supports are.
+//
+// Threads: as the transport.
+#pragma once
+
+#include "weft/comm/sparse/stream.h"
+#include "weft/comm/sparse/support.h"
+#include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/topology.h"
+
+namespace weft {
+
+// The same on all ranks.
+struct Survey {
+  std::uint64_t most_items = 0;  // of one contribution
+  Support support;
+};
+
+// Everyone sends everyone the same few numbers, some 256 indices over all
+// ranks: one latency. Throws Error(kDataLoss) for a damaged message, naming
+// rank and field.
+Task<Survey> survey(Channel channel, const Stream& stream);
+
+// What that takes, and the choice that follows it.
+double survey_seconds(int ranks, const Level& network);
+
+}  // namespace weft
