@@ -40,5 +40,17 @@ TEST(AutoCodec, PricesAGatheredMessageByWhatEveryCardCarries) {
   EXPECT_NEAR(prices[0].seconds, 3 * 0.05e6 * 8 / 1e7 + 1e-3 + 5e-3, 1e-9);
 }
 
+// What the codecs leave of ResNet-20's gradients (docs/results/comm.md).
+TEST(AutoCodec, MeasuresRatiosAsOfRealGradients) {
+  const CodecSpeed three_lc = measure_codec("3lc");
+  EXPECT_NEAR(32 * three_lc.ratio, 0.277, 0.3 * 0.277);
+  EXPECT_FALSE(three_lc.is_added_on_its_way);
+  EXPECT_NEAR(measure_codec("qsgd(8)").ratio, 0.25, 0.01);
+  EXPECT_NEAR(measure_codec("bf16").ratio, 0.5, 0.01);
+  EXPECT_NEAR(measure_codec("none").ratio, 1, 0.01);
+  EXPECT_GT(three_lc.encode_seconds_per_byte, 0);
+  EXPECT_GT(three_lc.decode_seconds_per_byte, 0);
+}
+
 }  // namespace
 }  // namespace weft

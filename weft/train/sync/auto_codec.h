@@ -29,6 +29,9 @@ struct CodecSpeed {
   double decode_seconds_per_byte = 0;
 };
 
+// On this thread, with values like those of gradients; tenths of a second.
+CodecSpeed measure_codec(const std::string& codec);
+
 struct CodecPrice {
   std::string codec;
   double seconds = 0;  // of a step's exchange, nothing hidden
