@@ -8,10 +8,13 @@
 namespace weft {
 namespace {
 
-constexpr int kSamples = 256;  // of all ranks together
+constexpr int kSamples = 256;  // of all ranks together, and of each at least
+constexpr int kLeastSamples = 8;
 constexpr double kCells = 64;
 
-int samples_per_rank(int ranks) { return std::max(1, kSamples / ranks); }
+int samples_per_rank(int ranks) {
+  return std::max(kLeastSamples, kSamples / ranks);
+}
 
 std::size_t most_bytes(int ranks) {
   return sizeof(std::uint64_t) *

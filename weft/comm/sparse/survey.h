@@ -23,9 +23,9 @@ struct Survey {
   Support support;
 };
 
-// Everyone sends everyone the same few numbers, some 256 indices over all
-// ranks: one latency. Throws Error(kDataLoss) for a damaged message, naming
-// rank and field.
+// Everyone sends everyone the same few numbers, at least 8 indices a rank and
+// 256 in all: one latency. Throws Error(kDataLoss) for a damaged message,
+// naming rank and field.
 Task<Survey> survey(Channel channel, const Stream& stream);
 
 // What that takes, and the choice that follows it.
