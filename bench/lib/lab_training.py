@@ -27,9 +27,9 @@ SETTLING_STEPS = 2  # not counted: buffers are made, connections grow
 
 @dataclass(frozen=True)
 class Way:
-    """How gradients travel: [sync] of a recipe."""
+    """How gradients travel: keys of a recipe and their values."""
     name: str
-    sync: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, object], ...] = ()
 
 
 def topology(link: Link) -> str:
@@ -37,8 +37,12 @@ def topology(link: Link) -> str:
     return f"{HOSTS}@50us,{link.payload_bytes_per_s:.0f}B/s"
 
 
-def way(name: str, **sync: str) -> Way:
-    return Way(name, tuple(sync.items()))
+def way(name: str, momentum: float | None = None, **sync: object) -> Way:
+    """`sync` are keys of [sync], `momentum` is the optimizer's."""
+    settings = [(f"sync.{key}", value) for key, value in sync.items()]
+    if momentum is not None:
+        settings.append(("optimizer.momentum", momentum))
+    return Way(name, tuple(settings))
 
 
 Curve = list[tuple[int, float]]  # steps done, accuracy on the test images
@@ -83,7 +87,7 @@ class Trainings:
                    "recipes/cifar10-resnet20.toml", "--json", "--data",
                    self._where.data_folder("cifar10").parent, "--out", out]
         settings = self._recipe(steps) | recipe
-        settings |= {f"sync.{key}": value for key, value in how.sync}
+        settings |= dict(how.settings)
         if link:
             settings["sync.topology"] = topology(link)
         for key, value in settings.items():

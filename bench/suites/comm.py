@@ -34,10 +34,13 @@ LISTED = ("ring aware", "blueconnect 4,64", "blueconnect 4,8,8",
 RESNET50_BYTES = 102_000_000
 
 DENSE = way("f32")
+HALF = way("f16", codec="value:f16")
 SERVER = way("f32, server", policy="server")
 THREE_LC = {s: way(f"3LC s={s}", policy="server", codec=f"3lc({s})")
             for s in ("1", "1.75")}
-TOPK_1 = way("top 1 %", sparsify="topk(0.01)")
+# As its authors train: momentum before the selection, not behind it.
+TOPK_1 = way("top 1 %", momentum=0, sparsify="topk(0.01)",
+             momentum_correction=0.9, warmup_epochs=2)
 TOPK_10 = way("top 10 %", sparsify="topk(0.1)")
 DEEP_REDUCE = way("DeepReduce, top 10 %", sparsify="topk(0.1)",
                   codec="index:bloom(policy=p0) value:qsgd(7)")
@@ -54,6 +57,7 @@ def benches(where: Setting) -> list[Bench]:
     found += [volume_bench(where), micro_bench(where), scaling_bench(where)]
     found += [accuracy_bench(where, runs), overlap_bench(where, runs)]
     found += [three_lc_lab_bench(where, runs), reduce_lab_bench(where, runs)]
+    found += [steps_bench(where, runs, rate) for rate in RATES]
     return found + [peers_bench(where, runs, rate) for rate in RATES]
 
 
@@ -435,15 +439,20 @@ class Contest:
             hook, self._steps, eval_every=78))
 
     @cache
-    def ours(self, how: Way, rate: str) -> float:
-        step_s = self._runs.ours(how, self._lab_steps, Link(RATES[rate])).step_s
-        return step_s * self.our_steps(how)
+    def our_step(self, how: Way, rate: str) -> float:
+        return self._runs.ours(how, self._lab_steps, Link(RATES[rate])).step_s
 
     @cache
-    def torch(self, hook: str, rate: str) -> float:
+    def torch_step(self, hook: str, rate: str) -> float:
         # PowerSGD sends its first steps whole.
         run = self._runs.torch(hook, self._lab_steps + 12, Link(RATES[rate]))
-        return median(run.step_seconds[12:]) * self.torch_steps(hook)
+        return median(run.step_seconds[12:])
+
+    def ours(self, how: Way, rate: str) -> float:
+        return self.our_step(how, rate) * self.our_steps(how)
+
+    def torch(self, hook: str, rate: str) -> float:
+        return self.torch_step(hook, rate) * self.torch_steps(hook)
 
 
 @cache
@@ -484,6 +493,33 @@ def race_reduce(where: Setting, runs: Trainings, bars: tuple) -> dict:
     return {bar.name: versus(where, ours, it.ours(how, "100 Mbit/s"),
                              how.name, it.accuracy)
             for bar, how in zip(bars, (TOPK_10, DENSE))}
+
+
+def steps_bench(where: Setting, runs: Trainings, rate: str) -> Bench:
+    bars = tuple(Bar(f"lab, step at {rate} against PyTorch DDP {hook}", "s",
+                     1.0) for hook in HOOKS)
+    return Bench(bars, partial(race_steps, where, runs, rate, bars))
+
+
+def race_steps(where: Setting, runs: Trainings, rate: str,
+               bars: tuple) -> dict:
+    """f32 against f32; what compresses against our quickest way that does."""
+    it = contest(where, runs)
+    steps = {how.name: it.our_step(how, rate)
+             for how in (DENSE, HALF, SERVER, *THREE_LC.values(), TOPK_1,
+                         TOPK_10, DEEP_REDUCE)}
+    note = ", ".join(f"{name} {1e3 * step:.0f} ms"
+                     for name, step in steps.items())
+    rows = {}
+    for bar, hook in zip(bars, HOOKS):
+        like = {"none": DENSE.name, "fp16": HALF.name}.get(
+            hook, min(steps, key=steps.get))
+        theirs = it.torch_step(hook, rate)
+        rows[bar.name] = {"ours": steps[like], "peer": theirs,
+                          "peer_name": where.peers.torch_name,
+                          "ratio": theirs / steps[like],
+                          "note": marked(where, f"{like}; {note}")}
+    return rows
 
 
 def peers_bench(where: Setting, runs: Trainings, rate: str) -> Bench:

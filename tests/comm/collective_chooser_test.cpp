@@ -36,6 +36,13 @@ TEST(AllReduceCost, IsThatOfTheModel) {
   EXPECT_NEAR(ms("blueconnect(factors=4,64)", 100e6), 24.6, 0.1);
 }
 
+TEST(AllReduceChooser, TakesTheRingAmongThoseThatAreAlike) {
+  AllReduceChooser slow(parse_topology("4@50us,1195500B/s"));
+  EXPECT_EQ(slow.choose(270'000).name(), "ring");
+  AllReduceChooser fast(parse_topology("4@50us,120MB/s"));
+  EXPECT_NE(fast.choose(270'000).name(), "ring");
+}
+
 TEST(AllReduceChooser, IsNeverSlowerThanTheUsualFactorizations) {
   AllReduceChooser chooser(parse_topology(kCluster));
   for (const std::size_t bytes :

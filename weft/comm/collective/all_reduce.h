@@ -83,6 +83,7 @@ class AllReduce {
   explicit AllReduce(std::string_view text);
   AllReduce(const AllReduceDef& def, const Options& given);
 
+  const std::string& name() const { return def_->name; }
   // With the options that are not the default.
   const std::string& text() const { return text_; }
 

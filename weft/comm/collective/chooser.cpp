@@ -4,6 +4,12 @@
 #include <bit>
 
 namespace weft {
+namespace {
+
+// Predictions that differ by less say nothing.
+constexpr double kAlike = 0.01;
+
+}  // namespace
 
 AllReduceChooser::AllReduceChooser(Topology topology)
     : topology_(std::move(topology)) {}
@@ -36,8 +42,15 @@ const AllReduce& AllReduceChooser::choose(std::size_t bytes) {
   const std::size_t rounded = std::bit_ceil(bytes);
   const auto known = chosen_.find(rounded);
   if (known != chosen_.end()) return known->second;
-  return chosen_.emplace(rounded, candidates(rounded).front().algorithm)
-      .first->second;
+  const std::vector<Candidate> found = candidates(rounded);
+  const auto ring = std::ranges::find_if(found, [&](const Candidate& each) {
+    return each.algorithm.name() == "ring" && each.refusal.empty() &&
+           each.seconds <= (1 + kAlike) * found.front().seconds;
+  });
+  const bool takes_ring =
+      topology_.levels.size() == 1 && ring != found.end();
+  const Candidate& chosen = takes_ring ? *ring : found.front();
+  return chosen_.emplace(rounded, chosen.algorithm).first->second;
 }
 
 std::string AllReduceChooser::explain(std::size_t bytes,
