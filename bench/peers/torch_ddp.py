@@ -117,7 +117,9 @@ def own_rows(batch: np.ndarray) -> np.ndarray:
 
 
 def train(options: argparse.Namespace) -> dict:
-    weights = safetensors.read(options.weights)
+    weights = {name: value for name, value
+               in safetensors.read(options.weights).items()
+               if not name.startswith("optimizer.")}
     training = DataParallel(weights, options.hook)
     schedule = Cosine(options.lr, options.lr_end, options.warmup,
                       options.schedule_steps or options.steps)

@@ -338,7 +338,7 @@ def simulated_bench(where: Setting, runs: Trainings, rate: str) -> Bench:
 def compare_simulated(where: Setting, runs: Trainings, rate: str,
                       bar: Bar) -> dict:
     link = Link(RATES[rate])
-    measured = runs.ours(DENSE, 6 if where.quick else 20, link)
+    measured = runs.ours(DENSE, 6 if where.quick else 12, link)
     report = measured.report
     compute_s = report["step_seconds"] - (report["wire_seconds"]
                                           - report["hidden_seconds"])
@@ -427,7 +427,7 @@ class Contest:
         self._where, self._runs = where, runs
         self.accuracy = 0.2 if where.quick else 0.5
         self._steps = curve_steps(where)
-        self._lab_steps = 6 if where.quick else 20
+        self._lab_steps = 6 if where.quick else 12
 
     @cache
     def our_steps(self, how: Way) -> float:
