@@ -35,6 +35,8 @@ class Recorder : public Context {
     return std::move(application.outputs);
   }
 
+  FunctionBuilder* builder() override { return outer_.builder(); }
+
   const std::vector<Application>& applications() const { return applications_; }
 
  private:

@@ -41,7 +41,7 @@ std::string quoted(const std::string& text) {
 std::string_view kind_of(const Attribute& attribute) {
   constexpr std::string_view kKinds[] = {"bool",  "integer",  "real",
                                          "text",  "integers", "shape",
-                                         "dtype", "tensor"};
+                                         "dtype", "tensor",   "function"};
   return kKinds[attribute.index()];
 }
 
@@ -61,6 +61,9 @@ std::string to_string(const Attribute& attribute) {
     }
     std::string operator()(DType v) const { return std::string(to_string(v)); }
     std::string operator()(const Tensor& v) const { return constant_text(v); }
+    std::string operator()(const FunctionRef& v) const {
+      return weft::to_string(v);
+    }
   };
   return std::visit(Printer{}, attribute);
 }

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "weft/tensor/tensor.h"
+#include "weft/graph/signature.h"
 
 namespace weft {
 
@@ -18,7 +18,7 @@ using Integers = std::vector<std::int64_t>;
 
 // A Shape may hold symbols; a Tensor is the value of a constant.
 using Attribute = std::variant<bool, std::int64_t, double, std::string,
-                               Integers, Shape, DType, Tensor>;
+                               Integers, Shape, DType, Tensor, FunctionRef>;
 
 std::string_view kind_of(const Attribute& attribute);
 std::string to_string(const Attribute& attribute);
@@ -53,6 +53,9 @@ class Attributes {
   }
   const std::string& text(std::string_view name) const {
     return get<std::string>(name);
+  }
+  const FunctionRef& function(std::string_view name) const {
+    return get<FunctionRef>(name);
   }
 
   bool empty() const { return entries_.empty(); }

@@ -5,6 +5,8 @@
 namespace weft {
 
 Value FunctionBuilder::parameter(const TensorType& type, std::string name) {
+  WEFT_CHECK(captures_.empty(), "@{} has captured values already",
+             function_.name());
   return {*this, function_.add_parameter(type, std::move(name))};
 }
 
@@ -15,21 +17,43 @@ Value FunctionBuilder::constant(const Tensor& tensor) {
   return {*this, node.outputs[0]};
 }
 
+Program& FunctionBuilder::program() const {
+  if (program_ == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, "graph",
+                "@{} stands alone, so it can have no branches, loops or calls",
+                function_.name())
+        .hint("build it in a Program (graph/program.h)");
+  }
+  return *program_;
+}
+
 ValueId FunctionBuilder::id_of(const Value& value) {
   if (!value.is_defined()) {
     throw Error(ErrorCode::kInvalidArgument, "graph",
                 "an undefined value was used in @{}", function_.name());
   }
-  if (!value.is_staged()) {
+  if (value.builder() == this) return static_cast<ValueId>(value.id());
+  return adopt(value);
+}
+
+ValueId FunctionBuilder::adopt(const Value& value) {
+  const bool is_scalar = value.shape().is_scalar();
+  if (!value.is_staged() && (enclosing_ == nullptr || is_scalar)) {
     return static_cast<ValueId>(constant(value.tensor()).id());
   }
-  if (value.builder() != this) {
+  if (enclosing_ == nullptr) {
     throw Error(ErrorCode::kInvalidArgument, "graph",
                 "a value of @{} was used in @{}",
                 value.builder()->function().name(), function_.name())
         .hint("pass it as a parameter");
   }
-  return static_cast<ValueId>(value.id());
+  const Value outer(*enclosing_, enclosing_->id_of(value));
+  const std::size_t own = function_.parameters().size() - captures_.size();
+  for (std::size_t i = 0; i < captures_.size(); ++i) {
+    if (captures_[i].id() == outer.id()) return function_.parameters()[own + i];
+  }
+  captures_.push_back(outer);
+  return function_.add_parameter(outer.type(), "");
 }
 
 std::vector<Value> FunctionBuilder::apply(const OpDef& op,

@@ -4,6 +4,10 @@
 //   const Value x = builder.parameter({DType::kF32, {symbol("N")}}, "x");
 //   Function f = builder.build([&] { return std::vector{x + x}; });
 //
+// A builder may stand inside another: the body of a branch or of a loop. It
+// may then use values of the functions around it: they become hidden
+// parameters after its own, the captures.
+//
 // Threads: one thread at a time.
 #pragma once
 
@@ -15,6 +19,8 @@
 
 namespace weft {
 
+class Program;
+
 class FunctionBuilder : public Context {
  public:
   // With `lower_composites`, an op that has a lowering but no gradient rule is
@@ -22,7 +28,17 @@ class FunctionBuilder : public Context {
   // differentiated. Without, nodes are recorded as they were called.
   explicit FunctionBuilder(std::string name, bool lower_composites = true)
       : function_(std::move(name)), lower_composites_(lower_composites) {}
+  // A function that may refer to others of `program`, which must outlive it.
+  FunctionBuilder(Program& program, std::string name)
+      : function_(std::move(name)), program_(&program) {}
+  // A function inside `enclosing`, which must outlive it, and of its program.
+  FunctionBuilder(FunctionBuilder& enclosing, std::string name)
+      : function_(std::move(name)),
+        lower_composites_(enclosing.lower_composites_),
+        program_(enclosing.program_),
+        enclosing_(&enclosing) {}
 
+  // Own parameters come before captures.
   Value parameter(const TensorType& type, std::string name = "");
   // A value of this function that holds the given bytes.
   Value constant(const Tensor& tensor);
@@ -43,9 +59,23 @@ class FunctionBuilder : public Context {
   Function build(const std::function<std::vector<Value>()>& body);
 
   const Function& function() const { return function_; }
-  // The id of a value in this function; a concrete one becomes a constant.
-  // Throws Error(kInvalidArgument) for a value of another builder.
+  FunctionBuilder* builder() override { return this; }
+  // Where control flow puts the functions it makes. Throws
+  // Error(kInvalidArgument) for a function that stands alone.
+  Program& program() const;
+
+  // The id of a value in this function. Throws Error(kInvalidArgument) for a
+  // value that is none of this function's nor adopted.
   ValueId id_of(const Value& value);
+  // The enclosing builder's values that the parameters after the first
+  // parameters().size() - captures().size() stand for, in that order.
+  const std::vector<Value>& captures() const { return captures_; }
+
+ protected:
+  // Makes a value that is not of this function one of its own: a concrete one
+  // becomes a constant, one of a function around it a capture. Inside another
+  // function, tensors that are no scalars are captured from there.
+  virtual ValueId adopt(const Value& value);
 
  private:
   std::vector<Value> lower(const OpDef& op,
@@ -54,7 +84,10 @@ class FunctionBuilder : public Context {
                            const Location& location);
 
   Function function_;
-  bool lower_composites_;
+  bool lower_composites_ = true;
+  Program* program_ = nullptr;
+  FunctionBuilder* enclosing_ = nullptr;
+  std::vector<Value> captures_;
 };
 
 }  // namespace weft

@@ -25,6 +25,9 @@ class Context {
                           const Location& location) {
     return std::move(apply(op, inputs, attributes, location).front());
   }
+
+  // The function that ops are added to, or null where they run at once.
+  virtual FunctionBuilder* builder() { return nullptr; }
 };
 
 // The innermost ContextScope of this thread, else the eager runtime.

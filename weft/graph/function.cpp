@@ -65,6 +65,17 @@ const Function* Graph::find(std::string_view name) const {
   return nullptr;
 }
 
+FunctionRef reference_to(const Function& function) {
+  Signature signature;
+  for (const ValueId id : function.parameters()) {
+    signature.parameters.push_back(function.type(id));
+  }
+  for (const ValueId id : function.results()) {
+    signature.results.push_back(function.type(id));
+  }
+  return {function.name(), std::make_shared<Signature>(std::move(signature))};
+}
+
 namespace {
 
 [[noreturn]] void fail(const Function& function, const std::string& message) {

@@ -82,6 +82,9 @@ struct Graph {
   const Function* find(std::string_view name) const;
 };
 
+// A reference to `function`, with its signature.
+FunctionRef reference_to(const Function& function);
+
 // Checks what every pass must keep: operands are defined before use, types
 // are what inference says, attributes fit the schema, parameter names are
 // unique. Throws Error(kInternal) that prints the offending node.

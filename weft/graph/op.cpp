@@ -69,7 +69,10 @@ OpDef& OpDef::signature(std::string_view text) {
              "{}: signature '{}'", name_, text);
   outputs_ = split_names(text.substr(arrow + 2));
   for (auto& name : split_names(text.substr(1, close - 1))) {
-    if (name.ends_with("...")) {
+    if (name.ends_with("...?")) {
+      is_variadic_ = true;
+      name.resize(name.size() - 4);
+    } else if (name.ends_with("...")) {
       is_variadic_ = true;
       ++min_inputs_;
       name.resize(name.size() - 3);

@@ -85,6 +85,7 @@ enum OpTrait : unsigned {
   kNoGradient = 1u << 3,  // piecewise constant or integer: none flows
   kRandom = 1u << 4,      // keyed by (seed, step): never constant-folded
   kCollective = 1u << 5,  // meets the same op on other ranks (collectives.h)
+  kControl = 1u << 6,     // runs functions of its graph: no kernel can
 };
 
 class OpDef {
@@ -94,7 +95,8 @@ class OpDef {
   // --- Declaration; each returns *this -----------------------------------
   OpDef& summary(std::string text);
   // Operand and result names: "(x, w, bias?) -> y", "(xs...) -> y". A '?'
-  // marks trailing optional operands, '...' any number (at least one).
+  // marks trailing optional operands, '...' any number (at least one), '...?'
+  // any number or none.
   OpDef& signature(std::string_view text);
   OpDef& attribute(std::string name, Attribute default_value);
   // `kind` is an example value; the caller must give the attribute.

@@ -5,6 +5,7 @@
 #include "weft/ops/collective.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/control.h"
 #include "weft/ops/conv.h"
 #include "weft/ops/index.h"
 #include "weft/ops/join.h"

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "weft/tensor/tensor.h"
 
@@ -178,6 +179,8 @@ int depth_of(const Polynomial& polynomial) {
   return depth;
 }
 
+Dim symbol_of(int atom) { return table().intern({{{atom}, 1}}); }
+
 Polynomial substitute_in(const Polynomial& polynomial,
                          const Bindings& bindings) {
   Polynomial result;
@@ -191,7 +194,7 @@ Polynomial substitute_in(const Polynomial& polynomial,
             table().intern(substitute_in(atom.numerator, bindings)),
             atom.divisor);
       } else {
-        const Dim name = table().intern({{{number}, 1}});
+        const Dim name = symbol_of(number);
         value = bindings.find(name).value_or(name);
       }
       term = multiply(term, table().expand(value));
@@ -199,6 +202,62 @@ Polynomial substitute_in(const Polynomial& polynomial,
     for (const auto& [key, count] : term) add_term(result, key, count);
   }
   return result;
+}
+
+// The atoms that are unbound symbols, those inside quotients too.
+std::set<int> unbound_in(const Polynomial& polynomial,
+                         const Bindings& bindings) {
+  std::set<int> unbound;
+  for (const auto& [monomial, factor] : polynomial) {
+    for (const int number : monomial) {
+      const Atom& atom = table().atom(number);
+      if (atom.divisor != 0) {
+        unbound.merge(unbound_in(atom.numerator, bindings));
+      } else if (!bindings.find(symbol_of(number))) {
+        unbound.insert(number);
+      }
+    }
+  }
+  return unbound;
+}
+
+// x from factor * x + rest = actual, where a dim x exists.
+std::optional<Dim> solve(std::int64_t factor, const Polynomial& rest,
+                         Dim actual) {
+  Polynomial scaled = table().expand(actual);
+  for (const auto& [monomial, count] : rest) {
+    add_term(scaled, monomial, -count);
+  }
+  Polynomial solution;
+  for (const auto& [monomial, count] : scaled) {
+    if (count % factor != 0) return std::nullopt;
+    solution[monomial] = count / factor;
+  }
+  const bool is_size = solution.size() == 1 && solution.begin()->first.empty();
+  if (is_size && solution.begin()->second < 0) return std::nullopt;
+  return table().intern(solution);
+}
+
+bool match_dim(Dim pattern, Dim actual, Bindings& bindings) {
+  const Polynomial wanted = table().expand(pattern);
+  const std::set<int> unbound = unbound_in(wanted, bindings);
+  if (unbound.empty()) return substitute(pattern, bindings) == actual;
+  if (unbound.size() > 1) return false;
+  const int unknown = *unbound.begin();
+  std::int64_t factor = 0;
+  Polynomial rest;
+  for (const auto& [monomial, count] : wanted) {
+    if (monomial == Monomial{unknown}) {
+      factor = count;
+    } else if (unbound_in({{monomial, count}}, bindings).empty()) {
+      rest[monomial] = count;
+    } else {
+      return false;  // not linear
+    }
+  }
+  const auto size = solve(factor, substitute_in(rest, bindings), actual);
+  if (size) bindings.bind(symbol_of(unknown), *size);
+  return size.has_value();
 }
 
 // Recursive descent over: sum = product {(+|-) product},
@@ -369,7 +428,7 @@ std::string to_string(Dim dim) {
 
 Dim parse_dim(std::string_view text) { return DimParser(text).parse(); }
 
-void Bindings::bind(Dim symbol, std::int64_t size) {
+void Bindings::bind(Dim symbol, Dim size) {
   const auto place = std::lower_bound(
       sizes_.begin(), sizes_.end(), symbol,
       [](const auto& entry, Dim key) { return entry.first < key; });
@@ -379,7 +438,7 @@ void Bindings::bind(Dim symbol, std::int64_t size) {
     sizes_.insert(place, {symbol, size});
 }
 
-std::optional<std::int64_t> Bindings::find(Dim symbol) const {
+std::optional<Dim> Bindings::find(Dim symbol) const {
   for (const auto& [name, size] : sizes_) {
     if (name == symbol) return size;
   }
@@ -397,20 +456,16 @@ Shape substitute(const Shape& shape, const Bindings& bindings) {
   return result;
 }
 
+bool determines(const Bindings& bindings, const Shape& shape) {
+  return std::all_of(shape.begin(), shape.end(), [&](Dim dim) {
+    return unbound_in(table().expand(dim), bindings).empty();
+  });
+}
+
 bool match(const Shape& pattern, const Shape& actual, Bindings& bindings) {
   if (pattern.rank() != actual.rank()) return false;
   for (int axis = 0; axis < pattern.rank(); ++axis) {
-    const Dim wanted = substitute(pattern[axis], bindings);
-    if (wanted == actual[axis]) continue;
-    // Only a symbol that stands alone can be learnt from a size.
-    const Polynomial polynomial = table().expand(wanted);
-    const bool is_plain =
-        is_symbolic(wanted) && polynomial.size() == 1 &&
-        polynomial.begin()->second == 1 &&
-        polynomial.begin()->first.size() == 1 && !is_symbolic(actual[axis]) &&
-        table().atom(polynomial.begin()->first[0]).divisor == 0;
-    if (!is_plain) return false;
-    bindings.bind(wanted, actual[axis]);
+    if (!match_dim(pattern[axis], actual[axis], bindings)) return false;
   }
   return true;
 }

@@ -50,23 +50,29 @@ std::string to_string(Dim dim);
 // Reads what to_string writes. Throws Error(kInvalidArgument).
 Dim parse_dim(std::string_view text);
 
-// What named symbols stand for in one run.
+// What named symbols stand for in one run, or in one call of a function, where
+// they may stand for symbolic dims of the caller.
 class Bindings {
  public:
-  void bind(Dim symbol, std::int64_t size);
-  std::optional<std::int64_t> find(Dim symbol) const;
+  void bind(Dim symbol, Dim size);
+  std::optional<Dim> find(Dim symbol) const;
+  std::size_t size() const { return sizes_.size(); }
   bool operator==(const Bindings&) const = default;
 
  private:
-  std::vector<std::pair<Dim, std::int64_t>> sizes_;  // sorted by symbol
+  std::vector<std::pair<Dim, Dim>> sizes_;  // sorted by symbol
 };
 
-// Replaces bound symbols; the result is static once all are bound.
+// Replaces bound symbols, all at once; the result is static once all are bound
+// to sizes.
 Dim substitute(Dim dim, const Bindings& bindings);
 Shape substitute(const Shape& shape, const Bindings& bindings);
+// Whether all symbols of `shape` are bound.
+bool determines(const Bindings& bindings, const Shape& shape);
 
-// Unifies a shape that may hold plain symbols with the shape of a tensor,
-// adding to `bindings`. False when they cannot be equal.
+// Unifies a shape with the shape of an argument, adding to `bindings` what the
+// symbols of `pattern` stand for. Learns one symbol from a dim, if the dim is
+// linear in it. False when they cannot be equal, or too little is known.
 bool match(const Shape& pattern, const Shape& actual, Bindings& bindings);
 
 }  // namespace weft

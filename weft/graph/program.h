@@ -1,0 +1,70 @@
+// A graph under construction: functions that may refer to each other, and to
+// themselves, before they have bodies.
+//
+//   Program program;
+//   const FunctionRef fib = program.declare("fib", {{f32}, {f32}});
+//   program.define(fib, [&](const std::vector<Value>& n) {
+//     return cond(n[0] < 2, [&] { return std::vector{ones_like(n[0])}; },
+//                 [&] { return std::vector{call(fib, {n[0] - 1})[0] +
+//                                          call(fib, {n[0] - 2})[0]}; });
+//   });
+//   const Graph graph = program.build();
+//
+// Threads: one thread at a time.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weft/graph/builder.h"
+
+namespace weft {
+
+class Program {
+ public:
+  // From a function's parameters to its results.
+  using Body = std::function<std::vector<Value>(const std::vector<Value>&)>;
+
+  Program() = default;
+  // Goes on with functions that exist.
+  explicit Program(const Graph& graph);
+  Program(const Program&) = delete;  // builders hold its address
+  Program& operator=(const Program&) = delete;
+
+  // A function whose body comes later. Throws Error(kInvalidArgument) if the
+  // name is taken.
+  FunctionRef declare(std::string name, Signature signature);
+  // Gives a declared function its body. Throws Error(kInvalidArgument) if it
+  // has one, or if what `body` returns is not what was declared.
+  void define(const FunctionRef& function, const Body& body);
+  // Declares and defines at once: the results' types are those of `body`.
+  FunctionRef define(std::string name,
+                     const std::vector<TensorType>& parameters,
+                     const Body& body);
+  // A function that was built elsewhere: under a declared name, one from
+  // unique_name(), or a new one. Throws Error(kInvalidArgument) as define().
+  FunctionRef add(Function function);
+
+  // `stem`, or the first of stem.2, stem.3, … that is free; taken from now on.
+  std::string unique_name(const std::string& stem);
+  // A function that has its body; null otherwise. Good until the next is added.
+  const Function* find(std::string_view name) const {
+    return graph_.find(name);
+  }
+
+  // All functions, verified. Throws Error(kInvalidArgument) that names a
+  // function that was declared and not defined.
+  Graph build() const;
+
+ private:
+  void claim(const std::string& name);
+
+  Graph graph_;
+  // What each name stands for; without a signature while its function is
+  // being built.
+  std::map<std::string, FunctionRef> names_;
+};
+
+}  // namespace weft

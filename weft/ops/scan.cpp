@@ -1,0 +1,149 @@
+#include <algorithm>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/control.h"
+#include "weft/ops/join.h"
+#include "weft/ops/shape.h"
+#include "weft/ops/slice.h"
+#include "weft/ops/support/closures.h"
+
+namespace weft {
+namespace {
+
+std::size_t scanned_count(const OpCall& call, std::size_t carried) {
+  const std::int64_t scanned = call.attributes.integer("scanned");
+  if (scanned < 1 ||
+      scanned > static_cast<std::int64_t>(call.inputs.size() - carried)) {
+    throw call.error("{} operands cannot be scanned", scanned)
+        .hint("scan over iota() to count steps");
+  }
+  return static_cast<std::size_t>(scanned);
+}
+
+// The type of one step's part of a scanned operand.
+TensorType slice_type(const OpCall& call, const TensorType& whole) {
+  if (whole.shape.is_scalar()) throw call.error("a scalar cannot be scanned");
+  return {whole.dtype, Shape(whole.shape.last(whole.shape.rank() - 1))};
+}
+
+TensorType stacked_type(const TensorType& step, Dim steps) {
+  Shape shape{steps};
+  for (const Dim dim : step.shape) shape.push_back(dim);
+  return {step.dtype, shape};
+}
+
+std::vector<TensorType> infer_scan(const OpCall& call) {
+  const std::size_t carried = carried_count(call);
+  const std::size_t scanned = scanned_count(call, carried);
+  std::vector<TensorType> arguments(call.inputs.begin(), call.inputs.end());
+  for (std::size_t i = carried; i < carried + scanned; ++i) {
+    arguments[i] = slice_type(call, call.input(i));
+    if (call.input(i).shape[0] != call.input(carried).shape[0]) {
+      throw call.error("the scanned operands differ in their leading axis");
+    }
+  }
+  auto results = result_types(call.attributes.function("body"), arguments);
+  require_carried(call, results, carried);
+  for (std::size_t i = carried; i < results.size(); ++i) {
+    results[i] = stacked_type(results[i], call.input(carried).shape[0]);
+  }
+  return results;
+}
+
+Value slice_at(const Value& whole, Dim step) {
+  const Shape& shape = whole.shape();
+  return reshape(slice_axis(whole, 0, step, step + 1),
+                 Shape(shape.last(shape.rank() - 1)));
+}
+
+Value stacked(std::vector<Value> steps) {
+  for (Value& step : steps) {
+    step = reshape(step, stacked_type(step.type(), 1).shape);
+  }
+  return concat(steps, 0);
+}
+
+// Runs the body on each slice in turn, at once.
+std::vector<Value> run_scan(std::vector<Value> carried,
+                            const std::vector<Value>& scanned,
+                            const ScanBody& body, bool reverse) {
+  const Dim steps = scanned.at(0).shape()[0];
+  if (steps == 0) {
+    throw Error(ErrorCode::kUnsupported, "scan",
+                "no steps: the outputs' types are unknown where ops run at "
+                "once");
+  }
+  std::vector<std::vector<Value>> outputs;
+  for (Dim step = 0; step < steps; ++step) {
+    const Dim at = reverse ? steps - 1 - step : step;
+    std::vector<Value> slices;
+    for (const Value& whole : scanned) {
+      slices.push_back(slice_at(whole, at));
+    }
+    auto results = body(carried, slices);
+    for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = results[i];
+    results.erase(
+        results.begin(),
+        results.begin() + static_cast<std::ptrdiff_t>(carried.size()));
+    outputs.resize(results.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      outputs[i].push_back(results[i]);
+    }
+  }
+  for (auto& output : outputs) {
+    if (reverse) std::reverse(output.begin(), output.end());
+    carried.push_back(stacked(std::move(output)));
+  }
+  return carried;
+}
+
+}  // namespace
+
+void register_scan(OpRegistry& ops) {
+  ops.add("scan")
+      .summary("a function along leading axes, values carried between steps")
+      .signature("(values...) -> results")
+      .required("body", FunctionRef())
+      .required("carried", std::int64_t{0})
+      .required("scanned", std::int64_t{1})
+      .attribute("reverse", false)
+      .traits(kControl)
+      .infer(infer_scan)
+      .cost([](const OpCall& call) { return Cost::of(call, 0); });
+}
+
+std::vector<Value> scan(std::vector<Value> initial,
+                        const std::vector<Value>& scanned, const ScanBody& body,
+                        bool reverse, std::source_location where) {
+  static const OpDef& op = op_registry().get("scan");
+  FunctionBuilder* builder = current_context().builder();
+  if (builder == nullptr) {
+    return run_scan(std::move(initial), scanned, body, reverse);
+  }
+  const std::size_t carried = initial.size();
+  std::vector<TensorType> types = types_of(initial);
+  for (const Value& whole : scanned) {
+    const Shape& shape = whole.shape();
+    if (shape.is_scalar()) {
+      throw Error(ErrorCode::kInvalidArgument, "scan",
+                  "a scalar cannot be scanned");
+    }
+    types.push_back({whole.dtype(), Shape(shape.last(shape.rank() - 1))});
+  }
+  Closures bodies(*builder);
+  bodies.add("body", types, [&](const std::vector<Value>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(carried);
+    return body({values.begin(), middle}, {middle, values.end()});
+  });
+  const auto functions = bodies.finish();
+  initial.insert(initial.end(), scanned.begin(), scanned.end());
+  bodies.append_captures(initial);
+  return call_all(op, initial,
+                  {{"body", functions[0]},
+                   {"carried", static_cast<std::int64_t>(carried)},
+                   {"scanned", static_cast<std::int64_t>(scanned.size())},
+                   {"reverse", reverse}},
+                  where);
+}
+
+}  // namespace weft

@@ -1,0 +1,65 @@
+#include "weft/ops/support/closures.h"
+
+namespace weft {
+
+std::vector<TensorType> types_of(std::span<const Value> values) {
+  std::vector<TensorType> types;
+  for (const Value& value : values) types.push_back(value.type());
+  return types;
+}
+
+std::size_t carried_count(const OpCall& call) {
+  const std::int64_t carried = call.attributes.integer("carried");
+  if (carried < 0 || carried > static_cast<std::int64_t>(call.inputs.size())) {
+    throw call.error("{} operands cannot be carried", carried);
+  }
+  return static_cast<std::size_t>(carried);
+}
+
+void require_carried(const OpCall& call, std::span<const TensorType> results,
+                     std::size_t carried) {
+  if (results.size() < carried) {
+    throw call.error("the body returns {} values, but {} are carried",
+                     results.size(), carried);
+  }
+  for (std::size_t i = 0; i < carried; ++i) {
+    if (results[i] == call.input(i)) continue;
+    throw call.error("the carried value {} is {}, but becomes {} in the body",
+                     i, to_string(call.input(i)), to_string(results[i]));
+  }
+}
+
+void Closures::add(const std::string& role,
+                   const std::vector<TensorType>& parameters,
+                   const Program::Body& body) {
+  FunctionBuilder builder(around_, around_.program().unique_name(
+                                       around_.function().name() + "." + role));
+  functions_.push_back(builder.build([&] {
+    std::vector<Value> values;
+    for (const TensorType& type : parameters) {
+      values.push_back(builder.parameter(type));
+    }
+    // The same values, first, in the same order as in the functions before.
+    for (const Value& capture : captures_) builder.id_of(capture);
+    return body(values);
+  }));
+  captures_ = builder.captures();
+  capture_counts_.push_back(captures_.size());
+}
+
+std::vector<FunctionRef> Closures::finish() {
+  std::vector<FunctionRef> references;
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    for (std::size_t c = capture_counts_[i]; c < captures_.size(); ++c) {
+      functions_[i].add_parameter(captures_[c].type(), "");
+    }
+    references.push_back(around_.program().add(std::move(functions_[i])));
+  }
+  return references;
+}
+
+void Closures::append_captures(std::vector<Value>& operands) const {
+  operands.insert(operands.end(), captures_.begin(), captures_.end());
+}
+
+}  // namespace weft

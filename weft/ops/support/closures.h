@@ -1,0 +1,44 @@
+// The functions of one control op, built from callables, and what entries of
+// such ops share.
+//
+// Threads: as FunctionBuilder.
+#pragma once
+
+#include "weft/graph/program.h"
+
+namespace weft {
+
+// What predicates and conditions are.
+inline const TensorType kTruth{DType::kBool, {}};
+
+std::vector<TensorType> types_of(std::span<const Value> values);
+
+// The attribute 'carried', checked against the number of operands.
+std::size_t carried_count(const OpCall& call);
+// Throws Error(kInvalidArgument) unless the first `carried` of a body's results
+// have the types of the first operands.
+void require_carried(const OpCall& call, std::span<const TensorType> results,
+                     std::size_t carried);
+
+// All functions of one op take the same captures, since they are given the
+// same operands.
+class Closures {
+ public:
+  explicit Closures(FunctionBuilder& around) : around_(around) {}
+
+  // Builds a function named after the one around it and `role`.
+  void add(const std::string& role, const std::vector<TensorType>& parameters,
+           const Program::Body& body);
+  // Puts the functions into the program, in the order of add().
+  std::vector<FunctionRef> finish();
+  // The operands that the captures are.
+  void append_captures(std::vector<Value>& operands) const;
+
+ private:
+  FunctionBuilder& around_;
+  std::vector<Function> functions_;
+  std::vector<std::size_t> capture_counts_;  // of each function, when built
+  std::vector<Value> captures_;
+};
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+#include "weft/graph/registry.h"
+#include "weft/ops/control.h"
+#include "weft/ops/support/closures.h"
+
+namespace weft {
+namespace {
+
+std::vector<TensorType> infer_while(const OpCall& call) {
+  const std::size_t carried = carried_count(call);
+  const auto truth =
+      result_types(call.attributes.function("condition"), call.inputs);
+  if (truth != std::vector{kTruth}) {
+    throw call.error("the condition does not return one bool[]");
+  }
+  const auto next = result_types(call.attributes.function("body"), call.inputs);
+  require_carried(call, next, carried);
+  if (next.size() != carried) {
+    throw call.error("the body returns {} values, but {} are carried",
+                     next.size(), carried);
+  }
+  return next;
+}
+
+}  // namespace
+
+void register_while(OpRegistry& ops) {
+  ops.add("while")
+      .summary("a function of the carried values, as long as a condition holds")
+      .signature("(values...) -> results")
+      .required("condition", FunctionRef())
+      .required("body", FunctionRef())
+      .required("carried", std::int64_t{1})
+      .traits(kControl)
+      .infer(infer_while)
+      .cost([](const OpCall& call) { return Cost::of(call, 0); });
+}
+
+std::vector<Value> while_loop(std::vector<Value> initial,
+                              const LoopCondition& condition,
+                              const LoopBody& body,
+                              std::source_location where) {
+  static const OpDef& op = op_registry().get("while");
+  FunctionBuilder* builder = current_context().builder();
+  if (builder == nullptr) {
+    while (condition(initial).tensor().item() != 0) initial = body(initial);
+    return initial;
+  }
+  const auto types = types_of(initial);
+  Closures bodies(*builder);
+  bodies.add("condition", types, [&](const auto& values) {
+    return std::vector{condition(values)};
+  });
+  bodies.add("body", types, body);
+  const auto functions = bodies.finish();
+  const auto carried = static_cast<std::int64_t>(initial.size());
+  bodies.append_captures(initial);
+  return call_all(op, initial,
+                  {{"condition", functions[0]},
+                   {"body", functions[1]},
+                   {"carried", carried}},
+                  where);
+}
+
+}  // namespace weft
