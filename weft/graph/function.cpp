@@ -76,6 +76,23 @@ FunctionRef reference_to(const Function& function) {
   return {function.name(), std::make_shared<Signature>(std::move(signature))};
 }
 
+FunctionIndex::FunctionIndex(const Graph& graph) {
+  for (const Function& function : graph.functions) {
+    functions_.emplace(function.name(), reference_to(function));
+  }
+}
+
+std::optional<std::string> FunctionIndex::problem_with(
+    const FunctionRef& reference) const {
+  const auto found = functions_.find(reference.name);
+  if (found == functions_.end()) {
+    return fmt::format("there is no function @{}", reference.name);
+  }
+  if (found->second == reference) return std::nullopt;
+  return fmt::format("the signature of {} is another: {}", to_string(reference),
+                     to_string(found->second));
+}
+
 namespace {
 
 [[noreturn]] void fail(const Function& function, const std::string& message) {
@@ -129,6 +146,19 @@ void verify(const Graph& graph) {
     if (!names.insert(function.name()).second)
       fail(function, "two functions have this name");
     verify(function);
+  }
+  const FunctionIndex index(graph);
+  for (const Function& function : graph.functions) {
+    for (const Node& node : function.nodes()) {
+      for (const auto& [name, attribute] : node.attributes) {
+        const auto* reference = std::get_if<FunctionRef>(&attribute);
+        if (reference == nullptr) continue;
+        const auto problem = index.problem_with(*reference);
+        if (problem) {
+          fail(function, *problem + ", in: " + to_string(function, node));
+        }
+      }
+    }
   }
 }
 

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "weft/graph/location.h"
@@ -85,13 +87,28 @@ struct Graph {
 // A reference to `function`, with its signature.
 FunctionRef reference_to(const Function& function);
 
+// The functions of a graph, to look references up.
+class FunctionIndex {
+ public:
+  explicit FunctionIndex(const Graph& graph);
+
+  // What is wrong with a reference: there is no such function, or its
+  // signature is another.
+  std::optional<std::string> problem_with(const FunctionRef& reference) const;
+
+ private:
+  std::unordered_map<std::string, FunctionRef> functions_;
+};
+
 // Checks what every pass must keep: operands are defined before use, types
 // are what inference says, attributes fit the schema, parameter names are
-// unique. Throws Error(kInternal) that prints the offending node.
+// unique; in a graph, that references are to functions of it, as they are.
+// Throws Error(kInternal) that prints the offending node.
 void verify(const Function& function);
 void verify(const Graph& graph);
 
-// Parameters, nodes and results under other dims.
+// Parameters, nodes and results under other dims. Calls stay as they are: the
+// symbols of a callee are its own.
 Function specialize(const Function& function, const class Bindings& bindings);
 
 }  // namespace weft

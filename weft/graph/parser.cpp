@@ -28,6 +28,13 @@ class Parser {
         fail("there are two functions of this name");
       }
     }
+    const FunctionIndex index(graph);
+    for (const auto& [position, reference] : references_) {
+      const auto problem = index.problem_with(reference);
+      if (!problem) continue;
+      position_ = position;
+      fail(*problem);
+    }
     return graph;
   }
 
@@ -215,6 +222,7 @@ class Parser {
     const char c = text_[position_];
     if (c == '"') return quoted();
     if (c == '[') return integers();
+    if (c == '@') return reference();
     if (c == '-' || std::isdigit(static_cast<unsigned char>(c)) ||
         text_.substr(position_, 3) == "inf" ||
         text_.substr(position_, 3) == "nan") {
@@ -228,6 +236,22 @@ class Parser {
       return constant(element);
     }
     return element;
+  }
+
+  FunctionRef reference() {
+    const std::size_t begin = position_;
+    expect_raw('@');
+    std::string name(word("the name of a function"));
+    Signature signature;
+    expect("(");
+    signature.parameters = types(")");
+    expect("->");
+    expect("(");
+    signature.results = types(")");
+    FunctionRef result{std::move(name),
+                       std::make_shared<Signature>(std::move(signature))};
+    references_.emplace_back(begin, result);
+    return result;
   }
 
   Attribute numeric() {
@@ -393,6 +417,8 @@ class Parser {
   std::string_view source_;
   std::size_t position_ = 0;
   std::unordered_map<int, ValueId> values_;
+  // Where functions are named; they may stand further down.
+  std::vector<std::pair<std::size_t, FunctionRef>> references_;
 };
 
 }  // namespace
