@@ -180,12 +180,34 @@ TEST(Symbols, QuotientsNestOnlySoDeep) {
       Error);
 }
 
-TEST(Symbols, MatchLearnsPlainSymbolsOnly) {
+TEST(Symbols, MatchLearnsSymbolsFromLinearDims) {
+  const Dim n = symbol("N");
+  const Dim m = symbol("M");
   Bindings bindings;
-  EXPECT_TRUE(match({symbol("N"), 4, symbol("N")}, {3, 4, 3}, bindings));
-  EXPECT_FALSE(match({symbol("N")}, {5}, bindings));
-  Bindings fresh;
-  EXPECT_FALSE(match({dim_multiply(2, symbol("N"))}, {6}, fresh));
+  EXPECT_TRUE(match({n, 4, n}, {3, 4, 3}, bindings));
+  EXPECT_FALSE(match({n}, {5}, bindings));
+  EXPECT_TRUE(match({dim_add(n, m)}, {5}, bindings));
+  EXPECT_EQ(bindings.find(m), 2);
+  for (const auto& [pattern, size] : {std::pair{parse_dim("2*N"), Dim{7}},
+                                      {parse_dim("N+3"), Dim{2}},
+                                      {parse_dim("N*N"), Dim{9}},
+                                      {parse_dim("N+M"), Dim{9}},
+                                      {parse_dim("(N)//2"), Dim{4}}}) {
+    Bindings fresh;
+    EXPECT_FALSE(match({pattern}, {size}, fresh)) << to_string(pattern);
+  }
+}
+
+TEST(Symbols, MatchTellsTheSymbolsOfBothSidesApart) {
+  const Dim n = symbol("N");
+  const Dim m = symbol("M");
+  Bindings bindings;
+  EXPECT_TRUE(match({n, m}, {m, dim_multiply(2, n)}, bindings));
+  EXPECT_EQ(substitute(dim_add(n, m), bindings),
+            dim_add(m, dim_multiply(2, n)));
+  Bindings same;
+  EXPECT_TRUE(match({n}, {n}, same));
+  EXPECT_FALSE(match({n}, {m}, same));
 }
 
 }  // namespace

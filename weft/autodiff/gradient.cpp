@@ -1,11 +1,12 @@
 #include "weft/autodiff/gradient.h"
 
-#include "weft/autodiff/reverse.h"
+#include "weft/autodiff/control_gradient.h"
 #include "weft/ops/constant.h"
 
 namespace weft {
 namespace {
 
+// Of the nodes that are there now.
 std::vector<Application> applications_of(FunctionBuilder& builder) {
   std::vector<Application> result;
   for (const Node& node : builder.function().nodes()) {
@@ -27,9 +28,18 @@ std::vector<Value> gradients(const Value& root, std::span<const Value> wrt) {
   WEFT_CHECK(root.is_staged(), "gradients() differentiates staged values");
   FunctionBuilder& builder = *root.builder();
   ContextScope scope(builder);
-  const auto applications = applications_of(builder);
   const Value seed = ones_like(root);
-  auto result = reverse(applications, {&root, 1}, {&seed, 1}, wrt);
+  return gradients(builder, {&root, 1}, {&seed, 1}, wrt);
+}
+
+std::vector<Value> gradients(FunctionBuilder& builder,
+                             std::span<const Value> roots,
+                             std::span<const Value> seeds,
+                             std::span<const Value> wrt) {
+  ContextScope scope(builder);
+  const auto applications = applications_of(builder);
+  ControlGradient control(builder);
+  auto result = reverse(applications, roots, seeds, wrt, std::ref(control));
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (!result[i].is_defined()) result[i] = zeros_like(wrt[i]);
   }

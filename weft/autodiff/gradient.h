@@ -12,9 +12,17 @@ namespace weft {
 // Inside a builder's build(): the gradient of `root` (seeded with ones) with
 // respect to each of `wrt`, added to the function being built. Composite ops
 // between them must have been lowered or have a gradient rule of their own;
-// FunctionBuilder lowers those that have none as it records them.
+// FunctionBuilder lowers those that have none as it records them. Calls,
+// branches and loops on the way become enters (graph/phases.h), and what they
+// run gets joint functions in the builder's program.
 // A value that `root` does not depend on gets zeros.
 std::vector<Value> gradients(const Value& root, std::span<const Value> wrt);
+
+// The same for sum(seed_i * root_i), where the roots are values of `builder`.
+std::vector<Value> gradients(FunctionBuilder& builder,
+                             std::span<const Value> roots,
+                             std::span<const Value> seeds,
+                             std::span<const Value> wrt);
 
 // f -> f's results followed by the gradients of its first result (seeded with
 // ones) with respect to the given parameters.

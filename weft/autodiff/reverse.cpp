@@ -45,7 +45,7 @@ bool is_traced(const Value& value) { return value.id() >= 0; }
 
 void step_back(const Application& application,
                const std::unordered_set<std::int64_t>& reached,
-               Accumulator& gradients) {
+               const ControlRule& control, Accumulator& gradients) {
   const OpDef& op = *application.op;
   if (op.has(kNoGradient)) return;
   std::vector<Value> dy;
@@ -55,12 +55,15 @@ void step_back(const Application& application,
     any = any || dy.back().is_defined();
   }
   if (!any || !reached.contains(application.outputs[0].id())) return;
-  if (op.gradient() == nullptr) {
+  const bool is_control = op.has(kControl) && control;
+  if (op.gradient() == nullptr && !is_control) {
     throw Error(ErrorCode::kUnsupported, op.name(),
                 "has no gradient, and one was asked for");
   }
-  const Gradients result = op.gradient()(GradientContext(
-      op, application.attributes, application.inputs, application.outputs, dy));
+  const GradientContext context(op, application.attributes, application.inputs,
+                                application.outputs, dy);
+  const Gradients result =
+      is_control ? control(context) : op.gradient()(context);
   WEFT_CHECK(result.size() == application.inputs.size(),
              "{}: the gradient rule returns {} values for {} operands",
              op.name(), result.size(), application.inputs.size());
@@ -81,7 +84,8 @@ void step_back(const Application& application,
 std::vector<Value> reverse(std::span<const Application> applications,
                            std::span<const Value> roots,
                            std::span<const Value> seeds,
-                           std::span<const Value> wrt) {
+                           std::span<const Value> wrt,
+                           const ControlRule& control) {
   WEFT_CHECK(roots.size() == seeds.size());
   Accumulator gradients;
   for (std::size_t i = 0; i < roots.size(); ++i) {
@@ -90,7 +94,7 @@ std::vector<Value> reverse(std::span<const Application> applications,
   const auto reached = reached_from(wrt, applications);
   for (auto application = applications.rbegin();
        application != applications.rend(); ++application) {
-    step_back(*application, reached, gradients);
+    step_back(*application, reached, control, gradients);
   }
   std::vector<Value> result;
   for (const Value& value : wrt) result.push_back(gradients.find(value));

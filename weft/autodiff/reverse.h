@@ -6,6 +6,7 @@
 // Threads: pure functions of their arguments and the current context.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +23,10 @@ struct Application {
   std::vector<Value> outputs;
 };
 
+// The gradient rule of ops that run functions (kControl). It may change the
+// applied nodes, so it belongs to the walk and not to the ops.
+using ControlRule = std::function<Gradients(const GradientContext&)>;
+
 // The gradient of sum(seed_i * root_i) with respect to each of `wrt`, by the
 // chain rule over `applications`. Emits ops into the current context. An
 // undefined Value where nothing flows. Values are told apart by Value::id().
@@ -29,6 +34,7 @@ struct Application {
 std::vector<Value> reverse(std::span<const Application> applications,
                            std::span<const Value> roots,
                            std::span<const Value> seeds,
-                           std::span<const Value> wrt);
+                           std::span<const Value> wrt,
+                           const ControlRule& control = nullptr);
 
 }  // namespace weft

@@ -118,6 +118,17 @@ std::vector<Value> FunctionBuilder::inline_function(
   return values;
 }
 
+std::vector<Value> FunctionBuilder::replace(NodeId node, const OpDef& op,
+                                            const Attributes& attributes) {
+  const std::size_t before = function_.node(node).outputs.size();
+  const Node& changed = function_.replace_node(node, op, attributes);
+  std::vector<Value> added;
+  for (std::size_t i = before; i < changed.outputs.size(); ++i) {
+    added.emplace_back(*this, changed.outputs[i]);
+  }
+  return added;
+}
+
 Function FunctionBuilder::build(
     const std::function<std::vector<Value>()>& body) {
   std::vector<Value> results;

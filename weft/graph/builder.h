@@ -54,6 +54,11 @@ class FunctionBuilder : public Context {
   std::vector<Value> inline_function(const Function& function,
                                      std::span<const Value> arguments);
 
+  // Function::replace_node() of the function being built: what uses the node's
+  // results keeps them. Returns the results that the new op adds.
+  std::vector<Value> replace(NodeId node, const OpDef& op,
+                             const Attributes& attributes);
+
   // Runs `body` with this builder as the current context; what it returns
   // become the results.
   Function build(const std::function<std::vector<Value>()>& body);

@@ -1,5 +1,6 @@
 #include "weft/graph/function.h"
 
+#include <algorithm>
 #include <set>
 
 #include "weft/graph/text.h"
@@ -38,6 +39,24 @@ const Node& Function::add_node(const OpDef& op, std::vector<ValueId> inputs,
     values_.push_back({type, static_cast<NodeId>(nodes_.size()), {}});
   }
   return nodes_.emplace_back(std::move(node));
+}
+
+const Node& Function::replace_node(NodeId id, const OpDef& op,
+                                   const Attributes& attributes) {
+  Node& node = nodes_[static_cast<std::size_t>(id)];
+  const Attributes complete = op.complete(attributes);
+  const auto types = op.infer_types(input_types(node), complete);
+  const auto old = output_types(node);
+  WEFT_CHECK(types.size() >= old.size() &&
+                 std::equal(old.begin(), old.end(), types.begin()),
+             "{} cannot stand for {}", op.name(), node.op->name());
+  node.op = &op;
+  node.attributes = complete;
+  for (std::size_t i = old.size(); i < types.size(); ++i) {
+    node.outputs.push_back(static_cast<ValueId>(values_.size()));
+    values_.push_back({types[i], id, {}});
+  }
+  return node;
 }
 
 void Function::set_results(std::vector<ValueId> results) {

@@ -63,6 +63,11 @@ class Function {
   // with the location added.
   const Node& add_node(const OpDef& op, std::vector<ValueId> inputs,
                        const Attributes& attributes, const Location& location);
+  // Makes a node another op on the same operands. Its results stay, and must
+  // keep their types; what the op returns beyond them is added. Throws
+  // Error(kInvalidArgument) as the op does.
+  const Node& replace_node(NodeId id, const OpDef& op,
+                           const Attributes& attributes);
   void set_results(std::vector<ValueId> results);
 
   // The inferred types of a node's operands and results, for an OpCall.

@@ -81,6 +81,9 @@ KernelChoice choose_kernel(const OpCall& call) {
               "no kernel takes this call");
   for (const auto& type : call.inputs) error.detail(to_string(type));
   for (const auto& reason : choice.declined) error.detail(reason);
+  if (call.op.has(kControl)) {
+    error.hint("it runs functions of its graph, so the graph has to run whole");
+  }
   throw error;
 }
 

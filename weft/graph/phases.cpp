@@ -24,6 +24,10 @@ bool adds_up(const Integers& counts, std::size_t total) {
 
 }  // namespace
 
+bool leaves_activation(const OpDef& op) {
+  return op.has(kControl) && op.name().ends_with("_enter");
+}
+
 Phases Phases::of(const Attributes& attributes) {
   return {attributes.integers("arguments"), attributes.integers("results")};
 }

@@ -41,6 +41,9 @@ namespace weft {
 // What an activation is called by.
 inline const TensorType kActivation{DType::kI64, {}};
 
+// Whether an op begins an activation.
+bool leaves_activation(const OpDef& op);
+
 struct Phases {
   Integers arguments;  // parameters of each phase
   Integers results;    // results of each phase

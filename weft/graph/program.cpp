@@ -57,7 +57,7 @@ FunctionRef Program::define(std::string name,
 FunctionRef Program::add(Function function) {
   const FunctionRef made = reference_to(function);
   FunctionRef& known = names_.try_emplace(made.name, made).first->second;
-  if (graph_.find(made.name) != nullptr) {
+  if (bodies_.contains(made.name)) {
     throw wrong("@{} is defined twice", made.name);
   }
   if (known.signature != nullptr && !(known == made)) {
@@ -66,7 +66,32 @@ FunctionRef Program::add(Function function) {
         .detail("defined:  " + to_string(*made.signature));
   }
   known = made;
-  graph_.functions.push_back(std::move(function));
+  bodies_[made.name] = &functions_.emplace_back(std::move(function));
+  return made;
+}
+
+const Function& Program::body_of(const FunctionRef& function) const {
+  const auto found = bodies_.find(function.name);
+  if (found == bodies_.end()) {
+    throw wrong("@{} has no body yet", function.name)
+        .hint("define it before its gradient is asked for");
+  }
+  return *found->second;
+}
+
+const FunctionRef* Program::find_derived(const FunctionRef& from,
+                                         const std::string& kind) const {
+  const auto found = derived_.find({from.name, kind});
+  return found == derived_.end() ? nullptr : &found->second;
+}
+
+FunctionRef Program::declare_derived(const FunctionRef& from,
+                                     const std::string& kind,
+                                     Signature signature) {
+  FunctionRef made{unique_name(from.name + "." + kind),
+                   std::make_shared<Signature>(std::move(signature))};
+  names_[made.name] = made;
+  derived_[{from.name, kind}] = made;
   return made;
 }
 
@@ -81,12 +106,13 @@ std::string Program::unique_name(const std::string& stem) {
 
 Graph Program::build() const {
   for (const auto& [name, function] : names_) {
-    if (graph_.find(name) != nullptr) continue;
+    if (bodies_.contains(name)) continue;
     throw wrong("@{} is declared, but it has no body", name)
         .hint("give it one with define()");
   }
-  verify(graph_);
-  return graph_;
+  const Graph graph{{functions_.begin(), functions_.end()}};
+  verify(graph);
+  return graph;
 }
 
 }  // namespace weft

@@ -13,6 +13,7 @@
 // Threads: one thread at a time.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -47,12 +48,18 @@ class Program {
   // unique_name(), or a new one. Throws Error(kInvalidArgument) as define().
   FunctionRef add(Function function);
 
+  // A function made from others, once for each `kind`, which may name the
+  // others: declared by declare_derived(), under a name like from.kind.
+  const FunctionRef* find_derived(const FunctionRef& from,
+                                  const std::string& kind) const;
+  FunctionRef declare_derived(const FunctionRef& from, const std::string& kind,
+                              Signature signature);
+
   // `stem`, or the first of stem.2, stem.3, … that is free; taken from now on.
   std::string unique_name(const std::string& stem);
-  // A function that has its body; null otherwise. Good until the next is added.
-  const Function* find(std::string_view name) const {
-    return graph_.find(name);
-  }
+  // A function that has its body. Good as long as the program. Throws
+  // Error(kInvalidArgument) if it has none yet.
+  const Function& body_of(const FunctionRef& function) const;
 
   // All functions, verified. Throws Error(kInvalidArgument) that names a
   // function that was declared and not defined.
@@ -61,10 +68,12 @@ class Program {
  private:
   void claim(const std::string& name);
 
-  Graph graph_;
+  std::deque<Function> functions_;
   // What each name stands for; without a signature while its function is
   // being built.
   std::map<std::string, FunctionRef> names_;
+  std::map<std::string, const Function*> bodies_;
+  std::map<std::pair<std::string, std::string>, FunctionRef> derived_;
 };
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 
 #include "weft/graph/builder.h"
 #include "weft/graph/kernel.h"
+#include "weft/graph/phases.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
@@ -60,7 +61,12 @@ class SimplifyingBuilder : public FunctionBuilder {
     }
     const Attributes complete = op.complete(attributes);
     const auto outputs = op.infer_types(types, complete);
-    if (!inputs.empty() && is_identity(op, types[0], outputs[0])) {
+    // Each enter leaves an activation of its own (graph/phases.h).
+    if (leaves_activation(op)) {
+      return FunctionBuilder::apply(op, inputs, complete, location);
+    }
+    if (!inputs.empty() && !outputs.empty() &&
+        is_identity(op, types[0], outputs[0])) {
       return {arguments[0]};
     }
     if (op.lower() != nullptr && !has_kernel({op, types, complete, outputs})) {

@@ -1,6 +1,46 @@
 #include "weft/ops/support/closures.h"
 
 namespace weft {
+namespace {
+
+void learn_sizes(const TensorType& type, Bindings& told) {
+  for (const Dim dim : type.shape) match({dim}, {dim}, told);
+}
+
+// `told`, and what the parameters add to it.
+Bindings told_by_parameters(const Function& function, Bindings told) {
+  for (std::size_t before = told.size();; before = told.size()) {
+    for (const ValueId id : function.parameters()) {
+      learn_sizes(function.type(id), told);
+    }
+    if (told.size() == before) return told;
+  }
+}
+
+// A function's sizes are told by its arguments. Where a body mentions another
+// size of the function around it, a value there that tells it is captured.
+void capture_sizes(FunctionBuilder& body, FunctionBuilder& around) {
+  const Function& function = body.function();
+  const auto values = static_cast<ValueId>(function.value_count());
+  for (ValueId id = 0; id < values; ++id) {
+    for (const Dim dim : function.type(id).shape) {
+      const Bindings told = told_by_parameters(function, {});
+      if (determines(told, {dim})) continue;
+      const auto candidates =
+          static_cast<ValueId>(around.function().value_count());
+      for (ValueId outer = 0; outer < candidates; ++outer) {
+        Bindings more = told;
+        learn_sizes(around.function().type(outer), more);
+        more = told_by_parameters(function, std::move(more));
+        if (!determines(more, {dim})) continue;
+        body.id_of({around, outer});
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<TensorType> types_of(std::span<const Value> values) {
   std::vector<TensorType> types;
@@ -41,7 +81,9 @@ void Closures::add(const std::string& role,
     }
     // The same values, first, in the same order as in the functions before.
     for (const Value& capture : captures_) builder.id_of(capture);
-    return body(values);
+    auto results = body(values);
+    capture_sizes(builder, around_);
+    return results;
   }));
   captures_ = builder.captures();
   capture_counts_.push_back(captures_.size());

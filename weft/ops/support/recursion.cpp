@@ -1,0 +1,201 @@
+#include "weft/ops/support/recursion.h"
+
+#include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/control.h"
+#include "weft/ops/index.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/shape.h"
+
+namespace weft {
+namespace {
+
+using Values = std::vector<Value>;
+
+// What `function` returns, computed in the function being built.
+Values inlined(const Program& program, const FunctionRef& function,
+               const Values& arguments) {
+  const Function& body = program.body_of(function);
+  const Values values =
+      current_context().builder()->inline_function(body, arguments);
+  Values results;
+  for (const ValueId id : body.results()) {
+    results.push_back(values[static_cast<std::size_t>(id)]);
+  }
+  return results;
+}
+
+void append(Values& values, std::span<const Value> more) {
+  values.insert(values.end(), more.begin(), more.end());
+}
+
+FunctionRef recursive_while(Program& program, const Attributes& attributes) {
+  const FunctionRef& condition = attributes.function("condition");
+  const FunctionRef& body = attributes.function("body");
+  const std::string kind = "while." + condition.name;
+  if (const auto* known = program.find_derived(body, kind)) return *known;
+  const auto carried = static_cast<std::size_t>(attributes.integer("carried"));
+  const FunctionRef loop = program.declare_derived(body, kind, *body.signature);
+  program.define(loop, [&](const Values& values) {
+    return cond(
+        inlined(program, condition, values)[0],
+        [&] {
+          Values next = inlined(program, body, values);
+          append(next, std::span(values).subspan(carried));
+          return call(loop, next);
+        },
+        [&] {
+          return Values(values.begin(),
+                        values.begin() + static_cast<std::ptrdiff_t>(carried));
+        });
+  });
+  return loop;
+}
+
+TensorType with_rows(const TensorType& row, Dim rows) {
+  Shape shape{rows};
+  for (const Dim dim : row.shape) shape.push_back(dim);
+  return {row.dtype, shape};
+}
+
+// `stack` with `row` in the place of one row.
+Value with_row(const Value& stack, const Value& at, const Value& row) {
+  const Dim rows = stack.shape()[0];
+  Shape column;
+  column.resize(stack.shape().rank());
+  column[0] = rows;
+  const Value is_there = reshape(equal(iota(rows), at), column);
+  return where(is_there, reshape(row, with_rows(row.type(), 1).shape), stack);
+}
+
+// A dim as a number of the graph.
+Value number_of(Dim dim) { return sum(full({DType::kI64, {dim}}, 1)); }
+
+// Where the parts of a scan's operands end.
+struct ScanParts {
+  std::size_t carried;
+  std::size_t scanned;
+  std::size_t outputs;
+  bool reverse;
+};
+
+// One step after another:
+// (step, steps, stacks…, values…) -> (carried…, stacks…).
+FunctionRef scan_steps(Program& program, const FunctionRef& body,
+                       const std::string& kind, const ScanParts& parts,
+                       const Signature& scan) {
+  Signature signature{{{DType::kI64, {}}, {DType::kI64, {}}}, scan.results};
+  const auto stacks =
+      scan.results.begin() + static_cast<std::ptrdiff_t>(parts.carried);
+  signature.parameters.insert(signature.parameters.end(), stacks,
+                              scan.results.end());
+  signature.parameters.insert(signature.parameters.end(),
+                              scan.parameters.begin(), scan.parameters.end());
+  const FunctionRef loop =
+      program.declare_derived(body, kind + ".steps", std::move(signature));
+  program.define(loop, [&](const Values& all) {
+    const Value& step = all[0];
+    const Value& steps = all[1];
+    const auto stacked = std::span(all).subspan(2, parts.outputs);
+    const auto values = std::span(all).subspan(2 + parts.outputs);
+    return cond(
+        less(step, steps),
+        [&] {
+          const Value at = parts.reverse ? steps - step - 1 : step;
+          Values arguments(values.begin(), values.end());
+          for (std::size_t i = 0; i < parts.scanned; ++i) {
+            Value& whole = arguments[parts.carried + i];
+            whole = gather(whole, at);
+          }
+          const Values results = inlined(program, body, arguments);
+          Values next{step + 1, steps};
+          for (std::size_t i = 0; i < parts.outputs; ++i) {
+            next.push_back(
+                with_row(stacked[i], at, results[parts.carried + i]));
+          }
+          append(next, std::span(results).first(parts.carried));
+          append(next, values.subspan(parts.carried));
+          return call(loop, next);
+        },
+        [&] {
+          Values results(
+              values.begin(),
+              values.begin() + static_cast<std::ptrdiff_t>(parts.carried));
+          append(results, stacked);
+          return results;
+        });
+  });
+  return loop;
+}
+
+FunctionRef recursive_scan(Program& program, const Attributes& attributes) {
+  const FunctionRef& body = attributes.function("body");
+  const auto carried = static_cast<std::size_t>(attributes.integer("carried"));
+  const ScanParts parts{
+      carried, static_cast<std::size_t>(attributes.integer("scanned")),
+      body.signature->results.size() - carried, attributes.flag("reverse")};
+  const std::string kind =
+      fmt::format("{}.{}.{}", parts.reverse ? "reverse_scan" : "scan",
+                  parts.carried, parts.scanned);
+  if (const auto* known = program.find_derived(body, kind)) return *known;
+  Signature signature = *body.signature;
+  const Dim rows = symbol("scan_steps");
+  for (std::size_t i = 0; i < parts.scanned; ++i) {
+    TensorType& type = signature.parameters[carried + i];
+    type = with_rows(type, rows);
+  }
+  for (std::size_t i = carried; i < signature.results.size(); ++i) {
+    signature.results[i] = with_rows(signature.results[i], rows);
+  }
+  const FunctionRef steps = scan_steps(program, body, kind, parts, signature);
+  const FunctionRef scan = program.declare_derived(body, kind, signature);
+  program.define(scan, [&](const Values& values) {
+    Values arguments{Tensor::scalar<std::int64_t>(0), number_of(rows)};
+    for (std::size_t i = carried; i < signature.results.size(); ++i) {
+      arguments.push_back(full(signature.results[i], 0));
+    }
+    append(arguments, values);
+    return call(steps, arguments);
+  });
+  return scan;
+}
+
+}  // namespace
+
+bool is_loop(const OpDef& op) {
+  return op.name() == "while" || op.name() == "scan";
+}
+
+FunctionRef recursive_form(Program& program, const OpDef& loop,
+                           const Attributes& attributes) {
+  return loop.name() == "while" ? recursive_while(program, attributes)
+                                : recursive_scan(program, attributes);
+}
+
+Graph loops_to_recursion(const Graph& graph) {
+  static const OpDef& call = op_registry().get("call");
+  Program program(graph);
+  Graph result = graph;
+  // The functions made on the way may hold loops of their own.
+  for (std::size_t i = 0; i < result.functions.size(); ++i) {
+    Function& function = result.functions[i];
+    for (std::size_t n = 0; n < function.nodes().size(); ++n) {
+      const Node& node = function.nodes()[n];
+      if (!is_loop(*node.op)) continue;
+      const FunctionRef made =
+          recursive_form(program, *node.op, node.attributes);
+      function.replace_node(static_cast<NodeId>(n), call, {{"function", made}});
+    }
+    const Graph grown = program.build();
+    for (std::size_t f = result.functions.size(); f < grown.functions.size();
+         ++f) {
+      result.functions.push_back(grown.functions[f]);
+    }
+  }
+  verify(result);
+  return result;
+}
+
+}  // namespace weft
