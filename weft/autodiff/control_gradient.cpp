@@ -189,6 +189,9 @@ Gradients ControlGradient::operator()(const GradientContext& g) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     gradients[leading + targets[i]] = dx[i];
   }
+  // What earlier phases owe to this one comes to them through the activation,
+  // so the walk must go on to them.
+  if (is_reentry(*node.op)) gradients[0] = chain.activation;
   return gradients;
 }
 

@@ -54,7 +54,7 @@ FunctionRef Program::define(std::string name,
   }));
 }
 
-FunctionRef Program::add(Function function) {
+FunctionRef Program::add(const Function& function) {
   const FunctionRef made = reference_to(function);
   FunctionRef& known = names_.try_emplace(made.name, made).first->second;
   if (bodies_.contains(made.name)) {
@@ -66,7 +66,9 @@ FunctionRef Program::add(Function function) {
         .detail("defined:  " + to_string(*made.signature));
   }
   known = made;
-  bodies_[made.name] = &functions_.emplace_back(std::move(function));
+  // A copy numbers the values in their order, also those that came late.
+  bodies_[made.name] =
+      &functions_.emplace_back(specialize(function, Bindings()));
   return made;
 }
 

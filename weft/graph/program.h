@@ -46,7 +46,7 @@ class Program {
                      const Body& body);
   // A function that was built elsewhere: under a declared name, one from
   // unique_name(), or a new one. Throws Error(kInvalidArgument) as define().
-  FunctionRef add(Function function);
+  FunctionRef add(const Function& function);
 
   // A function made from others, once for each `kind`, which may name the
   // others: declared by declare_derived(), under a name like from.kind.

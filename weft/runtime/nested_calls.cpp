@@ -1,11 +1,13 @@
 #include "weft/runtime/nested_calls.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
 #include "weft/graph/collectives.h"
 #include "weft/graph/kernel.h"
 #include "weft/graph/phases.h"
+#include "weft/graph/text.h"
 #include "weft/runtime/simplify.h"
 
 namespace weft {

@@ -95,7 +95,7 @@ std::vector<FunctionRef> Closures::finish() {
     for (std::size_t c = capture_counts_[i]; c < captures_.size(); ++c) {
       functions_[i].add_parameter(captures_[c].type(), "");
     }
-    references.push_back(around_.program().add(std::move(functions_[i])));
+    references.push_back(around_.program().add(functions_[i]));
   }
   return references;
 }

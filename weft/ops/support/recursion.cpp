@@ -8,6 +8,7 @@
 #include "weft/ops/index.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
+#include "weft/ops/support/closures.h"
 
 namespace weft {
 namespace {
@@ -17,7 +18,8 @@ using Values = std::vector<Value>;
 // What `function` returns, computed in the function being built.
 Values inlined(const Program& program, const FunctionRef& function,
                const Values& arguments) {
-  const Function& body = program.body_of(function);
+  const Function body = specialize(program.body_of(function),
+                                   bind_call(function, types_of(arguments)));
   const Values values =
       current_context().builder()->inline_function(body, arguments);
   Values results;
