@@ -201,7 +201,7 @@ TEST(Captures, BecomeParametersOfBothBranches) {
                  });
   const Graph graph = program.build();
   const Node& node = graph.find("main")->nodes()[0];
-  EXPECT_EQ(node.inputs, (std::vector<ValueId>{2, 0, 2, 1}));
+  EXPECT_EQ(node.inputs, (std::vector<ValueId>{2, 0, 1, 2}));
   EXPECT_EQ(graph.find("main.then")->parameters().size(), 3u);
   EXPECT_EQ(graph.find("main.otherwise")->parameters().size(), 3u);
 }
@@ -227,8 +227,13 @@ TEST(Captures, RefuseAValueOfASibling) {
     cond(
         x[0], [&] { return Values{inner = x[1] + 1}; },
         [&] { return Values{x[1]}; });
-    expect_error(ErrorCode::kInvalidArgument, {"@main"},
+    expect_error(ErrorCode::kInvalidArgument,
+                 {"a value of @main.then was used in @main"},
                  [&] { return inner + x[1]; });
+    expect_error(ErrorCode::kInvalidArgument, {"a value of @main.then"}, [&] {
+      cond(
+          x[0], [&] { return Values{inner}; }, [&] { return Values{x[1]}; });
+    });
     return Values{x[1]};
   });
 }
@@ -288,9 +293,9 @@ TEST(Text, SaysWhereAReferenceGoesAstray) {
   };
   EXPECT_NO_THROW(parse_graph(text("@f(f32[2]) -> (f32[2])")));
   expect_error(ErrorCode::kInvalidArgument,
-               {"graph:2:25", "there is no function @g"},
+               {"graph:2:29", "there is no function @g"},
                [&] { parse_graph(text("@g(f32[2]) -> (f32[2])")); });
-  expect_error(ErrorCode::kInvalidArgument, {"graph:2:25", "signature"},
+  expect_error(ErrorCode::kInvalidArgument, {"graph:2:29", "signature"},
                [&] { parse_graph(text("@f(f32[N]) -> (f32[N])")); });
   EXPECT_THROW(parse_graph(text("@f(f32[2]) -> ")), Error);
   EXPECT_THROW(parse_graph(text("@f")), Error);

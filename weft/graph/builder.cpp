@@ -37,15 +37,15 @@ ValueId FunctionBuilder::id_of(const Value& value) {
 }
 
 ValueId FunctionBuilder::adopt(const Value& value) {
-  const bool is_scalar = value.shape().is_scalar();
-  if (!value.is_staged() && (enclosing_ == nullptr || is_scalar)) {
+  if (!value.is_staged() &&
+      (enclosing_ == nullptr || value.shape().is_scalar())) {
     return static_cast<ValueId>(constant(value.tensor()).id());
   }
   if (enclosing_ == nullptr) {
     throw Error(ErrorCode::kInvalidArgument, "graph",
                 "a value of @{} was used in @{}",
                 value.builder()->function().name(), function_.name())
-        .hint("pass it as a parameter");
+        .hint("pass it as a parameter, or return it from its branch or loop");
   }
   const Value outer(*enclosing_, enclosing_->id_of(value));
   const std::size_t own = function_.parameters().size() - captures_.size();
@@ -139,7 +139,7 @@ Function FunctionBuilder::build(
   std::vector<ValueId> ids;
   for (const Value& result : results) ids.push_back(id_of(result));
   function_.set_results(std::move(ids));
-  return std::move(function_);
+  return function_;
 }
 
 }  // namespace weft

@@ -30,11 +30,11 @@ FunctionRef Program::declare(std::string name, Signature signature) {
 }
 
 void Program::define(const FunctionRef& function, const Body& body) {
-  FunctionBuilder builder(*this, function.name);
-  add(builder.build([&] {
+  FunctionBuilder& built = builder(function.name);
+  add(built.build([&] {
     std::vector<Value> parameters;
     for (const TensorType& type : function.signature->parameters) {
-      parameters.push_back(builder.parameter(type));
+      parameters.push_back(built.parameter(type));
     }
     return body(parameters);
   }));
@@ -44,14 +44,21 @@ FunctionRef Program::define(std::string name,
                             const std::vector<TensorType>& parameters,
                             const Body& body) {
   claim(name);
-  FunctionBuilder builder(*this, std::move(name));
-  return add(builder.build([&] {
+  FunctionBuilder& built = builder(std::move(name));
+  return add(built.build([&] {
     std::vector<Value> values;
     for (const TensorType& type : parameters) {
-      values.push_back(builder.parameter(type));
+      values.push_back(built.parameter(type));
     }
     return body(values);
   }));
+}
+
+FunctionBuilder& Program::builder(std::string name,
+                                  FunctionBuilder* enclosing) {
+  return enclosing == nullptr
+             ? builders_.emplace_back(*this, std::move(name))
+             : builders_.emplace_back(*enclosing, std::move(name));
 }
 
 FunctionRef Program::add(const Function& function) {

@@ -55,6 +55,11 @@ class Program {
   FunctionRef declare_derived(const FunctionRef& from, const std::string& kind,
                               Signature signature);
 
+  // A builder that lives as long as the program, so that no two functions can
+  // mistake each other's values; inside `enclosing`, if there is one.
+  FunctionBuilder& builder(std::string name,
+                           FunctionBuilder* enclosing = nullptr);
+
   // `stem`, or the first of stem.2, stem.3, … that is free; taken from now on.
   std::string unique_name(const std::string& stem);
   // A function that has its body. Good as long as the program. Throws
@@ -68,6 +73,7 @@ class Program {
  private:
   void claim(const std::string& name);
 
+  std::deque<FunctionBuilder> builders_;
   std::deque<Function> functions_;
   // What each name stands for; without a signature while its function is
   // being built.

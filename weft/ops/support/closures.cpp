@@ -72,8 +72,9 @@ void require_carried(const OpCall& call, std::span<const TensorType> results,
 void Closures::add(const std::string& role,
                    const std::vector<TensorType>& parameters,
                    const Program::Body& body) {
-  FunctionBuilder builder(around_, around_.program().unique_name(
-                                       around_.function().name() + "." + role));
+  Program& program = around_.program();
+  FunctionBuilder& builder = program.builder(
+      program.unique_name(around_.function().name() + "." + role), &around_);
   functions_.push_back(builder.build([&] {
     std::vector<Value> values;
     for (const TensorType& type : parameters) {
