@@ -76,21 +76,19 @@ ControlGradient::Chain& ControlGradient::chain_of(NodeId node) {
 ControlGradient::Chain ControlGradient::start(NodeId enter) {
   const Node& first = builder_.function().node(enter);
   Chain chain;
-  Phases phases;
-  const auto functions = functions_of(builder_.program(), first);
-  for (const FunctionRef& function : functions) {
-    PhasedFunction primal = PhasedFunction::whole(function);
-    if (leaves_activation(*first.op))
-      primal.phases = Phases::of(first.attributes);
-    const PhasedFunction joint = joint_of(builder_.program(), primal);
+  const bool is_plain = !leaves_activation(*first.op);
+  for (const FunctionRef& function : functions_of(builder_.program(), first)) {
+    const Phases primal = is_plain ? Phases::whole(*function.signature)
+                                   : Phases::of(first.attributes);
+    const PhasedFunction joint =
+        joint_of(builder_.program(), {function, primal});
     chain.functions.push_back(joint.function);
     chain.phases = joint.phases;
-    chain.primal_phases = primal.phases.count();
+    chain.primal_phases = primal.count();
   }
   if (is_branch(*first.op)) chain.predicate = {builder_, first.inputs[0]};
   for (NodeId node = enter;;) {
     chain.nodes.push_back(node);
-    const bool is_plain = !leaves_activation(*first.op);
     const std::size_t phase = chain.nodes.size();
     if (is_plain || phase == chain.primal_phases) break;
     const auto next =

@@ -29,13 +29,6 @@ std::vector<AdjointPhase> adjoint_phases(const PhasedFunction& from) {
 
 }  // namespace
 
-PhasedFunction PhasedFunction::whole(const FunctionRef& function) {
-  const auto& [parameters, results] = *function.signature;
-  return {function,
-          {{static_cast<std::int64_t>(parameters.size())},
-           {static_cast<std::int64_t>(results.size())}}};
-}
-
 std::vector<std::size_t> differentiable(const std::vector<TensorType>& types,
                                         std::size_t first, std::size_t count) {
   std::vector<std::size_t> positions;

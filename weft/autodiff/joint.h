@@ -13,9 +13,6 @@ namespace weft {
 struct PhasedFunction {
   FunctionRef function;
   Phases phases;
-
-  // A function as an ordinary call runs it.
-  static PhasedFunction whole(const FunctionRef& function);
 };
 
 // The positions among `count` types from `first` that gradients flow to.

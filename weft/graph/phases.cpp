@@ -28,6 +28,11 @@ bool leaves_activation(const OpDef& op) {
   return op.has(kControl) && op.name().ends_with("_enter");
 }
 
+Phases Phases::whole(const Signature& signature) {
+  return {{static_cast<std::int64_t>(signature.parameters.size())},
+          {static_cast<std::int64_t>(signature.results.size())}};
+}
+
 Phases Phases::of(const Attributes& attributes) {
   return {attributes.integers("arguments"), attributes.integers("results")};
 }

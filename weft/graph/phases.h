@@ -48,6 +48,8 @@ struct Phases {
   Integers arguments;  // parameters of each phase
   Integers results;    // results of each phase
 
+  // The one phase of a function that is called as a whole.
+  static Phases whole(const Signature& signature);
   // Those of an enter or a re-entry.
   static Phases of(const Attributes& attributes);
   // Throws Error(kInvalidArgument) unless they add up to the signature.

@@ -1,14 +1,9 @@
 #include "weft/runtime/nested_calls.h"
 
-#include <algorithm>
 #include <map>
 #include <unordered_map>
 
-#include "weft/graph/collectives.h"
-#include "weft/graph/kernel.h"
-#include "weft/graph/phases.h"
-#include "weft/graph/text.h"
-#include "weft/runtime/simplify.h"
+#include "weft/runtime/prepared_function.h"
 
 namespace weft {
 namespace {
@@ -20,137 +15,9 @@ Tensors in_part(const Tensors& tensors, std::size_t first, std::size_t count) {
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
-Phases one_phase(const Function& function) {
-  return {{static_cast<std::int64_t>(function.parameters().size())},
-          {static_cast<std::int64_t>(function.results().size())}};
-}
-
-// A function for arguments of certain types, each node with its kernel.
-class Prepared {
- public:
-  Prepared(const Function& general, const Phases& phases,
-           std::vector<TensorType> arguments);
-
-  bool fits(const Phases& phases, const Tensors& arguments) const {
-    return phases_ == phases &&
-           std::equal(arguments.begin(), arguments.end(), types_.begin(),
-                      types_.end(), [](const Tensor& tensor, const auto& type) {
-                        return tensor.type() == type;
-                      });
-  }
-  const Function& function() const { return function_; }
-  const Phases& phases() const { return phases_; }
-  // What a phase has to run, in order.
-  const std::vector<NodeId>& schedule(std::size_t phase) const {
-    return schedule_[phase];
-  }
-  Tensors run_kernel(NodeId id, const Tensors& inputs);
-
- private:
-  struct Step {
-    std::unique_ptr<PreparedKernel> kernel;  // null for control flow
-    std::vector<TensorType> outputs;
-    Tensor scratch;
-    bool meets_others = false;
-  };
-
-  void schedule_phases();
-
-  std::vector<TensorType> types_;  // of the first phase's arguments
-  Phases phases_;
-  Function function_;
-  std::vector<std::vector<NodeId>> schedule_;
-  std::vector<Step> steps_;
-};
-
-Function specialized(const Function& general, const Phases& phases,
-                     std::span<const TensorType> arguments) {
-  FunctionRef first = reference_to(general);
-  auto parameters = first.signature->parameters;
-  parameters.resize(phases.first_argument(1));
-  first.signature =
-      std::make_shared<Signature>(Signature{std::move(parameters), {}});
-  return simplify(specialize(general, bind_call(first, arguments)));
-}
-
-Prepared::Prepared(const Function& general, const Phases& phases,
-                   std::vector<TensorType> arguments)
-    : types_(std::move(arguments)),
-      phases_(phases),
-      function_(specialized(general, phases, types_)) {
-  for (const Node& node : function_.nodes()) {
-    Step step;
-    step.outputs = function_.output_types(node);
-    for (const TensorType& type : step.outputs) {
-      if (type.shape.is_static()) continue;
-      throw Error(ErrorCode::kUnsupported, "@" + function_.name(),
-                  "the arguments do not tell the size of {}", to_string(type))
-          .detail("in: " + to_string(function_, node));
-    }
-    if (!node.op->has(kControl)) {
-      const auto inputs = function_.input_types(node);
-      step.kernel =
-          choose_kernel({*node.op, inputs, node.attributes, step.outputs})
-              .kernel;
-      step.scratch = Tensor::empty(
-          {DType::kU8, {static_cast<Dim>(step.kernel->scratch_bytes())}});
-      step.meets_others = meets_other_ranks(*node.op, node.attributes);
-    }
-    steps_.push_back(std::move(step));
-  }
-  schedule_phases();
-}
-
-void Prepared::schedule_phases() {
-  const auto earliest = phases_.of_values(function_);
-  std::vector<bool> is_done(function_.nodes().size(), false);
-  for (std::size_t phase = 0; phase < phases_.count(); ++phase) {
-    std::vector<bool> is_needed(function_.value_count(), false);
-    const auto need = [&](ValueId id) {
-      is_needed[static_cast<std::size_t>(id)] = true;
-    };
-    for (std::size_t i = phases_.first_result(phase);
-         i < phases_.first_result(phase + 1); ++i) {
-      need(function_.results()[i]);
-    }
-    std::vector<NodeId> needed;
-    for (std::size_t n = function_.nodes().size(); n-- > 0;) {
-      const Node& node = function_.nodes()[n];
-      const bool is_live = std::any_of(
-          node.outputs.begin(), node.outputs.end(),
-          [&](auto id) { return is_needed[static_cast<std::size_t>(id)]; });
-      if (!is_live || is_done[n]) continue;
-      WEFT_CHECK(earliest[static_cast<std::size_t>(node.outputs[0])] <= phase,
-                 "@{}: a phase needs what a later one is given",
-                 function_.name());
-      for (const ValueId id : node.inputs) need(id);
-      is_done[n] = true;
-      needed.push_back(static_cast<NodeId>(n));
-    }
-    schedule_.emplace_back(needed.rbegin(), needed.rend());
-  }
-}
-
-Tensors Prepared::run_kernel(NodeId id, const Tensors& inputs) {
-  const Node& node = function_.node(id);
-  Step& step = steps_[static_cast<std::size_t>(id)];
-  Tensors outputs;
-  std::vector<void*> in;
-  std::vector<void*> out;
-  for (const Tensor& input : inputs) in.push_back(input.raw());
-  for (const TensorType& type : step.outputs) {
-    outputs.push_back(Tensor::empty(type));
-    out.push_back(outputs.back().raw());
-  }
-  if (step.meets_others) require_collectives(*node.op, node.attributes);
-  step.kernel->run({in.data(), out.data(), step.scratch.raw()});
-  if (step.meets_others) current_collectives()->throw_failure();
-  return outputs;
-}
-
 // A function that has been begun.
 struct Activation {
-  Prepared* prepared;
+  PreparedFunction* prepared;
   Tensors values;                      // by ValueId
   std::size_t phase = 0;               // that runs next
   std::vector<std::int64_t> children;  // activations that it has entered
@@ -162,9 +29,16 @@ struct NestedCalls::State {
   State(Graph g, NestedCallsOptions o) : graph(std::move(g)), options(o) {
     verify(graph);
     for (const Function& function : graph.functions) {
-      functions.emplace(function.name(), &function);
+      functions[function.name()] = {
+          &function, Phases::whole(*reference_to(function).signature), {}};
     }
   }
+
+  struct Known {
+    const Function* function;
+    Phases whole;
+    std::vector<std::unique_ptr<PreparedFunction>> prepared;
+  };
 
   // The depth of calls while it lives.
   class Level {
@@ -182,8 +56,8 @@ struct NestedCalls::State {
     State& state_;
   };
 
-  Prepared& prepare(const std::string& name, const Phases* phases,
-                    const Tensors& arguments);
+  PreparedFunction& prepare(const std::string& name, const Phases* phases,
+                            const Tensors& arguments);
   std::unique_ptr<Activation> begin(const std::string& name,
                                     const Phases* phases,
                                     const Tensors& arguments);
@@ -206,9 +80,7 @@ struct NestedCalls::State {
 
   Graph graph;
   NestedCallsOptions options;
-  std::unordered_map<std::string, const Function*> functions;
-  std::unordered_map<std::string, std::vector<std::unique_ptr<Prepared>>>
-      prepared;
+  std::unordered_map<std::string, Known> functions;
   // Of the run.
   std::vector<const std::string*> chain;
   std::map<std::string, std::int64_t, std::less<>> counts;
@@ -228,25 +100,21 @@ void NestedCalls::State::Level::fail() {
   throw error.hint("does every recursion reach a case without a call?");
 }
 
-Prepared& NestedCalls::State::prepare(const std::string& name,
-                                      const Phases* phases,
-                                      const Tensors& arguments) {
-  const Function& function = *functions.at(name);
-  const Phases wanted = phases != nullptr ? *phases : one_phase(function);
-  auto& known = prepared[name];
-  for (const auto& candidate : known) {
+PreparedFunction& NestedCalls::State::prepare(const std::string& name,
+                                              const Phases* phases,
+                                              const Tensors& arguments) {
+  Known& known = functions.at(name);
+  const Phases& wanted = phases != nullptr ? *phases : known.whole;
+  for (const auto& candidate : known.prepared) {
     if (candidate->fits(wanted, arguments)) return *candidate;
   }
-  std::vector<TensorType> types;
-  for (const Tensor& argument : arguments) types.push_back(argument.type());
-  known.push_back(
-      std::make_unique<Prepared>(function, wanted, std::move(types)));
-  return *known.back();
+  return *known.prepared.emplace_back(
+      std::make_unique<PreparedFunction>(*known.function, wanted, arguments));
 }
 
 std::unique_ptr<Activation> NestedCalls::State::begin(
     const std::string& name, const Phases* phases, const Tensors& arguments) {
-  Prepared& function = prepare(name, phases, arguments);
+  PreparedFunction& function = prepare(name, phases, arguments);
   ++counts[name];
   return std::make_unique<Activation>(
       Activation{&function, Tensors(function.function().value_count()), 0, {}});
