@@ -2,11 +2,11 @@
 // themselves, before they have bodies.
 //
 //   Program program;
-//   const FunctionRef fib = program.declare("fib", {{f32}, {f32}});
-//   program.define(fib, [&](const std::vector<Value>& n) {
-//     return cond(n[0] < 2, [&] { return std::vector{ones_like(n[0])}; },
-//                 [&] { return std::vector{call(fib, {n[0] - 1})[0] +
-//                                          call(fib, {n[0] - 2})[0]}; });
+//   const FunctionRef halve = program.declare("halve", {{f32}, {f32}});
+//   program.define(halve, [&](const std::vector<Value>& x) {
+//     const auto stop = [&] { return x; };
+//     const auto go_on = [&] { return call(halve, std::vector{x[0] / 2}); };
+//     return cond(less(x[0], ones_like(x[0])), stop, go_on);
 //   });
 //   const Graph graph = program.build();
 //
