@@ -116,6 +116,12 @@ OpDef& OpDef::gradient(GradientFunction function) {
   return *this;
 }
 
+OpDef& OpDef::batch(BatchFunction function, BatchFunction sum) {
+  batch_ = function;
+  batch_sum_ = sum;
+  return *this;
+}
+
 OpDef& OpDef::lower(LowerFunction function) {
   lower_ = function;
   return *this;

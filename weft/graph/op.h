@@ -16,6 +16,7 @@
 
 namespace weft {
 
+class BatchContext;
 class GradientContext;
 class OpDef;
 class Value;
@@ -72,6 +73,8 @@ using ReferenceFunction = void (*)(const OpCall&,
                                    std::span<const TensorView> inputs,
                                    std::span<const TensorView> outputs);
 using GradientFunction = Gradients (*)(const GradientContext&);
+// The results for many instances at once (graph/batch.h).
+using BatchFunction = std::vector<Value> (*)(const BatchContext&);
 using CostFunction = Cost (*)(const OpCall&);
 using SamplesFunction = std::vector<OpSample> (*)();
 // Expresses a composite op by others; returns its outputs.
@@ -105,6 +108,9 @@ class OpDef {
   OpDef& infer(InferFunction function);
   OpDef& reference(ReferenceFunction function);
   OpDef& gradient(GradientFunction function);
+  // `sum` computes the results summed over the instances without computing
+  // each; it returns no values where that is not possible.
+  OpDef& batch(BatchFunction function, BatchFunction sum = nullptr);
   OpDef& lower(LowerFunction function);
   OpDef& cost(CostFunction function);
   OpDef& samples(SamplesFunction function);
@@ -132,6 +138,8 @@ class OpDef {
   InferFunction infer() const { return infer_; }
   ReferenceFunction reference() const { return reference_; }
   GradientFunction gradient() const { return gradient_; }
+  BatchFunction batch() const { return batch_; }
+  BatchFunction batch_sum() const { return batch_sum_; }
   LowerFunction lower() const { return lower_; }
   CostFunction cost() const { return cost_; }
   SamplesFunction samples() const { return samples_; }
@@ -157,6 +165,8 @@ class OpDef {
   InferFunction infer_ = nullptr;
   ReferenceFunction reference_ = nullptr;
   GradientFunction gradient_ = nullptr;
+  BatchFunction batch_ = nullptr;
+  BatchFunction batch_sum_ = nullptr;
   LowerFunction lower_ = nullptr;
   CostFunction cost_ = nullptr;
   SamplesFunction samples_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include "weft/graph/registry.h"
 #include "weft/ops/compare.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
@@ -113,6 +114,12 @@ Gradients power_gradient(const GradientContext& g) {
           sum_to(g.dy() * g.y() * logarithm, b.shape())};
 }
 
+// Integers truncate, which is not linear.
+std::vector<Value> sum_of_quotients(const BatchContext& g) {
+  if (!is_floating(g.call().input(0).dtype)) return {};
+  return sum_of_linear_in_first(g);
+}
+
 std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
   for (auto& sample : integer_samples(-5, 5)) {
     samples.push_back(std::move(sample));
@@ -124,7 +131,8 @@ OpDef& binary(OpRegistry& ops, const char* name) {
   return ops.add(name)
       .signature("(a, b) -> y")
       .traits(kElementwise)
-      .infer(infer_broadcast);
+      .infer(infer_broadcast)
+      .batch(batch_elementwise);
 }
 
 Value call_binary(const OpDef& op, const Operand& a, const Operand& b) {
@@ -139,12 +147,14 @@ void register_arithmetic(OpRegistry& ops) {
       .traits(kCommutative)
       .reference(elementwise_reference<kAdd>)
       .gradient(add_gradient)
+      .batch(batch_elementwise, sum_of_linear)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
   binary(ops, "subtract")
       .summary("a - b")
       .reference(elementwise_reference<kSubtract>)
       .gradient(subtract_gradient)
+      .batch(batch_elementwise, sum_of_linear)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
   binary(ops, "multiply")
@@ -152,12 +162,14 @@ void register_arithmetic(OpRegistry& ops) {
       .traits(kCommutative)
       .reference(elementwise_reference<kMultiply>)
       .gradient(multiply_gradient)
+      .batch(batch_elementwise, sum_of_multilinear)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
   binary(ops, "divide")
       .summary("a / b; integers truncate, and give 0 for b = 0")
       .reference(elementwise_reference<kDivide>)
       .gradient(divide_gradient)
+      .batch(batch_elementwise, sum_of_quotients)
       .cost(elementwise_cost<4>)
       .samples([] { return with_integers(binary_samples(-1, 1, 0.5, 2)); });
   binary(ops, "maximum")

@@ -4,6 +4,7 @@
 
 #include "weft/graph/registry.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
 
@@ -35,6 +36,12 @@ Gradients where_gradient(const GradientContext& g) {
   const Value zero = scalar_like(g.dy(), 0);
   return {Value(), sum_to(where(g.x(0), g.dy(), zero), g.x(1).shape()),
           sum_to(where(g.x(0), zero, g.dy()), g.x(2).shape())};
+}
+
+// Linear in both choices together, for a condition that the instances share.
+std::vector<Value> sum_of_choices(const BatchContext& g) {
+  if (g.is_batched(0)) return {};
+  return {where(g.x(0), g.sum(1), g.sum(2))};
 }
 
 // Small integers, so that equality happens.
@@ -71,6 +78,7 @@ OpDef& comparison(OpRegistry& ops, const char* name) {
       .signature("(a, b) -> y")
       .traits(kElementwise | kNoGradient)
       .infer(infer_comparison)
+      .batch(batch_elementwise)
       .cost(elementwise_cost<1>)
       .samples(comparison_samples);
 }
@@ -80,6 +88,7 @@ OpDef& logic(OpRegistry& ops, const char* name) {
       .signature("(a, b) -> y")
       .traits(kElementwise | kNoGradient | kCommutative)
       .infer(infer_logic)
+      .batch(batch_elementwise)
       .cost(elementwise_cost<1>)
       .samples(logic_samples);
 }
@@ -128,6 +137,7 @@ void register_compare(OpRegistry& ops) {
       .traits(kElementwise | kNoGradient)
       .infer(infer_logic)
       .reference(elementwise_reference<[](auto a) { return a == 0; }>)
+      .batch(batch_elementwise)
       .cost(elementwise_cost<1>)
       .samples([] {
         return std::vector<OpSample>{{{bools({3, 5})}, {}}, {{bools({})}, {}}};
@@ -141,6 +151,7 @@ void register_compare(OpRegistry& ops) {
         return condition != 0 ? a : b;
       }>)
       .gradient(where_gradient)
+      .batch(batch_elementwise, sum_of_choices)
       .cost(elementwise_cost<1>)
       .samples(where_samples);
 }

@@ -3,8 +3,12 @@
 // each is written with the other two.
 #include "weft/ops/conv.h"
 
+#include <array>
+
 #include "weft/graph/registry.h"
+#include "weft/ops/shape.h"
 #include "weft/ops/support/activation.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/window.h"
@@ -219,6 +223,24 @@ Gradients gradient_of_weight_gradient(const GradientContext& g) {
           conv2d(g.x(0), g.dy(), options)};
 }
 
+std::vector<Value> sum_of_convolutions(const BatchContext& g) {
+  return has_tail(g.call()) ? std::vector<Value>{} : sum_of_multilinear(g);
+}
+
+std::vector<Value> batch_weight_gradient(const BatchContext& g) {
+  throw g.unsupported("each instance would have weights of its own");
+}
+
+// The images of all instances are one set, and their products one sum.
+std::vector<Value> sum_of_weight_gradients(const BatchContext& g) {
+  const auto images = [&](std::size_t input) {
+    Shape shape = g.call().input(input).shape;
+    shape[0] = dim_multiply(g.size(), shape[0]);
+    return reshape(stacked(g, input), shape);
+  };
+  return call_again(g, std::array{images(0), images(1)});
+}
+
 // Two flops for each tap, input channel and result, padding included.
 double flops(const Shape& y, const Shape& w) {
   return 2.0 * static_cast<double>(y.num_elements()) *
@@ -309,6 +331,7 @@ void register_conv(OpRegistry& ops) {
       .infer(infer)
       .reference(reference)
       .gradient(gradient)
+      .batch(batch_images<1>, sum_of_convolutions)
       .cost([](const OpCall& call) {
         return Cost::of(call,
                         flops(call.outputs[0].shape, call.input(1).shape));
@@ -321,6 +344,7 @@ void register_conv(OpRegistry& ops) {
       .infer(infer_input_gradient)
       .reference(reference_input_gradient)
       .gradient(gradient_of_input_gradient)
+      .batch(batch_images<1>, sum_of_multilinear)
       .cost([](const OpCall& call) {
         return Cost::of(call, flops(call.input(0).shape, call.input(1).shape));
       })
@@ -333,6 +357,7 @@ void register_conv(OpRegistry& ops) {
       .infer(infer_weight_gradient)
       .reference(reference_weight_gradient)
       .gradient(gradient_of_weight_gradient)
+      .batch(batch_weight_gradient, sum_of_weight_gradients)
       .cost([](const OpCall& call) {
         return Cost::of(call,
                         flops(call.input(1).shape, call.outputs[0].shape));

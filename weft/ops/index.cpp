@@ -1,9 +1,16 @@
 #include "weft/ops/index.h"
 
 #include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/shape.h"
 #include "weft/ops/support/axes.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft {
 namespace {
@@ -240,6 +247,74 @@ Gradients pick_scatter_gradient(const GradientContext& g) {
   return {pick(g.dy(), g.x(1)), Value()};
 }
 
+// `count` axes from `from` on, moved to stand before axis `to` of what is left.
+Value with_axes_moved(const Value& x, int from, int count, int to) {
+  Integers order;
+  for (int axis = 0; axis < x.shape().rank(); ++axis) {
+    if (axis < from || axis >= from + count) order.push_back(axis);
+  }
+  for (int i = 0; i < count; ++i)
+    order.insert(order.begin() + to + i, from + i);
+  return from == to || count == 0 ? x : transpose(x, order);
+}
+
+// Indices into the rows of all instances below each other, `size` of each.
+// They are clamped here: no instance may see another's rows.
+Value indices_of_all(const BatchContext& g, Dim size) {
+  const Value rows = element_count({size}, DType::kI64);
+  const Value index = cast(stacked(g, 1), DType::kI64);
+  const Value own = maximum(minimum(index, rows - 1), scalar_like(rows, 0));
+  Shape column{g.size()};
+  column.resize(index.shape().rank(), 1);
+  return own + reshape(iota(g.size()) * rows, column);
+}
+
+std::vector<Value> batch_gather(const BatchContext& g) {
+  const Shape& shape = g.call().input(0).shape;
+  const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
+  if (!g.is_batched(1)) return {gather(g.x(0), g.x(1), axis + 1)};
+  // Rows first, so that the batch of indices leads the result.
+  const bool is_shared = !g.is_batched(0);
+  Value rows = with_axes_moved(g.x(0), is_shared ? axis : axis + 1, 1,
+                               is_shared ? 0 : 1);
+  Value indices = g.x(1);
+  if (!is_shared) {
+    Shape below{dim_multiply(g.size(), shape[axis])};
+    for (const Dim dim : rows.shape().last(shape.rank() - 1)) {
+      below.push_back(dim);
+    }
+    rows = reshape(rows, below);
+    indices = indices_of_all(g, shape[axis]);
+  }
+  const int before = indices.shape().rank();
+  return {with_axes_moved(gather(rows, indices, 0), before, axis, 1)};
+}
+
+std::vector<Value> batch_scatter_add(const BatchContext& g) {
+  const Shape& shape = g.call().outputs[0].shape;
+  const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
+  const Dim size = shape[axis];
+  if (!g.is_batched(1)) return {scatter_add(g.x(0), g.x(1), size, axis + 1)};
+  const int indexed = g.call().input(1).shape.rank();
+  const Value rows = with_axes_moved(stacked(g, 0), 1 + axis, indexed, 1);
+  const Value sums = scatter_add(rows, indices_of_all(g, size),
+                                 dim_multiply(g.size(), size), 0);
+  Shape apart{g.size(), size};
+  for (const Dim dim : sums.shape().last(shape.rank() - 1)) {
+    apart.push_back(dim);
+  }
+  return {with_axes_moved(reshape(sums, apart), 1, 1, 1 + axis)};
+}
+
+// The rows of all instances go to one sum.
+std::vector<Value> sum_of_scatter_adds(const BatchContext& g) {
+  if (!g.is_batched(1)) return sum_of_linear_in_first(g);
+  const Shape& shape = g.call().outputs[0].shape;
+  const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
+  const Value rows = with_axes_moved(stacked(g, 0), 0, 1, axis);
+  return {scatter_add(rows, g.x(1), shape[axis], axis)};
+}
+
 std::vector<OpSample> gather_samples() {
   const auto along = [](InputSample x, InputSample index, std::int64_t axis) {
     return OpSample{{std::move(x), std::move(index)}, {{"axis", axis}}};
@@ -339,6 +414,7 @@ void register_index(OpRegistry& ops) {
       .infer(infer_gather)
       .reference(gather_reference)
       .gradient(gather_gradient)
+      .batch(batch_gather, sum_of_linear_in_first)
       .cost(gather_cost)
       .samples(gather_samples);
   ops.add("scatter_add")
@@ -349,6 +425,7 @@ void register_index(OpRegistry& ops) {
       .infer(infer_scatter_add)
       .reference(scatter_add_reference)
       .gradient(scatter_add_gradient)
+      .batch(batch_scatter_add, sum_of_scatter_adds)
       .cost(scatter_cost)
       .samples(scatter_add_samples);
   ops.add("one_hot")
@@ -359,6 +436,7 @@ void register_index(OpRegistry& ops) {
       .traits(kNoGradient)
       .infer(infer_one_hot)
       .reference(one_hot_reference)
+      .batch(batch_rows)
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
       .samples(one_hot_samples);
   ops.add("pick")
@@ -367,6 +445,7 @@ void register_index(OpRegistry& ops) {
       .infer(infer_pick)
       .reference(pick_reference)
       .gradient(pick_gradient)
+      .batch(batch_rows, sum_of_linear_in_first)
       .cost(gather_cost)
       .samples(pick_samples);
   ops.add("pick_scatter")
@@ -377,6 +456,7 @@ void register_index(OpRegistry& ops) {
       .infer(infer_pick_scatter)
       .reference(pick_scatter_reference)
       .gradient(pick_scatter_gradient)
+      .batch(batch_rows, sum_of_linear_in_first)
       .cost(scatter_cost)
       .samples(pick_scatter_samples);
 }

@@ -7,6 +7,7 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
 #include "weft/ops/support/axes.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/moves.h"
 #include "weft/ops/support/samples.h"
@@ -168,6 +169,12 @@ Gradients tile_gradient(const GradientContext& g) {
   return {sum(reshape(g.dy(), split_up), axes)};
 }
 
+std::vector<Value> batch_tile(const BatchContext& g) {
+  Integers repeats = g.attributes().integers("repeats");
+  repeats.insert(repeats.begin(), 1);
+  return {tile(g.x(0), repeats)};
+}
+
 std::vector<OpSample> concat_samples() {
   const auto along = [](std::vector<InputSample> xs, std::int64_t axis) {
     return OpSample{std::move(xs), {{"axis", axis}}};
@@ -214,6 +221,7 @@ void register_join(OpRegistry& ops) {
       .infer(infer_concat)
       .reference(concat_reference)
       .gradient(concat_gradient)
+      .batch(batch_along_axis, sum_of_linear)
       .cost(move_cost)
       .samples(concat_samples);
   ops.add("split")
@@ -224,6 +232,7 @@ void register_join(OpRegistry& ops) {
       .infer(infer_split)
       .reference(split_reference)
       .gradient(split_gradient)
+      .batch(batch_along_axis, sum_of_linear)
       .cost(move_cost)
       .samples(split_samples);
   add_mover(ops, "tile")
@@ -232,6 +241,7 @@ void register_join(OpRegistry& ops) {
       .infer(infer_tile)
       .reference(tile_reference)
       .gradient(tile_gradient)
+      .batch(batch_tile, sum_of_linear)
       .samples(tile_samples);
 }
 

@@ -8,6 +8,7 @@
 #include "weft/ops/index.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
@@ -261,6 +262,7 @@ void register_loss(OpRegistry& ops) {
       .infer(infer_softmax)
       .reference(softmax_reference)
       .gradient(softmax_gradient)
+      .batch(batch_rows)
       .cost(row_cost)
       .samples(softmax_samples);
   ops.add("log_softmax")
@@ -269,6 +271,7 @@ void register_loss(OpRegistry& ops) {
       .infer(infer_softmax)
       .reference(log_softmax_reference)
       .gradient(log_softmax_gradient)
+      .batch(batch_rows)
       .cost(row_cost)
       .samples(softmax_samples);
   ops.add("cross_entropy")
@@ -277,6 +280,7 @@ void register_loss(OpRegistry& ops) {
       .infer(infer_cross_entropy)
       .reference(cross_entropy_reference)
       .gradient(cross_entropy_rule)
+      .batch(batch_rows)
       .cost(row_cost)
       .samples(cross_entropy_samples);
   ops.add("cross_entropy_gradient")
@@ -285,6 +289,7 @@ void register_loss(OpRegistry& ops) {
       .infer(infer_cross_entropy_gradient)
       .reference(cross_entropy_gradient_reference)
       .gradient(cross_entropy_gradient_rule)
+      .batch(batch_rows)
       .cost(row_cost)
       .samples(cross_entropy_gradient_samples);
   ops.add("cross_entropy_dense")

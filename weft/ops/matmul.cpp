@@ -1,10 +1,13 @@
 #include "weft/ops/matmul.h"
 
 #include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/support/activation.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -141,6 +144,72 @@ Gradients gradient(const GradientContext& g) {
   return gradients;
 }
 
+// [..., p, q] as [..., q, p]: a view where one of them is 1.
+Value with_last_axes_swapped(const Value& x) {
+  const int rank = x.shape().rank();
+  Shape shape = x.shape();
+  std::swap(shape[rank - 2], shape[rank - 1]);
+  if (shape[rank - 2] == 1 || shape[rank - 1] == 1) return reshape(x, shape);
+  Integers order;
+  for (int axis = 0; axis < rank; ++axis) order.push_back(axis);
+  std::swap(order[order.size() - 2], order.back());
+  return transpose(x, order);
+}
+
+// One matrix for all instances is one product with the rows of all of them:
+// that is what a matrix against leading dims of `a` is. A shared `a` against
+// columns (n = 1) is the same, transposed; otherwise there is a product for
+// each instance.
+Value batch_product(const BatchContext& g) {
+  const auto rank = [&](std::size_t i) {
+    return g.call().input(i).shape.rank();
+  };
+  bool transpose_a = g.attributes().flag("transpose_a");
+  const bool transpose_b = g.attributes().flag("transpose_b");
+  const Dim columns = Extents(g.call()).n;
+  if (!g.is_batched(0) && rank(0) == 2 && rank(1) == 2 && columns == 1) {
+    const Dim inner = Extents(g.call()).k;
+    const Value rows = reshape(g.x(1), {g.size(), inner});
+    const Value y = matmul(rows, g.x(0), {false, !transpose_a});
+    return reshape(y, with_leading(g.size(), g.call().outputs[0].shape));
+  }
+  Value a = aligned(g, 0, std::max(rank(0), rank(1)));
+  const Value b = aligned(g, 1, std::max(rank(0), rank(1)));
+  if (transpose_a && !g.is_batched(1) && rank(1) == 2) {
+    a = with_last_axes_swapped(a);
+    transpose_a = false;
+  }
+  return matmul(a, b, {transpose_a, transpose_b});
+}
+
+std::vector<Value> batch(const BatchContext& g) {
+  Value y = batch_product(g);
+  if (g.call().has_input(2)) {
+    const int rank = g.call().outputs[0].shape.rank();
+    y = y + cast(aligned(g, 2, rank), y.dtype());
+  }
+  if (g.attributes().text("activation") == "relu") y = relu(y);
+  return {y};
+}
+
+// Σ Aᵀ B over instances is one product: its inner dim runs over the rows of all
+// of them.
+std::vector<Value> sum_of_products(const BatchContext& g) {
+  if (has_tail(g.call())) return {};
+  if (!g.is_batched(0) || !g.is_batched(1)) return sum_of_multilinear(g);
+  if (g.call().input(0).shape.rank() != 2 ||
+      g.call().input(1).shape.rank() != 2) {
+    return {};
+  }
+  const Value a = g.attributes().flag("transpose_a")
+                      ? g.x(0)
+                      : with_last_axes_swapped(g.x(0));
+  const Value b = g.attributes().flag("transpose_b")
+                      ? with_last_axes_swapped(g.x(1))
+                      : g.x(1);
+  return {matmul(as_matrix(a), as_matrix(b), {true, false})};
+}
+
 Cost cost(const OpCall& call) {
   return Cost::of(
       call, 2.0 * static_cast<double>(Extents(call).k) *
@@ -186,6 +255,7 @@ void register_matmul(OpRegistry& ops) {
       .infer(infer)
       .reference(reference)
       .gradient(gradient)
+      .batch(batch, sum_of_products)
       .cost(cost)
       .samples(samples);
 }

@@ -8,6 +8,7 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
@@ -85,16 +86,10 @@ void moments_reference(const OpCall&, std::span<const TensorView> inputs,
   from_doubles(variance, outputs[1]);
 }
 
-// How many elements each channel has; known only at run time while a dim is
-// a symbol.
+// How many elements each channel has.
 Value count_per_channel(const Value& x, DType dtype) {
   const Shape& shape = x.shape();
-  const Shape leading(shape.first(shape.rank() - 1));
-  if (leading.is_static()) {
-    return Tensor::scalar(static_cast<double>(leading.num_elements()), dtype);
-  }
-  static const OpDef& op = op_registry().get("element_count");
-  return call(op, {}, {{"shape", leading}, {"dtype", dtype}}, {});
+  return element_count(Shape(shape.first(shape.rank() - 1)), dtype);
 }
 
 // dx = dmean / n + dvar * 2 (x - mean) / n.
@@ -111,6 +106,18 @@ Gradients moments_gradient(const GradientContext& g) {
     dx = dx.is_defined() ? dx + offset : broadcast_to(offset, x.shape());
   }
   return {to_dtype(dx, x.dtype())};
+}
+
+// Each instance has moments of its own: means over the axes between the batch
+// and the channels.
+std::vector<Value> batch_moments(const BatchContext& g) {
+  const Shape& shape = g.call().input(0).shape;
+  const Dim elements = dim_product(shape.first(shape.rank() - 1));
+  const Value x = to_dtype(reshape(g.x(0), {g.size(), elements, shape.back()}),
+                           g.call().outputs[0].dtype);
+  const Value centre = mean(x, {1}, /*keep_dims=*/true);
+  return {reshape(centre, {g.size(), shape.back()}),
+          mean(square(x - centre), {1})};
 }
 
 // (x - mean) * scale / sqrt(variance + epsilon) + shift.
@@ -189,6 +196,7 @@ void register_norm(OpRegistry& ops) {
       .infer(infer_moments)
       .reference(moments_reference)
       .gradient(moments_gradient)
+      .batch(batch_moments)
       .cost(moments_cost)
       .samples(moments_samples);
   ops.add("batch_norm")

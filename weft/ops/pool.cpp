@@ -4,6 +4,7 @@
 #include "weft/ops/pool.h"
 
 #include "weft/graph/registry.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/window.h"
@@ -347,6 +348,7 @@ void register_pool(OpRegistry& ops) {
       .infer(infer_max)
       .reference(max_reference)
       .gradient(max_gradient)
+      .batch(batch_images<1>)
       .samples(image_samples);
   add_windows(ops.add("max_pool_scatter"))
       .summary("adds each element at its position of its window")
@@ -355,6 +357,7 @@ void register_pool(OpRegistry& ops) {
       .infer(infer_scatter)
       .reference(scatter_reference)
       .gradient(scatter_gradient)
+      .batch(batch_images<2>, sum_of_linear_in_first)
       .samples(scatter_samples);
   add_windows(ops.add("max_pool_gather"))
       .summary("the elements at the given positions of the windows")
@@ -362,6 +365,7 @@ void register_pool(OpRegistry& ops) {
       .infer(infer_gather)
       .reference(gather_reference)
       .gradient(gather_gradient)
+      .batch(batch_images<2>, sum_of_linear_in_first)
       .samples(gather_samples);
   add_windows(ops.add("avg_pool"))
       .summary("means of windows; padding does not count")
@@ -369,6 +373,7 @@ void register_pool(OpRegistry& ops) {
       .infer(infer_avg)
       .reference(avg_reference)
       .gradient(avg_gradient)
+      .batch(batch_images<1>, sum_of_linear)
       .samples(image_samples);
   add_windows(ops.add("avg_pool_gradient"))
       .summary("the transpose of avg_pool")
@@ -377,6 +382,7 @@ void register_pool(OpRegistry& ops) {
       .infer(infer_avg_gradient)
       .reference(avg_gradient_reference)
       .gradient(avg_gradient_gradient)
+      .batch(batch_images<1>, sum_of_linear)
       .samples(avg_gradient_samples);
 }
 

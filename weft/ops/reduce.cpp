@@ -1,5 +1,6 @@
 #include "weft/ops/reduce.h"
 
+#include <array>
 #include <limits>
 
 #include "weft/graph/registry.h"
@@ -7,6 +8,7 @@
 #include "weft/ops/compare.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/support/axes.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
@@ -161,6 +163,32 @@ std::vector<TensorType> infer_argmax(const OpCall& call) {
            reduced_shape(shape, axes, call.attributes.flag("keep_dims"))}};
 }
 
+// The axes of an instance's operand, in a stack of them; all if it names none.
+Integers stacked_axes(const BatchContext& g) {
+  Integers axes = g.attributes().integers("axes");
+  for (std::int64_t& axis : axes) axis = stacked_axis(axis);
+  if (axes.empty()) {
+    const int rank = g.call().input(0).shape.rank();
+    for (int axis = 1; axis <= rank; ++axis) axes.push_back(axis);
+  }
+  return axes;
+}
+
+std::vector<Value> batch_reduction(const BatchContext& g) {
+  const Integers axes = stacked_axes(g);
+  if (axes.empty()) return {g.x(0)};  // of a scalar
+  Attributes attributes = g.attributes();
+  attributes.set("axes", axes);
+  return call_all(g.op(), std::array{g.x(0)}, attributes, {});
+}
+
+// One sum, over the instances too.
+std::vector<Value> sum_of_sums(const BatchContext& g) {
+  Integers axes = stacked_axes(g);
+  axes.push_back(0);
+  return {reshape(sum(g.x(0), axes), g.call().outputs[0].shape)};
+}
+
 // A value of the result's shape, with the reduced axes back at size 1 so that
 // it broadcasts against the operand.
 Value with_axes(const GradientContext& g, const Value& value) {
@@ -173,8 +201,7 @@ Gradients sum_gradient(const GradientContext& g) {
   return {broadcast_to(with_axes(g, g.dy()), g.x(0).shape())};
 }
 
-// The number of elements behind each result; a constant unless a dim is
-// symbolic.
+// The number of elements behind each result.
 Value count_of(const GradientContext& g) {
   const Shape& shape = g.x(0).shape();
   const AxisSet axes = axes_of(g.attributes(), shape);
@@ -182,12 +209,7 @@ Value count_of(const GradientContext& g) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (axes.has(axis)) reduced.push_back(shape[axis]);
   }
-  if (reduced.is_static()) {
-    return scalar_like(g.dy(), static_cast<double>(reduced.num_elements()));
-  }
-  static const OpDef& op = op_registry().get("element_count");
-  return call(op, {}, {{"shape", reduced}, {"dtype", g.dy().dtype()}},
-              Location());
+  return element_count(reduced, g.dy().dtype());
 }
 
 Gradients mean_gradient(const GradientContext& g) {
@@ -297,6 +319,7 @@ OpDef& reduction(OpRegistry& ops, const char* name) {
       .signature("(x) -> y")
       .attribute("axes", Integers{})
       .attribute("keep_dims", false)
+      .batch(batch_reduction)
       .cost(reduction_cost);
 }
 
@@ -315,12 +338,14 @@ void register_reduce(OpRegistry& ops) {
       .infer(infer_reduction)
       .reference(sum_reference)
       .gradient(sum_gradient)
+      .batch(batch_reduction, sum_of_sums)
       .samples([] { return with_integers(reduction_samples()); });
   reduction(ops, "mean")
       .summary("mean over some axes, or all")
       .infer(infer_mean)
       .reference(mean_reference)
       .gradient(mean_gradient)
+      .batch(batch_reduction, sum_of_linear)
       .samples(reduction_samples);
   reduction(ops, "max")
       .summary("maximum over some axes, or all; ties share the gradient")
@@ -348,6 +373,7 @@ void register_reduce(OpRegistry& ops) {
       .traits(kNoGradient)
       .infer(infer_argmax)
       .reference(argmax_reference)
+      .batch(batch_along_axis)
       .cost(reduction_cost)
       .samples(argmax_samples);
   ops.add("element_count")
@@ -397,6 +423,14 @@ Value argmax(const Operand& x, std::int64_t axis, bool keep_dims) {
   static const OpDef& op = op_registry().get("argmax");
   return call(op, {x.value}, {{"axis", axis}, {"keep_dims", keep_dims}},
               x.location);
+}
+
+Value element_count(const Shape& shape, DType dtype) {
+  if (shape.is_static()) {
+    return Tensor::scalar(static_cast<double>(shape.num_elements()), dtype);
+  }
+  static const OpDef& op = op_registry().get("element_count");
+  return call(op, {}, {{"shape", shape}, {"dtype", dtype}}, Location());
 }
 
 }  // namespace weft

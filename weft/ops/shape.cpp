@@ -5,6 +5,7 @@
 #include "weft/graph/gradient.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/support/axes.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/moves.h"
 #include "weft/ops/support/samples.h"
@@ -114,6 +115,26 @@ Gradients broadcast_gradient(const GradientContext& g) {
   return {sum_to(g.dy(), g.x(0).shape())};
 }
 
+std::vector<Value> batch_reshape(const BatchContext& g) {
+  const Shape& shape = g.call().outputs[0].shape;
+  return {reshape(g.x(0), with_leading(g.size(), shape))};
+}
+
+std::vector<Value> batch_broadcast(const BatchContext& g) {
+  const Shape& shape = g.call().outputs[0].shape;
+  return {
+      broadcast_to(aligned(g, 0, shape.rank()), with_leading(g.size(), shape))};
+}
+
+std::vector<Value> batch_transpose(const BatchContext& g) {
+  Integers order = {0};
+  for (const std::int64_t axis :
+       resolved_permutation(g.attributes(), g.call().input(0).shape.rank())) {
+    order.push_back(stacked_axis(axis));
+  }
+  return {transpose(g.x(0), order)};
+}
+
 std::vector<OpSample> reshape_samples() {
   return {{{floats({3, 4})}, {{"shape", Shape{2, 6}}}},
           {{floats({})}, {{"shape", Shape{1, 1}}}},
@@ -190,6 +211,7 @@ void register_shape(OpRegistry& ops) {
       .infer(infer_reshape)
       .reference(reshape_reference)
       .gradient(reshape_gradient)
+      .batch(batch_reshape, sum_of_linear)
       .cost([](const OpCall&) { return Cost{}; })
       .samples(reshape_samples);
   add_mover(ops, "transpose")
@@ -198,6 +220,7 @@ void register_shape(OpRegistry& ops) {
       .infer(infer_transpose)
       .reference(transpose_reference)
       .gradient(transpose_gradient)
+      .batch(batch_transpose, sum_of_linear)
       .samples(transpose_samples);
   add_mover(ops, "broadcast_to")
       .summary("repeats along axes of size 1 and new leading axes")
@@ -205,6 +228,7 @@ void register_shape(OpRegistry& ops) {
       .infer(infer_broadcast_to)
       .reference(broadcast_reference)
       .gradient(broadcast_gradient)
+      .batch(batch_broadcast, sum_of_linear)
       .samples(broadcast_samples);
 }
 

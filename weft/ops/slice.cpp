@@ -1,7 +1,10 @@
 #include "weft/ops/slice.h"
 
+#include <array>
+
 #include "weft/graph/gradient.h"
 #include "weft/graph/registry.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/moves.h"
 #include "weft/ops/support/samples.h"
 #include "weft/tensor/symbol.h"
@@ -95,6 +98,45 @@ Gradients pad_gradient(const GradientContext& g) {
   return {slice(g.dy(), g.attributes().integers("low"), end)};
 }
 
+// `entry` for the batch axis, then the instances' own.
+Integers behind(std::int64_t entry, Integers list) {
+  list.insert(list.begin(), entry);
+  return list;
+}
+
+// The attributes of a slice of every instance.
+Attributes stacked_slices(const BatchContext& g) {
+  Attributes a = g.attributes();
+  a.set("begin", behind(0, a.integers("begin")));
+  a.set("end", behind(kToEnd, a.integers("end")));
+  if (!a.integers("steps").empty()) {
+    a.set("steps", behind(1, a.integers("steps")));
+  }
+  return a;
+}
+
+std::vector<Value> batch_slice(const BatchContext& g) {
+  return call_all(g.op(), std::array{g.x(0)}, stacked_slices(g), {});
+}
+
+std::vector<Value> batch_unslice(const BatchContext& g) {
+  Attributes a = stacked_slices(g);
+  a.set("shape", with_leading(g.size(), a.get<Shape>("shape")));
+  return call_all(g.op(), std::array{g.x(0)}, a, {});
+}
+
+std::vector<Value> batch_pad(const BatchContext& g) {
+  const Attributes& a = g.attributes();
+  return {pad(g.x(0), behind(0, a.integers("low")),
+              behind(0, a.integers("high")), a.real("value"))};
+}
+
+// Padding by another value than zero is not linear.
+std::vector<Value> sum_of_padded(const BatchContext& g) {
+  if (g.attributes().real("value") != 0) return {};
+  return sum_of_linear(g);
+}
+
 std::vector<OpSample> slice_samples() {
   const auto cut = [](InputSample x, Integers begin, Integers end,
                       Integers steps = {}) {
@@ -156,6 +198,7 @@ void register_slice(OpRegistry& ops) {
       .infer(infer_slice)
       .reference(slice_reference)
       .gradient(slice_gradient)
+      .batch(batch_slice, sum_of_linear)
       .samples(slice_samples);
   ops.add("unslice")
       .summary("zeros of a shape, with y where slice would read")
@@ -167,6 +210,7 @@ void register_slice(OpRegistry& ops) {
       .infer(infer_unslice)
       .reference(unslice_reference)
       .gradient(unslice_gradient)
+      .batch(batch_unslice, sum_of_linear)
       .cost(move_cost)
       .samples(unslice_samples);
   add_mover(ops, "pad")
@@ -177,6 +221,7 @@ void register_slice(OpRegistry& ops) {
       .infer(infer_pad)
       .reference(pad_reference)
       .gradient(pad_gradient)
+      .batch(batch_pad, sum_of_padded)
       .samples(pad_samples);
 }
 

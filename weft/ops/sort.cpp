@@ -8,6 +8,7 @@
 #include "weft/ops/constant.h"
 #include "weft/ops/index.h"
 #include "weft/ops/support/axes.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
 
@@ -207,6 +208,7 @@ void register_sort(OpRegistry& ops) {
       .infer(infer_top_k)
       .reference(top_k_reference)
       .gradient(order_gradient)
+      .batch(batch_rows)
       .cost(order_cost)
       .samples(top_k_samples);
   ops.add("sort")
@@ -216,6 +218,7 @@ void register_sort(OpRegistry& ops) {
       .infer(infer_sort)
       .reference(sort_reference)
       .gradient(order_gradient)
+      .batch(batch_rows)
       .cost(order_cost)
       .samples(sort_samples);
   ops.add("cumsum")
@@ -227,6 +230,7 @@ void register_sort(OpRegistry& ops) {
       .infer(infer_cumsum)
       .reference(cumsum_reference)
       .gradient(cumsum_gradient)
+      .batch(batch_along_axis, sum_of_linear)
       .cost(cumsum_cost)
       .samples(cumsum_samples);
 }

@@ -7,6 +7,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
+#include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
 
@@ -110,6 +111,13 @@ Gradients cast_gradient(const GradientContext& g) {
   return {cast(g.dy(), g.x(0).dtype())};
 }
 
+// Conversions between floats are linear up to rounding.
+std::vector<Value> sum_of_casts(const BatchContext& g) {
+  const bool is_linear = is_floating(g.call().input(0).dtype) &&
+                         is_floating(g.call().outputs[0].dtype);
+  return is_linear ? sum_of_linear(g) : std::vector<Value>{};
+}
+
 // Φ(x) + x φ(x).
 Gradients gelu_gradient(const GradientContext& g) {
   const Value& x = g.x(0);
@@ -163,14 +171,16 @@ OpDef& floating(OpRegistry& ops, const char* name) {
   return ops.add(name)
       .signature("(x) -> y")
       .traits(kElementwise)
-      .infer(infer_floating_unary);
+      .infer(infer_floating_unary)
+      .batch(batch_elementwise);
 }
 
 OpDef& number(OpRegistry& ops, const char* name) {
   return ops.add(name)
       .signature("(x) -> y")
       .traits(kElementwise)
-      .infer(infer_number_unary);
+      .infer(infer_number_unary)
+      .batch(batch_elementwise);
 }
 
 Value call_unary(const OpDef& op, const Operand& x) {
@@ -186,6 +196,7 @@ void register_unary(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {negate(g.dy())};
       })
+      .batch(batch_elementwise, sum_of_linear)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(unary_samples(-2, 2)); });
   floating(ops, "exp")
@@ -301,6 +312,7 @@ void register_unary(OpRegistry& ops) {
       .infer(infer_clamp)
       .reference(clamp_reference)
       .gradient(clamp_gradient)
+      .batch(batch_elementwise)
       .cost(elementwise_cost<2>)
       .samples(clamp_samples);
   ops.add("cast")
@@ -311,6 +323,7 @@ void register_unary(OpRegistry& ops) {
       .infer(infer_cast)
       .reference(cast_reference)
       .gradient(cast_gradient)
+      .batch(batch_elementwise, sum_of_casts)
       .cost(elementwise_cost<1>)
       .samples(cast_samples);
 }

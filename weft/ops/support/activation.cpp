@@ -36,6 +36,10 @@ void apply_tail(const OpCall& call, const std::vector<double>& bias,
   }
 }
 
+bool has_tail(const OpCall& call) {
+  return call.has_input(2) || call.attributes.text("activation") != "none";
+}
+
 Value tail_gradient(const GradientContext& g) {
   if (g.attributes().text("activation") != "relu") return g.dy();
   const Value zero = scalar_like(g.dy(), 0);

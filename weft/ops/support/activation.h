@@ -18,6 +18,9 @@ void check_tail(const OpCall& call, Dim channels);
 void apply_tail(const OpCall& call, const std::vector<double>& bias,
                 std::vector<double>& y);
 
+// Whether a call has a bias or an activation.
+bool has_tail(const OpCall& call);
+
 // What reaches the linear part: dy where the activation let it through.
 Value tail_gradient(const GradientContext& g);
 // Appends the bias's gradient when there is one.

@@ -1,0 +1,249 @@
+#include "weft/batching/batch.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "weft/batching/instance_form.h"
+#include "weft/graph/batch.h"
+#include "weft/graph/builder.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/support/batching.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+// Emits the values of the batched function on demand, each at most once.
+class Batcher {
+ public:
+  Batcher(const InstanceForm& form, FunctionBuilder& builder, Dim size)
+      : form_(form),
+        function_(form.function),
+        builder_(builder),
+        size_(size),
+        stacked_(function_.value_count()),
+        summed_(function_.value_count()) {}
+
+  void set_parameter(ValueId id, const Value& value) {
+    at(stacked_, id) = value;
+  }
+
+  // With the batch axis, if the instances differ in the value.
+  const Value& stacked(ValueId id) {
+    if (!at(stacked_, id).is_defined()) emit_up_to(function_.value(id).node);
+    return at(stacked_, id);
+  }
+
+  const Value& summed(ValueId id) {
+    Value& sum = at(summed_, id);
+    if (!sum.is_defined() && !fold_sum(id)) {
+      const Value& value = stacked(id);
+      sum = form_.depends(id) ? weft::sum(value, {0})
+                              : value * element_count({size_}, value.dtype());
+    }
+    return sum;
+  }
+
+ private:
+  class Application;
+
+  static Value& at(std::vector<Value>& values, ValueId id) {
+    return values[static_cast<std::size_t>(id)];
+  }
+
+  // Without recursion, which a long chain of ops would take too deep. Operands
+  // come from earlier nodes, so the set grows ahead of the loop that reads it.
+  void emit_up_to(NodeId last) {
+    std::set<NodeId, std::greater<>> waiting = {last};
+    for (const NodeId id : waiting) {
+      for (const ValueId input : function_.node(id).inputs) {
+        if (!at(stacked_, input).is_defined()) {
+          waiting.insert(function_.value(input).node);
+        }
+      }
+    }
+    for (auto id = waiting.rbegin(); id != waiting.rend(); ++id) {
+      emit(function_.node(*id));
+    }
+  }
+
+  void emit(const Node& node);
+  bool fold_sum(ValueId id);
+
+  const InstanceForm& form_;
+  const Function& function_;
+  FunctionBuilder& builder_;
+  Dim size_;
+  std::vector<Value> stacked_;
+  std::vector<Value> summed_;
+};
+
+// A node with the types of its operands and results.
+struct Call {
+  std::vector<TensorType> inputs;
+  std::vector<TensorType> outputs;
+  OpCall call;
+
+  Call(const Function& function, const Node& node)
+      : inputs(function.input_types(node)),
+        outputs(function.output_types(node)),
+        call{*node.op, inputs, node.attributes, outputs} {}
+};
+
+class Batcher::Application : public BatchContext {
+ public:
+  Application(Batcher& batcher, const Node& node, const Call& call)
+      : BatchContext(call.call, batcher.size_),
+        batcher_(batcher),
+        inputs_(node.inputs) {}
+
+  bool is_batched(std::size_t input) const override {
+    return batcher_.form_.depends(inputs_[input]);
+  }
+  Value x(std::size_t input) const override {
+    return batcher_.stacked(inputs_[input]);
+  }
+  Value sum(std::size_t input) const override {
+    return batcher_.summed(inputs_[input]);
+  }
+
+ private:
+  Batcher& batcher_;
+  const std::vector<ValueId>& inputs_;
+};
+
+void Batcher::emit(const Node& node) {
+  std::vector<Value> outputs;
+  if (!form_.depends(node.outputs[0])) {
+    std::vector<const Value*> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(&at(stacked_, id));
+    outputs = builder_.apply(*node.op, inputs, node.attributes, node.location);
+  } else {
+    const Call call(function_, node);
+    const Application application(*this, node, call);
+    if (node.op->batch() == nullptr) {
+      throw application.unsupported("it has no batching rule");
+    }
+    const LayerScope layer(node.location.scope);
+    outputs = node.op->batch()(application);
+  }
+  WEFT_CHECK(outputs.size() == node.outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    TensorType expected = function_.type(node.outputs[i]);
+    if (form_.depends(node.outputs[i])) {
+      expected.shape = with_leading(size_, expected.shape);
+    }
+    WEFT_CHECK(outputs[i].type() == expected,
+               "{}: batched result {} is {}, not {}", node.op->name(), i,
+               to_string(outputs[i].type()), to_string(expected));
+    at(stacked_, node.outputs[i]) = std::move(outputs[i]);
+  }
+}
+
+// True if the op that computes a value could fold the sum over it. A value
+// that is there already is cheaper to sum up than to compute in another way.
+bool Batcher::fold_sum(ValueId id) {
+  if (!form_.depends(id) || at(stacked_, id).is_defined()) return false;
+  const Node& node = function_.node(function_.value(id).node);
+  if (node.op->batch_sum() == nullptr) return false;
+  const Call call(function_, node);
+  auto sums = node.op->batch_sum()(Application(*this, node, call));
+  if (sums.empty()) return false;
+  WEFT_CHECK(sums.size() == node.outputs.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const TensorType& expected = function_.type(node.outputs[i]);
+    WEFT_CHECK(sums[i].type() == expected, "{}: summed result {} is {}, not {}",
+               node.op->name(), i, to_string(sums[i].type()),
+               to_string(expected));
+    at(summed_, node.outputs[i]) = std::move(sums[i]);
+  }
+  return true;
+}
+
+// Whether any dim of the function mentions the symbol.
+bool mentions(const Function& function, Dim symbol) {
+  Bindings bindings;
+  bindings.bind(symbol, 1);
+  const auto is_in = [&](const Shape& shape) {
+    return substitute(shape, bindings) != shape;
+  };
+  for (std::size_t i = 0; i < function.value_count(); ++i) {
+    if (is_in(function.type(static_cast<ValueId>(i)).shape)) return true;
+  }
+  for (const Node& node : function.nodes()) {
+    for (const auto& [name, value] : node.attributes) {
+      const auto* shape = std::get_if<Shape>(&value);
+      if (shape != nullptr && is_in(*shape)) return true;
+    }
+  }
+  return false;
+}
+
+Dim fresh_size(const Function& function) {
+  Dim size = symbol("B");
+  for (int i = 1; mentions(function, size); ++i) {
+    size = symbol(fmt::format("B{}", i));
+  }
+  return size;
+}
+
+void check_arguments(const Function& function, std::span<const bool> batched,
+                     std::span<const BatchMode> modes) {
+  const auto check = [&](std::size_t given, std::size_t expected,
+                         std::string_view what) {
+    if (given == expected) return;
+    throw Error(ErrorCode::kInvalidArgument, "batch",
+                "@{} has {} {}, but {} are described", function.name(),
+                expected, what, given);
+  };
+  check(batched.size(), function.parameters().size(), "parameters");
+  if (!modes.empty()) check(modes.size(), function.results().size(), "results");
+  if (std::find(batched.begin(), batched.end(), true) == batched.end()) {
+    throw Error(ErrorCode::kInvalidArgument, "batch",
+                "no parameter of @{} is batched", function.name())
+        .hint("one of them has to say how many instances there are");
+  }
+}
+
+}  // namespace
+
+Batched batch(const Function& function,
+              std::span<const bool> batched_parameters,
+              std::span<const BatchMode> modes) {
+  check_arguments(function, batched_parameters, modes);
+  const InstanceForm form = instance_form(function, batched_parameters);
+  const Function& instance = form.function;
+  const Dim size = fresh_size(instance);
+  FunctionBuilder builder(function.name() + "_batched",
+                          /*lower_composites=*/false);
+  Batcher batcher(form, builder, size);
+  for (const ValueId id : instance.parameters()) {
+    TensorType type = instance.type(id);
+    if (form.depends(id)) type.shape = with_leading(size, type.shape);
+    batcher.set_parameter(id, builder.parameter(type, instance.value(id).name));
+  }
+  const auto is_summed = [&](std::size_t result) {
+    return !modes.empty() && modes[result] == BatchMode::kSum;
+  };
+  std::vector<bool> is_stacked;
+  Function batched = builder.build([&] {
+    const auto& ids = instance.results();
+    std::vector<Value> results(ids.size());
+    // First what is stacked: sums can use it.
+    for (const bool summed : {false, true}) {
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (is_summed(i) != summed) continue;
+        results[i] = summed ? batcher.summed(ids[i]) : batcher.stacked(ids[i]);
+      }
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      is_stacked.push_back(!is_summed(i) && form.depends(ids[i]));
+    }
+    return results;
+  });
+  return {std::move(batched), size, std::move(is_stacked)};
+}
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+#include "weft/batching/instance_form.h"
+
+#include <algorithm>
+
+#include "weft/graph/builder.h"
+
+namespace weft {
+namespace {
+
+class Recorder : public FunctionBuilder {
+ public:
+  explicit Recorder(std::string name)
+      : FunctionBuilder(std::move(name), /*lower_composites=*/false) {}
+
+  Value parameter(const TensorType& type, const std::string& name,
+                  bool is_batched) {
+    Value value = FunctionBuilder::parameter(type, name);
+    mark(value, is_batched);
+    return value;
+  }
+
+  std::vector<Value> apply(const OpDef& op,
+                           std::span<const Value* const> inputs,
+                           const Attributes& attributes,
+                           const Location& location) override {
+    const bool is_batched =
+        std::any_of(inputs.begin(), inputs.end(),
+                    [&](const Value* input) { return differs(*input); });
+    if (is_batched && op.batch() == nullptr && op.lower() != nullptr) {
+      std::vector<Value> arguments;
+      for (const Value* input : inputs) arguments.push_back(*input);
+      const LayerScope layer(location.scope);
+      const ContextScope context(*this);
+      return op.lower()(op.complete(attributes), arguments);
+    }
+    auto outputs = FunctionBuilder::apply(op, inputs, attributes, location);
+    for (const Value& output : outputs) mark(output, is_batched);
+    return outputs;
+  }
+
+  std::vector<bool> take_marks() {
+    is_batched_.resize(function().value_count(), false);
+    return std::move(is_batched_);
+  }
+
+ private:
+  void mark(const Value& value, bool is_batched) {
+    is_batched_.resize(function().value_count(), false);  // constants too
+    is_batched_[static_cast<std::size_t>(value.id())] = is_batched;
+  }
+  bool differs(const Value& value) const {
+    return value.is_staged() &&
+           is_batched_[static_cast<std::size_t>(value.id())];
+  }
+
+  std::vector<bool> is_batched_;
+};
+
+}  // namespace
+
+InstanceForm instance_form(const Function& function,
+                           std::span<const bool> batched_parameters) {
+  Recorder recorder(function.name());
+  std::vector<bool> is_batched;
+  Function form = recorder.build([&] {
+    std::vector<Value> arguments;
+    for (std::size_t i = 0; i < batched_parameters.size(); ++i) {
+      const ValueInfo& parameter = function.value(function.parameters()[i]);
+      arguments.push_back(recorder.parameter(parameter.type, parameter.name,
+                                             batched_parameters[i]));
+    }
+    const auto values = recorder.inline_function(function, arguments);
+    std::vector<Value> results;
+    for (const ValueId id : function.results()) {
+      results.push_back(values[static_cast<std::size_t>(id)]);
+    }
+    is_batched = recorder.take_marks();
+    return results;
+  });
+  return {std::move(form), std::move(is_batched)};
+}
+
+}  // namespace weft
