@@ -10,5 +10,6 @@ void register_streams();
 void register_deepreduce();
 void register_simulate();
 void register_codecs();
+void register_batching();
 
 }  // namespace weft::micro

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   weft::micro::register_deepreduce();
   weft::micro::register_simulate();
   weft::micro::register_codecs();
+  weft::micro::register_batching();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }
