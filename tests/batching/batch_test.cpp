@@ -53,8 +53,8 @@ TEST(Batch, RowsOfAllInstancesAreOneProduct) {
             " %2 \"dy\": f32[B, 2, 3]) -> (f32[B, 2, 3], f32[5, 3]) {\n"
             "  %3 = matmul(%0, %1) {transpose_a = false, transpose_b = false,"
             " activation = \"none\"} : f32[B, 2, 3]\n"
-            "  %4 = reshape(%0) {shape = [2*B, 5]} : f32[2*B, 5]\n"
-            "  %5 = reshape(%2) {shape = [2*B, 3]} : f32[2*B, 3]\n"
+            "  %4 = reshape(%0) {shape = shape[2*B, 5]} : f32[2*B, 5]\n"
+            "  %5 = reshape(%2) {shape = shape[2*B, 3]} : f32[2*B, 3]\n"
             "  %6 = matmul(%4, %5) {transpose_a = true, transpose_b = false,"
             " activation = \"none\"} : f32[5, 3]\n"
             "  return %3, %6\n"
@@ -108,7 +108,7 @@ TEST(Batch, SumsPassThroughLinearOps) {
       "  %3 = matmul(%0, %1) {transpose_a = true} : f32[4, 6]\n"
       "  %4 = matmul(%0, %2) {transpose_a = true} : f32[4, 6]\n"
       "  %5 = add(%3, %4) : f32[4, 6]\n"
-      "  %6 = full() {shape = [6], value = 0.5} : f32[6]\n"
+      "  %6 = full() {shape = shape[6], value = 0.5} : f32[6]\n"
       "  %7 = multiply(%6, %5) : f32[4, 6]\n"
       "  %8 = slice(%7) {begin = [0, 1], end = [4, 4]} : f32[4, 3]\n"
       "  %9 = transpose(%8) : f32[3, 4]\n"
@@ -142,7 +142,7 @@ TEST(Batch, TheGradientOfABiasIsOneReduction) {
   const Function function = parse(
       "func @f(%0: f32[2, 3]) -> (f32[3]) {\n"
       "  %1 = sum(%0) {axes = [0], keep_dims = true} : f32[1, 3]\n"
-      "  %2 = reshape(%1) {shape = [3]} : f32[3]\n"
+      "  %2 = reshape(%1) {shape = shape[3]} : f32[3]\n"
       "  return %2\n"
       "}\n");
   const Batched all = batch(function, std::array{true}, std::array{kSum});
@@ -153,7 +153,7 @@ TEST(Batch, TheGradientOfABiasIsOneReduction) {
 TEST(Batch, TheGradientOfAnEmbeddingIsOneScatter) {
   const Function function = parse(
       "func @f(%0: f32[2, 3], %1: i32[2]) -> (f32[7, 3]) {\n"
-      "  %2 = scatter_add(%0, %1) {size = [7], axis = 0} : f32[7, 3]\n"
+      "  %2 = scatter_add(%0, %1) {size = shape[7], axis = 0} : f32[7, 3]\n"
       "  return %2\n"
       "}\n");
   const Batched all = batch(function, std::array{true, true}, std::array{kSum});
@@ -226,7 +226,7 @@ TEST(Batch, DimsMayBeSymbolicAndTakeTheNameB) {
 TEST(Batch, OnlyWhatResultsNeedHasToBeBatched) {
   const Function function = parse(
       "func @f(%0: i64[2], %1: f32[2]) -> (f32[2]) {\n"
-      "  %2 = uniform(%0) {shape = [2], stream = 1} : f32[2]\n"
+      "  %2 = uniform(%0) {shape = shape[2], stream = 1} : f32[2]\n"
       "  %3 = negate(%1) : f32[2]\n"
       "  return %3\n"
       "}\n");
@@ -240,17 +240,17 @@ TEST(Batch, TakesLongChains) {
   const Value x = builder.parameter({DType::kF32, {2}});
   const Function chain = builder.build([&] {
     Value y = x;
-    for (int i = 0; i < 100000; ++i) y = tanh(y);
+    for (int i = 0; i < 50000; ++i) y = tanh(y);
     return std::vector{y};
   });
   const Batched all = batch(chain, std::array{true}, std::array{kSum});
-  EXPECT_EQ(all.function.nodes().size(), 100001u);
+  EXPECT_EQ(all.function.nodes().size(), 50001u);
 }
 
 TEST(Batch, SaysWhichOpItCannotBatch) {
   const Function function = parse(
       "func @f(%0: i64[2]) -> (f32[2]) {\n"
-      "  %1 = uniform(%0) {shape = [2], stream = 1} : f32[2]\n"
+      "  %1 = uniform(%0) {shape = shape[2], stream = 1} : f32[2]\n"
       "  return %1\n"
       "}\n");
   expect_error(ErrorCode::kUnsupported, {"uniform", "no batching rule"},

@@ -8,7 +8,6 @@
 #include "weft/graph/text.h"
 #include "weft/ops/join.h"
 #include "weft/ops/reduce.h"
-#include "weft/ops/shape.h"
 #include "weft/runtime/executable.h"
 
 namespace weft::testing {
@@ -41,7 +40,7 @@ Value stack(const std::vector<std::vector<Tensor>>& runs, std::size_t result) {
   for (const auto& run : runs) {
     Shape shape{1};
     for (const Dim dim : run[result].shape()) shape.push_back(dim);
-    rows.push_back(reshape(run[result], shape));
+    rows.emplace_back(run[result].reshape(shape));
   }
   return concat(rows, 0);
 }

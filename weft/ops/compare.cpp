@@ -41,7 +41,9 @@ Gradients where_gradient(const GradientContext& g) {
 // Linear in both choices together, for a condition that the instances share.
 std::vector<Value> sum_of_choices(const BatchContext& g) {
   if (g.is_batched(0)) return {};
-  return {where(g.x(0), g.sum(1), g.sum(2))};
+  const Value a = g.sum(1);
+  const Value b = g.sum(2);
+  return {where(g.x(0), a, b)};
 }
 
 // Small integers, so that equality happens.

@@ -207,7 +207,8 @@ std::vector<Value> sum_of_products(const BatchContext& g) {
   const Value b = g.attributes().flag("transpose_b")
                       ? with_last_axes_swapped(g.x(1))
                       : g.x(1);
-  return {matmul(as_matrix(a), as_matrix(b), {true, false})};
+  const Value rows_of_a = as_matrix(a);
+  return {matmul(rows_of_a, as_matrix(b), {true, false})};
 }
 
 Cost cost(const OpCall& call) {

@@ -111,11 +111,15 @@ Gradients cast_gradient(const GradientContext& g) {
   return {cast(g.dy(), g.x(0).dtype())};
 }
 
-// Conversions between floats are linear up to rounding.
+// Conversions between floats are linear up to rounding; but what becomes wider
+// is to be summed in the wider dtype.
 std::vector<Value> sum_of_casts(const BatchContext& g) {
-  const bool is_linear = is_floating(g.call().input(0).dtype) &&
-                         is_floating(g.call().outputs[0].dtype);
-  return is_linear ? sum_of_linear(g) : std::vector<Value>{};
+  const DType from = g.call().input(0).dtype;
+  const DType to = g.call().outputs[0].dtype;
+  if (!is_floating(from) || !is_floating(to) || size_of(to) > size_of(from)) {
+    return {};
+  }
+  return sum_of_linear(g);
 }
 
 // Φ(x) + x φ(x).
