@@ -253,8 +253,18 @@ TEST(Batch, SaysWhichOpItCannotBatch) {
       "  %1 = uniform(%0) {shape = shape[2], stream = 1} : f32[2]\n"
       "  return %1\n"
       "}\n");
-  expect_error(ErrorCode::kUnsupported, {"uniform", "no batching rule"},
+  expect_error(ErrorCode::kUnsupported,
+               {"uniform", "no batching rule", "%1 = uniform(%0)"},
                [&] { batch(function, std::array{true}); });
+  const Function wide = parse(
+      "func @f(%0: f32[], %1: f32[1, 1, 1, 1, 1, 1, 1, 2])"
+      " -> (f32[1, 1, 1, 1, 1, 1, 1, 2]) {\n"
+      "  %2 = add(%0, %1) : f32[1, 1, 1, 1, 1, 1, 1, 2]\n"
+      "  return %2\n"
+      "}\n");
+  expect_error(ErrorCode::kUnsupported, {"8 dims", "%2 = add(%0, %1)"}, [&] {
+    batch(wide, std::array{true, false});
+  });
 }
 
 TEST(Batch, RefusesListsThatDoNotFit) {

@@ -7,6 +7,7 @@
 #include "weft/batching/instance_form.h"
 #include "weft/graph/batch.h"
 #include "weft/graph/builder.h"
+#include "weft/graph/text.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/support/batching.h"
@@ -70,6 +71,7 @@ class Batcher {
   }
 
   void emit(const Node& node);
+  std::vector<Value> apply_rule(const Node& node);
   bool fold_sum(ValueId id);
 
   const InstanceForm& form_;
@@ -80,22 +82,28 @@ class Batcher {
   std::vector<Value> summed_;
 };
 
-// A node with the types of its operands and results.
-struct Call {
-  std::vector<TensorType> inputs;
-  std::vector<TensorType> outputs;
-  OpCall call;
-
+// A call that owns what OpCall refers to.
+class Call {
+ public:
   Call(const Function& function, const Node& node)
-      : inputs(function.input_types(node)),
-        outputs(function.output_types(node)),
-        call{*node.op, inputs, node.attributes, outputs} {}
+      : node_(node),
+        inputs_(function.input_types(node)),
+        outputs_(function.output_types(node)) {}
+
+  OpCall get() const {
+    return {*node_.op, inputs_, node_.attributes, outputs_};
+  }
+
+ private:
+  const Node& node_;
+  std::vector<TensorType> inputs_;
+  std::vector<TensorType> outputs_;
 };
 
 class Batcher::Application : public BatchContext {
  public:
   Application(Batcher& batcher, const Node& node, const Call& call)
-      : BatchContext(call.call, batcher.size_),
+      : BatchContext(call.get(), batcher.size_),
         batcher_(batcher),
         inputs_(node.inputs) {}
 
@@ -114,31 +122,49 @@ class Batcher::Application : public BatchContext {
   const std::vector<ValueId>& inputs_;
 };
 
+void check_result(const Node& node, std::size_t index, const Value& result,
+                  const TensorType& expected) {
+  WEFT_CHECK(result.type() == expected, "{}: batched, result {} is {}, not {}",
+             node.op->name(), index, to_string(result.type()),
+             to_string(expected));
+}
+
 void Batcher::emit(const Node& node) {
   std::vector<Value> outputs;
-  if (!form_.depends(node.outputs[0])) {
+  if (form_.depends(node.outputs[0])) {
+    outputs = apply_rule(node);
+  } else {
     std::vector<const Value*> inputs;
     for (const ValueId id : node.inputs) inputs.push_back(&at(stacked_, id));
     outputs = builder_.apply(*node.op, inputs, node.attributes, node.location);
-  } else {
-    const Call call(function_, node);
-    const Application application(*this, node, call);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    at(stacked_, node.outputs[i]) = std::move(outputs[i]);
+  }
+}
+
+std::vector<Value> Batcher::apply_rule(const Node& node) {
+  const Call call(function_, node);
+  const Application application(*this, node, call);
+  try {
     if (node.op->batch() == nullptr) {
       throw application.unsupported("it has no batching rule");
     }
     const LayerScope layer(node.location.scope);
-    outputs = node.op->batch()(application);
-  }
-  WEFT_CHECK(outputs.size() == node.outputs.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    TensorType expected = function_.type(node.outputs[i]);
-    if (form_.depends(node.outputs[i])) {
+    auto outputs = node.op->batch()(application);
+    WEFT_CHECK(outputs.size() == node.outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      TensorType expected = function_.type(node.outputs[i]);
       expected.shape = with_leading(size_, expected.shape);
+      check_result(node, i, outputs[i], expected);
     }
-    WEFT_CHECK(outputs[i].type() == expected,
-               "{}: batched result {} is {}, not {}", node.op->name(), i,
-               to_string(outputs[i].type()), to_string(expected));
-    at(stacked_, node.outputs[i]) = std::move(outputs[i]);
+    return outputs;
+  } catch (Error& error) {
+    error.detail("batched: " + to_string(function_, node));
+    if (node.location.is_known()) {
+      error.detail("built at: " + to_string(node.location));
+    }
+    throw;
   }
 }
 
@@ -153,19 +179,16 @@ bool Batcher::fold_sum(ValueId id) {
   if (sums.empty()) return false;
   WEFT_CHECK(sums.size() == node.outputs.size());
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    const TensorType& expected = function_.type(node.outputs[i]);
-    WEFT_CHECK(sums[i].type() == expected, "{}: summed result {} is {}, not {}",
-               node.op->name(), i, to_string(sums[i].type()),
-               to_string(expected));
+    check_result(node, i, sums[i], function_.type(node.outputs[i]));
     at(summed_, node.outputs[i]) = std::move(sums[i]);
   }
   return true;
 }
 
-// Whether any dim of the function mentions the symbol.
-bool mentions(const Function& function, Dim symbol) {
+// Whether any dim of the function mentions this symbol.
+bool mentions(const Function& function, Dim size) {
   Bindings bindings;
-  bindings.bind(symbol, 1);
+  bindings.bind(size, 1);
   const auto is_in = [&](const Shape& shape) {
     return substitute(shape, bindings) != shape;
   };
