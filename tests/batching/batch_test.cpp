@@ -236,15 +236,23 @@ TEST(Batch, OnlyWhatResultsNeedHasToBeBatched) {
 
 // Deep enough that recursion over the nodes would leave the stack.
 TEST(Batch, TakesLongChains) {
-  FunctionBuilder builder("chain");
-  const Value x = builder.parameter({DType::kF32, {2}});
-  const Function chain = builder.build([&] {
-    Value y = x;
-    for (int i = 0; i < 50000; ++i) y = tanh(y);
-    return std::vector{y};
-  });
-  const Batched all = batch(chain, std::array{true}, std::array{kSum});
-  EXPECT_EQ(all.function.nodes().size(), 50001u);
+  const auto batched_chain = [](Value (*step)(const Value& y, const Value& x)) {
+    FunctionBuilder builder("chain");
+    const Value x = builder.parameter({DType::kF32, {2}});
+    const Function chain = builder.build([&] {
+      Value y = x;
+      for (int i = 0; i < 30000; ++i) y = step(y, x);
+      return std::vector{y};
+    });
+    return batch(chain, std::array{true}, std::array{kSum}).function;
+  };
+  const Function stacked =
+      batched_chain([](const Value& y, const Value&) { return tanh(y); });
+  EXPECT_EQ(stacked.nodes().size(), 30001u);
+  const Function summed =
+      batched_chain([](const Value& y, const Value& x) { return y + x; });
+  EXPECT_EQ(count_of(summed, "add"), 30000u);
+  EXPECT_EQ(count_of(summed, "sum"), 2u);  // of x, and where sums begin
 }
 
 TEST(Batch, SaysWhichOpItCannotBatch) {

@@ -16,6 +16,10 @@
 namespace weft {
 namespace {
 
+// Sums pass from op to op by recursion. Where it has gone this deep, a value is
+// stacked instead.
+constexpr int kMostDepth = 1000;
+
 // Emits the values of the batched function on demand, each at most once.
 class Batcher {
  public:
@@ -39,11 +43,14 @@ class Batcher {
 
   const Value& summed(ValueId id) {
     Value& sum = at(summed_, id);
-    if (!sum.is_defined() && !fold_sum(id)) {
+    if (sum.is_defined()) return sum;
+    ++depth_;
+    if (depth_ > kMostDepth || !fold_sum(id)) {
       const Value& value = stacked(id);
       sum = form_.depends(id) ? weft::sum(value, {0})
                               : value * element_count({size_}, value.dtype());
     }
+    --depth_;
     return sum;
   }
 
@@ -80,6 +87,7 @@ class Batcher {
   Dim size_;
   std::vector<Value> stacked_;
   std::vector<Value> summed_;
+  int depth_ = 0;  // of summed()
 };
 
 // A call that owns what OpCall refers to.
