@@ -87,6 +87,17 @@ TEST(Batch, ColumnsAgainstASharedMatrixAreOneProduct) {
                             {pattern({4, 5}), pattern({7, 5, 1})}, 5);
 }
 
+TEST(Batch, OnlyTheBiasOfAProductMayDiffer) {
+  const Function function = parse(
+      "func @f(%0: f32[4, 5], %1: f32[5, 1], %2: f32[1]) -> (f32[4, 1]) {\n"
+      "  %3 = matmul(%0, %1, %2) {activation = \"relu\"} : f32[4, 1]\n"
+      "  return %3\n"
+      "}\n");
+  expect_equals_single_runs(function, std::array{false, false, true}, {},
+                            {pattern({4, 5}), pattern({5, 1}), pattern({7, 1})},
+                            5);
+}
+
 TEST(Batch, TheGradientOfASharedMatrixIsNeverStacked) {
   for (const Dim m : {1, 2}) {
     const Batched all = batch(layer(m, 5, 3), std::array{true, false, true},

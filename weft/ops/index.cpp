@@ -253,8 +253,9 @@ Value with_axes_moved(const Value& x, int from, int count, int to) {
   for (int axis = 0; axis < x.shape().rank(); ++axis) {
     if (axis < from || axis >= from + count) order.push_back(axis);
   }
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < count; ++i) {
     order.insert(order.begin() + to + i, from + i);
+  }
   return from == to || count == 0 ? x : transpose(x, order);
 }
 

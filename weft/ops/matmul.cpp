@@ -164,12 +164,12 @@ Value batch_product(const BatchContext& g) {
   const auto rank = [&](std::size_t i) {
     return g.call().input(i).shape.rank();
   };
+  const bool is_plain = rank(0) == 2 && rank(1) == 2;
   bool transpose_a = g.attributes().flag("transpose_a");
   const bool transpose_b = g.attributes().flag("transpose_b");
-  const Dim columns = Extents(g.call()).n;
-  if (!g.is_batched(0) && rank(0) == 2 && rank(1) == 2 && columns == 1) {
-    const Dim inner = Extents(g.call()).k;
-    const Value rows = reshape(g.x(1), {g.size(), inner});
+  const Extents size(g.call());
+  if (is_plain && size.n == 1 && g.is_batched(1) && !g.is_batched(0)) {
+    const Value rows = reshape(g.x(1), {g.size(), size.k});
     const Value y = matmul(rows, g.x(0), {false, !transpose_a});
     return reshape(y, with_leading(g.size(), g.call().outputs[0].shape));
   }
