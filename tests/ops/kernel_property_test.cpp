@@ -22,6 +22,7 @@ TEST(Registry, EveryEntryIsComplete) {
     EXPECT_TRUE(op.gradient() != nullptr || op.lower() != nullptr ||
                 op.has(kNoGradient));
     EXPECT_FALSE(op.gradient() != nullptr && op.has(kNoGradient));
+    if (op.has(kHost)) continue;  // no sample stands for a program's code
     ASSERT_NE(op.samples(), nullptr);
     EXPECT_FALSE(op.samples()().empty());
   }

@@ -135,7 +135,7 @@ void for_each_double_case(const std::function<void(const OpCase&)>& body) {
 
 // True if a sample says that the op can be differentiated.
 bool claims_gradient(const OpDef& op) {
-  if (op.has(kNoGradient)) return false;
+  if (op.has(kNoGradient) || op.samples() == nullptr) return false;
   for (const OpSample& sample : op.samples()()) {
     for (const InputSample& input : sample.inputs) {
       if (input.is_differentiable && is_floating(input.type.dtype)) return true;

@@ -39,9 +39,9 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string_view kind_of(const Attribute& attribute) {
-  constexpr std::string_view kKinds[] = {"bool",  "integer",  "real",
-                                         "text",  "integers", "shape",
-                                         "dtype", "tensor",   "function"};
+  constexpr std::string_view kKinds[] = {
+      "bool",  "integer", "real",   "text",     "integers",
+      "shape", "dtype",   "tensor", "function", "host function"};
   return kKinds[attribute.index()];
 }
 
@@ -61,6 +61,11 @@ std::string to_string(const Attribute& attribute) {
     }
     std::string operator()(DType v) const { return std::string(to_string(v)); }
     std::string operator()(const Tensor& v) const { return constant_text(v); }
+    std::string operator()(const HostFunctionRef& v) const {
+      // Told apart by identity, since equal texts count as equal attributes.
+      return fmt::format("host {} {}", quoted(v ? v->name() : ""),
+                         fmt::ptr(v.get()));
+    }
     std::string operator()(const FunctionRef& v) const {
       return weft::to_string(v);
     }

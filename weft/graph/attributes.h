@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "weft/graph/host_function.h"
 #include "weft/graph/signature.h"
 
 namespace weft {
@@ -17,8 +18,9 @@ namespace weft {
 using Integers = std::vector<std::int64_t>;
 
 // A Shape may hold symbols; a Tensor is the value of a constant.
-using Attribute = std::variant<bool, std::int64_t, double, std::string,
-                               Integers, Shape, DType, Tensor, FunctionRef>;
+using Attribute =
+    std::variant<bool, std::int64_t, double, std::string, Integers, Shape,
+                 DType, Tensor, FunctionRef, HostFunctionRef>;
 
 std::string_view kind_of(const Attribute& attribute);
 std::string to_string(const Attribute& attribute);

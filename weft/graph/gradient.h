@@ -23,6 +23,7 @@ class GradientContext {
   const Value& x(std::size_t index) const { return inputs_[index]; }
   std::size_t input_count() const { return inputs_.size(); }
   const Value& y(std::size_t index = 0) const { return outputs_[index]; }
+  std::size_t output_count() const { return outputs_.size(); }
   // The gradient that arrived for an output. Undefined (is_defined() false)
   // when nothing downstream used it; never for a single-output op.
   const Value& dy(std::size_t index = 0) const {

@@ -89,6 +89,7 @@ enum OpTrait : unsigned {
   kRandom = 1u << 4,      // keyed by (seed, step): never constant-folded
   kCollective = 1u << 5,  // meets the same op on other ranks (collectives.h)
   kControl = 1u << 6,     // runs functions of its graph: no kernel can
+  kHost = 1u << 7,        // runs code of the program (host_function.h)
 };
 
 class OpDef {

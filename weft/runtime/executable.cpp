@@ -87,7 +87,8 @@ Executable::State::Planned& Executable::State::find(
     types.push_back(arguments[i].type());
   }
   Plan plan(specialize(function, bindings),
-            {options.donated, !options.check_numerics, options.check_numerics});
+            {options.donated, options.fuse && !options.check_numerics,
+             options.check_numerics});
   const std::size_t bytes = plan.arena_bytes();
   if (!arena.is_defined() || arena.bytes() < bytes) {
     arena = Tensor();  // free the old one before the new one is taken

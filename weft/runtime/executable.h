@@ -29,6 +29,8 @@ struct ExecutableOptions {
   // Check every op's results for NaN and infinity as it runs. Fuses nothing,
   // so that the error can name the op: for diagnosis.
   bool check_numerics = false;
+  // Without, every op runs by itself, as it does eagerly, with the same bits.
+  bool fuse = true;
 };
 
 class Executable {

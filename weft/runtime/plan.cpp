@@ -39,6 +39,7 @@ struct PlannedStep {
   std::vector<TensorType> output_types;
   std::vector<std::size_t> results;  // that it writes
   bool meets_other_ranks = false;
+  bool is_host = false;
 };
 
 Cost cost_of(const Function& function, const Node& node) {
@@ -88,6 +89,7 @@ struct Plan::State {
   void run_step(PlannedStep& step, void* scratch) const {
     step.kernel->run({step.inputs.data(), step.outputs.data(), scratch});
     if (step.meets_other_ranks) current_collectives()->throw_failure();
+    if (step.is_host) throw_host_failure();
   }
   void check(const PlannedStep& step) const;
   void copy_results(std::span<void* const> arguments,
@@ -115,7 +117,7 @@ struct Plan::State {
 Plan::Plan(const Function& function, const PlanOptions& options)
     : state_(std::make_unique<State>(options.fuse
                                          ? fuse_epilogues(simplify(function))
-                                         : simplify(function))) {
+                                         : simplify(function, false))) {
   state_->prepare(options);
 }
 
@@ -182,6 +184,7 @@ void Plan::State::prepare_step(const Step& step) {
   } else {
     const Node& node = *planned.node;
     planned.meets_other_ranks = meets_other_ranks(*node.op, node.attributes);
+    planned.is_host = node.op->has(kHost);
     const auto inputs = function.input_types(node);
     KernelChoice choice = choose_kernel(
         {*node.op, inputs, node.attributes, planned.output_types});

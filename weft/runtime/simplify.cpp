@@ -44,8 +44,9 @@ bool repeats_along(const Shape& shape, const Shape& whole,
 
 class SimplifyingBuilder : public FunctionBuilder {
  public:
-  explicit SimplifyingBuilder(std::string name)
-      : FunctionBuilder(std::move(name), /*lower_composites=*/false) {}
+  SimplifyingBuilder(std::string name, bool may_reassociate)
+      : FunctionBuilder(std::move(name), /*lower_composites=*/false),
+        may_reassociate_(may_reassociate) {}
 
   std::vector<Value> apply(const OpDef& op,
                            std::span<const Value* const> inputs,
@@ -74,7 +75,7 @@ class SimplifyingBuilder : public FunctionBuilder {
       ContextScope context(*this);
       return op.lower()(complete, arguments);
     }
-    if (op.name() == "sum") {
+    if (may_reassociate_ && op.name() == "sum") {
       if (auto hoisted = hoist_factor(arguments[0], complete)) {
         return {*hoisted};
       }
@@ -116,13 +117,14 @@ class SimplifyingBuilder : public FunctionBuilder {
     return std::nullopt;
   }
 
+  bool may_reassociate_;
   std::unordered_map<std::string, std::vector<Value>> known_;
 };
 
 }  // namespace
 
-Function simplify(const Function& function) {
-  SimplifyingBuilder builder(function.name());
+Function simplify(const Function& function, bool may_reassociate) {
+  SimplifyingBuilder builder(function.name(), may_reassociate);
   const Function merged = builder.build([&] {
     std::vector<Value> arguments;
     for (const ValueId id : function.parameters()) {

@@ -9,8 +9,9 @@
 
 namespace weft {
 
-// All of the above. Dims must be static, since kernels are asked.
-Function simplify(const Function& function);
+// All of the above. Dims must be static, since kernels are asked. Unless
+// `may_reassociate`, every result keeps its bits.
+Function simplify(const Function& function, bool may_reassociate = true);
 
 // `function` without the nodes that no result needs. Parameters stay.
 Function eliminate_dead_nodes(const Function& function);

@@ -1,0 +1,20 @@
+#include "weft/graph/host_function.h"
+
+#include <utility>
+
+namespace weft {
+namespace {
+
+thread_local std::exception_ptr kept;
+
+}  // namespace
+
+void keep_host_failure(std::exception_ptr failure) noexcept {
+  if (!kept) kept = std::move(failure);
+}
+
+void throw_host_failure() {
+  if (kept) std::rethrow_exception(std::exchange(kept, nullptr));
+}
+
+}  // namespace weft
