@@ -31,7 +31,7 @@ constexpr std::size_t kMostGraphBytes = std::size_t{64} << 20;
 
 void print_parameters(const nn::Module& model) {
   for (const auto& named : model.parameters()) {
-    const TensorType& type = named.parameter->type;
+    const TensorType& type = named.parameter->type();
     const char* role = named.parameter->role == nn::Role::kTrainable ? ""
                        : named.parameter->role == nn::Role::kStatistic
                            ? "  statistic"

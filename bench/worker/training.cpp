@@ -47,7 +47,7 @@ std::unique_ptr<nn::Layer> make_raced_model(
   const SafetensorsFile file(weights);
   for (const auto& named : model->parameters()) {
     if (named.parameter->role == nn::Role::kCarried) continue;
-    named.parameter->value = file.read(named.name);
+    named.parameter->variable.set_tensor(file.read(named.name));
   }
   return model;
 }

@@ -29,7 +29,7 @@ TEST(Module, StartsTheSameForTheSameSeedAndName) {
   a.initialize(1);
   b.initialize(1);
   const auto value = [](nn::Linear& layer) {
-    return nn::find_parameter(layer, "weight")->value.tensor();
+    return nn::find_parameter(layer, "weight")->variable.tensor();
   };
   EXPECT_TRUE(identical(value(a), value(b)));
   b.initialize(2);
@@ -40,8 +40,8 @@ TEST(Module, DifferentNamesStartDifferently) {
   nn::Sequential model{nn::Linear{4, 4}, nn::Linear{4, 4}};
   model.initialize(1);
   EXPECT_FALSE(
-      identical(nn::find_parameter(model, "0.weight")->value.tensor(),
-                nn::find_parameter(model, "1.weight")->value.tensor()));
+      identical(nn::find_parameter(model, "0.weight")->variable.tensor(),
+                nn::find_parameter(model, "1.weight")->variable.tensor()));
 }
 
 TEST(Module, UniformStartStaysInItsBound) {
@@ -50,7 +50,7 @@ TEST(Module, UniformStartStaysInItsBound) {
   double low = 0;
   double high = 0;
   for (const float w :
-       nn::find_parameter(layer, "weight")->value.tensor().span<float>()) {
+       nn::find_parameter(layer, "weight")->variable.tensor().span<float>()) {
     low = std::min<double>(low, w);
     high = std::max<double>(high, w);
   }

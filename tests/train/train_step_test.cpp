@@ -63,9 +63,8 @@ TEST(TrainStep, EqualsEagerTraining) {
     std::vector<Value> wrt;
     for (const auto& named : eager.parameters()) {
       if (!named.parameter->is_trainable()) continue;
-      tape.watch(named.parameter->value);
       trainable.push_back(named.parameter);
-      wrt.push_back(named.parameter->value);
+      wrt.push_back(named.parameter->variable.read());
     }
     const Objective found =
         objective(eager, TaskKind::kClassification, batch[0], batch[1]);
@@ -79,15 +78,15 @@ TEST(TrainStep, EqualsEagerTraining) {
       if (t == 0) slots[i].assign(1, Tensor::zeros(value.type()));
       auto next =
           optimizer->update(value, gradients[i].tensor(), slots[i], scalars);
-      trainable[i]->value = next.parameter.tensor();
+      trainable[i]->variable.set_tensor(next.parameter.tensor());
       slots[i] = {next.slots[0].tensor()};
     }
   }
   const auto a = staged.parameters();
   const auto b = eager.parameters();
   for (std::size_t i = 0; i < a.size(); ++i) {
-    EXPECT_TRUE(test::near(a[i].parameter->value.tensor(),
-                           b[i].parameter->value.tensor(), 1e-4))
+    EXPECT_TRUE(test::near(a[i].parameter->variable.tensor(),
+                           b[i].parameter->variable.tensor(), 1e-4))
         << a[i].name;
   }
 }
@@ -213,7 +212,7 @@ TEST(LanguageModel, CarriesStateFromBatchToBatch) {
   const std::vector<Tensor> batch{tokens, tokens};
   TrainStep step(*model, TaskKind::kLanguageModel, *optimizer,
                  {tokens.type(), tokens.type()}, {.clip_norm = 1});
-  const Tensor carried = nn::find_parameter(*model, "lstm.0.h")->value.tensor();
+  const Tensor carried = nn::find_parameter(*model, "lstm.0.h")->variable.tensor();
   step.run(batch, 0.1, 0);
   EXPECT_NE(carried.item(), 0);
   step.reset_carried();

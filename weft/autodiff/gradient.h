@@ -17,7 +17,6 @@ namespace weft {
 // run gets joint functions in the builder's program.
 // A value that `root` does not depend on gets zeros.
 std::vector<Value> gradients(const Value& root, std::span<const Value> wrt);
-
 // The same for sum(seed_i * root_i), where the roots are values of `builder`.
 std::vector<Value> gradients(FunctionBuilder& builder,
                              std::span<const Value> roots,

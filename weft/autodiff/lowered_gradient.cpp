@@ -8,14 +8,8 @@
 namespace weft {
 namespace {
 
-// Ids for eager values that no tape has numbered, out of reach of any tape.
-std::int64_t fresh_id() {
-  thread_local std::int64_t next = std::int64_t{1} << 48;
-  return next++;
-}
-
 Value numbered(const Value& value) {
-  return value.id() >= 0 ? value : Value(value.tensor(), fresh_id());
+  return value.id() >= 0 ? value : Value(value.tensor(), Value::fresh_id());
 }
 
 class Recorder : public Context {
@@ -36,6 +30,14 @@ class Recorder : public Context {
   }
 
   FunctionBuilder* builder() override { return outer_.builder(); }
+
+  void create(const VariableRef& variable) override { outer_.create(variable); }
+  Value read(const VariableRef& variable) override {
+    return outer_.read(variable);
+  }
+  void assign(const VariableRef& variable, const Value& value) override {
+    outer_.assign(variable, value);
+  }
 
   const std::vector<Application>& applications() const { return applications_; }
 

@@ -1,5 +1,6 @@
 #include "weft/autodiff/reverse.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "weft/graph/gradient.h"
@@ -56,14 +57,15 @@ void step_back(const Application& application,
   }
   if (!any || !reached.contains(application.outputs[0].id())) return;
   const bool is_control = op.has(kControl) && control;
-  if (op.gradient() == nullptr && !is_control) {
+  if (op.gradient() == nullptr && !is_control && !application.backward) {
     throw Error(ErrorCode::kUnsupported, op.name(),
                 "has no gradient, and one was asked for");
   }
   const GradientContext context(op, application.attributes, application.inputs,
                                 application.outputs, dy);
-  const Gradients result =
-      is_control ? control(context) : op.gradient()(context);
+  const Gradients result = application.backward ? application.backward(dy)
+                           : is_control         ? control(context)
+                                                : op.gradient()(context);
   WEFT_CHECK(result.size() == application.inputs.size(),
              "{}: the gradient rule returns {} values for {} operands",
              op.name(), result.size(), application.inputs.size());
@@ -79,6 +81,27 @@ void step_back(const Application& application,
   }
 }
 
+// Collects the gradients of `wrt`; `walk` steps back over all applications.
+template <class Walk>
+std::vector<Value> collect(std::span<const Application> applications,
+                           std::span<const Value> roots,
+                           std::span<const Value> seeds,
+                           std::span<const Value> wrt,
+                           const ControlRule& control, Walk&& walk) {
+  WEFT_CHECK(roots.size() == seeds.size());
+  Accumulator gradients;
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    if (is_traced(roots[i])) gradients.add(roots[i], seeds[i]);
+  }
+  const auto reached = reached_from(wrt, applications);
+  walk([&](const Application& application) {
+    step_back(application, reached, control, gradients);
+  });
+  std::vector<Value> result;
+  for (const Value& value : wrt) result.push_back(gradients.find(value));
+  return result;
+}
+
 }  // namespace
 
 std::vector<Value> reverse(std::span<const Application> applications,
@@ -86,19 +109,20 @@ std::vector<Value> reverse(std::span<const Application> applications,
                            std::span<const Value> seeds,
                            std::span<const Value> wrt,
                            const ControlRule& control) {
-  WEFT_CHECK(roots.size() == seeds.size());
-  Accumulator gradients;
-  for (std::size_t i = 0; i < roots.size(); ++i) {
-    if (is_traced(roots[i])) gradients.add(roots[i], seeds[i]);
-  }
-  const auto reached = reached_from(wrt, applications);
-  for (auto application = applications.rbegin();
-       application != applications.rend(); ++application) {
-    step_back(*application, reached, control, gradients);
-  }
-  std::vector<Value> result;
-  for (const Value& value : wrt) result.push_back(gradients.find(value));
-  return result;
+  return collect(applications, roots, seeds, wrt, control, [&](auto&& step) {
+    std::for_each(applications.rbegin(), applications.rend(), step);
+  });
+}
+
+std::vector<Value> reverse(std::vector<Application>&& applications,
+                           std::span<const Value> roots,
+                           std::span<const Value> seeds,
+                           std::span<const Value> wrt) {
+  return collect(applications, roots, seeds, wrt, nullptr, [&](auto&& step) {
+    for (; !applications.empty(); applications.pop_back()) {
+      step(applications.back());
+    }
+  });
 }
 
 }  // namespace weft

@@ -15,12 +15,15 @@
 
 namespace weft {
 
-// One application of an op.
+// One application of an op, or of a staged function.
 struct Application {
   const OpDef* op;
   Attributes attributes;
   std::vector<Value> inputs;
   std::vector<Value> outputs;
+  // Gradients of the inputs from those of the outputs (undefined where none
+  // arrived). Empty: the op's rule.
+  std::function<Gradients(std::span<const Value>)> backward = nullptr;
 };
 
 // The gradient rule of ops that run functions (kControl). It may change the
@@ -36,5 +39,11 @@ std::vector<Value> reverse(std::span<const Application> applications,
                            std::span<const Value> seeds,
                            std::span<const Value> wrt,
                            const ControlRule& control = nullptr);
+// The same for what ran at once, letting go of each application once it has
+// been walked.
+std::vector<Value> reverse(std::vector<Application>&& applications,
+                           std::span<const Value> roots,
+                           std::span<const Value> seeds,
+                           std::span<const Value> wrt);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include "weft/graph/builder.h"
 
 #include "weft/graph/registry.h"
+#include "weft/graph/variable.h"
 
 namespace weft {
 
@@ -31,6 +32,12 @@ ValueId FunctionBuilder::id_of(const Value& value) {
   if (!value.is_defined()) {
     throw Error(ErrorCode::kInvalidArgument, "graph",
                 "an undefined value was used in @{}", function_.name());
+  }
+  if (value.is_closed()) {
+    throw Error(ErrorCode::kInvalidArgument, "graph",
+                "a value of @{} was used in @{}, after the former was built",
+                value.function_name(), function_.name())
+        .hint("return it as a result");
   }
   if (value.builder() == this) return static_cast<ValueId>(value.id());
   return adopt(value);
@@ -139,7 +146,44 @@ Function FunctionBuilder::build(
   std::vector<ValueId> ids;
   for (const Value& result : results) ids.push_back(id_of(result));
   function_.set_results(std::move(ids));
-  return function_;
+  close();
+  return std::move(function_);
+}
+
+void FunctionBuilder::create(const VariableRef& variable) {
+  if (enclosing_ != nullptr) enclosing_->create(variable);
+}
+
+Value FunctionBuilder::read(const VariableRef& variable) {
+  const auto bound = variables_.find(variable);
+  if (bound != variables_.end()) return bound->second;
+  return enclosing_ != nullptr ? enclosing_->read(variable)
+                               : Value(variable->value);
+}
+
+void FunctionBuilder::assign(const VariableRef& variable, const Value& value) {
+  const auto bound = variables_.find(variable);
+  if (bound == variables_.end()) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + function_.name(),
+                "the variable '{}' is assigned, but it is no part of this "
+                "function",
+                variable->name)
+        .hint(enclosing_ != nullptr
+                  ? "return the value from the branch or body, and assign it "
+                    "outside"
+                  : "stage with weft::jit, or bind the variable first");
+  }
+  bound->second = Value(*this, id_of(value));
+}
+
+void FunctionBuilder::bind(const VariableRef& variable, const Value& value) {
+  variables_.insert_or_assign(variable, value);
+}
+
+// The function has been built, or never will be.
+void FunctionBuilder::close() {
+  link_->builder = nullptr;
+  variables_.clear();
 }
 
 }  // namespace weft

@@ -12,7 +12,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "weft/graph/context.h"
@@ -37,6 +39,9 @@ class FunctionBuilder : public Context {
         lower_composites_(enclosing.lower_composites_),
         program_(enclosing.program_),
         enclosing_(&enclosing) {}
+  ~FunctionBuilder() override { close(); }
+  FunctionBuilder(const FunctionBuilder&) = delete;
+  FunctionBuilder& operator=(const FunctionBuilder&) = delete;
 
   // Own parameters come before captures.
   Value parameter(const TensorType& type, std::string name = "");
@@ -47,6 +52,14 @@ class FunctionBuilder : public Context {
                            std::span<const Value* const> inputs,
                            const Attributes& attributes,
                            const Location& location) override;
+
+  // Variables that are bound here are what they were bound or assigned to.
+  // Others have the value that they have around this function, and cannot be
+  // assigned: Error(kInvalidArgument).
+  void create(const VariableRef& variable) override;
+  Value read(const VariableRef& variable) override;
+  void assign(const VariableRef& variable, const Value& value) override;
+  void bind(const VariableRef& variable, const Value& value);
 
   // Copies the nodes of `function` into this one, lowering as above. Returns a
   // Value for each of its values, by ValueId; its parameters become
@@ -65,6 +78,8 @@ class FunctionBuilder : public Context {
 
   const Function& function() const { return function_; }
   FunctionBuilder* builder() override { return this; }
+  // The one around this one, or null.
+  FunctionBuilder* enclosing() const { return enclosing_; }
   // Where control flow puts the functions it makes. Throws
   // Error(kInvalidArgument) for a function that stands alone.
   Program& program() const;
@@ -72,6 +87,8 @@ class FunctionBuilder : public Context {
   // The id of a value in this function. Throws Error(kInvalidArgument) for a
   // value that is none of this function's nor adopted.
   ValueId id_of(const Value& value);
+  // What this function's values hold on to.
+  const std::shared_ptr<BuilderLink>& link() const { return link_; }
   // The enclosing builder's values that the parameters after the first
   // parameters().size() - captures().size() stand for, in that order.
   const std::vector<Value>& captures() const { return captures_; }
@@ -81,14 +98,19 @@ class FunctionBuilder : public Context {
   // becomes a constant, one of a function around it a capture. Inside another
   // function, tensors that are no scalars are captured from there.
   virtual ValueId adopt(const Value& value);
+  void set_lower_composites(bool on) { lower_composites_ = on; }
 
  private:
   std::vector<Value> lower(const OpDef& op,
                            std::span<const Value* const> inputs,
                            const Attributes& attributes,
                            const Location& location);
+  void close();
 
   Function function_;
+  std::shared_ptr<BuilderLink> link_ =
+      std::make_shared<BuilderLink>(BuilderLink{this, function_.name()});
+  std::unordered_map<VariableRef, Value> variables_;
   bool lower_composites_ = true;
   Program* program_ = nullptr;
   FunctionBuilder* enclosing_ = nullptr;

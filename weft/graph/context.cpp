@@ -1,5 +1,7 @@
 #include "weft/graph/context.h"
 
+#include <atomic>
+
 #include "weft/graph/builder.h"
 
 namespace weft {
@@ -28,21 +30,52 @@ std::vector<Value> call_all(const OpDef& op, std::span<const Value> inputs,
   return current_context().apply(op, pointers, attributes, location);
 }
 
+Value::Value(FunctionBuilder& builder, ValueId id)
+    : link_(builder.link()), id_(id) {}
+
+std::int64_t Value::fresh_id() {
+  static std::atomic<std::int64_t> next{std::int64_t{1} << 40};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 const TensorType& Value::type() const {
-  if (builder_ != nullptr) {
-    return builder_->function().type(static_cast<ValueId>(id_));
+  if (const FunctionBuilder* in = builder()) {
+    return in->function().type(static_cast<ValueId>(id_));
   }
   WEFT_CHECK(tensor_.is_defined(), "an undefined value has no type");
   return tensor_.type();
 }
 
-const Tensor& Value::tensor() const {
-  if (builder_ != nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, "value",
-                "a staged value has no numbers until its function runs")
-        .hint("return it from the function, and read the result");
+Value::operator bool() const {
+  if (const FunctionBuilder* in = builder()) {
+    Error error(ErrorCode::kInvalidArgument, "@" + in->function().name(),
+                "what is built cannot depend on a value that is known only "
+                "when it runs");
+    const ValueInfo& value = in->function().value(static_cast<ValueId>(id_));
+    if (value.node >= 0 && in->function().node(value.node).location.is_known())
+      error.detail("computed at: " +
+                   to_string(in->function().node(value.node).location));
+    throw error.hint("use cond, while_loop or where");
   }
-  return tensor_;
+  if (tensor_.size() != 1) {
+    throw Error(ErrorCode::kInvalidArgument, "value",
+                "{} is neither true nor false", to_string(type()));
+  }
+  return tensor_.item() != 0;
+}
+
+void Value::fail_without_numbers(std::source_location where) const {
+  throw Error(ErrorCode::kInvalidArgument, "@" + builder()->function().name(),
+              "a staged value has no numbers until its function runs")
+      .detail("read at: " + to_string(Location(where)))
+      .hint("return it from the function, and read the result");
+}
+
+void Value::fail_closed() const {
+  throw Error(ErrorCode::kInvalidArgument, "@" + link_->function,
+              "a value of this function was used after the function was "
+              "built")
+      .hint("return it as a result");
 }
 
 }  // namespace weft

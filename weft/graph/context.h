@@ -4,12 +4,16 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "weft/graph/value.h"
 
 namespace weft {
+
+struct VariableState;
+using VariableRef = std::shared_ptr<VariableState>;
 
 class Context {
  public:
@@ -28,6 +32,12 @@ class Context {
 
   // The function that ops are added to, or null where they run at once.
   virtual FunctionBuilder* builder() { return nullptr; }
+
+  // What variables do here (variable.h). create() is told of new ones, and
+  // throws Error(kInvalidArgument) where none may be made.
+  virtual void create(const VariableRef& variable) = 0;
+  virtual Value read(const VariableRef& variable) = 0;
+  virtual void assign(const VariableRef& variable, const Value& value) = 0;
 };
 
 // The innermost ContextScope of this thread, else the eager runtime.

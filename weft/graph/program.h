@@ -62,6 +62,9 @@ class Program {
 
   // `stem`, or the first of stem.2, stem.3, … that is free; taken from now on.
   std::string unique_name(const std::string& stem);
+  bool contains(const std::string& name) const {
+    return bodies_.contains(name);
+  }
   // A function that has its body. Good as long as the program. Throws
   // Error(kInvalidArgument) if it has none yet.
   const Function& body_of(const FunctionRef& function) const;

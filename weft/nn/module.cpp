@@ -6,8 +6,10 @@ namespace weft::nn {
 
 ParameterRef Module::parameter(std::string name, const Shape& shape, Init init,
                                Role role) {
-  own_.push_back(std::make_shared<Parameter>(Parameter{
-      std::move(name), TensorType{DType::kF32, shape}, init, role, Value()}));
+  Variable variable(TensorType{DType::kF32, shape},
+                    {.name = name, .is_trainable = role == Role::kTrainable});
+  own_.push_back(std::make_shared<Parameter>(
+      Parameter{std::move(name), init, role, std::move(variable)}));
   return own_.back();
 }
 
@@ -35,8 +37,8 @@ std::vector<NamedParameter> Module::parameters() const {
 void Module::initialize(std::uint64_t seed) {
   for (const NamedParameter& named : parameters()) {
     Parameter& parameter = *named.parameter;
-    parameter.value =
-        initial_value(parameter.type, parameter.init, seed, named.name);
+    parameter.variable.set_tensor(
+        initial_value(parameter.type(), parameter.init, seed, named.name));
   }
 }
 
@@ -49,20 +51,21 @@ std::int64_t Module::parameter_count() const {
   std::int64_t count = 0;
   for (const NamedParameter& named : parameters()) {
     if (named.parameter->is_trainable()) {
-      count += named.parameter->type.shape.num_elements();
+      count += named.parameter->type().shape.num_elements();
     }
   }
   return count;
 }
 
-const Value& value_of(const ParameterRef& parameter) {
-  if (!parameter->value.is_defined()) {
+Value value_of(const ParameterRef& parameter) {
+  Value value = current_context().read(parameter->variable.state());
+  if (!value.is_defined()) {
     throw Error(ErrorCode::kInvalidArgument, "model",
                 "parameter '{}' of layer '{}' has no value yet",
                 parameter->name, LayerScope::current())
         .hint("call model.initialize(seed), or load a checkpoint");
   }
-  return parameter->value;
+  return value;
 }
 
 ParameterRef find_parameter(const Module& module, std::string_view name) {

@@ -2,8 +2,8 @@
 // children have names; a full name is the path to it: "stage1.0.conv1.weight".
 //
 // Layers compute with Values, so the same forward() runs eagerly and staged.
-// State that forward() changes (running statistics) is assigned to the
-// parameter's value; whoever stages a model reads it back (nn/staging.h).
+// Parameters are variables (graph/variable.h): what forward() changes (running
+// statistics) it assigns, and weft::jit or nn/staging.h carry it out.
 //
 // Copies of a module share its parameters.
 //
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "weft/graph/location.h"
-#include "weft/graph/value.h"
+#include "weft/graph/variable.h"
 #include "weft/nn/init.h"
 
 namespace weft::nn {
@@ -30,11 +30,11 @@ enum class Role {
 
 struct Parameter {
   std::string name;  // within its module
-  TensorType type;
   Init init;
   Role role = Role::kTrainable;
-  Value value;  // undefined until initialize()
+  Variable variable;  // has no value until initialize()
 
+  const TensorType& type() const { return variable.type(); }
   bool is_trainable() const { return role == Role::kTrainable; }
 };
 
@@ -104,9 +104,9 @@ class Layer : public Module {
   virtual Value forward(const Value& x) = 0;
 };
 
-// The value of a parameter. Throws Error(kInvalidArgument) before
-// initialize().
-const Value& value_of(const ParameterRef& parameter);
+// The value of a parameter in what is being built, or its own. Throws
+// Error(kInvalidArgument) before initialize().
+Value value_of(const ParameterRef& parameter);
 
 // The parameter of that full name. Throws Error(kInvalidArgument) with the
 // nearest known name.

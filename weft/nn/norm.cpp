@@ -1,6 +1,7 @@
 #include "weft/nn/norm.h"
 
 #include "weft/ops/arithmetic.h"
+#include "weft/ops/constant.h"
 #include "weft/ops/norm.h"
 #include "weft/ops/reduce.h"
 #include "weft/tensor/symbol.h"
@@ -22,7 +23,7 @@ Value row_count(const Value& x) {
     }
   }
   const auto factor = static_cast<double>(known);
-  if (unknown.rank() == 0) return Tensor::scalar(factor, DType::kF32);
+  if (unknown.rank() == 0) return scalar(factor, DType::kF32);
   return sum(full({DType::kF32, unknown}, 1)) * factor;
 }
 
@@ -55,8 +56,9 @@ void BatchNorm::update_statistics(const Value& x, const Value& mean,
   const Value n = row_count(x);
   // A single row has no unbiased variance; its biased one, 0, stays 0.
   const Value unbiased = variance * (n / maximum(n - 1.0, scalar_like(n, 1)));
-  running_mean_->value = value_of(running_mean_) * (1 - m) + mean * m;
-  running_var_->value = value_of(running_var_) * (1 - m) + unbiased * m;
+  running_mean_->variable.assign(value_of(running_mean_) * (1 - m) + mean * m);
+  running_var_->variable.assign(value_of(running_var_) * (1 - m) +
+                                unbiased * m);
 }
 
 LayerNorm::LayerNorm(std::int64_t width, double epsilon)

@@ -60,8 +60,8 @@ class Lstm::Cell : public Layer {
     const auto [all, h, c] =
         lstm(x, first_state(h_, x, hidden_), first_state(c_, x, hidden_),
              value_of(w_ih_), value_of(w_hh_), value_of(bias_));
-    if (h_) h_->value = h;
-    if (c_) c_->value = c;
+    if (h_) h_->variable.assign(h);
+    if (c_) c_->variable.assign(c);
     return all;
   }
 
@@ -93,7 +93,7 @@ class Gru::Cell : public Layer {
     const auto [all, h] =
         gru(x, first_state(h_, x, hidden_), value_of(w_ih_), value_of(w_hh_),
             value_of(b_ih_), value_of(b_hh_));
-    if (h_) h_->value = h;
+    if (h_) h_->variable.assign(h);
     return all;
   }
 

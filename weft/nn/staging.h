@@ -1,6 +1,6 @@
-// Puts a model into a function: while it lives, every parameter of the model
-// is a parameter of the function being built; afterwards the model has its
-// own values back.
+// Puts a model into a function: in the function that is being built, every
+// parameter of the model is a parameter of the function. Elsewhere the model
+// keeps its own values.
 //
 //   FunctionBuilder builder("step");
 //   Staging staged(model, builder);
@@ -20,10 +20,6 @@ class Staging {
  public:
   // Adds the parameters in the order of model.parameters(), by full name.
   Staging(const Module& model, FunctionBuilder& builder);
-  ~Staging();
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-
   // What each parameter holds now: the function's parameter, or what
   // forward() has assigned since.
   std::vector<Value> values() const;
@@ -31,8 +27,8 @@ class Staging {
   const std::vector<Value>& arguments() const { return arguments_; }
 
  private:
+  FunctionBuilder& builder_;
   std::vector<NamedParameter> parameters_;
-  std::vector<Value> originals_;
   std::vector<Value> arguments_;
 };
 

@@ -1,5 +1,6 @@
 #include "weft/ops/constant.h"
 
+#include "weft/graph/builder.h"
 #include "weft/graph/registry.h"
 
 namespace weft {
@@ -105,8 +106,10 @@ Value full(const TensorType& type, double value, std::source_location where) {
               where);
 }
 
-Value scalar_like(const Value& like, double value) {
-  return Tensor::scalar(value, like.dtype());
+Value scalar(double value, DType dtype) {
+  const Tensor tensor = Tensor::scalar(value, dtype);
+  FunctionBuilder* builder = current_context().builder();
+  return builder != nullptr ? builder->constant(tensor) : Value(tensor);
 }
 
 Value iota(Dim size, DType dtype, std::source_location where) {

@@ -10,8 +10,14 @@ namespace weft {
 Value full(const TensorType& type, double value,
            std::source_location where = std::source_location::current());
 
+// A number that stands in the program: a constant of the function being built.
+// (A tensor that a function refers to may be one of its inputs instead.)
+Value scalar(double value, DType dtype);
+
 // A scalar of the dtype of `like`: "2 * x" takes its 2 from here.
-Value scalar_like(const Value& like, double value);
+inline Value scalar_like(const Value& like, double value) {
+  return scalar(value, like.dtype());
+}
 
 inline Value zeros_like(const Value& like) { return full(like.type(), 0); }
 inline Value ones_like(const Value& like) { return full(like.type(), 1); }

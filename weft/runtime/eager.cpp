@@ -1,10 +1,12 @@
 #include "weft/runtime/eager.h"
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 
+#include "weft/autodiff/gradient.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/kernel.h"
+#include "weft/graph/variable.h"
 #include "weft/ops/constant.h"
 
 namespace weft {
@@ -13,12 +15,6 @@ namespace {
 constexpr std::size_t kMostOperands = 16;
 
 thread_local Tape* innermost_tape = nullptr;
-
-std::int64_t next_id() {
-  // Far above the ids of any function, which start at 0.
-  static std::atomic<std::int64_t> next{std::int64_t{1} << 40};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
 
 // A kernel prepared for one combination of op, types and attributes.
 struct PreparedCall {
@@ -112,13 +108,15 @@ class EagerContext : public Context {
                            const Location& location) override {
     if (runs_lowered(op)) return lower(op, inputs, attributes, location);
     PreparedCall& call = cache().find(op, inputs, attributes, location);
+    const bool is_recorded = Tape::count_watching(inputs) > 0;
     std::vector<Value> outputs;
     outputs.reserve(call.outputs.size());
     for (const TensorType& type : call.outputs) {
-      outputs.emplace_back(Tensor::empty(type), fresh_id());
+      outputs.emplace_back(Tensor::empty(type),
+                           is_recorded ? Value::fresh_id() : -1);
     }
     run(call, inputs, outputs);
-    if (innermost_tape != nullptr) record(op, inputs, attributes, outputs);
+    if (is_recorded) record(op, inputs, attributes, outputs);
     return outputs;
   }
 
@@ -134,14 +132,22 @@ class EagerContext : public Context {
     return output;
   }
 
+  void create(const VariableRef&) override {}
+
+  Value read(const VariableRef& variable) override {
+    if (!variable->is_trainable) return variable->value;
+    Tape::watch_on_all(variable->id);
+    return {variable->value, variable->id};
+  }
+
+  void assign(const VariableRef& variable, const Value& value) override {
+    variable->value = value.tensor();
+  }
+
  private:
   static KernelCache& cache() {
     thread_local KernelCache cache;
     return cache;
-  }
-
-  static std::int64_t fresh_id() {
-    return innermost_tape != nullptr ? next_id() : -1;
   }
 
   static void run(PreparedCall& call, std::span<const Value* const> inputs,
@@ -172,6 +178,7 @@ class EagerContext : public Context {
         {pointers, results,
          call.scratch.is_defined() ? call.scratch.raw() : nullptr});
     if (meets_others) current_collectives()->throw_failure();
+    if (call.op->has(kHost)) throw_host_failure();
   }
 
   static std::vector<Value> lower(const OpDef& op,
@@ -201,54 +208,146 @@ class EagerContext : public Context {
                      const std::vector<Value>& outputs) {
     Application application{&op, op.complete(attributes), {}, outputs};
     for (const Value* input : inputs) application.inputs.push_back(*input);
-    innermost_tape->record(std::move(application));
+    Tape::record_on_all(application);
   }
 };
 
+// Inside a function a tape has nothing to record: the function is the record.
+std::vector<Value> staged_gradients(std::span<const Value> roots,
+                                    std::span<const Value> seeds,
+                                    std::span<const Value> wrt) {
+  FunctionBuilder* builder = roots.empty() ? nullptr : roots[0].builder();
+  if (builder == nullptr) return std::vector<Value>(wrt.size());
+  std::vector<Value> own;
+  for (const Value& value : wrt) {
+    own.emplace_back(*builder, builder->id_of(value));
+  }
+  return gradients(*builder, roots, seeds, own);
+}
+
 }  // namespace
+
+// Stops a tape from recording while it lives.
+class Tape::Pause {
+ public:
+  explicit Pause(Tape& tape) : tape_(tape), was_recording_(tape.is_recording_) {
+    tape.is_recording_ = false;
+  }
+  ~Pause() { tape_.is_recording_ = was_recording_; }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  Tape& tape_;
+  bool was_recording_;
+};
 
 Context& eager_context() {
   static EagerContext context;
   return context;
 }
 
-Tape::Tape() : outer_(innermost_tape) { innermost_tape = this; }
+Tape::Tape(TapeOptions options) : options_(options), outer_(innermost_tape) {
+  innermost_tape = this;
+}
 
 Tape::~Tape() {
   if (innermost_tape == this) innermost_tape = outer_;
 }
 
 void Tape::watch(Value& value) {
-  if (value.is_staged()) {
-    throw Error(ErrorCode::kInvalidArgument, "tape",
-                "a staged value cannot be watched")
-        .hint("use gradients() inside the function that is being built");
-  }
-  if (value.id() < 0) value = Value(value.tensor(), next_id());
-}
-
-void Tape::record(Application application) {
-  if (outer_ != nullptr) outer_->record(application);
-  if (is_recording_) applications_.push_back(std::move(application));
+  if (value.is_staged()) return;  // a function knows all of its values
+  if (value.id() < 0) value = Value(value.tensor(), Value::fresh_id());
+  watched_.insert(value.id());
+  roots_.push_back(value);
 }
 
 std::vector<Value> Tape::gradient(const Value& root,
                                   std::span<const Value> wrt) {
-  for (const Value& value : wrt) {
-    if (value.id() < 0) {
-      throw Error(ErrorCode::kInvalidArgument, "tape",
-                  "a value of type {} was not watched", to_string(value.type()))
-          .hint("call tape.watch(value) before computing with it");
-    }
+  const Value seed = [&] {
+    const Pause paused(*this);
+    return ones_like(root);
+  }();
+  return gradient({&root, 1}, {&seed, 1}, wrt);
+}
+
+std::vector<Value> Tape::gradient(std::span<const Value> roots,
+                                  std::span<const Value> seeds,
+                                  std::span<const Value> wrt) {
+  if (is_used_ && !options_.is_persistent) {
+    throw Error(ErrorCode::kInvalidArgument, "tape",
+                "its gradient was asked for already")
+        .hint("open it with Tape({.is_persistent = true})");
   }
-  is_recording_ = false;  // the walk must not extend what it walks
-  const Value seed = ones_like(root);
-  auto result = reverse(applications_, {&root, 1}, {&seed, 1}, wrt);
-  is_recording_ = true;
+  is_used_ = true;
+  const Pause paused(*this);  // the walk must not extend what it walks
+  auto result = current_context().builder() != nullptr
+                    ? staged_gradients(roots, seeds, wrt)
+                    : walk(roots, seeds, wrt);
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (!result[i].is_defined()) result[i] = zeros_like(wrt[i]);
   }
   return result;
+}
+
+std::vector<Value> Tape::walk(std::span<const Value> roots,
+                              std::span<const Value> seeds,
+                              std::span<const Value> wrt) {
+  for (const Value& value : wrt) {
+    if (watches(value)) continue;
+    throw Error(ErrorCode::kInvalidArgument, "tape",
+                "a value of type {} was not watched", to_string(value.type()))
+        .hint("call tape.watch(value) before computing with it");
+  }
+  return options_.is_persistent
+             ? reverse(applications_, roots, seeds, wrt)
+             : reverse(std::move(applications_), roots, seeds, wrt);
+}
+
+Tape* Tape::innermost() { return innermost_tape; }
+
+bool Tape::would_record(std::span<const Value* const> inputs) const {
+  return is_recording_ &&
+         std::any_of(inputs.begin(), inputs.end(),
+                     [&](const Value* input) { return watches(*input); });
+}
+
+std::size_t Tape::count_watching(std::span<const Value* const> inputs) {
+  std::size_t count = 0;
+  for (const Tape* tape = innermost_tape; tape; tape = tape->outer_) {
+    if (tape->would_record(inputs)) ++count;
+  }
+  return count;
+}
+
+void Tape::record_on_all(const Application& application) {
+  std::vector<const Value*> inputs;
+  for (const Value& input : application.inputs) inputs.push_back(&input);
+  for (Tape* tape = innermost_tape; tape; tape = tape->outer_) {
+    if (!tape->would_record(inputs)) continue;
+    for (const Value& output : application.outputs) {
+      tape->watched_.insert(output.id());
+    }
+    tape->applications_.push_back(application);
+  }
+}
+
+void Tape::watch_on_all(std::int64_t id) {
+  for (Tape* tape = innermost_tape; tape; tape = tape->outer_) {
+    tape->watched_.insert(id);
+  }
+}
+
+Value Tape::recognise(const Value& value) {
+  for (const Tape* tape = innermost_tape; tape; tape = tape->outer_) {
+    for (const Value& root : tape->roots_) {
+      if (root.tensor().raw() == value.tensor().raw() &&
+          root.type() == value.type()) {
+        return root;
+      }
+    }
+  }
+  return value;
 }
 
 }  // namespace weft

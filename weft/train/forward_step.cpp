@@ -17,7 +17,7 @@ std::vector<Tensor> arguments_of(const nn::Module& model) {
   std::vector<Tensor> result;
   for (const auto& named : model.parameters()) {
     const LayerScope scope(named.name);
-    const Tensor& value = nn::value_of(named.parameter).tensor();
+    const Tensor value = nn::value_of(named.parameter).tensor();
     result.push_back(named.parameter->role == nn::Role::kCarried
                          ? Tensor::zeros(value.type())
                          : value);

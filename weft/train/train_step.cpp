@@ -71,7 +71,7 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
     if (!named.parameter->is_trainable()) continue;
     updates.emplace_back().name = named.name;
     for (const std::string& slot : optimizer.slots()) {
-      const TensorType& type = named.parameter->type;
+      const TensorType& type = named.parameter->type();
       state_.push_back(
           {"optimizer." + slot + "." + named.name, Tensor::zeros(type)});
       updates.back().slots.push_back(

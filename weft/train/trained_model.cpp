@@ -18,14 +18,16 @@ TrainedModel load_trained(const std::filesystem::path& path,
   std::vector<nn::ParameterRef> kept;
   for (const auto& [name, parameter] : parameters) {
     if (parameter->role == nn::Role::kCarried) {
-      parameter->value = Tensor::zeros(parameter->type);
+      parameter->variable.set_tensor(Tensor::zeros(parameter->type()));
       continue;
     }
-    wanted.push_back({name, parameter->type});
+    wanted.push_back({name, parameter->type()});
     kept.push_back(parameter);
   }
   const auto tensors = file.read(wanted, /*allow_more=*/true);
-  for (std::size_t i = 0; i < tensors.size(); ++i) kept[i]->value = tensors[i];
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    kept[i]->variable.set_tensor(tensors[i]);
+  }
   return result;
 }
 

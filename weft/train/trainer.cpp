@@ -397,7 +397,7 @@ class Trainer::Run {
     const CheckpointFile best(folder_.best_path());
     for (const auto& named : assembly_.model->parameters()) {
       if (named.parameter->role == nn::Role::kCarried) continue;
-      named.parameter->value.tensor().copy_from(
+      named.parameter->variable.tensor().copy_from(
           best.tensors().read(named.name));
     }
     const RunningMean mean =

@@ -1,0 +1,86 @@
+#include "weft/graph/variable.h"
+
+#include "weft/graph/registry.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+std::string title(const std::string& name) {
+  return name.empty() ? "variable" : "variable '" + name + "'";
+}
+
+// Equal but for dims that are not known yet.
+bool may_hold(const TensorType& wanted, const TensorType& given) {
+  if (wanted.dtype != given.dtype ||
+      wanted.shape.rank() != given.shape.rank()) {
+    return false;
+  }
+  for (int axis = 0; axis < wanted.shape.rank(); ++axis) {
+    const Dim dim = given.shape[axis];
+    if (dim != wanted.shape[axis] && !is_symbolic(dim)) return false;
+  }
+  return true;
+}
+
+const Tensor& first_value(const Value& initial, const std::string& name) {
+  if (initial.is_staged()) {
+    throw Error(ErrorCode::kInvalidArgument, title(name),
+                "its first value depends on the function that is being built")
+        .hint("compute it with init_scope([&] { … })");
+  }
+  return initial.tensor();
+}
+
+}  // namespace
+
+Variable::Variable(const TensorType& type, VariableOptions options)
+    : state_(std::make_shared<VariableState>(
+          VariableState{.name = std::move(options.name),
+                        .type = type,
+                        .is_trainable = options.is_trainable,
+                        .id = Value::fresh_id(),
+                        .value = Tensor()})) {
+  current_context().create(state_);
+}
+
+Variable::Variable(const Value& initial, VariableOptions options)
+    : Variable(first_value(initial, options.name).type(), options) {
+  state_->value = initial.tensor();
+}
+
+Value Variable::read() const {
+  Value value = current_context().read(state_);
+  if (!value.is_defined()) {
+    throw Error(ErrorCode::kInvalidArgument, title(name()),
+                "it has no value yet")
+        .hint("assign one before it is read");
+  }
+  return value;
+}
+
+void Variable::assign(const Value& value, std::source_location where) const {
+  if (!may_hold(type(), value.type())) {
+    throw Error(ErrorCode::kInvalidArgument, title(name()),
+                "{} cannot be assigned to {}", to_string(value.type()),
+                to_string(type()))
+        .detail("assigned at: " + to_string(Location(where)));
+  }
+  current_context().assign(state_, value);
+}
+
+void Variable::assign_add(const Value& value,
+                          std::source_location where) const {
+  static const OpDef& op = op_registry().get("add");
+  const Value now = read();
+  assign(call(op, {&now, &value}, {}, where), where);
+}
+
+void Variable::assign_subtract(const Value& value,
+                               std::source_location where) const {
+  static const OpDef& op = op_registry().get("subtract");
+  const Value now = read();
+  assign(call(op, {&now, &value}, {}, where), where);
+}
+
+}  // namespace weft
