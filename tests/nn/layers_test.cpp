@@ -9,6 +9,7 @@
 #include "weft/nn/staging.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/runtime/executable.h"
+#include "weft/runtime/jit/jit.h"
 
 namespace weft {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using test::near;
 
 void set(nn::Module& module, const std::string& name, const Tensor& value) {
-  nn::find_parameter(module, name)->value = value;
+  nn::find_parameter(module, name)->variable.set_tensor(value);
 }
 
 float sigmoid_of(float x) { return 1 / (1 + std::exp(-x)); }
@@ -73,7 +74,7 @@ TEST(BatchNorm, NormalisesTheBatchAndTracksIt) {
   const double scale = 1 / std::sqrt(1.25 + 1e-5);
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(y.item(i), (i - 1.5) * scale, 1e-5);
   const auto value = [&](const char* name) {
-    return nn::find_parameter(layer, name)->value.tensor().item();
+    return nn::find_parameter(layer, name)->variable.tensor().item();
   };
   EXPECT_NEAR(value("running_mean"), 0.25, 1e-6);
   EXPECT_NEAR(value("running_var"), 0.9 + 0.1 * 5 / 3, 1e-6);
@@ -88,7 +89,7 @@ TEST(BatchNorm, UsesWhatItTrackedOnceTrained) {
   const Tensor y = layer(Tensor::of<float>({2, 1}, {2, 6})).tensor();
   EXPECT_NEAR(y.item(0), 0, 1e-5);
   EXPECT_NEAR(y.item(1), 2, 1e-5);
-  EXPECT_EQ(nn::find_parameter(layer, "running_mean")->value.tensor().item(),
+  EXPECT_EQ(nn::find_parameter(layer, "running_mean")->variable.tensor().item(),
             2);
 }
 
@@ -246,7 +247,7 @@ TEST(Staging, EqualsEagerAndGivesTheModelBack) {
   const Tensor x = test::pattern({6, 4, 4, 1});
   std::vector<Tensor> arguments;
   for (const auto& named : model.parameters()) {
-    arguments.push_back(named.parameter->value.tensor().clone());
+    arguments.push_back(named.parameter->variable.tensor().clone());
   }
   arguments.push_back(x);
   FunctionBuilder builder("model");
@@ -260,7 +261,7 @@ TEST(Staging, EqualsEagerAndGivesTheModelBack) {
       return results;
     });
   }();
-  EXPECT_FALSE(model.parameters()[0].parameter->value.is_staged());
+  EXPECT_FALSE(nn::value_of(model.parameters()[0].parameter).is_staged());
   Executable executable(std::move(function));
   const auto staged = executable.run(arguments);
   const Tensor eager = model(x).tensor();
@@ -269,8 +270,33 @@ TEST(Staging, EqualsEagerAndGivesTheModelBack) {
   const auto parameters = model.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     EXPECT_TRUE(
-        near(staged[i + 1], parameters[i].parameter->value.tensor(), 1e-5))
+        near(staged[i + 1], parameters[i].parameter->variable.tensor(), 1e-5))
         << parameters[i].name;
+  }
+}
+
+// Layers are what they are without jit: parameters are found, statistics move.
+TEST(Staging, ByJitEqualsEager) {
+  const auto build = [] {
+    nn::Sequential model{nn::Linear{3, 4}, nn::BatchNorm{4}, nn::relu,
+                         nn::Linear{4, 2}};
+    model.initialize(3);
+    return model;
+  };
+  nn::Sequential eager = build();
+  nn::Sequential staged = build();
+  const auto run = jit([&](const Value& x) { return staged(x); });
+  for (int i = 0; i < 3; ++i) {
+    const Value x = test::pattern({5, 3}, -1, 1, static_cast<unsigned>(i));
+    EXPECT_TRUE(near(run(x).tensor(), eager(x).tensor(), 1e-5));
+  }
+  EXPECT_EQ(run.core().trace_count(), 1u);
+  const auto a = eager.parameters();
+  const auto b = staged.parameters();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE(near(a[i].parameter->variable.tensor(),
+                     b[i].parameter->variable.tensor(), 1e-5))
+        << a[i].name;
   }
 }
 

@@ -1,0 +1,117 @@
+// Code of the program inside of staged functions.
+#include "weft/runtime/host_func.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/exact.h"
+
+#include "weft/runtime/jit/jit.h"
+
+namespace weft::testing {
+namespace {
+
+using test::expect_error;
+
+Value number(float x) { return Tensor::scalar(x); }
+
+// Known to the host only: x cubed if x is positive, else -x.
+std::vector<Value> piecewise(const std::vector<Value>& in) {
+  const Value& x = in[0];
+  return {x.tensor().item() > 0 ? x * x * x : -x};
+}
+
+TEST(HostFunc, RunsWithTheNumbersOfEachRun) {
+  int calls = 0;
+  const auto f = jit([&](const Value& x) {
+    return host_func(
+               [&](const std::vector<Value>& in) {
+                 ++calls;
+                 return piecewise(in);
+               },
+               {x * 1}, {x.type()})[0] +
+           1;
+  });
+  EXPECT_EQ(f(number(2)).tensor().item(), 9);
+  EXPECT_EQ(f(number(-2)).tensor().item(), 3);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(f.core().trace_count(), 1u);
+}
+
+TEST(HostFunc, HasGradientsOfAnyOrder) {
+  const auto f = jit([](const Value& x) {
+    return host_func(piecewise, {x}, {x.type()})[0] * 2;
+  });
+  const auto slopes = [](auto&& function, float at) {
+    Value x = number(at);
+    Tape outer;
+    outer.watch(x);
+    Tape inner;
+    inner.watch(x);
+    const Value first = inner.gradient(function(x), {&x, 1})[0];
+    return std::pair(first.tensor().item(),
+                     outer.gradient(first, {&x, 1})[0].tensor().item());
+  };
+  EXPECT_EQ(slopes(f, 2), std::pair(24.0, 24.0));
+  EXPECT_EQ(slopes(f, -2), std::pair(-2.0, 0.0));
+  const auto eager = [](const Value& x) {
+    return host_func(piecewise, {x}, {x.type()})[0] * 2;
+  };
+  EXPECT_EQ(slopes(eager, 2), std::pair(24.0, 24.0));
+}
+
+TEST(HostFunc, TwoOfOneNameAreApart) {
+  const auto f = jit([](const Value& x) {
+    const auto add = [&](double n) {
+      return host_func([n](const auto& in) { return std::vector{in[0] + n}; },
+                       {x}, {x.type()}, "add")[0];
+    };
+    return add(1) * add(2);
+  });
+  EXPECT_EQ(f(number(1)).tensor().item(), 6);
+}
+
+TEST(HostFunc, WhatItThrowsArrives) {
+  const auto f = jit([](const Value& x) {
+    return host_func(
+               [](const auto& in) -> std::vector<Value> {
+                 if (in[0].tensor().item() > 0) return in;
+                 throw std::runtime_error("not so");
+               },
+               {x}, {x.type()})[0] +
+           1;
+  });
+  EXPECT_THROW(f(number(-1)), std::runtime_error);
+  EXPECT_EQ(f(number(1)).tensor().item(), 2);
+}
+
+TEST(HostFunc, MustReturnWhatItDeclares) {
+  const auto f = jit([](const Value& x) {
+    return host_func(
+        [](const auto& in) {
+          return std::vector{in[0], in[0]};
+        },
+        {x}, {x.type()}, "twin")[0];
+  });
+  expect_error(ErrorCode::kInvalidArgument, {"twin", "declared", "returned"},
+               [&] { f(number(1)); });
+}
+
+// While a function runs, the host may call it again.
+TEST(HostFunc, MayCallTheFunctionThatCallsIt) {
+  std::function<Value(const Value&)> self;
+  const auto f = jit([&](const Value& x) {
+    return host_func(
+               [&](const std::vector<Value>& in) -> std::vector<Value> {
+                 if (in[0].tensor().item() <= 1) return {number(1)};
+                 return {in[0] * self(in[0] - 1)};
+               },
+               {x}, {x.type()}, "factorial")[0] +
+           0;
+  });
+  self = [&](const Value& x) { return f(x); };
+  EXPECT_EQ(f(number(5)).tensor().item(), 120);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,155 @@
+// Branches, loops and recursion in staged functions.
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/exact.h"
+
+#include "weft/ops/control.h"
+#include "weft/runtime/jit/jit.h"
+
+namespace weft::testing {
+namespace {
+
+using test::expect_error;
+
+Value number(double x) { return Tensor::scalar(x); }
+
+// x <= 1 ? 1 : x * self(x - 1), as a function that is its own argument.
+struct Factorial {
+  std::function<Value(const Value&)> self;
+  Value operator()(const Value& x) const {
+    return cond(
+        less_equal(x, scalar_like(x, 1)),
+        [&] { return std::vector{ones_like(x)}; },
+        [&] { return std::vector{x * self(x - 1)}; })[0];
+  }
+};
+
+JitOptions recursive() {
+  return {.name = "factorial", .results = {{TensorType{DType::kF64, {}}}}};
+}
+
+TEST(JitControl, ABranchIsTakenWhenItRuns) {
+  const auto f = jit([](const Value& x) {
+    return cond(
+        less(x, scalar_like(x, 0)), [&] { return std::vector{x * 10}; },
+        [&] { return std::vector{x + 1}; })[0];
+  });
+  EXPECT_EQ(f(number(-2)).tensor().item(), -20);
+  EXPECT_EQ(f(number(2)).tensor().item(), 3);
+  EXPECT_EQ(f.core().trace_count(), 1u);
+}
+
+TEST(JitControl, ALoopRunsAsLongAsItsValueSays) {
+  const auto f = jit([](const Value& n) {
+    return while_loop(
+        {n, scalar_like(n, 1)},
+        [](const auto& v) { return less(scalar_like(v[0], 1), v[0]); },
+        [](const auto& v) {
+          return std::vector{v[0] - 1, v[1] * v[0]};
+        })[1];
+  });
+  EXPECT_EQ(f(number(5)).tensor().item(), 120);
+  EXPECT_EQ(f(number(3)).tensor().item(), 6);
+}
+
+TEST(JitControl, AFunctionMayCallItself) {
+  Factorial body;
+  const auto factorial =
+      jit([&](const Value& x) { return body(x); }, recursive());
+  body.self = [&](const Value& x) { return factorial(x); };
+  EXPECT_EQ(factorial(number(5)).tensor().item(), 120);
+  EXPECT_EQ(factorial(number(10)).tensor().item(), 3628800);
+  EXPECT_EQ(factorial.core().trace_count(), 1u);
+}
+
+TEST(JitControl, ARecursionPassesOnWhatItCaptures) {
+  const Variable factor(number(3));
+  const Value shift = number(100);
+  std::function<Value(const Value&)> self;
+  const auto f = jit(
+      [&](const Value& x) {
+        return cond(
+            less_equal(x, scalar_like(x, 0)),
+            [&] { return std::vector{shift + 0}; },
+            [&] { return std::vector{self(x - 1) * factor.read()}; })[0];
+      },
+      {.results = {{TensorType{DType::kF64, {}}}}});
+  self = [&](const Value& x) { return f(x); };
+  EXPECT_EQ(f(number(3)).tensor().item(), 2700);
+  factor.assign(number(2));
+  EXPECT_EQ(f(number(3)).tensor().item(), 800);
+}
+
+// n!, one-sided at the whole numbers: n! times the sum of 1/2 … 1/n.
+TEST(JitControl, ARecursionHasAGradient) {
+  Factorial body;
+  const auto factorial =
+      jit([&](const Value& x) { return body(x); }, recursive());
+  body.self = [&](const Value& x) { return factorial(x); };
+  Value x = number(5);
+  Tape tape;
+  tape.watch(x);
+  const Value y = factorial(x);
+  EXPECT_NEAR(tape.gradient(y, {&x, 1})[0].tensor().item(), 154, 1e-9);
+
+  const auto slope = jit([&](Value at) {
+    Tape inner;
+    inner.watch(at);
+    return inner.gradient(factorial(at), {&at, 1})[0];
+  });
+  EXPECT_NEAR(slope(number(5)).tensor().item(), 154, 1e-9);
+  EXPECT_NEAR(slope(number(5.5)).tensor().item(), 570.5625, 1e-9);
+}
+
+TEST(JitControl, GradientsPassBranchesAndVariables) {
+  const Variable w(number(4));
+  const auto f = jit([&](const Value& x) {
+    return cond(
+        less(x, scalar_like(x, 0)), [&] { return std::vector{x * w.read()}; },
+        [&] { return std::vector{w.read() * w.read() * x}; })[0];
+  });
+  const auto slope_at = [&](double at) {
+    Tape tape;
+    const Value y = f(number(at));
+    const std::vector<Value> wrt{w.read()};
+    return tape.gradient(y, wrt)[0].tensor().item();
+  };
+  EXPECT_EQ(slope_at(-3), -3);
+  EXPECT_EQ(slope_at(5), 40);
+}
+
+TEST(JitControl, BranchesDoNotAssign) {
+  const Variable v(number(0), {.name = "v"});
+  const auto f = jit([&](const Value& x) {
+    return cond(
+        less(x, scalar_like(x, 0)),
+        [&] {
+          v.assign(x);
+          return std::vector{x};
+        },
+        [&] { return std::vector{x}; })[0];
+  });
+  expect_error(ErrorCode::kInvalidArgument, {"'v'", "outside"},
+               [&] { f(number(1)); });
+}
+
+// A tape inside, around a call of another staged function, leaves one plan.
+TEST(JitControl, CallsUnderATapeInsideAreExpanded) {
+  const auto inner = jit([](const Value& x) { return exp(x * x); });
+  const auto slope = jit([&](Value x) {
+    Tape outer;
+    outer.watch(x);
+    Tape tape;
+    tape.watch(x);
+    const Value first = tape.gradient(inner(x) * x, {&x, 1})[0];
+    return std::pair(first, outer.gradient(first, {&x, 1})[0]);
+  });
+  const auto [first, second] = slope(number(0.5));
+  const double e = std::exp(0.25);
+  EXPECT_NEAR(first.tensor().item(), e * 1.5, 1e-12);   // e^(x^2) (1 + 2x^2)
+  EXPECT_NEAR(second.tensor().item(), e * 3.5, 1e-12);  // e^(x^2) (6x + 4x^3)
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,145 @@
+// Random programs do the same eagerly and staged: bit for bit where every op
+// runs by itself, and up to rounding where ops are fused.
+#include <gtest/gtest.h>
+
+#include "tests/support/values.h"
+
+#include "weft/base/philox.h"
+#include "weft/ops/ops.h"
+#include "weft/runtime/jit/jit.h"
+
+namespace weft {
+namespace {
+
+constexpr int kPrograms = 25;
+constexpr int kOps = 24;
+const Shape kSquare{5, 5};
+
+// Draws the same program each time it is run.
+class RandomProgram {
+ public:
+  explicit RandomProgram(std::uint64_t seed) : seed_(seed) {}
+
+  std::vector<Value> operator()(const Value& a, const Value& b) const {
+    std::uint64_t next = 0;
+    const auto draw = [&](std::size_t count) {
+      return RandomStream{seed_}.word(next++) % count;
+    };
+    std::vector<Value> values{a, b};
+    for (int i = 0; i < kOps; ++i) {
+      const Value& x = values[draw(values.size())];
+      const Value& y = values[draw(values.size())];
+      values.push_back(apply(draw(16), x, y));
+    }
+    return {values.end() - 4, values.end()};
+  }
+
+ private:
+  // Results stay in [-1, 1] or so, and square.
+  static Value apply(std::size_t op, const Value& x, const Value& y) {
+    switch (op) {
+      case 0:
+        return (x + y) * 0.5;
+      case 1:
+        return x * y;
+      case 2:
+        return tanh(x - y);
+      case 3:
+        return maximum(x, y);
+      case 4:
+        return exp(minimum(x, y)) * 0.3;
+      case 5:
+        return matmul(x, y) / 5.0;
+      case 6:
+        return matmul(x, y, {.transpose_b = true}) * 0.2;
+      case 7:
+        return transpose(x) - y * 0.5;
+      case 8:
+        return x - mean(x, {1}, /*keep_dims=*/true);
+      case 9:
+        return sigmoid(sum(x * y, {0}, /*keep_dims=*/true)) * y;
+      case 10:
+        return where(less(x, y), x, relu(y));
+      case 11:
+        return concat(
+            std::vector{slice_axis(x, 0, 2, 5), slice_axis(y, 0, 0, 2)}, 0);
+      case 12:
+        return reshape(transpose(reshape(x, {1, 5, 5}), {0, 2, 1}), {5, 5});
+      case 13:
+        return x * reduce_max(abs(y));
+      case 14:
+        return square(x) - 0.5;
+      default:
+        return y / (abs(x) + 1.0);
+    }
+  }
+
+  std::uint64_t seed_;
+};
+
+std::vector<Value> inputs(std::uint64_t seed) {
+  return {test::pattern(kSquare, -1, 1, seed),
+          test::pattern(kSquare, -1, 1, seed + 1000)};
+}
+
+TEST(RandomPrograms, WithoutFusionHaveTheSameBits) {
+  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+    const RandomProgram program(seed);
+    const auto staged = jit(program, {.fuse = false});
+    const auto in = inputs(seed);
+    const auto expected = program(in[0], in[1]);
+    const auto actual = staged(in[0], in[1]);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(identical(actual[i].tensor(), expected[i].tensor()))
+          << "program " << seed << ", result " << i;
+    }
+  }
+}
+
+TEST(RandomPrograms, WithFusionDifferByRounding) {
+  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+    const RandomProgram program(seed);
+    const auto staged = jit(program);
+    const auto in = inputs(seed);
+    const auto expected = program(in[0], in[1]);
+    const auto actual = staged(in[0], in[1]);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(test::near(actual[i].tensor(), expected[i].tensor(), 1e-6))
+          << "program " << seed << ", result " << i;
+    }
+  }
+}
+
+// The gradient of all results, by a tape around a staged call, inside of it,
+// and without one.
+TEST(RandomPrograms, HaveTheSameGradients) {
+  const auto loss = [](const std::vector<Value>& results) {
+    Value total = scalar(0, DType::kF32);
+    for (const Value& result : results) total = total + sum(result);
+    return total;
+  };
+  const auto gradient = [&](auto&& program, const std::vector<Value>& in) {
+    std::vector<Value> watched = in;
+    Tape tape;
+    for (Value& value : watched) tape.watch(value);
+    return tape.gradient(loss(program(watched[0], watched[1])), watched);
+  };
+  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+    const RandomProgram program(seed);
+    const auto in = inputs(seed);
+    const auto expected = gradient(program, in);
+    const auto around = gradient(jit(program), in);
+    const auto inside = jit([&](const Value& a, const Value& b) {
+      return gradient(program, {a, b});
+    })(in[0], in[1]);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(test::near(around[i].tensor(), expected[i].tensor(), 1e-4))
+          << "program " << seed;
+      EXPECT_TRUE(test::near(inside[i].tensor(), expected[i].tensor(), 1e-4))
+          << "program " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,31 @@
+// Calls code of the program from a graph. Eagerly the code simply runs; in a
+// function it becomes a node that runs it when the function runs, on the
+// numbers of that run, with a tape of its own if a gradient is asked for.
+//
+// The code must depend on its operands alone: a call whose results nobody uses
+// may be left out, and no gradient reaches variables that it reads.
+//
+// Threads: the code runs on the thread that runs the function.
+#pragma once
+
+#include <functional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "weft/graph/value.h"
+
+namespace weft {
+
+using HostCallable =
+    std::function<std::vector<Value>(const std::vector<Value>&)>;
+
+// `results` are the types that `callable` returns for `operands`; their dims
+// may be symbols of the operands' types. Running throws what `callable` throws,
+// and Error(kInvalidArgument) if it returns something else.
+std::vector<Value> host_func(
+    HostCallable callable, const std::vector<Value>& operands,
+    const std::vector<TensorType>& results, std::string name = "host_func",
+    std::source_location where = std::source_location::current());
+
+}  // namespace weft

@@ -1,0 +1,221 @@
+#include "weft/runtime/jit/gradient_split.h"
+
+#include <algorithm>
+#include <set>
+
+#include "weft/autodiff/gradient.h"
+#include "weft/graph/program.h"
+#include "weft/runtime/inline_calls.h"
+
+namespace weft {
+namespace {
+
+std::vector<Value> add_parameters(FunctionBuilder& builder,
+                                  const Function& function) {
+  std::vector<Value> values;
+  for (const ValueId id : function.parameters()) {
+    values.push_back(
+        builder.parameter(function.type(id), function.value(id).name));
+  }
+  return values;
+}
+
+// The function with every composite that has no gradient rule lowered.
+Function lowered(const Function& function) {
+  FunctionBuilder builder(function.name());
+  return builder.build([&] {
+    const auto parameters = add_parameters(builder, function);
+    const auto values = builder.inline_function(function, parameters);
+    std::vector<Value> results;
+    for (const ValueId id : function.results()) {
+      results.push_back(values[static_cast<std::size_t>(id)]);
+    }
+    return results;
+  });
+}
+
+// The nodes that compute `results` from `given`, which become the parameters.
+Function extract(const Function& from, std::string name,
+                 const std::vector<ValueId>& given,
+                 const std::vector<ValueId>& results) {
+  std::vector<bool> is_known(from.value_count(), false);
+  std::vector<bool> is_needed(from.value_count(), false);
+  const auto at = [](ValueId id) { return static_cast<std::size_t>(id); };
+  for (const ValueId id : given) is_known[at(id)] = true;
+  for (const ValueId id : results) is_needed[at(id)] = true;
+  const auto is_wanted = [&](const Node& node) {
+    return std::any_of(
+        node.outputs.begin(), node.outputs.end(),
+        [&](ValueId id) { return is_needed[at(id)] && !is_known[at(id)]; });
+  };
+  for (auto node = from.nodes().rbegin(); node != from.nodes().rend(); ++node) {
+    if (!is_wanted(*node)) continue;
+    for (const ValueId id : node->inputs) is_needed[at(id)] = true;
+  }
+  Function part(std::move(name));
+  std::vector<ValueId> renamed(from.value_count(), -1);
+  for (const ValueId id : given) {
+    renamed[at(id)] = part.add_parameter(from.type(id), from.value(id).name);
+  }
+  for (const Node& node : from.nodes()) {
+    if (!is_wanted(node)) continue;
+    std::vector<ValueId> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(renamed[at(id)]);
+    const Node& copy = part.add_node(*node.op, std::move(inputs),
+                                     node.attributes, node.location);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!is_known[at(node.outputs[i])]) {
+        renamed[at(node.outputs[i])] = copy.outputs[i];
+      }
+    }
+  }
+  std::vector<ValueId> outputs;
+  for (const ValueId id : results) outputs.push_back(renamed[at(id)]);
+  part.set_results(std::move(outputs));
+  return part;
+}
+
+}  // namespace
+
+// The function followed by its gradient; values of the function keep their ids.
+struct GradientSplit::Joint {
+  Function function;
+  std::vector<ValueId> seeds;  // parameters of `function`
+};
+
+GradientSplit::GradientSplit(const Function& function, std::size_t outputs,
+                             std::vector<bool> wrt, std::size_t order)
+    : function_(lowered(function)), outputs_(outputs), wrt_(std::move(wrt)) {
+  WEFT_CHECK(wrt_.size() == function_.parameters().size());
+  for (std::size_t i = 0; i < order; ++i) {
+    std::vector<bool> arrived;
+    for (const ValueId id : differentiable()) {
+      arrived.push_back(is_floating(function_.type(id).dtype));
+    }
+    std::vector<ValueId> next = needed(joint(arrived));
+    if (next == saved_) break;
+    saved_ = std::move(next);
+  }
+  std::vector<ValueId> results = function_.results();
+  results.insert(results.end(), saved_.begin(), saved_.end());
+  forward_ = extract(function_, function_.name() + ".forward",
+                     function_.parameters(), results);
+}
+
+std::vector<ValueId> GradientSplit::differentiable() const {
+  const auto end =
+      function_.results().begin() + static_cast<std::ptrdiff_t>(outputs_);
+  std::vector<ValueId> ids(function_.results().begin(), end);
+  ids.insert(ids.end(), saved_.begin(), saved_.end());
+  return ids;
+}
+
+GradientSplit::Joint GradientSplit::joint(
+    const std::vector<bool>& arrived) const {
+  const std::vector<ValueId> outputs = differentiable();
+  WEFT_CHECK(arrived.size() == outputs.size());
+  Joint result;
+  FunctionBuilder builder(function_.name() + ".backward");
+  result.function = builder.build([&] {
+    const auto parameters = add_parameters(builder, function_);
+    const auto values = builder.inline_function(function_, parameters);
+    std::vector<Value> roots;
+    std::vector<Value> seeds;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!arrived[i]) continue;
+      roots.push_back(values[static_cast<std::size_t>(outputs[i])]);
+      seeds.push_back(builder.parameter(function_.type(outputs[i])));
+      result.seeds.push_back(static_cast<ValueId>(seeds.back().id()));
+    }
+    std::vector<Value> wrt;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (wrt_[i]) wrt.push_back(parameters[i]);
+    }
+    return gradients(builder, roots, seeds, wrt);
+  });
+  return result;
+}
+
+// Which values the backward part reads of the forward part, beside parameters
+// and outputs; and what was saved before.
+std::vector<ValueId> GradientSplit::needed(const Joint& joint) const {
+  const Function& f = joint.function;
+  const std::vector<ValueId> known = differentiable();
+  const auto forward_nodes = function_.nodes().size();
+  std::vector<bool> is_used(f.value_count(), false);
+  std::set<ValueId> found(saved_.begin(), saved_.end());
+  const std::function<void(ValueId)> save = [&](ValueId id) {
+    if (f.is_parameter(id) ||
+        std::find(known.begin(), known.end(), id) != known.end()) {
+      return;
+    }
+    const Node& node = f.node(f.value(id).node);
+    if (node.inputs.empty()) return;
+    if (node.op->has(kView)) return save(node.inputs[0]);
+    found.insert(id);
+  };
+  const auto use = [&](ValueId id) {
+    is_used[static_cast<std::size_t>(id)] = true;
+    const NodeId producer = f.value(id).node;
+    if (producer >= 0 && static_cast<std::size_t>(producer) < forward_nodes) {
+      save(id);
+    }
+  };
+  for (const ValueId id : f.results()) use(id);
+  for (std::size_t i = f.nodes().size(); i-- > forward_nodes;) {
+    const Node& node = f.nodes()[i];
+    const bool is_live = std::any_of(
+        node.outputs.begin(), node.outputs.end(),
+        [&](ValueId id) { return is_used[static_cast<std::size_t>(id)]; });
+    if (!is_live) continue;
+    for (const ValueId id : node.inputs) use(id);
+  }
+  return {found.begin(), found.end()};
+}
+
+Function GradientSplit::backward(const std::vector<bool>& arrived) const {
+  const Joint whole = joint(arrived);
+  std::vector<ValueId> given = function_.parameters();
+  const std::vector<ValueId> kept = differentiable();
+  given.insert(given.end(), kept.begin(), kept.end());
+  given.insert(given.end(), whole.seeds.begin(), whole.seeds.end());
+  return extract(whole.function, whole.function.name(), given,
+                 whole.function.results());
+}
+
+Graph backward_with_forward(const Graph& graph, std::size_t outputs,
+                            const std::vector<bool>& wrt,
+                            const std::vector<bool>& arrived) {
+  WEFT_CHECK(arrived.size() == outputs);
+  const Function& function = graph.functions.front();
+  Program program(graph);
+  FunctionBuilder builder(program,
+                          program.unique_name(function.name() + ".backward"));
+  Function made = builder.build([&] {
+    const auto parameters = add_parameters(builder, function);
+    std::vector<Value> seeds;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      builder.parameter(function.type(function.results()[i]));
+    }
+    for (std::size_t i = 0; i < outputs; ++i) {
+      if (!arrived[i]) continue;
+      seeds.push_back(builder.parameter(function.type(function.results()[i])));
+    }
+    const auto values = builder.inline_function(function, parameters);
+    std::vector<Value> roots;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      if (!arrived[i]) continue;
+      roots.push_back(values[static_cast<std::size_t>(function.results()[i])]);
+    }
+    std::vector<Value> wanted;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (wrt[i]) wanted.push_back(parameters[i]);
+    }
+    return gradients(builder, roots, seeds, wanted);
+  });
+  const std::string name = made.name();
+  program.add(std::move(made));
+  return inline_calls(program.build(), name);
+}
+
+}  // namespace weft

@@ -1,0 +1,293 @@
+#include "weft/runtime/jit/graph_function.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/control.h"
+#include "weft/runtime/inline_calls.h"
+#include "weft/runtime/jit/gradient_split.h"
+#include "weft/runtime/steps.h"
+
+namespace weft {
+namespace {
+
+VariableRef living(const Hidden& hidden, const std::string& function) {
+  VariableRef variable = hidden.variable.lock();
+  if (variable == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + function,
+                "the variable '{}' that it uses does not exist any more",
+                hidden.name)
+        .hint("keep the variable alive as long as the function");
+  }
+  return variable;
+}
+
+// True if a result of `function` is the parameter itself, or a view of it.
+bool is_returned(const Function& function, ValueId parameter) {
+  return std::any_of(
+      function.results().begin(), function.results().end(),
+      [&](ValueId id) { return storage_of(function, id) == parameter; });
+}
+
+}  // namespace
+
+// Forward and backward functions for one choice of watched inputs.
+class GraphFunction::Derivative {
+ public:
+  Derivative(const GraphFunction& of, std::vector<bool> wrt, std::size_t order)
+      : of_(of.executables_), outputs_(of.result_count()), fuse_(of.fuse_) {
+    if (has_control(of_->function())) {
+      forward_ = of_;
+      wrt_ = std::move(wrt);
+      return;
+    }
+    split_.emplace(of_->function(), outputs_, std::move(wrt), order);
+    forward_ = std::make_shared<ExecutablePool>(Graph{{split_->forward()}},
+                                                of.executable_options());
+  }
+
+  // (inputs) -> (results, saved).
+  ExecutablePool& forward() const { return *forward_; }
+  std::size_t saved_count() const { return split_ ? split_->saved_count() : 0; }
+
+  // (inputs, outputs, saved, gradients that arrived) -> gradients.
+  GraphFunctionRef backward(const std::vector<bool>& arrived) {
+    const std::lock_guard lock(mutex_);
+    GraphFunctionRef& known = backwards_[arrived];
+    if (known == nullptr) {
+      Graph graph =
+          split_ ? Graph{{split_->backward(arrived)}}
+                 : backward_with_forward(of_->graph(), outputs_, wrt_, arrived);
+      std::string name = graph.functions.front().name();
+      known = std::make_shared<GraphFunction>(std::move(graph), std::move(name),
+                                              std::vector<Hidden>(), fuse_);
+    }
+    return known;
+  }
+
+ private:
+  std::shared_ptr<ExecutablePool> of_;
+  std::size_t outputs_;
+  bool fuse_;
+  std::shared_ptr<ExecutablePool> forward_;
+  std::optional<GradientSplit> split_;  // without control flow
+  std::vector<bool> wrt_;               // with it
+  std::mutex mutex_;                    // of backwards_
+  std::map<std::vector<bool>, GraphFunctionRef> backwards_;
+};
+
+GraphFunction::GraphFunction(Graph graph, std::string entry,
+                             std::vector<Hidden> hidden, bool fuse)
+    : graph_(std::move(graph)),
+      entry_(std::move(entry)),
+      hidden_(std::move(hidden)),
+      argument_count_(function().parameters().size() - hidden_.size()),
+      result_count_(function().results().size() -
+                    static_cast<std::size_t>(std::count_if(
+                        hidden_.begin(), hidden_.end(),
+                        [](const Hidden& each) { return each.is_assigned; }))),
+      fuse_(fuse) {
+  Graph inlined = inline_calls(graph_, entry_);
+  const Function& function = inlined.functions.front();
+  const bool can_overwrite = !has_control(function);
+  for (std::size_t i = 0; i < hidden_.size(); ++i) {
+    if (!hidden_[i].is_assigned) continue;
+    const std::size_t input = argument_count() + i;
+    const ValueId parameter = function.parameters()[input];
+    assigned_.push_back({i, input, result_count() + assigned_.size(),
+                         can_overwrite && !is_returned(function, parameter)});
+  }
+  executables_ = std::make_shared<ExecutablePool>(std::move(inlined),
+                                                  executable_options());
+}
+
+GraphFunction::~GraphFunction() = default;
+
+ExecutableOptions GraphFunction::executable_options() const {
+  ExecutableOptions options;
+  options.fuse = fuse_;
+  for (const Assigned& each : assigned_) {
+    if (each.is_in_place) options.donated.emplace_back(each.input, each.result);
+  }
+  return options;
+}
+
+bool GraphFunction::is_callable() const {
+  return std::none_of(hidden_.begin(), hidden_.end(), [](const Hidden& each) {
+    return each.value.is_closed();
+  });
+}
+
+std::vector<Value> GraphFunction::with_hidden(
+    std::span<const Value> arguments) const {
+  WEFT_CHECK(arguments.size() == argument_count());
+  std::vector<Value> inputs(arguments.begin(), arguments.end());
+  inputs.reserve(arguments.size() + hidden_.size());
+  for (const Hidden& each : hidden_) {
+    if (!each.is_variable) {
+      inputs.push_back(each.value);
+      continue;
+    }
+    inputs.push_back(current_context().read(living(each, entry_)));
+    if (!inputs.back().is_defined()) {
+      throw Error(ErrorCode::kInvalidArgument, "@" + entry_,
+                  "the variable '{}' that it uses has no value", each.name)
+          .hint(
+              "assign one first; one that a running function assigns has "
+              "none until it returns");
+    }
+  }
+  return inputs;
+}
+
+std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
+  std::vector<Value> inputs = with_hidden(arguments);
+  if (FunctionBuilder* builder = current_context().builder()) {
+    return call_in(*builder, std::move(inputs));
+  }
+  if (Tape::innermost() == nullptr) {
+    return run(*executables_, std::move(inputs));
+  }
+  std::vector<const Value*> pointers;
+  for (Value& input : inputs) {
+    if (input.id() < 0) input = Tape::recognise(input);
+    pointers.push_back(&input);
+  }
+  const std::size_t tapes = Tape::count_watching(pointers);
+  return tapes == 0 ? run(*executables_, std::move(inputs))
+                    : call_recorded(std::move(inputs), tapes);
+}
+
+// One call node. The callee and what it calls become functions of the caller's
+// program.
+std::vector<Value> GraphFunction::call_in(FunctionBuilder& builder,
+                                          std::vector<Value> inputs) {
+  Program& program = builder.program();
+  for (const Function& each : graph_.functions) {
+    if (!program.contains(each.name())) program.add(each);
+  }
+  std::vector<Value> results = weft::call(reference_to(function()), inputs);
+  std::size_t next = result_count();
+  for (const Hidden& each : hidden_) {
+    if (!each.is_assigned) continue;
+    current_context().assign(living(each, entry_), results[next++]);
+  }
+  results.resize(result_count());
+  return results;
+}
+
+// While it lives, values that a run overwrites are taken out of their
+// variables; a run that fails leaves them there again.
+class GraphFunction::Assignment {
+ public:
+  Assignment(const GraphFunction& function, std::vector<Tensor>& arguments)
+      : arguments_(arguments) {
+    for (const Assigned& each : function.assigned_) {
+      taken_.push_back(
+          {living(function.hidden_[each.hidden], function.entry_), each});
+      if (!each.is_in_place) continue;
+      Tensor& value = taken_.back().variable->value;
+      Tensor& argument = arguments[each.input];
+      argument = Tensor();
+      // What was read before keeps its value.
+      argument = value.owns_uniquely() ? std::move(value) : value.clone();
+    }
+  }
+  ~Assignment() {
+    for (const auto& [variable, assigned] : taken_) {
+      if (variable->value.is_defined()) continue;
+      variable->value = std::move(arguments_[assigned.input]);
+    }
+  }
+  Assignment(const Assignment&) = delete;
+  Assignment& operator=(const Assignment&) = delete;
+
+  // The run has succeeded.
+  void finish(const std::vector<Tensor>& results) {
+    for (const auto& [variable, assigned] : taken_) {
+      variable->value = results[assigned.result];
+    }
+    taken_.clear();
+  }
+
+ private:
+  struct Taken {
+    VariableRef variable;
+    Assigned assigned;
+  };
+
+  std::vector<Tensor>& arguments_;
+  std::vector<Taken> taken_;
+};
+
+// Results, then what else the function returns beside assigned values.
+std::vector<Value> GraphFunction::run(ExecutablePool& executables,
+                                      std::vector<Value> inputs) const {
+  std::vector<Tensor> arguments;
+  arguments.reserve(inputs.size());
+  for (const Value& input : inputs) arguments.push_back(input.tensor());
+  inputs.clear();  // so that only variables hold what they own
+  Assignment assignment(*this, arguments);
+  std::vector<Tensor> results = executables.run(arguments);
+  assignment.finish(results);
+  std::vector<Value> values;
+  values.reserve(results.size());
+  const std::size_t end = result_count() + assigned_.size();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (i >= result_count() && i < end) continue;
+    values.emplace_back(std::move(results[i]));
+  }
+  return values;
+}
+
+std::shared_ptr<GraphFunction::Derivative> GraphFunction::derivative(
+    const std::vector<bool>& wrt, std::size_t order) {
+  const std::lock_guard lock(mutex_);
+  auto& known = derivatives_[{wrt, order}];
+  if (known == nullptr) known = std::make_shared<Derivative>(*this, wrt, order);
+  return known;
+}
+
+std::size_t GraphFunction::saved_count(const std::vector<bool>& wrt) {
+  return derivative(wrt, 1)->saved_count();
+}
+
+// Runs the forward function, and puts one application on the tapes whose
+// backward is one call of the backward function.
+std::vector<Value> GraphFunction::call_recorded(std::vector<Value> inputs,
+                                                std::size_t tapes) {
+  static const OpDef& op = op_registry().get("call");
+  std::vector<bool> wrt;
+  for (const Value& input : inputs) {
+    const Value* pointer = &input;
+    wrt.push_back(is_floating(input.dtype()) &&
+                  Tape::count_watching({&pointer, 1}) > 0);
+  }
+  const auto derived = derivative(wrt, tapes);
+  std::vector<Value> outputs = run(derived->forward(), inputs);
+  for (Value& output : outputs) {
+    output = Value(output.tensor(), Value::fresh_id());
+  }
+  std::vector<Value> kept = inputs;
+  kept.insert(kept.end(), outputs.begin(), outputs.end());
+  const auto backward = [derived, kept, wrt](std::span<const Value> arrived) {
+    std::vector<bool> has_arrived;
+    std::vector<Value> arguments = kept;
+    for (const Value& gradient : arrived) {
+      has_arrived.push_back(gradient.is_defined());
+      if (gradient.is_defined()) arguments.push_back(gradient);
+    }
+    const auto values = derived->backward(has_arrived)->call(arguments);
+    Gradients result(wrt.size());
+    for (std::size_t i = 0, next = 0; i < wrt.size(); ++i) {
+      if (wrt[i]) result[i] = values[next++];
+    }
+    return result;
+  };
+  Tape::record_on_all({&op, {}, std::move(inputs), outputs, backward});
+  outputs.resize(result_count());
+  return outputs;
+}
+
+}  // namespace weft

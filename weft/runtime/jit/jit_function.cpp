@@ -1,0 +1,233 @@
+#include "weft/runtime/jit/jit_function.h"
+
+#include <algorithm>
+
+#include "weft/ops/control.h"
+#include "weft/runtime/device.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft {
+namespace {
+
+// One trace at a time: two functions that trace each other on two threads
+// would wait for each other otherwise.
+std::recursive_mutex& trace_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+// Deeper than any recursion over numbers of the host that is meant.
+constexpr std::size_t kMostOpen = 256;
+// Until a function that calls itself captures nothing new.
+constexpr int kMostPasses = 4;
+
+std::string unique_name(const std::string& stem) {
+  static std::atomic<std::int64_t> next{1};
+  return fmt::format("{}.{}", stem, next.fetch_add(1));
+}
+
+void print_warning(const std::string& text) {
+  fmt::print(stderr, "weft: {}\n", text);
+}
+
+std::vector<TensorType> tensor_types(const ArgumentKey& key) {
+  std::vector<TensorType> types;
+  for (const ArgumentLeaf& leaf : leaves_of(key)) {
+    if (leaf.kind != ArgumentKey::kTensor) continue;
+    const std::int64_t* word = key.words.data() + leaf.begin;
+    const std::span dims(word + 2, static_cast<std::size_t>(word[1]));
+    types.push_back({static_cast<DType>(word[0]), Shape(dims)});
+  }
+  return types;
+}
+
+std::vector<Value> values_of(const Arguments& arguments) {
+  std::vector<Value> values;
+  values.reserve(arguments.tensors().size());
+  for (const Value* tensor : arguments.tensors()) values.push_back(*tensor);
+  return values;
+}
+
+}  // namespace
+
+// What one run of the callable gave.
+struct JitFunction::Pass {
+  Traced traced;  // without a function if `hidden` was not expected
+  std::vector<Hidden> hidden;
+  bool has_created_variables = false;
+};
+
+JitFunction::JitFunction(JitOptions options)
+    : options_(std::move(options)),
+      cache_(options_.max_graphs, options_.warn_after,
+             options_.warn ? options_.warn : print_warning) {}
+
+JitFunction::Results JitFunction::call(Arguments arguments, const Body& body) {
+  const ArgumentKey key = key_of(arguments);
+  Traced traced = cache_.find(key);
+  if (traced.function == nullptr) {
+    const std::lock_guard lock(trace_mutex());
+    if (Open* open = find_open(key)) return call_itself(*open, arguments);
+    traced = find_or_trace(key, body);
+  }
+  return {traced.function->call(values_of(arguments)), traced.structure};
+}
+
+GraphFunctionRef JitFunction::graph(Arguments arguments, const Body& body) {
+  const std::lock_guard lock(trace_mutex());
+  return find_or_trace(key_of(arguments), body).function;
+}
+
+ArgumentKey JitFunction::key_of(Arguments& arguments) const {
+  arguments.add_context(static_cast<std::int64_t>(current_device()));
+  if (!options_.signature) return arguments.key();
+  check_signature(arguments);
+  Arguments declared;
+  for (const TensorType& type : *options_.signature) declared.add(type);
+  declared.add_context(static_cast<std::int64_t>(current_device()));
+  return declared.key();
+}
+
+void JitFunction::check_signature(const Arguments& arguments) const {
+  const auto& wanted = *options_.signature;
+  const auto& given = arguments.tensors();
+  const auto leaves = leaves_of(arguments.key());
+  const bool has_others =
+      std::any_of(leaves.begin(), leaves.end(), [](const auto& leaf) {
+        return leaf.kind != ArgumentKey::kTensor &&
+               leaf.kind != ArgumentKey::kContext;
+      });
+  if (has_others || given.size() != wanted.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + options_.name,
+                "its signature takes {} tensors and nothing else",
+                wanted.size());
+  }
+  Bindings bindings;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (wanted[i].dtype == given[i]->dtype() &&
+        match(wanted[i].shape, given[i]->shape(), bindings)) {
+      continue;
+    }
+    throw Error(ErrorCode::kInvalidArgument, "@" + options_.name,
+                "the argument {} does not fit the signature", i)
+        .detail("wanted: " + to_string(wanted[i]))
+        .detail("got:    " + to_string(given[i]->type()));
+  }
+}
+
+// Another thread may have been faster.
+Traced JitFunction::find_or_trace(const ArgumentKey& key, const Body& body) {
+  const Traced known = cache_.find(key);
+  if (known.function != nullptr) return known;
+  ArgumentKey general = key;
+  if (options_.relax_dims && !options_.signature) {
+    general = cache_.generalise(key);
+  }
+  Traced traced;
+  try {
+    traced = trace(general, body);
+  } catch (const Error&) {
+    if (general == key) throw;
+    // Not everything can be said of sizes that are not known.
+    cache_.keep_static(key);
+    general = key;
+    traced = trace(general, body);
+  }
+  cache_.insert(std::move(general), traced);
+  return traced;
+}
+
+Traced JitFunction::trace(const ArgumentKey& key, const Body& body) {
+  Pass pass = trace_once(key, body, /*may_create=*/!was_called_, {});
+  was_called_ = true;
+  if (pass.has_created_variables) {
+    pass = trace_once(key, body, /*may_create=*/false, {});
+  }
+  // A call of itself passes on what the function captures, all of which is
+  // known at the end only.
+  for (int i = 0; pass.traced.function == nullptr; ++i) {
+    if (i == kMostPasses) {
+      throw Error(ErrorCode::kInvalidArgument, "@" + options_.name,
+                  "calls itself, and uses other tensors each time it is traced")
+          .hint("pass them as arguments");
+    }
+    pass = trace_once(key, body, /*may_create=*/false, pass.hidden);
+  }
+  return pass.traced;
+}
+
+JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
+                                          const Body& body, bool may_create,
+                                          const std::vector<Hidden>& expected) {
+  ++trace_count_;
+  Program program;
+  Trace trace(program, unique_name(options_.name), may_create);
+  Open open{key, trace.function().name(), trace, false};
+  open_.push_back(&open);
+  struct Close {
+    std::vector<Open*>& open;
+    ~Close() { open.pop_back(); }
+  } const close{open_};
+
+  std::vector<Value> parameters;
+  for (const TensorType& type : tensor_types(key)) {
+    parameters.push_back(
+        trace.parameter(type, fmt::format("arg{}", parameters.size())));
+  }
+  trace.expect(expected);
+  Results results;
+  Function function = trace.build([&] {
+    results = body(parameters);
+    std::vector<Value> all = std::move(results.tensors);
+    for (Value& value : trace.assigned_values()) {
+      if (open.calls_itself) {
+        throw Error(ErrorCode::kUnsupported, "@" + open.name,
+                    "assigns a variable and calls itself")
+            .hint("return the value, and assign it outside");
+      }
+      all.push_back(std::move(value));
+    }
+    return all;
+  });
+  Pass pass{{}, trace.hidden(), trace.has_created_variables()};
+  if (open.calls_itself && pass.hidden.size() != expected.size()) return pass;
+  program.add(std::move(function));
+  pass.traced = {std::make_shared<GraphFunction>(program.build(), open.name,
+                                                 pass.hidden, options_.fuse),
+                 results.structure};
+  return pass;
+}
+
+JitFunction::Open* JitFunction::find_open(const ArgumentKey& key) {
+  for (Open* open : open_) {
+    if (covers(open->key, key)) return open;
+  }
+  if (open_.size() < kMostOpen) return nullptr;
+  throw Error(ErrorCode::kExhausted, "@" + options_.name,
+              "calls itself {} deep while it is traced", open_.size())
+      .hint(
+          "numbers of the host are known while tracing: the recursion must "
+          "end for them, or count by a tensor");
+}
+
+JitFunction::Results JitFunction::call_itself(Open& open,
+                                              const Arguments& arguments) {
+  if (!options_.results) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + options_.name,
+                "calls itself, and what it returns is not known yet")
+        .hint("declare the types in JitOptions::results");
+  }
+  Signature signature{tensor_types(open.key), *options_.results};
+  for (const Value& hidden : open.trace.hidden_parameters()) {
+    signature.parameters.push_back(hidden.type());
+  }
+  const FunctionRef self{open.name,
+                         std::make_shared<Signature>(std::move(signature))};
+  std::vector<Value> operands = values_of(arguments);
+  const auto& hidden = open.trace.hidden_parameters();
+  operands.insert(operands.end(), hidden.begin(), hidden.end());
+  open.calls_itself = true;
+  return {weft::call(self, operands), nullptr};
+}
+
+}  // namespace weft

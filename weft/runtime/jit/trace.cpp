@@ -1,0 +1,117 @@
+#include "weft/runtime/jit/trace.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+bool is_same(const Value& a, const Value& b) {
+  if (a.is_staged() != b.is_staged()) return false;
+  if (a.is_staged()) return a.builder() == b.builder() && a.id() == b.id();
+  return a.id() == b.id() && a.tensor().raw() == b.tensor().raw() &&
+         a.type() == b.type();
+}
+
+}  // namespace
+
+std::vector<Value> Trace::apply(const OpDef& op,
+                                std::span<const Value* const> inputs,
+                                const Attributes& attributes,
+                                const Location& location) {
+  set_lower_composites(Tape::innermost() != outer_tape_);
+  return FunctionBuilder::apply(op, inputs, attributes, location);
+}
+
+void Trace::create(const VariableRef& variable) {
+  if (!may_create_) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + function().name(),
+                "makes the variable '{}', but it may do so only the first "
+                "time it is called",
+                variable->name)
+        .hint(
+            "keep the variable outside of the function, or make it only if "
+            "it is not there yet");
+  }
+  has_created_variables_ = true;
+}
+
+Value Trace::read(const VariableRef& variable) {
+  for (const Hidden& hidden : hidden_) {
+    if (hidden.is_variable && hidden.variable.lock() == variable) {
+      return FunctionBuilder::read(variable);
+    }
+  }
+  const Value parameter = add_hidden(variable->type, {.value = Value(),
+                                                      .variable = variable,
+                                                      .is_variable = true,
+                                                      .is_assigned = false,
+                                                      .name = variable->name});
+  bind(variable, parameter);
+  return parameter;
+}
+
+void Trace::assign(const VariableRef& variable, const Value& value) {
+  read(variable);  // so that it is bound
+  FunctionBuilder::assign(variable, value);
+  for (Hidden& hidden : hidden_) {
+    if (hidden.is_variable && hidden.variable.lock() == variable) {
+      hidden.is_assigned = true;
+    }
+  }
+}
+
+void Trace::expect(const std::vector<Hidden>& hidden) {
+  for (const Hidden& each : hidden) {
+    if (each.is_variable) {
+      read(each.variable.lock());
+    } else {
+      adopt(each.value);
+    }
+  }
+}
+
+std::vector<Value> Trace::assigned_values() {
+  std::vector<Value> values;
+  for (const Hidden& hidden : hidden_) {
+    if (!hidden.is_assigned) continue;
+    // Bound variables live as long as the trace is open.
+    values.push_back(FunctionBuilder::read(hidden.variable.lock()));
+  }
+  return values;
+}
+
+ValueId Trace::adopt(const Value& value) {
+  for (std::size_t i = 0; i < hidden_.size(); ++i) {
+    if (!hidden_[i].is_variable && is_same(hidden_[i].value, value)) {
+      return static_cast<ValueId>(parameters_[i].id());
+    }
+  }
+  return static_cast<ValueId>(add_hidden(value.type(), {.value = value,
+                                                        .variable = {},
+                                                        .is_variable = false,
+                                                        .is_assigned = false,
+                                                        .name = ""})
+                                  .id());
+}
+
+Value Trace::add_hidden(const TensorType& type, Hidden hidden) {
+  parameters_.push_back(parameter(type, free_name(hidden.name)));
+  hidden_.push_back(std::move(hidden));
+  return parameters_.back();
+}
+
+// Names of parameters are unique, those of variables need not be.
+std::string Trace::free_name(const std::string& name) const {
+  const auto is_taken = [&](const std::string& candidate) {
+    return std::any_of(
+        function().parameters().begin(), function().parameters().end(),
+        [&](ValueId id) { return function().value(id).name == candidate; });
+  };
+  std::string free = name;
+  for (int i = 2; !name.empty() && is_taken(free); ++i) {
+    free = fmt::format("{}.{}", name, i);
+  }
+  return free;
+}
+
+}  // namespace weft
