@@ -49,6 +49,7 @@ int run(int argc, char** argv) {
   add_train(app);
   add_eval(app);
   add_predict(app);
+  add_run(app);
   add_inspect(app);
   add_data(app);
   add_doctor(app);

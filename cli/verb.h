@@ -20,6 +20,7 @@ struct Reported {
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_run(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_data(CLI::App& app);
 void add_doctor(CLI::App& app);

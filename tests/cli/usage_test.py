@@ -15,7 +15,8 @@ from weft import DIGITS, SAMPLE, CliTest, run  # noqa: E402
 class UsageTest(CliTest):
     def test_version_and_help(self) -> None:
         self.assertRegex(self.succeed("--version"), r"^weft \d+\.\d+")
-        for verb in ("train", "eval", "predict", "inspect", "data", "doctor"):
+        for verb in ("train", "eval", "predict", "run", "inspect", "data",
+                     "doctor"):
             self.assertIn(verb, self.succeed("--help"))
             self.assertIn("Usage", self.succeed(verb, "--help"))
 

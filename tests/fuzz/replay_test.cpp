@@ -23,6 +23,9 @@
 #define LLVMFuzzerTestOneInput fuzz_csv
 #include "tests/fuzz/csv_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_exported
+#include "tests/fuzz/exported_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_graph
 #include "tests/fuzz/graph_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -34,6 +37,9 @@
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_image
 #include "tests/fuzz/image_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_objects
+#include "tests/fuzz/objects_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_recipe
 #include "tests/fuzz/recipe_fuzz.cpp"
@@ -70,10 +76,12 @@ const Target kTargets[] = {
     {"cifar", fuzz_cifar},
     {"codec", fuzz_codec},
     {"csv", fuzz_csv},
+    {"exported", fuzz_exported},
     {"graph", fuzz_graph},
     {"gzip", fuzz_gzip},
     {"idx", fuzz_idx},
     {"image", fuzz_image},
+    {"objects", fuzz_objects},
     {"recipe", fuzz_recipe},
     {"safetensors", fuzz_safetensors},
     {"stream", fuzz_stream},

@@ -1,0 +1,169 @@
+// weft run FILE: runs an exported function.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <map>
+#include <optional>
+
+#include "cli/report.h"
+#include "cli/verb.h"
+
+#include "weft/train/exported.h"
+#include "weft/train/safetensors.h"
+
+namespace weft::cli {
+namespace {
+
+struct Arguments {
+  std::string file;
+  std::vector<std::string> inputs;
+  std::string input_file;
+  std::string output_file;
+};
+
+// The shape of nested arrays, each as long as its first neighbour.
+Shape shape_of(const Json& json) {
+  Shape shape;
+  for (const Json* at = &json; at->is_array(); at = &at->front()) {
+    shape.push_back(static_cast<Dim>(at->size()));
+    if (at->empty()) break;
+  }
+  return shape;
+}
+
+void flatten(const Json& json, const Shape& shape, int axis,
+             std::vector<double>& numbers) {
+  if (axis == shape.rank()) {
+    if (json.is_boolean()) {
+      numbers.push_back(json.get<bool>() ? 1 : 0);
+    } else {
+      numbers.push_back(json.get<double>());
+    }
+    return;
+  }
+  if (!json.is_array() || static_cast<Dim>(json.size()) != shape[axis]) {
+    throw Error(ErrorCode::kInvalidArgument, "run",
+                "the rows of an input are not equally long");
+  }
+  for (const Json& each : json) flatten(each, shape, axis + 1, numbers);
+}
+
+Tensor parse_tensor(const std::string& text, DType dtype) {
+  try {
+    const Json json = Json::parse(text);
+    const Shape shape = shape_of(json);
+    std::vector<double> numbers;
+    flatten(json, shape, 0, numbers);
+    const Tensor tensor = Tensor::empty({dtype, shape});
+    dispatch(dtype, [&]<class T>(T) {
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if constexpr (std::is_class_v<T>) {
+          tensor.data<T>()[i] = T(static_cast<float>(numbers[i]));
+        } else {
+          tensor.data<T>()[i] = static_cast<T>(numbers[i]);
+        }
+      }
+    });
+    return tensor;
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ErrorCode::kInvalidArgument, "run",
+                "'{}' is neither a number nor nested lists of numbers", text)
+        .hint("--input x=[[1, 2], [3, 4]]");
+  }
+}
+
+Json to_json(const Tensor& tensor, int axis, std::int64_t& next) {
+  if (axis == tensor.shape().rank()) return number(tensor.item(next++));
+  Json list = Json::array();
+  for (Dim i = 0; i < tensor.shape()[axis]; ++i) {
+    list.push_back(to_json(tensor, axis + 1, next));
+  }
+  return list;
+}
+
+std::map<std::string, std::string> named_texts(
+    const std::vector<std::string>& inputs) {
+  std::map<std::string, std::string> texts;
+  for (const std::string& input : inputs) {
+    const auto equals = input.find('=');
+    if (equals == input.npos) {
+      throw Error(ErrorCode::kInvalidArgument, "run",
+                  "--input takes NAME=VALUE, not '{}'", input);
+    }
+    texts[input.substr(0, equals)] = input.substr(equals + 1);
+  }
+  return texts;
+}
+
+std::vector<Tensor> read_inputs(const ExportedFunction& function,
+                                const Arguments& arguments) {
+  auto texts = named_texts(arguments.inputs);
+  std::optional<SafetensorsFile> file;
+  if (!arguments.input_file.empty()) file.emplace(arguments.input_file);
+  std::vector<Tensor> inputs;
+  std::string takes;
+  for (const auto& [name, type] : function.arguments()) {
+    takes += fmt::format("{}{}: {}", takes.empty() ? "" : ", ", name,
+                         to_string(type));
+  }
+  for (const auto& [name, type] : function.arguments()) {
+    const auto text = texts.find(name);
+    if (text != texts.end()) {
+      inputs.push_back(parse_tensor(text->second, type.dtype));
+      texts.erase(text);
+    } else if (file && file->find(name) != nullptr) {
+      inputs.push_back(file->read(name));
+    } else {
+      throw Error(ErrorCode::kInvalidArgument, "run", "no input '{}'", name)
+          .detail("takes: " + takes)
+          .hint(fmt::format("--input {}=…, or a file with --inputs", name));
+    }
+  }
+  if (!texts.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "run", "there is no input '{}'",
+                texts.begin()->first)
+        .detail("takes: " + takes);
+  }
+  return inputs;
+}
+
+void run(const Arguments& arguments) {
+  ExportedFunction function(arguments.file);
+  const auto results = function.run(read_inputs(function, arguments));
+  if (!arguments.output_file.empty()) {
+    std::vector<NamedTensor> named;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      named.push_back({fmt::format("result{}", i), results[i]});
+    }
+    write_safetensors(arguments.output_file, named);
+    return;
+  }
+  Json json = Json::array();
+  for (const Tensor& result : results) {
+    std::int64_t next = 0;
+    json.push_back({{"type", to_string(result.type())},
+                    {"value", to_json(result, 0, next)}});
+  }
+  print_json({{"results", json}});
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  CLI::App* verb =
+      app.add_subcommand("run", "Run a function that was exported to a file");
+  auto arguments = std::make_shared<Arguments>();
+  verb->add_option("FILE", arguments->file, "what export_function() wrote")
+      ->required();
+  verb->add_option("--input", arguments->inputs,
+                   "NAME=VALUE, the value as JSON: a number, or nested lists")
+      ->type_name("NAME=VALUE");
+  verb->add_option("--inputs", arguments->input_file,
+                   "inputs by name, in a .safetensors file")
+      ->type_name("FILE");
+  verb->add_option("--output", arguments->output_file,
+                   "write the results there (result0, …) and print nothing")
+      ->type_name("FILE");
+  verb->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace weft::cli

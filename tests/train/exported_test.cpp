@@ -1,0 +1,117 @@
+#include "weft/train/exported.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/exact.h"
+#include "tests/support/temporary_folder.h"
+
+#include "weft/nn/linear.h"
+#include "weft/runtime/host_func.h"
+#include "weft/runtime/jit/jit.h"
+#include "weft/train/safetensors.h"
+
+namespace weft {
+namespace {
+
+using test::expect_error;
+using test::TemporaryFolder;
+using testing::contents;
+using testing::f32;
+
+TEST(Exported, RunsWithoutTheProgramThatMadeIt) {
+  const TemporaryFolder folder;
+  const auto path = folder / "model.weft";
+  Value expected;
+  const Value x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  {
+    nn::Linear layer(3, 2);
+    layer.initialize(1);
+    const Value scale = f32({2}, {10, 100});
+    const auto predict = jit(
+        [&](const Value& input) { return softmax(layer(input) * scale + 1); },
+        {.name = "predict", .signature = {{{DType::kF32, {symbol("N"), 3}}}}});
+    expected = predict(x);
+    export_function(path, *predict.graph(x));
+  }
+  ExportedFunction function(path);
+  ASSERT_EQ(function.arguments().size(), 1u);
+  EXPECT_EQ(function.arguments()[0].name, "arg0");
+  EXPECT_EQ(to_string(function.arguments()[0].type), "f32[N, 3]");
+  EXPECT_TENSOR(Value(function.run({x.tensor()})[0]), expected);
+  EXPECT_EQ(function.run({f32({1, 3}, {0, 0, 0}).tensor()})[0].shape(),
+            (Shape{1, 2}));
+  expect_error(ErrorCode::kInvalidArgument, {"1 arguments, got 0"},
+               [&] { function.run({}); });
+}
+
+TEST(Exported, VariablesGoOnFromWhereTheyWere) {
+  const TemporaryFolder folder;
+  const Variable count(Tensor::scalar(5.0f), {.name = "count"});
+  const auto step = jit([&](const Value& x) {
+    count.assign_add(x);
+    return count.read() * 2;
+  });
+  const Value one = Tensor::scalar(1.0f);
+  step(one);
+  export_function(folder / "x.weft", *step.graph(one));
+  ExportedFunction function(folder / "x.weft");
+  EXPECT_EQ(function.run({one.tensor()})[0].item(), 14);
+  EXPECT_EQ(function.run({one.tensor()})[0].item(), 16);
+  EXPECT_EQ(count.tensor().item(), 6);
+}
+
+TEST(Exported, FunctionsThatItCallsComeAlong) {
+  const TemporaryFolder folder;
+  const auto square = jit([](const Value& x) { return x * x; });
+  const auto f = jit([&](const Value& x) { return square(square(x)) + 1; });
+  const Value two = Tensor::scalar(2.0f);
+  export_function(folder / "x.weft", *f.graph(two));
+  ExportedFunction function(folder / "x.weft");
+  EXPECT_EQ(function.run({two.tensor()})[0].item(), 17);
+}
+
+TEST(Exported, CodeOfTheHostCannotBe) {
+  const TemporaryFolder folder;
+  const auto f = jit([](const Value& x) {
+    return host_func([](const auto& in) { return std::vector{in[0] + 1}; }, {x},
+                     {x.type()}, "increment")[0];
+  });
+  const Value one = Tensor::scalar(1.0f);
+  const auto graph = f.graph(one);
+  expect_error(ErrorCode::kUnsupported, {"increment"},
+               [&] { export_function(folder / "x.weft", *graph); });
+}
+
+TEST(Exported, RefusesDamage) {
+  const TemporaryFolder folder;
+  const auto path = folder / "x.weft";
+  const Value captured = f32({2}, {1, 2});
+  const auto f = jit([&](const Value& x) { return x + captured; });
+  export_function(path, *f.graph(captured));
+  const SafetensorsFile file(path);
+  const NamedTensor tensor{"0.captured", captured.tensor()};
+  const auto expect_damaged = [&](const char* key, const std::string& text,
+                                  const std::vector<NamedTensor>& tensors) {
+    TextMetadata metadata = file.metadata();
+    metadata[key] = text;
+    write_safetensors(folder / "y.weft", tensors, metadata);
+    expect_error(ErrorCode::kDataLoss, {"y.weft"},
+                 [&] { ExportedFunction damaged(folder / "y.weft"); });
+  };
+  const std::string graph = file.metadata().at("weft.graph");
+  const std::string info = file.metadata().at("weft.function");
+  expect_damaged("weft.graph", graph.substr(0, graph.size() / 2), {tensor});
+  expect_damaged("weft.graph", "", {tensor});
+  expect_damaged("weft.function", "{}", {tensor});
+  expect_damaged("weft.function", info, {});
+  expect_damaged("weft.function", info, {{"0.captured", Tensor::scalar(1.0f)}});
+  expect_damaged("weft.function",
+                 "{\"format\":1,\"entry\":\"none\",\"hidden\":[]}", {tensor});
+  write_safetensors(folder / "z.weft", {});
+  expect_error(ErrorCode::kDataLoss, {"no function in it"},
+               [&] { ExportedFunction none(folder / "z.weft"); });
+}
+
+}  // namespace
+}  // namespace weft

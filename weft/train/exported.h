@@ -1,0 +1,69 @@
+// A staged function in a file, to be run without the program that made it: the
+// graph as text, and the values of what it captured, in one safetensors file.
+//
+//   export_function("model.weft", *predict.graph(x));
+//   ExportedFunction model("model.weft");
+//   const Tensor y = model.run({x})[0];
+//
+// Format: "weft.graph" of the metadata is the text form of all functions;
+// "weft.function" is
+//   {"format": 1, "entry": "predict.1", "hidden":
+//     [{"tensor": "weight", "kind": "constant"}, …]}
+// where kind is "constant", "variable" or "assigned", and the hidden
+// parameters come last.
+//
+// Threads: caller synchronises.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/runtime/jit/graph_function.h"
+
+namespace weft {
+
+// Writes the file atomically. Throws Error(kUnsupported) for a function that
+// calls code of the host or captured values of a function around it,
+// Error(kInvalidArgument) for a variable that died or has no value, and as
+// write_safetensors() does.
+void export_function(const std::filesystem::path& path,
+                     const GraphFunction& function);
+
+// What the metadata says beside the graph. Throws Error(kDataLoss) naming
+// `where`.
+struct ExportedHidden {
+  std::string tensor;
+  bool is_variable = false;
+  bool is_assigned = false;
+};
+struct ExportedInfo {
+  std::string entry;
+  std::vector<ExportedHidden> hidden;
+};
+ExportedInfo parse_exported_info(std::string_view text, std::string_view where);
+
+class ExportedFunction {
+ public:
+  // Throws Error(kDataLoss) for a damaged file or one of another kind.
+  explicit ExportedFunction(const std::filesystem::path& path);
+
+  // The arguments' names and types; dims may be symbols.
+  struct Argument {
+    std::string name;
+    TensorType type;
+  };
+  const std::vector<Argument>& arguments() const { return arguments_; }
+
+  // Variables keep what the function assigned for the next run. Throws
+  // Error(kInvalidArgument) for arguments that do not fit.
+  std::vector<Tensor> run(const std::vector<Tensor>& arguments);
+
+ private:
+  std::vector<Argument> arguments_;
+  std::vector<Variable> variables_;
+  std::unique_ptr<GraphFunction> function_;
+};
+
+}  // namespace weft
