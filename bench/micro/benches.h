@@ -6,6 +6,7 @@ namespace weft::micro {
 void register_kernels();
 void register_loops();
 void register_executor();
+void register_jit();
 void register_streams();
 void register_deepreduce();
 void register_simulate();

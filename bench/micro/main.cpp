@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   weft::micro::register_kernels();
   weft::micro::register_loops();
   weft::micro::register_executor();
+  weft::micro::register_jit();
   weft::micro::register_streams();
   weft::micro::register_deepreduce();
   weft::micro::register_simulate();
