@@ -1,5 +1,9 @@
 #include "weft/runtime/executable.h"
 
+#include <algorithm>
+
+#include "weft/runtime/tagged/lowering.h"
+
 namespace weft {
 namespace {
 
@@ -14,19 +18,46 @@ namespace {
       .detail("got:    " + got);
 }
 
+bool has_control(const Function& function) {
+  return std::any_of(function.nodes().begin(), function.nodes().end(),
+                     [](const Node& node) { return node.op->has(kControl); });
+}
+
+Function entry_of(const Graph& graph, std::string_view name) {
+  const Function* found = graph.find(name);
+  if (found != nullptr) return *found;
+  throw Error(ErrorCode::kInvalidArgument, "graph", "there is no function @{}",
+              name);
+}
+
 }  // namespace
 
 struct Executable::State {
+  // One of the two.
   struct Planned {
     std::vector<TensorType> arguments;
-    Plan plan;
+    std::vector<TensorType> results;
+    std::optional<Plan> plan;
+    std::optional<TaggedExecutor> tagged;
   };
 
-  State(Function f, ExecutableOptions o)
-      : function(std::move(f)), options(std::move(o)) {}
+  State(Graph g, Function f, ExecutableOptions o)
+      : graph(std::move(g)), function(std::move(f)), options(std::move(o)) {
+    if (has_control(function)) {
+      verify(graph);
+    } else {
+      verify(function);
+    }
+  }
 
+  void check_donations();
   Planned& find(std::span<const Tensor> arguments);
+  void plan(Planned& planned, const Bindings& bindings);
+  void lower_to_tagged(Planned& planned);
+  std::vector<Tensor> run_tagged(TaggedExecutor& tagged,
+                                 std::span<const Tensor> arguments);
 
+  Graph graph;  // of a function that branches, loops or calls
   Function function;
   ExecutableOptions options;
   // Few in number: one per combination of shapes.
@@ -37,10 +68,22 @@ struct Executable::State {
 };
 
 Executable::Executable(Function function, ExecutableOptions options)
-    : state_(std::make_unique<State>(std::move(function), std::move(options))) {
-  verify(state_->function);
-  const Function& f = state_->function;
-  for (const auto& [parameter, result] : state_->options.donated) {
+    : state_(std::make_unique<State>(Graph(), std::move(function),
+                                     std::move(options))) {
+  state_->check_donations();
+}
+
+Executable::Executable(Graph graph, std::string_view entry,
+                       ExecutableOptions options) {
+  Function function = entry_of(graph, entry);
+  state_ = std::make_unique<State>(std::move(graph), std::move(function),
+                                   std::move(options));
+  state_->check_donations();
+}
+
+void Executable::State::check_donations() {
+  const Function& f = function;
+  for (const auto& [parameter, result] : options.donated) {
     WEFT_CHECK(parameter < f.parameters().size() &&
                result < f.results().size());
     const TensorType& from = f.type(f.parameters()[parameter]);
@@ -53,8 +96,8 @@ Executable::Executable(Function function, ExecutableOptions options)
           .detail("result:    " + to_string(to));
     }
   }
-  state_->argument_pointers.resize(f.parameters().size());
-  state_->result_pointers.resize(f.results().size());
+  argument_pointers.resize(f.parameters().size());
+  result_pointers.resize(f.results().size());
 }
 
 Executable::~Executable() = default;
@@ -86,26 +129,74 @@ Executable::State::Planned& Executable::State::find(
     }
     types.push_back(arguments[i].type());
   }
-  Plan plan(specialize(function, bindings),
-            {options.donated, options.fuse && !options.check_numerics,
-             options.check_numerics});
-  const std::size_t bytes = plan.arena_bytes();
+  auto planned = std::make_unique<Planned>();
+  planned->arguments = std::move(types);
+  if (has_control(function)) {
+    lower_to_tagged(*planned);
+  } else {
+    plan(*planned, bindings);
+  }
+  return *plans.emplace_back(std::move(planned));
+}
+
+void Executable::State::plan(Planned& planned, const Bindings& bindings) {
+  planned.plan.emplace(
+      specialize(function, bindings),
+      PlanOptions{options.donated, options.fuse && !options.check_numerics,
+                  options.check_numerics});
+  planned.results = planned.plan->result_types();
+  const std::size_t bytes = planned.plan->arena_bytes();
   if (!arena.is_defined() || arena.bytes() < bytes) {
     arena = Tensor();  // free the old one before the new one is taken
     arena = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});
   }
-  plans.push_back(
-      std::make_unique<Planned>(Planned{std::move(types), std::move(plan)}));
-  return *plans.back();
+}
+
+void Executable::State::lower_to_tagged(Planned& planned) {
+  TaggedOptions tagged = options.tagged;
+  tagged.check_numerics = tagged.check_numerics || options.check_numerics;
+  tagged.fuse = tagged.fuse && options.fuse;
+  FlatGraph flat = lower(graph, function.name(), planned.arguments);
+  for (const Endpoint result : flat.body(0).results) {
+    planned.results.push_back(flat.type(result));
+  }
+  planned.tagged.emplace(std::move(flat), std::move(tagged));
+}
+
+// The results have memory of their own: an argument that is returned may be
+// overwritten by the caller, or by another result that it was donated to.
+std::vector<Tensor> Executable::State::run_tagged(
+    TaggedExecutor& tagged, std::span<const Tensor> arguments) {
+  std::vector<Tensor> results = tagged.run(arguments);
+  for (Tensor& result : results) {
+    if (std::any_of(arguments.begin(), arguments.end(), [&](const Tensor& a) {
+          return a.shares_memory_with(result);
+        })) {
+      result = result.clone();
+    }
+  }
+  return results;
 }
 
 Plan& Executable::plan_for(std::span<const Tensor> arguments) {
-  return state_->find(arguments).plan;
+  State::Planned& planned = state_->find(arguments);
+  if (planned.plan) return *planned.plan;
+  throw Error(ErrorCode::kUnsupported, "@" + state_->function.name(),
+              "it branches, loops or calls, so it has no single plan")
+      .hint("tagged_for() gives its executor");
+}
+
+TaggedExecutor& Executable::tagged_for(std::span<const Tensor> arguments) {
+  State::Planned& planned = state_->find(arguments);
+  if (planned.tagged) return *planned.tagged;
+  throw Error(ErrorCode::kUnsupported, "@" + state_->function.name(),
+              "it neither branches nor loops nor calls: it has one plan")
+      .hint("plan_for() gives it");
 }
 
 std::vector<TensorType> Executable::result_types(
     std::span<const Tensor> arguments) {
-  return state_->find(arguments).plan.result_types();
+  return state_->find(arguments).results;
 }
 
 void Executable::run(std::span<const Tensor> arguments,
@@ -113,7 +204,7 @@ void Executable::run(std::span<const Tensor> arguments,
                      ResultObserver* observer) {
   State& state = *state_;
   State::Planned& planned = state.find(arguments);
-  const auto& types = planned.plan.result_types();
+  const auto& types = planned.results;
   if (results.size() != types.size()) {
     throw Error(ErrorCode::kInvalidArgument, "@" + state.function.name(),
                 "returns {} results, got room for {}", types.size(),
@@ -135,13 +226,25 @@ void Executable::run(std::span<const Tensor> arguments,
         state.argument_pointers[parameter] == state.result_pointers[result],
         "a donated result must be the argument it overwrites");
   }
-  planned.plan.run(state.argument_pointers, state.result_pointers,
-                   state.arena.raw(), observer);
+  if (planned.plan) {
+    planned.plan->run(state.argument_pointers, state.result_pointers,
+                      state.arena.raw(), observer);
+    return;
+  }
+  const auto made = state.run_tagged(*planned.tagged, arguments);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].copy_from(made[i]);
+    if (observer != nullptr) observer->on_result(i);
+  }
 }
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
+  State::Planned& planned = state_->find(arguments);
+  if (planned.tagged && state_->options.donated.empty()) {
+    return state_->run_tagged(*planned.tagged, arguments);
+  }
   std::vector<Tensor> results;
-  for (const TensorType& type : result_types(arguments)) {
+  for (const TensorType& type : planned.results) {
     results.push_back(Tensor::empty(type));
   }
   for (const auto& [parameter, result] : state_->options.donated) {

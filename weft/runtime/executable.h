@@ -8,6 +8,10 @@
 // A run of a known combination allocates nothing, locks nothing and looks
 // nothing up by name.
 //
+// A function that branches, loops or calls others of its graph has no single
+// plan: the tagged executor runs it (tagged/executor.h), with plans for the
+// pieces between.
+//
 // Threads: one run at a time.
 #pragma once
 
@@ -18,6 +22,7 @@
 
 #include "weft/graph/function.h"
 #include "weft/runtime/plan.h"
+#include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -31,11 +36,17 @@ struct ExecutableOptions {
   bool check_numerics = false;
   // Without, every op runs by itself, as it does eagerly, with the same bits.
   bool fuse = true;
+  // Of a function that branches, loops or calls.
+  TaggedOptions tagged = {};
 };
 
 class Executable {
  public:
   explicit Executable(Function function, ExecutableOptions options = {});
+  // The function `entry` of a graph. Throws Error(kInvalidArgument) if there
+  // is none.
+  Executable(Graph graph, std::string_view entry,
+             ExecutableOptions options = {});
   ~Executable();
   Executable(Executable&&) noexcept;
 
@@ -44,14 +55,17 @@ class Executable {
   // Runs on `arguments` into `results`, whose types must be the function's.
   // A donated result must be the very argument it overwrites (share memory).
   // Throws Error(kInvalidArgument) naming the parameter that does not fit;
-  // Error(kNumeric) with check_numerics.
+  // Error(kNumeric) with check_numerics; what TaggedExecutor::run() throws.
   void run(std::span<const Tensor> arguments, std::span<const Tensor> results,
            ResultObserver* observer = nullptr);
   // Allocates the results; donated arguments are overwritten and returned.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
 
-  // The plan for arguments of these shapes, made now if it is new.
+  // The plan for arguments of these shapes, made now if it is new; or, if the
+  // function branches, loops or calls, the executor. Throws
+  // Error(kUnsupported) where it is the other.
   Plan& plan_for(std::span<const Tensor> arguments);
+  TaggedExecutor& tagged_for(std::span<const Tensor> arguments);
   // The types of the results for arguments of these shapes.
   std::vector<TensorType> result_types(std::span<const Tensor> arguments);
 

@@ -4,7 +4,7 @@
 // Threads: thread-safe.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -14,8 +14,7 @@ namespace weft {
 
 class ExecutablePool {
  public:
-  // Runs the first function of `graph`. One that branches, loops or calls can
-  // donate nothing.
+  // Runs the first function of `graph`.
   ExecutablePool(Graph graph, ExecutableOptions options);
 
   const Graph& graph() const { return graph_; }
@@ -25,15 +24,12 @@ class ExecutablePool {
   std::vector<Tensor> run(std::span<const Tensor> arguments);
 
  private:
-  using Run = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
-
-  Run take();
-  Run make() const;
+  std::unique_ptr<Executable> take();
 
   Graph graph_;
   ExecutableOptions options_;
   std::mutex mutex_;
-  std::vector<Run> idle_;
+  std::vector<std::unique_ptr<Executable>> idle_;
 };
 
 }  // namespace weft

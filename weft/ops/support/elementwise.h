@@ -71,21 +71,15 @@ void store_as(const TensorView& view, std::int64_t index, Number value) {
 }
 
 // Applies `function` (of one to three Numbers) to every element of the
-// broadcast operands. Integers compute in int64, everything else in double.
-template <class Function>
-void reference_loop(std::span<const TensorView> inputs, const TensorView& y,
-                    Function&& function) {
-  // On the stack, since plans run this too; a missing operand's is unused.
-  const auto index_of = [&](std::size_t n) {
-    return BroadcastIndex(inputs[std::min(n, inputs.size() - 1)].shape(),
-                          y.shape());
-  };
-  const std::array<BroadcastIndex, 3> index{index_of(0), index_of(1),
-                                            index_of(2)};
+// operands, of which index(n, i) gives the one that element i needs of operand
+// n. Integers compute in int64, everything else in double.
+template <class Function, class Index>
+void reference_elements(std::span<const TensorView> inputs, const TensorView& y,
+                        Function&& function, Index&& index) {
   const auto run = [&]<class Number>(Number) {
     for (std::int64_t i = 0; i < y.size(); ++i) {
       const auto operand = [&](std::size_t n) {
-        return load_as<Number>(inputs[n], index[n](i));
+        return load_as<Number>(inputs[n], index(n, i));
       };
       if constexpr (std::is_invocable_v<Function, Number>) {
         store_as(y, i, function(operand(0)));
@@ -103,6 +97,26 @@ void reference_loop(std::span<const TensorView> inputs, const TensorView& y,
     run(std::int64_t{});
   else
     run(double{});
+}
+
+// The same for operands that broadcast.
+template <class Function>
+void reference_loop(std::span<const TensorView> inputs, const TensorView& y,
+                    Function&& function) {
+  if (y.shape().is_scalar()) {  // in a few nanoseconds: recursions run this
+    return reference_elements(inputs, y, function,
+                              [](std::size_t, std::int64_t) { return 0; });
+  }
+  // On the stack, since plans run this too; a missing operand's is unused.
+  const auto index_of = [&](std::size_t n) {
+    return BroadcastIndex(inputs[std::min(n, inputs.size() - 1)].shape(),
+                          y.shape());
+  };
+  const std::array<BroadcastIndex, 3> index{index_of(0), index_of(1),
+                                            index_of(2)};
+  reference_elements(inputs, y, function, [&](std::size_t n, std::int64_t i) {
+    return index[n](i);
+  });
 }
 
 // A reference kernel and a cost from a stateless function.

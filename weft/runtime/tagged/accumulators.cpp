@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "weft/runtime/tagged/draft.h"
+
+namespace weft {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+// A result of a body.
+using Result = std::pair<int, int>;
+
+// What a result is the sum of.
+struct Sum {
+  std::vector<Endpoint> terms;
+  std::vector<int> returns;  // nodes
+};
+
+bool is_zero(const Node& op) {
+  if (op.op->name() == "full") return op.attributes.real("value") == 0;
+  if (op.op->name() != "constant") return false;
+  const Tensor& value = op.attributes.get<Tensor>("value");
+  const auto* bytes = static_cast<const std::byte*>(value.raw());
+  return std::all_of(bytes, bytes + value.bytes(),
+                     [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+class Accumulators {
+ public:
+  explicit Accumulators(Draft& draft) : draft_(draft), graph_(draft.graph) {
+    count_readers();
+    find_sums();
+  }
+
+  void run() {
+    if (sums_.empty() || !name_accumulators() || !classify_sites()) return;
+    for (const auto& [result, sum] : sums_) rewrite(result, sum);
+    for (const int site : inner_) graph_.sites[at(site)].adds_to_caller = true;
+  }
+
+ private:
+  void count_readers() {
+    for (const FlatNode& node : graph_.nodes) {
+      if (node.kind == FlatKind::kReturn) continue;
+      for (const Endpoint input : node.inputs) ++readers_[input];
+    }
+    for (const Body& body : graph_.bodies) {
+      for (const Endpoint value : body.results) ++readers_[value];
+    }
+  }
+
+  Result result_of(int return_node) const {
+    const FlatNode& node = graph_.node(return_node);
+    return {graph_.sites[at(node.site)].callee, node.index};
+  }
+
+  // Results that leave in the last phase, so that nothing of the activation
+  // waits for them.
+  bool may_come_last(Result result) const {
+    const TensorType& type =
+        graph_.type(graph_.body(result.first).results[at(result.second)]);
+    if (!is_floating(type.dtype) || type.shape.is_scalar()) return false;
+    for (const CallSite& site : graph_.sites) {
+      if (site.callee != result.first) continue;
+      int last = 0;
+      for (const int call : site.calls) {
+        last = std::max(last, graph_.node(call).phase);
+      }
+      for (const int id : site.returns) {
+        const FlatNode& node = graph_.node(id);
+        if (node.index == result.second && node.phase < last) return false;
+      }
+    }
+    return true;
+  }
+
+  void find_sums() {
+    for (int body = 1; body < static_cast<int>(graph_.bodies.size()); ++body) {
+      const auto& results = graph_.body(body).results;
+      for (int i = 0; i < static_cast<int>(results.size()); ++i) {
+        if (!may_come_last({body, i})) continue;
+        Sum sum;
+        collect(results[at(i)], sum);
+        if (!sum.returns.empty()) sums_[{body, i}] = std::move(sum);
+      }
+    }
+    // Keep those that lead to a recursion.
+    while (std::erase_if(sums_, [&](const auto& entry) {
+             const auto& returns = entry.second.returns;
+             return std::none_of(returns.begin(), returns.end(), [&](int id) {
+               return sums_.contains(result_of(id));
+             });
+           }) > 0) {
+    }
+    for (auto& [result, sum] : sums_) {
+      std::erase_if(sum.returns, [&, &terms = sum.terms](int id) {
+        if (sums_.contains(result_of(id))) return false;
+        terms.push_back({id, 0});
+        return true;
+      });
+    }
+  }
+
+  void collect(Endpoint value, Sum& sum) const {
+    const FlatNode& node = graph_.node(value.node);
+    const bool is_only_here = readers_.at(value) == 1;
+    if (node.kind == FlatKind::kMerge && is_only_here) {
+      for (const Endpoint input : node.inputs) collect(input, sum);
+    } else if (node.kind == FlatKind::kReturn && is_only_here) {
+      sum.returns.push_back(value.node);
+    } else if (node.kind == FlatKind::kRegion) {
+      const Node& op = *draft_.ops[at(node.region)];
+      if (is_zero(op)) return;
+      if (op.op->name() == "add" && is_only_here &&
+          graph_.type(node.inputs[0]) == node.types[0] &&
+          graph_.type(node.inputs[1]) == node.types[0]) {
+        for (const Endpoint input : node.inputs) collect(input, sum);
+      } else {
+        sum.terms.push_back(value);
+      }
+    } else {
+      sum.terms.push_back(value);
+    }
+  }
+
+  int root(Result result) {
+    int id = names_.at(result);
+    while (parents_[at(id)] != id) id = parents_[at(id)];
+    return id;
+  }
+
+  // One accumulator for all results that are added into each other. False if a
+  // body has two results of one, or adds what no activation holds.
+  bool name_accumulators() {
+    for (const auto& [result, sum] : sums_) {
+      names_[result] = static_cast<int>(parents_.size());
+      parents_.push_back(names_[result]);
+    }
+    for (const auto& [result, sum] : sums_) {
+      for (const int id : sum.returns) {
+        parents_[at(root(result_of(id)))] = root(result);
+      }
+    }
+    std::set<std::pair<int, int>> seen;
+    for (const auto& [result, sum] : sums_) {
+      if (!seen.emplace(result.first, root(result)).second) return false;
+      if (std::any_of(sum.terms.begin(), sum.terms.end(), [&](Endpoint term) {
+            return graph_.is_argument(term);
+          })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // A site passes its caller's accumulators on, all or none.
+  bool classify_sites() {
+    std::set<int> added;  // Returns
+    for (const auto& [result, sum] : sums_) {
+      added.insert(sum.returns.begin(), sum.returns.end());
+    }
+    for (std::size_t id = 0; id < graph_.sites.size(); ++id) {
+      std::size_t sums = 0;
+      std::size_t inner = 0;
+      for (const int node : graph_.sites[id].returns) {
+        sums += sums_.contains(result_of(node)) ? 1u : 0u;
+        inner += added.contains(node) ? 1u : 0u;
+      }
+      if (inner != 0 && inner != sums) return false;
+      if (inner != 0) inner_.push_back(static_cast<int>(id));
+    }
+    return true;
+  }
+
+  void rewrite(Result result, const Sum& sum) {
+    const auto [body, index] = result;
+    const TensorType type = graph_.type(graph_.body(body).results[at(index)]);
+    const int accumulator = root(result);
+    for (const Endpoint term : sum.terms) {
+      draft_.add({.kind = FlatKind::kAccumulate,
+                  .body = body,
+                  .inputs = {term},
+                  .index = accumulator},
+                 {});
+    }
+    const int total = draft_.add({.kind = FlatKind::kTotal,
+                                  .body = body,
+                                  .index = accumulator,
+                                  .types = {type}},
+                                 {});
+    graph_.bodies[at(body)].results[at(index)] = {total, 0};
+    for (const CallSite& site : graph_.sites) {
+      if (site.callee != body) continue;
+      for (const int id : site.returns) {
+        if (graph_.node(id).index == index) {
+          graph_.nodes[at(id)].inputs = {{total, 0}};
+        }
+      }
+    }
+  }
+
+  Draft& draft_;
+  FlatGraph& graph_;
+  std::map<Endpoint, int> readers_;
+  std::map<Result, Sum> sums_;
+  std::map<Result, int> names_;
+  std::vector<int> parents_;  // of equal accumulators
+  std::vector<int> inner_;    // sites
+};
+
+}  // namespace
+
+void accumulate_sums(Draft& draft) {
+  Accumulators(draft).run();
+  draft.is_in_place.resize(draft.graph.nodes.size(), false);
+}
+
+}  // namespace weft

@@ -1,0 +1,366 @@
+#include "weft/runtime/tagged/batcher.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "weft/base/stopwatch.h"
+#include "weft/batching/batch.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kMostInstances = 1024;
+// What regions are for, in the order in which they run.
+constexpr int kLeadsOn = 0;
+constexpr int kComputes = 1;
+constexpr int kOnlyAdds = 2;
+
+constexpr std::size_t kMostBits = 64;  // inputs, results
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+// The largest size at most `count` for which plans are made: powers of two and
+// halfway between them. Every size is a plan that takes time to make.
+std::size_t planned_size(std::size_t count) {
+  const std::size_t power = std::bit_floor(std::min(count, kMostInstances));
+  return power + power / 2 <= count && power < kMostInstances
+             ? power + power / 2
+             : power;
+}
+
+TensorType with_batch(const TensorType& type, std::size_t count) {
+  Shape shape{static_cast<Dim>(count)};
+  for (const Dim dim : type.shape) shape.push_back(dim);
+  return {type.dtype, shape};
+}
+
+bool has(std::uint64_t bits, std::size_t index) {
+  return (bits >> index & 1) != 0;
+}
+
+// The region over instances that share some of its inputs, and sum some of its
+// results.
+Batched batch_region(const Function& region, std::uint64_t shared,
+                     std::uint64_t summed) {
+  const std::size_t count = region.parameters().size();
+  const auto batched = std::make_unique<bool[]>(count);
+  for (std::size_t i = 0; i < count; ++i) batched[i] = !has(shared, i);
+  std::vector<BatchMode> modes;
+  for (std::size_t i = 0; i < region.results().size(); ++i) {
+    modes.push_back(has(summed, i) ? BatchMode::kSum : BatchMode::kStack);
+  }
+  return batch(region, std::span<const bool>(batched.get(), count), modes);
+}
+
+// Whether a region is worth gathering, and can be.
+bool can_batch(const FlatGraph& graph, const FlatNode& node) {
+  const Function& region = graph.regions[at(node.region)].function;
+  const std::size_t inputs = node.inputs.size();
+  if (inputs > kMostBits || region.results().size() > kMostBits ||
+      ScalarProgram::of(region)) {
+    return false;
+  }
+  std::uint64_t shared = 0;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (graph.is_argument(node.inputs[i])) shared |= std::uint64_t{1} << i;
+  }
+  if (std::popcount(shared) == static_cast<int>(inputs)) return false;
+  try {
+    batch_region(region, shared, 0);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return false;
+  }
+}
+
+// The phase in which each node can run: that of the last argument that it
+// waits for.
+std::vector<int> phases_of(const FlatGraph& graph) {
+  std::vector<int> phases(graph.nodes.size(), 0);
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+      const FlatNode& node = graph.nodes[id];
+      int phase = phases[id];
+      const auto wait_for = [&](int other) {
+        phase = std::max(phase, phases[at(other)]);
+      };
+      if (node.kind == FlatKind::kParameter) {
+        for (const Endpoint call : node.inputs) {
+          phase = std::max(phase, graph.node(call.node).phase);
+        }
+      } else if (node.kind == FlatKind::kReturn) {
+        for (const int call : graph.sites[at(node.site)].calls) {
+          if (graph.node(call).phase <= node.phase) wait_for(call);
+        }
+      } else {
+        for (const Endpoint input : node.inputs) wait_for(input.node);
+      }
+      changed = changed || phase != phases[id];
+      phases[id] = phase;
+    }
+  }
+  return phases;
+}
+
+// Whether a value is passed to a call or decides a branch, as it is.
+bool leads_on(const Layout& layout, const Port& port) {
+  return std::any_of(port.targets.begin(), port.targets.end(),
+                     [&](const Target& target) {
+                       const Work& work = layout.works[target.work];
+                       if (work.kind == FlatKind::kCall) return true;
+                       if (work.kind != FlatKind::kSwitch) return false;
+                       if (target.slot == work.inputs[1].slot) return true;
+                       return leads_on(layout, work.outputs[0]) ||
+                              leads_on(layout, work.outputs[1]);
+                     });
+}
+
+bool only_adds(const Layout& layout, const Port& port) {
+  return std::all_of(
+      port.targets.begin(), port.targets.end(), [&](const Target& target) {
+        return layout.works[target.work].kind == FlatKind::kAccumulate;
+      });
+}
+
+}  // namespace
+
+Batcher::Priority Batcher::priority_of(const Layout& layout, const Work& work,
+                                       int phase) {
+  const auto& ports = work.outputs;
+  if (std::any_of(ports.begin(), ports.end(),
+                  [&](const Port& port) { return leads_on(layout, port); })) {
+    return {phase, kLeadsOn, layout.body};
+  }
+  const bool is_last =
+      std::all_of(ports.begin(), ports.end(),
+                  [&](const Port& port) { return only_adds(layout, port); });
+  return {phase, is_last ? kOnlyAdds : kComputes, 0};
+}
+
+Batcher::Batcher(Session& session)
+    : session_(session), queues_(session.graph.regions.size()) {
+  const std::vector<int> phases = phases_of(session.graph);
+  std::vector<int> phase_of_region(queues_.size());
+  for (std::size_t id = 0; id < session.graph.nodes.size(); ++id) {
+    const FlatNode& node = session.graph.nodes[id];
+    if (node.kind != FlatKind::kRegion) continue;
+    queues_[at(node.region)].is_taken = can_batch(session.graph, node);
+    phase_of_region[at(node.region)] = phases[id];
+  }
+  for (const Layout& layout : session.program.bodies) {
+    for (const Work& work : layout.works) {
+      if (work.kind != FlatKind::kRegion) continue;
+      queues_[at(work.region)].priority =
+          priority_of(layout, work, phase_of_region[at(work.region)]);
+    }
+  }
+}
+
+void Batcher::begin_run() {
+  for (Queue& queue : queues_) queue.items.clear();
+  gathered_.clear();
+  made_.clear();
+}
+
+bool Batcher::takes(int region) const { return queues_[at(region)].is_taken; }
+
+void Batcher::add(Item item) {
+  const Work& work = item.frame->layout->works[item.work];
+  Queue& queue = queues_[at(work.region)];
+  if (queue.items.empty()) queue.since = ++ticks_;
+  queue.items.push_back(item);
+}
+
+bool Batcher::is_before(const Queue& a, const Queue& b) {
+  if (a.priority != b.priority) return a.priority < b.priority;
+  if (a.priority.use == kLeadsOn) return a.since < b.since;
+  return a.items.size() > b.items.size();
+}
+
+bool Batcher::run(Worker& worker) {
+  Queue* next = nullptr;
+  for (Queue& queue : queues_) {
+    if (queue.items.empty()) continue;
+    if (next == nullptr || is_before(queue, *next)) next = &queue;
+  }
+  if (next == nullptr) return false;
+  const std::vector<Item> items = std::exchange(next->items, {});
+  for (std::size_t begin = 0; begin < items.size();) {
+    const std::size_t count = planned_size(items.size() - begin);
+    if (count == 1) {
+      worker.run(items[begin]);
+    } else {
+      run_together(worker, *next, std::span(items).subspan(begin, count));
+    }
+    begin += count;
+  }
+  return true;
+}
+
+Batcher::Batch& Batcher::batch_of(Queue& queue, const Function& region,
+                                  const Variant& variant) {
+  auto& known = queue.batches[variant];
+  if (known == nullptr) {
+    const Batched batched =
+        batch_region(region, variant.shared, variant.summed);
+    Bindings bindings;
+    bindings.bind(batched.size, static_cast<Dim>(variant.count));
+    known = std::make_unique<Batch>(
+        Batch{Plan(specialize(batched.function, bindings), {}),
+              batched.is_stacked, variant.summed});
+  }
+  return *known;
+}
+
+// Arguments of the entry, and tensors that all instances hold.
+std::uint64_t Batcher::shared_inputs(const Work& work,
+                                     std::span<const Item> items) const {
+  std::uint64_t shared = 0;
+  std::uint64_t fixed = 0;
+  for (std::size_t i = 0; i < work.inputs.size(); ++i) {
+    const Input& input = work.inputs[i];
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (input.is_argument) fixed |= bit;
+    const auto is_same = [&](const Item& item) {
+      return item.frame->tensor(input.slot).raw() ==
+             items[0].frame->tensor(input.slot).raw();
+    };
+    if (input.is_argument ||
+        (!input.is_inline &&
+         std::all_of(items.begin(), items.end(), is_same))) {
+      shared |= bit;
+    }
+  }
+  // Something has to differ, or there is no batch.
+  const bool is_all =
+      std::popcount(shared) == static_cast<int>(work.inputs.size());
+  return is_all ? fixed : shared;
+}
+
+// Results that do nothing but add to an accumulator that all instances have.
+std::uint64_t Batcher::summed_results(const Work& work,
+                                      std::span<const Item> items) const {
+  const Frame* first = items[0].frame;
+  if (!std::all_of(items.begin(), items.end(), [&](const Item& item) {
+        return item.frame->sums == first->sums;
+      })) {
+    return 0;
+  }
+  std::uint64_t summed = 0;
+  for (std::size_t i = 0; i < work.outputs.size(); ++i) {
+    const std::vector<Target>& targets = work.outputs[i].targets;
+    if (targets.size() == 1 &&
+        first->layout->works[targets[0].work].kind == FlatKind::kAccumulate) {
+      summed |= std::uint64_t{1} << i;
+    }
+  }
+  return summed;
+}
+
+// The instances' values as one tensor: in place if they lie one behind the
+// other.
+void* Batcher::gather(const Input& input, std::span<const Item> items) {
+  const std::size_t bytes = input.type.bytes();
+  const auto address = [&](const Item& item) -> std::byte* {
+    return input.is_inline
+               ? item.frame->at(input.slot)
+               : static_cast<std::byte*>(item.frame->tensor(input.slot).raw());
+  };
+  std::byte* first = address(items[0]);
+  bool is_adjacent = true;
+  for (std::size_t i = 1; is_adjacent && i < items.size(); ++i) {
+    is_adjacent = address(items[i]) == first + i * bytes;
+  }
+  if (is_adjacent) return first;
+  gathered_.push_back(Tensor::empty(with_batch(input.type, items.size())));
+  auto* to = static_cast<std::byte*>(gathered_.back().raw());
+  for (const Item& item : items) {
+    std::memcpy(to, address(item), bytes);
+    to += bytes;
+  }
+  return gathered_.back().raw();
+}
+
+void Batcher::run_together(Worker& worker, Queue& queue,
+                           std::span<const Item> items) {
+  const Work& work = items[0].frame->layout->works[items[0].work];
+  const Function& region = session_.graph.regions[at(work.region)].function;
+  RegionUse& use = worker.counts().regions[at(work.region)];
+  ++use.runs;
+  use.instances += static_cast<std::int64_t>(items.size());
+  std::optional<Stopwatch> watch;
+  if (session_.is_timed) watch.emplace();
+  const std::uint64_t shared = shared_inputs(work, items);
+  Batch& batch = batch_of(queue, region,
+                          {items.size(), shared, summed_results(work, items)});
+  inputs_.clear();
+  outputs_.clear();
+  made_.clear();
+  for (std::size_t i = 0; i < work.inputs.size(); ++i) {
+    const Input& input = work.inputs[i];
+    if (input.is_argument) {
+      inputs_.push_back(session_.arguments[input.slot].raw());
+    } else if (has(shared, i)) {
+      inputs_.push_back(items[0].frame->tensor(input.slot).raw());
+    } else {
+      inputs_.push_back(gather(input, items));
+    }
+  }
+  for (std::size_t i = 0; i < region.results().size(); ++i) {
+    const TensorType& type = region.type(region.results()[i]);
+    made_.push_back(Tensor::empty(
+        batch.is_stacked[i] ? with_batch(type, items.size()) : type));
+    outputs_.push_back(made_.back().raw());
+  }
+  batch.plan.run(inputs_, outputs_, worker.arena(batch.plan.arena_bytes()));
+  for (const Input& input : work.inputs) {
+    if (input.is_argument || input.is_inline) continue;
+    for (const Item& item : items) item.frame->tensor(input.slot) = Tensor();
+  }
+  gathered_.clear();
+  send(worker, work, batch, items);
+  if (watch) use.seconds += watch->seconds();
+}
+
+void Batcher::send(Worker& worker, const Work& work, const Batch& batch,
+                   std::span<const Item> items) {
+  for (std::size_t i = 0; i < work.outputs.size(); ++i) {
+    if (!has(batch.summed, i)) continue;
+    Frame* first = items[0].frame;
+    const Target& target = work.outputs[i].targets[0];
+    first->sums->add(first->layout->works[target.work].index,
+                     std::exchange(made_[i], Tensor()));
+  }
+  for (std::size_t k = items.size(); k-- > 0;) {
+    Frame* frame = items[k].frame;
+    std::int32_t begun = 0;
+    for (std::size_t i = work.outputs.size(); i-- > 0;) {
+      if (has(batch.summed, i)) continue;
+      const Port& port = work.outputs[i];
+      const Tensor& all = made_[i];
+      if (!port.is_inline) {
+        const auto row = static_cast<Dim>(k);
+        begun += worker.send(
+            frame, port,
+            batch.is_stacked[i]
+                ? all.slice(row, row + 1)
+                      .reshape(Shape(all.shape().last(all.shape().rank() - 1)))
+                : all);
+        continue;
+      }
+      const std::size_t bytes = size_of(all.dtype());
+      std::uint64_t word = 0;
+      std::memcpy(&word,
+                  static_cast<const std::byte*>(all.raw()) +
+                      (batch.is_stacked[i] ? k * bytes : 0),
+                  bytes);
+      begun += worker.send(frame, port, word);
+    }
+    worker.finish(frame, begun - 1);
+  }
+}
+
+}  // namespace weft

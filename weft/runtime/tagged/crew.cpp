@@ -1,0 +1,54 @@
+#include "weft/runtime/tagged/crew.h"
+
+#include "weft/base/parallel.h"
+
+namespace weft {
+
+Crew::Crew(int size) {
+  for (int i = 1; i < size; ++i) {
+    threads_.emplace_back([this, i] { serve(i); });
+  }
+}
+
+Crew::~Crew() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closing_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Crew::run(const std::function<void(int)>& work) {
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = &work;
+    busy_ = static_cast<int>(threads_.size());
+    ++run_;
+  }
+  changed_.notify_all();
+  const int threads = thread_count();
+  set_thread_count(1);  // of this thread's kernels
+  work(0);
+  set_thread_count(threads);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return busy_ == 0; });
+}
+
+void Crew::serve(int index) {
+  set_thread_count(1);
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return is_closing_ || run_ != seen; });
+    if (is_closing_) return;
+    seen = run_;
+    const auto* work = work_;
+    lock.unlock();
+    (*work)(index);
+    lock.lock();
+    if (--busy_ == 0) changed_.notify_all();
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,169 @@
+#include "weft/runtime/tagged/executor.h"
+
+#include <algorithm>
+
+#include "weft/base/parallel.h"
+#include "weft/runtime/tagged/batcher.h"
+#include "weft/runtime/tagged/crew.h"
+#include "weft/runtime/tagged/worker.h"
+
+namespace weft {
+namespace {
+
+// Whether some body makes two calls that do not wait for each other.
+bool has_parallel_calls(const FlatGraph& graph) {
+  std::vector<int> sites(graph.bodies.size(), 0);
+  for (const CallSite& site : graph.sites) {
+    if (++sites[static_cast<std::size_t>(site.caller)] > 1) return true;
+  }
+  return false;
+}
+
+// Whether a body other than the entry multiplies matrices: one product over
+// many activations costs little more than one over few.
+bool has_products(const FlatGraph& graph) {
+  return std::any_of(
+      graph.nodes.begin(), graph.nodes.end(), [&](const FlatNode& node) {
+        if (node.kind != FlatKind::kRegion || node.body == 0) return false;
+        const Function& region =
+            graph.regions[static_cast<std::size_t>(node.region)].function;
+        return std::any_of(
+            region.nodes().begin(), region.nodes().end(),
+            [](const Node& op) { return op.op->name() == "matmul"; });
+      });
+}
+
+// Sums are added up in one order, so by one worker.
+bool has_sums(const FlatGraph& graph) {
+  return std::any_of(
+      graph.nodes.begin(), graph.nodes.end(),
+      [](const FlatNode& node) { return node.kind == FlatKind::kAccumulate; });
+}
+
+bool is_batched(const FlatGraph& graph, Batching batching) {
+  if (batching != Batching::kWhereItPays) return batching == Batching::kAlways;
+  return has_parallel_calls(graph) && has_products(graph);
+}
+
+}  // namespace
+
+struct TaggedExecutor::State {
+  State(FlatGraph graph, TaggedOptions given)
+      : options(std::move(given)), session(std::move(graph)) {
+    session.max_frames = std::max<std::int64_t>(1, options.max_frames);
+    session.region_options = {
+        .donated = {},
+        .fuse = options.fuse && !options.check_numerics,
+        .check_numerics = options.check_numerics};
+    session.is_timed = options.is_timed;
+    session.before_work = options.before_work;
+    const bool batched = session.region_options.fuse &&
+                         is_batched(session.graph, options.batching);
+    int count = batched || has_sums(session.graph) ? 1 : options.workers;
+    if (count == 0) {
+      count = has_parallel_calls(session.graph) ? thread_count() : 1;
+    }
+    for (int i = 0; i < count; ++i) {
+      session.workers.push_back(std::make_unique<Worker>(session, count == 1));
+    }
+    if (count > 1) crew.emplace(count);
+    if (!batched) return;
+    batcher.emplace(session);
+    session.workers[0]->set_batcher(&*batcher);
+  }
+
+  void clean_up() {
+    session.arguments = {};
+    if (session.live_frames() == 0) return;
+    session.slab.reclaim();
+    for (const auto& worker : session.workers) worker->drop_frames();
+  }
+
+  TaggedOptions options;
+  Session session;
+  std::optional<Crew> crew;
+  std::optional<Batcher> batcher;
+};
+
+TaggedExecutor::TaggedExecutor(FlatGraph graph, TaggedOptions options)
+    : state_(std::make_unique<State>(std::move(graph), std::move(options))) {}
+TaggedExecutor::~TaggedExecutor() = default;
+TaggedExecutor::TaggedExecutor(TaggedExecutor&&) noexcept = default;
+
+const FlatGraph& TaggedExecutor::graph() const { return state_->session.graph; }
+
+std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
+                                        std::stop_token stop) {
+  Session& session = state_->session;
+  const Body& entry = session.graph.body(0);
+  WEFT_CHECK(arguments.size() == entry.parameters.size());
+  session.arguments = arguments;
+  session.results.assign(entry.results.size(), {});
+  session.stop = std::move(stop);
+  session.peak_frames = 0;
+  for (const auto& worker : session.workers) worker->begin_run();
+  if (state_->batcher) state_->batcher->begin_run();
+  session.pool.reset(static_cast<int>(session.workers.size()));
+  session.workers[0]->begin_entry();
+  if (state_->crew) {
+    state_->crew->run(
+        [&](int i) { session.workers[static_cast<std::size_t>(i)]->work(); });
+  } else {
+    session.workers[0]->work();
+  }
+  state_->clean_up();
+  session.pool.rethrow();
+  return std::move(session.results);
+}
+
+TaggedProfile TaggedExecutor::profile() const {
+  const Session& session = state_->session;
+  TaggedProfile profile;
+  for (const Region& region : session.graph.regions) {
+    profile.regions.push_back({region.function.name()});
+  }
+  for (const Body& body : session.graph.bodies) {
+    profile.bodies.push_back({body.name});
+  }
+  for (const auto& worker : session.workers) {
+    const WorkerCounts& counts = worker->counts();
+    for (std::size_t i = 0; i < counts.regions.size(); ++i) {
+      profile.regions[i].runs += counts.regions[i].runs;
+      profile.regions[i].instances += counts.regions[i].instances;
+      profile.regions[i].seconds += counts.regions[i].seconds;
+    }
+    for (std::size_t i = 0; i < counts.activations.size(); ++i) {
+      profile.bodies[i].activations += counts.activations[i];
+    }
+  }
+  profile.peak_frames = session.peak_frames;
+  profile.live_frames = session.live_frames();
+  return profile;
+}
+
+std::int64_t TaggedProfile::activations(std::string_view body) const {
+  std::int64_t count = 0;
+  for (const BodyUse& use : bodies) {
+    if (use.name == body) count += use.activations;
+  }
+  return count;
+}
+
+std::string to_string(const TaggedProfile& profile) {
+  std::string text;
+  for (const auto& body : profile.bodies) {
+    text +=
+        fmt::format("body @{}: {} activations\n", body.name, body.activations);
+  }
+  for (const auto& region : profile.regions) {
+    if (region.runs == 0) continue;
+    text += fmt::format("region {}: {} runs of {:.1f} instances, {:.3f} ms\n",
+                        region.name, region.runs,
+                        static_cast<double>(region.instances) /
+                            static_cast<double>(region.runs),
+                        region.seconds * 1e3);
+  }
+  return text + fmt::format("{} frames at most\n", profile.peak_frames);
+}
+
+}  // namespace weft

@@ -1,0 +1,90 @@
+// Runs a flat graph: values travel under tags, a tag being the frame of the
+// activation that they belong to.
+//
+// Evaluation is lenient: an activation begins with its first argument, and
+// each result leaves as soon as it is there. Loops are strict: an iteration
+// begins when all that is carried is there, so that a million of them need
+// the memory of two. A call whose results are its caller's needs no caller.
+//
+// Threads: one run at a time; a run uses threads of its own.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "weft/runtime/tagged/flat_graph.h"
+
+namespace weft {
+
+enum class Batching {
+  kWhereItPays,  // if a region that many activations may run holds a product
+  kAlways,
+  kNever,
+};
+
+struct TaggedOptions {
+  // Whether regions run for many activations at once (batcher.h), by one
+  // worker whose kernels are parallel inside. Scalar regions never do.
+  Batching batching = Batching::kWhereItPays;
+  // Workers of a run without batching, each depth first. 0: as many as the
+  // process computes with, if the graph has calls that can run side by side. A
+  // graph that accumulates, as gradients do, has one: sums have a fixed order.
+  int workers = 0;
+  // Activations that may be alive at once. A recursion without end stops here.
+  std::int64_t max_frames = 1'000'000;
+  // Check every op's results for NaN and infinity, as ExecutableOptions says.
+  bool check_numerics = false;
+  // Without, every op runs by itself, of one activation at a time, as
+  // ExecutableOptions says.
+  bool fuse = true;
+  // Measure the seconds that regions take.
+  bool is_timed = false;
+  // Called before each unit of work, on its worker: tests delay workers here.
+  std::function<void()> before_work = {};
+};
+
+// What the last run did.
+struct TaggedProfile {
+  struct RegionUse {
+    std::string name;
+    std::int64_t runs = 0;
+    std::int64_t instances = 0;  // a run may compute several at once
+    double seconds = 0;          // with is_timed
+  };
+  struct BodyUse {
+    std::string name;
+    std::int64_t activations = 0;
+  };
+  std::vector<RegionUse> regions;
+  std::vector<BodyUse> bodies;
+  std::int64_t peak_frames = 0;  // with several workers a close estimate
+  std::int64_t live_frames = 0;  // after the run: 0, or frames have leaked
+
+  std::int64_t activations(std::string_view body) const;
+};
+
+// "region fib.1: 120 runs of 3.5 instances, 0.2 ms", a line each.
+std::string to_string(const TaggedProfile& profile);
+
+class TaggedExecutor {
+ public:
+  explicit TaggedExecutor(FlatGraph graph, TaggedOptions options = {});
+  ~TaggedExecutor();
+  TaggedExecutor(TaggedExecutor&&) noexcept;
+
+  const FlatGraph& graph() const;
+  // Arguments have the types of the entry's parameters. Throws
+  // Error(kExhausted), naming the calls, when there are more activations than
+  // the options allow; Error(kCancelled) once `stop` is requested; what a
+  // region's plan throws. All frames are free again then.
+  std::vector<Tensor> run(std::span<const Tensor> arguments,
+                          std::stop_token stop = {});
+  TaggedProfile profile() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,309 @@
+#include "weft/runtime/tagged/flat_graph.h"
+
+#include <algorithm>
+#include <map>
+
+namespace weft {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const FlatGraph& graph) : graph_(graph) {}
+
+  void run() {
+    if (graph_.bodies.empty()) {
+      throw Error(ErrorCode::kInternal, "verify", "a flat graph has an entry");
+    }
+    for (int id = 0; id < count(graph_.nodes); ++id) check_node(id);
+    for (int id = 0; id < count(graph_.sites); ++id) check_site(id);
+    for (int id = 0; id < count(graph_.bodies); ++id) {
+      for (const Endpoint result : graph_.body(id).results) {
+        if (!exists(result) || owner(result) != id) {
+          throw Error(ErrorCode::kInternal, "verify",
+                      "a result of @{} is not of its activation",
+                      graph_.body(id).name);
+        }
+      }
+    }
+    check_branches();
+  }
+
+ private:
+  // The side of a branch on which a value lies, as the path of Switches that
+  // leads there. Equal paths have equal ids.
+  struct Branch {
+    int outer;
+    Endpoint predicate;
+    int side;
+    auto operator<=>(const Branch&) const = default;
+  };
+
+  template <class Items>
+  static int count(const Items& items) {
+    return static_cast<int>(items.size());
+  }
+
+  [[noreturn]] void fail(int id, const std::string& message) const {
+    throw Error(ErrorCode::kInternal, "verify", "{}", message)
+        .detail("node: " + to_string(graph_, id))
+        .detail("body: @" + graph_.body(graph_.node(id).body).name);
+  }
+
+  bool exists(Endpoint value) const {
+    return value.node >= 0 && value.node < count(graph_.nodes) &&
+           value.output >= 0 &&
+           value.output < count(graph_.node(value.node).types);
+  }
+
+  // The body whose activation a value belongs to.
+  int owner(Endpoint value) const {
+    const FlatNode& node = graph_.node(value.node);
+    if (node.kind != FlatKind::kCall) return node.body;
+    return graph_.sites[static_cast<std::size_t>(node.site)].callee;
+  }
+
+  const CallSite& site_of(int id) const {
+    const int site = graph_.node(id).site;
+    if (site < 0 || site >= count(graph_.sites)) {
+      fail(id, "a Call or Return belongs to no call site");
+    }
+    return graph_.sites[static_cast<std::size_t>(site)];
+  }
+
+  void check_node(int id) {
+    const FlatNode& node = graph_.node(id);
+    for (const Endpoint input : node.inputs) {
+      if (!exists(input)) fail(id, "an input does not exist");
+    }
+    if (node.trigger.node >= 0 &&
+        (!exists(node.trigger) || owner(node.trigger) != node.body)) {
+      fail(id, "the trigger is of another activation");
+    }
+    switch (node.kind) {
+      case FlatKind::kParameter:
+        return check_parameter(id);
+      case FlatKind::kRegion:
+        return check_region(id);
+      case FlatKind::kSwitch:
+        if (node.inputs.size() != 2 || node.types.size() != 2 ||
+            !(graph_.type(node.inputs[1]) == TensorType{DType::kBool, {}}))
+          fail(id, "a Switch takes a value and a bool scalar");
+        return check_local(id);
+      case FlatKind::kMerge:
+        if (node.inputs.size() != 2) fail(id, "a Merge joins two branches");
+        return check_local(id);
+      case FlatKind::kAccumulate:
+        if (node.inputs.size() != 1) fail(id, "one value is added");
+        return check_local(id);
+      case FlatKind::kTotal:
+        if (!node.inputs.empty()) fail(id, "a total waits for no value");
+        return;
+      case FlatKind::kCall:
+        return check_call(id);
+      case FlatKind::kReturn:
+        return check_return(id);
+    }
+  }
+
+  void check_local(int id) const {
+    for (const Endpoint input : graph_.node(id).inputs) {
+      if (owner(input) != graph_.node(id).body) {
+        fail(id, "an input is of another activation");
+      }
+    }
+  }
+
+  void check_parameter(int id) const {
+    const FlatNode& node = graph_.node(id);
+    if (node.body == 0 && !node.inputs.empty()) {
+      fail(id, "nothing calls the entry");
+    }
+    for (const Endpoint input : node.inputs) {
+      const FlatNode& call = graph_.node(input.node);
+      if (call.kind != FlatKind::kCall || call.index != node.index ||
+          owner(input) != node.body) {
+        fail(id, "a parameter merges the Calls for it");
+      }
+    }
+  }
+
+  void check_region(int id) const {
+    const FlatNode& node = graph_.node(id);
+    if (node.region < 0 || node.region >= count(graph_.regions)) {
+      fail(id, "the region does not exist");
+    }
+    const Function& function =
+        graph_.regions[static_cast<std::size_t>(node.region)].function;
+    if (function.parameters().size() != node.inputs.size() ||
+        function.results().size() != node.types.size()) {
+      fail(id, "the region takes or returns another number of values");
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Endpoint input = node.inputs[i];
+      if (graph_.is_argument(input)) continue;
+      if (owner(input) != node.body) {
+        fail(id, "an input is of another activation");
+      }
+      if (!(graph_.type(input) == function.type(function.parameters()[i]))) {
+        fail(id, "an input has another type");
+      }
+    }
+  }
+
+  void check_call(int id) const {
+    const FlatNode& node = graph_.node(id);
+    const CallSite& site = site_of(id);
+    if (std::count(site.calls.begin(), site.calls.end(), id) != 1) {
+      fail(id, "a Call belongs to no call site");
+    }
+    if (node.inputs.size() != (node.index < 0 ? 0u : 1u)) {
+      fail(id, "a Call carries one argument");
+    }
+    check_local(id);
+  }
+
+  void check_return(int id) const {
+    const FlatNode& node = graph_.node(id);
+    const CallSite& site = site_of(id);
+    if (site.calls.empty() ||
+        std::count(site.returns.begin(), site.returns.end(), id) != 1) {
+      fail(id, "a Return has no matching Call");
+    }
+    const Body& callee = graph_.body(site.callee);
+    if (node.inputs.size() != 1 || node.index < 0 ||
+        node.index >= count(callee.results) ||
+        !(node.inputs[0] ==
+          callee.results[static_cast<std::size_t>(node.index)])) {
+      fail(id, "a Return carries a result of its callee");
+    }
+  }
+
+  void check_site(int site_id) const {
+    const CallSite& site = graph_.sites[static_cast<std::size_t>(site_id)];
+    for (const int id : site.calls) {
+      const FlatNode& node = graph_.node(id);
+      if (node.kind != FlatKind::kCall || node.site != site_id ||
+          node.body != site.caller) {
+        fail(id, "a call site lists what is no Call of it");
+      }
+    }
+    for (const int id : site.returns) {
+      const FlatNode& node = graph_.node(id);
+      if (node.kind != FlatKind::kReturn || node.site != site_id ||
+          node.body != site.caller) {
+        fail(id, "a call site lists what is no Return of it");
+      }
+    }
+    for (const int id : graph_.body(site.callee).parameters) {
+      const auto& inputs = graph_.node(id).inputs;
+      const auto calls = std::count_if(
+          inputs.begin(), inputs.end(), [&](const Endpoint& input) {
+            return graph_.node(input.node).site == site_id;
+          });
+      if (calls > 1) fail(id, "a call site gives this parameter twice");
+    }
+  }
+
+  // What must have its branch known before node `id`: its inputs within the
+  // activation, and for a Return the Calls of its site.
+  std::vector<Endpoint> antecedents(int id) const {
+    const FlatNode& node = graph_.node(id);
+    std::vector<Endpoint> result;
+    if (node.kind == FlatKind::kReturn) {
+      for (const int call : site_of(id).calls) {
+        if (graph_.node(call).phase <= node.phase) result.push_back({call, 0});
+      }
+      return result;
+    }
+    if (node.kind == FlatKind::kParameter) return result;
+    for (const Endpoint input : node.inputs) {
+      if (node.kind == FlatKind::kRegion && graph_.is_argument(input)) continue;
+      result.push_back(input);
+    }
+    if (node.trigger.node >= 0) result.push_back(node.trigger);
+    return result;
+  }
+
+  void check_branches() {
+    std::vector<int> missing(graph_.nodes.size(), 0);
+    std::vector<std::vector<int>> dependents(graph_.nodes.size());
+    std::vector<int> ready;
+    for (int id = 0; id < count(graph_.nodes); ++id) {
+      for (const Endpoint value : antecedents(id)) {
+        ++missing[static_cast<std::size_t>(id)];
+        dependents[static_cast<std::size_t>(value.node)].push_back(id);
+      }
+      if (missing[static_cast<std::size_t>(id)] == 0) ready.push_back(id);
+    }
+    std::size_t seen = 0;
+    for (; seen < ready.size(); ++seen) {
+      place(ready[seen]);
+      for (const int next : dependents[static_cast<std::size_t>(ready[seen])]) {
+        if (--missing[static_cast<std::size_t>(next)] == 0) {
+          ready.push_back(next);
+        }
+      }
+    }
+    for (int id = 0; id < count(graph_.nodes); ++id) {
+      if (missing[static_cast<std::size_t>(id)] > 0) {
+        fail(id, "a value depends on itself within one activation");
+      }
+    }
+  }
+
+  // Sets the branch of each output of a node.
+  void place(int id) {
+    const FlatNode& node = graph_.node(id);
+    int branch = -1;
+    bool is_first = true;
+    for (const Endpoint value : antecedents(id)) {
+      const int other = branch_.at(value);
+      if (node.kind == FlatKind::kMerge && !is_first) {
+        branch = common(id, branch, other);
+        continue;
+      }
+      if (!is_first && other != branch) {
+        fail(id, "the inputs lie on different branches");
+      }
+      branch = other;
+      is_first = false;
+    }
+    for (int output = 0; output < std::max(1, count(node.types)); ++output) {
+      branch_[{id, output}] = node.kind == FlatKind::kSwitch
+                                  ? intern({branch, node.inputs[1], output})
+                                  : branch;
+    }
+  }
+
+  int intern(const Branch& branch) {
+    const auto found = std::find(branches_.begin(), branches_.end(), branch);
+    if (found == branches_.end()) {
+      branches_.push_back(branch);
+      return count(branches_) - 1;
+    }
+    return static_cast<int>(found - branches_.begin());
+  }
+
+  // The branch that two sides part.
+  int common(int id, int a, int b) const {
+    if (a >= 0 && b >= 0) {
+      const Branch& x = branches_[static_cast<std::size_t>(a)];
+      const Branch& y = branches_[static_cast<std::size_t>(b)];
+      if (x.outer == y.outer && x.predicate == y.predicate &&
+          x.side != y.side) {
+        return x.outer;
+      }
+    }
+    fail(id, "a Merge joins what are not the two sides of one branch");
+  }
+
+  const FlatGraph& graph_;
+  std::vector<Branch> branches_;
+  std::map<Endpoint, int> branch_;
+};
+
+}  // namespace
+
+void verify(const FlatGraph& graph) { Verifier(graph).run(); }
+
+}  // namespace weft

@@ -1,0 +1,383 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "weft/runtime/tagged/draft.h"
+
+namespace weft {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+// Constants above all: each region that reads one holds its own.
+bool is_copied(const Draft& draft, int id) {
+  const FlatNode& node = draft.graph.node(id);
+  return node.kind == FlatKind::kRegion && node.inputs.empty() &&
+         !draft.ops[at(node.region)]->op->has(kRandom);
+}
+
+// Which ops run together. An op that every reader copies belongs to a group
+// only if something else than an op needs it.
+class Groups {
+ public:
+  explicit Groups(const Draft& draft) : draft_(draft) {
+    find_sources();
+    group_by_sources();
+    while (absorb()) {
+    }
+  }
+
+  // The group of a node, or -1.
+  int of(int id) const { return group_[at(id)]; }
+
+ private:
+  using Sources = std::set<Endpoint>;
+
+  const FlatNode& node(int id) const { return draft_.graph.node(id); }
+  int nodes() const { return static_cast<int>(draft_.graph.nodes.size()); }
+  bool is_op(int id) const { return node(id).kind == FlatKind::kRegion; }
+
+  // What an op waits for, through other ops. Ops stand after their operands.
+  void find_sources() {
+    sources_.resize(draft_.graph.nodes.size());
+    for (int id = 0; id < nodes(); ++id) {
+      if (!is_op(id)) continue;
+      Sources& sources = sources_[at(id)];
+      for (const Endpoint input : node(id).inputs) {
+        if (is_op(input.node)) {
+          const Sources& more = sources_[at(input.node)];
+          sources.insert(more.begin(), more.end());
+        } else if (!draft_.graph.is_argument(input)) {
+          sources.insert(input);
+        }
+      }
+    }
+  }
+
+  // Readers of each node that are no ops, and results, count as -1.
+  std::vector<std::set<int>> readers() const {
+    std::vector<std::set<int>> result(draft_.graph.nodes.size());
+    for (int id = 0; id < nodes(); ++id) {
+      for (const Endpoint input : node(id).inputs) {
+        result[at(input.node)].insert(is_op(id) ? group_[at(id)] : -1);
+      }
+    }
+    for (const Body& body : draft_.graph.bodies) {
+      for (const Endpoint value : body.results) {
+        result[at(value.node)].insert(-1);
+      }
+    }
+    return result;
+  }
+
+  void group_by_sources() {
+    group_.assign(draft_.graph.nodes.size(), -1);
+    std::map<std::tuple<int, Endpoint, Sources>, int> known;
+    const auto join = [&](int id) {
+      const auto key =
+          std::tuple(node(id).body, draft_.markers[at(id)], sources_[at(id)]);
+      const auto [found, is_new] = known.emplace(key, static_cast<int>(count_));
+      if (is_new) ++count_;
+      group_[at(id)] = found->second;
+    };
+    for (int id = 0; id < nodes(); ++id) {
+      if (is_op(id) && !is_copied(draft_, id)) join(id);
+    }
+    const auto read_by = readers();
+    for (int id = 0; id < nodes(); ++id) {
+      if (is_copied(draft_, id) && read_by[at(id)].contains(-1)) join(id);
+    }
+  }
+
+  // Moves one group whose results only one other needs into that one: nothing
+  // else waits for it.
+  bool absorb() {
+    const auto read_by = readers();
+    std::vector<std::set<int>> needed_by(count_);
+    for (int id = 0; id < nodes(); ++id) {
+      if (group_[at(id)] < 0) continue;
+      auto& groups = needed_by[at(group_[at(id)])];
+      for (const int reader : read_by[at(id)]) {
+        if (reader != group_[at(id)]) groups.insert(reader);
+      }
+    }
+    for (std::size_t group = 0; group < count_; ++group) {
+      if (needed_by[group].size() != 1) continue;
+      const int into = *needed_by[group].begin();
+      if (into < 0) continue;
+      for (int& other : group_) {
+        if (other == static_cast<int>(group)) other = into;
+      }
+      return true;
+    }
+    return false;
+  }
+
+  const Draft& draft_;
+  std::vector<Sources> sources_;
+  std::vector<int> group_;
+  std::size_t count_ = 0;
+};
+
+// Writes the function of one group: its ops, in order.
+class RegionBuilder {
+ public:
+  RegionBuilder(const Draft& draft, std::string name,
+                const std::vector<int>& members)
+      : draft_(draft), members_(members), function_(std::move(name)) {
+    for (const int id : members_) add_parameters(id);
+    for (const int id : members_) add(id);
+  }
+
+  // The function that returns `results`.
+  Region finish(std::span<const Endpoint> results) {
+    std::vector<ValueId> ids;
+    for (const Endpoint result : results) ids.push_back(values_.at(result));
+    function_.set_results(std::move(ids));
+    return {std::move(function_)};
+  }
+
+  // What its parameters stand for.
+  const std::vector<Endpoint>& inputs() const { return inputs_; }
+
+ private:
+  bool is_made_here(Endpoint value) const {
+    return is_copied(draft_, value.node) ||
+           std::binary_search(members_.begin(), members_.end(), value.node);
+  }
+
+  void add_parameters(int id) {
+    for (const Endpoint input : draft_.graph.node(id).inputs) {
+      if (is_made_here(input) || values_.contains(input)) continue;
+      inputs_.push_back(input);
+      values_[input] = function_.add_parameter(draft_.graph.type(input), "");
+    }
+  }
+
+  void add(int id) {
+    if (values_.contains({id, 0})) return;
+    const FlatNode& node = draft_.graph.node(id);
+    const Node& op = *draft_.ops[at(node.region)];
+    std::vector<ValueId> inputs;
+    for (const Endpoint input : node.inputs) {
+      if (is_copied(draft_, input.node)) add(input.node);
+      inputs.push_back(values_.at(input));
+    }
+    const Node& made = function_.add_node(*op.op, std::move(inputs),
+                                          op.attributes, op.location);
+    for (std::size_t i = 0; i < made.outputs.size(); ++i) {
+      values_[{id, static_cast<int>(i)}] = made.outputs[i];
+    }
+  }
+
+  const Draft& draft_;
+  const std::vector<int>& members_;
+  Function function_;
+  std::map<Endpoint, ValueId> values_;
+  std::vector<Endpoint> inputs_;
+};
+
+class RegionFormer {
+ public:
+  explicit RegionFormer(const Draft& draft) : draft_(draft), groups_(draft) {}
+
+  FlatGraph run() {
+    find_needed();
+    for (int id = 0; id < nodes(); ++id) {
+      if (is_needed_[at(id)] && groups_.of(id) >= 0) {
+        members_[groups_.of(id)].push_back(id);
+      }
+    }
+    for (int id = 0; id < nodes(); ++id) {
+      if (!is_needed_[at(id)]) continue;
+      const int group = groups_.of(id);
+      if (group < 0) {
+        if (!is_copied(draft_, id)) copy(id);
+      } else if (members_.at(group).back() == id) {
+        add_region(group);
+      }
+    }
+    rename();
+    return std::move(made_);
+  }
+
+ private:
+  const FlatNode& node(int id) const { return draft_.graph.node(id); }
+  int nodes() const { return static_cast<int>(draft_.graph.nodes.size()); }
+
+  void need(int id) {
+    if (id < 0 || is_needed_[at(id)]) return;
+    is_needed_[at(id)] = true;
+    work_.push_back(id);
+  }
+
+  // What results need, and all arguments that are passed: a call is made even
+  // if the callee does not use what it is given.
+  void find_needed() {
+    is_needed_.assign(draft_.graph.nodes.size(), false);
+    for (const Body& body : draft_.graph.bodies) {
+      for (const Endpoint value : body.results) need(value.node);
+    }
+    for (int id = 0; id < nodes(); ++id) {
+      if (node(id).kind == FlatKind::kAccumulate) need(id);
+    }
+    for (const Body& body : draft_.graph.bodies) {
+      for (const int parameter : body.parameters) {
+        if (!draft_.is_in_place[at(parameter)]) need(parameter);
+      }
+    }
+    while (!work_.empty()) {
+      while (!work_.empty()) {
+        const int id = work_.back();
+        work_.pop_back();
+        for (const Endpoint input : node(id).inputs) need(input.node);
+        need(node(id).trigger.node);
+      }
+      need_triggers();
+    }
+  }
+
+  // A call that enters without arguments needs a Call that only begins it, and
+  // a region that receives nothing is told of its branch.
+  void need_triggers() {
+    for (const CallSite& site : draft_.graph.sites) {
+      int begins = -1;
+      bool is_begun = false;
+      for (const int call : site.calls) {
+        if (node(call).index < 0) begins = call;
+        if (node(call).phase == 0 && is_needed_[at(call)]) is_begun = true;
+      }
+      if (!is_begun) need(begins);
+    }
+    std::map<int, bool> receives;  // by group
+    for (int id = 0; id < nodes(); ++id) {
+      const int group = groups_.of(id);
+      if (!is_needed_[at(id)] || group < 0) continue;
+      receives[group] = receives[group] || receives_token(id);
+    }
+    for (int id = 0; id < nodes(); ++id) {
+      const auto found = receives.find(groups_.of(id));
+      if (found != receives.end() && is_needed_[at(id)] && !found->second) {
+        need(draft_.markers[at(id)].node);
+      }
+    }
+  }
+
+  // Whether an op has an operand that comes from no region and no argument.
+  bool receives_token(int id) const {
+    const auto& inputs = node(id).inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](Endpoint input) {
+      if (draft_.graph.is_argument(input)) return false;
+      return node(input.node).kind != FlatKind::kRegion ||
+             (groups_.of(input.node) >= 0 &&
+              groups_.of(input.node) != groups_.of(id));
+    });
+  }
+
+  void copy(int id) {
+    FlatNode made = node(id);
+    std::erase_if(made.inputs,
+                  [&](Endpoint input) { return !is_needed_[at(input.node)]; });
+    emplace(std::move(made));
+    for (int output = 0; output < static_cast<int>(node(id).types.size());
+         ++output) {
+      renamed_[{id, output}] = {last(), output};
+    }
+    new_ids_[id] = last();
+  }
+
+  void add_region(int group) {
+    const std::vector<int>& members = members_.at(group);
+    FlatNode made{.kind = FlatKind::kRegion, .body = node(members[0]).body};
+    made.region = static_cast<int>(made_.regions.size());
+    RegionBuilder builder(
+        draft_,
+        fmt::format("{}.{}", draft_.graph.body(made.body).name, made.region),
+        members);
+    std::vector<Endpoint> results;
+    for (const int id : members) {
+      for (int i = 0; i < static_cast<int>(node(id).types.size()); ++i) {
+        if (!is_read_outside({id, i}, group)) continue;
+        renamed_[{id, i}] = {static_cast<int>(made_.nodes.size()),
+                             static_cast<int>(results.size())};
+        results.push_back({id, i});
+        made.types.push_back(draft_.graph.type({id, i}));
+      }
+    }
+    made.inputs = builder.inputs();
+    if (std::all_of(made.inputs.begin(), made.inputs.end(),
+                    [&](Endpoint v) { return draft_.graph.is_argument(v); })) {
+      made.trigger = draft_.markers[at(members[0])];
+    }
+    made_.regions.push_back(builder.finish(results));
+    emplace(std::move(made));
+  }
+
+  bool is_read_outside(Endpoint value, int group) {
+    if (readers_.empty()) find_readers();
+    const auto found = readers_.find(value);
+    if (found == readers_.end()) return false;
+    return std::any_of(
+        found->second.begin(), found->second.end(), [&](int reader) {
+          return reader < 0 ||
+                 (reader != group && !is_copied(draft_, value.node));
+        });
+  }
+
+  // By value: the groups that read it, and -1 for what is no op.
+  void find_readers() {
+    for (int id = 0; id < nodes(); ++id) {
+      if (!is_needed_[at(id)]) continue;
+      for (const Endpoint input : node(id).inputs) {
+        readers_[input].insert(groups_.of(id));
+      }
+    }
+    for (const Body& body : draft_.graph.bodies) {
+      for (const Endpoint value : body.results) readers_[value].insert(-1);
+    }
+  }
+
+  void emplace(FlatNode made) { made_.nodes.push_back(std::move(made)); }
+  int last() const { return static_cast<int>(made_.nodes.size()) - 1; }
+
+  // From the draft's numbers to the new ones.
+  void rename() {
+    const auto rename_value = [&](Endpoint& value) {
+      if (value.node >= 0) value = renamed_.at(value);
+    };
+    for (FlatNode& made : made_.nodes) {
+      for (Endpoint& input : made.inputs) rename_value(input);
+      rename_value(made.trigger);
+    }
+    const auto rename_nodes = [&](std::vector<int>& ids) {
+      std::erase_if(ids, [&](int id) { return !is_needed_[at(id)]; });
+      for (int& id : ids) id = new_ids_.at(id);
+    };
+    made_.bodies = draft_.graph.bodies;
+    for (Body& body : made_.bodies) {
+      rename_nodes(body.parameters);
+      for (Endpoint& result : body.results) rename_value(result);
+    }
+    made_.sites = draft_.graph.sites;
+    for (CallSite& site : made_.sites) {
+      rename_nodes(site.calls);
+      rename_nodes(site.returns);
+    }
+  }
+
+  const Draft& draft_;
+  Groups groups_;
+  std::vector<bool> is_needed_;
+  std::vector<int> work_;
+  std::map<int, std::vector<int>> members_;  // by group
+  std::map<Endpoint, std::set<int>> readers_;
+  FlatGraph made_;
+  std::map<Endpoint, Endpoint> renamed_;
+  std::map<int, int> new_ids_;  // of what is no region
+};
+
+}  // namespace
+
+FlatGraph form_regions(const Draft& draft) { return RegionFormer(draft).run(); }
+
+}  // namespace weft

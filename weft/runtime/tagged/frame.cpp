@@ -1,0 +1,25 @@
+#include "weft/runtime/tagged/frame.h"
+
+namespace weft {
+
+void Sums::add(int accumulator, Tensor value) {
+  Tensor& total = totals[accumulator];
+  if (!total.is_defined()) {
+    total = value.owns_uniquely() ? std::move(value) : value.clone();
+    return;
+  }
+  const std::int64_t size = total.size();
+  dispatch(total.dtype(), [&]<class T>(T) {
+    T* sum = total.data<T>();
+    const T* more = value.data<T>();
+    for (std::int64_t i = 0; i < size; ++i) {
+      if constexpr (std::is_class_v<T>) {
+        sum[i] = T(static_cast<float>(sum[i]) + static_cast<float>(more[i]));
+      } else if constexpr (std::is_floating_point_v<T>) {
+        sum[i] += more[i];
+      }
+    }
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// From functions that call each other to the flat graph.
+//
+// Shapes are settled first: a body stands in the flat graph once for every
+// combination of argument types that it is called with. A branch that nothing
+// else refers to becomes part of the body around it. `cond` becomes Switches
+// and Merges; every value that enters a branch passes a Switch, so that nothing
+// in the branch that is not taken receives anything. Loops become bodies that
+// call themselves. What is entered in phases (graph/phases.h) stays where it
+// is: the nodes of a later phase stand beside those of the first.
+//
+// Arguments of the entry that calls only ever pass on are not passed at all:
+// regions read them in place.
+//
+// Threads: pure function.
+#pragma once
+
+#include "weft/runtime/tagged/flat_graph.h"
+
+namespace weft {
+
+// The flat graph of `entry`, a function of `graph`, for arguments of such
+// types, which are static. Throws Error(kInvalidArgument) if they do not fit,
+// Error(kUnsupported) if the shapes change from call to call without end.
+FlatGraph lower(const Graph& graph, std::string_view entry,
+                std::span<const TensorType> arguments);
+
+}  // namespace weft

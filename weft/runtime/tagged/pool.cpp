@@ -1,0 +1,62 @@
+#include "weft/runtime/tagged/pool.h"
+
+namespace weft {
+
+void WorkPool::reset(int workers) {
+  const std::lock_guard lock(mutex_);
+  offered_.clear();
+  wanted_.store(0, std::memory_order_relaxed);
+  is_stopped_.store(false, std::memory_order_relaxed);
+  workers_ = workers;
+  waiting_ = 0;
+  error_ = nullptr;
+}
+
+void WorkPool::offer(Item item) {
+  {
+    const std::lock_guard lock(mutex_);
+    offered_.push_back(item);
+    wanted_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  changed_.notify_one();
+}
+
+std::optional<Item> WorkPool::wait() {
+  std::unique_lock lock(mutex_);
+  ++waiting_;
+  wanted_.fetch_add(1, std::memory_order_relaxed);
+  if (waiting_ == workers_ && offered_.empty() && !is_stopped()) {
+    error_ = std::make_exception_ptr(
+        Error(ErrorCode::kInternal, "tagged",
+              "the run waits for a value that nothing computes"));
+    stop_locked();
+  }
+  changed_.wait(lock, [&] { return is_stopped() || !offered_.empty(); });
+  --waiting_;
+  if (is_stopped()) return std::nullopt;
+  const Item item = offered_.back();
+  offered_.pop_back();
+  return item;
+}
+
+void WorkPool::stop_locked() {
+  is_stopped_.store(true, std::memory_order_relaxed);
+  changed_.notify_all();
+}
+
+void WorkPool::finish() {
+  const std::lock_guard lock(mutex_);
+  stop_locked();
+}
+
+void WorkPool::fail(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  if (error_ == nullptr) error_ = std::move(error);
+  stop_locked();
+}
+
+void WorkPool::rethrow() const {
+  if (error_ != nullptr) std::rethrow_exception(error_);
+}
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+#include "weft/runtime/tagged/scalar_program.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kMostNodes = 64;
+
+// Ops of which every kernel gives the same bits. abs is none: kernels differ in
+// the sign of zero.
+constexpr std::array<std::string_view, 20> kExact{
+    "add",         "subtract",   "multiply",    "divide",      "maximum",
+    "minimum",     "negate",     "square",      "relu",        "equal",
+    "not_equal",   "less",       "less_equal",  "greater",     "greater_equal",
+    "logical_and", "logical_or", "logical_xor", "logical_not", "where"};
+
+bool is_plain(const TensorType& type) {
+  return type.shape.is_scalar() && type.dtype != DType::kF16 &&
+         type.dtype != DType::kBF16;
+}
+
+// A constant: computed once.
+bool is_fixed(const Node& node) {
+  return node.inputs.empty() && !node.op->has(kRandom);
+}
+
+bool is_exact(const Node& node) {
+  if (node.op->reference() == nullptr) return false;
+  return is_fixed(node) || std::find(kExact.begin(), kExact.end(),
+                                     node.op->name()) != kExact.end();
+}
+
+}  // namespace
+
+std::optional<ScalarProgram> ScalarProgram::of(const Function& function) {
+  if (function.nodes().size() > kMostNodes) return std::nullopt;
+  for (std::size_t id = 0; id < function.value_count(); ++id) {
+    if (!is_plain(function.type(static_cast<ValueId>(id)))) return std::nullopt;
+  }
+  for (const Node& node : function.nodes()) {
+    if (!is_exact(node)) return std::nullopt;
+  }
+  ScalarProgram program;
+  program.registers_.resize(function.value_count());
+  const auto view = [&](ValueId id) {
+    return TensorView{function.type(id),
+                      &program.registers_[static_cast<std::size_t>(id)]};
+  };
+  program.parameter_count_ = function.parameters().size();
+  for (const Node& node : function.nodes()) {
+    Step step{node.op,
+              node.attributes,
+              function.input_types(node),
+              function.output_types(node),
+              {},
+              {}};
+    for (const ValueId id : node.inputs) step.inputs.push_back(view(id));
+    for (const ValueId id : node.outputs) step.outputs.push_back(view(id));
+    if (is_fixed(node)) {
+      run(step);
+    } else {
+      program.steps_.push_back(std::move(step));
+    }
+  }
+  for (const ValueId id : function.results()) {
+    program.results_.push_back(static_cast<std::size_t>(id));
+  }
+  return program;
+}
+
+void ScalarProgram::run(const Step& step) noexcept {
+  step.op->reference()(
+      {*step.op, step.input_types, step.attributes, step.output_types},
+      step.inputs, step.outputs);
+}
+
+void ScalarProgram::run() noexcept {
+  for (const Step& step : steps_) run(step);
+}
+
+}  // namespace weft

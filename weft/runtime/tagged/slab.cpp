@@ -1,0 +1,118 @@
+#include "weft/runtime/tagged/slab.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kChunkBytes = 64 * 1024;
+constexpr std::size_t kMove = 64;         // frames that change hands at once
+constexpr std::size_t kMostCached = 256;  // by one worker, of one body
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+FrameSlab::FrameSlab(const ProgramLayout& program)
+    : program_(program), pools_(program.bodies.size()) {}
+
+FrameSlab::~FrameSlab() {
+  for_each_frame([](Frame* frame, const Layout& layout) {
+    for (const std::uint32_t slot : layout.tensors) {
+      frame->tensor(slot).~Tensor();
+    }
+    frame->~Frame();
+  });
+}
+
+template <class Body>
+void FrameSlab::for_each_frame(Body&& body) {
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
+    const Layout& layout = program_.bodies[i];
+    for (std::size_t chunk = 0; chunk < pools_[i].chunks.size(); ++chunk) {
+      std::byte* memory = pools_[i].chunks[chunk].get();
+      for (std::size_t k = 0; k < pools_[i].sizes[chunk]; ++k) {
+        body(std::launder(
+                 reinterpret_cast<Frame*>(memory + k * layout.frame_bytes)),
+             layout);
+      }
+    }
+  }
+}
+
+void FrameSlab::add_chunk(Pool& pool, const Layout& layout) {
+  const std::size_t count =
+      std::max<std::size_t>(1, kChunkBytes / layout.frame_bytes);
+  auto memory = std::make_unique<std::byte[]>(count * layout.frame_bytes);
+  for (std::size_t i = count; i-- > 0;) {
+    std::byte* place = memory.get() + i * layout.frame_bytes;
+    auto* frame = new (place) Frame;
+    for (const std::uint32_t slot : layout.tensors) {
+      new (place + slot) Tensor;
+    }
+    pool.free.push_back(frame);
+  }
+  pool.chunks.push_back(std::move(memory));
+  pool.sizes.push_back(count);
+}
+
+void FrameSlab::refill(int body, std::vector<Frame*>& frames) {
+  Pool& pool = pools_[at(body)];
+  const std::lock_guard lock(pool.mutex);
+  if (pool.free.empty()) add_chunk(pool, program_.bodies[at(body)]);
+  for (std::size_t i = 0; i < kMove && !pool.free.empty(); ++i) {
+    frames.push_back(pool.free.back());
+    pool.free.pop_back();
+  }
+}
+
+void FrameSlab::drain(int body, std::vector<Frame*>& frames, std::size_t left) {
+  Pool& pool = pools_[at(body)];
+  const std::lock_guard lock(pool.mutex);
+  pool.free.insert(pool.free.end(),
+                   frames.begin() + static_cast<std::ptrdiff_t>(left),
+                   frames.end());
+  frames.resize(left);
+}
+
+void FrameSlab::reclaim() {
+  for_each_frame([&](Frame* frame, const Layout& layout) {
+    if (frame->layout == nullptr) return;
+    for (const std::uint32_t slot : layout.tensors) {
+      frame->tensor(slot) = Tensor();
+    }
+    frame->layout = nullptr;
+    frame->owns_sums = false;
+    pools_[at(layout.body)].free.push_back(frame);
+  });
+}
+
+Frame* FrameCache::take(int body) {
+  std::vector<Frame*>& free = free_[at(body)];
+  if (free.empty()) slab_.refill(body, free);
+  Frame* frame = free.back();
+  free.pop_back();
+  const Layout& layout = program_.bodies[at(body)];
+  frame->layout = &layout;
+  std::memset(frame->at(sizeof(Frame)), 0, layout.children * sizeof(Frame*));
+  std::memcpy(frame->at(layout.pending_offset), layout.pending.data(),
+              layout.pending.size() * sizeof(std::uint32_t));
+  return frame;
+}
+
+void FrameCache::give(Frame* frame) {
+  const Layout& layout = *frame->layout;
+  if (layout.may_keep_values) {
+    for (const std::uint32_t slot : layout.tensors) {
+      frame->tensor(slot) = Tensor();
+    }
+  }
+  const int body = layout.body;
+  std::vector<Frame*>& free = free_[at(body)];
+  frame->layout = nullptr;
+  frame->owns_sums = false;
+  free.push_back(frame);
+  if (free.size() > kMostCached) slab_.drain(body, free, kMostCached - kMove);
+}
+
+}  // namespace weft

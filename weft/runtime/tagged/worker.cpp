@@ -1,0 +1,358 @@
+#include "weft/runtime/tagged/worker.h"
+
+#include <algorithm>
+
+#include "weft/base/stopwatch.h"
+
+namespace weft {
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+std::int64_t Session::live_frames() const {
+  std::int64_t live = 0;
+  for (const auto& worker : workers) live += worker->live_frames();
+  return live;
+}
+
+Worker::Worker(Session& session, bool is_alone)
+    : session_(session),
+      is_alone_(is_alone),
+      frames_(session.program, session.slab),
+      runners_(session.graph.regions.size()) {
+  counts_.regions.resize(session.graph.regions.size());
+  counts_.activations.resize(session.graph.bodies.size());
+}
+
+RegionRunner& Worker::runner(int region) {
+  std::optional<RegionRunner>& made = runners_[at(region)];
+  if (!made) {
+    const std::lock_guard lock(session_.planning);
+    made.emplace(session_.graph.regions[at(region)].function,
+                 session_.region_options);
+  }
+  return *made;
+}
+
+void* Worker::arena(std::size_t bytes) {
+  if (!arena_.is_defined() || arena_.bytes() < bytes) {
+    arena_ = Tensor();  // free the old one before the new one is taken
+    arena_ = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});
+  }
+  return arena_.raw();
+}
+
+void Worker::begin_run() {
+  ready_.clear();
+  calls_.clear();
+  oldest_call_ = 0;
+  made_.clear();
+  free_sums_.clear();
+  sums_.clear();
+  live_frames_.store(0, std::memory_order_relaxed);
+  most_frames_ = 0;
+  counts_.regions.assign(counts_.regions.size(), {});
+  counts_.activations.assign(counts_.activations.size(), 0);
+}
+
+// --- The loop ------------------------------------------------------------
+
+void Worker::work() noexcept {
+  try {
+    while (const auto item = next()) run(*item);
+  } catch (...) {
+    session_.pool.fail(std::current_exception());
+  }
+}
+
+// The newest that is ready; a call only when nothing else is, so that all
+// that a call's arguments need here has been done, and few run ahead of those
+// that are missing.
+std::optional<Item> Worker::next() {
+  for (;;) {
+    if (session_.pool.is_stopped()) return std::nullopt;
+    if (++ticks_ % 64 == 0 && session_.stop.stop_requested()) {
+      throw Error(ErrorCode::kCancelled, "@" + session_.graph.body(0).name,
+                  "the run was stopped");
+    }
+    if (session_.pool.wants_work()) share();
+    if (!ready_.empty()) {
+      const Item item = ready_.back();
+      ready_.pop_back();
+      return item;
+    }
+    if (calls_.size() > oldest_call_) {
+      const Item item = calls_.back();
+      calls_.pop_back();
+      return item;
+    }
+    calls_.clear();
+    oldest_call_ = 0;
+    if (batcher_ != nullptr && batcher_->run(*this)) continue;
+    return session_.pool.wait();
+  }
+}
+
+void Worker::share() {
+  const std::size_t calls = calls_.size() - oldest_call_;
+  if (calls > 0 && calls + ready_.size() > 1) {
+    session_.pool.offer(calls_[oldest_call_++]);
+  }
+}
+
+void Worker::run(Item item) {
+  if (session_.before_work) session_.before_work();
+  Frame* frame = item.frame;
+  const Work& work = frame->layout->works[item.work];
+  std::int32_t begun = 0;
+  switch (work.kind) {
+    case FlatKind::kRegion:
+      begun = run_region(frame, work);
+      break;
+    case FlatKind::kSwitch:
+      begun = run_switch(frame, work);
+      break;
+    case FlatKind::kCall:
+      begun = run_call(frame, work, item.work);
+      break;
+    case FlatKind::kReturn:
+      begun = run_return(frame, work);
+      break;
+    case FlatKind::kAccumulate:
+      frame->sums->add(
+          work.index,
+          std::exchange(frame->tensor(work.inputs[0].slot), Tensor()));
+      break;
+    case FlatKind::kTotal:
+    case FlatKind::kParameter:
+    case FlatKind::kMerge:
+      break;
+  }
+  finish(frame, begun - 1);
+}
+
+// --- Sending -------------------------------------------------------------
+
+std::int32_t Worker::add(std::int32_t& count, std::int32_t change) const {
+  if (is_alone_) return count += change;
+  return std::atomic_ref(count).fetch_add(change, std::memory_order_acq_rel) +
+         change;
+}
+
+void Worker::push(Frame* frame, std::uint32_t work, bool is_call) {
+  if (is_call) {
+    calls_.push_back({frame, work});
+    return;
+  }
+  if (batcher_ != nullptr) {
+    const int region = frame->layout->works[work].region;
+    if (region >= 0 && batcher_->takes(region)) {
+      batcher_->add({frame, work});
+      return;
+    }
+  }
+  ready_.push_back({frame, work});
+}
+
+// Writes a value to all its targets; returns how many became ready. Backwards,
+// so that the first is the newest.
+template <class Write>
+std::int32_t Worker::deliver(Frame* frame, const Port& port, Write&& write) {
+  std::int32_t begun = 0;
+  for (std::size_t i = port.targets.size(); i-- > 0;) {
+    const Target& target = port.targets[i];
+    if (target.slot != Target::kNowhere) write(target.slot, i == 0);
+    bool is_ready = true;
+    if (target.readiness == Readiness::kCounted) {
+      std::uint32_t& pending = frame->pending(target.work);
+      is_ready = is_alone_ ? --pending == 0
+                           : std::atomic_ref(pending).fetch_sub(
+                                 1, std::memory_order_acq_rel) == 1;
+    } else if (target.readiness == Readiness::kArgument) {
+      std::uint32_t& pending = frame->pending(target.work);
+      const std::uint32_t bits = kQueued | 1u << target.argument;
+      const std::uint32_t before = is_alone_
+                                       ? std::exchange(pending, pending | bits)
+                                       : std::atomic_ref(pending).fetch_or(
+                                             bits, std::memory_order_acq_rel);
+      is_ready = (before & kQueued) == 0;
+    }
+    if (!is_ready) continue;
+    push(frame, target.work, target.is_call);
+    ++begun;
+  }
+  return begun;
+}
+
+std::int32_t Worker::send(Frame* frame, const Port& port, std::uint64_t word) {
+  return deliver(frame, port,
+                 [&](std::uint32_t slot, bool) { frame->word(slot) = word; });
+}
+
+std::int32_t Worker::send(Frame* frame, const Port& port, Tensor tensor) {
+  return deliver(frame, port, [&](std::uint32_t slot, bool is_last) {
+    if (is_last)
+      frame->tensor(slot) = std::move(tensor);
+    else
+      frame->tensor(slot) = tensor;
+  });
+}
+
+// --- Units of work -------------------------------------------------------
+
+std::uint64_t Worker::argument_word(std::uint32_t index) const {
+  const Tensor& argument = session_.arguments[index];
+  std::uint64_t word = 0;
+  std::memcpy(&word, argument.raw(), argument.bytes());
+  return word;
+}
+
+std::int32_t Worker::run_region(Frame* frame, const Work& work) {
+  RegionUse& use = counts_.regions[at(work.region)];
+  ++use.runs;
+  ++use.instances;
+  std::optional<Stopwatch> watch;
+  if (session_.is_timed) watch.emplace();
+  RegionRunner& runner = this->runner(work.region);
+  std::int32_t begun = 0;
+  if (ScalarProgram* program = runner.scalar()) {
+    run_scalars(frame, work, *program);
+    for (std::size_t i = work.outputs.size(); i-- > 0;) {
+      begun += send(frame, work.outputs[i], program->result(i));
+    }
+  } else {
+    begun = run_plan(frame, work, runner);
+  }
+  if (watch) use.seconds += watch->seconds();
+  return begun;
+}
+
+void Worker::run_scalars(Frame* frame, const Work& work,
+                         ScalarProgram& program) {
+  const std::span<std::uint64_t> parameters = program.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Input& input = work.inputs[i];
+    parameters[i] =
+        input.is_argument ? argument_word(input.slot) : frame->word(input.slot);
+  }
+  program.run();
+}
+
+std::int32_t Worker::run_plan(Frame* frame, const Work& work,
+                              RegionRunner& runner) {
+  const Function& function = session_.graph.regions[at(work.region)].function;
+  const auto& results = function.results();
+  cells_.resize(std::max(cells_.size(), work.inputs.size() + results.size()));
+  inputs_.clear();
+  outputs_.clear();
+  made_.clear();
+  Cell* cell = cells_.data();
+  for (const Input& input : work.inputs) {
+    if (input.is_argument) {
+      inputs_.push_back(session_.arguments[input.slot].raw());
+    } else if (!input.is_inline) {
+      inputs_.push_back(frame->tensor(input.slot).raw());
+    } else {
+      std::memcpy(cell->bytes, frame->at(input.slot), sizeof(std::uint64_t));
+      inputs_.push_back(cell++->bytes);
+    }
+  }
+  Cell* const scalars = cell;
+  for (const ValueId id : results) {
+    if (is_inline(function.type(id))) {
+      outputs_.push_back(cell++->bytes);
+    } else {
+      made_.push_back(Tensor::empty(function.type(id)));
+      outputs_.push_back(made_.back().raw());
+    }
+  }
+  Plan& plan = runner.plan();
+  plan.run(inputs_, outputs_, arena(plan.arena_bytes()));
+  for (const Input& input : work.inputs) {
+    if (!input.is_argument && !input.is_inline) {
+      frame->tensor(input.slot) = Tensor();
+    }
+  }
+  std::int32_t begun = 0;
+  cell = scalars;
+  std::size_t next = 0;
+  for (const Port& port : work.outputs) {
+    if (port.is_inline) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, cell++->bytes, sizeof(word));
+      begun += send(frame, port, word);
+    } else {
+      begun += send(frame, port, std::move(made_[next++]));
+    }
+  }
+  return begun;
+}
+
+std::int32_t Worker::run_switch(Frame* frame, const Work& work) {
+  const Input& data = work.inputs[0];
+  const bool taken = *frame->at(work.inputs[1].slot) != std::byte{0};
+  const Port& port = work.outputs[taken ? 0 : 1];
+  if (data.is_inline) return send(frame, port, frame->word(data.slot));
+  return send(frame, port, std::exchange(frame->tensor(data.slot), Tensor()));
+}
+
+// Passes on the arguments that are there; the first begins the activation.
+std::int32_t Worker::run_call(Frame* frame, const Work& work,
+                              std::uint32_t index) {
+  const SiteLayout& site = session_.program.sites[at(work.site)];
+  std::uint32_t ready = ~kQueued;
+  if (!site.is_strict) {
+    std::uint32_t& pending = frame->pending(index);
+    ready &= is_alone_ ? std::exchange(pending, 0)
+                       : std::atomic_ref(pending).exchange(
+                             0, std::memory_order_acq_rel);
+  }
+  std::int32_t change = 0;
+  Frame* child = this->child(frame, work, site, change);
+  std::int32_t begun = 0;
+  for (std::size_t i = work.inputs.size(); i-- > 0;) {
+    const Input& input = work.inputs[i];
+    if (!site.is_strict && (ready >> i & 1u) == 0) continue;
+    --begun;
+    if (input.is_argument) continue;
+    begun += input.is_inline
+                 ? send(child, work.outputs[i], frame->word(input.slot))
+                 : send(child, work.outputs[i],
+                        std::exchange(frame->tensor(input.slot), Tensor()));
+  }
+  finish(child, begun);
+  return change;
+}
+
+std::int32_t Worker::run_return(Frame* frame, const Work& work) {
+  const Input& input = work.inputs[0];
+  Frame* parent = frame->parent;
+  if (parent == nullptr) {
+    store_result(frame, work);
+    return 0;
+  }
+  const Port& port =
+      session_.program.sites[at(frame->site)].results[at(work.index)];
+  const std::int32_t begun =
+      input.is_inline
+          ? send(parent, port, frame->word(input.slot))
+          : send(parent, port,
+                 std::exchange(frame->tensor(input.slot), Tensor()));
+  if (begun != 0) add(parent->outstanding, begun);
+  return 0;
+}
+
+void Worker::store_result(Frame* frame, const Work& work) {
+  const Input& input = work.inputs[0];
+  Tensor& result = session_.results[at(work.index)];
+  if (input.is_inline) {
+    result = Tensor::empty(input.type);
+    std::memcpy(result.raw(), frame->at(input.slot), result.bytes());
+  } else {
+    result = std::exchange(frame->tensor(input.slot), Tensor());
+  }
+}
+
+}  // namespace weft

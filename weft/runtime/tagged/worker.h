@@ -1,0 +1,153 @@
+// Runs activations depth first: takes the newest unit of work that is ready,
+// runs it, and sends what it gives to where it goes. Nothing recurses here, so
+// the depth of a recursion is bounded by memory alone.
+//
+// Threads: each worker belongs to one thread; a Session is what they share.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+
+#include "weft/runtime/tagged/pool.h"
+#include "weft/runtime/tagged/runner.h"
+#include "weft/runtime/tagged/slab.h"
+
+namespace weft {
+
+// What regions did, and how many activations there were.
+struct RegionUse {
+  std::int64_t runs = 0;
+  std::int64_t instances = 0;  // of the region, several of which may be one run
+  double seconds = 0;
+};
+struct WorkerCounts {
+  std::vector<RegionUse> regions;         // by region
+  std::vector<std::int64_t> activations;  // by body
+};
+
+class Worker;
+
+// One graph and the state of its current run.
+struct Session {
+  explicit Session(FlatGraph flat)
+      : graph(std::move(flat)), program(graph), slab(program) {}
+
+  FlatGraph graph;
+  ProgramLayout program;
+  FrameSlab slab;
+  WorkPool pool;
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::mutex planning;  // one plan at a time: it runs once, and libraries cache
+
+  std::span<const Tensor> arguments;
+  std::vector<Tensor> results;
+  std::atomic<std::int64_t> peak_frames{0};
+
+  // Options of the run.
+  std::int64_t max_frames = 0;
+  PlanOptions region_options = {};
+  bool is_timed = false;
+  std::stop_token stop;
+  std::function<void()> before_work;  // if set: tests delay workers here
+
+  std::int64_t live_frames() const;
+};
+
+// Takes over ready regions instead of running them one by one.
+class RegionBatcher {
+ public:
+  virtual ~RegionBatcher() = default;
+  virtual bool takes(int region) const = 0;
+  virtual void add(Item item) = 0;
+  // Runs some; false if there are none.
+  virtual bool run(Worker& worker) = 0;
+};
+
+class Worker {
+ public:
+  Worker(Session& session, bool is_alone);
+
+  void begin_run();
+  // Begins the entry's activation.
+  void begin_entry();
+  // Works until the run is over. Errors go to the pool.
+  void work() noexcept;
+
+  void set_batcher(RegionBatcher* batcher) { batcher_ = batcher; }
+  // After a failed run: the slab has reclaimed the frames.
+  void drop_frames() { live_frames_.store(0, std::memory_order_relaxed); }
+  // For the batcher: what a region's instance gives, and its end.
+  std::int32_t send(Frame* frame, const Port& port, std::uint64_t word);
+  std::int32_t send(Frame* frame, const Port& port, Tensor tensor);
+  void finish(Frame* frame, std::int32_t change);
+  // Runs one unit of work.
+  void run(Item item);
+  // Memory for a plan, at least so much.
+  void* arena(std::size_t bytes);
+
+  WorkerCounts& counts() { return counts_; }
+  std::int64_t live_frames() const {
+    return live_frames_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct Cell {  // a scalar that a plan reads or writes
+    alignas(kAlignment) std::byte bytes[kAlignment];
+  };
+
+  std::optional<Item> next();
+  void share();
+  RegionRunner& runner(int region);
+  std::int32_t run_region(Frame* frame, const Work& work);
+  void run_scalars(Frame* frame, const Work& work, ScalarProgram& program);
+  std::int32_t run_plan(Frame* frame, const Work& work, RegionRunner& runner);
+  std::int32_t run_switch(Frame* frame, const Work& work);
+  std::int32_t run_call(Frame* frame, const Work& work, std::uint32_t index);
+  std::int32_t run_return(Frame* frame, const Work& work);
+  bool send_totals(Frame* frame);
+
+  template <class Write>
+  std::int32_t deliver(Frame* frame, const Port& port, Write&& write);
+  void push(Frame* frame, std::uint32_t work, bool is_call);
+  Frame* begin(int body, Frame* parent, int site, std::uint32_t arguments);
+  void push_first(Frame* frame);
+  Frame* child(Frame* frame, const Work& work, const SiteLayout& site,
+               std::int32_t& change);
+  void abandon(Frame* frame);
+  void complete(Frame* frame);
+  void count_frame(Frame* parent);
+  [[noreturn]] void fail_limit(Frame* frame) const;
+  void store_result(Frame* frame, const Work& work);
+
+  std::int32_t add(std::int32_t& count, std::int32_t change) const;
+  std::uint64_t argument_word(std::uint32_t index) const;
+
+  Session& session_;
+  bool is_alone_;  // no other worker: nothing need be atomic
+  FrameCache frames_;
+  std::vector<std::optional<RegionRunner>> runners_;  // by region
+  RegionBatcher* batcher_ = nullptr;
+
+  std::vector<Item> ready_;      // regions, switches and returns: newest last
+  std::vector<Item> calls_;      // run when nothing else is ready
+  std::size_t oldest_call_ = 0;  // before it, all were given away
+  unsigned ticks_ = 0;
+
+  std::deque<Sums> sums_;
+  std::vector<Sums*> free_sums_;
+
+  std::atomic<std::int64_t> live_frames_{0};  // begun less ended here
+  std::int64_t most_frames_ = 0;
+  WorkerCounts counts_;
+
+  Tensor arena_;
+  std::vector<Cell> cells_;
+  std::vector<void*> inputs_;
+  std::vector<void*> outputs_;
+  std::vector<Tensor> made_;
+};
+
+}  // namespace weft
