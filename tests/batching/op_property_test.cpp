@@ -23,15 +23,21 @@ constexpr std::size_t kMostSubsets = 7;
 // operands is batched they are computed once, for all instances.
 const std::map<std::string, std::string>& ops_without_rule() {
   constexpr auto kNoOperands = "it has no operands that could differ";
+  constexpr auto kHost = "the program's code takes one instance at a time";
   constexpr auto kRandom = "one key gives one draw: keys make no larger draw";
   constexpr auto kCollective = "ranks would have to agree on the instances";
+  constexpr auto kControl = "the executor runs it: no region holds it";
   static const std::map<std::string, std::string> reasons = {
       {"constant", kNoOperands},   {"full", kNoOperands},
       {"iota", kNoOperands},       {"element_count", kNoOperands},
       {"uniform", kRandom},        {"normal", kRandom},
       {"bernoulli", kRandom},      {"permutation", kRandom},
       {"all_reduce", kCollective}, {"reduce_scatter", kCollective},
-      {"all_gather", kCollective},
+      {"all_gather", kCollective}, {"call", kControl},
+      {"cond", kControl},          {"while", kControl},
+      {"scan", kControl},          {"call_enter", kControl},
+      {"call_reenter", kControl},  {"cond_enter", kControl},
+      {"cond_reenter", kControl},  {"host_func", kHost},
   };
   return reasons;
 }

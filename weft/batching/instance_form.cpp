@@ -45,15 +45,15 @@ class Recorder : public FunctionBuilder {
 
  private:
   void mark(const Value& value, bool is_batched) {
-    is_batched_.resize(function().value_count(), false);  // constants too
+    is_batched_.resize(function().value_count(), false);
     is_batched_[static_cast<std::size_t>(value.id())] = is_batched;
   }
   bool differs(const Value& value) const {
-    return value.is_staged() &&
-           is_batched_[static_cast<std::size_t>(value.id())];
+    const auto id = static_cast<std::size_t>(value.id());
+    return value.is_staged() && id < is_batched_.size() && is_batched_[id];
   }
 
-  std::vector<bool> is_batched_;
+  std::vector<bool> is_batched_;  // no longer than needed: constants are not
 };
 
 }  // namespace

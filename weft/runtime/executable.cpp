@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/runtime/inline_calls.h"
 #include "weft/runtime/tagged/lowering.h"
 
 namespace weft {
@@ -16,11 +17,6 @@ namespace {
                                              : "'" + value.name + "'"))
       .detail("wanted: " + to_string(value.type))
       .detail("got:    " + got);
-}
-
-bool has_control(const Function& function) {
-  return std::any_of(function.nodes().begin(), function.nodes().end(),
-                     [](const Node& node) { return node.op->has(kControl); });
 }
 
 Function entry_of(const Graph& graph, std::string_view name) {

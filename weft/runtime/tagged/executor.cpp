@@ -51,10 +51,9 @@ struct TaggedExecutor::State {
   State(FlatGraph graph, TaggedOptions given)
       : options(std::move(given)), session(std::move(graph)) {
     session.max_frames = std::max<std::int64_t>(1, options.max_frames);
-    session.region_options = {
-        .donated = {},
-        .fuse = options.fuse && !options.check_numerics,
-        .check_numerics = options.check_numerics};
+    session.region_options = {.donated = {},
+                              .fuse = options.fuse && !options.check_numerics,
+                              .check_numerics = options.check_numerics};
     session.is_timed = options.is_timed;
     session.before_work = options.before_work;
     const bool batched = session.region_options.fuse &&
