@@ -3,6 +3,7 @@ root and take minutes each: see bench/netlab."""
 
 import json
 import subprocess
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
@@ -460,6 +461,14 @@ def contest(where: Setting, runs: Trainings) -> Contest:
     return Contest(where, runs)
 
 
+def or_error(measure: Callable[[], dict]) -> dict:
+    """Of one row of several: a failure must not take the others along."""
+    try:
+        return measure()
+    except WorkerError as error:
+        return {"error": str(error)}
+
+
 def versus(where: Setting, ours: float, peer: float, peer_name: str,
            accuracy: float) -> dict:
     return {"ours": ours, "peer": peer, "peer_name": peer_name,
@@ -476,8 +485,9 @@ def three_lc_lab_bench(where: Setting, runs: Trainings) -> Bench:
 def race_three_lc(where: Setting, runs: Trainings, bars: tuple) -> dict:
     it = contest(where, runs)
     base = it.ours(SERVER, "10 Mbit/s")
-    return {bar.name: versus(where, it.ours(how, "10 Mbit/s"), base,
-                             SERVER.name, it.accuracy)
+    return {bar.name: or_error(lambda: versus(
+                where, it.ours(how, "10 Mbit/s"), base, SERVER.name,
+                it.accuracy))
             for bar, how in zip(bars, THREE_LC.values())}
 
 
@@ -514,12 +524,16 @@ def race_steps(where: Setting, runs: Trainings, rate: str,
     for bar, hook in zip(bars, HOOKS):
         like = {"none": DENSE.name, "fp16": HALF.name}.get(
             hook, min(steps, key=steps.get))
-        theirs = it.torch_step(hook, rate)
-        rows[bar.name] = {"ours": steps[like], "peer": theirs,
-                          "peer_name": where.peers.torch_name,
-                          "ratio": theirs / steps[like],
+        rows[bar.name] = {"ours": steps[like],
                           "note": marked(where, f"{like}; {note}")}
+        rows[bar.name] |= or_error(lambda: against_torch(
+            where, steps[like], it.torch_step(hook, rate)))
     return rows
+
+
+def against_torch(where: Setting, ours: float, theirs: float) -> dict:
+    return {"peer": theirs, "peer_name": where.peers.torch_name,
+            "ratio": theirs / ours}
 
 
 def peers_bench(where: Setting, runs: Trainings, rate: str) -> Bench:
