@@ -124,8 +124,7 @@ TEST(Compressor, KeepsTheBooksAndTheDriftLemma) {
 // arrives. With it, it does, after about 1 / delta steps.
 TEST(Compressor, SendsWhatPersists) {
   const auto buckets = one_bucket();
-  Compressor worker(recipe("topk(0.1)"), 1, buckets,
-                    Compressor::Memory::kKept);
+  Compressor worker(recipe("topk(0.1)"), 1, buckets, Compressor::Memory::kKept);
   constexpr std::size_t kQuiet = 77;
   double arrived = 0;
   for (int step = 0; step < 200; ++step) {

@@ -212,7 +212,8 @@ TEST(LanguageModel, CarriesStateFromBatchToBatch) {
   const std::vector<Tensor> batch{tokens, tokens};
   TrainStep step(*model, TaskKind::kLanguageModel, *optimizer,
                  {tokens.type(), tokens.type()}, {.clip_norm = 1});
-  const Tensor carried = nn::find_parameter(*model, "lstm.0.h")->variable.tensor();
+  const Tensor carried =
+      nn::find_parameter(*model, "lstm.0.h")->variable.tensor();
   step.run(batch, 0.1, 0);
   EXPECT_NE(carried.item(), 0);
   step.reset_carried();

@@ -4,8 +4,9 @@
 // topology are predicted for a size and the fastest is taken; among equals the
 // first by name. Where ranks are alike and a ring is within a hundredth of the
 // fastest, it is the ring: it sends to one rank and hears from another, and
-// TCP makes more of that than of exchanges (docs/results/comm.md). It is a function of (topology, size) alone, so that all
-// ranks with the same topology choose alike.
+// TCP makes more of that than of exchanges (docs/results/comm.md). It is a
+// function of (topology, size) alone, so that all ranks with the same topology
+// choose alike.
 //
 // Threads: caller synchronises. Cost: of a first choose() for a size,
 // milliseconds; predictions are kept per power of two of the size.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 

@@ -148,8 +148,7 @@ double predict(const Options& options, const Topology& topology, double bytes) {
     }
     for (std::size_t level = 0; level < busy.size(); ++level) {
       if (busy[level] == 0) continue;
-      longest =
-          std::max(longest, busy[level] + topology.levels[level].latency);
+      longest = std::max(longest, busy[level] + topology.levels[level].latency);
     }
     seconds += longest;
   }
