@@ -178,6 +178,7 @@ void add_inspect(CLI::App& app) {
   verb->add_option("--threads", arguments->threads, "compute threads")
       ->check(CLI::Range(1, 1024));
   add_inspect_codec(*verb);
+  add_inspect_collective(*verb);
   verb->callback([verb, arguments] {
     if (!verb->get_subcommands().empty()) return;  // it has run by itself
     if (arguments->file.empty()) throw CLI::RequiredError("FILE");

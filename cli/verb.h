@@ -27,5 +27,6 @@ void add_doctor(CLI::App& app);
 
 // What hangs below `weft inspect`.
 void add_inspect_codec(CLI::App& verb);
+void add_inspect_collective(CLI::App& verb);
 
 }  // namespace weft::cli

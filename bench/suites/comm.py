@@ -55,7 +55,8 @@ def benches(where: Setting) -> list[Bench]:
     found += [simulated_bench(where, runs, rate) for rate in RATES]
     found += [cluster_bench(where), savings_bench(where), sparse_bench(where)]
     found += [three_lc_bench(where, s) for s in THREE_LC]
-    found += [volume_bench(where), micro_bench(where), scaling_bench(where)]
+    found += [volume_bench(where), micro_bench(where), drift_bench(where, runs)]
+    found += [scaling_bench(where)]
     found += [accuracy_bench(where, runs), overlap_bench(where, runs)]
     found += [three_lc_lab_bench(where, runs), reduce_lab_bench(where, runs)]
     found += [steps_bench(where, runs, rate) for rate in RATES]
@@ -292,6 +293,48 @@ def measure_volume(where: Setting, bars: tuple) -> dict:
                 where, "all tensors, headers and small ones included")},
             bars[1].name: {"ours": median(times), "ratio": median(times),
                            "low": min(times), "high": max(times)}}
+
+
+DRIFT_RANKS = (1, 4, 8)
+DRIFT_RUN = "top 1 %, drift over the lemma's bound, {} ranks"
+
+
+def drift_bench(where: Setting, runs: Trainings) -> Bench:
+    bars = tuple(Bar(DRIFT_RUN.format(ranks), "ratio", 1.0, at_most=True)
+                 for ranks in DRIFT_RANKS)
+    return Bench(bars, partial(measure_drift, where, runs, bars))
+
+
+def measure_drift(where: Setting, runs: Trainings, bars: tuple) -> dict:
+    """The worst step of each run, and what xi was."""
+    rows, lines = {}, {}
+    for bar, ranks in zip(bars, DRIFT_RANKS):
+        drifts = drift(where, runs.initial_weights, ranks)
+        worst = max(each["outstanding"] / each["bound"] for each in drifts)
+        xis = [each["xi"] for each in drifts]
+        off = max(each["unbalanced"] / each["outstanding"] for each in drifts)
+        rows[bar.name] = {
+            "ours": worst, "ratio": worst, "note": marked(
+                where, f"{len(drifts)} steps; xi {median(xis):.3g}, at most "
+                f"{max(xis):.3g}; memories and drift differ by {off:.1g} of "
+                "it")}
+        lines[f"drift, {ranks} ranks"] = [
+            (step + 1, each["outstanding"])
+            for step, each in enumerate(drifts)]
+        lines[f"bound, {ranks} ranks"] = [
+            (step + 1, each["bound"]) for step, each in enumerate(drifts)]
+    draw(where, "drift", chart(
+        "Top 1 %: what is not applied yet", "step", "L2 norm", lines,
+        log_y=True))
+    return rows
+
+
+def drift(where: Setting, initial: Path, ranks: int) -> list[dict]:
+    return answer([
+        where.worker, "drift", "resnet20", "--pipeline", "topk(0.01)",
+        "--ranks", ranks, "--data", where.data_folder("cifar10").parent,
+        "--batch", 32, "--steps", 20 if where.quick else 200, "--threads", 1,
+        "--weights", initial])["drifts"]
 
 
 def micro_bench(where: Setting) -> Bench:

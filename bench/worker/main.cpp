@@ -59,6 +59,8 @@ int run(int argc, char** argv) {
     make_blueconnect_table(options);
   } else if (options.command == "codec") {
     measure_codec(options);
+  } else if (options.command == "drift") {
+    measure_drift(options);
   } else if (options.command == "simulate-step") {
     simulate_step(options);
   } else {
@@ -66,7 +68,7 @@ int run(int argc, char** argv) {
                 options.command)
         .hint(
             "step, matmul, eager-add, curve, sparse-table, "
-            "blueconnect, codec, simulate-step");
+            "blueconnect, codec, drift, simulate-step");
   }
   return 0;
 }

@@ -26,6 +26,7 @@ void follow_curve(const WorkerOptions& options);
 void make_sparse_table(const WorkerOptions& options);
 void make_blueconnect_table(const WorkerOptions& options);
 void measure_codec(const WorkerOptions& options);
+void measure_drift(const WorkerOptions& options);
 void simulate_step(const WorkerOptions& options);
 
 }  // namespace weft::bench

@@ -103,6 +103,22 @@ class UsageTest(CliTest):
         self.refuse("inspect", "codec", parts=("PIPELINE",))
         self.refuse("inspect", parts=("FILE",))
 
+    def test_inspect_collective(self) -> None:
+        slow = "4@50us,12.5MB/s"
+        text = self.succeed("inspect", "collective", slow, "--bytes", "1MB")
+        self.assertIn("taken: ring\n", text)
+        self.assertRegex(text, r" [0-9.]+  rabenseifner\n")
+        self.assertIn("1.1 GB", self.succeed("inspect", "collective", slow))
+        found = self.json_of("inspect", "collective", slow, "--bytes", "1MB")
+        taken = next(each for each in found["sizes"][0]["candidates"]
+                     if each["algorithm"] == "ring")
+        # 3/4 of the vector goes out twice, at 12.5 MB/s.
+        self.assertAlmostEqual(taken["seconds"], 1.5 * 1e6 / 12.5e6,
+                               delta=1e-3)
+        self.refuse("inspect", "collective", "4@50parsecs,1GB/s",
+                    parts=("parsecs",))
+        self.refuse("inspect", "collective", parts=("TOPOLOGY",))
+
     def test_inspect_codec_on_a_tensor(self) -> None:
         self.succeed(*self.train_command("run"))
         best = self.folder / "run" / "best.safetensors"

@@ -50,6 +50,9 @@
 #define LLVMFuzzerTestOneInput fuzz_stream
 #include "tests/fuzz/stream_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_survey
+#include "tests/fuzz/survey_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_text
 #include "tests/fuzz/text_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -85,6 +88,7 @@ const Target kTargets[] = {
     {"recipe", fuzz_recipe},
     {"safetensors", fuzz_safetensors},
     {"stream", fuzz_stream},
+    {"survey", fuzz_survey},
     {"text", fuzz_text},
     {"tree", fuzz_tree},
 };

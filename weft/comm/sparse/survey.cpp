@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "weft/comm/codec/bytes.h"
 #include "weft/comm/sparse/exchange.h"
 
 namespace weft {
@@ -53,21 +52,6 @@ Bytes message_of(const Stream& stream, int rank, int ranks) {
   return bytes;
 }
 
-// Appends a rank's samples; gives its number of items.
-std::uint64_t read_samples(ByteReader in, const StreamType& type, int ranks,
-                           std::vector<Sample>& samples) {
-  const auto count = in.read<std::uint64_t>("count");
-  if (count > type.size) throw in.damaged("count", "is above the size");
-  const int given = count == 0 ? 0 : samples_per_rank(ranks);
-  for (int i = 0; i < given; ++i) {
-    const auto index = in.read<std::uint64_t>("index");
-    if (index >= type.size) throw in.damaged("index", "is not in the vector");
-    samples.push_back({index, static_cast<double>(count) / given});
-  }
-  in.expect_end();
-  return count;
-}
-
 // Cells of about equally many items, that end behind samples.
 Support support_of(std::vector<Sample> samples, const StreamType& type,
                    int ranks) {
@@ -95,6 +79,21 @@ Support support_of(std::vector<Sample> samples, const StreamType& type,
 }
 
 }  // namespace
+
+SurveyMessage read_survey_message(ByteReader in, const StreamType& type,
+                                  int ranks) {
+  SurveyMessage message;
+  message.items = in.read<std::uint64_t>("count");
+  if (message.items > type.size) throw in.damaged("count", "is above the size");
+  const int given = message.items == 0 ? 0 : samples_per_rank(ranks);
+  for (int i = 0; i < given; ++i) {
+    const auto index = in.read<std::uint64_t>("index");
+    if (index >= type.size) throw in.damaged("index", "is not in the vector");
+    message.indices.push_back(index);
+  }
+  in.expect_end();
+  return message;
+}
 
 Task<Survey> survey(Channel channel, const Stream& stream) {
   const int ranks = channel.size();
@@ -125,9 +124,13 @@ Task<Survey> survey(Channel channel, const Stream& stream) {
   std::vector<Sample> samples;
   for (int i = 0; i < ranks; ++i) {
     const std::string where = name_of(channel, i);
-    const ByteReader in(messages[static_cast<std::size_t>(i)], where);
-    result.most_items =
-        std::max(result.most_items, read_samples(in, type, ranks, samples));
+    const SurveyMessage said = read_survey_message(
+        ByteReader(messages[static_cast<std::size_t>(i)], where), type, ranks);
+    result.most_items = std::max(result.most_items, said.items);
+    for (const std::uint64_t index : said.indices) {
+      samples.push_back({index, static_cast<double>(said.items) /
+                                    static_cast<double>(said.indices.size())});
+    }
   }
   result.support = support_of(std::move(samples), type, ranks);
   co_await channel.pause(thinking_seconds(ranks));

@@ -10,6 +10,9 @@
 // Threads: as the transport.
 #pragma once
 
+#include <vector>
+
+#include "weft/comm/codec/bytes.h"
 #include "weft/comm/sparse/stream.h"
 #include "weft/comm/sparse/support.h"
 #include "weft/comm/transport/communicator.h"
@@ -22,6 +25,16 @@ struct Survey {
   std::uint64_t most_items = 0;  // of one contribution
   Support support;
 };
+
+// What one rank says: its number of items and the sampled indices.
+struct SurveyMessage {
+  std::uint64_t items = 0;
+  std::vector<std::uint64_t> indices;
+};
+
+// Throws Error(kDataLoss) naming the field; ranks is at least 1.
+SurveyMessage read_survey_message(ByteReader in, const StreamType& type,
+                                  int ranks);
 
 // Everyone sends everyone the same few numbers, at least 8 indices a rank and
 // 256 in all: one latency. Throws Error(kDataLoss) for a damaged message,

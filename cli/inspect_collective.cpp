@@ -1,0 +1,92 @@
+// weft inspect collective TOPOLOGY: which all-reduce a network is given.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+
+#include "weft/comm/collective/chooser.h"
+
+namespace weft::cli {
+namespace {
+
+struct Arguments {
+  std::string topology;
+  std::uint64_t bytes = 0;
+  bool as_json = false;
+};
+
+constexpr std::size_t kLeastBytes = std::size_t{1} << 10;
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
+// The choice for each size, when none is given.
+void print_choices(AllReduceChooser& chooser) {
+  fmt::print("all-reduce over {}\n\n{:>10} {:>14}  algorithm\n",
+             to_string(chooser.topology()), "of", "predicted ms");
+  for (std::size_t bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 4) {
+    const AllReduce& choice = chooser.choose(bytes);
+    const double seconds =
+        choice.seconds(chooser.topology(), static_cast<double>(bytes));
+    fmt::print("{:>10} {:>14.4g}  {}\n", bytes_text(static_cast<double>(bytes)),
+               seconds * 1e3, choice.text());
+  }
+  fmt::print("\n--bytes SIZE compares all algorithms at one size\n");
+}
+
+Json report_of(AllReduceChooser& chooser, std::size_t bytes) {
+  Json candidates = Json::array();
+  for (const auto& candidate : chooser.candidates(bytes)) {
+    Json entry = {{"algorithm", candidate.algorithm.text()}};
+    if (candidate.refusal.empty()) {
+      entry["seconds"] = number(candidate.seconds);
+    } else {
+      entry["refusal"] = candidate.refusal;
+    }
+    candidates.push_back(std::move(entry));
+  }
+  return {{"bytes", bytes},
+          {"choice", chooser.choose(bytes).text()},
+          {"candidates", candidates}};
+}
+
+void print_report(AllReduceChooser& chooser, std::uint64_t bytes) {
+  Json sizes = Json::array();
+  if (bytes > 0) {
+    sizes.push_back(report_of(chooser, bytes));
+  } else {
+    for (std::size_t each = kLeastBytes; each <= kMostBytes; each *= 4) {
+      sizes.push_back(report_of(chooser, each));
+    }
+  }
+  print_json({{"topology", to_string(chooser.topology())}, {"sizes", sizes}});
+}
+
+void inspect(const Arguments& arguments) {
+  AllReduceChooser chooser(parse_topology(arguments.topology));
+  if (arguments.as_json) return print_report(chooser, arguments.bytes);
+  if (arguments.bytes == 0) return print_choices(chooser);
+  fmt::print("{}\ntaken: {}\n", chooser.explain(arguments.bytes),
+             chooser.choose(arguments.bytes).text());
+}
+
+}  // namespace
+
+void add_inspect_collective(CLI::App& verb) {
+  CLI::App* collective = verb.add_subcommand(
+      "collective", "Say which all-reduce a network is given, and why");
+  auto arguments = std::make_shared<Arguments>();
+  collective
+      ->add_option("TOPOLOGY", arguments->topology,
+                   "such as \"4@50us,100Mbit/s\" or "
+                   "\"4@5us,35GB/s x 64@5us,10GB/s\"")
+      ->required();
+  collective
+      ->add_option("--bytes", arguments->bytes, "of the vector, such as 1MB")
+      ->transform(CLI::AsSizeValue(true))
+      ->type_name("SIZE");
+  collective->add_flag("--json", arguments->as_json, "print one JSON object");
+  collective->callback([arguments] { inspect(*arguments); });
+}
+
+}  // namespace weft::cli
