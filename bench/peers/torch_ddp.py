@@ -61,8 +61,12 @@ class DataParallel(Training):
                 memory_format=torch.contiguous_format)
         self.alone = self.module  # for measuring, without communication
         # Weft's workers keep their own statistics while they train, too.
-        self.module = DistributedDataParallel(self.module,
-                                              broadcast_buffers=False)
+        # PowerSGD starts all-reduces from the callbacks of others: with more
+        # than one bucket their order differs between ranks, and Gloo takes
+        # one for another ("636 vs 64"). The model fits into one.
+        self.module = DistributedDataParallel(
+            self.module, broadcast_buffers=False,
+            bucket_cap_mb=25 if hook == "powersgd" else None)
         if hook == "fp16":
             self.module.register_comm_hook(
                 dist.group.WORLD, default_hooks.fp16_compress_hook)
