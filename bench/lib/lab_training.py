@@ -146,7 +146,9 @@ class Trainings:
     def _recipe(steps: int) -> dict[str, object]:
         rate = (f'{{schedule="cosine", from={LR}, to={LR_END}, '
                 f'warmup={WARMUP}}}')
+        # Hosts that share two cores are silent for long.
         return {"data.augment": "[]", "train.batch": BATCH,
+                "sync.timeout": 1800,
                 "train.drop_last": "true", "optimizer.lr": rate,
                 "train.max_steps": steps, "train.epochs": 1000}
 
