@@ -148,6 +148,9 @@ TrainResult run_workers(const Arguments& arguments, const Recipe& recipe,
 
 void train(const Arguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
+  if (const std::string warning = launch_warning(); !warning.empty()) {
+    fmt::print(stderr, "weft: {}\n", warning);
+  }
   const std::unique_ptr<Transport> launched = open_launched_transport();
   if (launched) refuse_both(arguments, *launched);
   const Recipe recipe = recipe_of(arguments);

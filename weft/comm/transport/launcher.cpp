@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <string_view>
 
 #include "weft/comm/transport/mpi.h"
 
@@ -18,6 +19,8 @@ Error no_library(const std::string& path, const char* reason) {
       .hint("Weft is built with MPI where one is installed (libopenmpi-dev)");
 }
 
+bool is_set(const char* name) { return std::getenv(name) != nullptr; }
+
 const MpiFunctions& load() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe");
   const std::string path = program.parent_path() / kLibrary;
@@ -32,13 +35,27 @@ const MpiFunctions& load() {
 }  // namespace
 
 bool is_launched() {
-  const auto is_set = [](const char* name) {
-    return std::getenv(name) != nullptr;
-  };
   return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK") ||
          is_set("PMI_RANK") ||
          // A step of srun, not the script of a batch job.
          (is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID"));
+}
+
+std::string launch_warning() {
+  const auto value = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  const bool is_first_of_several = is_set("SLURM_STEP_ID") &&
+                                   value("SLURM_PROCID") == "0" &&
+                                   value("SLURM_NTASKS") != "1";
+  if (!is_first_of_several || is_set("PMIX_RANK") || is_set("PMI_RANK") ||
+      is_set("OMPI_COMM_WORLD_SIZE")) {
+    return "";
+  }
+  return "srun has given its tasks neither PMIx nor PMI; should MPI not start, "
+         "use srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun "
+         "--mpi=list names what there is";
 }
 
 std::unique_ptr<Transport> open_launched_transport() {

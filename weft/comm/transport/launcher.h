@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "weft/comm/transport/transport.h"
 
@@ -16,6 +17,11 @@ namespace weft {
 
 // By the environment that Open MPI, MPICH's and others' PMI, and Slurm set.
 bool is_launched();
+
+// What to say before MPI starts, since it may end the process without a chance
+// to; empty when all looks well. Slurm has started several tasks, but told them
+// nothing by which they could meet; the first of them says so.
+std::string launch_warning();
 
 // The rank that this process is; null when it was not launched. Once per
 // process, by the thread that will poll or before it starts. Throws
