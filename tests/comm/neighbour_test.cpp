@@ -19,6 +19,7 @@ class NoNetwork : public Transport {
   const std::string& host(int) const override { return name_; }
   double now() const override { return 0; }
   std::string_view name() const override { return name_; }
+  bool can_fold(int, std::size_t) const override { return true; }
   bool poll(double) override { return false; }
   void wake() override {}
   void send_notice(int, const Notice&) noexcept override {}
@@ -48,10 +49,10 @@ struct Pair {
 // A transfer with its bytes.
 struct Message {
   Message(Transport& transport, Transfer::Kind kind, Tag tag, std::size_t size,
-          int value = 0)
+          int value = 0, Fold fold = nullptr)
       : bytes(size, static_cast<std::byte>(value)),
         transfer(transport, kind, {1, tag, 0}, bytes.data(), size,
-                 std::make_shared<LedgerEntry>()) {}
+                 std::make_shared<LedgerEntry>(), fold) {}
 
   std::vector<std::byte> bytes;
   Transfer transfer;
@@ -64,6 +65,20 @@ class NeighbourTest : public testing::Test {
   }
   Message receive(Tag tag, std::size_t size) {
     return {network_, Transfer::Kind::kReceive, tag, size};
+  }
+  // Adds what comes to bytes of this value.
+  Message fold(Tag tag, std::size_t size, int value) {
+    return {network_,
+            Transfer::Kind::kReceive,
+            tag,
+            size,
+            value,
+            [](const std::byte* from, std::byte* into, std::size_t bytes) {
+              for (std::size_t i = 0; i < bytes; ++i) {
+                into[i] = static_cast<std::byte>(std::to_integer<int>(into[i]) +
+                                                 std::to_integer<int>(from[i]));
+              }
+            }};
   }
   static bool holds(const Message& message, std::size_t size, int value) {
     return std::vector<std::byte>(
@@ -117,6 +132,28 @@ TEST_F(NeighbourTest, AMessageBehindOneThatNobodyWaitsForArrives) {
   EXPECT_EQ(pair_.b.receive(second_received.transfer)->bytes, 10u);
   EXPECT_TRUE(holds(first_received, kMost, 1));
   EXPECT_TRUE(holds(second_received, 10, 2));
+}
+
+TEST_F(NeighbourTest, FoldsWhatComesIntoWhatIsThere) {
+  // Around the end of the ring, too.
+  for (int i = 0; i < 5; ++i) {
+    Message sent = send(1, kMost, i);
+    Message folded = fold(1, kMost, 100);
+    ASSERT_TRUE(pair_.a.send(sent.transfer));
+    ASSERT_TRUE(pair_.b.receive(folded.transfer));
+    EXPECT_TRUE(holds(folded, kMost, 100 + i)) << i;
+  }
+  // From what was put aside, and shorter than there is room.
+  Message first = send(1, 16, 1);
+  Message second = send(2, 16, 2);
+  for (Message* message : {&first, &second}) pair_.a.send(message->transfer);
+  Message of_second = receive(2, 16);
+  EXPECT_FALSE(pair_.b.receive(of_second.transfer));
+  ASSERT_TRUE(pair_.b.move());
+  Message folded = fold(1, 32, 100);
+  ASSERT_TRUE(pair_.b.receive(folded.transfer));
+  EXPECT_TRUE(holds(folded, 16, 101));
+  EXPECT_EQ(folded.bytes[16], std::byte{100});
 }
 
 TEST_F(NeighbourTest, SendsWaitForRoomAndKeepTheirOrder) {

@@ -45,6 +45,32 @@ void add_halves(const float16* from, float16* to, std::size_t count) {
   }
 }
 
+// As a Fold.
+template <DType kDtype>
+void add_bytes(const std::byte* from, std::byte* into, std::size_t bytes) {
+  add(kDtype, from, into, bytes / size_of(kDtype));
+}
+
+Fold adding(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return add_bytes<DType::kF32>;
+    case DType::kF64:
+      return add_bytes<DType::kF64>;
+    case DType::kF16:
+      return add_bytes<DType::kF16>;
+    case DType::kBF16:
+      return add_bytes<DType::kBF16>;
+    case DType::kI32:
+      return add_bytes<DType::kI32>;
+    case DType::kI64:
+      return add_bytes<DType::kI64>;
+    default:
+      WEFT_CHECK(false, "no sums of {}", to_string(dtype));
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 bool is_summable(DType dtype) {
@@ -116,8 +142,10 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
       forwarded = segments.size();
     }
   }
+  const bool is_folded =
+      buffer.data != nullptr && channel.can_fold(stream.from, longest);
   std::unique_ptr<std::byte[]> scratch;
-  if (buffer.data != nullptr) {
+  if (buffer.data != nullptr && !is_folded) {
     scratch = std::make_unique_for_overwrite<std::byte[]>(kSlots * longest);
   }
   const auto slot = [&](std::size_t i) -> std::byte* {
@@ -127,7 +155,12 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
   Transfers sent(channel);
   const auto expect = [&](std::size_t i) {
     if (i >= segments.size()) return;
-    received.receive(stream.from, {slot(i), buffer.bytes(segments[i]).size()});
+    const std::span<std::byte> place = buffer.bytes(segments[i]);
+    if (is_folded) {
+      received.fold(stream.from, place, adding(buffer.dtype));
+    } else {
+      received.receive(stream.from, {slot(i), place.size()});
+    }
   };
   for (std::size_t i = 0; i < kSlots; ++i) expect(i);
   if (stream.forward_to >= 0) {
@@ -136,7 +169,7 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
   for (std::size_t i = 0; i < segments.size(); ++i) {
     Transfer& arrival = received[i];
     co_await arrival;
-    co_await add(channel, slot(i), buffer, segments[i]);
+    if (!is_folded) co_await add(channel, slot(i), buffer, segments[i]);
     if (i < forwarded) {
       sent.send(stream.forward_to, buffer.bytes(segments[i]));
     }

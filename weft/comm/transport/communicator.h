@@ -60,6 +60,11 @@ class Channel {
             route(from), room.data(),
             room.size(), operation_};
   }
+  // Whether messages of at most this size can be folded; see Transport.
+  bool can_fold(int from, std::size_t bytes) const {
+    return transport_->can_fold((*members_)[static_cast<std::size_t>(from)],
+                                bytes);
+  }
   // To be awaited after computing that takes `seconds` in a simulated world.
   Pause pause(double seconds) const { return {*transport_, seconds}; }
 
@@ -98,6 +103,10 @@ class Transfers {
   void receive(int from, std::span<std::byte> room) {
     start(Transfer::Kind::kReceive, from, room.data(), room.size());
   }
+  // Combines with what is in `into`; where can_fold().
+  void fold(int from, std::span<std::byte> into, Fold fold) {
+    start(Transfer::Kind::kReceive, from, into.data(), into.size(), fold);
+  }
   // To be awaited, in any order.
   Transfer& operator[](std::size_t index) { return transfers_[index]; }
   // Ends with the last of them.
@@ -106,10 +115,10 @@ class Transfers {
   }
 
  private:
-  void start(Transfer::Kind kind, int peer, std::byte* data,
-             std::size_t bytes) {
+  void start(Transfer::Kind kind, int peer, std::byte* data, std::size_t bytes,
+             Fold fold = nullptr) {
     transfers_.emplace_back(*channel_.transport_, kind, channel_.route(peer),
-                            data, bytes, channel_.operation_);
+                            data, bytes, channel_.operation_, fold);
   }
 
   Channel channel_;

@@ -106,6 +106,11 @@ Neighbour* MpiTransport::neighbour(const Transfer& transfer) {
   return found ? &*found : nullptr;
 }
 
+bool MpiTransport::can_fold(int peer, std::size_t bytes) const {
+  const auto& near = neighbours_[static_cast<std::size_t>(peer)];
+  return near && near->fits(bytes);
+}
+
 bool MpiTransport::poll(double seconds) {
   const double started = now();
   while (true) {

@@ -48,6 +48,8 @@ class MpiTransport final : public Transport {
   double now() const override;
   std::string_view name() const override { return "mpi"; }
   int tag_bits() const override { return info_.tag_bits; }
+  // What fits into the pipe between ranks of one machine.
+  bool can_fold(int peer, std::size_t bytes) const override;
   bool poll(double seconds) override;
   void wake() override { is_woken_ = true; }
   void send_notice(int to, const Notice& notice) noexcept override;

@@ -53,7 +53,11 @@ std::optional<Neighbour::Outcome> Neighbour::receive(Transfer& transfer) {
     const Outcome outcome{&transfer, found->header.bytes,
                           found->header.is_announcement != 0};
     if (!found->message.empty() && outcome.bytes <= transfer.bytes()) {
-      std::memcpy(transfer.data(), found->message.data(), outcome.bytes);
+      if (transfer.fold() != nullptr) {
+        transfer.fold()(found->message.data(), transfer.data(), outcome.bytes);
+      } else {
+        std::memcpy(transfer.data(), found->message.data(), outcome.bytes);
+      }
     }
     aside_.erase(found);
     return outcome;
@@ -91,7 +95,8 @@ Neighbour::Outcome Neighbour::take_next(const PacketHeader& header,
   const Outcome outcome{&transfer, header.bytes, header.is_announcement != 0};
   const bool is_copied =
       !outcome.is_announcement && outcome.bytes <= transfer.bytes();
-  in_.take(header, {transfer.data(), is_copied ? outcome.bytes : 0});
+  in_.take(header, {transfer.data(), is_copied ? outcome.bytes : 0},
+           transfer.fold());
   return outcome;
 }
 

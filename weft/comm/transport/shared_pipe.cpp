@@ -62,6 +62,15 @@ void PipeMemory::copy_out(std::uint64_t position,
   std::memcpy(to.data() + before_end, memory_ + kRing, to.size() - before_end);
 }
 
+void PipeMemory::fold_out(std::uint64_t position, std::span<std::byte> into,
+                          Fold fold) const {
+  const std::size_t begin = position & (capacity_ - 1);
+  const std::size_t before_end = std::min(into.size(), capacity_ - begin);
+  fold(memory_ + kRing + begin, into.data(), before_end);
+  if (before_end == into.size()) return;
+  fold(memory_ + kRing, into.data() + before_end, into.size() - before_end);
+}
+
 std::size_t PipeWriter::most_bytes() const {
   return memory_.capacity() / 2 - kLine;
 }
@@ -94,9 +103,15 @@ std::optional<PacketHeader> PipeReader::next() {
   return header;
 }
 
-void PipeReader::take(const PacketHeader& header, std::span<std::byte> room) {
+void PipeReader::take(const PacketHeader& header, std::span<std::byte> room,
+                      Fold fold) {
   WEFT_CHECK(room.size() <= header.bytes);
-  memory_.copy_out(read_ + sizeof(header), room);
+  const std::uint64_t message = read_ + sizeof(header);
+  if (fold == nullptr) {
+    memory_.copy_out(message, room);
+  } else {
+    memory_.fold_out(message, room, fold);
+  }
   read_ += packet_bytes(header);
   std::atomic_ref(*memory_.read()).store(read_, std::memory_order_release);
 }

@@ -13,6 +13,8 @@
 #include <optional>
 #include <span>
 
+#include "weft/comm/transport/fold.h"
+
 namespace weft {
 
 struct PacketHeader {
@@ -35,6 +37,10 @@ class PipeMemory {
   // Positions count on for ever; the ring is where they are modulo capacity.
   void copy_in(std::uint64_t position, std::span<const std::byte> from) const;
   void copy_out(std::uint64_t position, std::span<std::byte> to) const;
+  // As copy_out(), but combines. Packets start on lines, so none of the pieces
+  // splits 16 bytes.
+  void fold_out(std::uint64_t position, std::span<std::byte> into,
+                Fold fold) const;
 
  private:
   std::byte* memory_;
@@ -64,8 +70,9 @@ class PipeReader {
   // Of the next packet, if one has come.
   std::optional<PacketHeader> next();
   // Copies the beginning of the next packet's message, `room.size()` bytes,
-  // and removes the packet.
-  void take(const PacketHeader& header, std::span<std::byte> room);
+  // and removes the packet. With a `fold` combines them with what is there.
+  void take(const PacketHeader& header, std::span<std::byte> room,
+            Fold fold = nullptr);
 
  private:
   PipeMemory memory_;

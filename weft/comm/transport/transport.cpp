@@ -4,15 +4,18 @@ namespace weft {
 
 Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
                    std::byte* data, std::size_t bytes,
-                   std::shared_ptr<const LedgerEntry> operation)
+                   std::shared_ptr<const LedgerEntry> operation, Fold fold)
     : transport_(transport),
       operation_(std::move(operation)),
       data_(data),
       bytes_(bytes),
+      fold_(fold),
       route_(route),
       kind_(kind) {
   WEFT_CHECK(route.peer >= 0 && route.peer < transport.size());
   WEFT_CHECK(data != nullptr || bytes == 0 || !transport.carries_payload());
+  WEFT_CHECK(fold == nullptr ||
+             (kind == Kind::kReceive && transport.can_fold(route.peer, bytes)));
   transport_.link(*this);
   transport_.start(*this);
 }

@@ -25,6 +25,7 @@
 #include <string_view>
 
 #include "weft/base/error.h"
+#include "weft/comm/transport/fold.h"
 #include "weft/comm/transport/ledger.h"
 
 namespace weft {
@@ -47,9 +48,11 @@ class Transfer {
 
   // Starts it. `data` may be null with `bytes` above 0 where the transport
   // does not carry payload. A message longer than the room of its receiver
-  // is an Error(kDataLoss) there.
+  // is an Error(kDataLoss) there. A receive with a `fold` (see
+  // Transport::can_fold) combines instead of copying.
   Transfer(Transport& transport, Kind kind, const Route& route, std::byte* data,
-           std::size_t bytes, std::shared_ptr<const LedgerEntry> operation);
+           std::size_t bytes, std::shared_ptr<const LedgerEntry> operation,
+           Fold fold = nullptr);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -64,6 +67,7 @@ class Transfer {
   const Route& route() const { return route_; }
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  Fold fold() const { return fold_; }
   const LedgerEntry& operation() const { return *operation_; }
 
   // The transport's own, to find what belongs to this transfer.
@@ -76,6 +80,7 @@ class Transfer {
   std::shared_ptr<const LedgerEntry> operation_;
   std::byte* data_;
   std::size_t bytes_;  // wanted; what came, once over
+  Fold fold_;
   Route route_;
   Kind kind_;
   bool is_over_ = false;
@@ -141,6 +146,11 @@ class Transport {
   virtual int tag_bits() const { return 30; }
   // False where only sizes and times travel: buffers may be null.
   virtual bool carries_payload() const { return true; }
+  // Whether messages of up to `bytes` from `peer` can be folded into their
+  // place as they come, which spares a copy.
+  virtual bool can_fold(int /*peer*/, std::size_t /*bytes*/) const {
+    return false;
+  }
   // True where computing must be charged by pausing (see Pause).
   virtual bool is_simulated() const { return false; }
 
