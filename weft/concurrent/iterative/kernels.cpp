@@ -1,0 +1,55 @@
+#include "weft/concurrent/iterative/kernels.h"
+
+#include "weft/concurrent/iterative/colouring.h"
+#include "weft/concurrent/iterative/independent_set.h"
+#include "weft/concurrent/iterative/matching.h"
+#include "weft/concurrent/iterative/relaxed_run.h"
+#include "weft/concurrent/queue/multi_queue.h"
+
+namespace weft::concurrent {
+namespace {
+
+template <IterativeProblem Problem>
+void run(Problem& problem, const KernelOptions& options) {
+  const int queues = options.queues != 0 ? options.queues : 4 * options.threads;
+  MultiQueue<Task> queue({.queues = queues, .seed = options.seed});
+  run_relaxed(problem, queue, options.threads);
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> independent_set(const Graph& graph,
+                                          const KernelOptions& options) {
+  const Order order = random_order(graph.vertices(), options.seed);
+  const Graph ranked = graph.renamed(order.rank_of);
+  IndependentSet<> set(ranked);
+  run(set, options);
+  return order.by_task(set.chosen());
+}
+
+std::vector<std::uint32_t> colouring(const Graph& graph,
+                                     const KernelOptions& options) {
+  const Order order = random_order(graph.vertices(), options.seed);
+  const Graph ranked = graph.renamed(order.rank_of);
+  Colouring<> colouring(ranked, options.threads);
+  run(colouring, options);
+  return order.by_task(colouring.colours());
+}
+
+std::vector<std::uint8_t> matching(Vertex vertices, std::span<const Edge> edges,
+                                   const KernelOptions& options) {
+  const Order order =
+      random_order(static_cast<Task>(edges.size()), options.seed);
+  return matching(vertices, edges, order, options);
+}
+
+std::vector<std::uint8_t> matching(Vertex vertices, std::span<const Edge> edges,
+                                   const Order& order,
+                                   const KernelOptions& options) {
+  const RankedEdges ranked(vertices, edges, order);
+  Matching<> matching(ranked);
+  run(matching, options);
+  return order.by_task(matching.taken());
+}
+
+}  // namespace weft::concurrent
