@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth", "weft-all-reduce",
-           "weft-micro", "weft-cli")
+           "weft-micro", "weft-cli", "weft-concurrent-bench")
 
 
 def build(root: Path, folder: Path) -> str:
