@@ -1,0 +1,139 @@
+#include "weft/concurrent/coherence/fiber.h"
+
+#include <array>
+#include <boost/context/fiber.hpp>
+#include <boost/context/preallocated.hpp>
+#include <cstring>
+#include <cxxabi.h>
+#include <optional>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/concurrent/coherence/sanitizer_fiber.h"
+
+namespace weft::concurrent {
+namespace {
+
+namespace context = boost::context;
+
+constexpr std::size_t kStackBytes = std::size_t{256} << 10U;
+
+// Pages that are mapped when they are touched, with one below that never is.
+class Stack {
+ public:
+  Stack() : guard_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    base_ = mmap(nullptr, guard_ + kStackBytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base_ == MAP_FAILED || mprotect(base_, guard_, PROT_NONE) != 0)
+      throw Error(ErrorCode::kExhausted, "Fiber",
+                  "no room for a stack of {} KiB", kStackBytes >> 10U);
+  }
+  ~Stack() { munmap(base_, guard_ + kStackBytes); }
+  Stack(const Stack&) = delete;
+  Stack& operator=(const Stack&) = delete;
+
+  void* bottom() const { return static_cast<std::byte*>(base_) + guard_; }
+  void* top() const { return static_cast<std::byte*>(bottom()) + kStackBytes; }
+
+ private:
+  std::size_t guard_;
+  void* base_ = nullptr;
+};
+
+// The stack outlives what runs on it.
+struct KeepsStack {
+  void deallocate(context::stack_context& /*stack*/) {}
+};
+
+// The exceptions that a thread is handling now: each fiber has its own, or two
+// that switch inside a handler would end each other's.
+class ExceptionState {
+ public:
+  void swap_with_current() {
+    std::array<std::byte, kBytes> current;
+    void* globals = abi::__cxa_get_globals();
+    std::memcpy(current.data(), globals, kBytes);
+    std::memcpy(globals, saved_.data(), kBytes);
+    saved_ = current;
+  }
+
+ private:
+  // Itanium C++ ABI, exception handling, 2.2.2: a pointer and a count.
+  struct Globals {
+    void* caught;
+    unsigned int uncaught;
+  };
+  static constexpr std::size_t kBytes = sizeof(Globals);
+  std::array<std::byte, kBytes> saved_{};
+};
+
+// A handle whose destructor is never run: it would unwind the stack.
+union Handle {
+  Handle() : fiber() {}
+  ~Handle() {}  // NOLINT(modernize-use-equals-default): a union needs one
+  context::fiber fiber;
+};
+
+}  // namespace
+
+struct Fiber::State {
+  Stack stack;
+  std::function<void()> body;
+  Handle inside;   // where the body goes on
+  Handle outside;  // where resume() goes on
+  ExceptionState exceptions;
+  SanitizerFiber sanitizer{stack.bottom(), kStackBytes};
+  bool is_done = true;
+};
+
+Fiber::Fiber() : state_(std::make_unique<State>()) {}
+Fiber::~Fiber() = default;
+
+bool Fiber::done() const { return state_->is_done; }
+
+void Fiber::start(std::function<void()> body) {
+  State& state = *state_;
+  state.body = std::move(body);
+  state.is_done = false;
+  state.exceptions = {};
+  state.sanitizer.restart();
+  const context::stack_context stack = [&] {
+    context::stack_context result;
+    result.sp = state.stack.top();
+    result.size = kStackBytes;
+    return result;
+  }();
+  // Over a handle that is used up, or that belonged to a body given up.
+  new (&state.inside.fiber) context::fiber(
+      std::allocator_arg, context::preallocated(stack.sp, stack.size, stack),
+      KeepsStack{}, [&state](context::fiber&& host) {
+        state.sanitizer.entered();
+        new (&state.outside.fiber) context::fiber(std::move(host));
+        state.body();
+        state.is_done = true;
+        state.sanitizer.leave_for_good();
+        return std::move(state.outside.fiber);
+      });
+}
+
+void Fiber::resume() {
+  State& state = *state_;
+  state.exceptions.swap_with_current();
+  state.sanitizer.enter();
+  context::fiber left = std::move(state.inside.fiber).resume();
+  state.sanitizer.returned();
+  state.exceptions.swap_with_current();
+  if (!state.is_done) new (&state.inside.fiber) context::fiber(std::move(left));
+}
+
+void Fiber::suspend() {
+  State& state = *state_;
+  state.sanitizer.leave();
+  context::fiber host = std::move(state.outside.fiber).resume();
+  state.sanitizer.entered();
+  new (&state.outside.fiber) context::fiber(std::move(host));
+}
+
+}  // namespace weft::concurrent

@@ -1,0 +1,46 @@
+// A stack on which a function runs until it steps aside, and later goes on.
+//
+// Simulated threads are fibers of one host thread: a switch costs some
+// nanoseconds, and who runs is ours to say. Boost.Context does the switching.
+// (ucontext would do without a library, but asks the kernel at each switch.)
+//
+//   Fiber fiber;
+//   fiber.start([&] { first(); fiber.suspend(); second(); });
+//   fiber.resume();  // first()
+//   fiber.resume();  // second(), and fiber.done()
+//
+// The body lets no exception out. Destroying or restarting an unfinished fiber
+// frees its stack without destroying what lies on it: destructors there could
+// touch what other fibers hold.
+//
+// Threads: a fiber belongs to the thread that starts it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace weft::concurrent {
+
+class Fiber {
+ public:
+  // Throws Error(kExhausted) where no stack can be mapped.
+  Fiber();
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // `body` begins at the first resume().
+  void start(std::function<void()> body);
+  // From outside: runs until suspend() or the end.
+  void resume();
+  // From inside: lets resume() return.
+  void suspend();
+  bool done() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft::concurrent

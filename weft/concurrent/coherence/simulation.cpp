@@ -1,0 +1,254 @@
+#include "weft/concurrent/coherence/simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "weft/base/error.h"
+
+namespace weft::concurrent {
+namespace {
+
+constexpr double kPerNanosecond = 1000;
+
+std::uint64_t time_of(double nanoseconds, const char* what) {
+  if (!(nanoseconds >= 0 && nanoseconds < 1e15))
+    throw Error(ErrorCode::kInvalidArgument, "Simulation",
+                "{} is {} ns, and must be 0 or more", what, nanoseconds);
+  return static_cast<std::uint64_t>(std::llround(nanoseconds * kPerNanosecond));
+}
+
+double nanoseconds_of(std::uint64_t time) {
+  return static_cast<double>(time) / kPerNanosecond;
+}
+
+}  // namespace
+
+Simulation::Simulation(const SimulationOptions& options)
+    : costs_{.load = time_of(options.costs.load_ns, "load_ns"),
+             .atomic = time_of(options.costs.atomic_ns, "atomic_ns"),
+             .transfer = time_of(options.costs.transfer_ns, "transfer_ns"),
+             .tenure = time_of(options.costs.tenure_ns, "tenure_ns"),
+             .pause = time_of(options.costs.pause_ns, "pause_ns"),
+             .clock = time_of(options.costs.clock_ns, "clock_ns"),
+             .yield = time_of(options.costs.yield_ns, "yield_ns"),
+             .change = time_of(options.costs.switch_ns, "switch_ns"),
+             .quantum = time_of(options.costs.quantum_ns, "quantum_ns")},
+      most_(time_of(options.most_ns, "most_ns")) {
+  if (options.cores < 1 || options.cores > kMostCores)
+    throw Error(ErrorCode::kInvalidArgument, "Simulation",
+                "cannot simulate {} cores", options.cores)
+        .hint(fmt::format("take 1 to {}", kMostCores));
+  cores_.resize(static_cast<std::size_t>(options.cores));
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::run(int threads, const std::function<void(int)>& body) {
+  if (threads < 1)
+    throw Error(ErrorCode::kInvalidArgument, "Simulation",
+                "cannot run {} threads", threads);
+  WEFT_CHECK(Machine::current() == nullptr, "a simulated thread runs another");
+  while (fibers_.size() < static_cast<std::size_t>(threads))
+    fibers_.push_back(std::make_unique<Fiber>());
+
+  started_ = ended_;
+  turns_.clear();
+  failure_ = nullptr;
+  for (Core& core : cores_)
+    core = {.now = started_,
+            .stores_end = started_,
+            .slice_start = started_,
+            .threads = {}};
+  for (int i = 0; i < threads; ++i) {
+    Fiber* fiber = fibers_[static_cast<std::size_t>(i)].get();
+    fiber->start([this, &body, i] {
+      try {
+        body(i);
+      } catch (...) {
+        if (!failure_) failure_ = std::current_exception();
+      }
+    });
+    cores_[static_cast<std::size_t>(i) % cores_.size()].threads.push_back(
+        fiber);
+  }
+  run_all();
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Simulation::run_all() {
+  const Scope scope(*this);
+  for (std::size_t i = 0; i < cores_.size(); ++i)
+    if (!cores_[i].threads.empty()) push_turn(static_cast<int>(i));
+  while (!turns_.empty()) {
+    std::pop_heap(turns_.begin(), turns_.end(),
+                  [](auto& a, auto& b) { return a.is_behind(b); });
+    core_number_ = turns_.back().core;
+    turns_.pop_back();
+    core_ = &cores_[static_cast<std::size_t>(core_number_)];
+    if (core_->now - started_ > most_) give_up();
+    Fiber* thread = core_->threads.front();
+    thread->resume();
+    if (thread->done()) {
+      core_->threads.erase(
+          std::find(core_->threads.begin(), core_->threads.end(), thread));
+      core_->slice_start = core_->now;
+      ended_ = std::max({ended_, core_->now, core_->stores_end});
+    }
+    if (!core_->threads.empty()) push_turn(core_number_);
+  }
+}
+
+void Simulation::push_turn(int core) {
+  turns_.push_back({cores_[static_cast<std::size_t>(core)].now, core});
+  std::push_heap(turns_.begin(), turns_.end(),
+                 [](auto& a, auto& b) { return a.is_behind(b); });
+}
+
+void Simulation::give_up() {
+  std::size_t unfinished = core_->threads.size();
+  for (const Turn& turn : turns_)
+    unfinished += cores_[static_cast<std::size_t>(turn.core)].threads.size();
+  ended_ = core_->now;
+  throw Error(ErrorCode::kExhausted, "Simulation",
+              "{} threads have not ended after {} ns", unfinished,
+              nanoseconds_of(most_))
+      .hint("they may wait for each other; if not, raise most_ns");
+}
+
+// Steps happen in the order of virtual time.
+void Simulation::wait_for_turn() {
+  if (turns_.empty() ||
+      !Turn{core_->now, core_number_}.is_behind(turns_.front()))
+    return;
+  core_->threads.front()->suspend();
+}
+
+void Simulation::next_thread() {
+  Fiber* left = core_->threads.front();
+  std::rotate(core_->threads.begin(), core_->threads.begin() + 1,
+              core_->threads.end());
+  core_->now += costs_.change;
+  core_->slice_start = core_->now;
+  ++switches_;
+  left->suspend();
+}
+
+void Simulation::before(const Operation& operation) noexcept {
+  if (core_->threads.size() > 1 &&
+      core_->now - core_->slice_start > costs_.quantum)
+    next_thread();
+  using Kind = Operation::Kind;
+  const bool is_ordered = operation.order == std::memory_order_seq_cst;
+  if (operation.kind == Kind::kFence) {
+    if (is_ordered)
+      core_->now = std::max(core_->now + costs_.atomic, core_->stores_end);
+    return;
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(operation.address);
+  const std::uintptr_t last =
+      (address + operation.bytes - 1) / CacheLines::kBytes;
+  for (std::uintptr_t line = address / CacheLines::kBytes; line <= last; ++line)
+    access(lines_.find(line), operation.kind, is_ordered);
+}
+
+void Simulation::access(std::uint32_t line, Operation::Kind kind,
+                        bool is_ordered) {
+  using Kind = Operation::Kind;
+  ++accesses_;
+  if (kind == Kind::kLoad || kind == Kind::kPlainRead) {
+    wait_for_turn();
+    return read(line);
+  }
+  const bool is_buffered =
+      kind == Kind::kPlainWrite || (kind == Kind::kStore && !is_ordered);
+  if (!is_buffered) core_->now = std::max(core_->now, core_->stores_end);
+  wait_for_turn();
+  write(line, is_buffered);
+}
+
+void Simulation::read(std::uint32_t line) {
+  core_->now += costs_.load;
+  if (lines_[line].is_readable_by(core_number_)) return;
+  // From one that may write it, the line must be fetched in turn; of what all
+  // may read, many cores can fetch copies at once.
+  if (lines_[line].owner != CoherentLine::kNobody) wait_for_line(line);
+  ++lines_[line].transfers;
+  lines_[line].share_with(core_number_);
+  core_->now += costs_.transfer;
+}
+
+void Simulation::write(std::uint32_t line, bool is_buffered) {
+  core_->now += is_buffered ? costs_.load : costs_.atomic;
+  if (lines_[line].owner == core_number_) return;
+  wait_for_line(line);
+  ++lines_[line].transfers;
+  lines_[line].give_to(core_number_);
+  const Time arrival = core_->now + costs_.transfer;
+  if (is_buffered)
+    core_->stores_end = std::max(core_->stores_end, arrival);
+  else
+    core_->now = arrival;
+}
+
+// Takes the next place in the queue of those who want the line. Until it is
+// its turn, the one that has the line goes on using it.
+void Simulation::wait_for_line(std::uint32_t line) {
+  CoherentLine& wanted = lines_[line];
+  const Time start = std::max(core_->now, wanted.free_at);
+  wanted.free_at = start + costs_.transfer + costs_.tenure;
+  wanted.waited += start - core_->now;
+  core_->now = start;
+  wait_for_turn();
+}
+
+void Simulation::pause() noexcept { core_->now += costs_.pause; }
+
+void Simulation::yield() noexcept {
+  if (core_->threads.size() > 1) return next_thread();
+  core_->now += costs_.yield;
+}
+
+std::uint64_t Simulation::nanoseconds() noexcept {
+  core_->now += costs_.clock;
+  return core_->now / static_cast<std::uint64_t>(kPerNanosecond);
+}
+
+void Simulation::compute(std::uint64_t nanoseconds) noexcept {
+  core_->now += nanoseconds * static_cast<std::uint64_t>(kPerNanosecond);
+}
+
+double Simulation::elapsed_ns() const {
+  return nanoseconds_of(ended_ - started_);
+}
+
+Simulation::Statistics Simulation::statistics() const {
+  Statistics result{.accesses = accesses_, .switches = switches_};
+  for (const CoherentLine& line : lines_.all()) {
+    result.transfers += line.transfers;
+    result.waited_ns += nanoseconds_of(line.waited);
+  }
+  return result;
+}
+
+std::vector<Simulation::Line> Simulation::busiest_lines(
+    std::size_t most) const {
+  std::vector<const CoherentLine*> lines;
+  for (const CoherentLine& line : lines_.all()) lines.push_back(&line);
+  most = std::min(most, lines.size());
+  std::partial_sort(
+      lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(most),
+      lines.end(), [](auto* a, auto* b) {
+        return a->waited != b->waited ? a->waited > b->waited
+                                      : a->transfers > b->transfers;
+      });
+  std::vector<Line> result;
+  for (std::size_t i = 0; i < most; ++i)
+    result.push_back({.address = reinterpret_cast<const void*>(
+                          lines[i]->number * CacheLines::kBytes),
+                      .transfers = lines[i]->transfers,
+                      .waited_ns = nanoseconds_of(lines[i]->waited)});
+  return result;
+}
+
+}  // namespace weft::concurrent
