@@ -86,15 +86,15 @@ TEST(Simulation, StoresAreBufferedUntilAnAtomicUpdate) {
     other->store(1);
     times.push_back(M::nanoseconds());
   });
-  // The first line arrives at 101; a seq_cst store waits for its own.
-  EXPECT_EQ(times, (std::vector<std::uint64_t>{3, 6, 103, 210}));
+  // The first line arrives at 100; a seq_cst store waits for its own.
+  EXPECT_EQ(times, (std::vector<std::uint64_t>{3, 6, 102, 209}));
 }
 
 TEST(Simulation, AtomicUpdatesOfOneLineTakeTurns) {
   Word word;
-  // Each asks at 5. The transfers begin at 5, 115, 225, 335, and the last ends
-  // 100 later.
-  EXPECT_EQ(elapsed(4, [&](int) { word->fetch_add(1); }), 435);
+  // The transfers begin at 0, 115, 230 and 345, and the last core updates 100
+  // later.
+  EXPECT_EQ(elapsed(4, [&](int) { word->fetch_add(1); }), 450);
   EXPECT_EQ(word->load(), 4U);
 }
 
@@ -166,10 +166,10 @@ TEST(Simulation, AnOwnerGoesOnUsingALineThatOthersWaitFor) {
   std::uint64_t first = 0;
   elapsed(2, [&](int core) {
     if (core == 1) {
-      M::compute(101);  // asks at 106; its turn comes at 5 + 100 + 10
+      M::compute(101);  // its turn comes at 100 + 5 + 10
       first = word->fetch_add(1);
     } else {
-      // Arrives at 105; updates at 105, 110 and 115 hit, the next one does not.
+      // Updates at 100, 105, 110 and 115, and not once more.
       for (int i = 0; i < 5; ++i) word->fetch_add(1);
     }
   });
@@ -189,8 +189,23 @@ TEST(Simulation, AFetchAndAddHeadSaturates) {
   };
   EXPECT_NEAR(rate(4) / rate(1), 4, 0.8);
   // One update per transfer and tenure.
-  EXPECT_NEAR(rate(64), 1 / 110.0, 0.0005);
-  EXPECT_NEAR(rate(128), 1 / 110.0, 0.0005);
+  EXPECT_NEAR(rate(64), 1 / 115.0, 0.0005);
+  EXPECT_NEAR(rate(128), 1 / 115.0, 0.0005);
+}
+
+// What calibrate() solves for the tenure.
+TEST(Simulation, TheTenureSetsTheRateOfContendedUpdates) {
+  for (const int more : {1, 2, 5, 10}) {
+    CoherenceCosts costs = kCosts;
+    costs.tenure_ns = (more - 0.5) * 5;
+    Word word;
+    Simulation simulation({.costs = costs, .cores = 2});
+    simulation.run(2, [&](int) {
+      for (int i = 0; i < 2000; ++i) word->fetch_add(1);
+    });
+    const double expected = (1 + more) / (100 + 5 + costs.tenure_ns);
+    EXPECT_NEAR(4000 / simulation.elapsed_ns() / expected, 1, 0.02) << more;
+  }
 }
 
 TEST(Simulation, IsTheSameEveryTime) {

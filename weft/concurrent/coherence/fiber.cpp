@@ -3,9 +3,9 @@
 #include <array>
 #include <boost/context/fiber.hpp>
 #include <boost/context/preallocated.hpp>
+#include <cstdint>
 #include <cstring>
 #include <cxxabi.h>
-#include <optional>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -79,43 +79,74 @@ union Handle {
 }  // namespace
 
 struct Fiber::State {
+  enum class Stage : std::uint8_t {
+    kUnused,   // nothing is on the stack
+    kIdle,     // what is there waits for a body
+    kStarted,  // or has one
+    kEnding,
+  };
+
+  void prepare();
+  void run_bodies(context::fiber&& host);
+  void step_aside();
+
   Stack stack;
   std::function<void()> body;
   Handle inside;   // where the body goes on
   Handle outside;  // where resume() goes on
   ExceptionState exceptions;
   SanitizerFiber sanitizer{stack.bottom(), kStackBytes};
-  bool is_done = true;
+  Stage stage = Stage::kUnused;
 };
 
 Fiber::Fiber() : state_(std::make_unique<State>()) {}
-Fiber::~Fiber() = default;
 
-bool Fiber::done() const { return state_->is_done; }
+Fiber::~Fiber() {
+  if (state_->stage != State::Stage::kIdle) return;
+  state_->stage = State::Stage::kEnding;
+  resume();
+}
+
+bool Fiber::done() const { return state_->stage != State::Stage::kStarted; }
 
 void Fiber::start(std::function<void()> body) {
   State& state = *state_;
+  if (state.stage != State::Stage::kIdle) state.prepare();
   state.body = std::move(body);
-  state.is_done = false;
-  state.exceptions = {};
-  state.sanitizer.restart();
-  const context::stack_context stack = [&] {
-    context::stack_context result;
-    result.sp = state.stack.top();
-    result.size = kStackBytes;
-    return result;
-  }();
-  // Over a handle that is used up, or that belonged to a body given up.
-  new (&state.inside.fiber) context::fiber(
-      std::allocator_arg, context::preallocated(stack.sp, stack.size, stack),
-      KeepsStack{}, [&state](context::fiber&& host) {
-        state.sanitizer.entered();
-        new (&state.outside.fiber) context::fiber(std::move(host));
-        state.body();
-        state.is_done = true;
-        state.sanitizer.leave_for_good();
-        return std::move(state.outside.fiber);
+  state.stage = State::Stage::kStarted;
+}
+
+// Puts the loop over bodies on the stack, over what an earlier one has left.
+void Fiber::State::prepare() {
+  sanitizer.restart();
+  exceptions = {};
+  context::stack_context memory;
+  memory.sp = stack.top();
+  memory.size = kStackBytes;
+  new (&inside.fiber) context::fiber(
+      std::allocator_arg, context::preallocated(memory.sp, memory.size, memory),
+      KeepsStack{}, [this](context::fiber&& host) {
+        run_bodies(std::move(host));
+        return std::move(outside.fiber);
       });
+}
+
+void Fiber::State::run_bodies(context::fiber&& host) {
+  sanitizer.entered();
+  new (&outside.fiber) context::fiber(std::move(host));
+  while (stage == Stage::kStarted) {
+    body();
+    stage = Stage::kIdle;
+    step_aside();
+  }
+  sanitizer.leave_for_good();
+}
+
+void Fiber::State::step_aside() {
+  sanitizer.leave();
+  context::fiber host = std::move(outside.fiber).resume();
+  sanitizer.entered();
+  new (&outside.fiber) context::fiber(std::move(host));
 }
 
 void Fiber::resume() {
@@ -125,15 +156,9 @@ void Fiber::resume() {
   context::fiber left = std::move(state.inside.fiber).resume();
   state.sanitizer.returned();
   state.exceptions.swap_with_current();
-  if (!state.is_done) new (&state.inside.fiber) context::fiber(std::move(left));
+  new (&state.inside.fiber) context::fiber(std::move(left));
 }
 
-void Fiber::suspend() {
-  State& state = *state_;
-  state.sanitizer.leave();
-  context::fiber host = std::move(state.outside.fiber).resume();
-  state.sanitizer.entered();
-  new (&state.outside.fiber) context::fiber(std::move(host));
-}
+void Fiber::suspend() { state_->step_aside(); }
 
 }  // namespace weft::concurrent

@@ -9,9 +9,9 @@
 //   fiber.resume();  // first()
 //   fiber.resume();  // second(), and fiber.done()
 //
-// The body lets no exception out. Destroying or restarting an unfinished fiber
-// frees its stack without destroying what lies on it: destructors there could
-// touch what other fibers hold.
+// A fiber can be started again. The body lets no exception out. Destroying or
+// restarting an unfinished fiber frees its stack without destroying what lies
+// on it: destructors there could touch what other fibers hold.
 //
 // Threads: a fiber belongs to the thread that starts it.
 #pragma once

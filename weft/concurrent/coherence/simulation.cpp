@@ -168,35 +168,40 @@ void Simulation::access(std::uint32_t line, Operation::Kind kind,
 }
 
 void Simulation::read(std::uint32_t line) {
+  if (!lines_[line].is_readable_by(core_number_)) {
+    // From one that may write it, the line must be fetched in turn; of what all
+    // may read, many cores can fetch copies at once.
+    if (lines_[line].owner != CoherentLine::kNobody)
+      wait_for_line(line, costs_.load);
+    ++lines_[line].transfers;
+    lines_[line].share_with(core_number_);
+    core_->now += costs_.transfer;
+  }
   core_->now += costs_.load;
-  if (lines_[line].is_readable_by(core_number_)) return;
-  // From one that may write it, the line must be fetched in turn; of what all
-  // may read, many cores can fetch copies at once.
-  if (lines_[line].owner != CoherentLine::kNobody) wait_for_line(line);
-  ++lines_[line].transfers;
-  lines_[line].share_with(core_number_);
-  core_->now += costs_.transfer;
 }
 
 void Simulation::write(std::uint32_t line, bool is_buffered) {
-  core_->now += is_buffered ? costs_.load : costs_.atomic;
-  if (lines_[line].owner == core_number_) return;
-  wait_for_line(line);
-  ++lines_[line].transfers;
-  lines_[line].give_to(core_number_);
-  const Time arrival = core_->now + costs_.transfer;
-  if (is_buffered)
-    core_->stores_end = std::max(core_->stores_end, arrival);
-  else
-    core_->now = arrival;
+  const Time cost = is_buffered ? costs_.load : costs_.atomic;
+  if (lines_[line].owner != core_number_) {
+    wait_for_line(line, cost);
+    ++lines_[line].transfers;
+    lines_[line].give_to(core_number_);
+    const Time arrival = core_->now + costs_.transfer;
+    if (is_buffered)
+      core_->stores_end = std::max(core_->stores_end, arrival);
+    else
+      core_->now = arrival;
+  }
+  core_->now += cost;
 }
 
-// Takes the next place in the queue of those who want the line. Until it is
-// its turn, the one that has the line goes on using it.
-void Simulation::wait_for_line(std::uint32_t line) {
+// Takes the next place in the queue of those who want the line, for an access
+// of that cost. Until it is its turn, the one that has the line goes on using
+// it.
+void Simulation::wait_for_line(std::uint32_t line, Time cost) {
   CoherentLine& wanted = lines_[line];
   const Time start = std::max(core_->now, wanted.free_at);
-  wanted.free_at = start + costs_.transfer + costs_.tenure;
+  wanted.free_at = start + costs_.transfer + cost + costs_.tenure;
   wanted.waited += start - core_->now;
   core_->now = start;
   wait_for_turn();

@@ -46,12 +46,12 @@ namespace weft::concurrent {
 // Sapphire Rapids server.
 struct CoherenceCosts {
   double load_ns = 0.3;         // loads and plain stores of lines one holds
-  double atomic_ns = 4.8;       // atomic updates of lines one may write
-  double transfer_ns = 110;     // fetching a line from another core
-  double tenure_ns = 12;        // for which a core keeps what it fetched
-  double pause_ns = 15;         // pause()
-  double clock_ns = 20;         // nanoseconds()
-  double yield_ns = 300;        // yield() where nobody else wants the core
+  double atomic_ns = 5;         // atomic updates of lines one may write
+  double transfer_ns = 85;      // fetching a line from another core
+  double tenure_ns = 18;        // for which a core may keep what it fetched
+  double pause_ns = 11;         // pause()
+  double clock_ns = 18;         // nanoseconds()
+  double yield_ns = 180;        // yield() where nobody else wants the core
   double switch_ns = 1500;      // to another thread of the same core
   double quantum_ns = 3000000;  // after which threads of one core take turns
 };
@@ -130,7 +130,7 @@ class Simulation final : public Machine {
   void access(std::uint32_t line, Operation::Kind kind, bool is_ordered);
   void read(std::uint32_t line);
   void write(std::uint32_t line, bool is_buffered);
-  void wait_for_line(std::uint32_t line);
+  void wait_for_line(std::uint32_t line, Time cost);
   void push_turn(int core);
   [[noreturn]] void give_up();
 
