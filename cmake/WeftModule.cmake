@@ -13,6 +13,10 @@ function(weft_module name)
   endif()
   add_library(${target} OBJECT ${sources})
   target_link_libraries(${target} PUBLIC weft_options ${MODULE_LIBRARIES})
+  # The Python extension is a shared object. Functions of ours are replaced by
+  # nobody, so that this costs neither calls nor inlining.
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   target_sources(weft PRIVATE $<TARGET_OBJECTS:${target}>)
   target_link_libraries(weft PUBLIC ${MODULE_LIBRARIES})
 endfunction()

@@ -39,6 +39,23 @@ TEST(Tape, WatchesTrainableVariablesByItself) {
   EXPECT_EQ(second.tensor().item(), 2);
 }
 
+TEST(Tape, KeepsWhatItRecordedWhenItStops) {
+  Value x = number(3);
+  Tape tape;
+  tape.watch(x);
+  const Value y = x * x;
+  tape.stop();
+  EXPECT_EQ(Tape::innermost(), nullptr);
+  EXPECT_EQ(tape.gradient(y, {&x, 1})[0].tensor().item(), 6);
+}
+
+TEST(Tape, StopsInnermostFirst) {
+  Tape outer;
+  const Tape inner;
+  expect_error(ErrorCode::kInvalidArgument, {"not the innermost"},
+               [&] { outer.stop(); });
+}
+
 TEST(Tape, DoesNotWatchStatistics) {
   const Variable x(number(3), {.is_trainable = false});
   Tape tape;

@@ -65,10 +65,10 @@ Value::operator bool() const {
 }
 
 void Value::fail_without_numbers(std::source_location where) const {
-  throw Error(ErrorCode::kInvalidArgument, "@" + builder()->function().name(),
-              "a staged value has no numbers until its function runs")
-      .detail("read at: " + to_string(Location(where)))
-      .hint("return it from the function, and read the result");
+  Error error(ErrorCode::kInvalidArgument, "@" + builder()->function().name(),
+              "a staged value has no numbers until its function runs");
+  if (where.line() != 0) error.detail("read at: " + to_string(Location(where)));
+  throw error.hint("return it from the function, and read the result");
 }
 
 void Value::fail_closed() const {

@@ -59,25 +59,25 @@ Value Variable::read() const {
   return value;
 }
 
-void Variable::assign(const Value& value, std::source_location where) const {
+void Variable::assign(const Value& value, const Location& where) const {
   if (!may_hold(type(), value.type())) {
-    throw Error(ErrorCode::kInvalidArgument, title(name()),
+    Error error(ErrorCode::kInvalidArgument, title(name()),
                 "{} cannot be assigned to {}", to_string(value.type()),
-                to_string(type()))
-        .detail("assigned at: " + to_string(Location(where)));
+                to_string(type()));
+    if (where.is_known()) error.detail("assigned at: " + to_string(where));
+    throw error;
   }
   current_context().assign(state_, value);
 }
 
-void Variable::assign_add(const Value& value,
-                          std::source_location where) const {
+void Variable::assign_add(const Value& value, const Location& where) const {
   static const OpDef& op = op_registry().get("add");
   const Value now = read();
   assign(call(op, {&now, &value}, {}, where), where);
 }
 
 void Variable::assign_subtract(const Value& value,
-                               std::source_location where) const {
+                               const Location& where) const {
   static const OpDef& op = op_registry().get("subtract");
   const Value now = read();
   assign(call(op, {&now, &value}, {}, where), where);

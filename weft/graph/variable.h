@@ -57,14 +57,14 @@ class Variable {
   // Throws Error(kInvalidArgument) if there is none.
   Value read() const;
   // Throws Error(kInvalidArgument) for a value of another type.
-  void assign(const Value& value, std::source_location where =
-                                      std::source_location::current()) const;
+  void assign(const Value& value,
+              const Location& where = std::source_location::current()) const;
   void assign_add(
       const Value& value,
-      std::source_location where = std::source_location::current()) const;
+      const Location& where = std::source_location::current()) const;
   void assign_subtract(
       const Value& value,
-      std::source_location where = std::source_location::current()) const;
+      const Location& where = std::source_location::current()) const;
 
   // What is stored now, whatever is being built. Undefined before the first
   // assignment.

@@ -17,7 +17,7 @@ void register_call(OpRegistry& ops) {
 
 std::vector<Value> call(const FunctionRef& function,
                         std::span<const Value> arguments,
-                        std::source_location where) {
+                        const Location& where) {
   static const OpDef& op = op_registry().get("call");
   return call_all(op, arguments, {{"function", function}}, where);
 }

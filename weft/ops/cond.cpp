@@ -34,7 +34,7 @@ void register_cond(OpRegistry& ops) {
 }
 
 std::vector<Value> cond(const Value& predicate, const Branch& then,
-                        const Branch& otherwise, std::source_location where) {
+                        const Branch& otherwise, const Location& where) {
   static const OpDef& op = op_registry().get("cond");
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {

@@ -22,7 +22,7 @@ namespace weft {
 // called before they are defined, so recursion is a call inside a body.
 std::vector<Value> call(
     const FunctionRef& function, std::span<const Value> arguments,
-    std::source_location where = std::source_location::current());
+    const Location& where = std::source_location::current());
 
 using Branch = std::function<std::vector<Value>()>;
 
@@ -30,7 +30,7 @@ using Branch = std::function<std::vector<Value>()>;
 // does. Only that branch runs.
 std::vector<Value> cond(
     const Value& predicate, const Branch& then, const Branch& otherwise,
-    std::source_location where = std::source_location::current());
+    const Location& where = std::source_location::current());
 
 // From the carried values to one bool[], and to their next values.
 using LoopCondition = std::function<Value(const std::vector<Value>&)>;
@@ -40,7 +40,7 @@ using LoopBody = Program::Body;
 std::vector<Value> while_loop(
     std::vector<Value> initial, const LoopCondition& condition,
     const LoopBody& body,
-    std::source_location where = std::source_location::current());
+    const Location& where = std::source_location::current());
 
 // From the carried values and one slice of each scanned value to the next
 // carried values, followed by this step's outputs.
@@ -54,6 +54,6 @@ using ScanBody = std::function<std::vector<Value>(
 std::vector<Value> scan(
     std::vector<Value> initial, const std::vector<Value>& scanned,
     const ScanBody& body, bool reverse = false,
-    std::source_location where = std::source_location::current());
+    const Location& where = std::source_location::current());
 
 }  // namespace weft

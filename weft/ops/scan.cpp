@@ -114,7 +114,7 @@ void register_scan(OpRegistry& ops) {
 
 std::vector<Value> scan(std::vector<Value> initial,
                         const std::vector<Value>& scanned, const ScanBody& body,
-                        bool reverse, std::source_location where) {
+                        bool reverse, const Location& where) {
   static const OpDef& op = op_registry().get("scan");
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {

@@ -37,8 +37,7 @@ void register_while(OpRegistry& ops) {
 
 std::vector<Value> while_loop(std::vector<Value> initial,
                               const LoopCondition& condition,
-                              const LoopBody& body,
-                              std::source_location where) {
+                              const LoopBody& body, const Location& where) {
   static const OpDef& op = op_registry().get("while");
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {

@@ -252,7 +252,16 @@ Tape::Tape(TapeOptions options) : options_(options), outer_(innermost_tape) {
 }
 
 Tape::~Tape() {
-  if (innermost_tape == this) innermost_tape = outer_;
+  if (innermost_tape == this) stop();
+}
+
+void Tape::stop() {
+  if (innermost_tape != this) {
+    throw Error(ErrorCode::kInvalidArgument, "tape",
+                "it is not the innermost of this thread's tapes")
+        .hint("tapes end in the reverse order of their beginning");
+  }
+  innermost_tape = outer_;
 }
 
 void Tape::watch(Value& value) {

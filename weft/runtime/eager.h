@@ -30,6 +30,9 @@ class Tape {
   // Starts recording on this thread; tapes nest, and all of them record.
   explicit Tape(TapeOptions options = {});
   ~Tape();  // stops
+  // Records nothing more; gradient() works as before. The innermost tape stops
+  // first.
+  void stop();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 

@@ -102,7 +102,7 @@ class CallableFunction : public HostFunction {
 std::vector<Value> host_func(HostCallable callable,
                              const std::vector<Value>& operands,
                              const std::vector<TensorType>& results,
-                             std::string name, std::source_location where) {
+                             std::string name, const Location& where) {
   if (current_context().builder() == nullptr) return callable(operands);
   static const OpDef& op = op_registry().get("host_func");
   Signature types;

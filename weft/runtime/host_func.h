@@ -26,6 +26,6 @@ using HostCallable =
 std::vector<Value> host_func(
     HostCallable callable, const std::vector<Value>& operands,
     const std::vector<TensorType>& results, std::string name = "host_func",
-    std::source_location where = std::source_location::current());
+    const Location& where = std::source_location::current());
 
 }  // namespace weft

@@ -43,9 +43,11 @@ class BlockRef {
   Block* get() const { return block_; }
   Block* operator->() const { return block_; }
   explicit operator bool() const { return block_ != nullptr; }
-  // True when nobody else can see the bytes: they may be overwritten.
+  // True when nobody else can see the bytes: they may be overwritten. The
+  // owner of foreign memory always can.
   bool is_unique() const {
-    return block_ && block_->references.load(std::memory_order_acquire) == 1;
+    return block_ && block_->owner == nullptr &&
+           block_->references.load(std::memory_order_acquire) == 1;
   }
 
  private:
