@@ -1,0 +1,79 @@
+// Optimizers over variables: by hand, eagerly and staged.
+#include "weft/optim/variable_updater.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+
+#include "weft/ops/unary.h"
+#include "weft/runtime/jit/jit.h"
+
+namespace weft::testing {
+namespace {
+
+using test::expect_error;
+
+Tensor numbers(std::initializer_list<float> values) {
+  return Tensor::of<float>({static_cast<Dim>(values.size())}, values);
+}
+
+VariableUpdater updater_of(const char* name, const Variable& variable,
+                           double lr) {
+  const Options options =
+      std::string(name) == "momentum" ? Options{{"momentum", 0.5}} : Options{};
+  return {make_optimizer(name, options), {variable.state()}, lr};
+}
+
+TEST(VariableUpdater, MomentumByHand) {
+  const Variable x(numbers({1}), {.name = "x"});
+  VariableUpdater updater = updater_of("momentum", x, 0.1);
+  const std::vector<Value> gradient{numbers({2})};
+  updater.update(gradient);  // v = 2
+  EXPECT_FLOAT_EQ(static_cast<float>(x.tensor().item()), 0.8f);
+  updater.update(gradient);  // v = 3
+  EXPECT_FLOAT_EQ(static_cast<float>(x.tensor().item()), 0.5f);
+  EXPECT_EQ(updater.step().tensor().item(), 2);
+  ASSERT_EQ(updater.slots().size(), 1u);
+  EXPECT_EQ(updater.slots()[0].name, "x.velocity");
+  EXPECT_EQ(updater.slots()[0].variable->tensor().item(), 3);
+}
+
+TEST(VariableUpdater, StagedAsEagerly) {
+  const Variable eager(numbers({1, -2}));
+  const Variable staged(numbers({1, -2}));
+  VariableUpdater one = updater_of("adam", eager, 0.1);
+  VariableUpdater other = updater_of("adam", staged, 0.1);
+  const auto step = [](VariableUpdater& updater, const Variable& x) {
+    const std::vector<Value> gradient{square(x.read())};
+    updater.update(gradient);
+  };
+  const auto jitted = jit([&] { step(other, staged); });
+  for (int i = 0; i < 5; ++i) {
+    step(one, eager);
+    jitted();
+  }
+  EXPECT_EQ(jitted.core().trace_count(), 1u);
+  EXPECT_EQ(other.step().tensor().item(), 5);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NEAR(eager.tensor().item(i), staged.tensor().item(i), 1e-6);
+  }
+}
+
+TEST(VariableUpdater, FollowsTheLearningRate) {
+  const Variable x(numbers({1}));
+  VariableUpdater updater = updater_of("sgd", x, 0.5);
+  const std::vector<Value> gradient{numbers({1})};
+  updater.learning_rate().assign(Tensor::scalar(0.25f));
+  updater.update(gradient);
+  EXPECT_EQ(x.tensor().item(), 0.75);
+}
+
+TEST(VariableUpdater, WantsAGradientForEachVariable) {
+  const Variable x(numbers({1}));
+  VariableUpdater updater = updater_of("sgd", x, 0.5);
+  expect_error(ErrorCode::kInvalidArgument, {"0 gradients for 1 variables"},
+               [&] { updater.update({}); });
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,49 @@
+// An optimizer together with the variables that it changes and what it
+// remembers of them: the state of training as variables, so that a step runs
+// eagerly, is staged by weft::jit, and is saved like everything else.
+//
+//   VariableUpdater updater(make_optimizer("adam", {}), variables, 1e-3);
+//   updater.update(tape.gradient(loss, values));
+//
+// Threads: caller synchronises.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/graph/variable.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+
+class VariableUpdater {
+ public:
+  // Makes the slots, zero, named "variable.slot".
+  VariableUpdater(std::unique_ptr<Optimizer> optimizer,
+                  std::vector<VariableRef> variables, double lr);
+
+  // One step, with a gradient for each variable, in order. Throws
+  // Error(kInvalidArgument) for another number of gradients.
+  void update(std::span<const Value> gradients);
+
+  // f32[]: what schedules assign between steps.
+  const Variable& learning_rate() const { return learning_rate_; }
+  // f64[]: how many steps were taken.
+  const Variable& step() const { return step_; }
+
+  struct NamedSlot {
+    std::string name;
+    const Variable* variable;
+  };
+  std::vector<NamedSlot> slots() const;
+
+ private:
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<VariableRef> variables_;
+  Variable learning_rate_;
+  Variable step_;
+  std::vector<std::vector<Variable>> slots_;  // of each variable
+};
+
+}  // namespace weft
