@@ -44,6 +44,19 @@ lint() {
       --extra-arg=-Wno-unknown-warning-option 2> /dev/null
 }
 
+stubs_are_right() {
+  MYPYPATH="$root/python" mypy --strict --cache-dir=/dev/null \
+    --python-executable /usr/bin/python3 tests/python/typed_example.py
+}
+
+# As a user installs it, beside nothing else.
+package_installs() {
+  local place="$root/build/installed"
+  rm -rf "$place"
+  /usr/bin/python3 -m venv "$place" && "$place/bin/pip" install -q "$root" &&
+    (cd / && "$place/bin/python" "$root/tests/python/typed_example.py")
+}
+
 echo "== address and undefined-behaviour sanitizers"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export LSAN_OPTIONS="suppressions=$root/tools/leaks.supp:print_suppressions=0"
@@ -63,5 +76,7 @@ unset OMP_NUM_THREADS TSAN_OPTIONS
 fuzz
 step "clang-format" format_is_right
 step "clang-tidy" lint
+step "mypy --strict" stubs_are_right
+step "pip install ." package_installs
 echo "== slow end-to-end runs"
 run_tests "$root/build" -L slow

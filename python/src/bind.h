@@ -1,0 +1,42 @@
+// What the files of the extension share. Each binds one part of Weft into
+// the module weft._weft; none computes.
+//
+// The GIL: held while Python objects are looked at, released while Weft works,
+// and always released before a lock of Weft is taken, since whoever holds that
+// lock may be waiting for the GIL.
+#pragma once
+
+#include <memory>
+#include <pybind11/pybind11.h>
+
+#include "weft/graph/value.h"
+
+namespace weft::python {
+
+namespace py = pybind11;
+
+void bind_errors(py::module_& module);
+void bind_types(py::module_& module);
+void bind_tensor(py::module_& module);
+void bind_operators(py::module_& module);
+void bind_variable(py::module_& module);
+void bind_gradient(py::module_& module);
+void bind_control(py::module_& module);
+void bind_jit(py::module_& module);
+void bind_nn(py::module_& module);
+void bind_optim(py::module_& module);
+void bind_files(py::module_& module);
+
+// A reference that may be copied and dropped without the GIL.
+using SharedObject = std::shared_ptr<PyObject>;
+SharedObject share(py::object object);
+
+// Calls Python from C++ that Python called. What Python raises crosses Weft as
+// a weft::Error and comes out as itself.
+py::object call_python(const SharedObject& callable, const py::tuple& arguments,
+                       const py::dict& keywords = py::dict());
+
+// The Python line that is running, outside of the package.
+Location python_location();
+
+}  // namespace weft::python

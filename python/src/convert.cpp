@@ -1,0 +1,330 @@
+#include "python/src/convert.h"
+
+#include <cmath>
+#include <pybind11/numpy.h>
+
+#include "python/src/dlpack.h"
+
+#include "weft/ops/constant.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft::python {
+namespace {
+
+struct DTypeNames {
+  DType dtype;
+  const char* numpy;
+};
+constexpr DTypeNames kNames[] = {
+    {DType::kF32, "float32"}, {DType::kF64, "float64"},
+    {DType::kF16, "float16"}, {DType::kBF16, "bfloat16"},
+    {DType::kI8, "int8"},     {DType::kU8, "uint8"},
+    {DType::kI16, "int16"},   {DType::kI32, "int32"},
+    {DType::kI64, "int64"},   {DType::kBool, "bool"},
+};
+
+std::optional<DType> known_dtype(const std::string& name) {
+  if (const auto found = dtype_from_string(name)) return found;
+  for (const auto& names : kNames) {
+    if (name == names.numpy) return names.dtype;
+  }
+  return std::nullopt;
+}
+
+std::string type_name(const py::handle& object) {
+  return Py_TYPE(object.ptr())->tp_name;
+}
+
+Error no_tensor(const py::handle& object) {
+  return Error(ErrorCode::kInvalidArgument, "tensor", "a {} is no tensor",
+               type_name(object))
+      .hint("give a Tensor, an array, a number, or nested lists of numbers");
+}
+
+// Also NumPy's integers; not bool.
+bool is_integer(const py::handle& object) {
+  return PyBool_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0 &&
+         !py::isinstance<Value>(object);
+}
+
+std::int64_t integer_from(const py::handle& object) {
+  if (!is_integer(object)) {
+    throw Error(ErrorCode::kInvalidArgument, "argument",
+                "an integer is due, and this is a {}", type_name(object));
+  }
+  const auto number =
+      py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+  if (!number) throw py::error_already_set();
+  const long long value = PyLong_AsLongLong(number.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return value;
+}
+
+Dim type_dim(const py::handle& object, int axis) {
+  if (py::isinstance<py::str>(object))
+    return symbol(py::cast<std::string>(object));
+  if (object.is_none()) return symbol(fmt::format("N{}", axis));
+  return dim_from(object);
+}
+
+Value value_from_list(const py::handle& list) {
+  py::array array = py::array::ensure(list);
+  if (!array || array.dtype().kind() == 'O') {
+    PyErr_Clear();
+    throw no_tensor(list).detail("its elements are not numbers, or ragged");
+  }
+  // Lists have no dtype: the defaults of numbers hold.
+  if (array.dtype().kind() == 'f') {
+    array = array.attr("astype")("float32");
+  }
+  return tensor_from_array(array);
+}
+
+}  // namespace
+
+DType dtype_from(const py::handle& object) {
+  std::string name;
+  if (py::isinstance<py::str>(object)) {
+    name = py::cast<std::string>(object);
+  } else {
+    name =
+        py::str(py::dtype::from_args(py::reinterpret_borrow<py::object>(object))
+                    .attr("name"));
+  }
+  if (const auto found = known_dtype(name)) return *found;
+  std::vector<std::string> names;
+  for (const auto& each : kNames) {
+    names.emplace_back(to_string(each.dtype));
+    names.emplace_back(each.numpy);
+  }
+  const std::string near = nearest(name, names);
+  Error error(ErrorCode::kInvalidArgument, "dtype", "no dtype '{}'", name);
+  if (!near.empty()) error.hint("did you mean '" + near + "'?");
+  throw error;
+}
+
+py::object numpy_dtype(DType dtype) {
+  if (dtype == DType::kBF16) {
+    try {
+      return py::dtype::from_args(
+          py::module_::import("ml_dtypes").attr("bfloat16"));
+    } catch (py::error_already_set&) {
+      throw Error(ErrorCode::kUnsupported, "tensor", "NumPy has no bf16")
+          .hint("cast it to f32, or install ml_dtypes");
+    }
+  }
+  for (const auto& each : kNames) {
+    if (each.dtype == dtype) return py::dtype(each.numpy);
+  }
+  return py::none();
+}
+
+py::object from_dim(Dim dim) {
+  if (!is_symbolic(dim)) return py::int_(dim);
+  return py::cast(SymbolicDim{dim});
+}
+
+bool is_dim(const py::handle& object) {
+  return py::isinstance<SymbolicDim>(object) || is_integer(object);
+}
+
+Dim dim_from(const py::handle& object) {
+  if (py::isinstance<SymbolicDim>(object)) {
+    return py::cast<const SymbolicDim&>(object).dim;
+  }
+  const std::int64_t dim = integer_from(object);
+  if (dim < 0) {
+    throw Error(ErrorCode::kInvalidArgument, "shape", "{} is no size", dim);
+  }
+  return dim;
+}
+
+py::tuple from_shape(const Shape& shape) {
+  py::tuple dims(static_cast<std::size_t>(shape.rank()));
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    dims[static_cast<std::size_t>(axis)] = from_dim(shape[axis]);
+  }
+  return dims;
+}
+
+Shape shape_from(const py::handle& object) {
+  Shape shape;
+  if (is_dim(object)) {
+    shape.push_back(dim_from(object));
+    return shape;
+  }
+  for (const auto dim : object) shape.push_back(dim_from(dim));
+  return shape;
+}
+
+Integers integers_from(const py::handle& object) {
+  Integers integers;
+  if (is_integer(object)) return {integer_from(object)};
+  for (const auto each : object) integers.push_back(integer_from(each));
+  return integers;
+}
+
+TensorType type_of(const py::handle& dtype, const py::handle& shape) {
+  TensorType type{dtype_from(dtype), {}};
+  int axis = 0;
+  for (const auto dim : shape) type.shape.push_back(type_dim(dim, axis++));
+  return type;
+}
+
+TensorType type_from(const py::handle& object) {
+  if (py::isinstance<TensorType>(object)) {
+    return py::cast<const TensorType&>(object);
+  }
+  if (py::isinstance<Value>(object))
+    return py::cast<const Value&>(object).type();
+  return type_of(object.attr("dtype"), object.attr("shape"));
+}
+
+bool is_number(const py::handle& object) {
+  return PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr()) ||
+         PyBool_Check(object.ptr());
+}
+
+DType default_dtype(const py::handle& number) {
+  if (PyBool_Check(number.ptr())) return DType::kBool;
+  return PyLong_Check(number.ptr()) ? DType::kI64 : DType::kF32;
+}
+
+Value number_from(const py::handle& object, DType dtype) {
+  const double number = PyFloat_AsDouble(object.ptr());
+  if (number == -1 && PyErr_Occurred() != nullptr)
+    throw py::error_already_set();
+  if (dtype == DType::kI64 && PyLong_Check(object.ptr())) {
+    // Doubles do not reach all of them.
+    return Tensor::scalar(
+        integer_from(py::int_(py::reinterpret_borrow<py::object>(object))));
+  }
+  if (!is_floating(dtype) && number != std::floor(number)) {
+    throw Error(ErrorCode::kInvalidArgument, "tensor",
+                "{} cannot be computed with {}", number, to_string(dtype))
+        .hint("cast the tensor to a floating dtype first");
+  }
+  return scalar(number, dtype);
+}
+
+bool is_array(const py::handle& object) {
+  return py::isinstance<Value>(object) ||
+         py::hasattr(object, "__array_interface__") ||
+         py::hasattr(object, "__dlpack__");
+}
+
+Tensor tensor_from_array(const py::handle& object) {
+  static const auto* require =
+      new py::object(py::module_::import("numpy").attr("require"));
+  const std::string name = py::str(object.attr("dtype").attr("name"));
+  const auto dtype = known_dtype(name);
+  if (!dtype) {
+    throw Error(ErrorCode::kUnsupported, "tensor", "no tensors of NumPy's {}",
+                name);
+  }
+  py::object native = py::reinterpret_borrow<py::object>(object);
+  if (!py::cast<bool>(native.attr("dtype").attr("isnative"))) {
+    native =
+        native.attr("astype")(native.attr("dtype").attr("newbyteorder")("="));
+  }
+  auto array = py::reinterpret_borrow<py::array>(
+      (*require)(native, py::none(), py::make_tuple("C", "A")));
+  Shape shape;
+  for (py::ssize_t axis = 0; axis < array.ndim(); ++axis) {
+    shape.push_back(array.shape(axis));
+  }
+  void* data = const_cast<void*>(array.data());
+  auto* owner = new SharedObject(share(std::move(array)));
+  return Tensor::wrap({*dtype, shape}, data, owner, [](void* held) {
+    delete static_cast<SharedObject*>(held);
+  });
+}
+
+py::object array_from_tensor(const Tensor& tensor) {
+  const DType dtype = tensor.dtype();
+  std::vector<py::ssize_t> shape(tensor.shape().begin(), tensor.shape().end());
+  const py::object wanted = numpy_dtype(dtype);
+  const py::object stored =
+      dtype == DType::kBF16 ? py::object(py::dtype("uint16")) : wanted;
+  const py::object base = py::cast(Value(tensor));
+  py::array array(py::reinterpret_borrow<py::dtype>(stored), shape, {},
+                  tensor.raw(), base);
+  if (dtype == DType::kBF16) {
+    array = py::reinterpret_borrow<py::array>(array.attr("view")(wanted));
+  }
+  array.attr("flags").attr("writeable") = false;
+  return array;
+}
+
+Value value_from(const py::handle& object) {
+  if (py::isinstance<Value>(object)) return py::cast<const Value&>(object);
+  if (py::isinstance<Variable>(object)) {
+    return py::cast<const Variable&>(object).read();
+  }
+  if (is_number(object)) return number_from(object, default_dtype(object));
+  if (py::isinstance<py::list>(object) || py::isinstance<py::tuple>(object)) {
+    return value_from_list(object);
+  }
+  if (!is_array(object)) throw no_tensor(object);
+  if (py::hasattr(object, "__array_interface__")) {
+    return tensor_from_array(object);
+  }
+  return from_dlpack(object);
+}
+
+Attribute attribute_from(const py::handle& object, const Attribute& like) {
+  return std::visit(
+      [&]<class T>(const T&) -> Attribute {
+        if constexpr (std::is_same_v<T, bool>) {
+          return py::cast<bool>(object);
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+          return integer_from(object);
+        } else if constexpr (std::is_same_v<T, double>) {
+          return py::cast<double>(object);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return py::cast<std::string>(object);
+        } else if constexpr (std::is_same_v<T, Integers>) {
+          return integers_from(object);
+        } else if constexpr (std::is_same_v<T, Shape>) {
+          return shape_from(object);
+        } else if constexpr (std::is_same_v<T, DType>) {
+          return dtype_from(object);
+        } else if constexpr (std::is_same_v<T, Tensor>) {
+          return value_from(object).tensor({});
+        } else {
+          throw Error(ErrorCode::kUnsupported, "attribute",
+                      "Python cannot give a function of a graph");
+        }
+      },
+      like);
+}
+
+py::object from_attribute(const Attribute& attribute) {
+  return std::visit(
+      []<class T>(const T& value) -> py::object {
+        if constexpr (std::is_same_v<T, bool>) {
+          return py::bool_(value);
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+          return py::int_(value);
+        } else if constexpr (std::is_same_v<T, double>) {
+          return py::float_(value);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return py::str(value);
+        } else if constexpr (std::is_same_v<T, Integers>) {
+          py::tuple items(value.size());
+          for (std::size_t i = 0; i < value.size(); ++i) {
+            items[i] = py::int_(value[i]);
+          }
+          return items;
+        } else if constexpr (std::is_same_v<T, Shape>) {
+          return from_shape(value);
+        } else if constexpr (std::is_same_v<T, DType>) {
+          return py::str(std::string(to_string(value)));
+        } else {
+          return py::none();
+        }
+      },
+      attribute);
+}
+
+}  // namespace weft::python

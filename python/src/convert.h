@@ -1,0 +1,69 @@
+// Between Python objects and Weft's types.
+//
+// Threads: with the GIL.
+#pragma once
+
+#include <optional>
+
+#include "python/src/bind.h"
+
+#include "weft/graph/attributes.h"
+#include "weft/graph/variable.h"
+
+namespace weft::python {
+
+// "f32", "float32", or what NumPy knows as a dtype. Throws
+// Error(kInvalidArgument) with the nearest known name.
+DType dtype_from(const py::handle& object);
+// NumPy's dtype; that of ml_dtypes for bf16. Throws Error(kUnsupported) if
+// that package is missing.
+py::object numpy_dtype(DType dtype);
+
+// A dim that is known only when a graph runs: weft.Dim.
+struct SymbolicDim {
+  Dim dim;
+};
+
+// A dim is an int, or a weft.Dim where it is not known yet.
+py::object from_dim(Dim dim);
+Dim dim_from(const py::handle& object);
+// Whether it is an int (also NumPy's) or a weft.Dim, and no bool.
+bool is_dim(const py::handle& object);
+py::tuple from_shape(const Shape& shape);
+// From a dim or a sequence of dims.
+Shape shape_from(const py::handle& object);
+// From a sequence of ints, or one int.
+Integers integers_from(const py::handle& object);
+
+// Of a type, a dim may also be a name, which is that of its symbol, or None:
+// the symbol of its axis.
+TensorType type_of(const py::handle& dtype, const py::handle& shape);
+// A weft.TensorType, or something with a dtype and a shape.
+TensorType type_from(const py::handle& object);
+
+// A number of Python, which has no dtype of its own.
+bool is_number(const py::handle& object);
+// Such a number as a tensor. Throws Error(kInvalidArgument) for a fraction
+// where integers are due.
+Value number_from(const py::handle& object, DType dtype);
+// f32, i64 or bool.
+DType default_dtype(const py::handle& number);
+
+// Shares the bytes of an array where they lie dense and in order, and copies
+// them elsewhere.
+Tensor tensor_from_array(const py::handle& array);
+// An array that reads the tensor's bytes and keeps them alive.
+py::object array_from_tensor(const Tensor& tensor);
+
+// Whatever Weft can compute with: a Tensor, a Variable (what it holds now), an
+// array of NumPy, something that speaks DLPack, a number, or nested lists of
+// numbers. Throws Error(kInvalidArgument) for anything else.
+Value value_from(const py::handle& object);
+// The same, for what is surely a tensor already: no new lists and numbers.
+bool is_array(const py::handle& object);
+
+// An attribute of an op, of the kind that `like` has.
+Attribute attribute_from(const py::handle& object, const Attribute& like);
+py::object from_attribute(const Attribute& attribute);
+
+}  // namespace weft::python

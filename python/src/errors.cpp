@@ -1,0 +1,157 @@
+#include <string>
+#include <unordered_set>
+
+#include "python/src/bind.h"
+
+namespace weft::python {
+namespace {
+
+// A Python exception on its way through C++.
+class PythonError : public Error {
+ public:
+  explicit PythonError(py::error_already_set& raised)
+      : Error(ErrorCode::kCancelled, "python", "{}", raised.what()),
+        type_(share(raised.type())),
+        value_(share(raised.value())),
+        trace_(share(raised.trace())) {}
+
+  void restore() const {
+    PyErr_Restore(owned(type_), owned(value_), owned(trace_));
+  }
+
+ private:
+  static PyObject* owned(const SharedObject& object) {
+    Py_XINCREF(object.get());
+    return object.get();
+  }
+
+  SharedObject type_;
+  SharedObject value_;
+  SharedObject trace_;
+};
+
+struct ErrorTypes {
+  py::object error;
+  py::object invalid_argument;
+  py::object unsupported;
+};
+
+// Never destroyed: exceptions may be raised until the interpreter is gone.
+ErrorTypes& types() {
+  static auto* types = new ErrorTypes;
+  return *types;
+}
+
+const py::object& type_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+      return types().invalid_argument;
+    case ErrorCode::kUnsupported:
+      return types().unsupported;
+    default:
+      return types().error;
+  }
+}
+
+void translate(std::exception_ptr thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const PythonError& error) {
+    error.restore();
+  } catch (const Error& error) {
+    const py::object& type = type_of(error.code());
+    py::object raised = type(error.what());
+    raised.attr("code") = std::string(to_string(error.code()));
+    PyErr_SetObject(type.ptr(), raised.ptr());
+  }
+}
+
+py::object new_type(py::module_& module, const char* name, const char* doc,
+                    const py::tuple& bases) {
+  const auto full = std::string("weft.") + name;
+  auto type = py::reinterpret_steal<py::object>(
+      PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr));
+  if (!type) throw py::error_already_set();
+  module.attr(name) = type;
+  return type;
+}
+
+// Locations live as long as graphs: the texts are kept, each once.
+const char* interned(const std::string& text) {
+  static auto* texts = new std::unordered_set<std::string>;  // under the GIL
+  return texts->insert(text).first->c_str();
+}
+
+std::string text_of(PyObject* text) {
+  const char* bytes = PyUnicode_AsUTF8(text);
+  if (bytes != nullptr) return bytes;
+  PyErr_Clear();
+  return "?";
+}
+
+// The folder of the package's own Python files, with a '/' behind.
+const std::string& package_folder() {
+  static const auto* folder = [] {
+    const std::string file =
+        py::str(py::module_::import("weft").attr("__file__"));
+    return new std::string(file.substr(0, file.rfind('/') + 1));
+  }();
+  return *folder;
+}
+
+}  // namespace
+
+SharedObject share(py::object object) {
+  return {object.release().ptr(), [](PyObject* held) {
+            if (held == nullptr || Py_IsInitialized() == 0) return;
+            const py::gil_scoped_acquire gil;
+            Py_DECREF(held);
+          }};
+}
+
+py::object call_python(const SharedObject& callable, const py::tuple& arguments,
+                       const py::dict& keywords) {
+  PyObject* result =
+      PyObject_Call(callable.get(), arguments.ptr(), keywords.ptr());
+  if (result != nullptr) return py::reinterpret_steal<py::object>(result);
+  py::error_already_set raised;
+  throw PythonError(raised);
+}
+
+Location python_location() {
+  Location location;
+  auto frame = py::reinterpret_borrow<py::object>(
+      reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame) {
+    auto* at = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    const auto code = py::reinterpret_steal<py::object>(
+        reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
+    auto* compiled = reinterpret_cast<PyCodeObject*>(code.ptr());
+    const std::string file = text_of(compiled->co_filename);
+    if (!file.starts_with(package_folder())) {
+      location.file = interned(file);
+      location.line = static_cast<unsigned>(PyFrame_GetLineNumber(at));
+      location.function = interned(text_of(compiled->co_name));
+      break;
+    }
+    frame = py::reinterpret_steal<py::object>(
+        reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
+  }
+  return location;
+}
+
+void bind_errors(py::module_& module) {
+  types().error = new_type(
+      module, "Error",
+      "What went wrong, where, and how to mend it. `code` says of what kind.",
+      py::make_tuple(py::handle(PyExc_RuntimeError)));
+  types().invalid_argument =
+      new_type(module, "InvalidArgument", "The caller's mistake.",
+               py::make_tuple(types().error, py::handle(PyExc_ValueError)));
+  types().unsupported = new_type(
+      module, "Unsupported", "Well-formed, but nothing here can do it.",
+      py::make_tuple(types().error, py::handle(PyExc_NotImplementedError)));
+  py::register_exception_translator(&translate);
+}
+
+}  // namespace weft::python

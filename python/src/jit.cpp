@@ -1,0 +1,196 @@
+// weft.jit: a Python callable over weft::JitFunction.
+#include <cctype>
+
+#include "python/src/convert.h"
+#include "python/src/operators.h"
+#include "python/src/tree.h"
+
+#include "weft/graph/text.h"
+#include "weft/runtime/jit/jit_function.h"
+#include "weft/train/exported.h"
+
+namespace weft::python {
+namespace {
+
+// A tensor argument inside the function is a symbol.
+py::object with_symbols(const py::handle& tree, std::span<const Value> symbols,
+                        std::size_t& next) {
+  return map_leaves(tree, [&](const py::handle& leaf) {
+    if (!is_tensor_leaf(leaf) && !py::isinstance<TensorType>(leaf)) {
+      return py::reinterpret_borrow<py::object>(leaf);
+    }
+    return py::cast(symbols[next++]);
+  });
+}
+
+class Jit {
+ public:
+  Jit(py::object callable, JitOptions options)
+      : callable_(share(std::move(callable))), core_(std::move(options)) {}
+
+  py::object callable() const {
+    return py::reinterpret_borrow<py::object>(callable_.get());
+  }
+  const JitFunction& core() const { return core_; }
+
+  py::object call(const py::args& positional, const py::kwargs& keywords) {
+    CallArguments given(positional, keywords, /*allow_types=*/false);
+    JitFunction::Results results;
+    {
+      const py::gil_scoped_release nogil;
+      results = core_.call(std::move(given.arguments()),
+                           tracer(positional, keywords));
+    }
+    return returned(results);
+  }
+
+  GraphFunctionRef graph(const py::args& positional,
+                         const py::kwargs& keywords) {
+    CallArguments given(positional, keywords, /*allow_types=*/true);
+    const py::gil_scoped_release nogil;
+    return core_.graph(std::move(given.arguments()),
+                       tracer(positional, keywords));
+  }
+
+ private:
+  // Called without the GIL, while the call that it is for waits.
+  JitFunction::Body tracer(const py::args& positional,
+                           const py::kwargs& keywords) {
+    return [this, &positional, &keywords](std::span<const Value> symbols) {
+      const py::gil_scoped_acquire gil;
+      std::size_t next = 0;
+      const py::tuple arguments = with_symbols(positional, symbols, next);
+      const py::dict named = with_symbols(keywords, symbols, next);
+      JitFunction::Results results;
+      results.structure =
+          share(take_tensors(call_python(callable_, arguments, named),
+                             results.tensors, /*all=*/false));
+      return results;
+    };
+  }
+
+  static py::object returned(const JitFunction::Results& results) {
+    if (results.structure == nullptr) {  // a call of itself, while tracing
+      return from_results(results.tensors);
+    }
+    const auto* tree = static_cast<const PyObject*>(results.structure.get());
+    return fill_slots(const_cast<PyObject*>(tree), results.tensors);
+  }
+
+  SharedObject callable_;
+  JitFunction core_;
+};
+
+std::vector<TensorType> types_from(const py::handle& objects) {
+  std::vector<TensorType> types;
+  for (const auto each : objects) types.push_back(type_from(each));
+  return types;
+}
+
+// Warnings of Python, so that filters apply.
+void warn(const std::string& text) {
+  const py::gil_scoped_acquire gil;
+  static const auto* function =
+      new SharedObject(share(py::module_::import("warnings").attr("warn")));
+  call_python(*function,
+              py::make_tuple(text, py::handle(PyExc_RuntimeWarning), 2));
+}
+
+// The callable's, without what no name in a graph has: "<lambda>".
+std::string graph_name(const py::handle& callable) {
+  std::string name;
+  const std::string own =
+      py::str(py::getattr(callable, "__name__", py::str("jit")));
+  for (const char c : own) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') name += c;
+  }
+  return name.empty() ? "jit" : name;
+}
+
+std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
+                              const py::object& results, bool relax_dims,
+                              bool fuse, std::size_t max_graphs,
+                              std::size_t warn_after) {
+  JitOptions options;
+  options.name = graph_name(callable);
+  if (!signature.is_none()) options.signature = types_from(signature);
+  if (!results.is_none()) options.results = types_from(results);
+  options.relax_dims = relax_dims;
+  options.fuse = fuse;
+  options.max_graphs = max_graphs;
+  options.warn_after = warn_after;
+  options.warn = warn;
+  return std::make_unique<Jit>(std::move(callable), std::move(options));
+}
+
+// A function that refers to itself is a cycle through C++. The collector may
+// look before the object is made.
+void make_collectable(PyHeapTypeObject* heap_type) {
+  PyTypeObject& type = heap_type->ht_type;
+  type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    auto* instance = reinterpret_cast<py::detail::instance*>(self);
+    const void* jit = instance->get_value_and_holder().value_ptr();
+    if (jit != nullptr) {
+      Py_VISIT(static_cast<const Jit*>(jit)->callable().ptr());
+    }
+    return 0;
+  };
+  type.tp_clear = [](PyObject*) { return 0; };
+}
+
+}  // namespace
+
+void bind_jit(py::module_& module) {
+  py::class_<Slot>(module, "Slot");
+  py::class_<GraphFunction, GraphFunctionRef>(
+      module, "GraphFunction",
+      "What a staged function runs for some arguments.")
+      .def("__repr__",
+           [](const GraphFunction& function) {
+             return to_string(function.graph());
+           })
+      .def_property_readonly("name", [](const GraphFunction& function) {
+        return function.function().name();
+      });
+  py::class_<Jit>(module, "Jit", py::custom_type_setup(&make_collectable))
+      .def(py::init(&make_jit), py::arg("function"), py::kw_only(),
+           py::arg("input_signature"), py::arg("results"),
+           py::arg("relax_dims"), py::arg("fuse"), py::arg("max_graphs"),
+           py::arg("warn_after"))
+      .def("__call__", &Jit::call)
+      .def(
+          "__get__",
+          [](const py::object& self, const py::object& object,
+             const py::object&) {
+            if (object.is_none()) return self;
+            return py::reinterpret_steal<py::object>(
+                PyMethod_New(self.ptr(), object.ptr()));
+          },
+          py::arg("object"), py::arg("type") = py::none())
+      .def("graph", &Jit::graph,
+           "The graph that a call with these arguments runs.")
+      .def("export",
+           [](Jit& self, const std::string& path, const py::args& positional,
+              const py::kwargs& keywords) {
+             const GraphFunctionRef graph = self.graph(positional, keywords);
+             const py::gil_scoped_release nogil;
+             export_function(path, *graph);
+           })
+      .def_property_readonly("__wrapped__", &Jit::callable)
+      .def_property_readonly("name",
+                             [](const Jit& self) {
+                               return py::getattr(self.callable(), "__name__",
+                                                  py::str("jit"));
+                             })
+      .def_property_readonly(
+          "trace_count",
+          [](const Jit& self) { return self.core().trace_count(); })
+      .def_property_readonly("graph_count", [](const Jit& self) {
+        const py::gil_scoped_release nogil;
+        return self.core().graph_count();
+      });
+}
+
+}  // namespace weft::python

@@ -1,0 +1,19 @@
+// The extension module weft._weft, which the package weft wraps.
+#include "python/src/bind.h"
+
+PYBIND11_MODULE(_weft, module) {
+  using namespace weft::python;
+  py::options options;
+  options.disable_function_signatures();  // the stubs have them
+  bind_errors(module);
+  bind_types(module);
+  bind_tensor(module);
+  bind_operators(module);
+  bind_variable(module);
+  bind_gradient(module);
+  bind_control(module);
+  bind_nn(module);
+  bind_optim(module);
+  bind_files(module);
+  bind_jit(module);
+}

@@ -1,0 +1,235 @@
+// weft.nn: the layers, and modules that are written in Python.
+#include "weft/nn/nn.h"
+
+#include <optional>
+
+#include "python/src/convert.h"
+#include "python/src/options.h"
+#include "python/src/scope_manager.h"
+
+#include "weft/nn/model.h"
+#include "weft/nn/scope.h"
+
+namespace weft::python {
+namespace {
+
+using nn::Module;
+
+// Opens what layers of C++ keep to themselves: a module that is written in
+// Python takes its children and parameters from outside.
+struct Access : Module {
+  static void adopt_into(Module& module, std::string name,
+                         std::shared_ptr<Module> child) {
+    (module.*&Access::adopt)(std::move(name), std::move(child));
+  }
+  static nn::ParameterRef add_parameter(Module& module, std::string name,
+                                        const Shape& shape, nn::Init init,
+                                        nn::Role role) {
+    return (module.*&Access::parameter)(std::move(name), shape, init, role);
+  }
+};
+
+// A module's constructor is for those who derive from it.
+struct PythonModule : Module {
+  PythonModule() = default;
+};
+
+// Shares the variable with the module that it belongs to.
+std::shared_ptr<Variable> variable_of(const nn::ParameterRef& parameter) {
+  return {parameter, &parameter->variable};
+}
+
+py::dict variables(const Module& module, bool trainable_only) {
+  py::dict by_name;
+  for (const auto& [name, parameter] : module.parameters()) {
+    if (trainable_only && !parameter->is_trainable()) continue;
+    by_name[py::str(name)] = py::cast(variable_of(parameter));
+  }
+  return by_name;
+}
+
+nn::Init init_from(const std::string& kind, double scale) {
+  if (kind == "constant") return nn::Init::constant(scale);
+  if (kind == "uniform") return nn::Init::uniform(scale);
+  if (kind == "normal") return nn::Init::normal(scale);
+  throw Error(ErrorCode::kInvalidArgument, "parameter",
+              "no way to start called '{}'", kind)
+      .hint("constant, uniform or normal, with a scale");
+}
+
+template <class Layer>
+py::class_<Layer, nn::Layer, std::shared_ptr<Layer>> bind_layer(
+    py::module_& module, const char* name) {
+  return {module, name};
+}
+
+using RandomKey = ScopeManager<nn::RandomKeyScope, Value>;
+using Precision = ScopeManager<nn::PrecisionScope, DType>;
+
+void bind_scopes(py::module_& module) {
+  bind_manager<RandomKey>(module, "random_key",
+                          "Random layers in its with block draw with this "
+                          "key: two integers, seed and step.")
+      .def(py::init([](const py::object& key) {
+             return std::make_unique<RandomKey>(value_from(key));
+           }),
+           py::arg("key"));
+  bind_manager<Precision>(module, "precision",
+                          "Dense and convolutional layers in its with block "
+                          "compute in this dtype.")
+      .def(py::init([](const py::object& dtype) {
+             return std::make_unique<Precision>(dtype_from(dtype));
+           }),
+           py::arg("dtype"));
+}
+
+void bind_module(py::module_& module) {
+  py::class_<Module, PythonModule, std::shared_ptr<Module>>(
+      module, "Module",
+      "Owns parameters and other modules, under names. Subclass it, make "
+      "children in __init__, and define __call__.")
+      .def(py::init_alias<>())
+      .def("_adopt",
+           [](Module& self, const std::string& name,
+              std::shared_ptr<Module> child) {
+             Access::adopt_into(self, name, std::move(child));
+           })
+      .def(
+          "parameter",
+          [](Module& self, const std::string& name, const py::object& shape,
+             const std::string& init, double scale, bool is_trainable) {
+            return variable_of(Access::add_parameter(
+                self, name, shape_from(shape), init_from(init, scale),
+                is_trainable ? nn::Role::kTrainable : nn::Role::kStatistic));
+          },
+          py::arg("name"), py::arg("shape"), py::arg("init") = "constant",
+          py::arg("scale") = 0.0, py::arg("is_trainable") = true,
+          "A new variable of this module, f32, without a value until "
+          "initialize().")
+      .def("parameters", &variables, py::arg("trainable_only") = false,
+           "All variables below this module, by full name.")
+      .def("initialize", &Module::initialize, py::arg("seed"),
+           "Gives every parameter its first value, by the seed and its name.")
+      .def("train", &Module::train, py::arg("is_training") = true,
+           "Switches dropout and batch statistics on or off.")
+      .def_property_readonly("is_training", &Module::is_training)
+      .def_property_readonly("parameter_count", &Module::parameter_count)
+      .def_property_readonly("name",
+                             [](const Module& self) { return self.name(); });
+  py::class_<nn::Layer, Module, std::shared_ptr<nn::Layer>>(module, "Layer")
+      .def("__call__", [](nn::Layer& self, const py::object& x) {
+        const Value value = value_from(x);
+        const py::gil_scoped_release nogil;
+        return self(value);
+      });
+}
+
+void bind_layers(py::module_& module) {
+  bind_layer<nn::Linear>(module, "Linear")
+      .def(py::init([](std::int64_t inputs, std::int64_t outputs, bool bias) {
+             return std::make_shared<nn::Linear>(
+                 inputs, outputs, nn::LinearOptions{.bias = bias});
+           }),
+           py::arg("inputs"), py::arg("outputs"), py::arg("bias") = true);
+  bind_layer<nn::Conv2d>(module, "Conv2d")
+      .def(py::init([](std::int64_t inputs, std::int64_t outputs,
+                       std::int64_t kernel, std::int64_t stride,
+                       std::optional<std::int64_t> padding,
+                       std::int64_t dilation, std::int64_t groups, bool bias) {
+             return std::make_shared<nn::Conv2d>(
+                 inputs, outputs, kernel,
+                 nn::ConvOptions{
+                     .stride = stride,
+                     .padding = padding.value_or(nn::ConvOptions::kSame),
+                     .dilation = dilation,
+                     .groups = groups,
+                     .bias = bias});
+           }),
+           py::arg("inputs"), py::arg("outputs"), py::arg("kernel"),
+           py::arg("stride") = 1, py::arg("padding") = py::none(),
+           py::arg("dilation") = 1, py::arg("groups") = 1,
+           py::arg("bias") = true);
+  bind_layer<nn::BatchNorm>(module, "BatchNorm")
+      .def(py::init([](std::int64_t channels, double epsilon, double momentum) {
+             return std::make_shared<nn::BatchNorm>(
+                 channels, nn::BatchNormOptions{.epsilon = epsilon,
+                                                .momentum = momentum});
+           }),
+           py::arg("channels"), py::arg("epsilon") = 1e-5,
+           py::arg("momentum") = 0.1);
+  bind_layer<nn::LayerNorm>(module, "LayerNorm")
+      .def(py::init<std::int64_t, double>(), py::arg("width"),
+           py::arg("epsilon") = 1e-5);
+  bind_layer<nn::Embedding>(module, "Embedding")
+      .def(py::init<std::int64_t, std::int64_t>(), py::arg("words"),
+           py::arg("width"));
+  bind_layer<nn::Dropout>(module, "Dropout")
+      .def(py::init<double>(), py::arg("rate"));
+  const auto recurrent =
+      []<class Cell>(py::class_<Cell, nn::Layer, std::shared_ptr<Cell>> bound) {
+        bound.def(py::init([](std::int64_t inputs, std::int64_t hidden,
+                              std::int64_t layers, std::int64_t carried_batch,
+                              double dropout) {
+                    return std::make_shared<Cell>(
+                        inputs, hidden,
+                        nn::RecurrentOptions{.layers = layers,
+                                             .carried_batch = carried_batch,
+                                             .dropout = dropout});
+                  }),
+                  py::arg("inputs"), py::arg("hidden"), py::arg("layers") = 1,
+                  py::arg("carried_batch") = 0, py::arg("dropout") = 0.0);
+      };
+  recurrent(bind_layer<nn::Lstm>(module, "Lstm"));
+  recurrent(bind_layer<nn::Gru>(module, "Gru"));
+  const auto pool =
+      []<class Pool>(py::class_<Pool, nn::Layer, std::shared_ptr<Pool>> bound) {
+        bound.def(
+            py::init([](std::int64_t window, std::int64_t stride,
+                        std::int64_t padding) {
+              return std::make_shared<Pool>(
+                  window,
+                  nn::PoolLayerOptions{.stride = stride, .padding = padding});
+            }),
+            py::arg("window"), py::arg("stride") = 0, py::arg("padding") = 0);
+      };
+  pool(bind_layer<nn::MaxPool2d>(module, "MaxPool2d"));
+  pool(bind_layer<nn::AvgPool2d>(module, "AvgPool2d"));
+  bind_layer<nn::GlobalAvgPool>(module, "GlobalAvgPool").def(py::init<>());
+  bind_layer<nn::Flatten>(module, "Flatten").def(py::init<>());
+  bind_layer<nn::Relu>(module, "Relu").def(py::init<>());
+  bind_layer<nn::ResidualBlock>(module, "ResidualBlock")
+      .def(py::init<std::int64_t, std::int64_t, std::int64_t>(),
+           py::arg("inputs"), py::arg("outputs"), py::arg("stride") = 1);
+}
+
+}  // namespace
+
+void bind_nn(py::module_& module) {
+  py::module_ layers = module.def_submodule("nn");
+  bind_module(layers);
+  bind_layers(layers);
+  bind_scopes(layers);
+  layers.def(
+      "models",
+      [] {
+        py::dict summaries;
+        for (const ModelDef& def : model_registry().all()) {
+          summaries[py::str(def.name)] = def.summary;
+        }
+        return summaries;
+      },
+      "The models that have a name, and what they are.");
+  layers.def(
+      "model",
+      [](const std::string& name, const py::object& example,
+         std::int64_t classes, std::int64_t lanes, const py::kwargs& options) {
+        const ModelDef& def = model_registry().get(name);
+        return std::shared_ptr<nn::Layer>(build_model(
+            def, {shape_from(example), classes, lanes}, options_from(options)));
+      },
+      py::arg("name"), py::arg("example"), py::arg("classes") = 0,
+      py::arg("lanes") = 0,
+      "A model by name, for examples of that shape, not initialized.");
+}
+
+}  // namespace weft::python

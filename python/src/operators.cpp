@@ -1,0 +1,150 @@
+// One Python function for each entry of the op registry, made from the entry:
+// operands by position, attributes by keyword.
+#include "python/src/operators.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "python/src/convert.h"
+
+#include "weft/graph/context.h"
+#include "weft/graph/registry.h"
+
+namespace weft::python {
+namespace {
+
+// What a face without graphs of its own can call: no functions as attributes.
+bool is_callable(const OpDef& op) {
+  if (op.has(kControl) || op.has(kHost)) return false;
+  return std::none_of(op.attribute_schema().begin(),
+                      op.attribute_schema().end(), [](const auto& each) {
+                        return std::holds_alternative<FunctionRef>(each.value);
+                      });
+}
+
+Attributes attributes_from(const OpDef& op, const py::kwargs& keywords) {
+  Attributes attributes;
+  for (const auto& [key, object] : keywords) {
+    const auto name = py::cast<std::string>(key);
+    const auto& schema = op.attribute_schema();
+    const auto known =
+        std::find_if(schema.begin(), schema.end(),
+                     [&](const auto& each) { return each.name == name; });
+    // complete() says what is wrong with one that is not known.
+    attributes.set(name, known == schema.end()
+                             ? Attribute(true)
+                             : attribute_from(object, known->value));
+  }
+  return attributes;
+}
+
+py::object call_op(const OpDef& op, const py::args& arguments,
+                   const py::kwargs& keywords) {
+  std::vector<py::handle> objects;
+  // Any number of operands may come as one sequence too.
+  const bool is_list = op.is_variadic() && op.input_names().size() == 1 &&
+                       arguments.size() == 1 &&
+                       (py::isinstance<py::list>(arguments[0]) ||
+                        py::isinstance<py::tuple>(arguments[0]));
+  if (is_list) {
+    for (const auto each : arguments[0]) objects.push_back(each);
+  } else {
+    for (const auto each : arguments) objects.push_back(each);
+  }
+  return from_results(
+      run_op(op, operands_from(objects), attributes_from(op, keywords)));
+}
+
+py::dict description(const OpDef& op) {
+  py::dict entry;
+  entry["name"] = op.name();
+  entry["summary"] = op.summary();
+  entry["signature"] = op.signature();
+  py::list inputs;
+  for (const std::string& name : op.input_names()) inputs.append(name);
+  entry["inputs"] = inputs;
+  py::list outputs;
+  for (const std::string& name : op.output_names()) outputs.append(name);
+  entry["outputs"] = outputs;
+  entry["min_inputs"] = op.min_inputs();
+  entry["is_variadic"] = op.is_variadic();
+  py::list attributes;
+  for (const auto& each : op.attribute_schema()) {
+    attributes.append(
+        py::make_tuple(each.name, std::string(kind_of(each.value)),
+                       each.is_required, from_attribute(each.value)));
+  }
+  entry["attributes"] = attributes;
+  return entry;
+}
+
+}  // namespace
+
+std::vector<Value> run_op(const OpDef& op, std::span<const Value> operands,
+                          const Attributes& attributes) {
+  Context& context = current_context();
+  std::vector<const Value*> inputs;
+  for (const Value& operand : operands) inputs.push_back(&operand);
+  if (context.builder() != nullptr) {
+    return context.apply(op, inputs, attributes, python_location());
+  }
+  const py::gil_scoped_release nogil;
+  return context.apply(op, inputs, attributes, {});
+}
+
+Value run_op_one(std::string_view op, std::span<const Value> operands,
+                 const Attributes& attributes) {
+  return std::move(run_op(op_registry().get(op), operands, attributes).front());
+}
+
+std::vector<Value> operands_from(std::span<const py::handle> objects) {
+  std::vector<Value> operands(objects.size());
+  std::optional<DType> of_tensors;
+  DType of_numbers = DType::kBool;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (is_number(objects[i])) {
+      const DType own = default_dtype(objects[i]);
+      if (of_numbers != DType::kF32 && own != DType::kBool) of_numbers = own;
+      continue;
+    }
+    operands[i] = value_from(objects[i]);
+    const DType dtype = operands[i].dtype();
+    if (!of_tensors && dtype != DType::kBool) of_tensors = dtype;
+  }
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (!is_number(objects[i])) continue;
+    operands[i] = number_from(objects[i], of_tensors.value_or(of_numbers));
+  }
+  return operands;
+}
+
+py::object from_results(std::vector<Value> results) {
+  if (results.size() == 1) return py::cast(std::move(results.front()));
+  py::tuple all(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    all[i] = py::cast(std::move(results[i]));
+  }
+  return all;
+}
+
+void bind_operators(py::module_& module) {
+  module.def("registry", [] {
+    py::list entries;
+    for (const OpDef& op : op_registry().all()) {
+      if (is_callable(op)) entries.append(description(op));
+    }
+    return entries;
+  });
+  module.def("operator", [](const std::string& name, const std::string& doc) {
+    const OpDef& op = op_registry().get(name);
+    py::options options;
+    options.disable_function_signatures();  // `doc` has its own
+    return py::cpp_function(
+        [&op](const py::args& arguments, const py::kwargs& keywords) {
+          return call_op(op, arguments, keywords);
+        },
+        py::name(op.name().c_str()), py::doc(doc.c_str()));
+  });
+}
+
+}  // namespace weft::python

@@ -1,0 +1,28 @@
+// Ops of the registry, called from Python.
+//
+// Threads: with the GIL, which is released while an op runs.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "python/src/bind.h"
+
+#include "weft/graph/op.h"
+
+namespace weft::python {
+
+// Runs or records the op.
+std::vector<Value> run_op(const OpDef& op, std::span<const Value> operands,
+                          const Attributes& attributes = {});
+Value run_op_one(std::string_view op, std::span<const Value> operands,
+                 const Attributes& attributes = {});
+
+// Operands of one op: numbers become tensors of the dtype that the first
+// tensor has that is not bool; without one, of the widest kind among them.
+std::vector<Value> operands_from(std::span<const py::handle> objects);
+
+// One result alone, several as a tuple.
+py::object from_results(std::vector<Value> results);
+
+}  // namespace weft::python

@@ -1,0 +1,143 @@
+// weft.optim: the optimizers of the registry, over variables.
+#include "python/src/convert.h"
+#include "python/src/options.h"
+
+#include "weft/optim/clip.h"
+#include "weft/optim/variable_updater.h"
+
+namespace weft::python {
+namespace {
+
+// Variables in the order of the gradients: a dict by name, or any iterable.
+std::vector<py::handle> in_order(const py::handle& collection) {
+  std::vector<py::handle> items;
+  if (py::isinstance<py::dict>(collection)) {
+    for (const auto& [key, value] :
+         py::reinterpret_borrow<py::dict>(collection)) {
+      items.push_back(value);
+    }
+  } else {
+    for (const auto item : collection) items.push_back(item);
+  }
+  return items;
+}
+
+std::vector<Value> values_in_order(const py::handle& collection) {
+  std::vector<Value> values;
+  for (const py::handle item : in_order(collection)) {
+    values.push_back(value_from(item));
+  }
+  return values;
+}
+
+class Updater {
+ public:
+  Updater(const std::string& name, const py::object& variables,
+          const py::object& lr, const py::kwargs& options)
+      : updater_(make_optimizer(name, options_from(options)), states(variables),
+                 lr.is_none() ? optimizer_registry().get(name).default_lr
+                              : py::cast<double>(lr)) {
+    if (!py::isinstance<py::dict>(variables)) return;
+    for (const auto& [key, value] :
+         py::reinterpret_borrow<py::dict>(variables)) {
+      names_.push_back(py::cast<std::string>(key));
+    }
+  }
+
+  void update(const py::object& gradients) {
+    std::vector<Value> ordered;
+    if (py::isinstance<py::dict>(gradients) && !names_.empty()) {
+      for (const std::string& name : names_) {
+        ordered.push_back(value_from(gradients[py::str(name)]));
+      }
+    } else {
+      ordered = values_in_order(gradients);
+    }
+    const py::gil_scoped_release nogil;
+    updater_.update(ordered);
+  }
+
+  const VariableUpdater& updater() const { return updater_; }
+
+ private:
+  static std::vector<VariableRef> states(const py::object& variables) {
+    std::vector<VariableRef> states;
+    for (const py::handle item : in_order(variables)) {
+      states.push_back(py::cast<const Variable&>(item).state());
+    }
+    return states;
+  }
+
+  VariableUpdater updater_;
+  std::vector<std::string> names_;  // of the variables, if they had any
+};
+
+py::dict slots_of(const py::object& self) {
+  py::dict slots;
+  for (const auto& slot : py::cast<const Updater&>(self).updater().slots()) {
+    slots[py::str(slot.name)] = py::cast(
+        slot.variable, py::return_value_policy::reference_internal, self);
+  }
+  return slots;
+}
+
+}  // namespace
+
+void bind_optim(py::module_& module) {
+  py::module_ optim = module.def_submodule("optim");
+  const auto inside = py::return_value_policy::reference_internal;
+  py::class_<Updater, std::shared_ptr<Updater>>(
+      optim, "Optimizer",
+      "Changes variables by gradients. What it remembers are variables too.")
+      .def(py::init<std::string, py::object, py::object, py::kwargs>(),
+           py::arg("name"), py::arg("variables"), py::arg("lr") = py::none())
+      .def("update", &Updater::update, py::arg("gradients"),
+           "One step, with a gradient for each variable.")
+      .def_property_readonly(
+          "learning_rate",
+          [](const Updater& self) -> const Variable& {
+            return self.updater().learning_rate();
+          },
+          inside)
+      .def_property_readonly(
+          "step",
+          [](const Updater& self) -> const Variable& {
+            return self.updater().step();
+          },
+          inside)
+      .def("slots", &slots_of, "What it remembers of each variable, by name.")
+      .def("_checkpoint", [](const py::object& self) {
+        py::dict named;
+        named["learning_rate"] = self.attr("learning_rate");
+        named["step"] = self.attr("step");
+        named["slots"] = slots_of(self);
+        return named;
+      });
+  optim.def("registry", [] {
+    py::list entries;
+    for (const OptimizerDef& def : optimizer_registry().all()) {
+      py::dict options;
+      for (const OptionSpec& option : def.options) {
+        options[py::str(option.name)] =
+            py::make_tuple(to_string(option.value), option.summary);
+      }
+      entries.append(
+          py::make_tuple(def.name, def.summary, def.default_lr, options));
+    }
+    return entries;
+  });
+  optim.def(
+      "clip_by_global_norm",
+      [](const py::object& gradients, double max_norm) {
+        py::list clipped;
+        for (Value& value :
+             clip_by_global_norm(values_in_order(gradients), max_norm)) {
+          clipped.append(py::cast(std::move(value)));
+        }
+        return clipped;
+      },
+      py::arg("gradients"), py::arg("max_norm"),
+      "All gradients, scaled so that their common norm is at most max_norm.");
+}
+
+}  // namespace weft::python

@@ -1,0 +1,71 @@
+// weft.Variable.
+#include "weft/graph/variable.h"
+
+#include "python/src/convert.h"
+
+namespace weft::python {
+namespace {
+
+// Where what is built shows in a graph: known only while one is built.
+Location where() {
+  return current_context().builder() != nullptr ? python_location()
+                                                : Location();
+}
+
+// The variable's dtype decides what numbers become.
+Value for_variable(const Variable& variable, const py::handle& object) {
+  return is_number(object) ? number_from(object, variable.type().dtype)
+                           : value_from(object);
+}
+
+// A number is no value of the function that may be traced just now.
+Value first_value(const py::handle& object) {
+  const ContextScope eager(eager_context());
+  return value_from(object);
+}
+
+}  // namespace
+
+void bind_variable(py::module_& module) {
+  py::class_<Variable, std::shared_ptr<Variable>>(
+      module, "Variable",
+      "A tensor that keeps its identity while its value changes. Staged "
+      "functions read and assign it in place.")
+      .def(py::init([](const py::object& initial, const std::string& name,
+                       bool is_trainable) {
+             return std::make_shared<Variable>(
+                 first_value(initial),
+                 VariableOptions{.name = name, .is_trainable = is_trainable});
+           }),
+           py::arg("initial"), py::arg("name") = "",
+           py::arg("is_trainable") = true)
+      .def("read", &Variable::read)
+      .def("assign",
+           [](const Variable& self, const py::object& value) {
+             self.assign(for_variable(self, value), where());
+           })
+      .def("assign_add",
+           [](const Variable& self, const py::object& value) {
+             self.assign_add(for_variable(self, value), where());
+           })
+      .def("assign_subtract",
+           [](const Variable& self, const py::object& value) {
+             self.assign_subtract(for_variable(self, value), where());
+           })
+      .def_property_readonly("name", &Variable::name)
+      .def_property_readonly("is_trainable", &Variable::is_trainable)
+      .def_property_readonly("dtype",
+                             [](const Variable& self) {
+                               return std::string(to_string(self.type().dtype));
+                             })
+      .def_property_readonly(
+          "shape",
+          [](const Variable& self) { return from_shape(self.type().shape); })
+      .def("__repr__", [](const Variable& self) {
+        return fmt::format("Variable({}{})",
+                           self.name().empty() ? "" : self.name() + ": ",
+                           to_string(self.type()));
+      });
+}
+
+}  // namespace weft::python

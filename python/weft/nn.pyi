@@ -1,0 +1,124 @@
+from types import TracebackType
+from typing import Any, Callable
+
+from weft import DTypeLike, ShapeLike, Tensor, TensorLike, Variable
+
+class Module:
+    def __init__(self) -> None: ...
+    def parameter(
+        self,
+        name: str,
+        shape: ShapeLike,
+        init: str = ...,
+        scale: float = ...,
+        is_trainable: bool = ...,
+    ) -> Variable: ...
+    def parameters(self, trainable_only: bool = ...) -> dict[str, Variable]: ...
+    def initialize(self, seed: int) -> None: ...
+    def train(self, is_training: bool = ...) -> None: ...
+    @property
+    def is_training(self) -> bool: ...
+    @property
+    def parameter_count(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+
+class Layer(Module):
+    def __call__(self, x: TensorLike) -> Tensor: ...
+
+class Sequential(Module):
+    def __init__(self, *parts: Callable[[Any], Tensor]) -> None: ...
+    def __call__(self, x: TensorLike) -> Tensor: ...
+
+class Linear(Layer):
+    def __init__(self, inputs: int, outputs: int, bias: bool = ...) -> None: ...
+
+class Conv2d(Layer):
+    # Without a padding, as many outputs as inputs per stride.
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        stride: int = ...,
+        padding: int | None = ...,
+        dilation: int = ...,
+        groups: int = ...,
+        bias: bool = ...,
+    ) -> None: ...
+
+class BatchNorm(Layer):
+    def __init__(
+        self, channels: int, epsilon: float = ..., momentum: float = ...
+    ) -> None: ...
+
+class LayerNorm(Layer):
+    def __init__(self, width: int, epsilon: float = ...) -> None: ...
+
+class Embedding(Layer):
+    def __init__(self, words: int, width: int) -> None: ...
+
+class Dropout(Layer):
+    def __init__(self, rate: float) -> None: ...
+
+class Lstm(Layer):
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int,
+        layers: int = ...,
+        carried_batch: int = ...,
+        dropout: float = ...,
+    ) -> None: ...
+
+class Gru(Layer):
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int,
+        layers: int = ...,
+        carried_batch: int = ...,
+        dropout: float = ...,
+    ) -> None: ...
+
+class MaxPool2d(Layer):
+    def __init__(
+        self, window: int, stride: int = ..., padding: int = ...
+    ) -> None: ...
+
+class AvgPool2d(Layer):
+    def __init__(
+        self, window: int, stride: int = ..., padding: int = ...
+    ) -> None: ...
+
+class GlobalAvgPool(Layer): ...
+class Flatten(Layer): ...
+class Relu(Layer): ...
+
+class ResidualBlock(Layer):
+    def __init__(self, inputs: int, outputs: int, stride: int = ...) -> None: ...
+
+class _Scope:
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+class random_key(_Scope):
+    def __init__(self, key: TensorLike) -> None: ...
+
+class precision(_Scope):
+    def __init__(self, dtype: DTypeLike) -> None: ...
+
+def models() -> dict[str, str]: ...
+def model(
+    name: str,
+    example: ShapeLike,
+    classes: int = ...,
+    lanes: int = ...,
+    **options: Any,
+) -> Layer: ...

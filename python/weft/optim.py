@@ -1,0 +1,27 @@
+"""The optimizers of the registry, each as a function of its name.
+
+optimizer = weft.optim.adam(model.parameters(trainable_only=True), lr=1e-3)
+loss, grads = weft.value_and_grad(loss_of, wrt=model)(x, y)
+optimizer.update(grads)
+"""
+
+from weft._weft import optim as _optim
+from weft._weft.optim import Optimizer, clip_by_global_norm
+
+
+def _maker(name, summary, default_lr, options):
+    def make(variables, lr=default_lr, **given):
+        return Optimizer(name, variables, lr=lr, **given)
+
+    lines = [summary, ""]
+    for option, (default, text) in options.items():
+        lines.append(f"    {option}: {text}; {default} by default")
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = "\n".join(lines)
+    return make
+
+
+__all__ = ["Optimizer", "clip_by_global_norm"]
+for _entry in _optim.registry():
+    globals()[_entry[0]] = _maker(*_entry)
+    __all__.append(_entry[0])
