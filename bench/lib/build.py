@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth", "weft-all-reduce",
-           "weft-micro", "weft-cli", "weft-concurrent-bench")
+           "weft-micro", "weft-cli", "weft-concurrent-bench", "weft-python")
 
 
 def build(root: Path, folder: Path) -> str:
@@ -17,7 +17,8 @@ def build(root: Path, folder: Path) -> str:
                "install_packages '' test bench")
     commands = (
         ["env", f"root={root}", "bash", "-c", install],
-        ["cmake", "-S", root, "-B", folder, *generator, "-DWEFT_BENCH=ON"],
+        ["cmake", "-S", root, "-B", folder, *generator, "-DWEFT_BENCH=ON",
+         "-DWEFT_PYTHON=ON", "-DPython3_EXECUTABLE=/usr/bin/python3"],
         ["cmake", "--build", folder, "--target", *TARGETS])
     for command in commands:
         done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE,
