@@ -105,17 +105,20 @@ std::vector<int> phases_of(const FlatGraph& graph) {
   return phases;
 }
 
-// Whether a value is passed to a call or decides a branch, as it is.
+// Whether a value is passed to a call or another rank, or decides a branch, as
+// it is.
 bool leads_on(const Layout& layout, const Port& port) {
-  return std::any_of(port.targets.begin(), port.targets.end(),
-                     [&](const Target& target) {
-                       const Work& work = layout.works[target.work];
-                       if (work.kind == FlatKind::kCall) return true;
-                       if (work.kind != FlatKind::kSwitch) return false;
-                       if (target.slot == work.inputs[1].slot) return true;
-                       return leads_on(layout, work.outputs[0]) ||
-                              leads_on(layout, work.outputs[1]);
-                     });
+  return std::any_of(
+      port.targets.begin(), port.targets.end(), [&](const Target& target) {
+        const Work& work = layout.works[target.work];
+        if (work.kind == FlatKind::kCall || work.kind == FlatKind::kSend) {
+          return true;
+        }
+        if (work.kind != FlatKind::kSwitch) return false;
+        if (target.slot == work.inputs[1].slot) return true;
+        return leads_on(layout, work.outputs[0]) ||
+               leads_on(layout, work.outputs[1]);
+      });
 }
 
 bool only_adds(const Layout& layout, const Port& port) {

@@ -12,6 +12,7 @@ namespace weft {
 struct Draft {
   FlatGraph graph;                 // without regions
   std::vector<const Node*> ops;    // what `region` of a region node counts
+  std::vector<int> ranks;          // that compute them
   std::vector<Endpoint> markers;   // by node: what its branch is marked by
   std::deque<Function> functions;  // that own the ops
   // By node: a parameter that ops read where it lies; it is passed only if

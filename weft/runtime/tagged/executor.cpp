@@ -40,8 +40,11 @@ bool has_sums(const FlatGraph& graph) {
       [](const FlatNode& node) { return node.kind == FlatKind::kAccumulate; });
 }
 
-bool is_batched(const FlatGraph& graph, Batching batching) {
-  if (batching != Batching::kWhereItPays) return batching == Batching::kAlways;
+bool is_batched(const FlatGraph& graph, const TaggedOptions& options) {
+  if (options.batching != Batching::kWhereItPays) {
+    return options.batching == Batching::kAlways;
+  }
+  if (options.peers != nullptr) return false;
   return has_parallel_calls(graph) && has_products(graph);
 }
 
@@ -56,9 +59,14 @@ struct TaggedExecutor::State {
                               .check_numerics = options.check_numerics};
     session.is_timed = options.is_timed;
     session.before_work = options.before_work;
-    const bool batched = session.region_options.fuse &&
-                         is_batched(session.graph, options.batching);
-    int count = batched || has_sums(session.graph) ? 1 : options.workers;
+    const bool batched =
+        session.region_options.fuse && is_batched(session.graph, options);
+    session.peers = options.peers;
+    WEFT_CHECK(session.peers != nullptr || session.graph.crossings.empty(),
+               "a part of a graph needs its other ranks");
+    const bool is_single =
+        batched || has_sums(session.graph) || session.peers != nullptr;
+    int count = is_single ? 1 : options.workers;
     if (count == 0) {
       count = has_parallel_calls(session.graph) ? thread_count() : 1;
     }
@@ -69,6 +77,38 @@ struct TaggedExecutor::State {
     if (!batched) return;
     batcher.emplace(session);
     session.workers[0]->set_batcher(&*batcher);
+  }
+
+  void run() {
+    session.workers[0]->begin_entry();
+    if (crew) {
+      crew->run(
+          [&](int i) { session.workers[static_cast<std::size_t>(i)]->work(); });
+    } else {
+      session.workers[0]->work();
+    }
+    clean_up();
+    session.pool.rethrow();
+  }
+
+  // An error on this rank ends the run on all.
+  void run_among_peers(std::span<const Tensor> arguments) {
+    std::vector<Tensor> own(arguments.begin(), arguments.end());
+    try {
+      session.peers->begin_run(session.graph);
+      session.workers[0]->exchange_arguments(own);
+      session.arguments = own;
+      run();
+      session.peers->end_run();
+    } catch (const Error& error) {
+      session.peers->fail(error);
+      throw;
+    } catch (const std::exception& error) {
+      session.peers->fail(Error(ErrorCode::kInternal,
+                                "@" + session.graph.body(0).name, "{}",
+                                error.what()));
+      throw;
+    }
   }
 
   void clean_up() {
@@ -103,15 +143,11 @@ std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
   for (const auto& worker : session.workers) worker->begin_run();
   if (state_->batcher) state_->batcher->begin_run();
   session.pool.reset(static_cast<int>(session.workers.size()));
-  session.workers[0]->begin_entry();
-  if (state_->crew) {
-    state_->crew->run(
-        [&](int i) { session.workers[static_cast<std::size_t>(i)]->work(); });
+  if (session.peers != nullptr) {
+    state_->run_among_peers(arguments);
   } else {
-    session.workers[0]->work();
+    state_->run();
   }
-  state_->clean_up();
-  session.pool.rethrow();
   return std::move(session.results);
 }
 

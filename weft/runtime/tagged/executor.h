@@ -14,11 +14,14 @@
 #include <stop_token>
 
 #include "weft/runtime/tagged/flat_graph.h"
+#include "weft/runtime/tagged/peers.h"
 
 namespace weft {
 
 enum class Batching {
-  kWhereItPays,  // if a region that many activations may run holds a product
+  kWhereItPays,  // if a region that many activations may run holds a product;
+                 // not among other ranks, as what is gathered there depends
+                 // on when messages come, and results would not repeat
   kAlways,
   kNever,
 };
@@ -42,6 +45,9 @@ struct TaggedOptions {
   bool is_timed = false;
   // Called before each unit of work, on its worker: tests delay workers here.
   std::function<void()> before_work = {};
+  // The other ranks of a graph that is a part (partition.h). Such a run has
+  // one worker, which also moves the messages.
+  Peers* peers = nullptr;
 };
 
 // What the last run did.
@@ -74,10 +80,12 @@ class TaggedExecutor {
   TaggedExecutor(TaggedExecutor&&) noexcept;
 
   const FlatGraph& graph() const;
-  // Arguments have the types of the entry's parameters. Throws
+  // Arguments have the types of the entry's parameters; of a part, those that
+  // are placed on other ranks may be undefined. Throws
   // Error(kExhausted), naming the calls, when there are more activations than
   // the options allow; Error(kCancelled) once `stop` is requested; what a
-  // region's plan throws. All frames are free again then.
+  // region's plan throws; with other ranks, what went wrong on one of them. All
+  // frames are free again then.
   std::vector<Tensor> run(std::span<const Tensor> arguments,
                           std::stop_token stop = {});
   TaggedProfile profile() const;

@@ -1,7 +1,8 @@
 #include "weft/runtime/tagged/flat_graph.h"
 
 #include <algorithm>
-#include <map>
+
+#include "weft/runtime/tagged/branches.h"
 
 namespace weft {
 namespace {
@@ -25,28 +26,17 @@ class Verifier {
         }
       }
     }
-    check_branches();
+    const Branches branches(graph_);  // that there are some is the check
   }
 
  private:
-  // The side of a branch on which a value lies, as the path of Switches that
-  // leads there. Equal paths have equal ids.
-  struct Branch {
-    int outer;
-    Endpoint predicate;
-    int side;
-    auto operator<=>(const Branch&) const = default;
-  };
-
   template <class Items>
   static int count(const Items& items) {
     return static_cast<int>(items.size());
   }
 
   [[noreturn]] void fail(int id, const std::string& message) const {
-    throw Error(ErrorCode::kInternal, "verify", "{}", message)
-        .detail("node: " + to_string(graph_, id))
-        .detail("body: @" + graph_.body(graph_.node(id).body).name);
+    fail_verification(graph_, id, message);
   }
 
   bool exists(Endpoint value) const {
@@ -102,6 +92,9 @@ class Verifier {
         return check_call(id);
       case FlatKind::kReturn:
         return check_return(id);
+      case FlatKind::kSend:
+      case FlatKind::kReceive:
+        return check_crossing(id);
     }
   }
 
@@ -178,6 +171,22 @@ class Verifier {
     }
   }
 
+  void check_crossing(int id) const {
+    const FlatNode& node = graph_.node(id);
+    if (node.index < 0 || node.index >= count(graph_.crossings)) {
+      fail(id, "the crossing does not exist");
+    }
+    const TensorType& type =
+        graph_.crossings[static_cast<std::size_t>(node.index)].type;
+    const bool is_send = node.kind == FlatKind::kSend;
+    if (node.inputs.size() != (is_send ? 1u : 0u) ||
+        node.types.size() != (is_send ? 0u : 1u) ||
+        !(type == (is_send ? graph_.type(node.inputs[0]) : node.types[0]))) {
+      fail(id, "one value of the crossing's type is sent or received");
+    }
+    check_local(id);
+  }
+
   void check_site(int site_id) const {
     const CallSite& site = graph_.sites[static_cast<std::size_t>(site_id)];
     for (const int id : site.calls) {
@@ -204,102 +213,7 @@ class Verifier {
     }
   }
 
-  // What must have its branch known before node `id`: its inputs within the
-  // activation, and for a Return the Calls of its site.
-  std::vector<Endpoint> antecedents(int id) const {
-    const FlatNode& node = graph_.node(id);
-    std::vector<Endpoint> result;
-    if (node.kind == FlatKind::kReturn) {
-      for (const int call : site_of(id).calls) {
-        if (graph_.node(call).phase <= node.phase) result.push_back({call, 0});
-      }
-      return result;
-    }
-    if (node.kind == FlatKind::kParameter) return result;
-    for (const Endpoint input : node.inputs) {
-      if (node.kind == FlatKind::kRegion && graph_.is_argument(input)) continue;
-      result.push_back(input);
-    }
-    if (node.trigger.node >= 0) result.push_back(node.trigger);
-    return result;
-  }
-
-  void check_branches() {
-    std::vector<int> missing(graph_.nodes.size(), 0);
-    std::vector<std::vector<int>> dependents(graph_.nodes.size());
-    std::vector<int> ready;
-    for (int id = 0; id < count(graph_.nodes); ++id) {
-      for (const Endpoint value : antecedents(id)) {
-        ++missing[static_cast<std::size_t>(id)];
-        dependents[static_cast<std::size_t>(value.node)].push_back(id);
-      }
-      if (missing[static_cast<std::size_t>(id)] == 0) ready.push_back(id);
-    }
-    std::size_t seen = 0;
-    for (; seen < ready.size(); ++seen) {
-      place(ready[seen]);
-      for (const int next : dependents[static_cast<std::size_t>(ready[seen])]) {
-        if (--missing[static_cast<std::size_t>(next)] == 0) {
-          ready.push_back(next);
-        }
-      }
-    }
-    for (int id = 0; id < count(graph_.nodes); ++id) {
-      if (missing[static_cast<std::size_t>(id)] > 0) {
-        fail(id, "a value depends on itself within one activation");
-      }
-    }
-  }
-
-  // Sets the branch of each output of a node.
-  void place(int id) {
-    const FlatNode& node = graph_.node(id);
-    int branch = -1;
-    bool is_first = true;
-    for (const Endpoint value : antecedents(id)) {
-      const int other = branch_.at(value);
-      if (node.kind == FlatKind::kMerge && !is_first) {
-        branch = common(id, branch, other);
-        continue;
-      }
-      if (!is_first && other != branch) {
-        fail(id, "the inputs lie on different branches");
-      }
-      branch = other;
-      is_first = false;
-    }
-    for (int output = 0; output < std::max(1, count(node.types)); ++output) {
-      branch_[{id, output}] = node.kind == FlatKind::kSwitch
-                                  ? intern({branch, node.inputs[1], output})
-                                  : branch;
-    }
-  }
-
-  int intern(const Branch& branch) {
-    const auto found = std::find(branches_.begin(), branches_.end(), branch);
-    if (found == branches_.end()) {
-      branches_.push_back(branch);
-      return count(branches_) - 1;
-    }
-    return static_cast<int>(found - branches_.begin());
-  }
-
-  // The branch that two sides part.
-  int common(int id, int a, int b) const {
-    if (a >= 0 && b >= 0) {
-      const Branch& x = branches_[static_cast<std::size_t>(a)];
-      const Branch& y = branches_[static_cast<std::size_t>(b)];
-      if (x.outer == y.outer && x.predicate == y.predicate &&
-          x.side != y.side) {
-        return x.outer;
-      }
-    }
-    fail(id, "a Merge joins what are not the two sides of one branch");
-  }
-
   const FlatGraph& graph_;
-  std::vector<Branch> branches_;
-  std::map<Endpoint, int> branch_;
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ enum class FlatKind {
   kReturn,      // a result, from the callee's activation into the caller's
   kAccumulate,  // adds to an accumulator, of this activation or its caller's
   kTotal,       // what was added, when all that could add has ended
+  kSend,        // a value that another rank receives in the same activation
+  kReceive,     // what another rank sends
 };
 
 // Output `output` of node `node`.
@@ -50,12 +52,14 @@ struct FlatNode {
   int body;  // of the activation that its outputs belong to; a Call's: whose
              // inputs do
   std::vector<Endpoint> inputs = {};
-  // A value whose arrival a region or a Call without inputs of its own awaits:
-  // it marks the branch. Node -1 where the activation itself is enough.
+  // A value whose arrival a region, a Receive or a Call without inputs of its
+  // own awaits: it marks the branch. Node -1 where the activation itself is
+  // enough.
   Endpoint trigger = {};
   int site = -1;    // of a Call and a Return
   int phase = 0;    // of these: in which the activation is entered for it
-  int index = -1;   // of a parameter, an argument, a result, an accumulator
+  int index = -1;   // of a parameter, an argument, a result, an accumulator;
+                    // of a Send and a Receive: which crossing
   int region = -1;  // of a region
   std::vector<TensorType> types = {};  // of its outputs
 };
@@ -79,6 +83,17 @@ struct Body {
 
 struct Region {
   Function function;  // its parameters are the inputs of its node
+  int rank = 0;       // that computes it (placement.h)
+};
+
+// A value that one rank makes and another reads (partition.h).
+struct Crossing {
+  int from = 0;
+  int to = 0;
+  TensorType type = {};
+  std::string value = {};  // for people: "n12 of @tree"
+  // Of the entry, sent before its activation begins; -1 for other values.
+  int argument = -1;
 };
 
 struct FlatGraph {
@@ -86,6 +101,8 @@ struct FlatGraph {
   std::vector<FlatNode> nodes;
   std::vector<CallSite> sites;
   std::vector<Region> regions;
+  // Of a part of a graph: those between all ranks.
+  std::vector<Crossing> crossings = {};
 
   const FlatNode& node(int id) const {
     return nodes[static_cast<std::size_t>(id)];

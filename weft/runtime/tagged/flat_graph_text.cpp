@@ -9,7 +9,7 @@ std::string to_string(Endpoint value) {
   return fmt::format("n{}.{}", value.node, value.output);
 }
 
-// "switch", "region 3", "call #2 @fib[0]".
+// "switch", "region 3", "call #2 @fib[0]", "send to rank 1 [4]".
 std::string label(const FlatGraph& graph, const FlatNode& node) {
   switch (node.kind) {
     case FlatKind::kParameter: {
@@ -28,6 +28,15 @@ std::string label(const FlatGraph& graph, const FlatNode& node) {
       return fmt::format("accumulate [{}]", node.index);
     case FlatKind::kTotal:
       return fmt::format("total [{}]", node.index);
+    case FlatKind::kSend:
+    case FlatKind::kReceive: {
+      const Crossing& crossing =
+          graph.crossings[static_cast<std::size_t>(node.index)];
+      const bool is_send = node.kind == FlatKind::kSend;
+      return fmt::format("{} {} rank {} [{}]", is_send ? "send" : "receive",
+                         is_send ? "to" : "from",
+                         is_send ? crossing.to : crossing.from, node.index);
+    }
     case FlatKind::kCall:
     case FlatKind::kReturn:
       break;

@@ -36,6 +36,7 @@ class Groups {
   const FlatNode& node(int id) const { return draft_.graph.node(id); }
   int nodes() const { return static_cast<int>(draft_.graph.nodes.size()); }
   bool is_op(int id) const { return node(id).kind == FlatKind::kRegion; }
+  int rank(int id) const { return draft_.ranks[at(node(id).region)]; }
 
   // What an op waits for, through other ops. Ops stand after their operands.
   void find_sources() {
@@ -72,12 +73,15 @@ class Groups {
 
   void group_by_sources() {
     group_.assign(draft_.graph.nodes.size(), -1);
-    std::map<std::tuple<int, Endpoint, Sources>, int> known;
+    std::map<std::tuple<int, Endpoint, int, Sources>, int> known;
     const auto join = [&](int id) {
-      const auto key =
-          std::tuple(node(id).body, draft_.markers[at(id)], sources_[at(id)]);
+      const auto key = std::tuple(node(id).body, draft_.markers[at(id)],
+                                  rank(id), sources_[at(id)]);
       const auto [found, is_new] = known.emplace(key, static_cast<int>(count_));
-      if (is_new) ++count_;
+      if (is_new) {
+        ++count_;
+        ranks_.push_back(rank(id));
+      }
       group_[at(id)] = found->second;
     };
     for (int id = 0; id < nodes(); ++id) {
@@ -89,8 +93,8 @@ class Groups {
     }
   }
 
-  // Moves one group whose results only one other needs into that one: nothing
-  // else waits for it.
+  // Moves one group whose results only one other of its rank needs into that
+  // one: nothing else waits for it.
   bool absorb() {
     const auto read_by = readers();
     std::vector<std::set<int>> needed_by(count_);
@@ -104,7 +108,7 @@ class Groups {
     for (std::size_t group = 0; group < count_; ++group) {
       if (needed_by[group].size() != 1) continue;
       const int into = *needed_by[group].begin();
-      if (into < 0) continue;
+      if (into < 0 || ranks_[at(into)] != ranks_[group]) continue;
       for (int& other : group_) {
         if (other == static_cast<int>(group)) other = into;
       }
@@ -116,6 +120,7 @@ class Groups {
   const Draft& draft_;
   std::vector<Sources> sources_;
   std::vector<int> group_;
+  std::vector<int> ranks_;  // by group
   std::size_t count_ = 0;
 };
 
@@ -134,7 +139,7 @@ class RegionBuilder {
     std::vector<ValueId> ids;
     for (const Endpoint result : results) ids.push_back(values_.at(result));
     function_.set_results(std::move(ids));
-    return {std::move(function_)};
+    return {.function = std::move(function_)};
   }
 
   // What its parameters stand for.
@@ -310,6 +315,7 @@ class RegionFormer {
       made.trigger = draft_.markers[at(members[0])];
     }
     made_.regions.push_back(builder.finish(results));
+    made_.regions.back().rank = draft_.ranks[at(node(members[0]).region)];
     emplace(std::move(made));
   }
 

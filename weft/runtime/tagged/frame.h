@@ -11,6 +11,7 @@
 #include <new>
 
 #include "weft/runtime/tagged/layout.h"
+#include "weft/runtime/tagged/peers.h"
 #include "weft/tensor/tensor.h"
 
 namespace weft {
@@ -32,6 +33,7 @@ struct Frame {
   std::int32_t outstanding = 0;
   Sums* sums = nullptr;    // that it adds to
   bool owns_sums = false;  // and has not sent on yet
+  ActivationTag tag = {};  // for other ranks; set only where there are some
 
   std::byte* at(std::uint32_t offset) {
     return reinterpret_cast<std::byte*>(this) + offset;

@@ -94,9 +94,15 @@ class LayoutBuilder {
 
   void add_work(int id) {
     const FlatNode& node = graph_.node(id);
-    if (node.kind != FlatKind::kRegion && node.kind != FlatKind::kSwitch &&
-        node.kind != FlatKind::kAccumulate) {
-      return;
+    switch (node.kind) {
+      case FlatKind::kRegion:
+      case FlatKind::kSwitch:
+      case FlatKind::kAccumulate:
+      case FlatKind::kSend:
+      case FlatKind::kReceive:
+        break;
+      default:
+        return;
     }
     Work work{.kind = node.kind, .region = node.region, .index = node.index};
     for (const Endpoint input : node.inputs) {
@@ -306,7 +312,9 @@ class LayoutBuilder {
   bool is_tail(const CallSite& site) const {
     const std::size_t results = graph_.body(site.callee).results.size();
     if (site.caller == 0 || site.returns.size() != results ||
-        graph_.body(site.caller).results.size() != results) {
+        graph_.body(site.caller).results.size() != results ||
+        std::any_of(site.calls.begin(), site.calls.end(),
+                    [&](int id) { return graph_.node(id).phase != 0; })) {
       return false;
     }
     return std::all_of(site.returns.begin(), site.returns.end(), [&](int id) {

@@ -46,13 +46,13 @@ struct Input {
 };
 
 struct Work {
-  FlatKind kind;  // region, switch, call, return or accumulate
+  FlatKind kind;  // region, switch, call, return, accumulate, send or receive
   // Values that it waits for; 0 if none, or for a call that passes on each
   // argument when it is there.
   std::uint32_t pending = 0;
   int region = -1;
   int site = -1;   // of a call
-  int index = -1;  // which result is returned, or to what is added
+  int index = -1;  // which result is returned, to what is added, what crosses
   std::vector<Input> inputs = {};
   // Of a region its results, of a switch its sides, of a call its arguments.
   std::vector<Port> outputs = {};

@@ -53,7 +53,9 @@ bool is_reentry(const Node& node) {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, std::string_view entry) : graph_(graph) {
+  Lowering(const Graph& graph, std::string_view entry,
+           const RankPlacement& placement)
+      : graph_(graph), placement_(placement) {
     ++references_[std::string(entry)];
     for (const Function& function : graph.functions) {
       for (const Node& node : function.nodes()) count_references(node);
@@ -313,6 +315,7 @@ class Lowering {
                 Scope scope) {
     const auto op = static_cast<int>(draft_.ops.size());
     draft_.ops.push_back(&node);
+    draft_.ranks.push_back(placement_.rank_of(function.name(), node.location));
     const int id = draft_.add({.kind = FlatKind::kRegion,
                                .body = scope.body,
                                .inputs = std::move(inputs),
@@ -413,6 +416,7 @@ class Lowering {
   }
 
   const Graph& graph_;
+  const RankPlacement& placement_;
   Draft draft_;
   std::map<std::string, int> references_;  // by function
   std::map<std::string, int> bodies_;      // by function and types
@@ -431,11 +435,13 @@ int Draft::add(FlatNode node, Endpoint marker) {
 }
 
 FlatGraph lower(const Graph& graph, std::string_view entry,
-                std::span<const TensorType> arguments) {
+                std::span<const TensorType> arguments,
+                const RankPlacement& placement) {
+  check(placement, graph);
   const Graph recursive = loops_to_recursion(graph);
-  Draft draft = Lowering(recursive, entry).run(entry, arguments);
+  Draft draft = Lowering(recursive, entry, placement).run(entry, arguments);
   read_arguments_in_place(draft);
-  accumulate_sums(draft);
+  if (placement.ranks == 1) accumulate_sums(draft);
   FlatGraph flat = form_regions(draft);
   verify(flat);
   return flat;

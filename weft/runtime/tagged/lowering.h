@@ -11,17 +11,24 @@
 // Arguments of the entry that calls only ever pass on are not passed at all:
 // regions read them in place.
 //
+// With a placement of several ranks, every region is of one of them. Nothing is
+// accumulated then: in which order the terms of a sum arrive would decide its
+// last bits.
+//
 // Threads: pure function.
 #pragma once
 
 #include "weft/runtime/tagged/flat_graph.h"
+#include "weft/runtime/tagged/placement.h"
 
 namespace weft {
 
 // The flat graph of `entry`, a function of `graph`, for arguments of such
 // types, which are static. Throws Error(kInvalidArgument) if they do not fit,
-// Error(kUnsupported) if the shapes change from call to call without end.
+// Error(kUnsupported) if the shapes change from call to call without end, and
+// as check(placement, …) does.
 FlatGraph lower(const Graph& graph, std::string_view entry,
-                std::span<const TensorType> arguments);
+                std::span<const TensorType> arguments,
+                const RankPlacement& placement = {});
 
 }  // namespace weft

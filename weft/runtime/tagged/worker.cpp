@@ -7,6 +7,9 @@
 namespace weft {
 namespace {
 
+// Work between two looks at the network.
+constexpr unsigned kTicksBetweenPolls = 16;
+
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
@@ -51,6 +54,8 @@ void Worker::begin_run() {
   made_.clear();
   free_sums_.clear();
   sums_.clear();
+  mailbox_.clear();
+  parcels_.clear();
   live_frames_.store(0, std::memory_order_relaxed);
   most_frames_ = 0;
   counts_.regions.assign(counts_.regions.size(), {});
@@ -73,10 +78,8 @@ void Worker::work() noexcept {
 std::optional<Item> Worker::next() {
   for (;;) {
     if (session_.pool.is_stopped()) return std::nullopt;
-    if (++ticks_ % 64 == 0 && session_.stop.stop_requested()) {
-      throw Error(ErrorCode::kCancelled, "@" + session_.graph.body(0).name,
-                  "the run was stopped");
-    }
+    if (++ticks_ % 64 == 0) check_stop();
+    if (session_.peers != nullptr && ticks_ % kTicksBetweenPolls == 0) hear(0);
     if (session_.pool.wants_work()) share();
     if (!ready_.empty()) {
       const Item item = ready_.back();
@@ -90,9 +93,22 @@ std::optional<Item> Worker::next() {
     }
     calls_.clear();
     oldest_call_ = 0;
-    if (batcher_ != nullptr && batcher_->run(*this)) continue;
-    return session_.pool.wait();
+    if (session_.peers == nullptr) {
+      if (batcher_ != nullptr && batcher_->run(*this)) continue;
+      return session_.pool.wait();
+    }
+    // What else there is to gather is heard of first.
+    if (hear(0) || (batcher_ != nullptr && batcher_->run(*this))) continue;
+    if (session_.pool.is_stopped()) return std::nullopt;
+    check_stop();
+    wait_for_peers();
   }
+}
+
+void Worker::check_stop() const {
+  if (!session_.stop.stop_requested()) return;
+  throw Error(ErrorCode::kCancelled, "@" + session_.graph.body(0).name,
+              "the run was stopped");
 }
 
 void Worker::share() {
@@ -124,6 +140,12 @@ void Worker::run(Item item) {
       frame->sums->add(
           work.index,
           std::exchange(frame->tensor(work.inputs[0].slot), Tensor()));
+      break;
+    case FlatKind::kSend:
+      run_send(frame, work);
+      break;
+    case FlatKind::kReceive:
+      begun = run_receive(item);
       break;
     case FlatKind::kTotal:
     case FlatKind::kParameter:

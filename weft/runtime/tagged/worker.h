@@ -11,6 +11,7 @@
 #include <mutex>
 #include <stop_token>
 
+#include "weft/runtime/tagged/mailbox.h"
 #include "weft/runtime/tagged/pool.h"
 #include "weft/runtime/tagged/runner.h"
 #include "weft/runtime/tagged/slab.h"
@@ -52,6 +53,7 @@ struct Session {
   bool is_timed = false;
   std::stop_token stop;
   std::function<void()> before_work;  // if set: tests delay workers here
+  Peers* peers = nullptr;             // if the graph is a part: one worker
 
   std::int64_t live_frames() const;
 };
@@ -73,6 +75,9 @@ class Worker {
   void begin_run();
   // Begins the entry's activation.
   void begin_entry();
+  // Before that, where there are other ranks: they get and give what of the
+  // entry's arguments is placed elsewhere than where it is read.
+  void exchange_arguments(std::span<Tensor> arguments);
   // Works until the run is over. Errors go to the pool.
   void work() noexcept;
 
@@ -109,6 +114,13 @@ class Worker {
   std::int32_t run_return(Frame* frame, const Work& work);
   bool send_totals(Frame* frame);
 
+  void run_send(Frame* frame, const Work& work);
+  std::int32_t run_receive(Item item);
+  std::int32_t send_received(Frame* frame, const Work& work, Tensor value);
+  bool hear(double seconds);
+  void wait_for_peers();
+  void check_stop() const;
+
   template <class Write>
   std::int32_t deliver(Frame* frame, const Port& port, Write&& write);
   void push(Frame* frame, std::uint32_t work, bool is_call);
@@ -120,6 +132,7 @@ class Worker {
   void complete(Frame* frame);
   void count_frame(Frame* parent);
   [[noreturn]] void fail_limit(Frame* frame) const;
+  static void add_chain(Error& error, const Frame* frame);
   void store_result(Frame* frame, const Work& work);
 
   std::int32_t add(std::int32_t& count, std::int32_t change) const;
@@ -148,6 +161,9 @@ class Worker {
   std::vector<void*> inputs_;
   std::vector<void*> outputs_;
   std::vector<Tensor> made_;
+
+  Mailbox mailbox_;
+  std::vector<Parcel> parcels_;
 };
 
 }  // namespace weft

@@ -50,13 +50,20 @@ void Worker::count_frame(Frame* parent) {
 }
 
 void Worker::fail_limit(Frame* frame) const {
+  Error error(ErrorCode::kExhausted, "@" + frame->layout->name,
+              "more than {} activations at once", session_.max_frames);
+  add_chain(error, frame);
+  error.hint("does the recursion end? otherwise raise max_frames");
+  throw error;
+}
+
+// "in @fib", "called by @fib", …
+void Worker::add_chain(Error& error, const Frame* frame) {
   constexpr std::size_t kShown = 4;  // at either end
   std::vector<const std::string*> chain;
   for (const Frame* f = frame; f != nullptr; f = f->parent) {
     chain.push_back(&f->layout->name);
   }
-  Error error(ErrorCode::kExhausted, "@" + *chain.front(),
-              "more than {} activations at once", session_.max_frames);
   for (std::size_t i = 0; i < chain.size(); ++i) {
     if (i == kShown && chain.size() > 2 * kShown + 1) {
       const std::size_t left_out = chain.size() - 2 * kShown;
@@ -65,17 +72,17 @@ void Worker::fail_limit(Frame* frame) const {
     }
     error.detail((i == 0 ? "in @" : "called by @") + *chain[i]);
   }
-  error.hint("does the recursion end? otherwise raise max_frames");
-  throw error;
 }
 
 void Worker::begin_entry() {
   const Layout& layout = session_.program.bodies[0];
   Frame* frame = begin(0, nullptr, -1, 1);
+  frame->tag = {};
   push_first(frame);
   std::int32_t begun = 0;
   for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
     const Port& port = layout.parameters[i];
+    if (port.targets.empty()) continue;
     begun += port.is_inline ? send(frame, port,
                                    argument_word(static_cast<std::uint32_t>(i)))
                             : send(frame, port, session_.arguments[i]);
@@ -129,6 +136,7 @@ Frame* Worker::child(Frame* frame, const Work& work, const SiteLayout& site,
   Frame* parent = site.is_tail ? frame->parent : frame;
   const int to = site.is_tail ? frame->site : work.site;
   Frame* made = begin(site.callee, parent, to, site.arguments);
+  if (session_.peers != nullptr) made->tag = tag_of_call(frame->tag, work.site);
   if (!is_only) {
     Frame* other = nullptr;
     if (!known.compare_exchange_strong(other, made,

@@ -1,0 +1,172 @@
+#include "weft/comm/graph/network_peers.h"
+
+#include <cstring>
+
+namespace weft {
+namespace {
+
+constexpr double kPollSeconds = 0.05;
+constexpr std::int32_t kOver = -1;
+
+// What every message begins with; the value follows, if it is small.
+struct Header {
+  std::int32_t crossing = kOver;
+  ActivationTag activation = {};
+};
+static_assert(sizeof(Header) == 20);
+
+std::vector<std::byte> message_of(const Header& header,
+                                  std::span<const std::byte> value) {
+  std::vector<std::byte> message(sizeof(header) + value.size());
+  std::memcpy(message.data(), &header, sizeof(header));
+  if (!value.empty()) {
+    std::memcpy(message.data() + sizeof(header), value.data(), value.size());
+  }
+  return message;
+}
+
+std::span<std::byte> bytes_of(const Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.raw()), tensor.bytes()};
+}
+
+// FNV-1a: ranks that have cut different graphs are told so.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<std::uint8_t>(c)) * 1099511628211u;
+  }
+  return hash;
+}
+
+OperationInfo operation_of(const FlatGraph& graph) {
+  std::string crossings;
+  for (const Crossing& crossing : graph.crossings) {
+    crossings +=
+        fmt::format("{} {} {}\n", crossing.from, crossing.to, crossing.value);
+  }
+  return {fmt::format("run of @{}", graph.body(0).name),
+          fmt::format("{} crossings {:016x}", graph.crossings.size(),
+                      hash_of(crossings))};
+}
+
+}  // namespace
+
+NetworkPeers::Outgoing::Outgoing(const Channel& channel, int to, Tensor large)
+    : value(std::move(large)), transfer(channel.send(to, bytes_of(value))) {}
+
+NetworkPeers::~NetworkPeers() {
+  if (listening_ == nullptr) return;
+  fail(Error(ErrorCode::kCancelled, fmt::format("rank {}", rank()),
+             "left in the middle of a run"));
+}
+
+void NetworkPeers::begin_run(const FlatGraph& graph) {
+  graph_ = &graph;
+  came_.clear();
+  channel_ = communicator_.open(operation_of(graph));
+  listening_ = engine_.start(listen_to_all());
+}
+
+Task<> NetworkPeers::listen_to_all() {
+  std::vector<Task<>> listeners;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer != rank()) listeners.push_back(listen(peer));
+  }
+  co_await all_of(std::move(listeners));
+}
+
+Task<> NetworkPeers::listen(int from) {
+  const Channel channel = *channel_;
+  std::vector<std::byte> room(sizeof(Header) + kMostInline);
+  for (;;) {
+    const std::size_t bytes = co_await channel.receive(from, room);
+    Header header;
+    WEFT_CHECK(bytes >= sizeof(header));
+    std::memcpy(&header, room.data(), sizeof(header));
+    if (header.crossing == kOver) co_return;
+    Parcel parcel = parcel_of(from, std::span(room).first(bytes));
+    if (parcel.value.bytes() > kMostInline) {
+      co_await channel.receive(from, bytes_of(parcel.value));
+    }
+    came_.push_back(std::move(parcel));
+  }
+}
+
+// With its value, unless that comes by itself.
+Parcel NetworkPeers::parcel_of(int from,
+                               std::span<const std::byte> message) const {
+  Header header;
+  std::memcpy(&header, message.data(), sizeof(header));
+  const auto index = static_cast<std::size_t>(header.crossing);
+  const bool exists = header.crossing >= 0 && index < graph_->crossings.size();
+  if (!exists || graph_->crossings[index].from != from ||
+      graph_->crossings[index].to != rank()) {
+    throw Error(ErrorCode::kDataLoss, channel_->operation().text,
+                "rank {} sends what does not cross from there to here", from);
+  }
+  Tensor value = Tensor::empty(graph_->crossings[index].type);
+  const auto follows = message.subspan(sizeof(header));
+  const bool is_inline = value.bytes() <= kMostInline;
+  if (follows.size() != (is_inline ? value.bytes() : 0)) {
+    throw Error(ErrorCode::kDataLoss, channel_->operation().text,
+                "rank {} sends {} bytes for {} of {} bytes", from,
+                follows.size(), graph_->crossings[index].value, value.bytes());
+  }
+  if (!follows.empty())
+    std::memcpy(value.raw(), follows.data(), follows.size());
+  return {header.activation, header.crossing, std::move(value)};
+}
+
+void NetworkPeers::send(Parcel parcel) {
+  const Crossing& crossing =
+      graph_->crossings[static_cast<std::size_t>(parcel.crossing)];
+  const Header header{parcel.crossing, parcel.activation};
+  if (parcel.value.bytes() <= kMostInline) {
+    outgoing_.emplace_back(*channel_, crossing.to,
+                           message_of(header, bytes_of(parcel.value)));
+  } else {
+    outgoing_.emplace_back(*channel_, crossing.to, message_of(header, {}));
+    outgoing_.emplace_back(*channel_, crossing.to, std::move(parcel.value));
+  }
+  forget_sent();
+}
+
+// From the oldest on. Throws what failed one.
+void NetworkPeers::forget_sent() {
+  while (!outgoing_.empty() && outgoing_.front().transfer.await_ready()) {
+    outgoing_.front().transfer.await_resume();
+    outgoing_.pop_front();
+  }
+}
+
+void NetworkPeers::poll(double seconds, std::vector<Parcel>& parcels) {
+  if (came_.empty()) engine_.poll(seconds);
+  if (listening_->is_done() && listening_->failure()) {
+    engine_.wait(listening_);  // throws it
+  }
+  forget_sent();
+  for (Parcel& parcel : came_) parcels.push_back(std::move(parcel));
+  came_.clear();
+}
+
+void NetworkPeers::end_run() {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    outgoing_.emplace_back(*channel_, peer, message_of({}, {}));
+  }
+  engine_.wait(listening_);
+  forget_sent();
+  while (!outgoing_.empty()) {
+    engine_.poll(kPollSeconds);
+    forget_sent();
+  }
+  listening_ = nullptr;
+}
+
+void NetworkPeers::fail(const Error& error) noexcept {
+  engine_.fail(error);
+  outgoing_.clear();
+  listening_ = nullptr;
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+#include "weft/comm/graph/partitioned.h"
+
+#include "weft/runtime/tagged/lowering.h"
+#include "weft/runtime/tagged/partition.h"
+
+namespace weft {
+
+Partitioned::Partitioned(const Graph& graph, std::string_view entry,
+                         std::span<const TensorType> types,
+                         const RankPlacement& placement,
+                         Communicator& communicator, Engine& engine,
+                         TaggedOptions options)
+    : entry_(entry),
+      types_(types.begin(), types.end()),
+      placement_(placement),
+      peers_(communicator, engine) {
+  if (placement.ranks != peers_.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + entry_,
+                "is placed on {} ranks, and there are {}", placement.ranks,
+                peers_.size());
+  }
+  const FlatGraph whole = lower(graph, entry, types, placement);
+  result_count_ = whole.body(0).results.size();
+  std::vector<GraphPart> parts = partition(whole, placement);
+  GraphPart& own = parts[static_cast<std::size_t>(peers_.rank())];
+  results_ = std::move(own.results);
+  options.peers = &peers_;
+  executor_.emplace(std::move(own.graph), std::move(options));
+}
+
+void Partitioned::check_arguments(std::span<const Tensor> arguments) const {
+  if (arguments.size() != types_.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + entry_,
+                "takes {} arguments, not {}", types_.size(), arguments.size());
+  }
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    const int rank = placement_.rank_of_argument(i);
+    if (rank != peers_.rank() && rank != RankPlacement::kEverywhere) continue;
+    if (arguments[i].is_defined() && arguments[i].type() == types_[i]) continue;
+    throw Error(ErrorCode::kInvalidArgument, "@" + entry_,
+                "argument {} must be a {} on rank {}", i, to_string(types_[i]),
+                peers_.rank())
+        .detail(arguments[i].is_defined()
+                    ? "given: " + to_string(arguments[i].type())
+                    : "it is missing");
+  }
+}
+
+std::vector<Tensor> Partitioned::run(std::span<const Tensor> arguments,
+                                     std::stop_token stop) {
+  check_arguments(arguments);
+  std::vector<Tensor> here = executor_->run(arguments, std::move(stop));
+  std::vector<Tensor> results(result_count_);
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    results[static_cast<std::size_t>(results_[i])] = std::move(here[i]);
+  }
+  return results;
+}
+
+}  // namespace weft

@@ -1,0 +1,103 @@
+// The part of a worker that sends to other ranks and hears from them.
+#include "weft/runtime/tagged/worker.h"
+
+namespace weft {
+namespace {
+
+// How long one look at the network may last: requests to stop are heard in
+// between.
+constexpr double kPollSeconds = 0.05;
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+void Worker::run_send(Frame* frame, const Work& work) {
+  const Input& input = work.inputs[0];
+  Tensor value;
+  if (input.is_inline) {
+    value = Tensor::empty(input.type);
+    std::memcpy(value.raw(), frame->at(input.slot), value.bytes());
+  } else {
+    value = std::exchange(frame->tensor(input.slot), Tensor());
+  }
+  session_.peers->send({frame->tag, work.index, std::move(value)});
+}
+
+// Passes the value on if it has come; else the activation waits for it.
+std::int32_t Worker::run_receive(Item item) {
+  const Work& work = item.frame->layout->works[item.work];
+  auto value = mailbox_.expect(item.frame->tag, work.index, item);
+  return value ? send_received(item.frame, work, std::move(*value)) : 1;
+}
+
+std::int32_t Worker::send_received(Frame* frame, const Work& work,
+                                   Tensor value) {
+  const Port& port = work.outputs[0];
+  if (!port.is_inline) return send(frame, port, std::move(value));
+  std::uint64_t word = 0;
+  std::memcpy(&word, value.raw(), value.bytes());
+  return send(frame, port, word);
+}
+
+// True if something that was waited for has come.
+bool Worker::hear(double seconds) {
+  session_.peers->poll(seconds, parcels_);
+  bool is_awaited = false;
+  for (Parcel& parcel : parcels_) {
+    const auto item = mailbox_.deliver(parcel);
+    if (!item) continue;
+    is_awaited = true;
+    const Work& work = item->frame->layout->works[item->work];
+    finish(item->frame,
+           send_received(item->frame, work, std::move(parcel.value)) - 1);
+  }
+  parcels_.clear();
+  return is_awaited;
+}
+
+void Worker::wait_for_peers() {
+  if (!mailbox_.is_waiting()) {
+    throw Error(ErrorCode::kInternal, "tagged",
+                "the run waits for a value that nothing computes");
+  }
+  try {
+    hear(kPollSeconds);
+  } catch (Error& error) {
+    const Mailbox::Waiting oldest = mailbox_.oldest();
+    const Crossing& crossing = session_.graph.crossings[at(oldest.crossing)];
+    error.detail(fmt::format("waiting for {} of rank {}", crossing.value,
+                             crossing.from));
+    add_chain(error, oldest.item.frame);
+    throw;
+  }
+}
+
+void Worker::exchange_arguments(std::span<Tensor> arguments) {
+  std::size_t missing = 0;
+  const auto& crossings = session_.graph.crossings;
+  for (std::size_t i = 0; i < crossings.size(); ++i) {
+    if (crossings[i].argument < 0) continue;
+    if (crossings[i].from == session_.peers->rank()) {
+      session_.peers->send(
+          {{}, static_cast<int>(i), arguments[at(crossings[i].argument)]});
+    }
+    if (crossings[i].to == session_.peers->rank()) ++missing;
+  }
+  while (missing > 0) {
+    check_stop();
+    session_.peers->poll(kPollSeconds, parcels_);
+    for (Parcel& parcel : parcels_) {
+      const int argument = crossings[at(parcel.crossing)].argument;
+      if (argument >= 0) {
+        arguments[at(argument)] = std::move(parcel.value);
+        --missing;
+      } else {
+        mailbox_.deliver(parcel);
+      }
+    }
+    parcels_.clear();
+  }
+}
+
+}  // namespace weft
