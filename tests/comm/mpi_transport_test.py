@@ -90,6 +90,17 @@ class MpiTransportTest(unittest.TestCase):
         self.assertIn("rank 1: step 7: the loss is nan",
                       self.refuse("failure"))
 
+    def test_a_recursion_and_its_gradient_in_parts(self) -> None:
+        self.succeed("parts")
+
+    def test_parts_exchange_large_tensors(self) -> None:
+        self.succeed("large_parts")
+
+    def test_an_error_of_a_part_reaches_all_with_its_calls(self) -> None:
+        errors = self.refuse("endless_part")
+        self.assertIn("rank 2: @endless: more than 1000 activations", errors)
+        self.assertIn("called by @endless", errors)
+
     def test_all_end_when_one_is_killed(self) -> None:
         process = start("death")
         processes = {}

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "tests/support/exchanges.h"
+#include "tests/support/placed_programs.h"
 
+#include "weft/comm/graph/partitioned.h"
 #include "weft/comm/transport/async_engine.h"
 #include "weft/comm/transport/engine.h"
 #include "weft/comm/transport/launcher.h"
+#include "weft/runtime/tagged/lowering.h"
 
 namespace weft {
 namespace {
@@ -179,13 +182,88 @@ void check_death(Transport& transport) {
   engine.run(hear(all.open({"broadcast", "i32[10] 'conv1'"}), 1, values));
 }
 
+// A recursion and its gradient in parts, against the same graph on one rank.
+void check_parts(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  const Graph graph = test::tree_program();
+  RankPlacement placement =
+      parse_placement("leaf=1 combine=2 tree=3", all.size());
+  placement.arguments = {0, 0, 0, 1, 2, 2};
+  placement.results.assign(4, RankPlacement::kEverywhere);
+  const auto types = test::types_of(test::random_tree(1, 1));
+  Partitioned parts(graph, "step", types, placement, all, engine);
+  TaggedExecutor whole(lower(graph, "step", types, placement),
+                       {.batching = Batching::kNever, .workers = 1});
+  for (const int leaves : {1, 2, 9, 32, 5}) {
+    const auto tree = test::random_tree(leaves, 3);
+    const auto results = parts.run(tree);
+    const auto expected = whole.run(tree);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expect(identical(results[i], expected[i]),
+             "the parts give other results");
+    }
+  }
+}
+
+// Tensors that are too large for one message.
+void check_large_parts(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  const TensorType large{DType::kF32, {1000, 300}};
+  Program program;
+  const FunctionRef twice = program.define(
+      "twice", {large},
+      [](const test::Values& v) { return test::Values{v[0] * 2}; });
+  program.define("main", {large}, [&](const test::Values& v) {
+    test::Values values = v;
+    for (int i = 0; i < 5; ++i) values = call(twice, values);
+    return values;
+  });
+  Partitioned parts(program.build(), "main", std::vector{large},
+                    parse_placement("twice=1", all.size()), all, engine);
+  const Tensor x = test::pattern({1000, 300});
+  const auto results = parts.run({{x}});
+  if (transport.rank() != 0) return;
+  const auto before = x.span<float>();
+  const auto after = results[0].span<float>();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    expect(after[i] == 32 * before[i], "a large tensor is wrong");
+  }
+}
+
+// A recursion without end on rank 2.
+void check_endless_part(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  Program program;
+  const FunctionRef f =
+      program.declare("endless", {{test::kReal}, {test::kReal}});
+  program.define(f, [&](const test::Values& x) {
+    return cond(
+        less(x[0], test::real(-1)), [&] { return test::Values{x[0]}; },
+        [&] { return test::Values{test::call_one(f, {abs(x[0])}) + 1}; });
+  });
+  Partitioned parts(program.build(), "endless", std::vector{test::kReal},
+                    parse_placement("endless=2", all.size()), all, engine,
+                    {.max_frames = 1000});
+  parts.run({{Tensor::scalar(1.0)}});
+}
+
 int run(const std::string& name) {
   static const std::map<std::string, void (*)(Transport&)> checks = {
-      {"sums", check_sums},         {"groups", check_groups},
-      {"sizes", check_sizes},       {"order", check_order},
-      {"async", check_async},       {"truncation", check_truncation},
-      {"mismatch", check_mismatch}, {"failure", check_failure},
-      {"death", check_death}};
+      {"sums", check_sums},
+      {"groups", check_groups},
+      {"sizes", check_sizes},
+      {"order", check_order},
+      {"async", check_async},
+      {"truncation", check_truncation},
+      {"mismatch", check_mismatch},
+      {"failure", check_failure},
+      {"death", check_death},
+      {"parts", check_parts},
+      {"large_parts", check_large_parts},
+      {"endless_part", check_endless_part}};
   const auto transport = open_launched_transport();
   if (transport == nullptr) {
     std::printf("alone\n");
