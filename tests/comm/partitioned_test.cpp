@@ -10,6 +10,7 @@
 #include "weft/comm/transport/thread.h"
 #include "weft/runtime/nested_calls.h"
 #include "weft/runtime/tagged/lowering.h"
+#include "weft/runtime/tagged/partition.h"
 
 namespace weft {
 namespace {
@@ -195,6 +196,24 @@ TEST(Partitioned, GradientsGoWhereTheirWeightsAre) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       EXPECT_TRUE(test::near(outcome.results[run][i], expected[i], 2e-5))
           << "run " << run << ", result " << i;
+    }
+  }
+}
+
+// Only scalars and hidden vectors cross: no matrix leaves the rank of its
+// function, though @tree, which is placed nowhere, adds gradients of matrices
+// up.
+TEST(Partitioned, MatricesStayWhereTheirFunctionsAre) {
+  const Graph graph = tree_program();
+  RankPlacement placement = kTreeOnThree;
+  placement.arguments = {0, 0, 0, 1, 2, 2};
+  placement.results = {0, 1, 2, 2};
+  const auto whole =
+      lower(graph, "step", types_of(random_tree(1, 1)), placement);
+  for (const GraphPart& part : partition(whole, placement)) {
+    for (const Crossing& crossing : part.graph.crossings) {
+      EXPECT_LE(crossing.type.bytes(), test::kTreeWidth * sizeof(float))
+          << crossing.value;
     }
   }
 }
@@ -404,7 +423,7 @@ TEST(Partitioned, SilenceNamesWhatIsMissing) {
         options.before_work = [&] { is_over.wait(false); };
       }
       Partitioned parts(graph, "loss", types_of(arguments),
-                        parse_placement("leaf=1", 2), all, engine, options);
+                        parse_placement("leaf=1 *=0", 2), all, engine, options);
       try {
         parts.run(arguments);
       } catch (const Error& thrown) {

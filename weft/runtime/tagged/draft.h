@@ -6,13 +6,14 @@
 #include <deque>
 
 #include "weft/runtime/tagged/flat_graph.h"
+#include "weft/runtime/tagged/placement.h"
 
 namespace weft {
 
 struct Draft {
   FlatGraph graph;                 // without regions
   std::vector<const Node*> ops;    // what `region` of a region node counts
-  std::vector<int> ranks;          // that compute them
+  std::vector<int> ranks;          // that compute them, or -1
   std::vector<Endpoint> markers;   // by node: what its branch is marked by
   std::deque<Function> functions;  // that own the ops
   // By node: a parameter that ops read where it lies; it is passed only if
@@ -26,6 +27,10 @@ struct Draft {
 // Makes ops read the arguments of the entry in place where all calls pass them
 // on unchanged, and sets is_in_place.
 void read_arguments_in_place(Draft& draft);
+
+// Gives each op that nothing places the rank where most bytes of its operands
+// are made, or, if it has none, where most of its readers are.
+void place_others(Draft& draft, const RankPlacement& placement);
 
 // A result that a recursion only ever adds up, such as the gradient of a
 // parameter that every activation uses, becomes an accumulator: it belongs to

@@ -1,7 +1,6 @@
 #include "weft/runtime/tagged/homes.h"
 
 #include <algorithm>
-#include <set>
 
 namespace weft {
 namespace {
@@ -26,20 +25,11 @@ int parameter_of(const FlatGraph& graph, const FlatNode& call) {
 Homes::Homes(const FlatGraph& graph, const RankPlacement& placement)
     : graph_(graph),
       placement_(placement),
-      readers_(graph.nodes.size()),
+      flow_(graph),
       states_(graph.nodes.size(), State::kUnknown),
       homes_(graph.nodes.size(), RankPlacement::kEverywhere) {
-  find_readers();
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
     resolve(static_cast<int>(id));
-  }
-}
-
-void Homes::find_readers() {
-  for (std::size_t id = 0; id < graph_.nodes.size(); ++id) {
-    for (const Endpoint input : graph_.nodes[id].inputs) {
-      readers_[at(input.node)].push_back(static_cast<int>(id));
-    }
   }
 }
 
@@ -48,7 +38,7 @@ void Homes::find_readers() {
 int Homes::resolve(int id) {
   State& state = states_[at(id)];
   if (state == State::kKnown) return homes_[at(id)];
-  if (state == State::kAsked) return placement_.others;
+  if (state == State::kAsked) return 0;
   state = State::kAsked;
   homes_[at(id)] = choose(id);
   state = State::kKnown;
@@ -81,58 +71,26 @@ int Homes::choose(int id) {
     case FlatKind::kReceive:
       WEFT_CHECK(false, "a placed graph has no {}", to_string(graph_, id));
   }
-  std::vector<Endpoint> values;
-  for (int i = 0; i < static_cast<int>(node.types.size()); ++i) {
-    values.push_back({id, i});
-  }
-  const int home = most_read_on(std::move(values));
+  const int home = most_read_on(id);
   if (home != RankPlacement::kEverywhere) return home;
-  if (node.inputs.empty()) return placement_.others;
+  if (node.inputs.empty()) return 0;
   const Endpoint source = node.kind == FlatKind::kParameter
                               ? graph_.node(node.inputs[0].node).inputs[0]
                               : node.inputs[0];
   return std::max(0, resolve(source.node));
 }
 
-// Where most regions are that read the values, directly or through what only
-// passes them on; kEverywhere if there are none.
-int Homes::most_read_on(std::vector<Endpoint> values) const {
+// Where most regions are that read a node's values in the end; kEverywhere if
+// there are none.
+int Homes::most_read_on(int id) const {
   std::vector<int> votes(at(placement_.ranks), 0);
-  std::set<Endpoint> seen(values.begin(), values.end());
-  const auto follow = [&](Endpoint value) {
-    if (seen.insert(value).second) values.push_back(value);
-  };
-  const auto follow_result = [&](Endpoint value) {
-    const int body = graph_.node(value.node).body;
-    const auto& results = graph_.body(body).results;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!(results[i] == value)) continue;
-      if (body == 0 && placement_.rank_of_result(i) >= 0) {
-        ++votes[at(placement_.rank_of_result(i))];
-      }
-    }
-  };
-  while (!values.empty()) {
-    const Endpoint value = values.back();
-    values.pop_back();
-    follow_result(value);
-    for (const int id : readers_[at(value.node)]) {
-      const FlatNode& node = graph_.node(id);
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!(node.inputs[i] == value)) continue;
-        if (node.kind == FlatKind::kRegion) {
-          votes[at(graph_.regions[at(node.region)].rank)] +=
-              node.body == 0 ? 1 : kInnerWeight;
-        } else if (node.kind == FlatKind::kCall) {
-          follow({parameter_of(graph_, node), 0});
-        } else if (node.kind == FlatKind::kSwitch) {
-          if (i == 1) continue;  // where its data are
-          follow({id, 0});
-          follow({id, 1});
-        } else {
-          follow({id, 0});  // a Merge, a Return
-        }
-      }
+  for (const auto [region, result] : flow_.readers_of(id)) {
+    if (region >= 0) {
+      const FlatNode& node = graph_.node(region);
+      votes[at(graph_.regions[at(node.region)].rank)] +=
+          node.body == 0 ? 1 : kInnerWeight;
+    } else if (placement_.rank_of_result(at(result)) >= 0) {
+      ++votes[at(placement_.rank_of_result(at(result)))];
     }
   }
   const auto most = std::max_element(votes.begin(), votes.end());

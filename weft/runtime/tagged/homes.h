@@ -11,6 +11,7 @@
 #pragma once
 
 #include "weft/runtime/tagged/flat_graph.h"
+#include "weft/runtime/tagged/flow.h"
 #include "weft/runtime/tagged/placement.h"
 
 namespace weft {
@@ -26,14 +27,13 @@ class Homes {
  private:
   enum class State : std::uint8_t { kUnknown, kAsked, kKnown };
 
-  void find_readers();
   int resolve(int node);
   int choose(int node);
-  int most_read_on(std::vector<Endpoint> values) const;
+  int most_read_on(int node) const;
 
   const FlatGraph& graph_;
   const RankPlacement& placement_;
-  std::vector<std::vector<int>> readers_;  // by node, of any of its outputs
+  Flow flow_;
   std::vector<State> states_;
   std::vector<int> homes_;
 };

@@ -441,6 +441,7 @@ FlatGraph lower(const Graph& graph, std::string_view entry,
   const Graph recursive = loops_to_recursion(graph);
   Draft draft = Lowering(recursive, entry, placement).run(entry, arguments);
   read_arguments_in_place(draft);
+  place_others(draft, placement);
   if (placement.ranks == 1) accumulate_sums(draft);
   FlatGraph flat = form_regions(draft);
   verify(flat);

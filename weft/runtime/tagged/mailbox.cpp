@@ -32,11 +32,11 @@ std::optional<Item> Mailbox::deliver(Parcel& parcel) {
   return std::nullopt;
 }
 
-Mailbox::Waiting Mailbox::oldest() const {
+Mailbox::Waiting Mailbox::newest() const {
   const auto by_age = [](const auto& a, const auto& b) {
     return a.second.since < b.second.since;
   };
-  return std::min_element(waiting_.begin(), waiting_.end(), by_age)->second;
+  return std::max_element(waiting_.begin(), waiting_.end(), by_age)->second;
 }
 
 void Mailbox::clear() {

@@ -21,14 +21,15 @@ class Mailbox {
   // What waits for a value that has come; else the value waits.
   std::optional<Item> deliver(Parcel& parcel);
 
-  // The Receive that has waited longest, and its crossing.
+  // A Receive that waits, and its crossing.
   struct Waiting {
     Item item;
     int crossing;
     std::uint64_t since;
   };
   bool is_waiting() const { return !waiting_.empty(); }
-  Waiting oldest() const;  // of those that wait
+  // The one that began last, deepest in the run.
+  Waiting newest() const;
   void clear();
 
  private:

@@ -122,7 +122,7 @@ void check(const RankPlacement& placement, const Graph& graph) {
                 placement.ranks);
     check_names(placement.layers, names.layers, "layer", placement.ranks);
   }
-  check_rank(placement.others, placement.ranks, "all else", false);
+  check_rank(placement.others, placement.ranks, "all else", true);
   for (std::size_t i = 0; i < placement.arguments.size(); ++i) {
     check_rank(placement.arguments[i], placement.ranks,
                fmt::format("argument {}", i), true);

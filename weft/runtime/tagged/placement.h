@@ -9,7 +9,9 @@
 //
 // A function takes with it what is made from it: its branches, its loops, its
 // gradient. A layer (LayerScope, graph/location.h) takes its ops wherever they
-// stand; where both say something, the layer counts.
+// stand; where both say something, the layer counts. What neither names is
+// computed where most bytes of its operands are made: the sums of a gradient
+// stay with what they are the gradient of.
 //
 // Threads: a value type.
 #pragma once
@@ -25,17 +27,20 @@ namespace weft {
 
 struct RankPlacement {
   static constexpr int kEverywhere = -1;
+  static constexpr int kWhereDataAre = -1;
 
   int ranks = 1;
   std::map<std::string, int, std::less<>> functions = {};  // by name
   std::map<std::string, int, std::less<>> layers = {};     // by path
-  int others = 0;  // where all else is computed
+  // All else: a rank, or where its data are.
+  int others = kWhereDataAre;
   // The rank that is given each argument of the entry, and the one that gets
   // each of its results; or kEverywhere. Those not listed are rank 0's. An
   // argument is sent to other ranks that read it, in every run.
   std::vector<int> arguments = {};
   std::vector<int> results = {};
 
+  // Of an op of that function; kWhereDataAre if nothing places it.
   int rank_of(std::string_view function, const Location& location) const;
   int rank_of_argument(std::size_t index) const;
   int rank_of_result(std::size_t index) const;

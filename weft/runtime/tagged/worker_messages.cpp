@@ -64,11 +64,11 @@ void Worker::wait_for_peers() {
   try {
     hear(kPollSeconds);
   } catch (Error& error) {
-    const Mailbox::Waiting oldest = mailbox_.oldest();
-    const Crossing& crossing = session_.graph.crossings[at(oldest.crossing)];
+    const Mailbox::Waiting newest = mailbox_.newest();
+    const Crossing& crossing = session_.graph.crossings[at(newest.crossing)];
     error.detail(fmt::format("waiting for {} of rank {}", crossing.value,
                              crossing.from));
-    add_chain(error, oldest.item.frame);
+    add_chain(error, newest.item.frame);
     throw;
   }
 }
