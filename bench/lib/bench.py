@@ -56,6 +56,10 @@ class Setting:
     def worker(self) -> Path:
         return self.build / "bin" / "weft-bench"
 
+    @property
+    def concurrent_worker(self) -> Path:
+        return self.build / "bin" / "weft-concurrent-bench"
+
     def data_folder(self, name: str) -> Path:
         """The folder of one data set; an error that says what is missing."""
         if self.data is None:

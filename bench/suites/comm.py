@@ -1,7 +1,6 @@
 """The bars of training across machines. Rows whose names begin with `lab` need
 root and take minutes each: see bench/netlab."""
 
-import json
 import subprocess
 from collections.abc import Callable
 from functools import cache, partial
@@ -12,6 +11,7 @@ from lib.bench import Bar, Bench, Setting
 from lib.lab_training import Trainings, Way, steps_to, topology, way
 from lib.netlab import Link
 from lib.picture import chart
+from lib.suite import answer, draw, marked
 from lib.worker import WorkerError
 
 RATES = {"10 Mbit/s": 10**7, "100 Mbit/s": 10**8, "1 Gbit/s": 10**9}
@@ -61,26 +61,6 @@ def benches(where: Setting) -> list[Bench]:
     found += [three_lc_lab_bench(where, runs), reduce_lab_bench(where, runs)]
     found += [steps_bench(where, runs, rate) for rate in RATES]
     return found + [peers_bench(where, runs, rate) for rate in RATES]
-
-
-def answer(command: list) -> dict:
-    """The JSON that a program prints."""
-    done = subprocess.run(list(map(str, command)), capture_output=True,
-                          text=True)
-    if done.returncode:
-        raise WorkerError(f"{command[0]} ended with code {done.returncode}: "
-                          f"{done.stderr.strip()[-500:]}")
-    return json.loads(done.stdout)
-
-
-def draw(where: Setting, name: str, svg: str) -> None:
-    if where.pictures:
-        where.pictures.mkdir(parents=True, exist_ok=True)
-        (where.pictures / f"{name}.svg").write_text(svg)
-
-
-def marked(where: Setting, note: str) -> str:
-    return f"quick: {note}" if where.quick else note
 
 
 # --- Collectives -----------------------------------------------------------
