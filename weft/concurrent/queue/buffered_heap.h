@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "weft/concurrent/memory.h"
 #include "weft/concurrent/queue/wide_heap.h"
@@ -78,7 +79,9 @@ class BufferedHeap {
   void refill() {
     settle();
     in_front_ = std::min(kBuffer, heap_.size());
-    for (std::size_t i = in_front_; i-- != 0;) front_[i] = heap_.pop();
+    const auto front = std::span(front_).first(in_front_);
+    heap_.pop(front);
+    std::reverse(front.begin(), front.end());
   }
 
   // What every operation reads comes first, and shares a cache line with the

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "weft/concurrent/memory.h"
@@ -20,7 +22,6 @@ class WideHeap {
  public:
   bool empty() const { return end_ == kRoot; }
   std::size_t size() const { return end_ - kRoot; }
-  const Entry& top() const { return at(kRoot); }
 
   // Makes room for `more` entries: those pushes do not throw. May throw
   // std::bad_alloc, and has then changed nothing.
@@ -44,20 +45,38 @@ class WideHeap {
     M::touch(&at(hole), sizeof(Entry), Access::kWrite);
   }
 
-  // Removes the first entry. The heap must not be empty.
-  Entry pop() {
-    const Entry first = at(kRoot);
-    const Entry last = at(--end_);
-    std::size_t hole = kRoot;
-    while (const std::size_t child = first_child_of(hole)) {
-      if (!(at(child).key < last.key)) break;
-      at(hole) = at(child);
-      hole = child;
+  // Removes the first entries, as many as `firsts` has room for and at most
+  // kMost, and writes them in order. The heap must have so many.
+  //
+  // Each pop moves one of the last entries to the root and lets it sink. A
+  // sinking entry may follow the one before it at a distance of two levels, so
+  // several sink at once, and the lines that they wait for arrive together.
+  void pop(std::span<Entry> firsts) {
+    end_ -= firsts.size();
+    std::array<Entry, kMost> spare;
+    for (std::size_t i = 0; i < firsts.size(); ++i) spare[i] = at(end_ + i);
+    const auto comes_first = [](const Entry& a, const Entry& b) {
+      return a.key < b.key;
+    };
+    std::size_t smallest = 0;
+    std::size_t spares = firsts.size();
+    std::sort(spare.begin(),
+              spare.begin() + static_cast<std::ptrdiff_t>(spares), comes_first);
+    SinkingEntries sinking;
+    for (Entry& first : firsts) {
+      if (!empty() && at(kRoot).key < spare[smallest].key) {
+        first = at(kRoot);
+        sinking.start(spare[--spares]);
+        sinking.sink_one_level(*this);
+        sinking.sink_one_level(*this);
+      } else {
+        first = spare[smallest++];
+      }
     }
-    at(hole) = last;
-    M::touch(&at(hole), sizeof(Entry), Access::kWrite);
-    return first;
+    while (!sinking.is_empty()) sinking.sink_one_level(*this);
   }
+
+  static constexpr std::size_t kMost = 16;
 
  private:
   static constexpr std::size_t kArity = 8;
@@ -69,6 +88,46 @@ class WideHeap {
   struct alignas(kAlignment) Family {
     Entry members[kArity];
   };
+
+  // Holes on their way down, and what will fill them; the lowest first.
+  class SinkingEntries {
+   public:
+    bool is_empty() const { return count_ == 0; }
+    void start(const Entry& entry) { sinkers_[count_++] = {kRoot, entry}; }
+
+    void sink_one_level(WideHeap& heap) {
+      std::size_t left = 0;
+      for (std::size_t i = 0; i < count_; ++i)
+        if (heap.sink(sinkers_[i].hole, sinkers_[i].entry))
+          sinkers_[left++] = sinkers_[i];
+      count_ = left;
+    }
+
+   private:
+    struct Sinker {
+      std::size_t hole;
+      Entry entry;
+    };
+    std::array<Sinker, kMost> sinkers_;
+    std::size_t count_ = 0;
+  };
+
+  // Moves the hole one level down, or fills it; whether it is still open.
+  bool sink(std::size_t& hole, const Entry& entry) {
+    const std::size_t child = first_child_of(hole);
+    if (child == 0 || !(at(child).key < entry.key)) {
+      at(hole) = entry;
+      M::touch(&at(hole), sizeof(Entry), Access::kWrite);
+      return false;
+    }
+    at(hole) = at(child);
+    hole = child;
+    if (const std::size_t next = family_below(hole); next < families_.size()) {
+      __builtin_prefetch(&families_[next].members[0]);
+      __builtin_prefetch(&families_[next].members[kArity - 1]);
+    }
+    return true;
+  }
 
   static std::size_t family_below(std::size_t node) {
     return node - (kRoot - 1);
