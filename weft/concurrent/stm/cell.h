@@ -62,9 +62,7 @@ class Cell {
 template <FitsInWord T, Memory M = RealMemory>
 class LockedCell : public Cell<T, M> {
  public:
-  explicit LockedCell(T value = T{}) : Cell<T, M>(value) {
-    lock_.store(0, std::memory_order_relaxed);
-  }
+  using Cell<T, M>::Cell;
 
   Word<M>& lock() const { return lock_; }
 

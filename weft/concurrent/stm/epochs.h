@@ -38,7 +38,6 @@ class Epochs {
  public:
   explicit Epochs(std::uint32_t most_members) : inside_(most_members) {
     for (std::uint32_t i = most_members; i > 0; --i) unused_.push_back(i - 1);
-    for (auto& word : inside_) word->store(0, std::memory_order_relaxed);
   }
   Epochs(const Epochs&) = delete;
   Epochs& operator=(const Epochs&) = delete;

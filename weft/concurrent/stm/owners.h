@@ -42,10 +42,7 @@ struct OwnerStatus {
 
 template <Memory M>
 struct alignas(kCacheLine) Owner {
-  explicit Owner(std::uint32_t its_number) : number(its_number) {
-    for (Word<M>* word : {&status, &waiters, &began_ns, &aborts})
-      word->store(0, std::memory_order_relaxed);
-  }
+  explicit Owner(std::uint32_t its_number) : number(its_number) {}
 
   Word<M> status;
   Word<M> waiters;   // that wait for a lock of this owner

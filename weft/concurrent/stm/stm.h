@@ -91,9 +91,7 @@ class Stm {
       : options_(options),
         clock_(std::move(clock)),
         locks_(options.locks_log2),
-        epochs_(options.most_threads) {
-    serial_->store(0, std::memory_order_relaxed);
-  }
+        epochs_(options.most_threads) {}
 
   const StmOptions& options() const { return options_; }
   Clock& clock() { return *clock_; }
