@@ -150,14 +150,14 @@ TEST(ConflictPolicies, DoublingLetsLongTransactionsCommit) {
   constexpr int kTrials = 2000;
   for (int trial = 0; trial < kTrials; ++trial) {
     ConflictInfo conflict{
-        .owner_cost_ns = 1, .chain = 2, .can_kill_owner = true};
+        .owner_cost_ns = kLength / 2, .chain = 2, .can_kill_owner = true};
     for (bool committed = false; !committed; ++conflict.aborts) {
       committed = true;
       for (int i = 0; i < kConflicts && committed; ++i)
         committed = policy->decide(conflict, random).delay_ns >= kLength;
     }
     most = std::max(most, conflict.aborts);
-    late += conflict.aborts > 15 ? 1 : 0;  // log2(2 * 8 * 1000) + 1
+    late += conflict.aborts > 6 ? 1 : 0;  // log2(2 * 8 * 1000 / 500) + 1
   }
   EXPECT_LE(late, kTrials / 2);
   EXPECT_LE(most, 30);

@@ -44,7 +44,7 @@ OptionSpec cleanup_option();
 double time_option(const Options& options, std::string_view name);
 
 // The abort cost doubles this often at most.
-inline constexpr int kMostDoublings = 16;
+inline constexpr int kMostDoublings = 6;
 
 // Who dies is given by the protocol. Throws Error(kInvalidArgument) for costs
 // or counts that cannot be.
