@@ -12,35 +12,33 @@ namespace weft::bench {
 
 namespace {
 
-int run(int argc, char** argv) {
-  const WorkerOptions options = parse_options(argc, argv);
-  set_thread_count(static_cast<int>(options.integer("threads")));
-  if (options.command == "step") {
-    race_step(options);
-  } else if (options.command == "matmul") {
-    race_matmul(options);
-  } else if (options.command == "eager-add") {
-    race_eager_add(options);
-  } else if (options.command == "curve") {
-    follow_curve(options);
-  } else if (options.command == "sparse-table") {
-    make_sparse_table(options);
-  } else if (options.command == "blueconnect") {
-    make_blueconnect_table(options);
-  } else if (options.command == "codec") {
-    measure_codec(options);
-  } else if (options.command == "drift") {
-    measure_drift(options);
-  } else if (options.command == "simulate-step") {
-    simulate_step(options);
-  } else {
-    throw Error(ErrorCode::kInvalidArgument, "weft-bench", "no command '{}'",
-                options.command)
-        .hint(
-            "step, matmul, eager-add, curve, sparse-table, "
-            "blueconnect, codec, drift, simulate-step");
+struct Command {
+  std::string_view name;
+  void (*run)(const WorkerOptions& options);
+};
+
+constexpr Command kCommands[] = {
+    {"step", race_step},
+    {"matmul", race_matmul},
+    {"eager-add", race_eager_add},
+    {"curve", follow_curve},
+    {"sparse-table", make_sparse_table},
+    {"blueconnect", make_blueconnect_table},
+    {"codec", measure_codec},
+    {"drift", measure_drift},
+    {"simulate-step", simulate_step},
+    {"crossings", measure_crossings},
+};
+
+void run(const WorkerOptions& options) {
+  std::string known;
+  for (const Command& command : kCommands) {
+    if (command.name == options.command) return command.run(options);
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", command.name);
   }
-  return 0;
+  throw Error(ErrorCode::kInvalidArgument, "weft-bench", "no command '{}'",
+              options.command)
+      .hint(known);
 }
 
 }  // namespace
@@ -48,7 +46,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return weft::bench::run(argc, argv);
+    const auto options = weft::bench::parse_options(argc, argv);
+    weft::set_thread_count(static_cast<int>(options.integer("threads")));
+    weft::bench::run(options);
+    return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "weft-bench: {}\n", error.what());
     return 2;

@@ -28,5 +28,6 @@ void make_blueconnect_table(const WorkerOptions& options);
 void measure_codec(const WorkerOptions& options);
 void measure_drift(const WorkerOptions& options);
 void simulate_step(const WorkerOptions& options);
+void measure_crossings(const WorkerOptions& options);
 
 }  // namespace weft::bench

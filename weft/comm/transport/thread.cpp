@@ -16,6 +16,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How long a poll spins before it sleeps: a thread that sleeps takes tens of
+// microseconds to wake. Less where ranks share cores.
+constexpr std::chrono::microseconds kSpin{50};
+constexpr std::chrono::microseconds kSharedSpin{1};
+
 struct Packet {
   Bytes bytes;
   Clock::time_point due;
@@ -75,13 +80,15 @@ class ThreadWorld::State::Endpoint : public Transport {
 
   bool poll(double seconds) override {
     std::vector<Outcome> outcomes;
+    if (seconds > 0) spin();
     {
       std::unique_lock lock(mutex_);
       const auto end =
           Clock::now() + std::chrono::duration_cast<Clock::duration>(
                              std::chrono::duration<double>(seconds));
       match_due();
-      while (outcomes_.empty() && incoming_.empty() && !is_woken_) {
+      while (seconds > 0 && outcomes_.empty() && incoming_.empty() &&
+             !is_woken_) {
         const auto until = std::min(end, next_due());
         if (changed_.wait_until(lock, until) == std::cv_status::timeout &&
             Clock::now() >= end) {
@@ -91,6 +98,7 @@ class ThreadWorld::State::Endpoint : public Transport {
       }
       match_due();
       is_woken_ = false;
+      has_news_.store(false, std::memory_order_relaxed);
       outcomes.swap(outcomes_);
       for (Notice& notice : incoming_) notice_came(std::move(notice));
       incoming_.clear();
@@ -102,7 +110,7 @@ class ThreadWorld::State::Endpoint : public Transport {
   void wake() override {
     const std::lock_guard lock(mutex_);
     is_woken_ = true;
-    changed_.notify_one();
+    tell();
   }
 
   void send_notice(int to, const Notice& notice) noexcept override {
@@ -115,7 +123,7 @@ class ThreadWorld::State::Endpoint : public Transport {
   void take(const Notice& notice) {
     const std::lock_guard lock(mutex_);
     incoming_.push_back(notice);
-    changed_.notify_one();
+    tell();
   }
 
   void deliver(int from, Tag tag, std::span<const std::byte> bytes) {
@@ -132,7 +140,7 @@ class ThreadWorld::State::Endpoint : public Transport {
                            : std::max(flow.packets.back().due, due_now(from));
       flow.packets.push_back({Bytes(bytes.begin(), bytes.end()), due});
     }
-    changed_.notify_one();
+    tell();
   }
 
   void peer_left(int peer, const std::string& reason) {
@@ -148,7 +156,7 @@ class ThreadWorld::State::Endpoint : public Transport {
         flow.waiting.pop_back();
       }
     }
-    changed_.notify_one();
+    tell();
   }
 
  protected:
@@ -180,6 +188,7 @@ class ThreadWorld::State::Endpoint : public Transport {
         outcome = std::move(outcomes_[0]);
         outcomes_.clear();
       }
+      if (!outcomes_.empty()) has_news_.store(true, std::memory_order_relaxed);
     }
     if (outcome) settle(*outcome);
   }
@@ -195,6 +204,21 @@ class ThreadWorld::State::Endpoint : public Transport {
   }
 
  private:
+  // Something has changed, which a poll may wait for. With the lock.
+  void tell() {
+    has_news_.store(true, std::memory_order_relaxed);
+    changed_.notify_one();
+  }
+
+  void spin() const {
+    const bool shares_cores =
+        static_cast<unsigned>(size_) > std::thread::hardware_concurrency();
+    const auto end = Clock::now() + (shares_cores ? kSharedSpin : kSpin);
+    while (!has_news_.load(std::memory_order_relaxed) && Clock::now() < end) {
+      std::this_thread::yield();
+    }
+  }
+
   // Messages of one sender and tag, and those that wait for them.
   struct Flow {
     std::deque<Packet> packets;
@@ -280,6 +304,7 @@ class ThreadWorld::State::Endpoint : public Transport {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::atomic<bool> has_news_ = false;  // for a look without the lock
   std::unordered_map<std::uint64_t, Flow> flows_;
   std::vector<Outcome> outcomes_;
   std::vector<Notice> incoming_;
