@@ -51,7 +51,8 @@ struct Executable::State {
   void plan(Planned& planned, const Bindings& bindings);
   void lower_to_tagged(Planned& planned);
   std::vector<Tensor> run_tagged(TaggedExecutor& tagged,
-                                 std::span<const Tensor> arguments);
+                                 std::span<const Tensor> arguments,
+                                 std::span<const Tensor> destinations);
 
   Graph graph;  // of a function that branches, loops or calls
   Function function;
@@ -100,6 +101,8 @@ Executable::~Executable() = default;
 Executable::Executable(Executable&&) noexcept = default;
 
 const Function& Executable::function() const { return state_->function; }
+
+bool Executable::is_tagged() const { return has_control(state_->function); }
 
 Executable::State::Planned& Executable::State::find(
     std::span<const Tensor> arguments) {
@@ -152,6 +155,7 @@ void Executable::State::lower_to_tagged(Planned& planned) {
   TaggedOptions tagged = options.tagged;
   tagged.check_numerics = tagged.check_numerics || options.check_numerics;
   tagged.fuse = tagged.fuse && options.fuse;
+  tagged.donated = options.donated;
   FlatGraph flat = lower(graph, function.name(), planned.arguments);
   for (const Endpoint result : flat.body(0).results) {
     planned.results.push_back(flat.type(result));
@@ -162,9 +166,14 @@ void Executable::State::lower_to_tagged(Planned& planned) {
 // The results have memory of their own: an argument that is returned may be
 // overwritten by the caller, or by another result that it was donated to.
 std::vector<Tensor> Executable::State::run_tagged(
-    TaggedExecutor& tagged, std::span<const Tensor> arguments) {
-  std::vector<Tensor> results = tagged.run(arguments);
-  for (Tensor& result : results) {
+    TaggedExecutor& tagged, std::span<const Tensor> arguments,
+    std::span<const Tensor> destinations) {
+  std::vector<Tensor> results = tagged.run(arguments, destinations);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Tensor& result = results[i];
+    if (!destinations.empty() && result.raw() == destinations[i].raw()) {
+      continue;
+    }
     if (std::any_of(arguments.begin(), arguments.end(), [&](const Tensor& a) {
           return a.shares_memory_with(result);
         })) {
@@ -227,9 +236,9 @@ void Executable::run(std::span<const Tensor> arguments,
                       state.arena.raw(), observer);
     return;
   }
-  const auto made = state.run_tagged(*planned.tagged, arguments);
+  const auto made = state.run_tagged(*planned.tagged, arguments, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    results[i].copy_from(made[i]);
+    if (made[i].raw() != results[i].raw()) results[i].copy_from(made[i]);
     if (observer != nullptr) observer->on_result(i);
   }
 }
@@ -237,7 +246,7 @@ void Executable::run(std::span<const Tensor> arguments,
 std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
   State::Planned& planned = state_->find(arguments);
   if (planned.tagged && state_->options.donated.empty()) {
-    return state_->run_tagged(*planned.tagged, arguments);
+    return state_->run_tagged(*planned.tagged, arguments, {});
   }
   std::vector<Tensor> results;
   for (const TensorType& type : planned.results) {

@@ -61,6 +61,8 @@ class Executable {
   // Allocates the results; donated arguments are overwritten and returned.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
 
+  // Whether it branches, loops or calls.
+  bool is_tagged() const;
   // The plan for arguments of these shapes, made now if it is new; or, if the
   // function branches, loops or calls, the executor. Throws
   // Error(kUnsupported) where it is the other.

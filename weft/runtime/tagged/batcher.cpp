@@ -10,6 +10,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kMostInstances = 1024;
+constexpr std::size_t kMostExact = 32;
 // What regions are for, in the order in which they run.
 constexpr int kLeadsOn = 0;
 constexpr int kComputes = 1;
@@ -19,13 +20,14 @@ constexpr std::size_t kMostBits = 64;  // inputs, results
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
-// The largest size at most `count` for which plans are made: powers of two and
-// halfway between them. Every size is a plan that takes time to make.
+// The largest size at most `count` for which plans are made: every small one,
+// and eight to each doubling above. Every size is a plan that takes time to
+// make, and what is left over is a run of its own.
 std::size_t planned_size(std::size_t count) {
-  const std::size_t power = std::bit_floor(std::min(count, kMostInstances));
-  return power + power / 2 <= count && power < kMostInstances
-             ? power + power / 2
-             : power;
+  count = std::min(count, kMostInstances);
+  if (count <= kMostExact) return count;
+  const std::size_t step = std::bit_floor(count) / 8;
+  return count / step * step;
 }
 
 TensorType with_batch(const TensorType& type, std::size_t count) {

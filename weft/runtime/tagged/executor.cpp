@@ -73,7 +73,11 @@ struct TaggedExecutor::State {
     for (int i = 0; i < count; ++i) {
       session.workers.push_back(std::make_unique<Worker>(session, count == 1));
     }
-    if (count > 1) crew.emplace(count);
+    if (count > 1) {
+      crew.emplace(count);
+    } else if (session.peers == nullptr) {  // others may yet need an argument
+      session.finals = find_final_regions(session.graph, options.donated);
+    }
     if (!batched) return;
     batcher.emplace(session);
     session.workers[0]->set_batcher(&*batcher);
@@ -113,6 +117,7 @@ struct TaggedExecutor::State {
 
   void clean_up() {
     session.arguments = {};
+    session.destinations = {};
     if (session.live_frames() == 0) return;
     session.slab.reclaim();
     for (const auto& worker : session.workers) worker->drop_frames();
@@ -133,10 +138,19 @@ const FlatGraph& TaggedExecutor::graph() const { return state_->session.graph; }
 
 std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
                                         std::stop_token stop) {
+  return run(arguments, {}, std::move(stop));
+}
+
+std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
+                                        std::span<const Tensor> destinations,
+                                        std::stop_token stop) {
   Session& session = state_->session;
   const Body& entry = session.graph.body(0);
   WEFT_CHECK(arguments.size() == entry.parameters.size());
+  WEFT_CHECK(destinations.size() == entry.results.size() ||
+             (destinations.empty() && state_->options.donated.empty()));
   session.arguments = arguments;
+  session.destinations = destinations;
   session.results.assign(entry.results.size(), {});
   session.stop = std::move(stop);
   session.peak_frames = 0;
@@ -192,11 +206,17 @@ std::string to_string(const TaggedProfile& profile) {
   }
   for (const auto& region : profile.regions) {
     if (region.runs == 0) continue;
-    text += fmt::format("region {}: {} runs of {:.1f} instances, {:.3f} ms\n",
-                        region.name, region.runs,
-                        static_cast<double>(region.instances) /
-                            static_cast<double>(region.runs),
-                        region.seconds * 1e3);
+    text += fmt::format("region {}: {} instance{}", region.name,
+                        region.instances, region.instances == 1 ? "" : "s");
+    if (region.runs < region.instances) {
+      text += fmt::format(" in {} runs, batched: {:.1f} each", region.runs,
+                          static_cast<double>(region.instances) /
+                              static_cast<double>(region.runs));
+    }
+    if (region.seconds > 0) {
+      text += fmt::format(", {:.3f} ms", region.seconds * 1e3);
+    }
+    text += "\n";
   }
   return text + fmt::format("{} frames at most\n", profile.peak_frames);
 }

@@ -43,6 +43,9 @@ struct TaggedOptions {
   bool fuse = true;
   // Measure the seconds that regions take.
   bool is_timed = false;
+  // (parameter, result) pairs of the entry that share memory in every run: the
+  // result overwrites the argument.
+  std::vector<std::pair<std::size_t, std::size_t>> donated = {};
   // Called before each unit of work, on its worker: tests delay workers here.
   std::function<void()> before_work = {};
   // The other ranks of a graph that is a part (partition.h). Such a run has
@@ -70,7 +73,8 @@ struct TaggedProfile {
   std::int64_t activations(std::string_view body) const;
 };
 
-// "region fib.1: 120 runs of 3.5 instances, 0.2 ms", a line each.
+// "region tree.4: 447 instances in 34 runs, batched: 13.1 each, 3.0 ms", a line
+// each.
 std::string to_string(const TaggedProfile& profile);
 
 class TaggedExecutor {
@@ -87,6 +91,11 @@ class TaggedExecutor {
   // region's plan throws; with other ranks, what went wrong on one of them. All
   // frames are free again then.
   std::vector<Tensor> run(std::span<const Tensor> arguments,
+                          std::stop_token stop = {});
+  // The same with memory for the results, which they may lie in or not; with
+  // donations it is needed.
+  std::vector<Tensor> run(std::span<const Tensor> arguments,
+                          std::span<const Tensor> destinations,
                           std::stop_token stop = {});
   TaggedProfile profile() const;
 

@@ -69,6 +69,35 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+// How Graphviz shows a kind of node: what changes the tag, what chooses, what
+// adds up, what computes.
+const char* dot_style(FlatKind kind) {
+  switch (kind) {
+    case FlatKind::kCall:
+    case FlatKind::kReturn:
+      return "style=filled, fillcolor=\"#cfe2f3\"";
+    case FlatKind::kSwitch:
+    case FlatKind::kMerge:
+    case FlatKind::kParameter:
+      return "style=\"filled,rounded\", fillcolor=\"#fff2cc\"";
+    case FlatKind::kAccumulate:
+    case FlatKind::kTotal:
+      return "style=filled, fillcolor=\"#d9ead3\"";
+    case FlatKind::kRegion:
+      break;
+  }
+  return "style=filled, fillcolor=white";
+}
+
+// The side of a switch that a value comes from.
+std::string dot_edge(const FlatGraph& graph, Endpoint from, int to,
+                     const char* style) {
+  const bool is_chosen = graph.node(from.node).kind == FlatKind::kSwitch;
+  const char* side = !is_chosen ? "" : from.output == 0 ? "yes" : "no";
+  return fmt::format("  n{} -> n{} [label=\"{}\"{}];\n", from.node, to, side,
+                     style);
+}
+
 }  // namespace
 
 std::string to_string(const FlatGraph& graph, int id) {
@@ -112,7 +141,9 @@ std::string to_string(const FlatGraph& graph) {
 
 std::string to_dot(const FlatGraph& graph) {
   std::string text =
-      "digraph flat {\n  node [shape=box, fontname=Helvetica];\n";
+      "digraph flat {\n  node [shape=box, fontname=Helvetica];\n"
+      "  edge [fontname=Helvetica, fontsize=11];\n"
+      "  graph [fontname=Helvetica];\n";
   for (std::size_t body = 0; body < graph.bodies.size(); ++body) {
     text += fmt::format("  subgraph cluster_{} {{\n    label=\"@{}\";\n", body,
                         escaped(graph.bodies[body].name));
@@ -120,20 +151,21 @@ std::string to_dot(const FlatGraph& graph) {
       const FlatNode& node = graph.nodes[id];
       if (node.body != static_cast<int>(body)) continue;
       std::string lines = escaped(label(graph, node));
-      for (const std::string& line : ops_of(graph, node)) {
-        lines += "\\l" + escaped(line);
-      }
-      text += fmt::format("    n{} [label=\"{}\"];\n", id, lines);
+      const auto ops = ops_of(graph, node);
+      for (const std::string& line : ops) lines += "\\l" + escaped(line);
+      if (!ops.empty()) lines += "\\l";
+      text += fmt::format("    n{} [label=\"{}\", {}];\n", id, lines,
+                          dot_style(node.kind));
     }
     text += "  }\n";
   }
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
     for (const Endpoint input : graph.nodes[id].inputs) {
-      text += fmt::format("  n{} -> n{};\n", input.node, id);
+      text += dot_edge(graph, input, static_cast<int>(id), "");
     }
     if (graph.nodes[id].trigger.node >= 0) {
-      text += fmt::format("  n{} -> n{} [style=dashed];\n",
-                          graph.nodes[id].trigger.node, id);
+      text += dot_edge(graph, graph.nodes[id].trigger, static_cast<int>(id),
+                       ", style=dashed");
     }
   }
   return text + "}\n";

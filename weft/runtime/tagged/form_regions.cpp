@@ -2,127 +2,12 @@
 #include <map>
 #include <set>
 
-#include "weft/runtime/tagged/draft.h"
+#include "weft/runtime/tagged/region_groups.h"
 
 namespace weft {
 namespace {
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
-// Constants above all: each region that reads one holds its own.
-bool is_copied(const Draft& draft, int id) {
-  const FlatNode& node = draft.graph.node(id);
-  return node.kind == FlatKind::kRegion && node.inputs.empty() &&
-         !draft.ops[at(node.region)]->op->has(kRandom);
-}
-
-// Which ops run together. An op that every reader copies belongs to a group
-// only if something else than an op needs it.
-class Groups {
- public:
-  explicit Groups(const Draft& draft) : draft_(draft) {
-    find_sources();
-    group_by_sources();
-    while (absorb()) {
-    }
-  }
-
-  // The group of a node, or -1.
-  int of(int id) const { return group_[at(id)]; }
-
- private:
-  using Sources = std::set<Endpoint>;
-
-  const FlatNode& node(int id) const { return draft_.graph.node(id); }
-  int nodes() const { return static_cast<int>(draft_.graph.nodes.size()); }
-  bool is_op(int id) const { return node(id).kind == FlatKind::kRegion; }
-  int rank(int id) const { return draft_.ranks[at(node(id).region)]; }
-
-  // What an op waits for, through other ops. Ops stand after their operands.
-  void find_sources() {
-    sources_.resize(draft_.graph.nodes.size());
-    for (int id = 0; id < nodes(); ++id) {
-      if (!is_op(id)) continue;
-      Sources& sources = sources_[at(id)];
-      for (const Endpoint input : node(id).inputs) {
-        if (is_op(input.node)) {
-          const Sources& more = sources_[at(input.node)];
-          sources.insert(more.begin(), more.end());
-        } else if (!draft_.graph.is_argument(input)) {
-          sources.insert(input);
-        }
-      }
-    }
-  }
-
-  // Readers of each node that are no ops, and results, count as -1.
-  std::vector<std::set<int>> readers() const {
-    std::vector<std::set<int>> result(draft_.graph.nodes.size());
-    for (int id = 0; id < nodes(); ++id) {
-      for (const Endpoint input : node(id).inputs) {
-        result[at(input.node)].insert(is_op(id) ? group_[at(id)] : -1);
-      }
-    }
-    for (const Body& body : draft_.graph.bodies) {
-      for (const Endpoint value : body.results) {
-        result[at(value.node)].insert(-1);
-      }
-    }
-    return result;
-  }
-
-  void group_by_sources() {
-    group_.assign(draft_.graph.nodes.size(), -1);
-    std::map<std::tuple<int, Endpoint, int, Sources>, int> known;
-    const auto join = [&](int id) {
-      const auto key = std::tuple(node(id).body, draft_.markers[at(id)],
-                                  rank(id), sources_[at(id)]);
-      const auto [found, is_new] = known.emplace(key, static_cast<int>(count_));
-      if (is_new) {
-        ++count_;
-        ranks_.push_back(rank(id));
-      }
-      group_[at(id)] = found->second;
-    };
-    for (int id = 0; id < nodes(); ++id) {
-      if (is_op(id) && !is_copied(draft_, id)) join(id);
-    }
-    const auto read_by = readers();
-    for (int id = 0; id < nodes(); ++id) {
-      if (is_copied(draft_, id) && read_by[at(id)].contains(-1)) join(id);
-    }
-  }
-
-  // Moves one group whose results only one other of its rank needs into that
-  // one: nothing else waits for it.
-  bool absorb() {
-    const auto read_by = readers();
-    std::vector<std::set<int>> needed_by(count_);
-    for (int id = 0; id < nodes(); ++id) {
-      if (group_[at(id)] < 0) continue;
-      auto& groups = needed_by[at(group_[at(id)])];
-      for (const int reader : read_by[at(id)]) {
-        if (reader != group_[at(id)]) groups.insert(reader);
-      }
-    }
-    for (std::size_t group = 0; group < count_; ++group) {
-      if (needed_by[group].size() != 1) continue;
-      const int into = *needed_by[group].begin();
-      if (into < 0 || ranks_[at(into)] != ranks_[group]) continue;
-      for (int& other : group_) {
-        if (other == static_cast<int>(group)) other = into;
-      }
-      return true;
-    }
-    return false;
-  }
-
-  const Draft& draft_;
-  std::vector<Sources> sources_;
-  std::vector<int> group_;
-  std::vector<int> ranks_;  // by group
-  std::size_t count_ = 0;
-};
 
 // Writes the function of one group: its ops, in order.
 class RegionBuilder {
@@ -184,18 +69,19 @@ class RegionBuilder {
 
 class RegionFormer {
  public:
-  explicit RegionFormer(const Draft& draft) : draft_(draft), groups_(draft) {}
+  explicit RegionFormer(const Draft& draft)
+      : draft_(draft), groups_(group_ops(draft)) {}
 
   FlatGraph run() {
     find_needed();
     for (int id = 0; id < nodes(); ++id) {
-      if (is_needed_[at(id)] && groups_.of(id) >= 0) {
-        members_[groups_.of(id)].push_back(id);
+      if (is_needed_[at(id)] && groups_[at(id)] >= 0) {
+        members_[groups_[at(id)]].push_back(id);
       }
     }
     for (int id = 0; id < nodes(); ++id) {
       if (!is_needed_[at(id)]) continue;
-      const int group = groups_.of(id);
+      const int group = groups_[at(id)];
       if (group < 0) {
         if (!is_copied(draft_, id)) copy(id);
       } else if (members_.at(group).back() == id) {
@@ -256,12 +142,12 @@ class RegionFormer {
     }
     std::map<int, bool> receives;  // by group
     for (int id = 0; id < nodes(); ++id) {
-      const int group = groups_.of(id);
+      const int group = groups_[at(id)];
       if (!is_needed_[at(id)] || group < 0) continue;
       receives[group] = receives[group] || receives_token(id);
     }
     for (int id = 0; id < nodes(); ++id) {
-      const auto found = receives.find(groups_.of(id));
+      const auto found = receives.find(groups_[at(id)]);
       if (found != receives.end() && is_needed_[at(id)] && !found->second) {
         need(draft_.markers[at(id)].node);
       }
@@ -274,8 +160,8 @@ class RegionFormer {
     return std::any_of(inputs.begin(), inputs.end(), [&](Endpoint input) {
       if (draft_.graph.is_argument(input)) return false;
       return node(input.node).kind != FlatKind::kRegion ||
-             (groups_.of(input.node) >= 0 &&
-              groups_.of(input.node) != groups_.of(id));
+             (groups_[at(input.node)] >= 0 &&
+              groups_[at(input.node)] != groups_[at(id)]);
     });
   }
 
@@ -335,7 +221,7 @@ class RegionFormer {
     for (int id = 0; id < nodes(); ++id) {
       if (!is_needed_[at(id)]) continue;
       for (const Endpoint input : node(id).inputs) {
-        readers_[input].insert(groups_.of(id));
+        readers_[input].insert(groups_[at(id)]);
       }
     }
     for (const Body& body : draft_.graph.bodies) {
@@ -372,7 +258,7 @@ class RegionFormer {
   }
 
   const Draft& draft_;
-  Groups groups_;
+  std::vector<int> groups_;
   std::vector<bool> is_needed_;
   std::vector<int> work_;
   std::map<int, std::vector<int>> members_;  // by group

@@ -33,8 +33,11 @@ RegionRunner& Worker::runner(int region) {
   std::optional<RegionRunner>& made = runners_[at(region)];
   if (!made) {
     const std::lock_guard lock(session_.planning);
-    made.emplace(session_.graph.regions[at(region)].function,
-                 session_.region_options);
+    PlanOptions options = session_.region_options;
+    if (const FinalRegion* last = final_region(region)) {
+      options.donated = last->donated;
+    }
+    made.emplace(session_.graph.regions[at(region)].function, options);
   }
   return *made;
 }
@@ -48,6 +51,7 @@ void* Worker::arena(std::size_t bytes) {
 }
 
 void Worker::begin_run() {
+  last_.clear();
   ready_.clear();
   calls_.clear();
   oldest_call_ = 0;
@@ -93,12 +97,15 @@ std::optional<Item> Worker::next() {
     }
     calls_.clear();
     oldest_call_ = 0;
-    if (session_.peers == nullptr) {
-      if (batcher_ != nullptr && batcher_->run(*this)) continue;
-      return session_.pool.wait();
-    }
     // What else there is to gather is heard of first.
-    if (hear(0) || (batcher_ != nullptr && batcher_->run(*this))) continue;
+    if (session_.peers != nullptr && hear(0)) continue;
+    if (batcher_ != nullptr && batcher_->run(*this)) continue;
+    if (!last_.empty()) {
+      const Item item = last_.back();
+      last_.pop_back();
+      return item;
+    }
+    if (session_.peers == nullptr) return session_.pool.wait();
     if (session_.pool.is_stopped()) return std::nullopt;
     check_stop();
     wait_for_peers();
@@ -168,12 +175,14 @@ void Worker::push(Frame* frame, std::uint32_t work, bool is_call) {
     calls_.push_back({frame, work});
     return;
   }
-  if (batcher_ != nullptr) {
-    const int region = frame->layout->works[work].region;
-    if (region >= 0 && batcher_->takes(region)) {
-      batcher_->add({frame, work});
-      return;
-    }
+  const int region = frame->layout->works[work].region;
+  if (region >= 0 && final_region(region) != nullptr) {
+    last_.push_back({frame, work});
+    return;
+  }
+  if (region >= 0 && batcher_ != nullptr && batcher_->takes(region)) {
+    batcher_->add({frame, work});
+    return;
   }
   ready_.push_back({frame, work});
 }
@@ -282,11 +291,16 @@ std::int32_t Worker::run_plan(Frame* frame, const Work& work,
     }
   }
   Cell* const scalars = cell;
-  for (const ValueId id : results) {
-    if (is_inline(function.type(id))) {
+  const FinalRegion* last = final_region(work.region);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const TensorType& type = function.type(results[i]);
+    if (is_inline(type)) {
       outputs_.push_back(cell++->bytes);
     } else {
-      made_.push_back(Tensor::empty(function.type(id)));
+      const int result = last == nullptr ? -1 : last->results[i];
+      made_.push_back(result < 0 || session_.destinations.empty()
+                          ? Tensor::empty(type)
+                          : session_.destinations[at(result)]);
       outputs_.push_back(made_.back().raw());
     }
   }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <stop_token>
 
+#include "weft/runtime/tagged/final_regions.h"
 #include "weft/runtime/tagged/mailbox.h"
 #include "weft/runtime/tagged/pool.h"
 #include "weft/runtime/tagged/runner.h"
@@ -45,6 +46,10 @@ struct Session {
 
   std::span<const Tensor> arguments;
   std::vector<Tensor> results;
+  // Where results go that final regions compute; empty for new memory.
+  std::span<const Tensor> destinations;
+  // By region; empty if several workers or ranks run.
+  std::vector<std::optional<FinalRegion>> finals;
   std::atomic<std::int64_t> peak_frames{0};
 
   // Options of the run.
@@ -144,6 +149,13 @@ class Worker {
   std::vector<std::optional<RegionRunner>> runners_;  // by region
   RegionBatcher* batcher_ = nullptr;
 
+  const FinalRegion* final_region(int region) const {
+    const auto& finals = session_.finals;
+    const auto index = static_cast<std::size_t>(region);
+    return index < finals.size() && finals[index] ? &*finals[index] : nullptr;
+  }
+
+  std::vector<Item> last_;       // final regions: run when all else is done
   std::vector<Item> ready_;      // regions, switches and returns: newest last
   std::vector<Item> calls_;      // run when nothing else is ready
   std::size_t oldest_call_ = 0;  // before it, all were given away

@@ -1,0 +1,102 @@
+// Results of a recursion's program that overwrite its arguments.
+#include "weft/runtime/tagged/final_regions.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/recursions.h"
+#include "tests/support/values.h"
+
+#include "weft/runtime/executable.h"
+#include "weft/runtime/tagged/lowering.h"
+
+namespace weft {
+namespace {
+
+using test::kReal;
+using test::real;
+using test::Values;
+
+const TensorType kRow{DType::kF64, {3}};
+
+// @main(w, x, y) by `body`, which may call factorial.
+Graph program_of(const std::function<Values(const FunctionRef& factorial,
+                                            const Values& v)>& body) {
+  Program program;
+  const FunctionRef factorial = test::add_factorial(program);
+  program.define("main", {kRow, kReal, kReal},
+                 [&](const Values& v) { return body(factorial, v); });
+  return program.build();
+}
+
+Tensor row(double a, double b, double c) {
+  return Tensor::of<double>({3}, {a, b, c});
+}
+
+// The results of a run with w donated to the first one.
+std::vector<Tensor> run_over(const Graph& graph, const Tensor& w) {
+  Executable main(graph, "main", {.donated = {{0, 0}}});
+  const std::vector<Tensor> arguments{w, Tensor::scalar(4.0),
+                                      Tensor::scalar(3.0)};
+  const auto results = main.run(arguments);
+  EXPECT_EQ(results[0].raw(), w.raw());
+  return results;
+}
+
+void expect_equal(const Tensor& actual, const Tensor& expected) {
+  EXPECT_TRUE(test::near(actual, expected, 1e-12));
+}
+
+TEST(FinalRegions, WriteOverAnArgument) {
+  const Graph graph = program_of([](const FunctionRef& f, const Values& v) {
+    return Values{v[0] * 2 + test::call_one(f, {v[1]})};
+  });
+  const auto finals = find_final_regions(
+      lower(graph, "main", std::vector{kRow, kReal, kReal}), {{0, 0}});
+  std::size_t in_place = 0;
+  for (const auto& region : finals) {
+    if (region) in_place += region->donated.size();
+  }
+  EXPECT_EQ(in_place, 1u);
+  const Tensor w = row(1, 2, 3);
+  run_over(graph, w);
+  expect_equal(w, row(26, 28, 30));
+}
+
+// Two regions at the end, for they wait for different calls.
+TEST(FinalRegions, OtherResultsSeeTheArgumentAsItWas) {
+  const Graph graph = program_of([](const FunctionRef& f, const Values& v) {
+    return Values{v[0] * 2 + test::call_one(f, {v[1]}),
+                  v[0] + test::call_one(f, {v[2]})};
+  });
+  const Tensor w = row(1, 2, 3);
+  const auto results = run_over(graph, w);
+  expect_equal(w, row(26, 28, 30));
+  expect_equal(results[1], row(7, 8, 9));
+}
+
+TEST(FinalRegions, AnArgumentThatIsReturnedIsKept) {
+  const Graph graph = program_of([](const FunctionRef& f, const Values& v) {
+    return Values{v[0] * 2 + test::call_one(f, {v[1]}), v[0]};
+  });
+  const Tensor w = row(1, 2, 3);
+  const auto results = run_over(graph, w);
+  expect_equal(w, row(26, 28, 30));
+  expect_equal(results[1], row(1, 2, 3));
+}
+
+// A result that another one is computed from is in nobody's way.
+TEST(FinalRegions, ResultsMayDependOnEachOther) {
+  const Graph graph = program_of([](const FunctionRef& f, const Values& v) {
+    const Value first = v[0] * test::call_one(f, {v[1]});
+    const Value second = first + test::call_one(f, {v[2]});
+    return Values{first, second, v[0] + second};
+  });
+  const Tensor w = row(1, 2, 3);
+  const auto results = run_over(graph, w);
+  expect_equal(w, row(24, 48, 72));
+  expect_equal(results[1], row(30, 54, 78));
+  expect_equal(results[2], row(31, 56, 81));
+}
+
+}  // namespace
+}  // namespace weft
