@@ -98,18 +98,18 @@ TEST(TreeBank, TreesBecomeTables) {
   data->read(rows, views);
   const auto row = [&](std::size_t feature, std::size_t i) {
     const auto all = batch[feature].span<std::int32_t>();
-    return std::vector<std::int32_t>(all.begin() + static_cast<int>(6 * i),
-                                     all.begin() + static_cast<int>(6 * i + 6));
+    const std::size_t size = all.size() / 3;
+    return std::vector<std::int32_t>(all.begin() + i * size,
+                                     all.begin() + (i + 1) * size);
   };
-  EXPECT_THAT(row(0, 0), ElementsAre(0, 3, 0, 0, 0, 0));
-  EXPECT_THAT(row(1, 0), ElementsAre(-1, -1, 0, -1, -1, -1));
-  EXPECT_THAT(row(2, 0), ElementsAre(-1, -1, 1, -1, -1, -1));
-  EXPECT_THAT(row(4, 0), ElementsAre(1, 2, 0, -1, -1, -1));
-  EXPECT_THAT(row(0, 1), ElementsAre(3, 2, 1, 0, 0, 0));
-  EXPECT_THAT(row(2, 1), ElementsAre(-1, -1, -1, 2, 3, -1));
-  EXPECT_THAT(row(4, 2), ElementsAre(1, -1, -1, -1, -1, -1));
-  const auto roots = batch[3].span<std::int32_t>();
-  EXPECT_THAT(std::vector(roots.begin(), roots.end()), ElementsAre(2, 4, 0));
+  EXPECT_THAT(data->words(), ElementsAre("<unk>", "lovely", "'s", "It"));
+  EXPECT_THAT(row(0, 0), ElementsAre(0, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(row(1, 0), ElementsAre(0, 2, 1, -1, -1, -1));
+  // The root, then "'s lovely" as its right child, then that one's.
+  EXPECT_THAT(row(0, 1), ElementsAre(0, 4, 0, 2, 1, 0, 2, 0, 3, 0, 0, 0));
+  EXPECT_THAT(row(1, 1), ElementsAre(3, 4, 4, 2, 2, -1));
+  EXPECT_THAT(row(0, 2), ElementsAre(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(row(1, 2), ElementsAre(1, -1, -1, -1, -1, -1));
 }
 
 TEST(TreeBank, IsReadFromItsFolder) {
@@ -122,7 +122,7 @@ TEST(TreeBank, IsReadFromItsFolder) {
   const DatasetSplits splits =
       sst.open({.name = "sst", .folder = folder.path()});
   EXPECT_EQ(splits.train->size(), 1);
-  EXPECT_EQ(splits.valid->features()[0].type.shape, (Shape{5}));
+  EXPECT_EQ(splits.valid->features()[0].type.shape, (Shape{5, 2}));
   EXPECT_EQ(splits.test->classes().size(), 5u);
 }
 

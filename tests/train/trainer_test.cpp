@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "tests/support/trees.h"
+
 #include "weft/base/file.h"
 #include "weft/train/checkpoint.h"
 #include "weft/train/metrics_log.h"
@@ -72,6 +74,53 @@ std::vector<Tensor> tensors_of(const fs::path& path) {
     tensors.push_back(file.read(entry));
   }
   return tensors;
+}
+
+// A recursive network, whose graph branches and calls itself.
+TEST_F(TrainerTest, ResumesATreeNetworkBitForBit) {
+  const fs::path trees = root_ / "sst";
+  fs::create_directories(trees);
+  std::ofstream(trees / "train.txt") << test::tree_lines(60, 7, 1);
+  std::ofstream(trees / "dev.txt") << test::tree_lines(20, 7, 2);
+  std::ofstream(trees / "test.txt") << test::tree_lines(20, 7, 3);
+  const auto recipe_in = [&](const std::string& folder) {
+    const std::vector<std::string> overrides{
+        "log.folder=" + (root_ / folder).string(),
+        "data.folder=" + trees.string()};
+    return parse_recipe(R"(
+[model]
+name = "tree-lstm"
+hidden = 6
+embedding = 6
+dropout = 0.2
+[data]
+name = "sst"
+[optimizer]
+name = "adagrad"
+lr = 0.1
+[train]
+epochs = 3
+batch = 16
+)",
+                        "test", overrides);
+  };
+  TrainObserver quiet;
+  const TrainResult whole =
+      Trainer(recipe_in("whole"), {.name = "whole"}).run(quiet);
+  EXPECT_EQ(whole.steps, 12);
+  EXPECT_GT(whole.test.accuracy, 0.2);
+  std::atomic<bool> stop = false;
+  StopAfter observer(stop, 6);
+  EXPECT_THROW(Trainer(recipe_in("parts"), {.name = "parts", .stop = &stop})
+                   .run(observer),
+               Error);
+  Trainer(recipe_in("parts"), {.name = "parts", .is_resumed = true}).run(quiet);
+  const auto expected = tensors_of(root_ / "whole" / "last.safetensors");
+  const auto actual = tensors_of(root_ / "parts" / "last.safetensors");
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_TRUE(identical(actual[i], expected[i]));
+  }
 }
 
 TEST_F(TrainerTest, ResumesBitForBitWhereverItStopped) {

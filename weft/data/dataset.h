@@ -38,6 +38,9 @@ class Dataset {
   // Empty for regression.
   const std::vector<std::string>& classes() const { return classes_; }
 
+  // The words of parse trees, by number; empty for other data.
+  const std::vector<std::string>& words() const { return words_; }
+
   // Only for images (a u8 feature of rank 3); one entry per channel.
   const PixelScale& pixel_scale() const { return pixel_scale_; }
 
@@ -57,6 +60,7 @@ class Dataset {
   std::int64_t size_ = 0;
   std::vector<Feature> features_;
   std::vector<std::string> classes_;
+  std::vector<std::string> words_;
   PixelScale pixel_scale_;
   std::int64_t lanes_ = 0;
 };

@@ -10,27 +10,26 @@ namespace {
 
 using Numbers = std::unordered_map<std::string, std::int32_t>;
 
+// Nodes are read from the last, which is the root, to the first: a right child
+// then follows its parent.
 class Trees final : public Dataset {
  public:
   Trees(std::vector<ParseTree> trees, const Numbers& numbers,
-        std::int64_t most_nodes, std::string name,
-        std::vector<std::string> classes)
+        std::vector<std::string> words, std::int64_t most_nodes,
+        std::string name, std::vector<std::string> classes)
       : trees_(std::move(trees)), nodes_(static_cast<std::size_t>(most_nodes)) {
     name_ = std::move(name);
     size_ = static_cast<std::int64_t>(trees_.size());
     classes_ = std::move(classes);
-    const TensorType table{DType::kI32, {most_nodes}};
-    features_ = {{"word", table},
-                 {"left", table},
-                 {"right", table},
-                 {"root", {DType::kI32, {}}},
-                 {"label", table}};
+    words_ = std::move(words);
+    features_ = {{"tree", {DType::kI32, {most_nodes, 2}}},
+                 {"label", {DType::kI32, {most_nodes}}}};
     for (const ParseTree& tree : trees_) {
       for (const auto& node : tree.nodes) {
         const auto found = numbers.find(node.word);
-        words_.push_back(found == numbers.end() ? 0 : found->second);
+        numbers_.push_back(found == numbers.end() ? 0 : found->second);
       }
-      ends_.push_back(words_.size());
+      ends_.push_back(numbers_.size());
     }
   }
 
@@ -39,34 +38,27 @@ class Trees final : public Dataset {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto number = static_cast<std::size_t>(rows[i]);
       const auto& nodes = trees_[number].nodes;
-      const auto table = [&](std::size_t feature) {
-        return batch[feature].as<std::int32_t>() + i * nodes_;
-      };
-      const std::span left{table(1), nodes_};
-      const std::span right{table(2), nodes_};
-      const std::span label{table(4), nodes_};
-      const std::span word{table(0), nodes_};
-      const auto* own_words = words_.data() + ends_[number] - nodes.size();
-      std::ranges::fill(word, 0);
-      for (const auto& padded : {left, right, label}) {
-        std::ranges::fill(padded, -1);
+      const std::span tree{batch[0].as<std::int32_t>() + i * 2 * nodes_,
+                           2 * nodes_};
+      const std::span label{batch[1].as<std::int32_t>() + i * nodes_, nodes_};
+      std::ranges::fill(tree, 0);
+      std::ranges::fill(label, -1);
+      for (std::size_t row = 0; row < nodes.size(); ++row) {
+        const std::size_t n = nodes.size() - 1 - row;
+        tree[2 * row] = numbers_[ends_[number] - 1 - row];
+        if (nodes[n].left >= 0) {
+          tree[2 * row + 1] = static_cast<std::int32_t>(n) - nodes[n].left;
+        }
+        label[row] = nodes[n].label;
       }
-      for (std::size_t n = 0; n < nodes.size(); ++n) {
-        word[n] = own_words[n];
-        left[n] = nodes[n].left;
-        right[n] = nodes[n].right;
-        label[n] = nodes[n].label;
-      }
-      batch[3].as<std::int32_t>()[i] =
-          static_cast<std::int32_t>(nodes.size()) - 1;
     }
   }
 
  private:
   std::vector<ParseTree> trees_;
-  std::size_t nodes_;                // of a table
-  std::vector<std::int32_t> words_;  // of all nodes of all trees
-  std::vector<std::size_t> ends_;    // of each tree's words
+  std::size_t nodes_;                  // of a table
+  std::vector<std::int32_t> numbers_;  // of the words of all nodes of all trees
+  std::vector<std::size_t> ends_;      // of each tree's numbers
 };
 
 }  // namespace
@@ -97,7 +89,7 @@ DatasetRef TreeBank::dataset(std::vector<ParseTree> trees, std::string name,
   for (const ParseTree& tree : trees) {
     WEFT_CHECK(std::ssize(tree.nodes) <= most_nodes_);
   }
-  return std::make_shared<Trees>(std::move(trees), numbers, most_nodes_,
+  return std::make_shared<Trees>(std::move(trees), numbers, words_, most_nodes_,
                                  std::move(name), std::move(classes));
 }
 

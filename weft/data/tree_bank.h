@@ -18,13 +18,13 @@ class TreeBank {
   const std::vector<std::string>& words() const { return words_; }
   std::int64_t most_nodes() const { return most_nodes_; }
 
-  // Each tree as a table of its nodes, children before parents, filled up to
+  // Each tree as a table of its nodes, the root first, filled up to
   // most_nodes():
-  //   word   i32[nodes]  its number; 0 at inner nodes
-  //   left   i32[nodes]  its left child's row; -1 at leaves and beyond the root
-  //   right  i32[nodes]
-  //   root   i32[]       the root's row
-  //   label  i32[nodes]  -1 beyond the root
+  //   tree   i32[nodes, 2]  of each node the number of its word, 0 if it has
+  //                         none, and how many rows further its left child
+  //                         is, 0 if it has none; the right child is the next
+  //                         row
+  //   label  i32[nodes]     -1 beyond the end of the tree
   // `classes` says what the labels mean.
   DatasetRef dataset(std::vector<ParseTree> trees, std::string name,
                      std::vector<std::string> classes) const;

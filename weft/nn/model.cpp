@@ -3,7 +3,15 @@
 namespace weft {
 
 std::string_view to_string(TaskKind task) {
-  return task == TaskKind::kLanguageModel ? "language model" : "classification";
+  switch (task) {
+    case TaskKind::kClassification:
+      return "classification";
+    case TaskKind::kLanguageModel:
+      return "language model";
+    case TaskKind::kTreeLabels:
+      return "labels of trees";
+  }
+  WEFT_CHECK(false, "no such task");
 }
 
 std::unique_ptr<nn::Layer> build_model(const ModelDef& def,
@@ -20,6 +28,14 @@ void require_image(std::string_view model, const ModelInput& input,
               "an example is {}, but the model takes images [height, width, "
               "channels] of at least {} x {}",
               to_string(shape), side, side);
+}
+
+void require_trees(std::string_view model, const ModelInput& input) {
+  const Shape& shape = input.example;
+  if (shape.rank() == 2 && shape[1] == 2 && input.words > 0) return;
+  throw Error(ErrorCode::kInvalidArgument, std::string(model),
+              "an example is {}, but the model takes trees: tables [nodes, 2]",
+              to_string(shape));
 }
 
 }  // namespace weft

@@ -19,6 +19,7 @@ namespace weft {
 enum class TaskKind {
   kClassification,  // features or images to one of `classes`
   kLanguageModel,   // tokens to the tokens that follow
+  kTreeLabels,      // trees to one of `classes` at every node
 };
 
 std::string_view to_string(TaskKind task);
@@ -27,6 +28,7 @@ std::string_view to_string(TaskKind task);
 struct ModelInput {
   Shape example;             // of one input, without the batch axis
   std::int64_t classes = 0;  // or words of the vocabulary
+  std::int64_t words = 0;    // of trees
   // For a model that carries state: how many streams run side by side.
   std::int64_t lanes = 0;
 };
@@ -55,5 +57,8 @@ std::unique_ptr<nn::Layer> build_model(const ModelDef& def,
 // the example is [height, width, channels] with sides of at least `side`.
 void require_image(std::string_view model, const ModelInput& input,
                    std::int64_t side);
+// For models of trees (nn/tree.h). Throws Error(kInvalidArgument) naming
+// `model` unless the example is a table [rows, 2] of nodes with words.
+void require_trees(std::string_view model, const ModelInput& input);
 
 }  // namespace weft

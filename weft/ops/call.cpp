@@ -1,7 +1,27 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/control.h"
+#include "weft/ops/recursive.h"
 
 namespace weft {
+namespace {
+
+std::vector<TensorType> types_of(const std::vector<Value>& values) {
+  std::vector<TensorType> types;
+  for (const Value& value : values) types.push_back(value.type());
+  return types;
+}
+
+void require_types(const FunctionRef& function,
+                   const std::vector<Value>& results) {
+  const Signature made{function.signature->parameters, types_of(results)};
+  if (made == *function.signature) return;
+  throw Error(ErrorCode::kInvalidArgument, "@" + function.name,
+              "does not return what it was said to")
+      .detail("declared: " + to_string(*function.signature))
+      .detail("returned: " + to_string(made));
+}
+
+}  // namespace
 
 void register_call(OpRegistry& ops) {
   ops.add("call")
@@ -20,6 +40,32 @@ std::vector<Value> call(const FunctionRef& function,
                         const Location& where) {
   static const OpDef& op = op_registry().get("call");
   return call_all(op, arguments, {{"function", function}}, where);
+}
+
+std::vector<Value> recursive(const std::string& name,
+                             const std::vector<Value>& arguments,
+                             const std::vector<TensorType>& results,
+                             const RecursiveBody& body,
+                             std::source_location where) {
+  FunctionBuilder* builder = current_context().builder();
+  if (builder == nullptr) {
+    Recursion self;
+    self = [&](const std::vector<Value>& v) { return body(v, self); };
+    return self(arguments);
+  }
+  Program& program = builder->program();
+  const FunctionRef function{
+      program.unique_name(name),
+      std::make_shared<Signature>(Signature{types_of(arguments), results})};
+  const Recursion self = [&](const std::vector<Value>& v) {
+    return call(function, v, where);
+  };
+  program.define(function, [&](const std::vector<Value>& v) {
+    std::vector<Value> made = body(v, self);
+    require_types(function, made);
+    return made;
+  });
+  return call(function, arguments, where);
 }
 
 }  // namespace weft

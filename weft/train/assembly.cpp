@@ -7,7 +7,9 @@ namespace {
 
 void require_fit(const ModelDef& def, const Dataset& data) {
   const bool wants_text = def.task == TaskKind::kLanguageModel;
-  if (wants_text != data.is_sequential()) {
+  const bool wants_trees = def.task == TaskKind::kTreeLabels;
+  if (wants_text != data.is_sequential() ||
+      wants_trees == data.words().empty()) {
     throw Error(ErrorCode::kInvalidArgument, "recipe",
                 "model '{}' is for {}, which the data '{}' is not", def.name,
                 to_string(def.task), data.name());
@@ -34,6 +36,7 @@ Assembly assemble(const Recipe& recipe, int workers) {
       build_model(def,
                   {.example = train.features().at(0).type.shape,
                    .classes = static_cast<std::int64_t>(train.classes().size()),
+                   .words = static_cast<std::int64_t>(train.words().size()),
                    .lanes = train.lanes() / workers},
                   recipe.model.options);
   return result;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "weft/graph/builder.h"
+#include "weft/graph/program.h"
 #include "weft/nn/scope.h"
 #include "weft/nn/staging.h"
 #include "weft/ops/loss.h"
@@ -57,13 +57,14 @@ Executable EvalStep::stage(nn::Layer& model, TaskKind task,
                            const std::vector<TensorType>& batch, DType dtype) {
   const auto parameters = model.parameters();
   const std::vector<TensorType> types = open_batch(model, batch);
-  FunctionBuilder builder("eval_step");
+  Program program;
+  FunctionBuilder& builder = program.builder("eval_step");
   const nn::Staging staged(model, builder);
   const InferenceScope inference(model);
   const Value input = builder.parameter(types.at(0), "input");
   const Value label = builder.parameter(types.at(1), "label");
   ExecutableOptions settings;
-  Function function = builder.build([&] {
+  program.add(builder.build([&] {
     const nn::PrecisionScope precision(dtype);
     const Objective found = objective(model, task, input, label);
     const std::vector<Value> values = staged.values();
@@ -76,8 +77,8 @@ Executable EvalStep::stage(nn::Layer& model, TaskKind task,
     }
     results.insert(results.end(), {found.loss, found.correct});
     return results;
-  });
-  return Executable(std::move(function), std::move(settings));
+  }));
+  return Executable(program.build(), "eval_step", std::move(settings));
 }
 
 void EvalStep::run(std::span<const Tensor> batch) {
@@ -100,14 +101,16 @@ PredictStep::PredictStep(nn::Layer& model, const TensorType& input, DType dtype)
 
 Executable PredictStep::stage(nn::Layer& model, const TensorType& input,
                               DType dtype) {
-  FunctionBuilder builder("predict");
+  Program program;
+  FunctionBuilder& builder = program.builder("predict");
   const nn::Staging staged(model, builder);
   const InferenceScope inference(model);
   const Value x = builder.parameter(open_batch(model, {input})[0], "input");
-  return Executable(builder.build([&] {
+  program.add(builder.build([&] {
     const nn::PrecisionScope precision(dtype);
     return std::vector{softmax(nn::to_f32(model(x)))};
   }));
+  return Executable(program.build(), "predict");
 }
 
 const std::vector<Tensor>& PredictStep::arguments(const Tensor& input) {

@@ -48,6 +48,11 @@ class PredictStep {
 
   const Function& function() const { return executable_.function(); }
   Plan& plan(const Tensor& input);
+  // Of a model that branches, loops or calls, which has no plan.
+  bool is_tagged() const { return executable_.is_tagged(); }
+  TaggedExecutor& tagged(const Tensor& input) {
+    return executable_.tagged_for(arguments(input));
+  }
   // What a run on `input` passes to the plan.
   const std::vector<Tensor>& arguments(const Tensor& input);
 

@@ -1,22 +1,47 @@
 #include "weft/train/objective.h"
 
 #include "weft/nn/scope.h"
+#include "weft/nn/tree.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/loss.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
+#include "weft/ops/slice.h"
 #include "weft/ops/unary.h"
 
 namespace weft {
 
+namespace {
+
+Value count_hits(const Value& logits, const Value& target) {
+  const Value hits = equal(argmax(logits, -1), cast(target, DType::kI64));
+  return sum(cast(hits, DType::kF32));
+}
+
+Objective tree_objective(nn::TreeReader& model, const Value& trees,
+                         const Value& label) {
+  const auto [loss, logits] = model.read(trees, label);
+  const Shape per_tree{trees.shape()[0]};
+  const Value root_label = reshape(slice_axis(label, 1, 0, 1), per_tree);
+  return {loss / element_count(per_tree, DType::kF32),
+          count_hits(logits, root_label)};
+}
+
+}  // namespace
+
 Objective objective(nn::Layer& model, TaskKind task, const Value& input,
                     const Value& label) {
+  if (task == TaskKind::kTreeLabels) {
+    auto* trees = dynamic_cast<nn::TreeReader*>(&model);
+    WEFT_CHECK(trees != nullptr, "a model of trees is a TreeReader");
+    return tree_objective(*trees, input, label);
+  }
   const Value logits = nn::to_f32(model(input));
   // Language models compute in the order of time: [steps, N, words].
   const Value target =
       task == TaskKind::kLanguageModel ? transpose(label, {1, 0}) : label;
-  const Value hits = equal(argmax(logits, -1), cast(target, DType::kI64));
-  return {mean(cross_entropy(logits, target)), sum(cast(hits, DType::kF32))};
+  return {mean(cross_entropy(logits, target)), count_hits(logits, target)};
 }
 
 std::int64_t prediction_count(TaskKind task, const Shape& label,

@@ -14,7 +14,10 @@ struct Objective {
 };
 
 // Runs `model` on a batch and compares with the labels, in f32. Labels are
-// integers: [N] for classification, [N, steps] for a language model.
+// integers: [N] for classification, [N, steps] for a language model. For
+// trees they are [N, rows], -1 beyond a tree's end: the loss of a tree is the
+// sum over its nodes, and its prediction that of its root (Tai et al., 2015,
+// section 4.1).
 Objective objective(nn::Layer& model, TaskKind task, const Value& input,
                     const Value& label);
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "weft/graph/builder.h"
+#include "weft/graph/program.h"
 #include "weft/nn/staging.h"
 #include "weft/optim/clip.h"
 #include "weft/train/step_graph.h"
@@ -63,7 +63,8 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
       carried_.push_back(state_.back().tensor);
     }
   }
-  FunctionBuilder builder("train_step");
+  Program program;
+  FunctionBuilder& builder = program.builder("train_step");
   const std::vector<TensorType> types = open_batch(model, batch);
   const nn::Staging staged(model, builder);
   std::vector<UpdateValues> updates;
@@ -84,7 +85,7 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
   const Value input = builder.parameter(types[0], "input");
   const Value label = builder.parameter(types[1], "label");
 
-  Function function = builder.build([&] {
+  program.add(builder.build([&] {
     BackwardValues backward =
         stage_backward(model, task, staged, key, input, label, options.dtype);
     if (options.clip_norm > 0) {
@@ -111,14 +112,15 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
     }
     results.insert(results.end(), {backward.loss, backward.correct});
     return results;
-  });
+  }));
 
   ExecutableOptions settings;
   settings.check_numerics = options.check_numerics;
+  settings.tagged = options.tagged;
   for (std::size_t i = 0; i < state_.size(); ++i) {
     settings.donated.emplace_back(i, i);
   }
-  return Executable(std::move(function), std::move(settings));
+  return Executable(program.build(), "train_step", std::move(settings));
 }
 
 void TrainStep::run(std::span<const Tensor> batch, double lr,

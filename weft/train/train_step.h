@@ -26,6 +26,7 @@ struct TrainStepOptions {
   double clip_norm = 0;       // 0: gradients are not clipped
   std::uint64_t seed = 1;     // of dropout
   bool check_numerics = false;
+  TaggedOptions tagged = {};  // of a model that branches, loops or calls
 };
 
 class TrainStep {
@@ -54,6 +55,10 @@ class TrainStep {
   const Function& function() const { return executable_.function(); }
   // The plan for a full batch, and what a run passes to it.
   Plan& plan();
+  // Of a model that branches, loops or calls, which has no plan: the executor
+  // of the batches of the last run.
+  bool is_tagged() const { return executable_.is_tagged(); }
+  TaggedExecutor& tagged() { return executable_.tagged_for(arguments_); }
   const std::vector<Tensor>& arguments() const { return arguments_; }
   const std::vector<Tensor>& results() const { return results_; }
 

@@ -42,6 +42,7 @@ bool is_finite(const Tensor& tensor) {
 
 const char* unit_of(const Dataset& data) {
   if (data.is_sequential()) return "windows";
+  if (!data.words().empty()) return "trees";
   return data.features()[0].type.shape.rank() == 3 ? "img" : "rows";
 }
 
@@ -49,7 +50,7 @@ const char* unit_of(const Dataset& data) {
 // equal ones by their loss.
 bool is_better(TaskKind task, const Scores& a, const Scores& b) {
   if (!std::isfinite(b.loss)) return std::isfinite(a.loss);
-  if (task == TaskKind::kClassification && a.accuracy != b.accuracy) {
+  if (task != TaskKind::kLanguageModel && a.accuracy != b.accuracy) {
     return a.accuracy > b.accuracy;
   }
   return a.loss < b.loss;

@@ -1,6 +1,6 @@
 #include "weft/train/sync/backward_step.h"
 
-#include "weft/graph/builder.h"
+#include "weft/graph/program.h"
 #include "weft/nn/staging.h"
 #include "weft/optim/clip.h"
 #include "weft/train/step_graph.h"
@@ -57,14 +57,15 @@ Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
     settings.donated.emplace_back(i, results_.size());
     results_.push_back(tensor);
   }
-  FunctionBuilder builder("backward_step");
+  Program program;
+  FunctionBuilder& builder = program.builder("backward_step");
   const std::vector<TensorType> types = open_batch(model, batch);
   const nn::Staging staged(model, builder);
   const Value key = builder.parameter(key_.type(), "key");
   const Value weight = builder.parameter(weight_.type(), "weight");
   const Value input = builder.parameter(types[0], "input");
   const Value label = builder.parameter(types[1], "label");
-  Function function = builder.build([&] {
+  program.add(builder.build([&] {
     BackwardValues backward = stage_backward(model, task, staged, key, input,
                                              label, options.dtype, weight);
     if (options.clip_norm > 0) {
@@ -82,11 +83,11 @@ Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
     results.insert(results.end(), backward.gradients.begin(),
                    backward.gradients.end());
     return results;
-  });
+  }));
   results_.insert(results_.end(), {loss_, correct_});
   arguments_.insert(arguments_.end(), {key_, weight_});
   arguments_.resize(arguments_.size() + kBatchTensors);
-  return Executable(std::move(function), std::move(settings));
+  return Executable(program.build(), "backward_step", std::move(settings));
 }
 
 void BackwardStep::set_gradients(std::vector<Tensor> gradients) {
