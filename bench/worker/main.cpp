@@ -28,6 +28,8 @@ constexpr Command kCommands[] = {
     {"drift", measure_drift},
     {"simulate-step", simulate_step},
     {"crossings", measure_crossings},
+    {"recursion", measure_recursion},
+    {"trees", race_trees},
 };
 
 void run(const WorkerOptions& options) {

@@ -29,5 +29,7 @@ void measure_codec(const WorkerOptions& options);
 void measure_drift(const WorkerOptions& options);
 void simulate_step(const WorkerOptions& options);
 void measure_crossings(const WorkerOptions& options);
+void measure_recursion(const WorkerOptions& options);
+void race_trees(const WorkerOptions& options);
 
 }  // namespace weft::bench
