@@ -9,6 +9,8 @@
 #include "weft/base/file.h"
 #include "weft/base/parallel.h"
 #include "weft/graph/text.h"
+#include "weft/runtime/inline_calls.h"
+#include "weft/runtime/tagged/lowering.h"
 #include "weft/train/forward_step.h"
 #include "weft/train/train_step.h"
 #include "weft/train/trained_model.h"
@@ -23,6 +25,8 @@ struct Arguments {
   std::vector<std::string> overrides;
   std::string data;
   bool with_graph = false;
+  bool with_dot = false;  // for Graphviz, and nothing else
+  std::string function;
   std::int64_t batch = 0;
   int threads = 0;
 };
@@ -48,29 +52,61 @@ void print_data(const Assembly& assembly) {
              grouped(static_cast<std::int64_t>(train.classes().size())));
 }
 
+// A function that branches, loops or calls, after a run, or before any.
+void print_flat(const TaggedExecutor& executor, const Arguments& arguments) {
+  if (arguments.with_dot) {
+    fmt::print("{}", to_dot(executor.graph()));
+    return;
+  }
+  fmt::print("{}", to_string(executor.graph()));
+  const TaggedProfile profile = executor.profile();
+  if (profile.peak_frames > 0) fmt::print("\nthe run:\n{}", to_string(profile));
+}
+
+[[noreturn]] void fail_dot(const Arguments& arguments) {
+  throw Error(ErrorCode::kUnsupported, arguments.file,
+              "--dot draws functions that branch, loop or call")
+      .hint("--graph prints the steps of any other");
+}
+
+void print_step(Assembly& assembly, const Recipe& recipe,
+                const Arguments& arguments) {
+  assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
+  const auto optimizer =
+      make_optimizer(recipe.optimizer.name, recipe.optimizer.options);
+  Loader loader(assembly.data.train,
+                train_loading(recipe, *assembly.data.train));
+  TrainStepOptions options{.dtype = recipe.train.dtype,
+                           .clip_norm = recipe.optimizer.clip_norm.value_or(0)};
+  options.tagged.is_timed = true;
+  TrainStep step(*assembly.model, assembly.task, *optimizer, loader.types(),
+                 options);
+  if (!arguments.with_dot) {
+    fmt::print("\none training step, batch {}:\n", recipe.train.batch);
+  }
+  if (step.is_tagged()) {
+    // Twice, so that regions are planned when they are timed.
+    const Batch& batch = loader.next();
+    for (int i = 0; i < 2; ++i) step.run(batch.tensors, 0, i);
+    return print_flat(step.tagged(), arguments);
+  }
+  if (arguments.with_dot) fail_dot(arguments);
+  Plan& plan = step.plan();
+  print_plan(plan, step.arguments(), step.results());
+}
+
 void inspect_recipe(const Arguments& arguments) {
   Recipe recipe = load_recipe(arguments.file, arguments.overrides);
   if (!arguments.data.empty()) recipe.data.folder = arguments.data;
   if (arguments.batch > 0) recipe.train.batch = arguments.batch;
-  fmt::print("{}: a recipe\n\n{}\n", arguments.file, to_toml(recipe));
   Assembly assembly = assemble(recipe);
+  if (arguments.with_dot) return print_step(assembly, recipe, arguments);
+  fmt::print("{}: a recipe\n\n{}\n", arguments.file, to_toml(recipe));
   print_data(assembly);
   fmt::print("model: {}, {} parameters\n", recipe.model.name,
              grouped(assembly.model->parameter_count()));
   print_parameters(*assembly.model);
-  if (!arguments.with_graph) return;
-
-  assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
-  const auto optimizer =
-      make_optimizer(recipe.optimizer.name, recipe.optimizer.options);
-  const Loader loader(assembly.data.train,
-                      train_loading(recipe, *assembly.data.train));
-  TrainStep step(*assembly.model, assembly.task, *optimizer, loader.types(),
-                 {.dtype = recipe.train.dtype,
-                  .clip_norm = recipe.optimizer.clip_norm.value_or(0)});
-  Plan& plan = step.plan();
-  fmt::print("\none training step, batch {}:\n", recipe.train.batch);
-  print_plan(plan, step.arguments(), step.results());
+  if (arguments.with_graph) print_step(assembly, recipe, arguments);
 }
 
 void print_metadata(const CheckpointInfo& info) {
@@ -83,8 +119,7 @@ void print_metadata(const CheckpointInfo& info) {
   fmt::print("\n{}\n", printable(info.recipe));
 }
 
-void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
-  const SafetensorsFile file(path);
+void print_checkpoint(const SafetensorsFile& file, const fs::path& path) {
   std::int64_t numbers = 0;
   double bytes = 0;
   for (const SafetensorsEntry& entry : file.entries()) {
@@ -106,7 +141,23 @@ void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
     return;
   }
   print_metadata(CheckpointFile(path).info());
-  if (!arguments.with_graph) return;
+}
+
+void print_functions(const Graph& graph, const Arguments& arguments);
+
+void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
+  const SafetensorsFile file(path);
+  const auto exported = file.metadata().find("weft.graph");
+  if (exported != file.metadata().end()) {
+    const Graph graph = parse_graph(exported->second, path.string());
+    if (!arguments.with_dot) {
+      fmt::print("{}: an exported function\n", path.string());
+    }
+    return print_functions(graph, arguments);
+  }
+  if (!arguments.with_dot) print_checkpoint(file, path);
+  if (!file.metadata().contains("weft")) return;  // somebody else's weights
+  if (!arguments.with_graph && !arguments.with_dot) return;
 
   TrainedModel trained = load_trained(path, arguments.data);
   const Dataset& data = *trained.assembly.data.train;
@@ -118,7 +169,9 @@ void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
   }
   PredictStep step(trained.model(), input, trained.recipe.train.dtype);
   const Tensor zeros = Tensor::zeros(input);
+  if (step.is_tagged()) return print_flat(step.tagged(zeros), arguments);
   Plan& plan = step.plan(zeros);
+  if (arguments.with_dot) fail_dot(arguments);
   fmt::print("one prediction, batch {}:\n", input.shape[0]);
   std::vector<Tensor> results;
   for (const TensorType& type : plan.result_types()) {
@@ -130,15 +183,49 @@ void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
 void inspect_graph(const Arguments& arguments) {
   const Graph graph =
       parse_graph(read_text(arguments.file, kMostGraphBytes), arguments.file);
-  fmt::print("{}: a graph of {} function{}\n", arguments.file,
-             graph.functions.size(), graph.functions.size() == 1 ? "" : "s");
-  for (const Function& function : graph.functions) {
-    fmt::print("\n@{}: {} parameters, {} nodes, {} results\n", function.name(),
-               function.parameters().size(), function.nodes().size(),
-               function.results().size());
-    fmt::print("{}\n", to_string(function));
-    if (arguments.with_graph) print_plan(function, arguments.batch);
+  if (!arguments.with_dot) {
+    fmt::print("{}: a graph of {} function{}\n", arguments.file,
+               graph.functions.size(), graph.functions.size() == 1 ? "" : "s");
   }
+  print_functions(graph, arguments);
+}
+
+// Which is drawn: the last function, unless one is named.
+const Function& entry_of(const Graph& graph, const Arguments& arguments) {
+  if (graph.functions.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, arguments.file,
+                "the graph has no functions");
+  }
+  if (arguments.function.empty()) return graph.functions.back();
+  if (const Function* found = graph.find(arguments.function)) return *found;
+  throw Error(ErrorCode::kInvalidArgument, arguments.file,
+              "there is no function @{}", arguments.function);
+}
+
+void print_functions(const Graph& graph, const Arguments& arguments) {
+  const Function& entry = entry_of(graph, arguments);
+  if (!arguments.with_dot) {
+    for (const Function& function : graph.functions) {
+      fmt::print("\n@{}: {} parameters, {} nodes, {} results\n",
+                 function.name(), function.parameters().size(),
+                 function.nodes().size(), function.results().size());
+      fmt::print("{}\n", to_string(function));
+      if (arguments.with_graph && !has_control(function)) {
+        print_plan(function, arguments.batch);
+      }
+    }
+  }
+  if (!has_control(entry)) {
+    if (arguments.with_dot) fail_dot(arguments);
+    return;
+  }
+  if (!arguments.with_graph && !arguments.with_dot) return;
+  if (!arguments.with_dot) fmt::print("\n@{}, flat:\n", entry.name());
+  std::vector<TensorType> types;
+  for (const Tensor& zeros : zero_arguments(entry, arguments.batch)) {
+    types.push_back(zeros.type());
+  }
+  print_flat(TaggedExecutor(lower(graph, entry.name(), types)), arguments);
 }
 
 void inspect(const Arguments& arguments) {
@@ -168,6 +255,11 @@ void add_inspect(CLI::App& app) {
   verb->add_flag("--graph", arguments->with_graph,
                  "show each step: its kernel, its speed, and why other "
                  "kernels declined");
+  verb->add_flag("--dot", arguments->with_dot,
+                 "draw a function that branches, loops or calls, for Graphviz");
+  verb->add_option("--function", arguments->function,
+                   "which one to draw (default: the last)")
+      ->type_name("NAME");
   verb->add_option("--set", arguments->overrides, "change a key of a recipe")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");

@@ -72,7 +72,8 @@ void print_plan(Plan& plan, std::span<const Tensor> arguments,
              bytes_text(static_cast<double>(plan.unshared_bytes())));
 }
 
-void print_plan(const Function& function, std::int64_t batch) {
+std::vector<Tensor> zero_arguments(const Function& function,
+                                   std::int64_t batch) {
   std::vector<Tensor> arguments;
   for (const ValueId id : function.parameters()) {
     TensorType type = function.type(id);
@@ -83,6 +84,11 @@ void print_plan(const Function& function, std::int64_t batch) {
     }
     arguments.push_back(Tensor::zeros(type));
   }
+  return arguments;
+}
+
+void print_plan(const Function& function, std::int64_t batch) {
+  const std::vector<Tensor> arguments = zero_arguments(function, batch);
   Executable executable(function);
   Plan& plan = executable.plan_for(arguments);
   std::vector<Tensor> results;
