@@ -70,7 +70,7 @@ std::string escaped(std::string_view text) {
 }
 
 // How Graphviz shows a kind of node: what changes the tag, what chooses, what
-// adds up, what computes.
+// adds up, what crosses to another rank, what computes.
 const char* dot_style(FlatKind kind) {
   switch (kind) {
     case FlatKind::kCall:
@@ -83,6 +83,9 @@ const char* dot_style(FlatKind kind) {
     case FlatKind::kAccumulate:
     case FlatKind::kTotal:
       return "style=filled, fillcolor=\"#d9ead3\"";
+    case FlatKind::kSend:
+    case FlatKind::kReceive:
+      return "shape=cds, style=filled, fillcolor=\"#ead1dc\"";
     case FlatKind::kRegion:
       break;
   }
