@@ -43,11 +43,13 @@ def random_sample(vertices: int, edges: int, runs: int = 20,
 
 
 # The mean of few runs is uncertain by about 1.5 k / sqrt(k runs).
-SMALL = (random_sample(10**3, 10**4, 400), random_sample(10**4, 3 * 10**4, 400),
-         random_sample(10**4, 10**5, 400), random_sample(3 * 10**4, 3 * 10**5,
-                                                         200),
+SMALL = (random_sample(10**3, 10**4, 400),
+         random_sample(10**4, 3 * 10**4, 400),
+         random_sample(10**4, 10**5, 400),
+         random_sample(3 * 10**4, 3 * 10**5, 200),
          random_sample(10**4, 10**6, 100))
-LARGE = (random_sample(10**5, 10**6, 100, 5), random_sample(10**6, 10**7, 20, 1),
+LARGE = (random_sample(10**5, 10**6, 100, 5),
+         random_sample(10**6, 10**7, 20, 1),
          random_sample(10**7, 10**8, 4, 1))
 REAL = (Sample("email-enron", file="email-enron/email-Enron.txt.gz", runs=400),
         Sample("ego-facebook", file="ego-facebook/facebook_combined.txt",
@@ -181,8 +183,8 @@ def determinism_bench(where: Setting) -> Bench:
 
 def measure_determinism(where: Setting, bars: tuple[Bar, ...]) -> dict:
     edges = 10**5 if where.quick else 10**6
-    found = answer([where.concurrent_worker, "determinism", "--vertices", edges // 10,
-                    "--edges", edges])
+    found = answer([where.concurrent_worker, "determinism", "--vertices",
+                    edges // 10, "--edges", edges])
     return {bar.name: {"ours": different, "ratio": different,
                        "note": f"{edges // 10:,} vertices, {edges:,} edges; "
                        "1, 2, 8, 64 threads by 1, 3, 16, 256 queues"}
@@ -219,9 +221,9 @@ def solve_bench(where: Setting, rival: Rival) -> Bench:
 
 def race_solvers(where: Setting, rival: Rival, bar: Bar) -> dict:
     def side(scheduler: str) -> Worker:
-        return Worker([where.concurrent_worker, "solve", scheduler, "--threads", 2,
-                       "--vertices", SOLVE_VERTICES, "--edges", SOLVE_EDGES],
-                      threads=2)
+        return Worker([where.concurrent_worker, "solve", scheduler,
+                       "--threads", 2, "--vertices", SOLVE_VERTICES,
+                       "--edges", SOLVE_EDGES], threads=2)
     with side("multiqueue") as ours, side(rival.key) as peer:
         if largest_gap(ours.ask("check")["values"],
                        peer.ask("check")["values"]) > 0:

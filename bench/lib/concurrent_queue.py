@@ -16,6 +16,9 @@ STEPS = 500_000  # pops and pushes of a timed block
 QUEUES = (4, 8, 16, 32, 64)
 RANK_RESIDENT = 100_000
 RANK_STEPS = 10_000_000
+READY_GRAPHS = ("forks", "layers", "chain")
+READY_WORK_NS = (200, 2000)
+READY_TASKS = 40_000
 # The drift of one choice shows only while enough entries are left to drift
 # among.
 DRIFT_QUEUES = 8
@@ -45,7 +48,9 @@ RIVALS = (
 
 def benches(where: Setting) -> list[Bench]:
     return ([race_bench(where, rival) for rival in RIVALS]
-            + [rank_bench(where), drift_bench(where)])
+            + [rank_bench(where), drift_bench(where)]
+            + [ready_bench(where, graph, work_ns) for graph in READY_GRAPHS
+               for work_ns in READY_WORK_NS])
 
 
 # --- Throughput --------------------------------------------------------------
@@ -78,9 +83,9 @@ def race_queues(where: Setting, rival: Rival) -> dict:
 
 def ranks(where: Setting, queues: int, choices: int = 2, stickiness: int = 1,
           steps: int = RANK_STEPS // 10) -> dict:
-    return answer([where.concurrent_worker, "ranks", "--queues", queues, "--stickiness",
-                   stickiness, "--choices", choices, "--resident",
-                   RANK_RESIDENT, "--steps", steps])
+    return answer([where.concurrent_worker, "ranks", "--queues", queues,
+                   "--stickiness", stickiness, "--choices", choices,
+                   "--resident", RANK_RESIDENT, "--steps", steps])
 
 
 def rank_bench(where: Setting) -> Bench:
@@ -134,3 +139,25 @@ def measure_drift(where: Setting, steps: int, bars: tuple[Bar, ...]) -> dict:
             "ours": means[-1], "ratio": ratio,
             "note": f"{DRIFT_QUEUES} queues, mean rank {means[0]:.1f} at first"}
     return rows
+
+
+# --- The executor's ready queue ----------------------------------------------
+
+def ready_bench(where: Setting, graph: str, work_ns: int) -> Bench:
+    bar = Bar(f"ready queue, {graph}, {work_ns} ns a task: MultiQueue by "
+              "critical path, against stealing", "tasks/s", 0)
+    return Bench((bar,), partial(race_ready, where, graph, work_ns, bar))
+
+
+def race_ready(where: Setting, graph: str, work_ns: int, bar: Bar) -> dict:
+    def side(queue: str) -> Worker:
+        return Worker([where.concurrent_worker, "ready-queue", queue,
+                       "--graph", graph, "--tasks", READY_TASKS, "--work",
+                       work_ns, "--threads", 2], threads=2)
+    with side("critical-path") as ours, side("stealing") as peer:
+        raced = race(ours, peer, 3 if where.quick else where.pairs)
+    return {bar.name: {
+        "ours": raced.ours, "peer": raced.peer, "peer_name": "stealing",
+        "ratio": raced.ratio, "low": raced.low, "high": raced.high,
+        "note": marked(where, "shown, not a bar: which one the tagged executor "
+                       "had better use; 2 threads")}}
