@@ -29,6 +29,7 @@ constexpr auto kRelease = std::memory_order_release;
 constexpr CoherenceCosts kCosts{.load_ns = 1,
                                 .atomic_ns = 5,
                                 .transfer_ns = 100,
+                                .handover_ns = 100,
                                 .tenure_ns = 10,
                                 .pause_ns = 7,
                                 .clock_ns = 2,
@@ -151,14 +152,29 @@ TEST(Simulation, WordsOnOneLineShareItsFate) {
   EXPECT_GT(together, 4 * apart);
 }
 
-TEST(Simulation, TouchChargesEachLine) {
+// A load a nanosecond asks for lines, which then travel side by side.
+TEST(Simulation, RelaxedLoadsAndTouchesOverlap) {
   alignas(64) std::byte plain[256];
   EXPECT_EQ(elapsed(1,
                     [&](int) {
                       M::touch(plain, 256, Access::kRead);
+                      M::compute(10);  // begins at 3 + 100
                       M::touch(plain + 60, 8, Access::kRead);
                     }),
-            4 * 101 + 2);
+            103 + 10 + 2);
+  Word words[4];
+  EXPECT_EQ(elapsed(1,
+                    [&](int) {
+                      for (const Word& word : words) word->load(kRelaxed);
+                    }),
+            103);
+  Word chain[4];
+  EXPECT_EQ(elapsed(1,
+                    [&](int) {
+                      for (const Word& word : chain)
+                        word->load(std::memory_order_acquire);
+                    }),
+            4 * 101);
 }
 
 TEST(Simulation, AnOwnerGoesOnUsingALineThatOthersWaitFor) {
@@ -193,7 +209,7 @@ TEST(Simulation, AFetchAndAddHeadSaturates) {
   EXPECT_NEAR(rate(128), 1 / 115.0, 0.0005);
 }
 
-// What calibrate() solves for the tenure.
+// What calibrate() reads the tenure from.
 TEST(Simulation, TheTenureSetsTheRateOfContendedUpdates) {
   for (const int more : {1, 2, 5, 10}) {
     CoherenceCosts costs = kCosts;
@@ -206,6 +222,23 @@ TEST(Simulation, TheTenureSetsTheRateOfContendedUpdates) {
     const double expected = (1 + more) / (100 + 5 + costs.tenure_ns);
     EXPECT_NEAR(4000 / simulation.elapsed_ns() / expected, 1, 0.02) << more;
   }
+}
+
+// A request travels while the line is still in use.
+TEST(Simulation, OnlyTheHandoverIsSerial) {
+  CoherenceCosts costs = kCosts;
+  costs.handover_ns = 40;
+  Word word;
+  Simulation simulation({.costs = costs, .cores = 4});
+  simulation.run(4, [&](int) { word->fetch_add(1); });
+  // The first at 100; the others 5 + 10 + 40 after each other.
+  EXPECT_EQ(simulation.elapsed_ns(), 100 + 3 * 55 + 5);
+  // Nobody waits where requests come further apart than that.
+  simulation.run(4, [&](int core) {
+    M::compute(static_cast<std::uint64_t>(core) * 60);
+    word->fetch_add(1);
+  });
+  EXPECT_EQ(simulation.elapsed_ns(), 3 * 60 + 100 + 5);
 }
 
 TEST(Simulation, IsTheSameEveryTime) {

@@ -23,9 +23,9 @@ struct CoherentLine {
   std::uintptr_t number = 0;        // address / 64
   std::bitset<kMostCores> holders;  // who may read
   std::int16_t owner = kNobody;     // who may write: then the only holder
-  std::uint64_t free_at = 0;        // when the next transfer can begin
+  std::uint64_t free_at = 0;        // when it can leave the core that has it
   std::uint64_t transfers = 0;
-  std::uint64_t waited = 0;  // of all cores, before their transfers began
+  std::uint64_t waited = 0;  // of all cores, beyond their transfers
 
   bool is_readable_by(int core) const {
     return holders.test(static_cast<std::size_t>(core));

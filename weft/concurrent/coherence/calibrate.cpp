@@ -22,8 +22,9 @@ namespace {
 using Word = CacheAligned<std::atomic<std::uint64_t>>;
 
 constexpr int kRounds = 41;
-constexpr int kLines = 256;
 constexpr int kUpdates = 4000;
+constexpr int kShortRest = 20;  // multiplications: longer than a tenure
+constexpr int kLongRest = 48;   // about as long as a transfer
 
 // Fixed when the program starts: pinning narrows what a thread is told later.
 std::vector<int> find_cores() {
@@ -82,40 +83,33 @@ void measure_alone(CoherenceCosts& costs) {
   });
 }
 
-// Both threads call it; they take turns, one round of updates each.
-std::vector<double> hand_lines_over(int self, Word& turn,
-                                    std::vector<Word>& lines) {
-  std::vector<double> rounds;
-  for (std::uint64_t i = 0; i < kRounds; ++i) {
-    Backoff<RealMemory> backoff;
-    while (turn->load(std::memory_order_acquire) !=
-           2 * i + static_cast<std::uint64_t>(self))
-      backoff();
-    const std::uint64_t start = RealMemory::nanoseconds();
-    // Each address depends on the update before, or the core would fetch
-    // several lines at once. (The words stay small, so the bit is 0.)
-    std::size_t at = 0;
-    for (int k = 0; k < kLines; ++k) {
-      const std::uint64_t old = lines[at]->fetch_add(1);
-      at = (5 * at + 1 + (old >> 63U)) % kLines;  // visits all of them
-    }
-    const std::uint64_t end = RealMemory::nanoseconds();
-    turn->fetch_add(1);
-    rounds.push_back(static_cast<double>(end - start) / kLines);
+// Nanoseconds for an update and `rest` dependent multiplications.
+double time_updates(int rest, Word& word) {
+  const std::uint64_t start = RealMemory::nanoseconds();
+  std::uint64_t state = 1;
+  for (int i = 0; i < kUpdates; ++i) {
+    state += word->fetch_add(1);
+    for (int k = 0; k < rest; ++k) state = state * 6364136223846793005U + 1;
   }
-  return rounds;
+  const std::uint64_t end = RealMemory::nanoseconds();
+  word->fetch_add(state & 1U);  // keeps the rest
+  return static_cast<double>(end - start) / kUpdates;
 }
 
-// Both threads call it, and start together.
-double update_together(std::uint64_t round, Word& ready, Word& word) {
-  ready->fetch_add(1);
-  Backoff<RealMemory> backoff;
-  while (ready->load(std::memory_order_acquire) < 2 * (round + 1)) backoff();
-  const std::uint64_t start = RealMemory::nanoseconds();
-  for (int i = 0; i < kUpdates; ++i) word->fetch_add(1);
-  const std::uint64_t end = RealMemory::nanoseconds();
-  return static_cast<double>(end - start) / (2 * kUpdates);
-}
+// The same of two threads, which both call it and start together.
+class Together {
+ public:
+  double update(int rest) {
+    const std::uint64_t target = (ready_->fetch_add(1) / 2 + 1) * 2;
+    Backoff<RealMemory> backoff;
+    while (ready_->load(std::memory_order_acquire) < target) backoff();
+    return time_updates(rest, word_);
+  }
+
+ private:
+  Word ready_;
+  Word word_;
+};
 
 }  // namespace
 
@@ -137,47 +131,51 @@ Calibration calibrate() {
                 cores().size())
         .hint("use the default CoherenceCosts");
   Calibration result;
-  std::array<std::vector<double>, 2> transfers;
-  std::array<std::vector<double>, 2> contended;
-  Word turn;
-  Word ready;
-  Word word;
-  std::vector<Word> lines(kLines);
+  // Of one core alone, and of two: with long rests, short ones, and none.
+  std::vector<double> alone;
+  std::array<std::vector<double>, 2> apart;
+  std::array<std::vector<double>, 2> close;
+  std::array<std::vector<double>, 2> tight;
+  Together together;
   run_threads(2, [&](int self) {
     pin_to_core(self);
     const auto side = static_cast<std::size_t>(self);
-    transfers[side] = hand_lines_over(self, turn, lines);
-    for (std::uint64_t i = 0; i < kRounds; ++i)
-      contended[side].push_back(update_together(i, ready, word));
-    if (self == 0) measure_alone(result.costs);
+    for (int i = 0; i < kRounds; ++i) {
+      apart[side].push_back(together.update(kLongRest));
+      close[side].push_back(together.update(kShortRest));
+      tight[side].push_back(together.update(0));
+    }
+    if (self != 0) return;
+    measure_alone(result.costs);
+    Word word;
+    for (int i = 0; i < kRounds; ++i)
+      alone.push_back(time_updates(kLongRest, word));
   });
 
-  std::vector<double> rounds;
-  for (auto& side : transfers)  // the first rounds fetch from memory
-    rounds.insert(rounds.end(), side.begin() + 2, side.end());
-  const double atomic = result.costs.atomic_ns;
-  const auto without_update = [&](double at) {
-    return std::max(0.0, quantile(rounds, at) - atomic);
+  const auto both = [](const std::array<std::vector<double>, 2>& sides) {
+    std::vector<double> all = sides[0];
+    all.insert(all.end(), sides[1].begin(), sides[1].end());
+    return all;
   };
-  result.costs.transfer_ns = without_update(0.5);
-  result.transfer_low_ns = without_update(0.25);
-  result.transfer_high_ns = without_update(0.75);
-
-  contended[0].insert(contended[0].end(), contended[1].begin(),
-                      contended[1].end());
-  result.contended_update_ns = quantile(contended[0], 0.5);
-  // A core that has fetched the word updates it once, and n times more in its
-  // tenure, which is best put at n - 1/2 updates: the rate then is
-  // (1 + n) / (transfer + atomic + (n - 1/2) atomic).
-  const double rate = 1 / result.contended_update_ns;
-  const double share = rate * atomic;  // of the rate of one core alone
-  const double most = 100;             // where contention costs next to nothing
-  const double more =
-      share < 1
-          ? std::round((rate * (result.costs.transfer_ns + atomic / 2) - 1) /
-                       (1 - share))
-          : most;
-  result.costs.tenure_ns = std::max(0.0, std::min(more, most) - 0.5) * atomic;
+  // Between two updates of one core the other has had the word, and nobody
+  // waits for it longer than a transfer takes.
+  const auto transfer = [&](double at) {
+    return std::max(0.0, quantile(both(apart), at) - quantile(alone, 0.5));
+  };
+  CoherenceCosts& costs = result.costs;
+  costs.transfer_ns = transfer(0.5);
+  result.transfer_low_ns = transfer(0.25);
+  result.transfer_high_ns = transfer(0.75);
+  // Cores that rest longer than their tenure, but not long, update the word
+  // once each time that they have it; those that do not rest, once more for
+  // each atomic_ns of the tenure. That is best put half an update below a whole
+  // number of them.
+  const double turn_ns = quantile(both(close), 0.5) / 2;
+  result.contended_update_ns = quantile(both(tight), 0.5) / 2;
+  const double more = std::round(turn_ns / result.contended_update_ns) - 1;
+  costs.tenure_ns = std::max(0.0, more - 0.5) * costs.atomic_ns;
+  costs.handover_ns = std::clamp(turn_ns - costs.atomic_ns - costs.tenure_ns,
+                                 0.0, costs.transfer_ns);
   return result;
 }
 

@@ -28,6 +28,7 @@ Simulation::Simulation(const SimulationOptions& options)
     : costs_{.load = time_of(options.costs.load_ns, "load_ns"),
              .atomic = time_of(options.costs.atomic_ns, "atomic_ns"),
              .transfer = time_of(options.costs.transfer_ns, "transfer_ns"),
+             .handover = time_of(options.costs.handover_ns, "handover_ns"),
              .tenure = time_of(options.costs.tenure_ns, "tenure_ns"),
              .pause = time_of(options.costs.pause_ns, "pause_ns"),
              .clock = time_of(options.costs.clock_ns, "clock_ns"),
@@ -35,6 +36,10 @@ Simulation::Simulation(const SimulationOptions& options)
              .change = time_of(options.costs.switch_ns, "switch_ns"),
              .quantum = time_of(options.costs.quantum_ns, "quantum_ns")},
       most_(time_of(options.most_ns, "most_ns")) {
+  if (costs_.handover > costs_.transfer)
+    throw Error(ErrorCode::kInvalidArgument, "Simulation",
+                "a handover of {} ns is part of a transfer, which takes {} ns",
+                options.costs.handover_ns, options.costs.transfer_ns);
   if (options.cores < 1 || options.cores > kMostCores)
     throw Error(ErrorCode::kInvalidArgument, "Simulation",
                 "cannot simulate {} cores", options.cores)
@@ -58,6 +63,7 @@ void Simulation::run(int threads, const std::function<void(int)>& body) {
   for (Core& core : cores_)
     core = {.now = started_,
             .stores_end = started_,
+            .loads_end = 0,
             .slice_start = started_,
             .threads = {}};
   for (int i = 0; i < threads; ++i) {
@@ -93,7 +99,8 @@ void Simulation::run_all() {
       core_->threads.erase(
           std::find(core_->threads.begin(), core_->threads.end(), thread));
       core_->slice_start = core_->now;
-      ended_ = std::max({ended_, core_->now, core_->stores_end});
+      ended_ =
+          std::max({ended_, core_->now, core_->loads_end, core_->stores_end});
     }
     if (!core_->threads.empty()) push_turn(core_number_);
   }
@@ -124,6 +131,11 @@ void Simulation::wait_for_turn() {
   core_->threads.front()->suspend();
 }
 
+// What follows needs what relaxed loads have asked for.
+void Simulation::await_loads() {
+  core_->now = std::max(core_->now, core_->loads_end);
+}
+
 void Simulation::next_thread() {
   Fiber* left = core_->threads.front();
   std::rotate(core_->threads.begin(), core_->threads.begin() + 1,
@@ -139,9 +151,11 @@ void Simulation::before(const Operation& operation) noexcept {
       core_->now - core_->slice_start > costs_.quantum)
     next_thread();
   using Kind = Operation::Kind;
-  const bool is_ordered = operation.order == std::memory_order_seq_cst;
+  const bool is_load =
+      operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead;
+  if (!is_load || operation.order != std::memory_order_relaxed) await_loads();
   if (operation.kind == Kind::kFence) {
-    if (is_ordered)
+    if (operation.order == std::memory_order_seq_cst)
       core_->now = std::max(core_->now + costs_.atomic, core_->stores_end);
     return;
   }
@@ -149,33 +163,37 @@ void Simulation::before(const Operation& operation) noexcept {
   const std::uintptr_t last =
       (address + operation.bytes - 1) / CacheLines::kBytes;
   for (std::uintptr_t line = address / CacheLines::kBytes; line <= last; ++line)
-    access(lines_.find(line), operation.kind, is_ordered);
+    access(lines_.find(line), operation);
 }
 
-void Simulation::access(std::uint32_t line, Operation::Kind kind,
-                        bool is_ordered) {
+void Simulation::access(std::uint32_t line, const Operation& operation) {
   using Kind = Operation::Kind;
   ++accesses_;
-  if (kind == Kind::kLoad || kind == Kind::kPlainRead) {
+  if (operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead) {
     wait_for_turn();
-    return read(line);
+    return read(line, operation.order == std::memory_order_relaxed);
   }
-  const bool is_buffered =
-      kind == Kind::kPlainWrite || (kind == Kind::kStore && !is_ordered);
+  const bool is_buffered = operation.kind == Kind::kPlainWrite ||
+                           (operation.kind == Kind::kStore &&
+                            operation.order != std::memory_order_seq_cst);
   if (!is_buffered) core_->now = std::max(core_->now, core_->stores_end);
   wait_for_turn();
   write(line, is_buffered);
 }
 
-void Simulation::read(std::uint32_t line) {
+void Simulation::read(std::uint32_t line, bool is_overlapped) {
   if (!lines_[line].is_readable_by(core_number_)) {
     // From one that may write it, the line must be fetched in turn; of what all
     // may read, many cores can fetch copies at once.
-    if (lines_[line].owner != CoherentLine::kNobody)
-      wait_for_line(line, costs_.load);
+    const Time arrival = lines_[line].owner != CoherentLine::kNobody
+                             ? fetch(line, costs_.load, !is_overlapped)
+                             : core_->now + costs_.transfer;
     ++lines_[line].transfers;
     lines_[line].share_with(core_number_);
-    core_->now += costs_.transfer;
+    if (is_overlapped)
+      core_->loads_end = std::max(core_->loads_end, arrival);
+    else
+      core_->now = arrival;
   }
   core_->now += costs_.load;
 }
@@ -183,10 +201,9 @@ void Simulation::read(std::uint32_t line) {
 void Simulation::write(std::uint32_t line, bool is_buffered) {
   const Time cost = is_buffered ? costs_.load : costs_.atomic;
   if (lines_[line].owner != core_number_) {
-    wait_for_line(line, cost);
+    const Time arrival = fetch(line, cost, !is_buffered);
     ++lines_[line].transfers;
     lines_[line].give_to(core_number_);
-    const Time arrival = core_->now + costs_.transfer;
     if (is_buffered)
       core_->stores_end = std::max(core_->stores_end, arrival);
     else
@@ -196,30 +213,42 @@ void Simulation::write(std::uint32_t line, bool is_buffered) {
 }
 
 // Takes the next place in the queue of those who want the line, for an access
-// of that cost. Until it is its turn, the one that has the line goes on using
-// it.
-void Simulation::wait_for_line(std::uint32_t line, Time cost) {
+// of that cost, and returns when the line arrives. The request must reach the
+// line first; that time overlaps with waiting for it. Until the line leaves,
+// the one that has it goes on using it. A core that does not stall goes on
+// while its request is under way.
+Simulation::Time Simulation::fetch(std::uint32_t line, Time cost, bool stalls) {
   CoherentLine& wanted = lines_[line];
-  const Time start = std::max(core_->now, wanted.free_at);
-  wanted.free_at = start + costs_.transfer + cost + costs_.tenure;
-  wanted.waited += start - core_->now;
-  core_->now = start;
+  const Time asked = core_->now;
+  const Time arrival =
+      std::max(asked + costs_.transfer, wanted.free_at + costs_.handover);
+  wanted.waited += arrival - asked - costs_.transfer;
+  core_->now =
+      stalls ? arrival - costs_.handover : std::max(asked, wanted.free_at);
+  wanted.free_at = arrival + cost + costs_.tenure;
   wait_for_turn();
+  return arrival;
 }
 
-void Simulation::pause() noexcept { core_->now += costs_.pause; }
+void Simulation::pause() noexcept {
+  await_loads();
+  core_->now += costs_.pause;
+}
 
 void Simulation::yield() noexcept {
+  await_loads();
   if (core_->threads.size() > 1) return next_thread();
   core_->now += costs_.yield;
 }
 
 std::uint64_t Simulation::nanoseconds() noexcept {
+  await_loads();
   core_->now += costs_.clock;
   return core_->now / static_cast<std::uint64_t>(kPerNanosecond);
 }
 
 void Simulation::compute(std::uint64_t nanoseconds) noexcept {
+  await_loads();
   core_->now += nanoseconds * static_cast<std::uint64_t>(kPerNanosecond);
 }
 

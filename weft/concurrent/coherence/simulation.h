@@ -11,15 +11,19 @@
 // program and where its words lie relative to cache lines (64 bytes).
 //
 // An access to a line that the core holds costs load_ns or atomic_ns. Any other
-// is a transfer, which takes transfer_ns, and only begins when the line is free
-// (cache_lines.h). Plain stores do not wait for theirs, since a core's store
-// buffer does; atomic updates, seq_cst stores and seq_cst fences wait until
-// that is empty. Threads beyond the number of cores share these in turn, a
-// quantum each; yield() ends a thread's quantum.
+// is a transfer, which takes transfer_ns. Transfers of one line take turns: if
+// others are before it, a line arrives handover_ns after the core that had it
+// has done its access and kept it for tenure_ns. Plain stores do not wait for
+// their lines, since a core's store buffer does; atomic updates, seq_cst stores
+// and seq_cst fences wait until that is empty. Relaxed loads, and touch(),
+// fetch their lines side by side until something else follows. Threads beyond
+// the number of cores share these in turn, a quantum each; yield() ends a
+// thread's quantum.
 //
 // What is left out: cores that are near and far, caches that run full, and the
 // instructions between accesses, unless the algorithm charges them by
-// compute(). Loads never overlap with what follows.
+// compute(). Whether a load depends on the one before is not seen: a chain of
+// pointers should be loaded with acquire.
 //
 // The model is that of queueing at lines, as in Alistarh, Brown, Kopinsky,
 // Nadiradze, "Relaxed Schedulers Can Efficiently Parallelize Iterative
@@ -48,6 +52,7 @@ struct CoherenceCosts {
   double load_ns = 0.3;         // loads and plain stores of lines one holds
   double atomic_ns = 5;         // atomic updates of lines one may write
   double transfer_ns = 85;      // fetching a line from another core
+  double handover_ns = 50;      // the part of it for which the line travels
   double tenure_ns = 18;        // for which a core may keep what it fetched
   double pause_ns = 11;         // pause()
   double clock_ns = 18;         // nanoseconds()
@@ -105,12 +110,14 @@ class Simulation final : public Machine {
   // Picoseconds, since cores hit their caches in fractions of a nanosecond.
   using Time = std::uint64_t;
   struct Costs {
-    Time load, atomic, transfer, tenure, pause, clock, yield, change, quantum;
+    Time load, atomic, transfer, handover, tenure, pause, clock, yield, change,
+        quantum;
   };
 
   struct Core {
     Time now = 0;
     Time stores_end = 0;          // when the last store has its line
+    Time loads_end = 0;           // when relaxed loads have their lines
     Time slice_start = 0;         // of the running thread
     std::vector<Fiber*> threads;  // unfinished; the first one runs
   };
@@ -127,10 +134,11 @@ class Simulation final : public Machine {
   void run_all();
   void wait_for_turn();
   void next_thread();
-  void access(std::uint32_t line, Operation::Kind kind, bool is_ordered);
-  void read(std::uint32_t line);
+  void access(std::uint32_t line, const Operation& operation);
+  void await_loads();
+  void read(std::uint32_t line, bool is_overlapped);
   void write(std::uint32_t line, bool is_buffered);
-  void wait_for_line(std::uint32_t line, Time cost);
+  Time fetch(std::uint32_t line, Time cost, bool stalls);
   void push_turn(int core);
   [[noreturn]] void give_up();
 
