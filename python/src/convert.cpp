@@ -80,7 +80,26 @@ Value value_from_list(const py::handle& list) {
   return tensor_from_array(array);
 }
 
+// No static object: its first use on two threads would wait for the other's,
+// with the GIL that the other needs.
+py::handle numpy_require() {
+  static PyObject* require = nullptr;  // under the GIL
+  if (require == nullptr) {
+    require = py::module_::import("numpy")
+                  .attr("require")
+                  .cast<py::object>()
+                  .release()
+                  .ptr();
+  }
+  return require;
+}
+
 }  // namespace
+
+void prepare_numpy() {
+  numpy_require();
+  py::detail::npy_api::get();
+}
 
 DType dtype_from(const py::handle& object) {
   std::string name;
@@ -214,8 +233,6 @@ bool is_array(const py::handle& object) {
 }
 
 Tensor tensor_from_array(const py::handle& object) {
-  static const auto* require =
-      new py::object(py::module_::import("numpy").attr("require"));
   const std::string name = py::str(object.attr("dtype").attr("name"));
   const auto dtype = known_dtype(name);
   if (!dtype) {
@@ -228,7 +245,7 @@ Tensor tensor_from_array(const py::handle& object) {
         native.attr("astype")(native.attr("dtype").attr("newbyteorder")("="));
   }
   auto array = py::reinterpret_borrow<py::array>(
-      (*require)(native, py::none(), py::make_tuple("C", "A")));
+      numpy_require()(native, py::none(), py::make_tuple("C", "A")));
   Shape shape;
   for (py::ssize_t axis = 0; axis < array.ndim(); ++axis) {
     shape.push_back(array.shape(axis));
@@ -247,7 +264,13 @@ py::object array_from_tensor(const Tensor& tensor) {
   const py::object stored =
       dtype == DType::kBF16 ? py::object(py::dtype("uint16")) : wanted;
   const py::object base = py::cast(Value(tensor));
-  py::array array(py::reinterpret_borrow<py::dtype>(stored), shape, {},
+  // Said rather than asked of NumPy, whose dtypes older pybind11 misreads.
+  const auto counts = row_major_strides(tensor.shape());
+  std::vector<py::ssize_t> strides;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    strides.push_back(counts[axis] * static_cast<py::ssize_t>(size_of(dtype)));
+  }
+  py::array array(py::reinterpret_borrow<py::dtype>(stored), shape, strides,
                   tensor.raw(), base);
   if (dtype == DType::kBF16) {
     array = py::reinterpret_borrow<py::array>(array.attr("view")(wanted));

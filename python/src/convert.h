@@ -12,6 +12,9 @@
 
 namespace weft::python {
 
+// Imports NumPy. To be called before threads can meet here.
+void prepare_numpy();
+
 // "f32", "float32", or what NumPy knows as a dtype. Throws
 // Error(kInvalidArgument) with the nearest known name.
 DType dtype_from(const py::handle& object);

@@ -91,11 +91,12 @@ std::string text_of(PyObject* text) {
 
 // The folder of the package's own Python files, with a '/' behind.
 const std::string& package_folder() {
-  static const auto* folder = [] {
+  static const std::string* folder = nullptr;  // under the GIL
+  if (folder == nullptr) {
     const std::string file =
         py::str(py::module_::import("weft").attr("__file__"));
-    return new std::string(file.substr(0, file.rfind('/') + 1));
-  }();
+    folder = new std::string(file.substr(0, file.rfind('/') + 1));
+  }
   return *folder;
 }
 

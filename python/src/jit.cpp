@@ -90,10 +90,8 @@ std::vector<TensorType> types_from(const py::handle& objects) {
 // Warnings of Python, so that filters apply.
 void warn(const std::string& text) {
   const py::gil_scoped_acquire gil;
-  static const auto* function =
-      new SharedObject(share(py::module_::import("warnings").attr("warn")));
-  call_python(*function,
-              py::make_tuple(text, py::handle(PyExc_RuntimeWarning), 2));
+  call_python(share(py::module_::import("warnings").attr("warn")),
+              py::make_tuple(text, py::handle(PyExc_RuntimeWarning)));
 }
 
 // The callable's, without what no name in a graph has: "<lambda>".

@@ -91,6 +91,7 @@ void bind_tensor_type(py::module_& module) {
 }  // namespace
 
 void bind_types(py::module_& module) {
+  prepare_numpy();
   bind_dim(module);
   bind_tensor_type(module);
 }

@@ -178,6 +178,51 @@ class Tracing(unittest.TestCase):
         x = weft.tensor(0.0)
         self.assertEqual(noisy(x).item(), noisy(x).item())
 
+    def test_random_ops_follow_their_key(self):
+        noisy = weft.jit(lambda x, key: x + weft.normal(key, (4,)))
+        x = weft.zeros(4)
+        first, again, other = (
+            noisy(x, weft.tensor([1, step])).tolist() for step in (0, 0, 1)
+        )
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+        self.assertEqual(noisy.trace_count, 1)
+
+    def test_a_flag_makes_two_graphs(self):
+        @weft.jit
+        def lossy_matmul(w, x, training=True):
+            y = w @ x
+            return y * 0.5 if training else y
+
+        w = x = weft.ones((2, 2))
+        self.assertEqual(lossy_matmul(w, x)[0, 0].item(), 1)
+        self.assertEqual(lossy_matmul(w, x, training=False)[0, 0].item(), 2)
+        lossy_matmul(w, x)
+        self.assertEqual(lossy_matmul.graph_count, 2)
+
+    def test_without_fusion_the_bits_are_those_of_eager(self):
+        def f(x):
+            return weft.tanh(weft.exp(x) * x - x / 3.0).sum(axis=1)
+
+        x = np.random.default_rng(1).normal(size=(8, 40)).astype(np.float32)
+        found = weft.jit(f, fuse=False)(x)
+        self.assertEqual(found.tolist(), f(weft.tensor(x)).tolist())
+
+    def test_graphs_have_a_text(self):
+        f = weft.jit(lambda x: weft.relu(x) + 1)
+        text = repr(f.graph(weft.ones(3)))
+        self.assertIn("relu", text)
+        self.assertIn("f32[3]", text)
+
+    def test_captured_tensors(self):
+        w = weft.tensor([1.0, 2.0])
+        f = weft.jit(lambda x: (x * w).sum())
+        self.assertEqual(f(weft.ones(2)).item(), 3)
+        with weft.Tape() as tape:
+            tape.watch(w)
+            y = f(weft.ones(2))
+        self.assertEqual(tape.gradient(y, w).tolist(), [1, 1])
+
     def test_nested(self):
         inner = weft.jit(lambda a, b: a @ b)
 
@@ -334,10 +379,12 @@ class State(unittest.TestCase):
         self.assertEqual(seen, [[2, 2]])
 
     def test_dead_variable(self):
-        v = weft.Variable(1.0, name="gone")
-        f = weft.jit(lambda x, read=[v]: x * read[0].read())
-        g = weft.jit(lambda x, read=f: read(x))
-        self.assertEqual(g(weft.tensor(2.0)).item(), 2)
+        variables = [weft.Variable(1.0, name="gone")]
+        f = weft.jit(lambda x: x * variables[0].read())
+        self.assertEqual(f(weft.tensor(2.0)).item(), 2)
+        variables.clear()
+        with self.assertRaisesRegex(weft.Error, "'gone' that it uses"):
+            f(weft.tensor(2.0))
 
     def test_devices(self):
         self.assertEqual(weft.devices()[0], "cpu:0")

@@ -2,6 +2,7 @@
 
 import gc
 import operator
+import threading
 import unittest
 
 import numpy as np
@@ -251,6 +252,24 @@ class Indexing(unittest.TestCase):
         self.assertEqual(len(weft.zeros((5, 2))), 5)
         with self.assertRaises(TypeError):
             len(weft.tensor(1.0))
+
+
+class Threads(unittest.TestCase):
+    def test_ops_and_arrays_on_many_threads(self):
+        wrong = []
+
+        def work(number):
+            for i in range(200):
+                array = np.full(50, float(number), np.float32)
+                if (weft.tensor(array) * 2).sum().item() != 100 * number:
+                    wrong.append(i)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
 
 
 class Ops(unittest.TestCase):
