@@ -1,5 +1,6 @@
 // weft run FILE: runs an exported function.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/core.h>
 #include <map>
 #include <optional>
@@ -7,6 +8,9 @@
 #include "cli/report.h"
 #include "cli/verb.h"
 
+#include "weft/base/parallel.h"
+#include "weft/comm/transport/launcher.h"
+#include "weft/comm/transport/thread.h"
 #include "weft/train/exported.h"
 #include "weft/train/safetensors.h"
 
@@ -18,6 +22,8 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::string input_file;
   std::string output_file;
+  std::string placement;
+  int workers = 0;  // threads; 0: none but this one
 };
 
 // The shape of nested arrays, each as long as its first neighbour.
@@ -126,9 +132,23 @@ std::vector<Tensor> read_inputs(const ExportedFunction& function,
   return inputs;
 }
 
-void run(const Arguments& arguments) {
-  ExportedFunction function(arguments.file);
-  const auto results = function.run(read_inputs(function, arguments));
+// In parts, by threads of this process.
+std::vector<Tensor> run_on_threads(const Arguments& arguments) {
+  std::vector<Tensor> results;
+  const int compute_threads = thread_count();
+  ThreadWorld world(arguments.workers);
+  world.run([&](Transport& transport) {
+    set_thread_count(std::max(1, compute_threads / arguments.workers));
+    ExportedFunction function(arguments.file);
+    auto own = function.run_parts(read_inputs(function, arguments),
+                                  arguments.placement, transport);
+    if (transport.rank() == 0) results = std::move(own);
+  });
+  return results;
+}
+
+void print_results(const Arguments& arguments,
+                   const std::vector<Tensor>& results) {
   if (!arguments.output_file.empty()) {
     std::vector<NamedTensor> named;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -144,6 +164,29 @@ void run(const Arguments& arguments) {
                     {"value", to_json(result, 0, next)}});
   }
   print_json({{"results", json}});
+}
+
+void run(const Arguments& arguments) {
+  const auto launched = open_launched_transport();
+  if (launched && arguments.workers > 0) {
+    throw Error(ErrorCode::kInvalidArgument, "--workers",
+                "this is one of {} processes that a launcher started",
+                launched->size())
+        .hint("leave out --workers: each process is a worker");
+  }
+  if (arguments.workers > 0) {
+    print_results(arguments, run_on_threads(arguments));
+    return;
+  }
+  ExportedFunction function(arguments.file);
+  const auto inputs = read_inputs(function, arguments);
+  if (!launched) {
+    print_results(arguments, function.run(inputs));
+    return;
+  }
+  const auto results =
+      function.run_parts(inputs, arguments.placement, *launched);
+  if (launched->rank() == 0) print_results(arguments, results);
 }
 
 }  // namespace
@@ -163,6 +206,14 @@ void add_run(CLI::App& app) {
   verb->add_option("--output", arguments->output_file,
                    "write the results there (result0, …) and print nothing")
       ->type_name("FILE");
+  verb->add_option("--workers", arguments->workers,
+                   "run in parts, by as many threads; mpirun and srun start "
+                   "parts as processes")
+      ->check(CLI::Range(1, 1024));
+  verb->add_option("--place", arguments->placement,
+                   "which part computes what: function=1 *=0; what is not "
+                   "named follows its operands")
+      ->type_name("TEXT");
   verb->callback([arguments] { run(*arguments); });
 }
 

@@ -17,6 +17,18 @@ func @scale(%0 "x": f32[N, 2], %1 "factor": f32[2]) -> (f32[N, 2]) {
   return %2
 }
 """
+# Two functions that can be placed.
+CALLS = """
+func @twice(%0: f32[1, 2]) -> (f32[1, 2]) {
+  %1 = add(%0, %0) : f32[1, 2]
+  return %1
+}
+func @scale(%0 "x": f32[1, 2], %1 "factor": f32[2]) -> (f32[1, 2]) {
+  %2 = multiply(%0, %1) : f32[1, 2]
+  %3 = call(%2) {function = @twice(f32[1, 2]) -> (f32[1, 2])} : f32[1, 2]
+  return %3
+}
+"""
 INFO = {"format": 1, "entry": "scale",
         "hidden": [{"tensor": "0.factor", "kind": "constant"}]}
 
@@ -51,6 +63,18 @@ class RunTest(CliTest):
                               self.folder / "x.safetensors")
         self.assertEqual(json.loads(output)["results"][0]["value"],
                          [[100, 20000]])
+
+    def test_runs_in_parts(self) -> None:
+        path = self.exported(CALLS)
+        for place in ("", "twice=1", "scale=1 twice=2", "*=2 twice=0"):
+            output = self.succeed("run", path, "--input", "x=[[1, 2]]",
+                                  "--workers", "3", "--place", place)
+            self.assertEqual(json.loads(output)["results"], [
+                {"type": "f32[1, 2]", "value": [[20, 400]]}])
+        self.refuse("run", path, "--input", "x=[[1, 2]]", "--workers", "2",
+                    "--place", "twize=1", parts=("twize", "twice"))
+        self.refuse("run", path, "--input", "x=[[1, 2]]", "--workers", "2",
+                    "--place", "twice=2", parts=("rank 2", "0 to 1"))
 
     def test_mistakes(self) -> None:
         path = self.exported()

@@ -6,6 +6,7 @@
 #include "tests/support/exact.h"
 #include "tests/support/temporary_folder.h"
 
+#include "weft/comm/transport/thread.h"
 #include "weft/nn/linear.h"
 #include "weft/runtime/host_func.h"
 #include "weft/runtime/jit/jit.h"
@@ -43,6 +44,39 @@ TEST(Exported, RunsWithoutTheProgramThatMadeIt) {
             (Shape{1, 2}));
   expect_error(ErrorCode::kInvalidArgument, {"1 arguments, got 0"},
                [&] { function.run({}); });
+}
+
+TEST(Exported, RunsInParts) {
+  const TemporaryFolder folder;
+  const Variable scale(Tensor::scalar(3.0f), {.name = "scale"});
+  const auto triple =
+      jit([&](const Value& x) { return x * scale.read(); }, {.name = "triple"});
+  const auto whole = jit([&](const Value& x) { return triple(x) + 1; });
+  const Value two = Tensor::scalar(2.0f);
+  whole(two);
+  const auto path = folder / "x.weft";
+  export_function(path, *whole.graph(two));
+  const auto counted = jit([&](const Value& x) {
+    scale.assign_add(x);
+    return scale.read();
+  });
+  counted(two);
+  export_function(folder / "counted.weft", *counted.graph(two));
+  ThreadWorld world(2);
+  world.run([&](Transport& transport) {
+    ExportedFunction function(path);
+    const auto results =
+        function.run_parts({two.tensor()}, "triple=1", transport);
+    ASSERT_EQ(results.size(), 1u);
+    if (transport.rank() == 0) {
+      EXPECT_EQ(results[0].item(), 7);
+    } else {
+      EXPECT_FALSE(results[0].is_defined());
+    }
+    ExportedFunction assigns(folder / "counted.weft");
+    expect_error(ErrorCode::kUnsupported, {"scale', which parts cannot"},
+                 [&] { assigns.run_parts({two.tensor()}, "", transport); });
+  });
 }
 
 TEST(Exported, VariablesGoOnFromWhereTheyWere) {

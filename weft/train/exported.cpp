@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/comm/graph/partitioned.h"
 #include "weft/graph/text.h"
 #include "weft/train/safetensors.h"
 
@@ -166,13 +167,40 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path) {
                                               std::move(hidden), /*fuse=*/true);
 }
 
+void ExportedFunction::check_count(const std::vector<Tensor>& arguments) const {
+  if (arguments.size() == arguments_.size()) return;
+  throw Error(ErrorCode::kInvalidArgument, "@" + function_->function().name(),
+              "takes {} arguments, got {}", arguments_.size(),
+              arguments.size());
+}
+
+std::vector<Tensor> ExportedFunction::run_parts(
+    const std::vector<Tensor>& arguments, std::string_view placement,
+    Transport& transport) {
+  check_count(arguments);
+  const std::string& entry = function_->function().name();
+  std::vector<Tensor> inputs = arguments;
+  for (const Hidden& each : function_->hidden()) {
+    if (each.is_assigned) {
+      throw Error(ErrorCode::kUnsupported, "@" + entry,
+                  "assigns the variable '{}', which parts cannot", each.name);
+    }
+    inputs.push_back(each.is_variable ? each.variable.lock()->value
+                                      : each.value.tensor());
+  }
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back(input.type());
+  RankPlacement ranks = parse_placement(placement, transport.size());
+  ranks.arguments.assign(inputs.size(), RankPlacement::kEverywhere);
+  Engine engine(transport);
+  Communicator all(transport);
+  Partitioned parts(function_->graph(), entry, types, ranks, all, engine);
+  return parts.run(inputs);
+}
+
 std::vector<Tensor> ExportedFunction::run(
     const std::vector<Tensor>& arguments) {
-  if (arguments.size() != arguments_.size()) {
-    throw Error(ErrorCode::kInvalidArgument, "@" + function_->function().name(),
-                "takes {} arguments, got {}", arguments_.size(),
-                arguments.size());
-  }
+  check_count(arguments);
   const std::vector<Value> values(arguments.begin(), arguments.end());
   std::vector<Tensor> results;
   for (const Value& result : function_->call(values)) {

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/comm/transport/transport.h"
 #include "weft/runtime/jit/graph_function.h"
 
 namespace weft {
@@ -60,7 +61,18 @@ class ExportedFunction {
   // Error(kInvalidArgument) for arguments that do not fit.
   std::vector<Tensor> run(const std::vector<Tensor>& arguments);
 
+  // The same by several ranks, each of which computes a part and calls this
+  // alike, with all arguments (comm/graph/partitioned.h); `placement` is what
+  // parse_placement() reads. The results are rank 0's, and undefined on others.
+  // Throws Error(kUnsupported) for a function that assigns variables, and as
+  // Partitioned does.
+  std::vector<Tensor> run_parts(const std::vector<Tensor>& arguments,
+                                std::string_view placement,
+                                Transport& transport);
+
  private:
+  void check_count(const std::vector<Tensor>& arguments) const;
+
   std::vector<Argument> arguments_;
   std::vector<Variable> variables_;
   std::unique_ptr<GraphFunction> function_;
