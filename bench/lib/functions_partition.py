@@ -1,12 +1,10 @@
 """Rows of the suite `functions` about graphs in parts on several ranks."""
 
-import json
-import subprocess
 from functools import partial
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
-from lib.worker import WorkerError
+from lib.suite import answer, marked
 
 SIZES = (4, 4_000, 400_000)  # bytes; above 4,096 a value is a second message
 STEPS = 2_000  # round trips in one timed block
@@ -32,12 +30,7 @@ def measure_crossings(where: Setting, transport: str, bars: dict) -> dict:
     for size, bar in bars.items():
         command = [*LAUNCHERS[transport], where.worker, "crossings",
                    "--threads", 1, "--bytes", size, "--steps", steps]
-        done = subprocess.run(list(map(str, command)), capture_output=True,
-                              text=True)
-        if done.returncode:
-            raise WorkerError(f"crossings ended with code {done.returncode}: "
-                              f"{done.stderr.strip()[-500:]}")
-        found = json.loads(done.stdout)
+        found = answer(command)
         figures = [1e6 * seconds for seconds in found["crossing"]]
         alone = 1e6 * median(found["alone"])
         note = f"{alone:.2f} us of it without crossing; the rank " \
@@ -45,5 +38,5 @@ def measure_crossings(where: Setting, transport: str, bars: dict) -> dict:
         rows[bar.name] = {
             "ours": median(figures), "ratio": median(figures),
             "low": min(figures), "high": max(figures),
-            "note": f"quick: {note}" if where.quick else note}
+            "note": marked(where, note)}
     return rows

@@ -1,10 +1,21 @@
 """What the suites have in common."""
 
+import importlib
 import json
+import pkgutil
 import subprocess
 
-from lib.bench import Setting
+import lib
+from lib.bench import Bench, Setting
 from lib.worker import WorkerError
+
+
+def benches_of(prefix: str, where: Setting) -> list[Bench]:
+    """Those that the files lib/PREFIX*.py bring, each by `benches(where)`."""
+    parts = sorted(module.name for module in pkgutil.iter_modules(lib.__path__)
+                   if module.name.startswith(prefix))
+    return [bench for part in parts
+            for bench in importlib.import_module(f"lib.{part}").benches(where)]
 
 
 def answer(command: list) -> dict:

@@ -4,7 +4,7 @@ from statistics import median
 
 from lib.bench import Bar, Bench, Setting
 from lib.measure import largest_gap, race
-from lib.suite import answer
+from lib.suite import answer, benches_of
 from lib.worker import Worker, WorkerError
 
 FIB_VALUE, FIB_ACTIVATIONS, FIB_DEPTH = 75_025, 150_049, 25
@@ -20,7 +20,7 @@ def benches(where: Setting) -> list[Bench]:
     recursion = Recursion(where)
     return [tree_bench(where, BATCH), tree_bench(where, 1), torch_bench(where),
             accuracy_bench(where), recursion.bench(), staging_bench(where),
-            cache_bench(where)]
+            cache_bench(where), *benches_of("functions_", where)]
 
 
 def spread(figures: list[float]) -> dict:
