@@ -1,0 +1,156 @@
+"""The bars of transactions: an array of which each transaction adds one to two
+random objects."""
+
+from functools import cache, partial
+
+from lib.bench import Bar, Bench, Setting
+from lib.measure import largest_gap, race
+from lib.picture import chart
+from lib.suite import answer, draw, marked
+from lib.worker import Worker, WorkerError
+
+OBJECTS = (10_000, 100_000, 1_000_000)
+CLOCKS = ("gv1", "gv4", "gv5", "gv6", "relaxed", "relaxed-probabilistic")
+STEPS = 400_000
+THREADS = 2
+# libitm's methods: software, and what it takes by itself, which is hardware
+# transactions where the processor has them.
+METHODS = {"ml_wt": "libitm in software", "": "libitm's own choice"}
+FASTEST = "gv6"
+
+CORES = (1, 2, 4, 8, 16, 32, 48, 64, 72)
+SIMULATED = ("gv1", "gv4", "gv6", "relaxed")
+SIMULATED_STEPS = 60_000  # of all cores together
+
+
+def benches(where: Setting) -> list[Bench]:
+    found = [race_bench(where, clock, objects, "ml_wt")
+             for objects in OBJECTS for clock in CLOCKS]
+    found += [race_bench(where, FASTEST, objects, "") for objects in OBJECTS]
+    found += [aborts_bench(where, objects) for objects in OBJECTS]
+    return found + [simulated_bench(where)]
+
+
+# --- On this machine ---------------------------------------------------------
+
+def ours(where: Setting, clock: str, objects: int) -> Worker:
+    return Worker([where.concurrent_worker, "transactions", clock, "--objects",
+                   objects, "--threads", THREADS, "--steps", STEPS], THREADS)
+
+
+def libitm(where: Setting, objects: int, method: str) -> Worker:
+    chosen = ["env", f"ITM_DEFAULT_METHOD={method}"] if method else []
+    return Worker([*chosen, where.build / "bin/weft-itm-array", objects,
+                   THREADS, STEPS], THREADS)
+
+
+def race_bench(where: Setting, clock: str, objects: int,
+               method: str) -> Bench:
+    bar = Bar(f"TL2 {clock}, {THREADS} threads, {objects:,} objects, against "
+              f"{METHODS[method]}", "transactions/s", 1.0)
+    return Bench((bar,), partial(race_arrays, where, clock, objects, method,
+                                 bar))
+
+
+def race_arrays(where: Setting, clock: str, objects: int, method: str,
+                bar: Bar) -> dict:
+    with ours(where, clock, objects) as us, \
+            libitm(where, objects, method) as peer:
+        if largest_gap(us.ask("check")["values"],
+                       peer.ask("check")["values"]) > 0:
+            raise WorkerError("the arrays' sums differ")
+        raced = race(us, peer, 3 if where.quick else where.pairs)
+        counts = us.ask("counts")
+        peer.ask("counts")  # both check their sums
+    return {bar.name: {
+        "ours": raced.ours, "peer": raced.peer, "peer_name": "libitm",
+        "ratio": raced.ratio, "low": raced.low, "high": raced.high,
+        "note": marked(where, f"{counts['aborts'] / counts['commits']:.2g} "
+                       "aborts per commit; sums exact")}}
+
+
+# --- Aborts of the relaxed clock ----------------------------------------------
+
+def expected_aborts(threads: int, objects: int) -> float:
+    """4 delta / M, with a delta of 10 times 4 cells for each thread."""
+    return 4 * 10 * 4 * threads / objects
+
+
+def aborts_bench(where: Setting, objects: int) -> Bench:
+    bar = Bar(f"TL2 relaxed, {objects:,} objects: aborts per commit, off "
+              "4 delta / M by", "relative", 0.2, at_most=True)
+    return Bench((bar,), partial(count_aborts, where, objects, bar))
+
+
+def count_aborts(where: Setting, objects: int, bar: Bar) -> dict:
+    with ours(where, "relaxed", objects) as us:
+        us.ask("check")
+        for _ in range(10):
+            us.ask("run")
+        counts = us.ask("counts")
+    found = counts["aborts"] / counts["commits"]
+    expected = expected_aborts(THREADS, objects)
+    off = abs(found / expected - 1)
+    return {bar.name: {"ours": off, "ratio": off, "note":
+                       f"{found:.3g} found, {expected:.3g} expected"}}
+
+
+# --- On simulated cores --------------------------------------------------------
+
+def own_ns(where: Setting) -> float:
+    """What a transaction of one thread takes beside its shared accesses."""
+    with Worker([where.concurrent_worker, "transactions", "gv1", "--objects",
+                 1000, "--threads", 1, "--steps", STEPS], 1) as alone:
+        alone.ask("check")
+        seconds = min(alone.ask("run")["seconds"] for _ in range(5))
+    accesses = simulate(where, "gv1", 1000, 1, 0)["seconds"] / SIMULATED_STEPS
+    return max(0.0, 1e9 * (seconds / STEPS - accesses))
+
+
+@cache
+def simulate(where: Setting, clock: str, objects: int, cores: int,
+             own: int) -> dict:
+    return answer([where.concurrent_worker, "simulated-transactions", clock,
+                   "--objects", objects, "--cores", cores, "--steps",
+                   SIMULATED_STEPS // cores, "--own-ns", own])
+
+
+def simulated_bench(where: Setting) -> Bench:
+    most = CORES[-1]
+    bars = (Bar(f"TL2 relaxed / gv1, {most} simulated cores, 1,000,000 objects",
+                "", 3.0),
+            Bar("TL2 relaxed / gv1, 10,000 objects, 1 to 72 simulated cores: "
+                "least", "", 1.0, at_most=True),
+            Bar(f"TL2 relaxed, {most} simulated cores, 1,000,000 objects: "
+                "aborts per commit, off 4 delta / M by", "relative", 0.2,
+                at_most=True))
+    return Bench(bars, partial(measure_simulated, where, bars))
+
+
+def measure_simulated(where: Setting, bars: tuple[Bar, ...]) -> dict:
+    own = round(own_ns(where))
+    cores_tried = CORES[::4] if where.quick else CORES
+
+    def rate(clock: str, objects: int, cores: int) -> float:
+        found = simulate(where, clock, objects, cores, own)
+        return found["commits"] / found["seconds"] / 1e6
+
+    for objects in OBJECTS:
+        draw(where, f"tl2-{objects}-objects", chart(
+            f"TL2 on simulated cores, {objects:,} objects", "cores",
+            "million transactions / s",
+            {clock: [(n, rate(clock, objects, n)) for n in cores_tried]
+             for clock in SIMULATED}))
+    most = cores_tried[-1]
+    gain = rate("relaxed", OBJECTS[-1], most) / rate("gv1", OBJECTS[-1], most)
+    least = min(rate("relaxed", OBJECTS[0], n) / rate("gv1", OBJECTS[0], n)
+                for n in cores_tried)
+    found = simulate(where, "relaxed", OBJECTS[-1], most, own)
+    aborts = found["aborts"] / found["commits"]
+    off = abs(aborts / expected_aborts(most, OBJECTS[-1]) - 1)
+    note = marked(where, f"{own} ns of own work per transaction, measured; "
+                  + ", ".join(f"{clock} {rate(clock, OBJECTS[-1], most):.1f}"
+                              for clock in SIMULATED)
+                  + f" M/s at {most} cores; {aborts:.3g} aborts per commit")
+    return {bar.name: {"ours": value, "ratio": value, "note": note}
+            for bar, value in zip(bars, (gain, least, off))}
