@@ -81,7 +81,11 @@ Task<> NetworkPeers::listen(int from) {
   for (;;) {
     const std::size_t bytes = co_await channel.receive(from, room);
     Header header;
-    WEFT_CHECK(bytes >= sizeof(header));
+    if (bytes < sizeof(header)) {
+      throw Error(ErrorCode::kDataLoss, channel.operation().text,
+                  "rank {} sends a message of {} bytes, which says nothing",
+                  from, bytes);
+    }
     std::memcpy(&header, room.data(), sizeof(header));
     if (header.crossing == kOver) co_return;
     Parcel parcel = parcel_of(from, std::span(room).first(bytes));
