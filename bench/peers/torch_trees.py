@@ -149,6 +149,7 @@ def main() -> None:
     options = parser.parse_args()
 
     torch.set_num_threads(options.threads)
+    torch.sparse.check_sparse_tensor_invariants.disable()  # and no warning
     empty = baseline()
     racer = Racer(options)
     serve({"check": racer.check, "run": lambda: timed(racer.block),

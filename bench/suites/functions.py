@@ -153,7 +153,8 @@ def micro(where: Setting, pattern: str) -> dict[str, list[float]]:
                     f"--benchmark_filter={pattern}",
                     "--benchmark_format=json",
                     "--benchmark_enable_random_interleaving=true",
-                    f"--benchmark_repetitions={where.pairs}"])
+                    "--benchmark_min_time=0.05",
+                    f"--benchmark_repetitions={6 * where.pairs}"])
     times: dict[str, list[float]] = {}
     for run in found["benchmarks"]:
         if "error_message" in run:

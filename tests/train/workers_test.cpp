@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "tests/support/temporary_folder.h"
+#include "tests/support/trees.h"
 
 #include "weft/base/parallel.h"
 #include "weft/base/philox.h"
@@ -104,6 +105,26 @@ TEST_F(WorkersTest, ComputeWhatOneComputes) {
     EXPECT_EQ(several.test.accuracy, one.test.accuracy) << workers;
     EXPECT_LT(largest_difference("one", folder), 1e-5) << workers;
   }
+}
+
+// Trees differ in size, and a worker counts its trees, not their nodes.
+TEST_F(WorkersTest, TrainTreeNetworksAsOneDoes) {
+  const fs::path trees = root_.path() / "sst";
+  fs::create_directories(trees);
+  std::ofstream(trees / "train.txt") << test::tree_lines(40, 7, 1);
+  std::ofstream(trees / "dev.txt") << test::tree_lines(20, 7, 2);
+  std::ofstream(trees / "test.txt") << test::tree_lines(20, 7, 3);
+  const std::vector<std::string> overrides{"model.name=tree-rnn",
+                                           "model.hidden=6",
+                                           "data.name=sst",
+                                           "optimizer.lr=0.01",
+                                           "train.batch=25",
+                                           "train.epochs=2",
+                                           "data.folder=" + trees.string()};
+  TrainObserver quiet;
+  Trainer(recipe("one", overrides), {.name = "test"}).run(quiet);
+  train(recipe("of2", overrides), 2);
+  EXPECT_LT(largest_difference("one", "of2"), 1e-5);
 }
 
 struct Case {

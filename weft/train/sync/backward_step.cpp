@@ -62,7 +62,7 @@ Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
   const std::vector<TensorType> types = open_batch(model, batch);
   const nn::Staging staged(model, builder);
   const Value key = builder.parameter(key_.type(), "key");
-  const Value weight = builder.parameter(weight_.type(), "weight");
+  const Value weight = builder.parameter(weight_.type(), "loss_weight");
   const Value input = builder.parameter(types[0], "input");
   const Value label = builder.parameter(types[1], "label");
   program.add(builder.build([&] {

@@ -1,7 +1,7 @@
 // The first half of a training step, for workers that exchange gradients in
 // between: batch in, gradients out.
 //
-//   (parameters, key, weight, input, label)
+//   (parameters, key, loss_weight, input, label)
 //     -> (statistics', carried', loss, correct, gradients)
 //
 // Threads: caller synchronises.
