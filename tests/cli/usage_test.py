@@ -86,6 +86,35 @@ class UsageTest(CliTest):
         self.refuse("inspect", bad, parts=("bad.weft",))
         self.refuse("inspect", self.write("notes.md", ""))
 
+    def test_inspect_recursion(self) -> None:
+        graph = self.write("halve.weft", """\
+func @stop(%0: f64[]) -> (f64[]) {
+  return %0
+}
+func @go_on(%0: f64[]) -> (f64[]) {
+  %1 = constant() {value = f64[](0.5)} : f64[]
+  %2 = multiply(%0, %1) : f64[]
+  %3 = call(%2) {function = @halve(f64[]) -> (f64[])} : f64[]
+  return %3
+}
+func @halve(%0: f64[]) -> (f64[]) {
+  %1 = constant() {value = f64[](1.0)} : f64[]
+  %2 = less_equal(%0, %1) : bool[]
+  %3 = cond(%2, %0) {then = @stop(f64[]) -> (f64[]), \
+otherwise = @go_on(f64[]) -> (f64[])} : f64[]
+  return %3
+}
+""")
+        text = self.succeed("inspect", graph, "--graph")
+        self.assertIn("body @halve", text)
+        self.assertIn("call #", text)
+        drawing = self.succeed("inspect", graph, "--dot")
+        self.assertTrue(drawing.startswith("digraph"), drawing)
+        self.refuse("inspect", graph, "--dot", "--function", "stop",
+                    parts=("--dot",))
+        self.refuse("inspect", graph, "--dot", "--function", "none",
+                    parts=("@none",))
+
     def test_inspect_codec(self) -> None:
         text = self.succeed("inspect", "codec",
                             "topk(0.01) | value:qsgd(7) | zstd")
