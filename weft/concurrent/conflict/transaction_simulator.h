@@ -45,7 +45,7 @@ struct TransactionWorkload {
 };
 
 // stack (one object), queue (its two ends), txapp (2 of 64 objects), bimodal
-// (2 of 8; one transaction in ten is 20 times as long). Throws
+// (1 of 2; one transaction in ten is 20 times as long). Throws
 // Error(kInvalidArgument) for another name.
 const TransactionWorkload& transaction_workload(std::string_view name);
 std::vector<std::string> transaction_workload_names();
