@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
+#include "weft/comm/collective/dense.h"
+
 namespace weft {
-namespace {
-
-// Of one core, from memory.
-constexpr double kAddedBytesPerSecond = 5e9;
-
-}  // namespace
 
 ExchangeCost exchange_cost(const Topology& topology, double bytes,
                            const std::function<int(int)>& to) {
@@ -103,7 +99,7 @@ ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
 
 double repeated_adding(const Topology& topology, int vectors, double bytes) {
   const double ranks = topology.ranks();
-  return (vectors - (ranks - 1) / ranks) * bytes / kAddedBytesPerSecond;
+  return (vectors - (ranks - 1) / ranks) * adding_seconds(bytes);
 }
 
 }  // namespace weft

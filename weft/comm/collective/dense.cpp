@@ -8,8 +8,10 @@
 namespace weft {
 namespace {
 
-// What simulated ranks are charged: about one core's share of memory.
+// Of one core: its share of memory, and what stays in its own cache.
 constexpr double kAddedBytesPerSecond = 5e9;
+constexpr double kAddedInCache = 20e9;
+constexpr double kCacheBytes = 32 * 1024;
 
 template <class T>
 void add_plain(const T* from, T* to, std::size_t count) {
@@ -73,6 +75,10 @@ Fold adding(DType dtype) {
 
 }  // namespace
 
+double adding_seconds(double bytes) {
+  return bytes / (bytes <= kCacheBytes ? kAddedInCache : kAddedBytesPerSecond);
+}
+
 bool is_summable(DType dtype) {
   return is_floating(dtype) || dtype == DType::kI32 || dtype == DType::kI64;
 }
@@ -102,7 +108,7 @@ Pause add(const Channel& channel, const std::byte* from,
   if (to.data() != nullptr && from != nullptr) {
     add(buffer.dtype, from, to.data(), part.size());
   }
-  return channel.pause(static_cast<double>(to.size()) / kAddedBytesPerSecond);
+  return channel.pause(adding_seconds(static_cast<double>(to.size())));
 }
 
 std::vector<Interval> segments_of(DType dtype, Interval part) {

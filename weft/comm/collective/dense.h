@@ -36,6 +36,10 @@ DenseBuffer dense(std::span<T> values) {
 // Whether vectors of this type can be added: f32, f64, i32, i64, f16, bf16.
 bool is_summable(DType dtype);
 
+// What adding a vector of so many bytes takes a core, roughly: the price that
+// models use and simulated ranks are charged.
+double adding_seconds(double bytes);
+
 // to[i] += from[i] for i < count. No overlap. Cost: as memory allows.
 void add(DType dtype, const std::byte* from, std::byte* to, std::size_t count);
 
