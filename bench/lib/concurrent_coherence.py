@@ -37,7 +37,8 @@ def measure(where: Setting) -> dict:
     loads = {load["name"]: load for load in found["loads"]}
     draw(where, "coherence-scaling", chart(
         "Simulated throughput", "cores", "steps per us",
-        {name: load["scaling"] for name, load in loads.items()},
+        {name.removeprefix("array with a "): load["scaling"]
+         for name, load in loads.items()},
         log_x=True, log_y=True))
     costs = ", ".join(f"{name} {cost:.1f}"
                       for name, cost in found["costs"].items())
