@@ -95,8 +95,8 @@ Frame* FrameCache::take(int body) {
   const Layout& layout = program_.bodies[at(body)];
   frame->layout = &layout;
   std::memset(frame->at(sizeof(Frame)), 0, layout.children * sizeof(Frame*));
-  std::memcpy(frame->at(layout.pending_offset), layout.pending.data(),
-              layout.pending.size() * sizeof(std::uint32_t));
+  std::copy(layout.pending.begin(), layout.pending.end(),
+            reinterpret_cast<std::uint32_t*>(frame->at(layout.pending_offset)));
   return frame;
 }
 
