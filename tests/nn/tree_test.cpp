@@ -154,12 +154,12 @@ TEST_P(TreeModels, StagedTrainingEqualsEager) {
           (wrt[i] - gradients[i] * 0.1).tensor());
     }
   }
-  for (std::size_t i = 0; i < staged->parameters().size(); ++i) {
-    const auto& [name, parameter] = staged->parameters()[i];
-    EXPECT_TRUE(test::near(parameter->variable.tensor(),
+  const auto trained = staged->parameters();
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    EXPECT_TRUE(test::near(trained[i].parameter->variable.tensor(),
                            eager->parameters()[i].parameter->variable.tensor(),
                            2e-5))
-        << name;
+        << trained[i].name;
   }
 }
 

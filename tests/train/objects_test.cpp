@@ -142,6 +142,14 @@ TEST(Objects, MayBeSharedAndFormCycles) {
   again.attach("parent", root);
   restore_objects(folder / "x.safetensors", root).require_complete();
   EXPECT_EQ(value(b), 3);
+
+  // Circles end where an edge does.
+  const std::weak_ptr<Object::Node> node = saved.node();
+  saved = Object();
+  EXPECT_FALSE(node.expired());
+  shared.detach("parent");
+  EXPECT_TRUE(node.expired());
+  again.detach("parent");
 }
 
 TEST(Objects, RefuseOtherTypesAndDamage) {

@@ -143,6 +143,8 @@ void Object::attach(const std::string& name, const Variable& variable) {
   attach(name, leaf);
 }
 
+void Object::detach(const std::string& name) { node_->edges.erase(name); }
+
 Object object_of(const nn::Module& module) {
   Object root;
   for (const nn::NamedParameter& named : module.parameters()) {

@@ -41,7 +41,7 @@ namespace weft {
 class Restoration;
 
 // A handle on a node of the graph; copies are the same node. An edge keeps its
-// child alive.
+// child alive; objects in a circle keep each other until an edge is detached.
 class Object {
  public:
   Object();
@@ -50,6 +50,8 @@ class Object {
   // it. Throws as restore_objects().
   void attach(const std::string& name, const Object& child);
   void attach(const std::string& name, const Variable& variable);
+  // Removes an edge, if there is one of that name.
+  void detach(const std::string& name);
 
   struct Node;
   explicit Object(std::shared_ptr<Node> node) : node_(std::move(node)) {}
