@@ -56,8 +56,16 @@ class ListContraction {
     const Task after = after_[node].load(std::memory_order_acquire);
     // kEnd is later than every node.
     if (before < node || after < node) return Outcome::kBlocked;
-    if (before != kEnd) after_[before].store(after, std::memory_order_release);
-    if (after != kEnd) before_[after].store(before, std::memory_order_release);
+    // The later neighbour hears of it first: it goes on waiting, for the
+    // earlier one, which may go as soon as it hears, and then writes to the
+    // same link.
+    if (before < after) {
+      link(before_, after, before);
+      link(after_, before, after);
+    } else {
+      link(after_, before, after);
+      link(before_, after, before);
+    }
     return Outcome::kProcessed;
   }
 
@@ -72,6 +80,10 @@ class ListContraction {
 
  private:
   using Link = typename M::template Atomic<Task>;
+
+  static void link(std::vector<Link>& links, Task node, Task neighbour) {
+    if (node != kEnd) links[node].store(neighbour, std::memory_order_release);
+  }
 
   // Lets `next` know of `node`; the rank of `next`.
   Task link_back(const Order& order, Task node, Task next) {
