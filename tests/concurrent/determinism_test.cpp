@@ -58,7 +58,7 @@ void run_every_way(Make&& make, Check&& check) {
     }
     {
       auto problem = make(threads);
-      UniformQueue<Task> queue(16, 3);
+      UniformQueue<Task> queue({16, 3});
       finish(problem, run_relaxed(problem, queue, threads), "uniform");
     }
     {

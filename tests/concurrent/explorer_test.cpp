@@ -75,7 +75,8 @@ TEST(Explorer, ProvesAtomicIncrements) {
 struct Writers : Program {
   explicit Writers(bool same) : same_word(same) {}
   void run(int thread) override {
-    words[same_word ? 0 : static_cast<std::size_t>(thread)].store(thread);
+    words[same_word ? 0 : static_cast<std::size_t>(thread)].store(
+        static_cast<std::uint64_t>(thread));
   }
   bool same_word;
   std::array<Atomic<std::uint64_t>, 8> words;

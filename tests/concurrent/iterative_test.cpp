@@ -102,7 +102,7 @@ double mean_tries(const Graph& ranked, int k, int runs,
   std::uint64_t sum = 0;
   for (int run = 0; run < runs; ++run) {
     Problem problem(ranked, arguments...);
-    UniformQueue<Task> queue(k, static_cast<std::uint64_t>(run));
+    UniformQueue<Task> queue({k, static_cast<std::uint64_t>(run)});
     const RunCounts counts = run_relaxed(problem, queue, 1);
     EXPECT_EQ(counts.decided(), ranked.vertices());
     sum += counts.iterations();
@@ -175,7 +175,7 @@ TEST(Tries, WasteOfAMatchingDoesNotGrowWithTheGraph) {
       const RankedEdges ranked(2000, edges,
                                random_order(static_cast<Task>(m), seed));
       Matching<> matching(ranked);
-      UniformQueue<Task> queue(16, seed);
+      UniformQueue<Task> queue({16, seed});
       waste += static_cast<double>(run_relaxed(matching, queue, 1).blocked) / 8;
     }
     EXPECT_LT(waste, 3 * 16) << m;

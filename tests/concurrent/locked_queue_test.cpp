@@ -51,7 +51,7 @@ TEST(LockedHeap, LosesAndDoublesNothingUnderContention) {
 }
 
 TEST(UniformTopK, WithKOneIsExact) {
-  UniformQueue<std::uint32_t> queue(1, 5);
+  UniformQueue<std::uint32_t> queue({1, 5});
   auto handle = queue.handle(0);
   for (std::uint32_t i = 0; i < 100; ++i) handle.push({i * 37 % 100});
   for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(handle.pop()->key, i);
@@ -63,7 +63,7 @@ TEST(UniformTopK, DrawsUniformlyFromTheFirstK) {
   constexpr std::uint32_t kKeys = 1000;
   constexpr std::uint32_t kWindow = 8;
   constexpr int kPops = 80000;
-  UniformQueue<std::uint32_t> queue(kWindow, 5);
+  UniformQueue<std::uint32_t> queue({kWindow, 5});
   auto handle = queue.handle(0);
   RankLog log(kKeys);
   for (std::uint32_t i = 0; i < kKeys; ++i) {
@@ -90,7 +90,7 @@ TEST(UniformTopK, DrawsUniformlyFromTheFirstK) {
 }
 
 TEST(UniformTopK, RefusesAnEmptyWindow) {
-  EXPECT_THROW(UniformQueue<std::uint32_t>(0, 1), Error);
+  EXPECT_THROW(UniformQueue<std::uint32_t>({0, 1}), Error);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ template <class Problem>
 double waste_of(Problem& problem, int window, std::uint64_t seed,
                 bool is_uniform) {
   if (is_uniform) {
-    UniformQueue<Task> queue(window, seed);
+    UniformQueue<Task> queue({window, seed});
     return static_cast<double>(run_relaxed(problem, queue, 1).blocked);
   }
   MultiQueue<Task> queue({.queues = window, .stickiness = 1, .seed = seed});

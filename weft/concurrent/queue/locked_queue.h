@@ -137,9 +137,7 @@ class LockedQueue {
     LockedQueue& queue_;
   };
 
-  template <class... Arguments>
-  explicit LockedQueue(Arguments&&... arguments)
-      : order_(std::forward<Arguments>(arguments)...) {}
+  explicit LockedQueue(Order order = Order()) : order_(std::move(order)) {}
 
   Handle handle(int /*thread*/) { return Handle(*this); }
 
