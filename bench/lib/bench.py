@@ -11,10 +11,11 @@ from lib.row import Row
 
 @dataclass(frozen=True)
 class Bar:
-    """What a row must reach; `at_most` turns the comparison round."""
+    """What a row must reach; `at_most` turns the comparison round. Without a
+    bar a row is only shown."""
     name: str
     unit: str
-    bar: float
+    bar: float | None
     at_most: bool = False
 
 

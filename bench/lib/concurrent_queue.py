@@ -145,7 +145,7 @@ def measure_drift(where: Setting, steps: int, bars: tuple[Bar, ...]) -> dict:
 
 def ready_bench(where: Setting, graph: str, work_ns: int) -> Bench:
     bar = Bar(f"ready queue, {graph}, {work_ns} ns a task: MultiQueue by "
-              "critical path, against stealing", "tasks/s", 0)
+              "critical path, against stealing", "tasks/s", None)
     return Bench((bar,), partial(race_ready, where, graph, work_ns, bar))
 
 
@@ -159,5 +159,5 @@ def race_ready(where: Setting, graph: str, work_ns: int, bar: Bar) -> dict:
     return {bar.name: {
         "ours": raced.ours, "peer": raced.peer, "peer_name": "stealing",
         "ratio": raced.ratio, "low": raced.low, "high": raced.high,
-        "note": marked(where, "shown, not a bar: which one the tagged executor "
+        "note": marked(where, "which one the tagged executor "
                        "had better use; 2 threads")}}

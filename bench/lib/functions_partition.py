@@ -18,7 +18,7 @@ def benches(where: Setting) -> list[Bench]:
 
 def crossing_bench(where: Setting, transport: str) -> Bench:
     """Figures: nothing is known that they could be held against."""
-    bars = {size: Bar(f"parts, {transport}: a crossing of {size:,} B", "us", 0)
+    bars = {size: Bar(f"parts, {transport}: a crossing of {size:,} B", "us", None)
             for size in SIZES}
     return Bench(tuple(bars.values()),
                  partial(measure_crossings, where, transport, bars))

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass
 class Row:
     """`ratio` is how many times better than the peer we are, or, without a
     peer, our own figure. `low` and `high` bound it; `bar` is what it must
-    reach: at least, or at most where `at_most` is set.
+    reach: at least, or at most where `at_most` is set. A row without a bar is
+    only shown, and fails nothing.
     """
     suite: str
     name: str
     unit: str
-    bar: float
+    bar: float | None
     ours: float | None = None
     peer: float | None = None
     peer_name: str = ""
@@ -28,6 +29,8 @@ class Row:
     def holds(self) -> bool:
         if self.error or self.ratio is None:
             return False
+        if self.bar is None:
+            return True
         if self.at_most:
             return self.ratio <= self.bar
         return self.ratio >= self.bar
@@ -54,7 +57,8 @@ def table(rows: Sequence[Row]) -> str:
         bar = ("at most " if row.at_most else "") + number(row.bar)
         spread = ("-" if row.low is None
                   else f"({number(row.low)} - {number(row.high)})")
-        verdict = "error" if row.error else "yes" if row.holds else "NO"
+        verdict = ("error" if row.error else "-" if row.bar is None
+                   else "yes" if row.holds else "NO")
         lines.append((row.name, row.unit, number(row.ours), number(row.peer),
                       row.peer_name, number(row.ratio), spread, bar, verdict))
         for label, text in (("error", row.error), ("note", row.note)):
