@@ -18,6 +18,7 @@ namespace {
 using test::expect_error;
 using test::kNumber;
 using test::kReal;
+using test::layered_fibonacci;
 using test::number;
 using test::random_tree;
 using test::tree_program;
@@ -102,25 +103,8 @@ Tensors numbers(std::initializer_list<std::int64_t> values) {
   return tensors;
 }
 
-// fib with its additions in a layer.
-Graph fibonacci() {
-  Program program;
-  const FunctionRef fib = program.declare("fib", {{kNumber}, {kNumber}});
-  program.define(fib, [&](const Values& n) {
-    return cond(
-        less_equal(n[0], number(1)), [&] { return Values{number(1)}; },
-        [&] {
-          const Value a = test::call_one(fib, {n[0] - 1});
-          const Value b = test::call_one(fib, {n[0] - 2});
-          const LayerScope layer("adder");
-          return Values{a + b};
-        });
-  });
-  return program.build();
-}
-
 TEST(Partitioned, RecursionsOfAnyDepthRunInTheSameParts) {
-  const Graph graph = fibonacci();
+  const Graph graph = layered_fibonacci();
   const auto outcome =
       run_parts(graph, "fib", parse_placement("layer:adder=1", 2),
                 {numbers({1}), numbers({10}), numbers({0}), numbers({13})});
@@ -134,8 +118,8 @@ TEST(Partitioned, RecursionsOfAnyDepthRunInTheSameParts) {
 }
 
 TEST(Partitioned, ARankWithoutWorkTakesNoPart) {
-  const auto outcome =
-      run_parts(fibonacci(), "fib", {.ranks = 3, .others = 1}, {numbers({10})});
+  const auto outcome = run_parts(layered_fibonacci(), "fib",
+                                 {.ranks = 3, .others = 1}, {numbers({10})});
   EXPECT_EQ(outcome.results[0][0].item(), 89);
   EXPECT_EQ(outcome.profiles[0].activations("fib"), 0);
   EXPECT_EQ(outcome.profiles[1].activations("fib"), 177);

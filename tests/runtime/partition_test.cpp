@@ -17,25 +17,9 @@ namespace {
 
 using test::expect_error;
 using test::kNumber;
+using test::layered_fibonacci;
 using test::number;
 using test::Values;
-
-// fib with its additions in a layer.
-Graph fibonacci() {
-  Program program;
-  const FunctionRef fib = program.declare("fib", {{kNumber}, {kNumber}});
-  program.define(fib, [&](const Values& n) {
-    return cond(
-        less_equal(n[0], number(1)), [&] { return Values{number(1)}; },
-        [&] {
-          const Value a = test::call_one(fib, {n[0] - 1});
-          const Value b = test::call_one(fib, {n[0] - 2});
-          const LayerScope layer("adder");
-          return Values{a + b};
-        });
-  });
-  return program.build();
-}
 
 std::ptrdiff_t count(const FlatGraph& graph, FlatKind kind) {
   return std::count_if(graph.nodes.begin(), graph.nodes.end(),
@@ -52,7 +36,7 @@ std::vector<GraphPart> parts_of(const Graph& graph, std::string_view entry,
 
 TEST(Partition, EveryRegionIsInOnePart) {
   const auto parts =
-      parts_of(fibonacci(), "fib", parse_placement("layer:adder=1", 2));
+      parts_of(layered_fibonacci(), "fib", parse_placement("layer:adder=1", 2));
   ASSERT_EQ(parts.size(), 2u);
   // n < 2, with n - 1 and n - 2 in the branch; the sum, and the constant that
   // is only read where the sum is.
@@ -67,7 +51,7 @@ TEST(Partition, EveryRegionIsInOnePart) {
 
 TEST(Partition, AsLittleCrossesAsTheControlNeeds) {
   const auto parts =
-      parts_of(fibonacci(), "fib", parse_placement("layer:adder=1", 2));
+      parts_of(layered_fibonacci(), "fib", parse_placement("layer:adder=1", 2));
   // The predicate to rank 1, and at the end the result to rank 0.
   const auto& crossings = parts[0].graph.crossings;
   ASSERT_EQ(crossings.size(), 2u);
@@ -89,7 +73,7 @@ TEST(Partition, AsLittleCrossesAsTheControlNeeds) {
 }
 
 TEST(Partition, OneRankRunsTheGraphItself) {
-  const auto parts = parts_of(fibonacci(), "fib", {});
+  const auto parts = parts_of(layered_fibonacci(), "fib", {});
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_EQ(parts[0].results, std::vector<int>{0});
   EXPECT_TRUE(parts[0].graph.crossings.empty());
@@ -97,7 +81,7 @@ TEST(Partition, OneRankRunsTheGraphItself) {
 
 TEST(Partition, TheVerifierLooksAtCrossings) {
   auto parts =
-      parts_of(fibonacci(), "fib", parse_placement("layer:adder=1", 2));
+      parts_of(layered_fibonacci(), "fib", parse_placement("layer:adder=1", 2));
   parts[0].graph.crossings.clear();
   expect_error(ErrorCode::kInternal, {"the crossing does not exist"},
                [&] { verify(parts[0].graph); });
@@ -128,7 +112,7 @@ TEST(RankPlacement, RefusesWhatIsNotThere) {
   }
   expect_error(ErrorCode::kInvalidArgument, {"f is placed on rank 2", "0 to 1"},
                [] { parse_placement("f=2", 2); });
-  const Graph graph = fibonacci();
+  const Graph graph = layered_fibonacci();
   expect_error(ErrorCode::kInvalidArgument, {"no function fob", "fib"},
                [&] { check(parse_placement("fob=1", 2), graph); });
   expect_error(ErrorCode::kInvalidArgument, {"no layer add", "adder"},

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "weft/graph/location.h"
 #include "weft/graph/program.h"
 #include "weft/ops/ops.h"
 
@@ -41,6 +42,23 @@ inline FunctionRef add_fibonacci(Program& program) {
         });
   });
   return fib;
+}
+
+// fib, with its addition in the layer "adder".
+inline Graph layered_fibonacci() {
+  Program program;
+  const FunctionRef fib = program.declare("fib", {{kNumber}, {kNumber}});
+  program.define(fib, [&](const Values& n) {
+    return cond(
+        less_equal(n[0], number(1)), [&] { return Values{number(1)}; },
+        [&] {
+          const Value a = call_one(fib, {n[0] - 1});
+          const Value b = call_one(fib, {n[0] - 2});
+          const LayerScope layer("adder");
+          return Values{a + b};
+        });
+  });
+  return program.build();
 }
 
 // m = 0 ? n + 1 : n = 0 ? a(m - 1, 1) : a(m - 1, a(m, n - 1))
