@@ -7,7 +7,9 @@
 #include "bench/micro/benches.h"
 
 #include "weft/base/philox.h"
+#include "weft/comm/sparse/chooser.h"
 #include "weft/comm/sparse/stream_sum.h"
+#include "weft/comm/sparse/survey.h"
 
 namespace weft::micro {
 namespace {
@@ -94,6 +96,27 @@ void clear_dense(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * std::int64_t{kSize});
 }
 
+// What a rank thinks between a survey and its sum: survey.h charges for it.
+void choose(benchmark::State& state, int ranks) {
+  constexpr int kSamples = 8;
+  const StreamType type{DType::kF32, std::uint64_t{1} << 24};
+  const auto size = static_cast<double>(type.size);
+  std::vector<SurveyMessage> said(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    SurveyMessage& message = said[static_cast<std::size_t>(rank)];
+    message.items = type.size / 1000;
+    for (int i = 0; i < kSamples; ++i) {  // densities that fall with the root
+      const double share = (i + (rank + 0.5) / ranks) / kSamples;
+      message.indices.push_back(
+          static_cast<std::uint64_t>(share * share * size));
+    }
+  }
+  const SparseChooser chooser(type, ranks, {ranks, 50e-6, 1e-9});
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(chooser.choose(support_of(said, type), 0.5));
+  }
+}
+
 }  // namespace
 
 void register_streams() {
@@ -108,6 +131,10 @@ void register_streams() {
     benchmark::RegisterBenchmark(
         fmt::format("stream/scatter_add/density:{}", density).c_str(),
         scatter_add, density);
+  }
+  for (const int ranks : {8, 32, 128}) {
+    benchmark::RegisterBenchmark(
+        fmt::format("stream/choose/ranks:{}", ranks).c_str(), choose, ranks);
   }
   benchmark::RegisterBenchmark("stream/add_dense", add_dense);
   benchmark::RegisterBenchmark("stream/clear_dense", clear_dense);

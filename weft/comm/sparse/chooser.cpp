@@ -9,8 +9,9 @@ namespace {
 
 // Of a sum, that a survey may take.
 constexpr double kMostSurveyShare = 0.1;
-// Supports are known from samples: cuts that gain less than this may lose.
-constexpr double kUncertainty = 1.1;
+// Supports are known from samples, and the cheapest of several cuts is one
+// whose price was guessed too low: cuts that gain less than this may lose.
+constexpr double kUncertainty = 1.3;
 // How even cuts are tried (Support::cut).
 constexpr double kEvenness[] = {1, 0.5, 0};
 

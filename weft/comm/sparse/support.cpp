@@ -2,16 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "weft/base/error.h"
 
 namespace weft {
 
+namespace {
+
+// The logarithm of the chance that a contribution has nothing at an element.
+// log1p and expm1 keep what is left of tiny densities.
+double log_absent(double size, double items) {
+  if (items >= size) return -std::numeric_limits<double>::infinity();
+  return std::log1p(-std::max(items, 0.) / size);
+}
+
+}  // namespace
+
 double expected_items(double size, double items, double ranks) {
-  if (items <= 0) return 0;
-  if (items >= size) return size;
-  // log1p and expm1 keep what is left of tiny densities.
-  return -size * std::expm1(ranks * std::log1p(-items / size));
+  return size <= 0 ? 0 : -size * std::expm1(ranks * log_absent(size, items));
 }
 
 Support Support::random(std::uint64_t size, double items) {
@@ -37,15 +46,20 @@ Support::Support(std::vector<Cell> cells) : cells_(std::move(cells)) {
   for (const Cell& cell : cells_) {
     size_ += cell.size;
     items_ += cell.items;
+    log_absent_.push_back(log_absent(cell.size, cell.items));
   }
 }
 
 double Support::sum_items(double ranks) const {
   double sum = 0;
-  for (const Cell& cell : cells_) {
-    sum += expected_items(cell.size, cell.items, ranks);
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    sum += cells_[i].size * sum_density(i, ranks);
   }
   return sum;
+}
+
+double Support::sum_density(std::size_t cell, double ranks) const {
+  return -std::expm1(ranks * log_absent_[cell]);
 }
 
 std::vector<double> Support::sum_items(double ranks,
@@ -54,10 +68,9 @@ std::vector<double> Support::sum_items(double ranks,
   std::vector<double> sums(static_cast<std::size_t>(cut.count()));
   int part = 0;
   double begin = 0;
-  for (const Cell& cell : cells_) {
-    const double end = begin + cell.size;
-    const double density =
-        expected_items(cell.size, cell.items, ranks) / std::max(cell.size, 1.);
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const double end = begin + cells_[i].size;
+    const double density = sum_density(i, ranks);
     for (;; ++part) {
       const auto first = static_cast<double>(cut.begin(part));
       const auto last = static_cast<double>(cut.end(part));

@@ -47,7 +47,11 @@ class Support {
   Partitions cut(int parts, double evenness) const;
 
  private:
+  // The share of a cell's elements that a sum of `ranks` contributions holds.
+  double sum_density(std::size_t cell, double ranks) const;
+
   std::vector<Cell> cells_;
+  std::vector<double> log_absent_;  // by cell
   double size_ = 0;
   double items_ = 0;
 };

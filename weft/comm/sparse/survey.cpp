@@ -20,8 +20,9 @@ std::size_t most_bytes(int ranks) {
          (1 + static_cast<std::size_t>(samples_per_rank(ranks)));
 }
 
-// Sorting the samples and pricing the algorithms: one Sapphire Rapids core.
-double thinking_seconds(int ranks) { return 60e-6 + 1e-6 * ranks; }
+// Sorting the samples and pricing the algorithms, as `weft-micro
+// --benchmark_filter=stream/choose` has it on a Sapphire Rapids core.
+double thinking_seconds(int ranks) { return 20e-6 + 0.4e-6 * ranks; }
 
 struct Sample {
   std::uint64_t index;
@@ -52,9 +53,18 @@ Bytes message_of(const Stream& stream, int rank, int ranks) {
   return bytes;
 }
 
+}  // namespace
+
 // Cells of about equally many items, that end behind samples.
-Support support_of(std::vector<Sample> samples, const StreamType& type,
-                   int ranks) {
+Support support_of(std::span<const SurveyMessage> messages,
+                   const StreamType& type) {
+  std::vector<Sample> samples;
+  for (const SurveyMessage& said : messages) {
+    for (const std::uint64_t index : said.indices) {
+      samples.push_back({index, static_cast<double>(said.items) /
+                                    static_cast<double>(said.indices.size())});
+    }
+  }
   std::ranges::sort(samples, {}, &Sample::index);
   double all = 0;
   for (const Sample& sample : samples) all += sample.items;
@@ -70,15 +80,14 @@ Support support_of(std::vector<Sample> samples, const StreamType& type,
       continue;
     }
     const double end = static_cast<double>(samples[i].index) + 1;
-    cells.push_back({end - begin, items / ranks});
+    cells.push_back(
+        {end - begin, items / static_cast<double>(messages.size())});
     begin = end;
     items = 0;
   }
   cells.push_back({static_cast<double>(type.size) - begin, 0});
   return Support(std::move(cells));
 }
-
-}  // namespace
 
 SurveyMessage read_survey_message(ByteReader in, const StreamType& type,
                                   int ranks) {
@@ -121,18 +130,14 @@ Task<Survey> survey(Channel channel, const Stream& stream) {
   messages[static_cast<std::size_t>(channel.rank())] = mine;
 
   Survey result;
-  std::vector<Sample> samples;
+  std::vector<SurveyMessage> said;
   for (int i = 0; i < ranks; ++i) {
     const std::string where = name_of(channel, i);
-    const SurveyMessage said = read_survey_message(
-        ByteReader(messages[static_cast<std::size_t>(i)], where), type, ranks);
-    result.most_items = std::max(result.most_items, said.items);
-    for (const std::uint64_t index : said.indices) {
-      samples.push_back({index, static_cast<double>(said.items) /
-                                    static_cast<double>(said.indices.size())});
-    }
+    said.push_back(read_survey_message(
+        ByteReader(messages[static_cast<std::size_t>(i)], where), type, ranks));
+    result.most_items = std::max(result.most_items, said.back().items);
   }
-  result.support = support_of(std::move(samples), type, ranks);
+  result.support = support_of(said, type);
   co_await channel.pause(thinking_seconds(ranks));
   co_return result;
 }

@@ -10,6 +10,7 @@
 // Threads: as the transport.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "weft/comm/codec/bytes.h"
@@ -35,6 +36,10 @@ struct SurveyMessage {
 // Throws Error(kDataLoss) naming the field; ranks is at least 1.
 SurveyMessage read_survey_message(ByteReader in, const StreamType& type,
                                   int ranks);
+
+// One message per rank.
+Support support_of(std::span<const SurveyMessage> messages,
+                   const StreamType& type);
 
 // Everyone sends everyone the same few numbers, at least 8 indices a rank and
 // 256 in all: one latency. Throws Error(kDataLoss) for a damaged message,

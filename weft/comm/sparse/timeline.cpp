@@ -20,20 +20,23 @@ int gather_steps(int ranks) {
 double gather_seconds(std::span<const double> bytes, const Level& network) {
   const std::size_t ranks = bytes.size();
   std::vector<double> before = {0};  // bytes of the ranks before, twice around
-  for (std::size_t i = 0; i < 2 * ranks; ++i) {
-    before.push_back(before.back() + bytes[i % ranks] + kLengthBytes);
+  before.reserve(2 * ranks + 1);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const double of_rank : bytes) {
+      before.push_back(before.back() + of_rank + kLengthBytes);
+    }
   }
   std::vector<double> clock(ranks);
+  std::vector<double> is_sent(ranks);
   for (std::size_t step = 1; step < ranks; step *= 2) {
     const std::size_t count = std::min(step, ranks - step);
-    std::vector<double> is_sent(ranks);
     for (std::size_t i = 0; i < ranks; ++i) {
       is_sent[i] =
           clock[i] + (before[i + count] - before[i]) * network.seconds_per_byte;
     }
     for (std::size_t i = 0; i < ranks; ++i) {
-      clock[i] =
-          std::max(is_sent[i], is_sent[(i + step) % ranks] + network.latency);
+      const std::size_t sender = i + step < ranks ? i + step : i + step - ranks;
+      clock[i] = std::max(is_sent[i], is_sent[sender] + network.latency);
     }
   }
   return std::ranges::max(clock);
