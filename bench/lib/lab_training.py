@@ -1,5 +1,5 @@
-"""ResNet-20 on CIFAR-10 by several workers, ours and PyTorch's: in the network
-lab, or as threads where only the curve matters.
+"""Training by several workers, ours and PyTorch's: in the network lab, or as
+threads where only the curve matters.
 
 Curves take minutes each and depend on no network. They are kept in
 build/bench/comm/curves; whoever removes a file has it trained again.
@@ -20,21 +20,55 @@ from lib.netlab import Lab, Link
 from lib.worker import WorkerError
 
 HOSTS = 4
-BATCH = 128  # of all hosts together
-LR, LR_END, WARMUP = 0.1, 0.001, 20
 SETTLING_STEPS = 2  # not counted: buffers are made, connections grow
+
+Settings = tuple[tuple[str, object], ...]  # keys of a recipe, their values
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is trained: a recipe, and what a row changes in it. `batch` is of
+    all hosts together, the rate falls from `lr` to a hundredth."""
+    recipe: str
+    data: str
+    batch: int
+    lr: float
+    warmup: int
+    dtype: str
+    settings: Settings = ()
+
+    @property
+    def lr_end(self) -> float:
+        return self.lr / 100
+
+    def keys(self, steps: int) -> dict[str, object]:
+        rate = (f'{{schedule="cosine", from={self.lr}, to={self.lr_end}, '
+                f'warmup={self.warmup}}}')
+        # Hosts that share two cores are silent for long.
+        return {"train.batch": self.batch, "train.dtype": self.dtype,
+                "sync.timeout": 1800, "train.drop_last": "true",
+                "optimizer.lr": rate, "train.max_steps": steps,
+                "train.epochs": 1000} | dict(self.settings)
+
+
+# In bf16, as whoever has slow links and AMX or AVX-512 would: less computing
+# leaves more of a step to the network.
+RESNET20 = Job("cifar10-resnet20", "cifar10", 128, 0.1, 20, "bf16")
+# 1,863,690 values, little computing: the network is what a step waits for.
+MLP = Job("mnist", "mnist", 128, 0.05, 20, "f32",
+          (("model.name", "mlp"), ("model.hidden", "[1024,1024]")))
 
 
 @dataclass(frozen=True)
 class Way:
-    """How gradients travel: keys of a recipe and their values."""
+    """How gradients travel."""
     name: str
-    settings: tuple[tuple[str, object], ...] = ()
+    settings: Settings = ()
 
 
-def topology(link: Link) -> str:
+def topology(link: Link, hosts: int = HOSTS) -> str:
     """The lab's network as a recipe and the simulator write it."""
-    return f"{HOSTS}@50us,{link.payload_bytes_per_s:.0f}B/s"
+    return f"{hosts}@50us,{link.payload_bytes_per_s:.0f}B/s"
 
 
 def way(name: str, momentum: float | None = None, **sync: object) -> Way:
@@ -72,41 +106,41 @@ class Run:
 
 
 class Trainings:
-    """Starts runs of `steps` steps. One at a time."""
+    """Starts runs of `steps` steps of a job. One at a time."""
 
-    def __init__(self, where: Setting):
+    def __init__(self, where: Setting, job: Job):
         self._where = where
+        self._job = job
         self._folder = where.build / "bench" / "comm"
 
     def ours(self, how: Way, steps: int, link: Link | None = None,
-             **recipe: object) -> Run:
+             hosts: int = HOSTS, **recipe: object) -> Run:
         """In the lab, or by threads of one process without a `link`."""
         out = self._folder / "run"
         shutil.rmtree(out, ignore_errors=True)
-        command = [self._where.build / "bin/weft", "train",
-                   "recipes/cifar10-resnet20.toml", "--json", "--data",
-                   self._where.data_folder("cifar10").parent, "--out", out]
-        settings = self._recipe(steps) | recipe
-        settings |= dict(how.settings)
+        command = [*self._train, "--out", out]
+        settings = self._job.keys(steps) | recipe | dict(how.settings)
         if link:
-            settings["sync.topology"] = topology(link)
+            settings["sync.topology"] = topology(link, hosts)
         for key, value in settings.items():
             command += ["--set", f"{key}={value}"]
         if link is None:
             answer = self._finish([self._start([*command, "--workers",
-                                                HOSTS])])
+                                                hosts])])
         else:
-            answer = self._in_lab(link, "mpi", command)
+            answer = self._in_lab(link, "mpi", command, hosts)
         lines = [json.loads(line) for line in
                  (out / "traffic.jsonl").read_text().splitlines()]
         return Run([line["seconds"] for line in lines], _curve(out), answer)
 
     def curve(self, how: Way, steps: int, seed: int = 1) -> Curve:
-        return self._kept(f"{how.name}, seed {seed}, {steps} steps", lambda:
+        return self._kept(f"{self._job.recipe}, {how.name}, seed {seed}, "
+                          f"{steps} steps", lambda:
                           self.ours(how, steps, **{"train.seed": seed}))
 
     def torch_curve(self, hook: str, steps: int, eval_every: int) -> Curve:
-        return self._kept(f"PyTorch {hook}, {steps} steps", lambda:
+        return self._kept(f"{self._job.recipe}, PyTorch {hook}, "
+                          f"{steps} steps", lambda:
                           self.torch(hook, steps, Link(10**9), eval_every))
 
     def _kept(self, name: str, train: Callable[[], Run]) -> Curve:
@@ -120,40 +154,39 @@ class Trainings:
               eval_every: int = 0) -> Run:
         command = [self._where.peers.python,
                    self._where.root / "bench/peers/torch_ddp.py",
-                   "--hook", hook, "--data",
-                   self._where.data_folder("cifar10").parent,
-                   "--weights", self.initial_weights, "--batch", BATCH,
-                   "--steps", steps, "--lr", LR, "--lr-end", LR_END,
-                   "--warmup", WARMUP, "--eval-every", eval_every]
+                   "--hook", hook, "--data", self._data,
+                   "--weights", self.initial_weights, "--dtype",
+                   self._job.dtype, "--batch", self._job.batch,
+                   "--steps", steps, "--lr", self._job.lr,
+                   "--lr-end", self._job.lr_end,
+                   "--warmup", self._job.warmup, "--eval-every", eval_every]
         answer = self._in_lab(link, "plain", command)
         return Run(answer["step_seconds"],
                    [(p["step"], p["accuracy"]) for p in answer["curve"]],
                    answer)
 
+    @property
+    def _data(self) -> Path:
+        return self._where.data_folder(self._job.data).parent
+
+    @property
+    def _train(self) -> list:
+        return [self._where.build / "bin/weft", "train",
+                f"recipes/{self._job.recipe}.toml", "--json", "--data",
+                self._data]
+
     @cached_property
     def initial_weights(self) -> Path:
         """Those that our trainer draws: a step at rate 0 leaves them."""
         out = self._folder / "initial"
-        command = [self._where.build / "bin/weft", "train",
-                   "recipes/cifar10-resnet20.toml", "--data",
-                   self._where.data_folder("cifar10").parent, "--out", out,
-                   "--set", "optimizer.lr=1e-30", "--set", "train.max_steps=1",
-                   "--json"]
+        command = [*self._train, "--out", out, "--set", "optimizer.lr=1e-30",
+                   "--set", "train.max_steps=1"]
         answer = self._finish([self._start(command)])
         return Path(self._where.root, answer["checkpoint"])
 
-    @staticmethod
-    def _recipe(steps: int) -> dict[str, object]:
-        rate = (f'{{schedule="cosine", from={LR}, to={LR_END}, '
-                f'warmup={WARMUP}}}')
-        # Hosts that share two cores are silent for long.
-        return {"data.augment": "[]", "train.batch": BATCH,
-                "sync.timeout": 1800,
-                "train.drop_last": "true", "optimizer.lr": rate,
-                "train.max_steps": steps, "train.epochs": 1000}
-
-    def _in_lab(self, link: Link, launcher: str, command: list) -> dict:
-        with Lab(HOSTS, link) as lab:
+    def _in_lab(self, link: Link, launcher: str, command: list,
+                hosts: int = HOSTS) -> dict:
+        with Lab(hosts, link) as lab:
             return self._finish(lab.start(
                 launcher, command, cwd=self._where.root, text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE))

@@ -2,8 +2,9 @@
 Gloo, with its own compressing hooks. One process per rank, as torchrun or the
 network lab's plain launcher starts them.
 
-The ranks take their rows of the same batches that Weft's workers see, from
-the same weights, with the same schedule. Rank 0 prints one JSON object.
+The ranks take their rows of the same batches that Weft's workers see, cut and
+mirrored as theirs are (by other random numbers), from the same weights, with
+the same schedule. Rank 0 prints one JSON object.
 """
 
 import argparse
@@ -54,8 +55,8 @@ class Cosine:
 class DataParallel(Training):
     """A Training whose gradients are the mean over all ranks."""
 
-    def __init__(self, weights: dict[str, np.ndarray], hook: str):
-        super().__init__(MODELS["resnet20"], weights)
+    def __init__(self, weights: dict[str, np.ndarray], hook: str, dtype: str):
+        super().__init__(MODELS["resnet20"], weights, dtype)
         if hook == "powersgd":  # it takes gradients as matrices, in place
             self.module = self.module.to(
                 memory_format=torch.contiguous_format)
@@ -91,7 +92,7 @@ class DataParallel(Training):
         self.share_statistics()
         self.alone.eval()
         right = torch.zeros(1)
-        with torch.no_grad():
+        with torch.no_grad(), self._autocast():
             rank, ranks = dist.get_rank(), dist.get_world_size()
             mine = slice(rank, None, ranks)
             own_images, own_labels = images[mine], labels[mine]
@@ -115,6 +116,18 @@ def sent_bytes() -> int:
     return total
 
 
+def augmented(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Cut out of a frame of four pixels, and mirrored half of the time."""
+    count, height, width, _ = images.shape
+    framed = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
+    tops, lefts = random.integers(0, 9, (2, count))
+    cut = np.stack([image[top:top + height, left:left + width]
+                    for image, top, left in zip(framed, tops, lefts)])
+    mirrored = random.random(count) < 0.5
+    cut[mirrored] = cut[mirrored, :, ::-1]
+    return cut
+
+
 def own_rows(batch: np.ndarray) -> np.ndarray:
     rank, ranks = dist.get_rank(), dist.get_world_size()
     return batch[len(batch) * rank // ranks:len(batch) * (rank + 1) // ranks]
@@ -124,18 +137,20 @@ def train(options: argparse.Namespace) -> dict:
     weights = {name: value for name, value
                in safetensors.read(options.weights).items()
                if not name.startswith("optimizer.")}
-    training = DataParallel(weights, options.hook)
+    training = DataParallel(weights, options.hook, options.dtype)
     schedule = Cosine(options.lr, options.lr_end, options.warmup,
                       options.schedule_steps or options.steps)
     batches = datasets.batches(
         Curve("", "resnet20", "cifar10", options.batch), MODELS["resnet20"],
         options.data)
     test = datasets.cifar10_test(options.data) if options.eval_every else None
+    random = np.random.default_rng(dist.get_rank())
     step_seconds, losses, curve = [], [], []
     sent, trained_s = 0, 0.0
     for step in range(options.steps):
         images, labels = next(batches)
-        inputs, wanted = tensors(own_rows(images), own_rows(labels))
+        inputs, wanted = tensors(augmented(own_rows(images), random),
+                                 own_rows(labels))
         training.set_rate(schedule.at(step))
         before = sent_bytes()
         start = time.perf_counter()
@@ -163,6 +178,7 @@ def main() -> None:
     parser.add_argument("--hook", choices=HOOKS, default="none")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--dtype", choices=("f32", "bf16"), default="f32")
     parser.add_argument("--batch", type=int, default=128,
                         help="of all ranks together")
     parser.add_argument("--steps", type=int, required=True)
