@@ -20,6 +20,8 @@ TEST(Calibrate, MeasuresCostsThatASimulationTakes) {
   EXPECT_GT(found.costs.load_ns, 0);
   EXPECT_GT(found.costs.atomic_ns, 0);
   EXPECT_GT(found.costs.transfer_ns, 0);
+  EXPECT_GE(found.costs.ahead_ns, 0);
+  EXPECT_LE(found.costs.ahead_ns, found.costs.transfer_ns);
   EXPECT_GE(found.costs.tenure_ns, 0);
   EXPECT_GT(found.costs.pause_ns, 0);
   EXPECT_GT(found.costs.clock_ns, 0);

@@ -29,13 +29,15 @@ constexpr auto kRelease = std::memory_order_release;
 constexpr CoherenceCosts kCosts{.load_ns = 1,
                                 .atomic_ns = 5,
                                 .transfer_ns = 100,
+                                .ahead_ns = 0,
                                 .handover_ns = 100,
                                 .tenure_ns = 10,
                                 .pause_ns = 7,
                                 .clock_ns = 2,
                                 .yield_ns = 50,
                                 .switch_ns = 1000,
-                                .quantum_ns = 10000};
+                                .quantum_ns = 10000,
+                                .migrates = false};
 
 double elapsed(int cores, const std::function<void(int)>& body) {
   Simulation simulation({.costs = kCosts, .cores = cores});
@@ -51,14 +53,14 @@ TEST(Simulation, ChargesATransferOnceAndThenHits) {
                       for (int i = 0; i < 10; ++i) word->load();
                     }),
             110);
-  // Reading does not give the right to write: 101, 105, 5.
+  // Who alone reads a line may write it: 101, 5, 5.
   EXPECT_EQ(elapsed(1,
                     [&](int) {
                       word->load();
                       word->fetch_add(1);
                       word->fetch_add(1);
                     }),
-            211);
+            111);
   EXPECT_EQ(word->load(), 2U);
 }
 
@@ -109,8 +111,9 @@ TEST(Simulation, WritesInvalidateAllCopies) {
   Simulation simulation({.costs = kCosts, .cores = 8});
   simulation.run(8, [&](int) { word->load(); });
   EXPECT_EQ(simulation.statistics().transfers, 8U);
+  // The second reader had the line from the first, and keeps it for 10.
   simulation.run(1, [&](int) { word->fetch_add(1); });
-  EXPECT_EQ(simulation.elapsed_ns(), 105);
+  EXPECT_EQ(simulation.elapsed_ns(), 115);
   simulation.run(8, [&](int) { word->load(); });
   // The first one reads what it wrote. The next fetches from it, and the line
   // is free for that 10 after its arrival; the other six fetch copies.
@@ -175,6 +178,94 @@ TEST(Simulation, RelaxedLoadsAndTouchesOverlap) {
                         word->load(std::memory_order_acquire);
                     }),
             4 * 101);
+}
+
+// Asked for 30 before the work ends, so it comes 70 after that; without work
+// nothing is hidden, nor where the address depends on what came before.
+TEST(Simulation, WorkHidesAPartOfATransfer) {
+  CoherenceCosts costs = kCosts;
+  costs.ahead_ns = 30;
+  const auto takes = [&](const auto& access, std::uint64_t work) {
+    Word word;
+    Simulation simulation({.costs = costs, .cores = 1});
+    simulation.run(1, [&](int) {
+      M::compute(work);
+      access(*word);
+    });
+    return simulation.elapsed_ns();
+  };
+  const auto update = [](auto& word) { word.fetch_add(1); };
+  const auto load = [](auto& word) { word.load(kRelaxed); };
+  const auto chained = [](auto& word) { word.load(std::memory_order_acquire); };
+  EXPECT_EQ(takes(update, 1000), 1000 + 70 + 5);
+  EXPECT_EQ(takes(update, 10), 100 + 5);
+  EXPECT_EQ(takes(load, 1000), 1000 + 70);
+  EXPECT_EQ(takes(chained, 1000), 1000 + 101);
+}
+
+// What is asked for ahead of the work is asked for after the update before it.
+TEST(Simulation, NothingIsAskedForBeforeAnAtomicUpdateEnds) {
+  CoherenceCosts costs = kCosts;
+  costs.ahead_ns = 30;
+  Word first;
+  Word second;
+  Simulation simulation({.costs = costs, .cores = 1});
+  simulation.run(1, [&](int) {
+    first->fetch_add(1);  // until 105
+    M::compute(20);
+    second->fetch_add(1);
+  });
+  EXPECT_EQ(simulation.elapsed_ns(), 105 + 105);
+}
+
+// An update of a line that one holds waits for the work before it, and finds
+// the line gone if another core has taken it meanwhile.
+TEST(Simulation, ALineCanBeLostWhileItsOwnerComputes) {
+  CoherenceCosts costs = kCosts;
+  costs.ahead_ns = 30;
+  Word word;
+  Simulation simulation({.costs = costs, .cores = 2});
+  simulation.run(1, [&](int) { word->fetch_add(1); });
+  std::uint64_t seen = 0;
+  simulation.run(2, [&](int core) {
+    if (core == 1) {
+      M::compute(130);  // takes the line at 100, until 200 + 5 + 10
+      word->fetch_add(1);
+    } else {
+      M::compute(120);
+      seen = word->fetch_add(1);
+    }
+  });
+  EXPECT_EQ(seen, 2U);
+  // Not asked for at 90, when it was there, but at 120.
+  EXPECT_EQ(simulation.elapsed_ns(), 215 + 100 + 5);
+}
+
+// Where lines migrate, who reads what another has written may write it; what
+// nobody has written since is shared.
+TEST(Simulation, LinesThatMigrateAreReadAndWrittenForOneTransfer) {
+  CoherenceCosts costs = kCosts;
+  costs.tenure_ns = 0;
+  for (const bool migrates : {false, true}) {
+    costs.migrates = migrates;
+    Word word;
+    Simulation simulation({.costs = costs, .cores = 3});
+    const auto takes = [&](int core, const auto& body) {
+      simulation.run(3, [&](int thread) {
+        if (thread == core) body();
+      });
+      return simulation.elapsed_ns();
+    };
+    const auto load = [&] { word->load(); };
+    const auto both = [&] {
+      word->load();
+      word->fetch_add(1);
+    };
+    takes(0, both);
+    EXPECT_EQ(takes(1, both), migrates ? 106 : 206);
+    EXPECT_EQ(takes(2, load), 101);  // migrates to 2, which only reads it
+    EXPECT_EQ(takes(1, both), migrates ? 206 : 106);
+  }
 }
 
 TEST(Simulation, AnOwnerGoesOnUsingALineThatOthersWaitFor) {

@@ -5,7 +5,11 @@
 // Four loads; a step is one operation and W dependent multiplications of work.
 // What a step takes on one real core, less what its accesses cost on one
 // simulated core, is charged to the simulation as work; the rest is prediction.
+// Costs are calibrated anew in each round, next to what they shall predict, as
+// they drift by a factor of two within minutes.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <fmt/core.h>
 #include <memory>
@@ -177,57 +181,103 @@ double simulated(const CoherenceCosts& costs, int cores, int steps,
   return simulation.elapsed_ns() / steps;
 }
 
-// What a round takes when nothing else runs: other programs only add to it.
-double quiet(std::vector<double> values) {
+double quantile(std::vector<double> values, double at) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 4];
+  return values[static_cast<std::size_t>(
+      at * static_cast<double>(values.size() - 1))];
 }
 
-// The middle of several, spread over a second: a burst of other programs spoils
-// one or two.
-CoherenceCosts calibrated() {
-  constexpr int kTimes = 9;
-  std::vector<CoherenceCosts> found;
-  for (int i = 0; i < kTimes; ++i) found.push_back(calibrate().costs);
-  const auto middle = [&](double CoherenceCosts::*cost) {
-    std::vector<double> values;
-    for (const CoherenceCosts& costs : found) values.push_back(costs.*cost);
-    std::sort(values.begin(), values.end());
-    return values[kTimes / 2];
-  };
-  CoherenceCosts costs = found.front();
+// Of the repetitions of a measurement: other programs only add to it.
+constexpr int kRepetitions = 9;
+constexpr double kQuiet = 0.25;
+
+struct Round {
+  CoherenceCosts costs;
+  double work_ns;
+  double real_1_ns;
+  double real_2_ns;
+  double simulated_2_ns;
+};
+
+template <template <class> class Load>
+double own_work(const CoherenceCosts& costs, double step_ns) {
+  constexpr int kSteps = 2000;
+  return std::max(0.0, step_ns - simulated<Load>(costs, 1, kSteps, {}));
+}
+
+template <template <class> class Load>
+Round compare(const CoherenceCosts& costs, int steps, Work work) {
+  std::vector<double> one;
+  std::vector<double> two;
+  for (int i = 0; i < kRepetitions; ++i) {
+    one.push_back(real<Load>(1, steps, work));
+    two.push_back(real<Load>(2, steps, work));
+  }
+  Round round{.costs = costs,
+              .work_ns = own_work<Load>(costs, quantile(one, kQuiet)),
+              .real_1_ns = quantile(one, kQuiet),
+              .real_2_ns = quantile(two, kQuiet),
+              .simulated_2_ns = 0};
+  constexpr int kSteps = 20000;
+  work.ns = static_cast<std::uint64_t>(std::llround(round.work_ns));
+  round.simulated_2_ns = simulated<Load>(costs, 2, kSteps, work);
+  return round;
+}
+
+// One figure of each round.
+template <class Figure>
+std::vector<double> each(const std::vector<Round>& rounds,
+                         const Figure& figure) {
+  std::vector<double> values;
+  for (const Round& round : rounds) values.push_back(figure(round));
+  return values;
+}
+
+CoherenceCosts middle_costs(const std::vector<Round>& rounds) {
+  CoherenceCosts costs = rounds.front().costs;
   for (double CoherenceCosts::*cost :
        {&CoherenceCosts::load_ns, &CoherenceCosts::atomic_ns,
-        &CoherenceCosts::transfer_ns, &CoherenceCosts::handover_ns,
-        &CoherenceCosts::tenure_ns})
-    costs.*cost = middle(cost);
+        &CoherenceCosts::transfer_ns, &CoherenceCosts::ahead_ns,
+        &CoherenceCosts::handover_ns, &CoherenceCosts::tenure_ns})
+    costs.*cost = quantile(
+        each(rounds, [&](const Round& round) { return round.costs.*cost; }),
+        0.5);
   costs.handover_ns = std::min(costs.handover_ns, costs.transfer_ns);
+  costs.migrates = quantile(each(rounds,
+                                 [](const Round& round) {
+                                   return round.costs.migrates ? 1.0 : 0.0;
+                                 }),
+                            0.5) > 0.5;
   return costs;
 }
 
 template <template <class> class Load>
-Json compare(const CoherenceCosts& costs, int steps, int rounds, Work work) {
-  std::vector<double> one;
-  std::vector<double> two;
-  for (int i = 0; i < rounds; ++i) {
-    one.push_back(real<Load>(1, steps, work));
-    two.push_back(real<Load>(2, steps, work));
-  }
-  constexpr int kSimulated = 2000;
-  const double accesses = simulated<Load>(costs, 1, kSimulated, {});
-  work.ns = static_cast<std::uint64_t>(std::max(0.0, quiet(one) - accesses));
+Json report(const std::vector<Round>& rounds) {
+  const auto middle = [&](double Round::*figure) {
+    return quantile(
+        each(rounds, [&](const Round& round) { return round.*figure; }), 0.5);
+  };
+  const std::vector<double> ratios = each(rounds, [](const Round& round) {
+    return round.simulated_2_ns / round.real_2_ns;
+  });
+  const std::vector<double> real_2 =
+      each(rounds, [](const Round& round) { return round.real_2_ns; });
+  const Work work{
+      .ns = static_cast<std::uint64_t>(std::llround(middle(&Round::work_ns)))};
   Json scaling = Json::array();
   for (const int cores : {1, 2, 4, 8, 16, 32, 48, 72, 96, 128})
     scaling.push_back(
-        {cores,
-         1000 * cores / simulated<Load>(costs, cores, kSimulated, work)});
+        {cores, 1000 * cores /
+                    simulated<Load>(middle_costs(rounds), cores, 2000, work)});
   return {{"name", Load<RealMemory>::kName},
-          {"work_ns", work.ns},
-          {"real_1_ns", quiet(one)},
-          {"real_2_ns", quiet(two)},
-          {"real_2_low_ns", *std::min_element(two.begin(), two.end())},
-          {"real_2_high_ns", *std::max_element(two.begin(), two.end())},
-          {"simulated_2_ns", simulated<Load>(costs, 2, 20000, work)},
+          {"real_1_ns", middle(&Round::real_1_ns)},
+          {"real_2_ns", middle(&Round::real_2_ns)},
+          {"real_2_low_ns", quantile(real_2, 0)},
+          {"real_2_high_ns", quantile(real_2, 1)},
+          {"simulated_2_ns", middle(&Round::simulated_2_ns)},
+          {"ratio", quantile(ratios, 0.5)},
+          {"ratio_low", quantile(ratios, 0.25)},
+          {"ratio_high", quantile(ratios, 0.75)},
           {"scaling", scaling}};  // steps per microsecond
 }
 
@@ -235,18 +285,26 @@ void coherence(const bench::WorkerOptions& options) {
   const auto steps = static_cast<int>(options.integer("steps"));
   const auto rounds = static_cast<int>(options.integer("rounds"));
   const Work work{.units = static_cast<int>(options.integer("work-units"))};
-  const CoherenceCosts costs = calibrated();
+  std::array<std::vector<Round>, 4> found;
+  for (int i = 0; i < rounds; ++i) {
+    const CoherenceCosts costs = calibrate().costs;
+    found[0].push_back(compare<FetchAdd>(costs, steps, work));
+    found[1].push_back(compare<Counter>(costs, steps, work));
+    found[2].push_back(compare<Head>(costs, steps, work));
+    found[3].push_back(compare<Queue>(costs, steps, work));
+  }
+  const CoherenceCosts costs = middle_costs(found[0]);
   const Json result{{"costs",
                      {{"load", costs.load_ns},
                       {"atomic", costs.atomic_ns},
                       {"transfer", costs.transfer_ns},
+                      {"ahead", costs.ahead_ns},
                       {"handover", costs.handover_ns},
                       {"tenure", costs.tenure_ns}}},
+                    {"migrates", costs.migrates},
                     {"loads",
-                     {compare<FetchAdd>(costs, steps, rounds, work),
-                      compare<Counter>(costs, steps, rounds, work),
-                      compare<Head>(costs, steps, rounds, work),
-                      compare<Queue>(costs, steps, rounds, work)}}};
+                     {report<FetchAdd>(found[0]), report<Counter>(found[1]),
+                      report<Head>(found[2]), report<Queue>(found[3])}}};
   fmt::print("{}\n", result.dump());
 }
 

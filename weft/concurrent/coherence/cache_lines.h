@@ -1,10 +1,9 @@
 // Which core holds which cache line, and when it can travel again.
 //
-// A line is held by one core that may write it, or by several that may read it;
-// all else must fetch it first (MESI without its fourth state: a line that one
-// core alone reads costs a transfer when it first writes it). Caches never run
-// full. Writes to one line take turns: each transfer waits until the one before
-// has ended and its core has had the line for its tenure.
+// A line is held by one core, which may write it, or by several that may read
+// it (MESI); all else must fetch it first. Caches never run full. Transfers of
+// a line that one core holds take turns: each waits until the one before has
+// ended and its core has had the line for its tenure.
 //
 // Threads: caller synchronises.
 #pragma once
@@ -23,6 +22,7 @@ struct CoherentLine {
   std::uintptr_t number = 0;        // address / 64
   std::bitset<kMostCores> holders;  // who may read
   std::int16_t owner = kNobody;     // who may write: then the only holder
+  bool is_dirty = false;            // the owner has written it
   std::uint64_t free_at = 0;        // when it can leave the core that has it
   std::uint64_t transfers = 0;
   std::uint64_t waited = 0;  // of all cores, beyond their transfers
@@ -32,10 +32,12 @@ struct CoherentLine {
   }
   void share_with(int core) {
     owner = kNobody;
+    is_dirty = false;
     holders.set(static_cast<std::size_t>(core));
   }
   void give_to(int core) {
     owner = static_cast<std::int16_t>(core);
+    is_dirty = false;
     holders.reset();
     holders.set(static_cast<std::size_t>(core));
   }

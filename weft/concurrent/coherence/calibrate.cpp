@@ -8,12 +8,14 @@
 #include <functional>
 #include <pthread.h>
 #include <sched.h>
+#include <utility>
 #include <vector>
 
 #include "weft/base/error.h"
 #include "weft/concurrent/backoff.h"
 #include "weft/concurrent/cache_line.h"
 #include "weft/concurrent/memory.h"
+#include "weft/concurrent/random.h"
 #include "weft/concurrent/threads.h"
 
 namespace weft::concurrent {
@@ -23,8 +25,11 @@ using Word = CacheAligned<std::atomic<std::uint64_t>>;
 
 constexpr int kRounds = 41;
 constexpr int kUpdates = 4000;
-constexpr int kShortRest = 20;  // multiplications: longer than a tenure
-constexpr int kLongRest = 48;   // about as long as a transfer
+constexpr std::uint32_t kWords = 16;
+// Dependent multiplications: longer than a tenure, up to about a transfer; and
+// longer than a core looks ahead.
+constexpr std::array kRests = {20, 35, 50, 75};
+constexpr int kLongRest = 60;
 
 // Fixed when the program starts: pinning narrows what a thread is told later.
 std::vector<int> find_cores() {
@@ -83,32 +88,74 @@ void measure_alone(CoherenceCosts& costs) {
   });
 }
 
-// Nanoseconds for an update and `rest` dependent multiplications.
-double time_updates(int rest, Word& word) {
-  const std::uint64_t start = RealMemory::nanoseconds();
+// What a thread does again and again: an update, and dependent multiplications.
+struct Load {
+  int rest = 0;
+  std::uint32_t words = 1;    // one of which is drawn each time
+  bool is_chained = false;    // the draw depends on the update before
+  bool loads_before = false;  // the update depends on a load of the word
+};
+
+constexpr Load kTight{};
+constexpr Load kDrawn{.rest = kLongRest, .words = kWords};
+constexpr Load kChained{.rest = kLongRest, .words = kWords, .is_chained = true};
+constexpr Load kLoaded{.rest = kLongRest,
+                       .words = kWords,
+                       .is_chained = true,
+                       .loads_before = true};
+
+volatile std::uint64_t nothing = 0;  // as no compiler knows
+
+// Nanoseconds a round.
+double time_load(const Load& load, int self, std::array<Word, kWords>& words) {
+  FastRandom random(1, static_cast<std::uint64_t>(self));
+  const std::uint64_t zero = nothing;
   std::uint64_t state = 1;
+  const std::uint64_t start = RealMemory::nanoseconds();
   for (int i = 0; i < kUpdates; ++i) {
-    state += word->fetch_add(1);
-    for (int k = 0; k < rest; ++k) state = state * 6364136223846793005U + 1;
+    // Adds nothing, but only once the state is known.
+    std::uint64_t place = random.below(load.words);
+    if (load.is_chained) place += state & zero;
+    if (load.loads_before)
+      place += words[place]->load(std::memory_order_relaxed) & zero;
+    state += words[place]->fetch_add(1);
+    for (int k = 0; k < load.rest; ++k)
+      state = state * 6364136223846793005U + 1442695040888963407U;
   }
   const std::uint64_t end = RealMemory::nanoseconds();
-  word->fetch_add(state & 1U);  // keeps the rest
+  words[0]->fetch_add(state & 1U);  // keeps the rest
   return static_cast<double>(end - start) / kUpdates;
 }
 
 // The same of two threads, which both call it and start together.
 class Together {
  public:
-  double update(int rest) {
+  double time(const Load& load, int self) {
     const std::uint64_t target = (ready_->fetch_add(1) / 2 + 1) * 2;
     Backoff<RealMemory> backoff;
     while (ready_->load(std::memory_order_acquire) < target) backoff();
-    return time_updates(rest, word_);
+    return time_load(load, self, words_);
   }
 
  private:
   Word ready_;
-  Word word_;
+  std::array<Word, kWords> words_;
+};
+
+// Of one load: what both threads took together, and one of them alone.
+struct Times {
+  std::array<std::vector<double>, 2> sides;
+  std::vector<double> alone;
+
+  double together(double at) const {
+    std::vector<double> all = sides[0];
+    all.insert(all.end(), sides[1].begin(), sides[1].end());
+    return quantile(all, at);
+  }
+  // What a line costs that comes from the other core, where every second does.
+  double transfer(double at) const {
+    return std::max(0.0, 2 * (together(at) - quantile(alone, 0.5)));
+  }
 };
 
 }  // namespace
@@ -131,47 +178,48 @@ Calibration calibrate() {
                 cores().size())
         .hint("use the default CoherenceCosts");
   Calibration result;
-  // Of one core alone, and of two: with long rests, short ones, and none.
-  std::vector<double> alone;
-  std::array<std::vector<double>, 2> apart;
-  std::array<std::vector<double>, 2> close;
-  std::array<std::vector<double>, 2> tight;
+  Times tight;
+  Times drawn;
+  Times chained;
+  Times loaded;
+  std::array<Times, kRests.size()> rested;
+  std::vector<std::pair<Load, Times*>> all = {{kTight, &tight},
+                                              {kDrawn, &drawn},
+                                              {kChained, &chained},
+                                              {kLoaded, &loaded}};
+  for (std::size_t i = 0; i < kRests.size(); ++i)
+    all.push_back({{.rest = kRests[i]}, &rested[i]});
   Together together;
   run_threads(2, [&](int self) {
     pin_to_core(self);
     const auto side = static_cast<std::size_t>(self);
-    for (int i = 0; i < kRounds; ++i) {
-      apart[side].push_back(together.update(kLongRest));
-      close[side].push_back(together.update(kShortRest));
-      tight[side].push_back(together.update(0));
-    }
+    for (int i = 0; i < kRounds; ++i)
+      for (const auto& [load, times] : all)
+        times->sides[side].push_back(together.time(load, self));
     if (self != 0) return;
     measure_alone(result.costs);
-    Word word;
+    std::array<Word, kWords> words;
     for (int i = 0; i < kRounds; ++i)
-      alone.push_back(time_updates(kLongRest, word));
+      for (const auto& [load, times] : all)
+        times->alone.push_back(time_load(load, 0, words));
   });
 
-  const auto both = [](const std::array<std::vector<double>, 2>& sides) {
-    std::vector<double> all = sides[0];
-    all.insert(all.end(), sides[1].begin(), sides[1].end());
-    return all;
-  };
-  // Between two updates of one core the other has had the word, and nobody
-  // waits for it longer than a transfer takes.
-  const auto transfer = [&](double at) {
-    return std::max(0.0, quantile(both(apart), at) - quantile(alone, 0.5));
-  };
   CoherenceCosts& costs = result.costs;
-  costs.transfer_ns = transfer(0.5);
-  result.transfer_low_ns = transfer(0.25);
-  result.transfer_high_ns = transfer(0.75);
-  // Cores that rest longer than their tenure, but not long, update the word
-  // once each time that they have it; those that do not rest, once more for
-  // each atomic_ns of the tenure. That is best put half an update below a whole
-  // number of them.
-  const double turn_ns = quantile(both(close), 0.5) / 2;
-  result.contended_update_ns = quantile(both(tight), 0.5) / 2;
+  costs.transfer_ns = chained.transfer(0.5);
+  result.transfer_low_ns = chained.transfer(0.25);
+  result.transfer_high_ns = chained.transfer(0.75);
+  costs.ahead_ns = std::max(0.0, costs.transfer_ns - drawn.transfer(0.5));
+  // An update that needed a transfer of its own would double it.
+  costs.migrates = loaded.transfer(0.5) < 1.5 * costs.transfer_ns;
+  // Cores that rest longer than their tenure update the word once each time
+  // that they have it, so half of what that takes is no less than a line's
+  // turn. Some rests make requests collide, which takes longer.
+  double turn_ns = rested[0].together(0.5) / 2;
+  for (const Times& times : rested)
+    turn_ns = std::min(turn_ns, times.together(0.5) / 2);
+  // Those that do not rest update it once more for each atomic_ns of the
+  // tenure. That is best put half an update below a whole number of them.
+  result.contended_update_ns = tight.together(0.5) / 2;
   const double more = std::round(turn_ns / result.contended_update_ns) - 1;
   costs.tenure_ns = std::max(0.0, more - 0.5) * costs.atomic_ns;
   costs.handover_ns = std::clamp(turn_ns - costs.atomic_ns - costs.tenure_ns,

@@ -2,19 +2,24 @@
 //
 //   Simulation simulation({.costs = calibrate().costs, .cores = 64});
 //
-// Two threads, each pinned to a core of its own, update one word, so that its
-// line goes to and fro: with rests about as long as a transfer, with short
-// ones, and with none. The first gives the transfer, the other two rates give
-// the handover and the tenure.
+// Two threads, each pinned to a core of its own, update words that both use:
 //
-// A transfer costs what a core cannot hide of it, and that depends on the code
-// around: a core that computes asks for the next line ahead. On two cores of a
-// Sapphire Rapids server it takes 85 ns where each update's address depends on
-// the one before, 55 ns at the rests chosen here, 20 to 40 ns at three times
-// these. So predictions are for code that works some 50 ns between accesses.
+// - one of sixteen, drawn at random, whose lines lie with the other core half
+// of
+//   the time. Where the draw depends on the update before, each transfer is
+//   waited for in full; where it does not, the core asks for the line while it
+//   still works. Where it loads the word first, an update that then costs
+//   nothing says that lines migrate.
+// - the same word all the time, with several rests and with none. These rates
+//   give the handover and the tenure.
+//
+// On two cores of a Sapphire Rapids server a transfer takes 85 ns and up to 40
+// of it are hidden behind work; an idle machine lets its interconnect sleep,
+// and both are twice as long. So compare measurements with predictions from
+// costs of the same minute.
 //
 // Threads: starts two; anything else that runs on their cores spoils it.
-// Takes about a tenth of a second.
+// Takes about a fifth of a second.
 #pragma once
 
 #include "weft/concurrent/coherence/simulation.h"

@@ -28,13 +28,15 @@ Simulation::Simulation(const SimulationOptions& options)
     : costs_{.load = time_of(options.costs.load_ns, "load_ns"),
              .atomic = time_of(options.costs.atomic_ns, "atomic_ns"),
              .transfer = time_of(options.costs.transfer_ns, "transfer_ns"),
+             .ahead = time_of(options.costs.ahead_ns, "ahead_ns"),
              .handover = time_of(options.costs.handover_ns, "handover_ns"),
              .tenure = time_of(options.costs.tenure_ns, "tenure_ns"),
              .pause = time_of(options.costs.pause_ns, "pause_ns"),
              .clock = time_of(options.costs.clock_ns, "clock_ns"),
              .yield = time_of(options.costs.yield_ns, "yield_ns"),
              .change = time_of(options.costs.switch_ns, "switch_ns"),
-             .quantum = time_of(options.costs.quantum_ns, "quantum_ns")},
+             .quantum = time_of(options.costs.quantum_ns, "quantum_ns"),
+             .migrates = options.costs.migrates},
       most_(time_of(options.most_ns, "most_ns")) {
   if (costs_.handover > costs_.transfer)
     throw Error(ErrorCode::kInvalidArgument, "Simulation",
@@ -62,6 +64,7 @@ void Simulation::run(int threads, const std::function<void(int)>& body) {
   failure_ = nullptr;
   for (Core& core : cores_)
     core = {.now = started_,
+            .work_end = started_,
             .stores_end = started_,
             .loads_end = 0,
             .slice_start = started_,
@@ -98,9 +101,9 @@ void Simulation::run_all() {
     if (thread->done()) {
       core_->threads.erase(
           std::find(core_->threads.begin(), core_->threads.end(), thread));
+      settle();
       core_->slice_start = core_->now;
-      ended_ =
-          std::max({ended_, core_->now, core_->loads_end, core_->stores_end});
+      ended_ = std::max({ended_, core_->now, core_->stores_end});
     }
     if (!core_->threads.empty()) push_turn(core_number_);
   }
@@ -131,34 +134,57 @@ void Simulation::wait_for_turn() {
   core_->threads.front()->suspend();
 }
 
+void Simulation::spend(Time cost) {
+  core_->now += cost;
+  core_->work_end = std::max(core_->work_end, core_->now);
+}
+
+// What follows needs no result of the computing that has not ended.
+void Simulation::ask_ahead() {
+  if (core_->work_end > costs_.ahead)
+    core_->now = std::max(core_->now, core_->work_end - costs_.ahead);
+}
+
 // What follows needs what relaxed loads have asked for.
 void Simulation::await_loads() {
   core_->now = std::max(core_->now, core_->loads_end);
 }
 
+// What follows needs all that came before, except that stores have their lines.
+void Simulation::settle() {
+  await_loads();
+  core_->now = std::max(core_->now, core_->work_end);
+}
+
 void Simulation::next_thread() {
+  settle();
   Fiber* left = core_->threads.front();
   std::rotate(core_->threads.begin(), core_->threads.begin() + 1,
               core_->threads.end());
-  core_->now += costs_.change;
+  spend(costs_.change);
   core_->slice_start = core_->now;
   ++switches_;
   left->suspend();
 }
 
 void Simulation::before(const Operation& operation) noexcept {
-  if (core_->threads.size() > 1 &&
-      core_->now - core_->slice_start > costs_.quantum)
-    next_thread();
   using Kind = Operation::Kind;
-  const bool is_load =
-      operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead;
-  if (!is_load || operation.order != std::memory_order_relaxed) await_loads();
+  if (core_->threads.size() > 1 &&
+      std::max(core_->now, core_->work_end) - core_->slice_start >
+          costs_.quantum)
+    next_thread();
   if (operation.kind == Kind::kFence) {
+    settle();
     if (operation.order == std::memory_order_seq_cst)
-      core_->now = std::max(core_->now + costs_.atomic, core_->stores_end);
+      spend(std::max(costs_.atomic,
+                     std::max(core_->now, core_->stores_end) - core_->now));
     return;
   }
+  const bool is_load =
+      operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead;
+  if (is_load && operation.order != std::memory_order_relaxed) settle();
+  if (!is_load) await_loads();
+  ask_ahead();
   const auto address = reinterpret_cast<std::uintptr_t>(operation.address);
   const std::uintptr_t last =
       (address + operation.bytes - 1) / CacheLines::kBytes;
@@ -169,87 +195,111 @@ void Simulation::before(const Operation& operation) noexcept {
 void Simulation::access(std::uint32_t line, const Operation& operation) {
   using Kind = Operation::Kind;
   ++accesses_;
-  if (operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead) {
-    wait_for_turn();
+  wait_for_turn();
+  if (operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead)
     return read(line, operation.order == std::memory_order_relaxed);
-  }
   const bool is_buffered = operation.kind == Kind::kPlainWrite ||
                            (operation.kind == Kind::kStore &&
                             operation.order != std::memory_order_seq_cst);
-  if (!is_buffered) core_->now = std::max(core_->now, core_->stores_end);
-  wait_for_turn();
-  write(line, is_buffered);
+  is_buffered ? store(line) : update(line);
 }
 
 void Simulation::read(std::uint32_t line, bool is_overlapped) {
   if (!lines_[line].is_readable_by(core_number_)) {
     // From one that may write it, the line must be fetched in turn; of what all
     // may read, many cores can fetch copies at once.
-    const Time arrival = lines_[line].owner != CoherentLine::kNobody
-                             ? fetch(line, costs_.load, !is_overlapped)
-                             : core_->now + costs_.transfer;
-    ++lines_[line].transfers;
-    lines_[line].share_with(core_number_);
+    const Time arrival =
+        lines_[line].owner != CoherentLine::kNobody
+            ? fetch(line, core_->now, costs_.load, !is_overlapped)
+            : core_->now + costs_.transfer;
+    CoherentLine& fetched = lines_[line];
+    ++fetched.transfers;
+    if (fetched.holders.none() || (fetched.is_dirty && costs_.migrates))
+      fetched.give_to(core_number_);
+    else
+      fetched.share_with(core_number_);
     if (is_overlapped)
       core_->loads_end = std::max(core_->loads_end, arrival);
     else
       core_->now = arrival;
   }
+  spend(costs_.load);
+}
+
+// The line comes when it comes; the store buffer waits for it, and computing
+// goes on.
+void Simulation::store(std::uint32_t line) {
+  if (!still_owns(line, core_->work_end)) {
+    core_->work_end = std::max(core_->work_end, core_->now + costs_.load);
+    const Time begin = fetch(line, core_->work_end, costs_.load, false);
+    ++lines_[line].transfers;
+    lines_[line].give_to(core_number_);
+    core_->stores_end = std::max(core_->stores_end, begin);
+  }
+  lines_[line].is_dirty = true;
   core_->now += costs_.load;
 }
 
-void Simulation::write(std::uint32_t line, bool is_buffered) {
-  const Time cost = is_buffered ? costs_.load : costs_.atomic;
-  if (lines_[line].owner != core_number_) {
-    const Time arrival = fetch(line, cost, !is_buffered);
+void Simulation::update(std::uint32_t line) {
+  const Time all_before = std::max(core_->work_end, core_->stores_end);
+  if (!still_owns(line, all_before)) {
+    core_->now = fetch(line, all_before, costs_.atomic, true);
     ++lines_[line].transfers;
     lines_[line].give_to(core_number_);
-    if (is_buffered)
-      core_->stores_end = std::max(core_->stores_end, arrival);
-    else
-      core_->now = arrival;
   }
-  core_->now += cost;
+  lines_[line].is_dirty = true;
+  spend(costs_.atomic);
+}
+
+// A line that the core could write now must wait until all before is done, and
+// meanwhile another core may take it.
+bool Simulation::still_owns(std::uint32_t line, Time all_before) {
+  if (lines_[line].owner != core_number_) return false;
+  core_->now = std::max(core_->now, all_before);
+  wait_for_turn();
+  return lines_[line].owner == core_number_;
 }
 
 // Takes the next place in the queue of those who want the line, for an access
-// of that cost, and returns when the line arrives. The request must reach the
-// line first; that time overlaps with waiting for it. Until the line leaves,
-// the one that has it goes on using it. A core that does not stall goes on
-// while its request is under way.
-Simulation::Time Simulation::fetch(std::uint32_t line, Time cost, bool stalls) {
+// of that cost that is not done before some time, and returns when it begins.
+// The request must reach the line first; that time overlaps with waiting for
+// it. Until the line leaves, the one that has it goes on using it. A core that
+// does not stall goes on while its request is under way.
+Simulation::Time Simulation::fetch(std::uint32_t line, Time not_before,
+                                   Time cost, bool stalls) {
   CoherentLine& wanted = lines_[line];
   const Time asked = core_->now;
   const Time arrival =
       std::max(asked + costs_.transfer, wanted.free_at + costs_.handover);
+  const Time begin = std::max(arrival, not_before);
   wanted.waited += arrival - asked - costs_.transfer;
   core_->now =
       stalls ? arrival - costs_.handover : std::max(asked, wanted.free_at);
-  wanted.free_at = arrival + cost + costs_.tenure;
+  wanted.free_at = begin + cost + costs_.tenure;
   wait_for_turn();
-  return arrival;
+  return begin;
 }
 
 void Simulation::pause() noexcept {
-  await_loads();
-  core_->now += costs_.pause;
+  settle();
+  spend(costs_.pause);
 }
 
 void Simulation::yield() noexcept {
-  await_loads();
+  settle();
   if (core_->threads.size() > 1) return next_thread();
-  core_->now += costs_.yield;
+  spend(costs_.yield);
 }
 
 std::uint64_t Simulation::nanoseconds() noexcept {
-  await_loads();
-  core_->now += costs_.clock;
+  settle();
+  spend(costs_.clock);
   return core_->now / static_cast<std::uint64_t>(kPerNanosecond);
 }
 
 void Simulation::compute(std::uint64_t nanoseconds) noexcept {
-  await_loads();
-  core_->now += nanoseconds * static_cast<std::uint64_t>(kPerNanosecond);
+  core_->work_end = std::max(core_->work_end, core_->loads_end) +
+                    nanoseconds * static_cast<std::uint64_t>(kPerNanosecond);
 }
 
 double Simulation::elapsed_ns() const {

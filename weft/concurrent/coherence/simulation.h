@@ -13,22 +13,35 @@
 // An access to a line that the core holds costs load_ns or atomic_ns. Any other
 // is a transfer, which takes transfer_ns. Transfers of one line take turns: if
 // others are before it, a line arrives handover_ns after the core that had it
-// has done its access and kept it for tenure_ns. Plain stores do not wait for
-// their lines, since a core's store buffer does; atomic updates, seq_cst stores
-// and seq_cst fences wait until that is empty. Relaxed loads, and touch(),
-// fetch their lines side by side until something else follows. Threads beyond
-// the number of cores share these in turn, a quantum each; yield() ends a
-// thread's quantum.
+// has done its access and kept it for tenure_ns. A core that reads what another
+// has written takes the line away from it, where that machine's lines migrate;
+// otherwise the two share it.
+//
+// A core waits for as little as it can:
+//
+// - What is loaded relaxed, or touched, is fetched side by side until something
+//   else follows.
+// - Plain stores do not wait for their lines, since a store buffer does. Atomic
+//   updates, seq_cst stores and seq_cst fences wait until that is empty.
+// - It asks for lines up to ahead_ns before compute() ends, but not before the
+//   atomic update that came last: so a transfer is hidden behind work.
+//
+// An access with another order than relaxed says that its address depends on
+// what came before, unless it writes: it begins when all that has ended. Chains
+// of pointers must be loaded with acquire.
+//
+// Threads beyond the number of cores share these in turn, a quantum each;
+// yield() ends a thread's quantum.
 //
 // What is left out: cores that are near and far, caches that run full, and the
 // instructions between accesses, unless the algorithm charges them by
-// compute(). Whether a load depends on the one before is not seen: a chain of
-// pointers should be loaded with acquire.
+// compute().
 //
 // The model is that of queueing at lines, as in Alistarh, Brown, Kopinsky,
 // Nadiradze, "Relaxed Schedulers Can Efficiently Parallelize Iterative
 // Algorithms", PODC 2018, which explains by it where a fetch-and-add head stops
-// to scale.
+// to scale. Lines that migrate: Stenstroem, Brorsson, Sandberg, "An Adaptive
+// Cache Coherence Protocol Optimized for Migratory Sharing", ISCA 1993.
 //
 // Threads: one host thread per simulation. Cost: some 10 ns per access while
 // the same core stays the earliest, some 100 ns for one that changes cores.
@@ -52,13 +65,15 @@ struct CoherenceCosts {
   double load_ns = 0.3;         // loads and plain stores of lines one holds
   double atomic_ns = 5;         // atomic updates of lines one may write
   double transfer_ns = 85;      // fetching a line from another core
-  double handover_ns = 50;      // the part of it for which the line travels
-  double tenure_ns = 18;        // for which a core may keep what it fetched
+  double ahead_ns = 40;         // how early it is asked for
+  double handover_ns = 45;      // the part of it for which the line travels
+  double tenure_ns = 7;         // for which a core may keep what it fetched
   double pause_ns = 11;         // pause()
   double clock_ns = 18;         // nanoseconds()
   double yield_ns = 180;        // yield() where nobody else wants the core
   double switch_ns = 1500;      // to another thread of the same core
   double quantum_ns = 3000000;  // after which threads of one core take turns
+  bool migrates = true;         // who reads what another wrote may write it
 };
 
 struct SimulationOptions {
@@ -110,12 +125,14 @@ class Simulation final : public Machine {
   // Picoseconds, since cores hit their caches in fractions of a nanosecond.
   using Time = std::uint64_t;
   struct Costs {
-    Time load, atomic, transfer, handover, tenure, pause, clock, yield, change,
-        quantum;
+    Time load, atomic, transfer, ahead, handover, tenure, pause, clock, yield,
+        change, quantum;
+    bool migrates;
   };
 
   struct Core {
-    Time now = 0;
+    Time now = 0;                 // when it can ask for lines
+    Time work_end = 0;            // when it has computed what came before
     Time stores_end = 0;          // when the last store has its line
     Time loads_end = 0;           // when relaxed loads have their lines
     Time slice_start = 0;         // of the running thread
@@ -135,10 +152,15 @@ class Simulation final : public Machine {
   void wait_for_turn();
   void next_thread();
   void access(std::uint32_t line, const Operation& operation);
+  void spend(Time cost);
+  void ask_ahead();
   void await_loads();
+  void settle();
   void read(std::uint32_t line, bool is_overlapped);
-  void write(std::uint32_t line, bool is_buffered);
-  Time fetch(std::uint32_t line, Time cost, bool stalls);
+  void store(std::uint32_t line);
+  void update(std::uint32_t line);
+  bool still_owns(std::uint32_t line, Time all_before);
+  Time fetch(std::uint32_t line, Time not_before, Time cost, bool stalls);
   void push_turn(int core);
   [[noreturn]] void give_up();
 
