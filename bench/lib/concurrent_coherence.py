@@ -63,7 +63,8 @@ def compared(load: dict, costs: str) -> tuple[float, str]:
     none of these, and compares with what it measures next to that."""
     return abs(load["ratio"] - 1), (
         f"simulated / measured {load['ratio']:.2f} ({load['ratio_low']:.2f} - "
-        f"{load['ratio_high']:.2f} in the middle half of rounds); ns per step of each thread: "
-        f"{load['real_1_ns']:.0f} alone, {load['real_2_ns']:.0f} with another "
-        f"({load['real_2_low_ns']:.0f} - {load['real_2_high_ns']:.0f}), "
-        f"simulated {load['simulated_2_ns']:.0f}; costs measured: {costs}")
+        f"{load['ratio_high']:.2f} in the middle half of the rounds); ns per "
+        f"step of each thread: {load['real_1_ns']:.0f} alone, "
+        f"{load['real_2_ns']:.0f} with another ({load['real_2_low_ns']:.0f} - "
+        f"{load['real_2_high_ns']:.0f}), simulated "
+        f"{load['simulated_2_ns']:.0f}; costs measured: {costs}")
