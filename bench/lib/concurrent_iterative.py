@@ -50,7 +50,7 @@ SMALL = (random_sample(10**3, 10**4, 400),
          random_sample(10**4, 10**6, 100))
 LARGE = (random_sample(10**5, 10**6, 100, 5),
          random_sample(10**6, 10**7, 100, 3),
-         random_sample(10**7, 10**8, 16, 1))
+         random_sample(10**7, 10**8, 15, 1))
 REAL = (Sample("email-enron", file="email-enron/email-Enron.txt.gz", runs=1000),
         Sample("ego-facebook", file="ego-facebook/facebook_combined.txt",
                runs=400))
