@@ -15,7 +15,8 @@ namespace weft::bench {
 
 struct ArrayCounts {
   std::uint64_t commits = 0;
-  std::uint64_t aborts = 0;
+  std::uint64_t aborts = 0;    // in software
+  std::uint64_t hardware = 0;  // of the commits
 };
 
 inline concurrent::ClockKind clock_named(const std::string& name) {
@@ -32,6 +33,7 @@ inline concurrent::ClockKind clock_named(const std::string& name) {
 }
 
 // 4 cells of the relaxed clock for each thread, and a delta of 10 times that.
+// All in software.
 inline concurrent::StmOptions options_for(const std::string& clock,
                                           std::uint32_t threads) {
   using concurrent::Validation;
@@ -39,10 +41,12 @@ inline concurrent::StmOptions options_for(const std::string& clock,
           .validation = clock == "relaxed-probabilistic"
                             ? Validation::kProbabilistic
                             : Validation::kSafe,
-          .clock_cells = 4 * threads};
+          .clock_cells = 4 * threads,
+          .hardware_attempts = 0};
 }
 
-template <concurrent::Memory M>
+template <concurrent::Memory M,
+          class Cell = concurrent::LockedCell<std::uint64_t, M>>
 class ArrayUpdates {
  public:
   ArrayUpdates(const concurrent::StmOptions& options, std::uint32_t objects)
@@ -64,7 +68,8 @@ class ArrayUpdates {
         t.write(first, t.read(first) + 1);
         t.write(second, t.read(second) + 1);
       });
-    return {session.counts().commits, session.counts().aborts()};
+    return {session.counts().commits, session.counts().aborts(),
+            session.counts().hardware};
   }
 
   std::uint64_t sum() const {
@@ -75,7 +80,7 @@ class ArrayUpdates {
 
  private:
   concurrent::Stm<M> stm_;
-  std::vector<concurrent::LockedCell<std::uint64_t, M>> cells_;
+  std::vector<Cell> cells_;
 };
 
 }  // namespace weft::bench

@@ -7,7 +7,7 @@
 namespace weft::concurrent {
 namespace {
 
-std::unique_ptr<Clock> exact(ClockKind kind) {
+std::unique_ptr<Clock<>> exact(ClockKind kind) {
   return make_clock<RealMemory>(kind, 1, 0);
 }
 
@@ -92,7 +92,8 @@ TEST(StmClocks, AWritersVersionIsAboveWhatReadersDrewBefore) {
 TEST(StmClocks, OneThreadMayRewriteOneWordForEver) {
   Stm<> stm({.clock = ClockKind::kRelaxed,
              .clock_cells = 16,
-             .retries_before_serial = 1 << 30});
+             .retries_before_serial = 1 << 30,
+             .hardware_attempts = 0});
   Session<> session(stm);
   Cell<int> cell(0);
   for (int i = 0; i < 300; ++i)
@@ -104,7 +105,7 @@ TEST(StmClocks, OneThreadMayRewriteOneWordForEver) {
 
 // A clock whose readers are far ahead of its writers: `skew` more than it could
 // be with the counter's error.
-class SkewedClock final : public Clock {
+class SkewedClock final : public Clock<> {
  public:
   SkewedClock(std::uint64_t skew, std::uint64_t delta)
       : skew_(skew), delta_(delta) {}
@@ -194,7 +195,7 @@ TEST(StmClocks, SkewLosesUpdatesUnlessValidationIsSafe) {
   EXPECT_EQ(increments_across_a_commit(Validation::kSafe), 2);
 }
 
-class HugeClock final : public Clock {
+class HugeClock final : public Clock<> {
  public:
   std::uint64_t now(FastRandom& /*random*/) override { return 0; }
   Tick next(FastRandom& /*random*/, std::uint64_t /*began*/,

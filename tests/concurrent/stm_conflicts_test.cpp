@@ -37,14 +37,16 @@ std::shared_ptr<FixedPolicy> policy(AfterDelay after, double delay_ns = 0) {
 }
 
 StmOptions encounter(std::shared_ptr<FixedPolicy> policy = nullptr) {
-  return {.locking = Locking::kEncounterTime, .policy = std::move(policy)};
+  return {.locking = Locking::kEncounterTime,
+          .hardware_attempts = 0,
+          .policy = std::move(policy)};
 }
 
 // Two writers of disjoint words draw at once: the slower adopts the faster
 // one's version. Who began before must not read either.
 TEST(StmConflicts, Gv4WritersThatTieShareAVersion) {
   using M = HookedMemory;
-  Stm<M> stm({.clock = ClockKind::kGv4});
+  Stm<M> stm({.clock = ClockKind::kGv4, .hardware_attempts = 0});
   Session<M> first(stm, 0);
   Session<M> second(stm, 1);
   Session<M> reader(stm, 2);
@@ -75,7 +77,7 @@ TEST(StmConflicts, Gv4WritersThatTieShareAVersion) {
 // list.
 TEST(StmConflicts, AnAbortedWritersValueIsNeverRead) {
   using M = HookedMemory;
-  Stm<M> stm({.locking = Locking::kEncounterTime});
+  Stm<M> stm(encounter());
   Session<M> writer(stm, 0);
   Session<M> reader(stm, 1);
   LockedCell<int, M> cell(1);
@@ -260,7 +262,7 @@ TEST(StmConflicts, WithoutOwnersLeftTransactionsRunAlone) {
 
 // Sessions that end give their numbers back.
 TEST(StmConflicts, SessionsMayComeAndGo) {
-  Stm<> stm;
+  Stm<> stm({.hardware_attempts = 0});
   LockedCell<int> a(0);
   for (int i = 0; i < 10000; ++i) {
     Session<> session(stm);

@@ -17,8 +17,24 @@ namespace {
 
 using T = Transaction<>;
 
-TEST(StmContainers, AStackIsLastInFirstOut) {
-  Stm<> stm;
+// In software alone, and in hardware where there is some.
+class StmContainers : public testing::TestWithParam<bool> {
+ protected:
+  static StmOptions options(ClockKind clock = ClockKind::kGv4,
+                            Locking locking = Locking::kCommitTime) {
+    return {.clock = clock,
+            .locking = locking,
+            .hardware_attempts = GetParam() ? 8 : 0};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, StmContainers, testing::Bool(),
+                         [](const auto& info) {
+                           return info.param ? "Hardware" : "Software";
+                         });
+
+TEST_P(StmContainers, AStackIsLastInFirstOut) {
+  Stm<> stm(options());
   Session<> session(stm);
   TransactionalStack<int> stack;
   session.run([&](T& t) {
@@ -32,8 +48,8 @@ TEST(StmContainers, AStackIsLastInFirstOut) {
   });
 }
 
-TEST(StmContainers, AQueueIsFirstInFirstOut) {
-  Stm<> stm;
+TEST_P(StmContainers, AQueueIsFirstInFirstOut) {
+  Stm<> stm(options());
   Session<> session(stm);
   TransactionalQueue<int> queue;
   for (int round = 0; round < 3; ++round) {
@@ -49,8 +65,8 @@ TEST(StmContainers, AQueueIsFirstInFirstOut) {
   session.run([&](T& t) { queue.push(t, 7); });
 }
 
-TEST(StmContainers, AMapAgreesWithStdMap) {
-  Stm<> stm;
+TEST_P(StmContainers, AMapAgreesWithStdMap) {
+  Stm<> stm(options());
   Session<> session(stm);
   TransactionalMap<int, long> map(5);
   std::map<int, long> expected;
@@ -78,9 +94,9 @@ TEST(StmContainers, AMapAgreesWithStdMap) {
 }
 
 // Items move between a stack, a queue and a map; none is lost, none doubled.
-TEST(StmContainers, WhatMovesInOneTransactionIsNeverInTwoPlaces) {
+TEST_P(StmContainers, WhatMovesInOneTransactionIsNeverInTwoPlaces) {
   constexpr int kItems = 30;
-  Stm<> stm({.clock = ClockKind::kGv6});
+  Stm<> stm(options(ClockKind::kGv6));
   TransactionalStack<int> stack;
   TransactionalQueue<int> queue;
   TransactionalMap<int, int> map(8);
@@ -136,11 +152,11 @@ struct SequentialQueue {
   auto operator<=>(const SequentialQueue&) const = default;
 };
 
-TEST(StmContainers, ShortHistoriesOfAQueueAreLinearizable) {
+TEST_P(StmContainers, ShortHistoriesOfAQueueAreLinearizable) {
   for (const Locking locking :
        {Locking::kCommitTime, Locking::kEncounterTime}) {
     for (int round = 0; round < 20; ++round) {
-      Stm<> stm({.locking = locking});
+      Stm<> stm(options(ClockKind::kGv4, locking));
       TransactionalQueue<int> queue;
       std::atomic<std::uint64_t> clock = 0;
       std::vector<std::vector<Timed<Operation>>> parts(3);

@@ -28,8 +28,23 @@ struct RefusedLater {
   RefusedLater() { throw std::runtime_error("in the constructor"); }
 };
 
-TEST(StmMemory, WhatAnAbortedTransactionCreatedGoesOnce) {
-  Stm<> stm;
+// In software alone, and in hardware where there is some.
+class StmMemory : public testing::TestWithParam<bool> {
+ protected:
+  static StmOptions options(ClockKind clock = ClockKind::kGv4,
+                            Locking locking = Locking::kCommitTime) {
+    return {.clock = clock,
+            .locking = locking,
+            .hardware_attempts = GetParam() ? 8 : 0};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, StmMemory, testing::Bool(), [](const auto& info) {
+  return info.param ? "Hardware" : "Software";
+});
+
+TEST_P(StmMemory, WhatAnAbortedTransactionCreatedGoesOnce) {
+  Stm<> stm(options());
   Session<> first(stm, 0);
   Session<> second(stm, 1);
   Cell<Counted*> root(nullptr);
@@ -48,8 +63,8 @@ TEST(StmMemory, WhatAnAbortedTransactionCreatedGoesOnce) {
   delete root.unshared();
 }
 
-TEST(StmMemory, NothingStaysWhereAllocationFails) {
-  Stm<> stm;
+TEST_P(StmMemory, NothingStaysWhereAllocationFails) {
+  Stm<> stm(options());
   Session<> session(stm);
   Cell<int> cell(0);
   const auto fails = [&](auto allocate) {
@@ -69,9 +84,9 @@ TEST(StmMemory, NothingStaysWhereAllocationFails) {
   EXPECT_EQ(cell.unshared(), 2);
 }
 
-TEST(StmMemory, WhatIsDestroyedStaysWhileItMayBeSeen) {
+TEST_P(StmMemory, WhatIsDestroyedStaysWhileItMayBeSeen) {
   {
-    Stm<> stm;
+    Stm<> stm(options());
     Session<> writer(stm, 0);
     Session<> reader(stm, 1);
     Cell<Counted*> root(new Counted(7));
@@ -98,8 +113,8 @@ TEST(StmMemory, WhatIsDestroyedStaysWhileItMayBeSeen) {
   EXPECT_EQ(Counted::alive.load(), 0);  // the Stm took the rest with it
 }
 
-TEST(StmMemory, AnAbortedDestroyDestroysNothing) {
-  Stm<> stm;
+TEST_P(StmMemory, AnAbortedDestroyDestroysNothing) {
+  Stm<> stm(options());
   Session<> session(stm);
   Cell<Counted*> root(new Counted(1));
   EXPECT_THROW(session.run([&](Transaction<>& t) {
@@ -115,9 +130,9 @@ TEST(StmMemory, AnAbortedDestroyDestroysNothing) {
 
 // Readers follow pointers that writers replace; sanitizers see a use after the
 // free.
-TEST(StmMemory, ReadersNeverMeetFreedMemory) {
+TEST_P(StmMemory, ReadersNeverMeetFreedMemory) {
   {
-    Stm<> stm({.clock = ClockKind::kGv6});
+    Stm<> stm(options(ClockKind::kGv6));
     std::vector<Cell<Counted*>> roots(4);
     for (auto& root : roots) root.set_unshared(new Counted(0));
     run_threads(4, [&](int thread) {

@@ -38,7 +38,8 @@ StmOptions small(ClockKind clock, Locking locking = Locking::kCommitTime) {
 struct TwoWords : Program {
   TwoWords(const StmOptions& options, int threads)
       : TwoWords(options, threads, make_clock<M>(options.clock, 1, 10)) {}
-  TwoWords(const StmOptions& options, int threads, std::unique_ptr<Clock> clock)
+  TwoWords(const StmOptions& options, int threads,
+           std::unique_ptr<Clock<M>> clock)
       : stm(options, std::move(clock)) {
     for (int i = 0; i < threads; ++i)
       sessions.push_back(
@@ -88,7 +89,7 @@ struct Writers : TwoWords {
 
 struct WriterAndReader : TwoWords {
   explicit WriterAndReader(const StmOptions& options) : TwoWords(options, 2) {}
-  WriterAndReader(const StmOptions& options, std::unique_ptr<Clock> clock)
+  WriterAndReader(const StmOptions& options, std::unique_ptr<Clock<M>> clock)
       : TwoWords(options, 2, std::move(clock)) {}
   void run(int thread) override {
     thread == 0 ? add_to_both(0) : look_at_both(1);
@@ -115,7 +116,7 @@ ExplorationOptions at_most_switches(int count) {
 struct Skew : TwoWords {
   explicit Skew(const StmOptions& options, int threads = 2)
       : TwoWords(options, threads) {}
-  Skew(const StmOptions& options, std::unique_ptr<Clock> clock)
+  Skew(const StmOptions& options, std::unique_ptr<Clock<M>> clock)
       : TwoWords(options, 2, std::move(clock)) {}
   void run(int thread) override {
     if (thread == 2) return look(2);

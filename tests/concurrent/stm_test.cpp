@@ -1,4 +1,4 @@
-// What holds with every clock and both ways of locking.
+// What holds with every clock, both ways of locking, and in hardware.
 #include "weft/concurrent/stm/stm.h"
 
 #include <atomic>
@@ -16,7 +16,10 @@ struct Choice {
   const char* name;
   ClockKind clock;
   Locking locking;
+  int hardware_attempts = 0;
 };
+
+void PrintTo(const Choice& choice, std::ostream* out) { *out << choice.name; }
 
 class StmTest : public testing::TestWithParam<Choice> {
  protected:
@@ -24,7 +27,8 @@ class StmTest : public testing::TestWithParam<Choice> {
   StmOptions options() const {
     return {.clock = GetParam().clock,
             .locking = GetParam().locking,
-            .clock_cells = 8};
+            .clock_cells = 8,
+            .hardware_attempts = GetParam().hardware_attempts};
   }
 };
 
@@ -41,7 +45,13 @@ INSTANTIATE_TEST_SUITE_P(
         Choice{"Gv5Encounter", ClockKind::kGv5, Locking::kEncounterTime},
         Choice{"Gv6Encounter", ClockKind::kGv6, Locking::kEncounterTime},
         Choice{"RelaxedEncounter", ClockKind::kRelaxed,
-               Locking::kEncounterTime}),
+               Locking::kEncounterTime},
+        Choice{"Gv1Hardware", ClockKind::kGv1, Locking::kCommitTime, 8},
+        Choice{"Gv4Hardware", ClockKind::kGv4, Locking::kCommitTime, 8},
+        Choice{"Gv6Hardware", ClockKind::kGv6, Locking::kCommitTime, 8},
+        Choice{"RelaxedHardware", ClockKind::kRelaxed, Locking::kCommitTime, 8},
+        Choice{"Gv4EncounterHardware", ClockKind::kGv4, Locking::kEncounterTime,
+               8}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(StmTest, ReadsWhatItHasWritten) {
@@ -380,6 +390,7 @@ TEST_P(StmTest, SomeAloneAndSomeNotCountExactly) {
 // An exception of the body must give back the right to run alone.
 TEST_P(StmTest, AnExceptionWhileAlone) {
   StmOptions none = options();
+  none.hardware_attempts = 0;
   none.retries_before_serial = 0;
   Stm<> stm(none);
   Session<> first(stm, 0);

@@ -21,7 +21,8 @@
 //                       that may lie in another core's cache
 //
 // The last two tell a simulation what its clock must charge; on real memory
-// they are nothing.
+// they are nothing. A Memory may have a type Hardware besides: transactions in
+// hardware (hardware.h).
 #pragma once
 
 #include <atomic>
@@ -31,11 +32,17 @@
 #include <cstdint>
 #include <thread>
 
+#include "weft/concurrent/hardware.h"
+
 namespace weft::concurrent {
 
 enum class Access : std::uint8_t { kRead, kWrite };
 
 struct RealMemory {
+#ifdef WEFT_HAS_RTM
+  using Hardware = Rtm;
+#endif
+
   template <class T>
   using Atomic = std::atomic<T>;
 

@@ -23,7 +23,9 @@ constexpr std::uint64_t kMostIdleRounds = 2000;
 // An Atomic is one word whatever its size, and never overlaps another. Plain
 // memory is cut into units of 8 bytes, numbered in the upper half, where no
 // address of a program lies.
+// What a transaction will touch is not known before, so it is everything.
 Footprint footprint_of(const Operation& operation) {
+  if (operation.kind == Kind::kTransaction) return Footprint::everything();
   const auto address = reinterpret_cast<std::uintptr_t>(operation.address);
   if (operation.kind != Kind::kPlainRead && operation.kind != Kind::kPlainWrite)
     return {.first = address,
@@ -49,6 +51,8 @@ std::string_view name_of(Kind kind) {
       return "read";
     case Kind::kPlainWrite:
       return "write";
+    case Kind::kTransaction:
+      return "transaction";
     case Kind::kFence:
       break;
   }
@@ -124,6 +128,14 @@ class Explorer final : public Machine {
     Operation operation;
     bool wrote;
   };
+
+  // Knows more than that of the operation: whether it wrote.
+  static Footprint footprint_of(const Taken& step) {
+    Footprint footprint = concurrent::footprint_of(step.operation);
+    if (step.operation.kind != Kind::kTransaction)
+      footprint.writes = step.wrote;
+    return footprint;
+  }
 
   Thread& thread(int i) { return *threads_[static_cast<std::size_t>(i)]; }
   Thread& running() { return thread(running_); }
@@ -302,8 +314,7 @@ void Explorer::before(const Operation& operation) noexcept {
 void Explorer::after(bool wrote, bool changed) noexcept {
   Taken& now = taken_.back();
   now.wrote = wrote;
-  Footprint footprint = footprint_of(now.operation);
-  footprint.writes = wrote;
+  const Footprint footprint = footprint_of(now);
   const int number = order_.size();
   const std::vector<int>& races = order_.add(running_, footprint);
   running().used.push_back(footprint);
@@ -349,13 +360,13 @@ void Explorer::find_races(const std::vector<int>& races) {
 // What was tried before this step commutes with it, and leads to nothing new
 // after it either.
 ThreadSet Explorer::still_asleep(const Choice& choice) {
-  Footprint step = footprint_of(taken_.back().operation);
-  step.writes = taken_.back().wrote;
+  const Footprint step = footprint_of(taken_.back());
   ThreadSet result = 0;
   for (int i = 0; i < count(); ++i) {
     if (i == running_ || ((choice.asleep | choice.tried) & only(i)) == 0)
       continue;
-    if (footprint_of(thread(i).next).commutes_with(step)) result |= only(i);
+    if (concurrent::footprint_of(thread(i).next).commutes_with(step))
+      result |= only(i);
   }
   return result;
 }

@@ -23,7 +23,8 @@ struct Operation {
     kCompareExchange,  // a load where it fails
     kPlainRead,        // touch(): of memory that is no Atomic
     kPlainWrite,
-    kFence,  // without an address
+    kFence,        // without an address
+    kTransaction,  // in hardware: all that it does, as one step
   };
   Kind kind = Kind::kLoad;
   std::memory_order order = std::memory_order_seq_cst;

@@ -17,6 +17,7 @@ void PartialOrder::clear() {
   steps_.clear();
   threads_ = {};
   words_.clear();
+  everything_ = -1;
 }
 
 // Joins a step that the new one depends on into the new one's past.
@@ -26,6 +27,27 @@ void PartialOrder::depend(int step, const Clock& before, Clock& clock) {
   join(clock, other.clock);
 }
 
+void PartialOrder::use(Word& word, bool writes, const Clock& before,
+                       Clock& clock) {
+  if (!writes) {
+    if (word.write >= 0) depend(word.write, before, clock);
+    word.reads.push_back(size());
+    return;
+  }
+  for (const int read : word.reads) depend(read, before, clock);
+  // A read in between separates this write from the last one.
+  if (word.reads.empty() && word.write >= 0) depend(word.write, before, clock);
+  word.reads.clear();
+  word.write = size();
+}
+
+void PartialOrder::use_everything(const Clock& before, Clock& clock) {
+  if (words_.empty() && everything_ >= 0) depend(everything_, before, clock);
+  for (auto& [unit, word] : words_) use(word, true, before, clock);
+  words_.clear();
+  everything_ = size();
+}
+
 const std::vector<int>& PartialOrder::add(int thread,
                                           const Footprint& footprint) {
   races_.clear();
@@ -33,18 +55,14 @@ const std::vector<int>& PartialOrder::add(int thread,
   const Clock before = threads_[self];
   Clock clock = before;
   ++clock[self];
-  for (auto at = footprint.first; at <= footprint.last; ++at) {
-    Word& word = words_[at];
-    if (footprint.writes) {
-      for (const int read : word.reads) depend(read, before, clock);
-      // A read in between separates this write from the last one.
-      if (word.reads.empty() && word.write >= 0)
-        depend(word.write, before, clock);
-      word.reads.clear();
-      word.write = size();
-    } else {
-      if (word.write >= 0) depend(word.write, before, clock);
-      word.reads.push_back(size());
+  if (footprint.is_everything()) {
+    use_everything(before, clock);
+  } else {
+    for (auto at = footprint.first; at <= footprint.last; ++at) {
+      Word& word =
+          words_.try_emplace(at, Word{.write = everything_, .reads = {}})
+              .first->second;
+      use(word, footprint.writes, before, clock);
     }
   }
   threads_[self] = clock;

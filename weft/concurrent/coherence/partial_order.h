@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +24,13 @@ struct Footprint {
   std::uintptr_t first = 0;
   std::uintptr_t last = 0;
   bool writes = false;
+
+  static Footprint everything() {
+    return {.last = std::numeric_limits<std::uintptr_t>::max(), .writes = true};
+  }
+  bool is_everything() const {
+    return last - first == std::numeric_limits<std::uintptr_t>::max();
+  }
 
   bool commutes_with(const Footprint& other) const {
     return (!writes && !other.writes) || last < other.first ||
@@ -66,10 +74,13 @@ class PartialOrder {
     return step.clock[thread] <= clock[thread];
   }
   void depend(int step, const Clock& before, Clock& clock);
+  void use(Word& word, bool writes, const Clock& before, Clock& clock);
+  void use_everything(const Clock& before, Clock& clock);
 
   std::vector<Step> steps_;
   std::array<Clock, kMostExploredThreads> threads_ = {};
   std::unordered_map<std::uintptr_t, Word> words_;
+  int everything_ = -1;  // the last step that wrote it; older words are gone
   std::vector<int> races_;
 };
 

@@ -169,6 +169,8 @@ void Simulation::next_thread() {
 
 void Simulation::before(const Operation& operation) noexcept {
   using Kind = Operation::Kind;
+  WEFT_CHECK(operation.kind != Kind::kTransaction,
+             "what a transaction in hardware costs is not known");
   if (core_->threads.size() > 1 &&
       std::max(core_->now, core_->work_end) - core_->slice_start >
           costs_.quantum)

@@ -94,6 +94,8 @@ class MultiCounter {
   std::uint64_t value(std::uint32_t i) const {
     return cell(i).load(std::memory_order_relaxed);
   }
+  // For who looks at it again and again: cells() times what it holds is a read.
+  const auto& cell(std::uint32_t i) const { return *cells_[i]; }
 
  private:
   using Atomic = typename M::template Atomic<std::uint64_t>;
@@ -109,8 +111,6 @@ class MultiCounter {
           .hint("take 2 to 8 cells for each thread");
     return cells;
   }
-
-  const Atomic& cell(std::uint32_t i) const { return *cells_[i]; }
 
   std::uint64_t add_to(FastRandom& random, std::uint64_t weight) {
     std::uint32_t chosen = random.below(cells());

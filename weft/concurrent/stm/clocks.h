@@ -14,12 +14,18 @@ namespace weft::concurrent {
 
 // One word that all exact clocks keep.
 template <Memory M>
-class ExactClock : public Clock {
+class ExactClock : public Clock<M> {
  public:
   std::uint64_t now(FastRandom& /*random*/) final { return load(); }
-  void aborted(FastRandom& /*random*/, std::uint64_t /*newest_met*/,
-               int /*times*/) override {}
+  // Otherwise who only reads would never get past what runs ahead of the clock.
+  void aborted(FastRandom& /*random*/, std::uint64_t newest_met,
+               int /*times*/) final {
+    raise_to(newest_met);
+  }
   bool is_exact() const final { return true; }
+  VersionSource<M> version_source(FastRandom& /*random*/) const final {
+    return {&*time_};
+  }
 
  protected:
   std::uint64_t load() const { return time_->load(std::memory_order_acquire); }
@@ -33,14 +39,15 @@ class ExactClock : public Clock {
                : seen;
   }
 
+  CacheAligned<typename M::template Atomic<std::uint64_t>> time_;
+
+ private:
   void raise_to(std::uint64_t version) {
     std::uint64_t seen = load();
     while (seen < version && !time_->compare_exchange_weak(
                                  seen, version, std::memory_order_acq_rel)) {
     }
   }
-
-  CacheAligned<typename M::template Atomic<std::uint64_t>> time_;
 };
 
 template <Memory M>
@@ -77,17 +84,13 @@ class LazyClock final : public ExactClock<M> {
       version = this->load() + 1;
     return {std::max(version, newest_held + 1)};
   }
-  void aborted(FastRandom& /*random*/, std::uint64_t newest_met,
-               int /*times*/) override {
-    this->raise_to(newest_met);
-  }
 
  private:
   static constexpr std::uint32_t kEvery = 32;
 };
 
 template <Memory M>
-class RelaxedClock final : public Clock {
+class RelaxedClock final : public Clock<M> {
  public:
   RelaxedClock(std::uint32_t cells, std::uint64_t delta)
       : counter_(cells), delta_(delta) {}
@@ -113,6 +116,10 @@ class RelaxedClock final : public Clock {
       counter_.increment(random);
   }
   bool is_exact() const override { return false; }
+  VersionSource<M> version_source(FastRandom& random) const override {
+    return {&counter_.cell(random.below(counter_.cells())), counter_.cells(),
+            delta_};
+  }
 
  private:
   MultiCounter<M> counter_;
@@ -120,8 +127,8 @@ class RelaxedClock final : public Clock {
 };
 
 template <Memory M>
-std::unique_ptr<Clock> make_clock(ClockKind kind, std::uint32_t cells,
-                                  std::uint64_t delta) {
+std::unique_ptr<Clock<M>> make_clock(ClockKind kind, std::uint32_t cells,
+                                     std::uint64_t delta) {
   switch (kind) {
     case ClockKind::kGv1:
       return std::make_unique<Gv1Clock<M>>();

@@ -47,6 +47,17 @@ class Epochs {
 
   std::uint64_t now() const { return epoch_->load(std::memory_order_acquire); }
 
+  std::uint32_t members() const {
+    return members_.load(std::memory_order_relaxed);
+  }
+
+  bool is_anybody_inside() const {
+    const std::uint32_t members = members_.load(std::memory_order_acquire);
+    for (std::uint32_t i = 0; i < members; ++i)
+      if (inside_[i]->load() != 0) return true;
+    return false;
+  }
+
   // Moves on where nobody is left behind.
   void advance() {
     std::uint64_t now = epoch_->load();
@@ -102,6 +113,8 @@ class EpochMember {
   // thread then only holds the others up.
   void enter() { inside().store(epochs_.now() + 1); }
   void leave() { inside().store(0, std::memory_order_release); }
+
+  std::uint32_t number() const { return number_; }
 
   // Makes room, so that the next `count` retirements cannot fail.
   void reserve(std::size_t count) {

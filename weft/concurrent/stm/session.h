@@ -31,7 +31,9 @@ namespace weft::concurrent {
 struct StmCounts {
   std::uint64_t commits = 0;
   std::uint64_t serial = 0;                            // of these, alone
+  std::uint64_t hardware = 0;                          // of these, in hardware
   std::array<std::uint64_t, kAbortCauses> by_cause{};  // aborts, by AbortCause
+  std::uint64_t hardware_aborts = 0;                   // not among those
 
   std::uint64_t aborts() const {
     return std::accumulate(by_cause.begin(), by_cause.end(), std::uint64_t{0});
@@ -39,6 +41,35 @@ struct StmCounts {
   std::uint64_t aborts(AbortCause cause) const {
     return by_cause[static_cast<std::size_t>(cause)];
   }
+};
+
+// Whether to try hardware, by what came of it.
+class HardwareTrust {
+ public:
+  explicit HardwareTrust(bool has_hardware)
+      : rest_(has_hardware ? 0 : kNever) {}
+
+  // Asked once for each transaction.
+  bool tries() {
+    if (rest_ == 0) [[likely]]
+      return true;
+    if (rest_ != kNever) --rest_;
+    return false;
+  }
+
+  void succeeded() { failures_ = 0; }
+  // At what hardware cannot do. Twice in a row, and it is left alone for some
+  // transactions; for longer if it fails again.
+  void failed() {
+    failures_ = std::min(failures_ + 1, kMostDoublings);
+    if (failures_ > 1) rest_ = 1U << static_cast<unsigned>(failures_);
+  }
+
+ private:
+  static constexpr std::uint32_t kNever = ~std::uint32_t{0};
+  static constexpr int kMostDoublings = 8;
+  std::uint32_t rest_;  // transactions
+  int failures_ = 0;
 };
 
 template <Memory M = RealMemory>
@@ -49,7 +80,8 @@ class Session {
       : stm_(stm),
         random_(stm.options().seed, thread),
         epoch_(stm.epochs()),
-        transaction_(stm, epoch_, random_) {}
+        transaction_(stm, epoch_, random_),
+        trust_(stm.uses_hardware()) {}
 
   // Returns what the body returns.
   template <class Body>
@@ -70,13 +102,78 @@ class Session {
   using Retry = typename Transaction<M>::Retry;
 
   template <class Body>
-  auto repeat(Body& body, bool only_reads) {
-    using Result = std::invoke_result_t<Body&, Transaction<M>&>;
-    if (transaction_.is_running_) return body(transaction_);
-    if constexpr (std::is_void_v<Result>) {
+  using ResultOf = std::invoke_result_t<Body&, Transaction<M>&>;
+
+  template <class Body>
+  ResultOf<Body> repeat(Body& body, bool only_reads) {
+    if (transaction_.is_running()) return body(transaction_);
+    if constexpr (HasHardware<M>) {
+      leave_outer_hardware();
+      if (!trust_.tries()) return repeat_in_software(body, only_reads);
+      if constexpr (std::is_void_v<ResultOf<Body>>) {
+        if (commit_in_hardware([&] { body(transaction_); }, only_reads)) return;
+      } else {
+        std::optional<ResultOf<Body>> result;
+        if (commit_in_hardware([&] { result.emplace(body(transaction_)); },
+                               only_reads))
+          return *std::move(result);
+      }
+    }
+    return repeat_in_software(body, only_reads);
+  }
+
+  // What is inside of a transaction in hardware is a part of it: that of
+  // another session of this thread would not be one of its own.
+  void leave_outer_hardware() {
+    using Hardware = typename M::Hardware;
+    if (stm_.uses_hardware() && Hardware::is_inside())
+      Hardware::template abort<HardwareOutcome::kCannot>();
+  }
+
+  template <class Attempt>
+  bool commit_in_hardware(const Attempt& attempt, bool only_reads) {
+    using Hardware = typename M::Hardware;
+    for (int failures = 0;;) {
+      const HardwareOutcome outcome = Hardware::attempt([&] {
+        transaction_.begin_in_hardware(only_reads);
+        attempt();
+      });
+      if (outcome == HardwareOutcome::kCommitted) break;
+      if (!may_try_again(outcome, ++failures)) {
+        transaction_.leave_hardware(false);
+        return false;
+      }
+    }
+    transaction_.leave_hardware(true);
+    trust_.succeeded();
+    ++counts_.commits;
+    ++counts_.hardware;
+    return true;
+  }
+
+  bool may_try_again(HardwareOutcome outcome, int failures) {
+    ++counts_.hardware_aborts;
+    if (outcome == HardwareOutcome::kCannot ||
+        outcome == HardwareOutcome::kThrown) {
+      trust_.failed();
+      return false;
+    }
+    if (failures >= stm_.options().hardware_attempts) return false;
+    if (outcome == HardwareOutcome::kAlone) stm_.wait_while_serial();
+    const std::uint32_t window =
+        1U << static_cast<unsigned>(std::min(failures, kMostDoublings));
+    for (std::uint32_t i = random_.below(window); i > 0; --i) M::pause();
+    return true;
+  }
+
+  // Out of line: the way through hardware is to stay short.
+  template <class Body>
+  [[gnu::noinline]] ResultOf<Body> repeat_in_software(Body& body,
+                                                      bool only_reads) {
+    if constexpr (std::is_void_v<ResultOf<Body>>) {
       repeat_until_committed([&] { body(transaction_); }, only_reads);
     } else {
-      std::optional<Result> result;
+      std::optional<ResultOf<Body>> result;
       repeat_until_committed([&] { result.emplace(body(transaction_)); },
                              only_reads);
       return *std::move(result);
@@ -157,6 +254,7 @@ class Session {
   FastRandom random_;
   EpochMember<M> epoch_;
   Transaction<M> transaction_;
+  HardwareTrust trust_;
   StmCounts counts_;
 };
 

@@ -5,8 +5,9 @@
 
 namespace weft::concurrent {
 
-template std::unique_ptr<Clock> make_clock<RealMemory>(ClockKind, std::uint32_t,
-                                                       std::uint64_t);
+template std::unique_ptr<Clock<>> make_clock<RealMemory>(ClockKind,
+                                                         std::uint32_t,
+                                                         std::uint64_t);
 template class Stm<RealMemory>;
 template class Transaction<RealMemory>;
 

@@ -29,6 +29,13 @@
 // A transaction that was aborted `retries_before_serial` times in a row runs
 // alone: others may read and compute on meanwhile, but none commits writes.
 //
+// Where the processor has transactions of its own (hardware.h), one is tried
+// first, `hardware_attempts` times at most; transaction_hardware.h says why
+// both kinds may run side by side. What hardware cannot do (long ones,
+// exceptions, system calls) is done as above. A body then must not count on its
+// side effects in memory: a failed attempt undoes them. With a contention
+// policy there is no hardware, which would decide by itself.
+//
 // Memory: Transaction::create and destroy. What a transaction creates is freed
 // if it aborts; what it destroys is freed when no thread can still see it.
 //
@@ -39,7 +46,8 @@
 //
 // Where: Dice, Shalev, Shavit, "Transactional Locking II", DISC 2006; clocks
 // and validation also from Alistarh and others, SPAA 2018; kills by status
-// words as in Herlihy and others' DSTM, PODC 2003.
+// words as in Herlihy and others' DSTM, PODC 2003; hardware beside software
+// after Damron and others, "Hybrid Transactional Memory", ASPLOS 2006.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +60,7 @@
 #include "weft/concurrent/stm/epochs.h"
 #include "weft/concurrent/stm/lock_table.h"
 #include "weft/concurrent/stm/owners.h"
+#include "weft/concurrent/stm/software_presence.h"
 
 namespace weft::concurrent {
 
@@ -69,6 +78,8 @@ struct StmOptions {
   int locks_log2 = 20;
   std::uint32_t most_threads = 1024;
   int retries_before_serial = 100;
+  // 0: all transactions in software.
+  int hardware_attempts = 8;
   // Where no policy is given, one looks so often whether a lock was released,
   // and then aborts.
   int lock_spins = 1000;
@@ -87,17 +98,22 @@ class Stm {
                               : std::uint64_t{10} * options.clock_cells)) {}
 
   // With a clock of the caller's.
-  Stm(const StmOptions& options, std::unique_ptr<Clock> clock)
+  Stm(const StmOptions& options, std::unique_ptr<Clock<M>> clock)
       : options_(options),
         clock_(std::move(clock)),
         locks_(options.locks_log2),
-        epochs_(options.most_threads) {}
+        epochs_(options.most_threads),
+        uses_hardware_(can_use_hardware()) {}
 
   const StmOptions& options() const { return options_; }
-  Clock& clock() { return *clock_; }
+  // Whether transactions are tried in hardware.
+  bool uses_hardware() const { return uses_hardware_; }
+  Clock<M>& clock() { return *clock_; }
   LockTable<M>& locks() { return locks_; }
   Epochs<M>& epochs() { return epochs_; }
   OwnerTable<M>& owners() { return owners_; }
+  // Kept where uses_hardware().
+  SoftwarePresence<M>& software() { return software_; }
 
   // --- The right to be the only one that commits ---
 
@@ -121,6 +137,17 @@ class Stm {
   void leave_serial() { serial_->store(0, std::memory_order_release); }
 
  private:
+  bool can_use_hardware() const {
+    if constexpr (HasHardware<M>) {
+      FastRandom random(options_.seed, 0);
+      return options_.hardware_attempts > 0 && options_.policy == nullptr &&
+             clock_->version_source(random).word != nullptr &&
+             M::Hardware::is_available();
+    } else {
+      return false;
+    }
+  }
+
   static void wait_for_commit(const Owner<M>& owner) {
     const std::uint64_t status = owner.status.load();
     if (OwnerStatus::state(status) != OwnerState::kCommitting) return;
@@ -128,10 +155,12 @@ class Stm {
   }
 
   StmOptions options_;
-  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<Clock<M>> clock_;
   LockTable<M> locks_;
   OwnerTable<M> owners_;
   Epochs<M> epochs_;
+  const bool uses_hardware_;
+  SoftwarePresence<M> software_;
   CacheAligned<Word<M>> serial_;
 };
 

@@ -73,11 +73,23 @@ class Transaction {
   void destroy(T* object) {
     destroyed_.push_back(
         {object, [](void* it) { delete static_cast<T*>(it); }});
+    epoch_.reserve(destroyed_.size());  // nothing may fail after the commit
   }
 
  private:
   friend class Session<M>;
   using Lock = Word<M>;
+
+  // In such an order that reading and writing in hardware alone take one look.
+  enum class Mode : std::uint8_t {
+    kIdle,
+    kReads,
+    kWrites,
+    kReadsBeside,  // in hardware, while others may be in software
+    kWritesBeside,
+    kReadsAlone,  // in hardware, where nobody is in software
+    kWritesAlone
+  };
 
   // Ends an attempt; the body must let it pass.
   struct Retry {};
@@ -97,15 +109,25 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
 
   // --- What sessions do ---
+  bool is_running() const { return mode_ != Mode::kIdle; }
   bool must_run_alone();
   void begin(bool only_reads, bool is_serial, int aborts);
   void commit();
   void abort();  // gives all back
   bool is_consistent() const;
 
+  // --- The same in hardware (transaction_hardware.h) ---
+  void begin_in_hardware(bool only_reads);
+  void begin_beside(bool only_reads);
+  void leave_hardware(bool has_committed);
+  std::uint64_t read_beside(const Word<M>& word, Lock& lock);
+  void write_beside(Word<M>& word, Lock& lock, std::uint64_t value);
+
   // --- Reading and writing ---
   std::uint64_t read_word(const Word<M>& word, Lock& lock);
   void write_word(Word<M>& word, Lock& lock, std::uint64_t value);
+  std::uint64_t read_in_software(const Word<M>& word, Lock& lock);
+  void write_in_software(Word<M>& word, Lock& lock, std::uint64_t value);
   [[noreturn]] void fail(AbortCause cause, std::uint64_t newest_met = 0);
   bool is_mine(std::uint64_t lock_word) const {
     return LockWord::is_held(lock_word) &&
@@ -121,8 +143,8 @@ class Transaction {
   void acquire(Lock& lock);
   void validate();
   void publish(std::uint64_t version);
-  void settle_memory();
-  void clear();
+  void keep_memory();
+  void undo_memory();
 
   // --- Conflicts (transaction_conflicts.h) ---
   void resolve(Lock& lock, std::uint64_t seen);
@@ -146,18 +168,21 @@ class Transaction {
   const bool has_policy_;
   const bool is_clock_exact_;
   const bool is_safe_;
+  const bool beside_hardware_;
+  const VersionSource<M> version_source_;
   Owner<M>* own_ = nullptr;    // null where there are none left
   Owner<M>* owner_ = nullptr;  // in this attempt: own, or that of who is alone
 
   // Of this attempt:
+  std::uint64_t hardware_version_ = 0;  // in the place of a lock's
+  std::uint32_t beside_ = 0;  // committed since one has looked for others
   std::uint64_t attempt_ = 0;
   std::uint64_t began_ = 0;  // by the clock
   std::uint64_t began_ns_ = 0;
   int aborts_ = 0;  // before it
-  bool is_running_ = false;
+  Mode mode_ = Mode::kIdle;
   bool is_doomed_ = false;
   bool is_serial_ = false;
-  bool only_reads_ = false;
   bool keeps_reads_ = true;
   AbortCause cause_ = AbortCause::kLocked;
   std::uint64_t newest_met_ = 0;
@@ -174,6 +199,28 @@ class Transaction {
 
 template <Memory M>
 inline std::uint64_t Transaction<M>::read_word(const Word<M>& word,
+                                               Lock& lock) {
+  if constexpr (HasHardware<M>) {
+    if (mode_ >= Mode::kReadsAlone) [[likely]]
+      return word.load(std::memory_order_relaxed);
+    if (mode_ >= Mode::kReadsBeside) return read_beside(word, lock);
+  }
+  return read_in_software(word, lock);
+}
+
+template <Memory M>
+inline void Transaction<M>::write_word(Word<M>& word, Lock& lock,
+                                       std::uint64_t value) {
+  if constexpr (HasHardware<M>) {
+    if (mode_ == Mode::kWritesAlone) [[likely]]
+      return word.store(value, std::memory_order_relaxed);
+    if (mode_ == Mode::kWritesBeside) return write_beside(word, lock, value);
+  }
+  write_in_software(word, lock, value);
+}
+
+template <Memory M>
+std::uint64_t Transaction<M>::read_in_software(const Word<M>& word,
                                                Lock& lock) {
   if (const auto* written = writes_.find(word)) return written->value;
   if (is_serial_) return word.load(std::memory_order_acquire);
@@ -198,9 +245,9 @@ inline std::uint64_t Transaction<M>::read_word(const Word<M>& word,
 }
 
 template <Memory M>
-inline void Transaction<M>::write_word(Word<M>& word, Lock& lock,
+void Transaction<M>::write_in_software(Word<M>& word, Lock& lock,
                                        std::uint64_t value) {
-  if (only_reads_) [[unlikely]]
+  if (mode_ != Mode::kWrites) [[unlikely]]
     throw Error(ErrorCode::kInvalidArgument, "Transaction",
                 "a write in a transaction that only reads")
         .hint("use Session::run");
@@ -227,6 +274,7 @@ void Transaction<M>::fail(AbortCause cause, std::uint64_t newest_met) {
 
 #include "weft/concurrent/stm/transaction_commit.h"
 #include "weft/concurrent/stm/transaction_conflicts.h"
+#include "weft/concurrent/stm/transaction_hardware.h"
 
 namespace weft::concurrent {
 

@@ -14,7 +14,9 @@ Transaction<M>::Transaction(Stm<M>& stm, EpochMember<M>& epoch,
       is_encounter_(stm.options().locking == Locking::kEncounterTime),
       has_policy_(stm.options().policy != nullptr),
       is_clock_exact_(stm.clock().is_exact()),
-      is_safe_(stm.options().validation == Validation::kSafe) {}
+      is_safe_(stm.options().validation == Validation::kSafe),
+      beside_hardware_(stm.uses_hardware()),
+      version_source_(stm.clock().version_source(random)) {}
 
 template <Memory M>
 Transaction<M>::~Transaction() {
@@ -33,7 +35,6 @@ bool Transaction<M>::must_run_alone() {
 
 template <Memory M>
 void Transaction<M>::begin(bool only_reads, bool is_serial, int aborts) {
-  only_reads_ = only_reads;
   is_serial_ = is_serial;
   is_doomed_ = false;
   newest_met_ = 0;
@@ -55,7 +56,8 @@ void Transaction<M>::begin(bool only_reads, bool is_serial, int aborts) {
                                               : OwnerState::kActive),
         std::memory_order_release);
   epoch_.enter();
-  is_running_ = true;
+  if (beside_hardware_) stm_.software().announce();
+  mode_ = only_reads ? Mode::kReads : Mode::kWrites;
   began_ = stm_.clock().now(random_);
 }
 
@@ -75,8 +77,8 @@ void Transaction<M>::commit() {
       throw Error(ErrorCode::kExhausted, "Transaction",
                   "version {} is above {}", tick.version,
                   LockWord::kMostVersion);
-    if (!tick.is_alone) validate();
-    epoch_.reserve(destroyed_.size());
+    // Transactions in hardware draw no version that the clock would know of.
+    if (!tick.is_alone || beside_hardware_) validate();
     publish(tick.version);
   }
   end_attempt();
@@ -84,8 +86,9 @@ void Transaction<M>::commit() {
     const auto took = static_cast<double>(M::nanoseconds() - began_ns_);
     mean_ns_ = mean_ns_ != mean_ns_ ? took : mean_ns_ + (took - mean_ns_) / 16;
   }
-  settle_memory();
-  clear();
+  reads_.clear();
+  writes_.clear();
+  keep_memory();
 }
 
 // From here on nobody may kill this transaction, and one that runs alone waits
@@ -158,10 +161,9 @@ void Transaction<M>::abort() {
   release_locks();
   end_attempt();
   stm_.clock().aborted(random_, newest_met_, aborts_ + 1);
-  for (const Retired& created : created_)
-    if (created.object != nullptr) created.destroy(created.object);
-  destroyed_.clear();
-  clear();
+  reads_.clear();
+  writes_.clear();
+  undo_memory();
 }
 
 template <Memory M>
@@ -187,24 +189,27 @@ void Transaction<M>::end_attempt() {
     owner_->status.store(idle, std::memory_order_release);
   else if (OwnerStatus::state(status) == OwnerState::kActive)
     owner_->status.compare_exchange_strong(status, idle);
-  is_running_ = false;
+  mode_ = Mode::kIdle;
   epoch_.leave();
   if (OwnerStatus::state(status) != OwnerState::kAborted) return;
   stm_.owners().retire(*own_, stm_.epochs().now());
   own_ = nullptr;
 }
 
+// After a commit.
 template <Memory M>
-void Transaction<M>::settle_memory() {
+void Transaction<M>::keep_memory() {
   for (const Retired& destroyed : destroyed_) epoch_.retire(destroyed);
   destroyed_.clear();
+  created_.clear();
 }
 
 template <Memory M>
-void Transaction<M>::clear() {
-  reads_.clear();
-  writes_.clear();
+void Transaction<M>::undo_memory() {
+  for (const Retired& created : created_)
+    if (created.object != nullptr) created.destroy(created.object);
   created_.clear();
+  destroyed_.clear();
 }
 
 }  // namespace weft::concurrent

@@ -1,0 +1,216 @@
+// All orders in which a commit in hardware, which is one step, can fall between
+// the steps of transactions in software.
+#include <array>
+#include <gtest/gtest.h>
+#include <memory>
+#include <vector>
+
+#include "weft/concurrent/coherence/explorer.h"
+#include "weft/concurrent/coherence/simulated_hardware.h"
+#include "weft/concurrent/stm/session.h"
+
+namespace weft::concurrent {
+namespace {
+
+using M = TransactionalMemory;
+using T = Transaction<M>;
+
+StmOptions small(ClockKind clock) {
+  StmOptions options{.clock = clock, .clock_cells = 1};
+  options.locks_log2 = 0;
+  options.most_threads = 3;
+  options.retries_before_serial = 1;
+  options.hardware_attempts = 1;
+  options.lock_spins = 0;
+  return options;
+}
+
+struct TwoWords : Program {
+  TwoWords(const StmOptions& options, int threads)
+      : TwoWords(options, threads, make_clock<M>(options.clock, 1, 10)) {}
+  TwoWords(const StmOptions& options, int threads,
+           std::unique_ptr<Clock<M>> clock)
+      : stm(options, std::move(clock)) {
+    for (int i = 0; i < threads; ++i)
+      sessions.push_back(
+          std::make_unique<Session<M>>(stm, static_cast<std::uint64_t>(i)));
+  }
+
+  auto& session(int thread) {
+    return *sessions[static_cast<std::size_t>(thread)];
+  }
+
+  static void leave_hardware() {
+    if (M::Hardware::is_inside())
+      M::Hardware::abort<HardwareOutcome::kCannot>();
+  }
+
+  // An exception in hardware would only lead into software: what was seen is
+  // kept, and looked at in the end.
+  void add_to_both(int thread, bool in_software) {
+    session(thread).run([&](T& t) {
+      if (in_software) leave_hardware();
+      const int seen = t.read(x);
+      is_torn |= t.read(y) != seen;
+      t.write(x, seen + 1);
+      t.write(y, seen + 1);
+    });
+    ++added;
+  }
+  void look_at_both(int thread, bool in_software) {
+    session(thread).read([&](T& t) {
+      if (in_software) leave_hardware();
+      const int seen = t.read(x);
+      is_torn |= t.read(y) != seen;
+    });
+  }
+
+  void check() override {
+    require(!is_torn, "the pair was seen torn");
+    require(x.unshared() == y.unshared(), "the pair is torn");
+    require(x.unshared() == added, "an update is lost");
+    require(!LockWord::is_held(x.lock().load()), "a lock is left");
+    require(!LockWord::is_held(y.lock().load()), "a lock is left");
+    require(!stm.is_serial(), "the right to run alone is left");
+  }
+
+  Stm<M> stm;
+  std::vector<std::unique_ptr<Session<M>>> sessions;
+  LockedCell<int, M> x{0};
+  LockedCell<int, M> y{0};
+  bool is_torn = false;
+  int added = 0;
+};
+
+// Thread 0 in hardware, as often as told: so that it also finds out that nobody
+// is in software any more.
+struct WriterAndReader : TwoWords {
+  WriterAndReader(const StmOptions& options, int writes)
+      : TwoWords(options, 2), count(writes) {}
+  WriterAndReader(const StmOptions& options, std::unique_ptr<Clock<M>> clock)
+      : TwoWords(options, 2, std::move(clock)) {}
+  void run(int thread) override {
+    if (thread == 1) return look_at_both(1, true);
+    for (int i = 0; i < count; ++i) add_to_both(0, false);
+  }
+  int count = 1;
+};
+
+struct ReaderAndWriter : TwoWords {
+  explicit ReaderAndWriter(const StmOptions& options) : TwoWords(options, 2) {}
+  void run(int thread) override {
+    if (thread == 1) return add_to_both(1, true);
+    look_at_both(0, false);
+  }
+};
+
+struct Writers : TwoWords {
+  Writers(const StmOptions& options, int writes, int threads = 2)
+      : TwoWords(options, threads), count(writes) {}
+  void run(int thread) override {
+    if (thread == 1) return add_to_both(1, true);
+    for (int i = 0; i < count; ++i) add_to_both(thread, false);
+  }
+  int count;
+};
+
+// Each reads one word and writes the other: one must see what the other wrote.
+struct Skew : TwoWords {
+  explicit Skew(const StmOptions& options) : TwoWords(options, 2) {}
+  void run(int thread) override {
+    auto& from = thread == 0 ? x : y;
+    auto& to = thread == 0 ? y : x;
+    session(thread).run([&](T& t) {
+      if (thread == 1) leave_hardware();
+      t.write(to, t.read(from) + 1);
+    });
+  }
+  void check() override {
+    require(x.unshared() + y.unshared() == 3, "neither saw the other");
+  }
+};
+
+// Looks once, sees a word in hardware, and the other one later.
+struct OneInSoftwareTwoInHardware : TwoWords {
+  explicit OneInSoftwareTwoInHardware(const StmOptions& options)
+      : TwoWords(options, 3) {}
+  void run(int thread) override {
+    if (thread == 0) return add_to_both(0, false);
+    if (thread == 1) return look_at_both(1, true);
+    look_at_both(2, false);
+  }
+};
+
+template <class P, class... Args>
+void expect_right(int threads, const ExplorationOptions& limits, Args... args) {
+  const Exploration found = explore(
+      threads, [=] { return std::make_unique<P>(args...); }, limits);
+  EXPECT_EQ(found.failure, "") << found.describe();
+  EXPECT_TRUE(found.is_complete) << found.executions;
+}
+
+constexpr std::array kClocks = {ClockKind::kGv1, ClockKind::kGv4,
+                                ClockKind::kGv5, ClockKind::kRelaxed};
+
+TEST(StmHardwareOrders, AWriterAndAReaderInSoftware) {
+  for (const ClockKind clock : kClocks)
+    for (const int writes : {1, 2})
+      expect_right<WriterAndReader>(2, {}, small(clock), writes);
+}
+
+TEST(StmHardwareOrders, AReaderAndAWriterInSoftware) {
+  for (const ClockKind clock : kClocks)
+    expect_right<ReaderAndWriter>(2, {}, small(clock));
+}
+
+TEST(StmHardwareOrders, TwoWriters) {
+  for (const ClockKind clock : kClocks)
+    expect_right<Writers>(2, {}, small(clock), 1);
+}
+
+TEST(StmHardwareOrders, WhoReadsWhatTheOtherWrites) {
+  for (const ClockKind clock : kClocks) expect_right<Skew>(2, {}, small(clock));
+}
+
+TEST(StmHardwareOrders, NobodyAndSomebodyInSoftwareInTurns) {
+  expect_right<Writers>(2, {.preemptions = 3}, small(ClockKind::kGv4), 3);
+}
+
+TEST(StmHardwareOrders, TwoInHardwareTakeBackAtOnce) {
+  expect_right<Writers>(3, {.preemptions = 2}, small(ClockKind::kGv4), 2, 3);
+}
+
+TEST(StmHardwareOrders, OneInSoftwareTwoInHardware) {
+  expect_right<OneInSoftwareTwoInHardware>(3, {}, small(ClockKind::kGv4));
+}
+
+// Draws for hardware what software may have drawn before.
+class StaleClock final : public Clock<M> {
+ public:
+  std::uint64_t now(FastRandom& /*random*/) override { return time_.load(); }
+  Tick next(FastRandom& /*random*/, std::uint64_t /*began*/,
+            std::uint64_t newest_held) override {
+    return {std::max(time_.fetch_add(1), newest_held) + 1};
+  }
+  void aborted(FastRandom& /*random*/, std::uint64_t /*newest_met*/,
+               int /*times*/) override {}
+  bool is_exact() const override { return true; }
+  VersionSource<M> version_source(FastRandom& /*random*/) const override {
+    return {.word = &time_, .ahead = 0};
+  }
+
+ private:
+  Word<M> time_{5};
+};
+
+TEST(StmHardwareOrders, FindsAVersionThatIsNotAboveWhatReadersDrew) {
+  const Exploration found = explore(2, [] {
+    return std::make_unique<WriterAndReader>(small(ClockKind::kGv4),
+                                             std::make_unique<StaleClock>());
+  });
+  EXPECT_NE(found.failure.find("seen torn"), std::string::npos)
+      << found.describe();
+}
+
+}  // namespace
+}  // namespace weft::concurrent

@@ -1,0 +1,104 @@
+// A transaction in hardware. Included by transaction.h.
+//
+// It keeps no lists: it reads and writes the words themselves, and the
+// processor watches them. While nobody runs in software (software_presence.h),
+// that is all; who comes to do so ends it, as it has read the word that says
+// so. While somebody may, it keeps the locks, too:
+//
+// - It stops at a lock that is held. So it never meets half of what a commit in
+//   software writes; and a commit that comes later takes a lock that this
+//   transaction has looked at, which ends it.
+// - It gives the lock of each word that it writes a version drawn from the
+//   clock, by a word that it has read and that thus stands still until it
+//   commits: above every `now` drawn before. That is clock.h's invariant, with
+//   all locks taken and given back in the one moment of the commit. So who runs
+//   in software sees words of before or of after that moment, never both
+//   (opacity), and what it has read by then counts as changed.
+// - It stops where somebody runs alone.
+//
+// It needs no epoch. What it can reach was not unlinked before it read the
+// link, and unlinking writes the link, which ends it: before the memory is
+// freed.
+//
+// The clock stays where it is, as with GV5, so these transactions share only
+// what they read. Software raises it where it meets something newer.
+//
+// Where: versions and locks of software kept by transactions in hardware, from
+// Damron and others, "Hybrid Transactional Memory", ASPLOS 2006; doing without
+// them while nobody is in software, from Lev, Moir, Nussbaum, "PhTM: Phased
+// Transactional Memory", TRANSACT 2007.
+#pragma once
+
+#include "weft/concurrent/stm/transaction.h"
+
+namespace weft::concurrent {
+
+// --- Inside
+// -------------------------------------------------------------------
+
+template <Memory M>
+inline void Transaction<M>::begin_in_hardware(bool only_reads) {
+  mode_ = only_reads ? Mode::kReadsAlone : Mode::kWritesAlone;
+  if (stm_.software().is_possible()) [[unlikely]]
+    begin_beside(only_reads);
+}
+
+template <Memory M>
+void Transaction<M>::begin_beside(bool only_reads) {
+  if constexpr (HasHardware<M>) {
+    using Hardware = typename M::Hardware;
+    if (stm_.is_serial()) Hardware::template abort<HardwareOutcome::kAlone>();
+    const std::uint64_t version = version_source_.draw();
+    // Software knows what to say of that.
+    if (version > LockWord::kMostVersion)
+      Hardware::template abort<HardwareOutcome::kCannot>();
+    hardware_version_ = LockWord::free(version);
+    mode_ = only_reads ? Mode::kReadsBeside : Mode::kWritesBeside;
+  }
+}
+
+template <Memory M>
+std::uint64_t Transaction<M>::read_beside(const Word<M>& word, Lock& lock) {
+  if constexpr (HasHardware<M>) {
+    if (LockWord::is_held(lock.load(std::memory_order_relaxed)))
+      M::Hardware::template abort<HardwareOutcome::kLocked>();
+  }
+  return word.load(std::memory_order_relaxed);
+}
+
+template <Memory M>
+void Transaction<M>::write_beside(Word<M>& word, Lock& lock,
+                                  std::uint64_t value) {
+  if constexpr (HasHardware<M>) {
+    using Hardware = typename M::Hardware;
+    const std::uint64_t before = lock.load(std::memory_order_relaxed);
+    if (LockWord::is_held(before))
+      Hardware::template abort<HardwareOutcome::kLocked>();
+    if (LockWord::version(before) == LockWord::kMostVersion)
+      Hardware::template abort<HardwareOutcome::kCannot>();
+    // Above what was there, too: with a relaxed clock that is not a matter of
+    // course.
+    lock.store(std::max(hardware_version_, before + LockWord::free(1)),
+               std::memory_order_relaxed);
+  }
+  word.store(value, std::memory_order_relaxed);
+}
+
+// --- After it
+// -------------------------------------------------------------------
+
+// Looks for others in software as often as costs little, however many there
+// are.
+template <Memory M>
+inline void Transaction<M>::leave_hardware(bool has_committed) {
+  const bool was_beside = mode_ < Mode::kReadsAlone;
+  mode_ = Mode::kIdle;
+  if (!created_.empty() || !destroyed_.empty()) [[unlikely]]
+    has_committed ? keep_memory() : undo_memory();
+  if (was_beside && has_committed && ++beside_ >= stm_.epochs().members()) {
+    beside_ = 0;
+    stm_.software().take_back(stm_.epochs(), epoch_.number());
+  }
+}
+
+}  // namespace weft::concurrent
