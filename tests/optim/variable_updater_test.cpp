@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/values.h"
 
-#include "weft/ops/unary.h"
+#include "weft/ops/ops.h"
+#include "weft/runtime/eager.h"
 #include "weft/runtime/jit/jit.h"
 
 namespace weft::testing {
@@ -36,6 +38,37 @@ TEST(VariableUpdater, MomentumByHand) {
   ASSERT_EQ(updater.slots().size(), 1u);
   EXPECT_EQ(updater.slots()[0].name, "x.velocity");
   EXPECT_EQ(updater.slots()[0].variable->tensor().item(), 3);
+}
+
+// Staged, only the rows that are looked up are changed.
+TEST(VariableUpdater, RowsOfATableStagedAsEagerly) {
+  const auto table_of = [] {
+    return Variable(test::pattern({30, 2}), {.name = "table"});
+  };
+  const Variable eager = table_of();
+  const Variable staged = table_of();
+  VariableUpdater one = updater_of("adagrad", eager, 0.1);
+  VariableUpdater other = updater_of("adagrad", staged, 0.1);
+  const Value rows = Tensor::of<std::int64_t>({5}, {4, 29, 4, 0, 4});
+  const auto step = [&](VariableUpdater& updater, const Variable& table) {
+    Tape tape;
+    const Value all = table.read();
+    const Value loss = sum(square(gather(all, rows)));
+    updater.update(tape.gradient(loss, {&all, 1}));
+  };
+  const auto jitted = jit([&] { step(other, staged); });
+  for (int i = 0; i < 3; ++i) {
+    step(one, eager);
+    jitted();
+  }
+  EXPECT_TRUE(test::near(staged.tensor(), eager.tensor(), 1e-6));
+  EXPECT_TRUE(test::near(other.slots()[0].variable->tensor(),
+                         one.slots()[0].variable->tensor(), 1e-6));
+  bool is_by_rows = false;
+  for (const Node& node : jitted.graph()->function().nodes()) {
+    is_by_rows = is_by_rows || node.op->name() == "add_rows";
+  }
+  EXPECT_TRUE(is_by_rows);
 }
 
 TEST(VariableUpdater, StagedAsEagerly) {

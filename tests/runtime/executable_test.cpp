@@ -170,6 +170,42 @@ TEST(Executable, DonationWaitsForReadersOfTheOldValue) {
   }
 }
 
+// A kernel may overwrite its first operand, but not while others read it.
+TEST(Executable, KernelsWriteOverDonatedArguments) {
+  const auto run = [](bool is_read_later) {
+    FunctionBuilder builder("f");
+    const Value table = builder.parameter({DType::kF32, {1000, 4}}, "table");
+    const Value rows = builder.parameter({DType::kF32, {2, 4}}, "rows");
+    const Value indices = builder.parameter({DType::kI32, {2}}, "indices");
+    Executable executable(builder.build([&] {
+      const Value updated = add_rows(table, rows, indices);
+      std::vector results{updated};
+      if (is_read_later) results.push_back(table * sum(updated));
+      return results;
+    }),
+                          {.donated = {{0, 0}}});
+    const Tensor before = pattern({1000, 4});
+    const std::vector<Tensor> arguments{before.clone(), pattern({2, 4}),
+                                        Tensor::of<std::int32_t>({2}, {7, 7})};
+    const auto results = executable.run(arguments);
+    EXPECT_EQ(results[0].raw(), arguments[0].raw());
+    double total = 0;
+    for (std::int64_t i = 0; i < before.size(); ++i) {
+      const double added =
+          i / 4 == 7 ? arguments[1].item(i % 4) + arguments[1].item(4 + i % 4)
+                     : 0;
+      EXPECT_NEAR(results[0].item(i), before.item(i) + added, 1e-6);
+      total += before.item(i) + added;
+    }
+    if (is_read_later) {
+      EXPECT_NEAR(results[1].item(30), before.item(30) * total, 1e-3);
+    }
+    return executable.plan_for(arguments).arena_bytes();
+  };
+  EXPECT_LT(run(false), 1000u);
+  EXPECT_GE(run(true), 16'000u);
+}
+
 TEST(Executable, ReturnsParametersConstantsAndDuplicates) {
   FunctionBuilder builder("f");
   const Function function = builder.build([&] {

@@ -6,6 +6,8 @@
 #include "tests/support/recursions.h"
 #include "tests/support/values.h"
 
+#include "weft/ops/index.h"
+#include "weft/ops/rows.h"
 #include "weft/runtime/executable.h"
 #include "weft/runtime/tagged/lowering.h"
 
@@ -60,6 +62,40 @@ TEST(FinalRegions, WriteOverAnArgument) {
   const Tensor w = row(1, 2, 3);
   run_over(graph, w);
   expect_equal(w, row(26, 28, 30));
+}
+
+// A kernel of the region writes over it: no buffer is as large.
+TEST(FinalRegions, ChangeRowsOfAnArgument) {
+  const TensorType table{DType::kF64, {1000, 4}};
+  const TensorType indices{DType::kI64, {3}};
+  Program program;
+  const FunctionRef factorial = test::add_factorial(program);
+  program.define("main", {table, indices, kReal}, [&](const Values& v) {
+    const Value rows = gather(v[0], v[1]) * test::call_one(factorial, {v[2]});
+    return Values{add_rows(v[0], rows, v[1])};
+  });
+  const Graph graph = program.build();
+  const FlatGraph flat =
+      lower(graph, "main", std::vector{table, indices, kReal});
+  const auto finals = find_final_regions(flat, {{0, 0}});
+  std::size_t in_place = 0;
+  for (std::size_t i = 0; i < finals.size(); ++i) {
+    if (!finals[i]) continue;
+    const Plan plan(flat.regions[i].function, {.donated = finals[i]->donated});
+    in_place += finals[i]->donated.size();
+    EXPECT_LT(plan.arena_bytes(), table.bytes() / 10);
+  }
+  EXPECT_EQ(in_place, 1u);
+  const Tensor all = Tensor::zeros(table);
+  for (std::int64_t i = 0; i < all.size(); ++i) {
+    all.data<double>()[i] = static_cast<double>(i);
+  }
+  Executable main(graph, "main", {.donated = {{0, 0}}});
+  main.run(std::vector{all, Tensor::of<std::int64_t>({3}, {1, 1, 999}),
+                       Tensor::scalar(4.0)});
+  EXPECT_EQ(all.item(0), 0);
+  EXPECT_EQ(all.item(5), 5 + 2 * 24 * 5);
+  EXPECT_EQ(all.item(3999), 3999 * 25);
 }
 
 // Two regions at the end, for they wait for different calls.

@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "tests/support/heap_use.h"
 #include "tests/support/values.h"
 
 #include "weft/nn/nn.h"
+#include "weft/optim/clip.h"
 #include "weft/runtime/eager.h"
 #include "weft/train/forward_step.h"
 #include "weft/train/objective.h"
@@ -88,6 +90,65 @@ TEST(TrainStep, EqualsEagerTraining) {
     EXPECT_TRUE(test::near(a[i].parameter->variable.tensor(),
                            b[i].parameter->variable.tensor(), 1e-4))
         << a[i].name;
+  }
+}
+
+// Words that a batch does not have keep every bit; the others, also where they
+// come again, are changed as the whole table would be, clipped like it.
+TEST(TrainStep, ChangesTheRowsThatABatchHas) {
+  constexpr double kClip = 0.3;
+  const auto model_of = [] {
+    nn::Sequential model{nn::Embedding{300, 4}, nn::Flatten{},
+                         nn::Linear{12, 3}};
+    model.initialize(5);
+    return model;
+  };
+  auto staged = model_of();
+  auto eager = model_of();
+  const auto table_of = [](const nn::Module& model) {
+    return model.parameters()[0].parameter->variable.tensor();
+  };
+  const Tensor before = table_of(staged).clone();
+  const auto optimizer = make_optimizer("adagrad", {});
+  auto batch = batch_of(5);
+  batch[0] = Tensor::of<std::int32_t>(
+      {5, 3}, {9, 9, 250, 9, 0, 17, 4, 9, 0, 250, 33, 9, 9, 4, 4});
+  TrainStep step(staged, TaskKind::kClassification, *optimizer, types_of(batch),
+                 {.clip_norm = kClip});
+  std::set<std::string> ops;
+  for (const StepInfo& info : step.plan().steps()) ops.insert(info.name);
+  EXPECT_TRUE(ops.contains("add_rows"));
+  EXPECT_FALSE(ops.contains("scatter_add"));
+  std::vector<std::vector<Value>> slots(3);
+  for (int t = 0; t < 3; ++t) {
+    step.run(batch, 0.1, t);
+    Tape tape;
+    std::vector<Value> wrt;
+    for (const auto& named : eager.parameters()) {
+      wrt.push_back(named.parameter->variable.read());
+    }
+    const Objective found =
+        objective(eager, TaskKind::kClassification, batch[0], batch[1]);
+    const auto gradients =
+        clip_by_global_norm(tape.gradient(found.loss, wrt), kClip);
+    const auto scalars = optimizer->scalars(Tensor::scalar(0.1, DType::kF32),
+                                            Tensor::scalar(t + 1, DType::kF64));
+    for (std::size_t i = 0; i < wrt.size(); ++i) {
+      const Tensor value = wrt[i].tensor();
+      if (t == 0) slots[i].assign(1, Tensor::zeros(value.type()));
+      const auto next =
+          optimizer->update(value, gradients[i].tensor(), slots[i], scalars);
+      eager.parameters()[i].parameter->variable.set_tensor(
+          next.parameter.tensor());
+      slots[i] = {next.slots[0].tensor()};
+    }
+  }
+  EXPECT_TRUE(test::near(table_of(staged), table_of(eager), 1e-5));
+  const std::set<std::int64_t> touched{0, 4, 9, 17, 33, 250};
+  for (std::int64_t row = 0; row < 300; ++row) {
+    EXPECT_EQ(identical(table_of(staged).slice(row, row + 1),
+                        before.slice(row, row + 1)),
+              !touched.contains(row));
   }
 }
 

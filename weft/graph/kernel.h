@@ -40,7 +40,7 @@ struct KernelCandidate {
   // Why this kernel cannot take the call, or nothing if it can.
   std::optional<std::string> (*declines)(const OpCall&) = nullptr;
   std::unique_ptr<PreparedKernel> (*prepare)(const OpCall&) = nullptr;
-  // Output 0 may be written over an input of the same size.
+  // Output 0 may be written over input 0, where their sizes are equal.
   bool in_place = false;
 };
 

@@ -1,47 +1,18 @@
 #include "weft/ops/index.h"
 
 #include "weft/graph/registry.h"
-#include "weft/ops/arithmetic.h"
-#include "weft/ops/constant.h"
-#include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
-#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/indexing.h"
 #include "weft/ops/support/samples.h"
-#include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
 namespace {
 
-// Index `i` of the tensor, clamped into an axis of `size`.
-std::int64_t index_at(const TensorView& indices, std::int64_t i,
-                      std::int64_t size) {
-  return std::clamp<std::int64_t>(load_as<std::int64_t>(indices, i), 0,
-                                  size - 1);
-}
-
 void zero(const TensorView& y) {
   if (y.type.bytes() > 0) std::memset(y.data, 0, y.type.bytes());
-}
-
-// Sums in double (integers in int64) and rounds once at the end.
-template <class Visit>
-void accumulate(const TensorView& y, Visit&& visit) {
-  const auto run = [&]<class Number>(Number) {
-    std::vector<Number> sums(static_cast<std::size_t>(y.size()));
-    visit([&](const TensorView& x, std::int64_t from, std::int64_t to) {
-      sums[static_cast<std::size_t>(to)] += load_as<Number>(x, from);
-    });
-    for (std::int64_t i = 0; i < y.size(); ++i) {
-      store_as(y, i, sums[static_cast<std::size_t>(i)]);
-    }
-  };
-  if (is_floating(y.dtype()))
-    run(double{});
-  else
-    run(std::int64_t{});
 }
 
 void gather_reference(const OpCall& call, std::span<const TensorView> inputs,
@@ -126,21 +97,6 @@ void pick_scatter_reference(const OpCall& call,
   });
 }
 
-void require_indices(const OpCall& call, std::size_t input) {
-  const DType dtype = call.input(input).dtype;
-  if (dtype == DType::kI32 || dtype == DType::kI64) return;
-  throw call.error("{} must be i32 or i64, got {}", call.op.input_name(input),
-                   to_string(dtype));
-}
-
-void require_choice(const OpCall& call, Dim size, const Shape& indices) {
-  if (size != 0) return;
-  for (const Dim dim : indices) {
-    if (dim == 0) return;
-  }
-  throw call.error("there is nothing to index: the axis has size 0");
-}
-
 std::vector<TensorType> infer_gather(const OpCall& call) {
   require_indices(call, 1);
   const TensorType& x = call.input(0);
@@ -154,12 +110,6 @@ std::vector<TensorType> infer_gather(const OpCall& call) {
   return {{x.dtype, shape}};
 }
 
-Dim size_attribute(const OpCall& call) {
-  const Shape& size = call.attributes.get<Shape>("size");
-  if (size.rank() != 1) throw call.error("size must be one dim");
-  return size[0];
-}
-
 std::vector<TensorType> infer_scatter_add(const OpCall& call) {
   require_indices(call, 1);
   const TensorType& updates = call.input(0);
@@ -167,12 +117,7 @@ std::vector<TensorType> infer_scatter_add(const OpCall& call) {
   const int rank = updates.shape.rank() - indices.rank() + 1;
   if (rank < 1) throw call.error("updates have fewer axes than indices");
   const int axis = checked_axis(call, call.attributes.integer("axis"), rank);
-  for (int i = 0; i < indices.rank(); ++i) {
-    if (updates.shape[axis + i] == indices[i]) continue;
-    throw call.error("axis {} of updates is {}, but axis {} of indices is {}",
-                     axis + i, to_string(updates.shape[axis + i]), i,
-                     to_string(indices[i]));
-  }
+  require_rows(call, updates.shape, indices, axis);
   const Dim size = size_attribute(call);
   require_choice(call, size, updates.shape);
   Shape shape(updates.shape.first(axis));
@@ -259,17 +204,6 @@ Value with_axes_moved(const Value& x, int from, int count, int to) {
   return from == to || count == 0 ? x : transpose(x, order);
 }
 
-// Indices into the rows of all instances below each other, `size` of each.
-// They are clamped here: no instance may see another's rows.
-Value indices_of_all(const BatchContext& g, Dim size) {
-  const Value rows = element_count({size}, DType::kI64);
-  const Value index = cast(stacked(g, 1), DType::kI64);
-  const Value own = maximum(minimum(index, rows - 1), scalar_like(rows, 0));
-  Shape column{g.size()};
-  column.resize(index.shape().rank(), 1);
-  return own + reshape(iota(g.size()) * rows, column);
-}
-
 std::vector<Value> batch_gather(const BatchContext& g) {
   const Shape& shape = g.call().input(0).shape;
   const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
@@ -285,7 +219,7 @@ std::vector<Value> batch_gather(const BatchContext& g) {
       below.push_back(dim);
     }
     rows = reshape(rows, below);
-    indices = indices_of_all(g, shape[axis]);
+    indices = indices_of_all(g, 1, shape[axis]);
   }
   const int before = indices.shape().rank();
   return {with_axes_moved(gather(rows, indices, 0), before, axis, 1)};
@@ -298,7 +232,7 @@ std::vector<Value> batch_scatter_add(const BatchContext& g) {
   if (!g.is_batched(1)) return {scatter_add(g.x(0), g.x(1), size, axis + 1)};
   const int indexed = g.call().input(1).shape.rank();
   const Value rows = with_axes_moved(stacked(g, 0), 1 + axis, indexed, 1);
-  const Value sums = scatter_add(rows, indices_of_all(g, size),
+  const Value sums = scatter_add(rows, indices_of_all(g, 1, size),
                                  dim_multiply(g.size(), size), 0);
   Shape apart{g.size(), size};
   for (const Dim dim : sums.shape().last(shape.rank() - 1)) {

@@ -16,6 +16,7 @@
 #include "weft/ops/random.h"
 #include "weft/ops/recurrent.h"
 #include "weft/ops/reduce.h"
+#include "weft/ops/rows.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
 #include "weft/ops/sort.h"

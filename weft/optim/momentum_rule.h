@@ -28,6 +28,9 @@ class MomentumRule : public Optimizer {
   Update update(const Value& parameter, const Value& gradient,
                 std::span<const Value> slots,
                 std::span<const Value> scalars) const override;
+  bool keeps_without_gradient() const override {
+    return settings_.momentum == 0 && settings_.weight_decay == 0;
+  }
 
  private:
   Settings settings_;

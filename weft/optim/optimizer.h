@@ -37,6 +37,11 @@ class Optimizer {
                         std::span<const Value> slots,
                         std::span<const Value> scalars) const = 0;
 
+  // Whether an element stays as it is, with its slots, where its gradient is
+  // zero. Then rows of a table that got none need not be visited
+  // (row_gradient.h).
+  virtual bool keeps_without_gradient() const { return false; }
+
   virtual ~Optimizer() = default;
 };
 

@@ -1,12 +1,24 @@
 #include "weft/optim/variable_updater.h"
 
 #include "weft/graph/context.h"
+#include "weft/optim/row_gradient.h"
 
 namespace weft {
 namespace {
 
 Variable statistic(const Tensor& initial, std::string name) {
   return Variable(initial, {.name = std::move(name), .is_trainable = false});
+}
+
+Optimizer::Update next_of(const Optimizer& optimizer, const Value& value,
+                          const Value& gradient, std::span<const Value> slots,
+                          std::span<const Value> scalars) {
+  if (optimizer.keeps_without_gradient()) {
+    if (const auto found = row_gradient(gradient)) {
+      return update_rows(optimizer, value, *found, slots, scalars);
+    }
+  }
+  return optimizer.update(value, gradient, slots, scalars);
 }
 
 }  // namespace
@@ -39,8 +51,8 @@ void VariableUpdater::update(std::span<const Value> gradients) {
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     std::vector<Value> slots;
     for (const Variable& slot : slots_[i]) slots.push_back(slot.read());
-    const Optimizer::Update next = optimizer_->update(
-        context.read(variables_[i]), gradients[i], slots, scalars);
+    const Optimizer::Update next = next_of(
+        *optimizer_, context.read(variables_[i]), gradients[i], slots, scalars);
     context.assign(variables_[i], next.parameter);
     for (std::size_t slot = 0; slot < slots.size(); ++slot) {
       slots_[i][slot].assign(next.slots[slot]);

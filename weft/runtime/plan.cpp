@@ -40,6 +40,7 @@ struct PlannedStep {
   std::vector<std::size_t> results;  // that it writes
   bool meets_other_ranks = false;
   bool is_host = false;
+  bool in_place = false;  // of a kernel: KernelCandidate::in_place
 };
 
 Cost cost_of(const Function& function, const Node& node) {
@@ -192,6 +193,7 @@ void Plan::State::prepare_step(const Step& step) {
     info.declined = std::move(choice.declined);
     info.cost = cost_of(function, node);
     planned.kernel = std::move(choice.kernel);
+    planned.in_place = choice.in_place;
   }
   scratch_bytes = std::max(scratch_bytes, planned.kernel->scratch_bytes());
   steps.push_back(std::move(planned));
@@ -229,7 +231,12 @@ bool Plan::State::can_overwrite(const std::vector<Step>& formed,
                                 std::size_t index, ValueId input,
                                 ValueId output) const {
   const Step& step = formed[index];
-  if (!step.loop) return false;
+  if (!step.loop) {
+    const auto reads = [&](ValueId id) { return storage(id) == input; };
+    return steps[index].in_place && output == step.outputs[0] &&
+           reads(step.inputs[0]) &&
+           std::count_if(step.inputs.begin(), step.inputs.end(), reads) == 1;
+  }
   const auto* kernel =
       static_cast<const LoopKernel*>(steps[index].kernel.get());
   const auto target = static_cast<std::size_t>(

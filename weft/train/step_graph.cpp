@@ -3,6 +3,8 @@
 #include "weft/autodiff/gradient.h"
 #include "weft/nn/scope.h"
 #include "weft/ops/arithmetic.h"
+#include "weft/optim/clip.h"
+#include "weft/optim/row_gradient.h"
 #include "weft/train/objective.h"
 
 namespace weft {
@@ -26,13 +28,41 @@ BackwardValues stage_backward(nn::Layer& model, TaskKind task,
   return {wanted.loss, wanted.correct, gradients(target, wrt)};
 }
 
+void keep_touched_rows(const Optimizer& optimizer,
+                       std::span<UpdateValues> updates, const Bindings& sizes) {
+  if (!optimizer.keeps_without_gradient()) return;
+  for (UpdateValues& update : updates) {
+    const LayerScope scope("optimizer/" + update.name);
+    const auto found = row_gradient(update.gradient, sizes);
+    if (!found) continue;
+    update.gradient = found->rows;
+    update.indices = found->indices;
+  }
+}
+
+void clip_updates(std::span<UpdateValues> updates, double max_norm) {
+  std::vector<Value> gradients;
+  for (const UpdateValues& update : updates) {
+    gradients.push_back(update.gradient);
+  }
+  gradients = clip_by_global_norm(gradients, max_norm);
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    updates[i].gradient = gradients[i];
+  }
+}
+
 void stage_update(const Optimizer& optimizer, std::span<UpdateValues> updates,
                   const Value& lr, const Value& step) {
   const std::vector<Value> scalars = optimizer.scalars(lr, step);
   for (UpdateValues& update : updates) {
     const LayerScope scope("optimizer/" + update.name);
-    Optimizer::Update next = optimizer.update(update.parameter, update.gradient,
-                                              update.slots, scalars);
+    Optimizer::Update next =
+        update.indices.is_defined()
+            ? update_rows(optimizer, update.parameter,
+                          {update.gradient, update.indices}, update.slots,
+                          scalars)
+            : optimizer.update(update.parameter, update.gradient, update.slots,
+                               scalars);
     update.parameter = std::move(next.parameter);
     update.slots = std::move(next.slots);
   }

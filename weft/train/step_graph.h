@@ -11,6 +11,7 @@
 #include "weft/nn/model.h"
 #include "weft/nn/staging.h"
 #include "weft/optim/optimizer.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft {
 
@@ -34,8 +35,17 @@ struct UpdateValues {
   std::string name;
   Value parameter;
   Value gradient;
+  Value indices;  // of the rows that `gradient` holds; undefined: of all
   std::vector<Value> slots;
 };
+
+// Where the optimizer allows it, replaces gradients that reach only few rows by
+// these (optim/row_gradient.h). `sizes` are those of a usual batch.
+void keep_touched_rows(const Optimizer& optimizer,
+                       std::span<UpdateValues> updates, const Bindings& sizes);
+
+// Clips all gradients together, as clip_by_global_norm().
+void clip_updates(std::span<UpdateValues> updates, double max_norm);
 
 // Replaces parameters and slots by the next ones.
 void stage_update(const Optimizer& optimizer, std::span<UpdateValues> updates,

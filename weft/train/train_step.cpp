@@ -4,7 +4,6 @@
 
 #include "weft/graph/program.h"
 #include "weft/nn/staging.h"
-#include "weft/optim/clip.h"
 #include "weft/train/step_graph.h"
 
 namespace weft {
@@ -66,6 +65,10 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
   Program program;
   FunctionBuilder& builder = program.builder("train_step");
   const std::vector<TensorType> types = open_batch(model, batch);
+  Bindings sizes;
+  for (std::size_t i = 0; i < kBatchTensors; ++i) {
+    match(types[i].shape, batch[i].shape, sizes);
+  }
   const nn::Staging staged(model, builder);
   std::vector<UpdateValues> updates;
   for (const auto& named : parameters) {
@@ -86,12 +89,8 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
   const Value label = builder.parameter(types[1], "label");
 
   program.add(builder.build([&] {
-    BackwardValues backward =
+    const BackwardValues backward =
         stage_backward(model, task, staged, key, input, label, options.dtype);
-    if (options.clip_norm > 0) {
-      backward.gradients =
-          clip_by_global_norm(backward.gradients, options.clip_norm);
-    }
     std::vector<Value> results = staged.values();
     std::vector<Value*> trainable;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -103,6 +102,8 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
       updates[i].parameter = *trainable[i];
       updates[i].gradient = backward.gradients[i];
     }
+    keep_touched_rows(optimizer, updates, sizes);
+    if (options.clip_norm > 0) clip_updates(updates, options.clip_norm);
     stage_update(optimizer, updates, lr, count);
     for (std::size_t i = 0; i < updates.size(); ++i) {
       *trainable[i] = updates[i].parameter;

@@ -1,25 +1,13 @@
 // Ops that address rows by integers. Sums into a row happen in the order of
 // the indices: threads share out the rows of the result, not the updates.
-#include <algorithm>
 #include <cstring>
 
 #include "weft/base/parallel.h"
-#include "weft/kernels/cpu/function_kernel.h"
+#include "weft/kernels/cpu/indexing.h"
 #include "weft/ops/support/axes.h"
 
 namespace weft {
 namespace {
-
-constexpr std::int64_t kBytesPerThread = 64 << 10;
-
-std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
-
-// Calls body with the index type of an operand.
-template <class Body>
-std::unique_ptr<PreparedKernel> for_indices(DType dtype, Body&& body) {
-  if (dtype == DType::kI32) return body(std::int32_t{});
-  return body(std::int64_t{});
-}
 
 // Calls body with an unsigned integer as wide as an element.
 template <class Body>
@@ -34,16 +22,6 @@ std::unique_ptr<PreparedKernel> for_width(DType dtype, Body&& body) {
     default:
       return body(std::uint64_t{});
   }
-}
-
-template <class I>
-std::int64_t clamped(I index, std::int64_t size) {
-  return std::clamp<std::int64_t>(index, 0, size - 1);
-}
-
-std::int64_t grain_of(std::int64_t bytes_each) {
-  return std::max<std::int64_t>(
-      1, kBytesPerThread / std::max<std::int64_t>(1, bytes_each));
 }
 
 std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
@@ -70,32 +48,6 @@ std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
                    });
     });
   });
-}
-
-std::optional<std::string> declines_sum(const OpCall& call) {
-  switch (call.input(0).dtype) {
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kI32:
-    case DType::kI64:
-      return std::nullopt;
-    default:
-      return "sums must round once, at the end";
-  }
-}
-
-template <class Body>
-std::unique_ptr<PreparedKernel> for_summand(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::kF64:
-      return body(double{});
-    case DType::kI32:
-      return body(std::int32_t{});
-    case DType::kI64:
-      return body(std::int64_t{});
-    default:
-      return body(float{});
-  }
 }
 
 // Each thread clears its range of rows, then reads all indices and adds the

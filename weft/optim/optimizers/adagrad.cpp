@@ -28,6 +28,11 @@ class Adagrad : public Optimizer {
     return {parameter - scalars[0] * g / (sqrt(s) + epsilon_), {s}};
   }
 
+  // Without epsilon, 0 / 0.
+  bool keeps_without_gradient() const override {
+    return weight_decay_ == 0 && epsilon_ > 0;
+  }
+
  private:
   double epsilon_;
   double weight_decay_;

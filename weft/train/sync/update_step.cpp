@@ -1,7 +1,6 @@
 #include "weft/train/sync/update_step.h"
 
 #include "weft/graph/builder.h"
-#include "weft/optim/clip.h"
 #include "weft/train/step_graph.h"
 
 namespace weft {
@@ -44,14 +43,7 @@ Executable UpdateStep::stage(const Optimizer& optimizer,
   const Value lr = take(lr_, "lr", false);
   const Value step = take(step_, "step", false);
   Function function = builder.build([&] {
-    if (clip_norm > 0) {
-      std::vector<Value> gradients;
-      for (const auto& update : updates) gradients.push_back(update.gradient);
-      gradients = clip_by_global_norm(gradients, clip_norm);
-      for (std::size_t i = 0; i < updates.size(); ++i) {
-        updates[i].gradient = gradients[i];
-      }
-    }
+    if (clip_norm > 0) clip_updates(updates, clip_norm);
     stage_update(optimizer, updates, lr, step);
     std::vector<Value> results;
     for (const UpdateValues& update : updates) {

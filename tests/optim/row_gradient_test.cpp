@@ -1,0 +1,206 @@
+// Updates of the rows that a batch has looked up, against updates of the whole
+// table.
+#include "weft/optim/row_gradient.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+#include "tests/support/values.h"
+
+#include "weft/autodiff/gradient.h"
+#include "weft/graph/builder.h"
+#include "weft/ops/ops.h"
+#include "weft/runtime/executable.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kRows = 40;
+constexpr std::int64_t kWidth = 3;
+constexpr double kLr = 0.1;
+
+// Optimizers as recipes name them, with and without weight decay.
+std::vector<std::unique_ptr<Optimizer>> all_optimizers() {
+  std::vector<std::unique_ptr<Optimizer>> all;
+  for (const OptimizerDef& def : optimizer_registry().all()) {
+    for (const double decay : {0.0, 0.1}) {
+      all.push_back(make_optimizer(def.name, {{"weight_decay", decay}}));
+    }
+  }
+  all.push_back(make_optimizer("momentum", {{"momentum", 0.0}}));
+  all.push_back(make_optimizer("adagrad", {{"epsilon", 0.0}}));
+  return all;
+}
+
+Tensor lookups(const std::vector<std::int64_t>& rows) {
+  const Tensor tensor = Tensor::empty({DType::kI64, {Dim(rows.size())}});
+  std::copy(rows.begin(), rows.end(), tensor.data<std::int64_t>());
+  return tensor;
+}
+
+// (table, slots…, factors, indices) -> (table', slots'…), where the loss is
+// the sum of the rows looked up, times factors.
+Function step_of(const Optimizer& optimizer, std::int64_t rows,
+                 std::int64_t count, bool by_rows) {
+  FunctionBuilder builder("step");
+  const TensorType type{DType::kF32, {rows, kWidth}};
+  const Value table = builder.parameter(type);
+  std::vector<Value> slots;
+  for (std::size_t i = 0; i < optimizer.slots().size(); ++i) {
+    slots.push_back(builder.parameter(type));
+  }
+  const Value factors = builder.parameter({DType::kF32, {count, kWidth}});
+  const Value indices = builder.parameter({DType::kI64, {count}});
+  return builder.build([&] {
+    const Value loss = sum(gather(table, indices) * factors);
+    const Value gradient = gradients(loss, {&table, 1})[0];
+    const auto scalars =
+        optimizer.scalars(scalar(kLr, DType::kF32), scalar(3, DType::kF64));
+    const auto found = row_gradient(gradient);
+    EXPECT_TRUE(found.has_value());
+    const Optimizer::Update next =
+        by_rows ? update_rows(optimizer, table, *found, slots, scalars)
+                : optimizer.update(table, gradient, slots, scalars);
+    std::vector<Value> results{next.parameter};
+    results.insert(results.end(), next.slots.begin(), next.slots.end());
+    return results;
+  });
+}
+
+// A table, its slots, factors and indices.
+std::vector<Tensor> arguments_of(const Optimizer& optimizer, std::int64_t rows,
+                                 const Tensor& indices) {
+  std::vector<Tensor> arguments{test::pattern({rows, kWidth})};
+  for (std::size_t i = 0; i < optimizer.slots().size(); ++i) {
+    arguments.push_back(test::pattern({rows, kWidth}, 0, 1, 7 + i));
+  }
+  arguments.push_back(test::pattern({indices.size(), kWidth}, -1, 1, 3));
+  arguments.push_back(indices);
+  return arguments;
+}
+
+TEST(RowGradient, OptimizersKeepWhatTheySayTheyKeep) {
+  std::size_t keeping = 0;
+  for (const auto& optimizer : all_optimizers()) {
+    if (!optimizer->keeps_without_gradient()) continue;
+    ++keeping;
+    for (const double first : {0.0, 0.3}) {  // slots start at zero
+      const Tensor p = test::pattern({50});
+      const std::vector<Value> slots(optimizer->slots().size(),
+                                     test::pattern({50}, first, 2 * first));
+      const auto next = optimizer->update(
+          p, Tensor::zeros(p.type()), slots,
+          optimizer->scalars(Tensor::scalar(0.1f), Tensor::scalar(1.0)));
+      EXPECT_TRUE(identical(next.parameter.tensor(), p));
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        EXPECT_TRUE(identical(next.slots[i].tensor(), slots[i].tensor()));
+      }
+    }
+  }
+  EXPECT_EQ(keeping, 3u);  // sgd, adagrad, and momentum of 0
+}
+
+TEST(RowGradient, OptimizersThatRememberSayNo) {
+  for (const char* name :
+       {"momentum", "nesterov", "adam", "adamw", "rmsprop"}) {
+    EXPECT_FALSE(make_optimizer(name, {})->keeps_without_gradient()) << name;
+  }
+  for (const char* name : {"sgd", "adagrad"}) {
+    EXPECT_FALSE(make_optimizer(name, {{"weight_decay", 1e-4}})
+                     ->keeps_without_gradient());
+  }
+}
+
+// Once, several times, all the same, none, and outside the table.
+TEST(RowGradient, UpdatesAsTheWholeTableWouldBe) {
+  const std::vector<std::vector<std::int64_t>> batches{
+      {5},
+      {9, 0, 39, 7},
+      {3, 8, 3, 3, 12, 8, 0, 8},
+      std::vector<std::int64_t>(15, 6),
+      {},
+      {-4, 0, 40, 39, 1000, -1}};
+  for (const auto& optimizer : all_optimizers()) {
+    if (!optimizer->keeps_without_gradient()) continue;
+    for (const auto& rows : batches) {
+      const Tensor indices = lookups(rows);
+      const auto arguments = arguments_of(*optimizer, kRows, indices);
+      Executable dense(step_of(*optimizer, kRows, indices.size(), false));
+      Executable touched(step_of(*optimizer, kRows, indices.size(), true));
+      const auto expected = dense.run(arguments);
+      const auto actual = touched.run(arguments);
+      std::set<std::int64_t> named;
+      for (const std::int64_t row : rows) {
+        named.insert(std::clamp<std::int64_t>(row, 0, kRows - 1));
+      }
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_TRUE(test::near(actual[i], expected[i], 1e-6));
+        for (std::int64_t row = 0; row < kRows; ++row) {
+          EXPECT_EQ(identical(actual[i].slice(row, row + 1),
+                              arguments[i].slice(row, row + 1)),
+                    !named.contains(row))
+              << "row " << row;
+        }
+      }
+    }
+  }
+}
+
+// In a plan that may overwrite it, no buffer is as large as the table.
+TEST(RowGradient, TheTableIsNeverCopied) {
+  constexpr std::int64_t kMany = 100'000;
+  const auto optimizer = make_optimizer("adagrad", {});
+  Executable executable(step_of(*optimizer, kMany, 8, true),
+                        {.donated = {{0, 0}, {1, 1}}});
+  const auto arguments =
+      arguments_of(*optimizer, kMany, lookups({5, 70'000, 5, 1, 2, 3, 4, 6}));
+  const Tensor before = arguments[0].clone();
+  const auto results = executable.run(arguments);
+  EXPECT_EQ(results[0].raw(), arguments[0].raw());
+  EXPECT_FALSE(identical(results[0], before));
+  EXPECT_LT(executable.plan_for(arguments).arena_bytes(), before.bytes() / 100);
+}
+
+TEST(RowGradient, NothingWhereTheTableCostsLess) {
+  const auto is_found = [](Dim count, const Bindings& sizes) {
+    FunctionBuilder builder("f");
+    const Value indices = builder.parameter({DType::kI32, {count}});
+    const Value rows = builder.parameter({DType::kF32, {count, kWidth}});
+    bool found = false;
+    builder.build([&] {
+      const Value gradient = scatter_add(rows, indices, kRows);
+      found = row_gradient(gradient, sizes).has_value();
+      return std::vector{gradient};
+    });
+    return found;
+  };
+  const Dim batch = symbol("N");
+  Bindings few;
+  few.bind(batch, 4);
+  Bindings many;
+  many.bind(batch, kRows);
+  EXPECT_TRUE(is_found(4, {}));
+  EXPECT_FALSE(is_found(kRows / 2, {}));
+  EXPECT_FALSE(is_found(batch, {}));
+  EXPECT_TRUE(is_found(batch, few));
+  EXPECT_FALSE(is_found(batch, many));
+}
+
+TEST(RowGradient, NothingOfOtherGradients) {
+  FunctionBuilder builder("f");
+  const Value indices = builder.parameter({DType::kI32, {2}});
+  const Value x = builder.parameter({DType::kF32, {kRows, kWidth}});
+  builder.build([&] {
+    const Value rows = gather(x, indices);
+    const Value columns = scatter_add(gather(x, indices, 1), indices, kRows, 1);
+    for (const Value& other :
+         {x, x * 2.0, scatter_add(rows, indices, kRows) + x, columns}) {
+      EXPECT_FALSE(row_gradient(other).has_value());
+    }
+    return std::vector{x};
+  });
+  EXPECT_FALSE(row_gradient(Tensor::zeros({DType::kF32, {kRows, 1}})));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,60 @@
+// What kernels share that address rows by integers.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "weft/kernels/cpu/function_kernel.h"
+
+namespace weft {
+
+inline std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+// Calls body with the index type of an operand.
+template <class Body>
+std::unique_ptr<PreparedKernel> for_indices(DType dtype, Body&& body) {
+  if (dtype == DType::kI32) return body(std::int32_t{});
+  return body(std::int64_t{});
+}
+
+// Calls body with the dtype of what is summed.
+template <class Body>
+std::unique_ptr<PreparedKernel> for_summand(DType dtype, Body&& body) {
+  switch (dtype) {
+    case DType::kF64:
+      return body(double{});
+    case DType::kI32:
+      return body(std::int32_t{});
+    case DType::kI64:
+      return body(std::int64_t{});
+    default:
+      return body(float{});
+  }
+}
+
+inline std::optional<std::string> declines_sum(const OpCall& call) {
+  switch (call.input(0).dtype) {
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kI32:
+    case DType::kI64:
+      return std::nullopt;
+    default:
+      return "sums must round once, at the end";
+  }
+}
+
+template <class I>
+std::int64_t clamped(I index, std::int64_t size) {
+  return std::clamp<std::int64_t>(index, 0, size - 1);
+}
+
+// How many pieces of so many bytes are worth a thread.
+inline std::int64_t grain_of(std::int64_t bytes_each) {
+  constexpr std::int64_t kBytesPerThread = 64 << 10;
+  return std::max<std::int64_t>(
+      1, kBytesPerThread / std::max<std::int64_t>(1, bytes_each));
+}
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+// What ops share that address rows by integers.
+#pragma once
+
+#include <algorithm>
+
+#include "weft/graph/batch.h"
+#include "weft/ops/support/elementwise.h"
+
+namespace weft {
+
+// Index `i` of the tensor, clamped into an axis of `size`.
+inline std::int64_t index_at(const TensorView& indices, std::int64_t i,
+                             std::int64_t size) {
+  return std::clamp<std::int64_t>(load_as<std::int64_t>(indices, i), 0,
+                                  size - 1);
+}
+
+// Calls visit(add), where add(x, from, to) adds x[from] to y[to]. Sums in
+// double (integers in int64) from zero on, and rounds once at the end.
+template <class Visit>
+void accumulate(const TensorView& y, Visit&& visit) {
+  const auto run = [&]<class Number>(Number) {
+    std::vector<Number> sums(static_cast<std::size_t>(y.size()));
+    visit([&](const TensorView& x, std::int64_t from, std::int64_t to) {
+      sums[static_cast<std::size_t>(to)] += load_as<Number>(x, from);
+    });
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      store_as(y, i, sums[static_cast<std::size_t>(i)]);
+    }
+  };
+  if (is_floating(y.dtype()))
+    run(double{});
+  else
+    run(std::int64_t{});
+}
+
+// Throws through call.error unless the operand is i32 or i64.
+void require_indices(const OpCall& call, std::size_t input);
+// Throws through call.error where indices of this shape have an axis of no
+// elements to choose from.
+void require_choice(const OpCall& call, Dim size, const Shape& indices);
+// Throws through call.error unless the axes of `updates` from `axis` on begin
+// with those of `indices`.
+void require_rows(const OpCall& call, const Shape& updates,
+                  const Shape& indices, int axis);
+// The attribute "size", a shape of one dim.
+Dim size_attribute(const OpCall& call);
+
+// The instances' indices into `size` rows each, as indices into the rows of all
+// of them below each other. They are clamped here: no instance may see
+// another's rows.
+Value indices_of_all(const BatchContext& g, std::size_t input, Dim size);
+
+}  // namespace weft
