@@ -1,7 +1,7 @@
 // Runs threads on a machine with many cores that is not there: a virtual clock
 // charges each access to shared memory what it would cost.
 //
-//   Simulation simulation({.costs = calibrate(), .cores = 72});
+//   Simulation simulation({.costs = calibrate().costs, .cores = 72});
 //   simulation.run(72, [&](int thread) { …an algorithm over SimulatedMemory…
 //   }); simulation.elapsed_ns();                // of the virtual clock
 //   simulation.statistics().transfers;      // of cache lines between cores
