@@ -3,6 +3,7 @@ root and take minutes each: see bench/netlab."""
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
@@ -60,7 +61,8 @@ def benches(where: Setting) -> list[Bench]:
     found += [three_lc_bench(where, s) for s in THREE_LC]
     found += [volume_bench(where), micro_bench(where), drift_bench(where, runs)]
     found += [scaling_bench(where)]
-    found += [accuracy_bench(where, runs), overlap_bench(where, runs)]
+    brisk = Trainings(where, replace(RESNET20, lr=0.1))
+    found += [accuracy_bench(where, runs, brisk), overlap_bench(where, runs)]
     found += [three_lc_lab_bench(where, runs), reduce_lab_bench(where, wide)]
     found += [steps_bench(where, runs, rate) for rate in RATES]
     return found + [peers_bench(where, runs, rate) for rate in RATES]
@@ -396,31 +398,32 @@ def simulate_scaling(where: Setting, bar: Bar) -> dict:
                        f"{1e3 * found['seconds']:.1f} ms among 64"}}
 
 
-def accuracy_bench(where: Setting, runs: Trainings) -> Bench:
-    bars = tuple(Bar(f"accuracy, {how.name}: below f32", "points",
-                     0.5 if how is TOPK_1 else 1.0, at_most=True)
-                 for how in (*THREE_LC.values(), TOPK_1))
-    return Bench(bars, partial(compare_accuracy, where, runs, bars))
+def accuracy_bench(where: Setting, runs: Trainings, brisk: Trainings) -> Bench:
+    """Of 3LC the unit is f32's standard deviation over the seeds. What the
+    memory of 3LC holds back disturbs parameters by as much as the rate is
+    large; momentum correction bears larger ones."""
+    bars = {Bar(f"accuracy, {how.name}: below f32", "points",
+                0.5 if how is TOPK_1 else 1.0, at_most=True):
+            (how, brisk if how is TOPK_1 else runs)
+            for how in (*THREE_LC.values(), TOPK_1)}
+    return Bench(tuple(bars), lambda: {
+        bar.name: or_error(partial(compare_accuracy, where, how, of))
+        for bar, (how, of) in bars.items()})
 
 
-def compare_accuracy(where: Setting, runs: Trainings, bars: tuple) -> dict:
-    """Of 3LC the unit is f32's standard deviation over the seeds."""
+def compare_accuracy(where: Setting, how: Way, runs: Trainings) -> dict:
     seeds, steps = (1, 2) if where.quick else (1, 2, 3), curve_steps(where)
 
-    def final(how: Way) -> list[float]:
-        return [runs.curve(how, steps, seed)[-1][1] for seed in seeds]
+    def final(of: Way) -> list[float]:
+        return [runs.curve(of, steps, seed)[-1][1] for seed in seeds]
 
-    base = final(DENSE)
+    base, found = final(DENSE), final(how)
     mean = sum(base) / len(base)
     spread = (sum((a - mean) ** 2 for a in base) / (len(base) - 1)) ** 0.5
-    rows = {}
-    for bar, how in zip(bars, (*THREE_LC.values(), TOPK_1)):
-        found = final(how)
-        below = mean - sum(found) / len(found)
-        figure = 100 * below if how is TOPK_1 else below / max(spread, 1e-9)
-        rows[bar.name] = {"ours": figure, "ratio": figure, "note": marked(
-            where, f"f32 {base}, so {found}, after {steps} steps")}
-    return rows
+    below = mean - sum(found) / len(found)
+    figure = 100 * below if how is TOPK_1 else below / max(spread, 1e-9)
+    return {"ours": figure, "ratio": figure, "note": marked(
+        where, f"f32 {base}, so {found}, after {steps} steps")}
 
 
 def overlap_bench(where: Setting, runs: Trainings) -> Bench:
@@ -493,7 +496,7 @@ class Contest:
 @cache
 def contest(where: Setting, runs: Trainings) -> Contest:
     """Of ResNet-20; all ways get as far as that."""
-    return Contest(runs, curve_steps(where), 0.2 if where.quick else 0.6,
+    return Contest(runs, curve_steps(where), 0.2 if where.quick else 0.7,
                    lab_steps(where))
 
 
