@@ -170,6 +170,51 @@ TEST(Executable, DonationWaitsForReadersOfTheOldValue) {
   }
 }
 
+// The gates of a cell: what their gradients add up to is a concat, if they
+// share out an axis.
+TEST(Executable, GradientsOfSlicesAreJoined) {
+  const auto has_op = [](Executable& executable, const Tensor& x,
+                         std::string_view op) {
+    for (const StepInfo& step : executable.plan_for({&x, 1}).steps()) {
+      if (step.name.find(op) != std::string::npos) return true;
+    }
+    return false;
+  };
+  const auto cut = [](const Value& x, std::int64_t begin, std::int64_t end) {
+    return slice_axis(x, 1, begin, end);
+  };
+  const auto gates = [&](const auto& v) {
+    const Value loss =
+        sum(square(cut(v[0], 2, 5)) * exp(cut(v[0], 5, kToEnd))) +
+        sum(tanh(cut(v[0], 0, 2)));
+    return gradients(loss, v);
+  };
+  const auto overlapping = [&](const auto& v) {
+    const Value loss =
+        sum(square(cut(v[0], 0, 5))) + sum(tanh(cut(v[0], 3, kToEnd)));
+    return gradients(loss, v);
+  };
+  const auto with_a_gap = [&](const auto& v) {
+    const Value loss =
+        sum(square(cut(v[0], 0, 2))) + sum(tanh(cut(v[0], 3, kToEnd)));
+    return gradients(loss, v);
+  };
+  const Tensor x = pattern({4, 8});
+  const auto check = [&](const auto& body, bool is_joined) {
+    FunctionBuilder builder("f");
+    const std::vector<Value> v{builder.parameter(x.type())};
+    const Function function = builder.build([&] { return body(v); });
+    Executable fused(function);
+    Executable plain(function, {.donated = {}, .check_numerics = true});
+    EXPECT_TRUE(near(fused.run({&x, 1})[0], plain.run({&x, 1})[0], 1e-6));
+    EXPECT_EQ(has_op(fused, x, "concat"), is_joined);
+    EXPECT_EQ(has_op(fused, x, "unslice"), !is_joined);
+  };
+  check(gates, true);
+  check(overlapping, false);
+  check(with_a_gap, false);
+}
+
 // A kernel may overwrite its first operand, but not while others read it.
 TEST(Executable, KernelsWriteOverDonatedArguments) {
   const auto run = [](bool is_read_later) {

@@ -10,6 +10,7 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
+#include "weft/runtime/join_slices.h"
 
 namespace weft {
 namespace {
@@ -74,6 +75,11 @@ class SimplifyingBuilder : public FunctionBuilder {
       LayerScope scope(location.scope);
       ContextScope context(*this);
       return op.lower()(complete, arguments);
+    }
+    if (may_reassociate_ && op.name() == "add") {
+      if (auto joined = joined_slices(*this, arguments[0], arguments[1])) {
+        return {*joined};
+      }
     }
     if (may_reassociate_ && op.name() == "sum") {
       if (auto hoisted = hoist_factor(arguments[0], complete)) {

@@ -7,6 +7,7 @@
 #include "weft/ops/control.h"
 #include "weft/ops/index.h"
 #include "weft/ops/reduce.h"
+#include "weft/ops/rows.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/support/closures.h"
 
@@ -62,13 +63,14 @@ TensorType with_rows(const TensorType& row, Dim rows) {
   return {row.dtype, shape};
 }
 
-// `stack` with `row` in the place of one row.
+// `stack`, in which one row is zero, with `row` in its place. The executor
+// writes it where the stack lies, and the gradient of the stack passes through.
 Value with_row(const Value& stack, const Value& at, const Value& row) {
-  const Dim rows = stack.shape()[0];
+  if (stack.dtype() != DType::kBool) return add_rows(stack, row, at);
   Shape column;
   column.resize(stack.shape().rank());
-  column[0] = rows;
-  const Value is_there = reshape(equal(iota(rows), at), column);
+  column[0] = stack.shape()[0];
+  const Value is_there = reshape(equal(iota(column[0]), at), column);
   return where(is_there, reshape(row, with_rows(row.type(), 1).shape), stack);
 }
 

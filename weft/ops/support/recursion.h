@@ -12,8 +12,9 @@ namespace weft {
 // loop does by tail calls:
 //
 //   while: f(values) = condition(values) ? f(body(values)) : values
-//   scan:  the same for a counter, with stacks that grow row by row. A step
-//          copies the stacks, so n steps take time n^2 in the outputs' size.
+//   scan:  the same for a counter, with stacks whose rows are added one by one.
+//          Where the executor writes them in place, a step costs what its row
+//          costs, in the gradient too. (Stacks of bools are copied.)
 //
 // Made once for each loop of the program.
 FunctionRef recursive_form(Program& program, const OpDef& loop,

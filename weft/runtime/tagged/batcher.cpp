@@ -5,6 +5,7 @@
 
 #include "weft/base/stopwatch.h"
 #include "weft/batching/batch.h"
+#include "weft/runtime/tagged/row_sums.h"
 
 namespace weft {
 namespace {
@@ -205,17 +206,25 @@ bool Batcher::run(Worker& worker) {
   return true;
 }
 
-Batcher::Batch& Batcher::batch_of(Queue& queue, const Function& region,
-                                  const Variant& variant) {
+Batcher::Batch& Batcher::batch_of(Queue& queue, const Layout& layout,
+                                  const Work& work, const Variant& variant) {
   auto& known = queue.batches[variant];
   if (known == nullptr) {
+    const Function& region = session_.graph.regions[at(work.region)].function;
     const Batched batched =
         batch_region(region, variant.shared, variant.summed);
     Bindings bindings;
     bindings.bind(batched.size, static_cast<Dim>(variant.count));
-    known = std::make_unique<Batch>(
-        Batch{Plan(specialize(batched.function, bindings), {}),
-              batched.is_stacked, variant.summed});
+    std::vector<bool> is_added = accumulated_results(layout, work);
+    for (std::size_t i = 0; i < is_added.size(); ++i) {
+      is_added[i] = is_added[i] && has(variant.summed, i);
+    }
+    WithTotals made =
+        add_to_totals(specialize(batched.function, bindings), is_added);
+    Plan plan(made.function, {.donated = made.donated});
+    known =
+        std::make_unique<Batch>(Batch{std::move(plan), batched.is_stacked,
+                                      variant.summed, std::move(made.results)});
   }
   return *known;
 }
@@ -256,9 +265,7 @@ std::uint64_t Batcher::summed_results(const Work& work,
   }
   std::uint64_t summed = 0;
   for (std::size_t i = 0; i < work.outputs.size(); ++i) {
-    const std::vector<Target>& targets = work.outputs[i].targets;
-    if (targets.size() == 1 &&
-        first->layout->works[targets[0].work].kind == FlatKind::kAccumulate) {
+    if (accumulator_of(*first->layout, work.outputs[i]) >= 0) {
       summed |= std::uint64_t{1} << i;
     }
   }
@@ -291,7 +298,8 @@ void* Batcher::gather(const Input& input, std::span<const Item> items) {
 
 void Batcher::run_together(Worker& worker, Queue& queue,
                            std::span<const Item> items) {
-  const Work& work = items[0].frame->layout->works[items[0].work];
+  Frame* first = items[0].frame;
+  const Work& work = first->layout->works[items[0].work];
   const Function& region = session_.graph.regions[at(work.region)].function;
   RegionUse& use = worker.counts().regions[at(work.region)];
   ++use.runs;
@@ -299,7 +307,7 @@ void Batcher::run_together(Worker& worker, Queue& queue,
   std::optional<Stopwatch> watch;
   if (session_.is_timed) watch.emplace();
   const std::uint64_t shared = shared_inputs(work, items);
-  Batch& batch = batch_of(queue, region,
+  Batch& batch = batch_of(queue, *first->layout, work,
                           {items.size(), shared, summed_results(work, items)});
   inputs_.clear();
   outputs_.clear();
@@ -314,8 +322,20 @@ void Batcher::run_together(Worker& worker, Queue& queue,
       inputs_.push_back(gather(input, items));
     }
   }
+  std::size_t next = 0;
   for (std::size_t i = 0; i < region.results().size(); ++i) {
     const TensorType& type = region.type(region.results()[i]);
+    if (next < batch.added.size() && batch.added[next] == i) {
+      void* total =
+          first->sums
+              ->total(accumulator_of(*first->layout, work.outputs[i]), type)
+              .raw();
+      inputs_.push_back(total);
+      outputs_.push_back(total);
+      made_.emplace_back();
+      ++next;
+      continue;
+    }
     made_.push_back(Tensor::empty(
         batch.is_stacked[i] ? with_batch(type, items.size()) : type));
     outputs_.push_back(made_.back().raw());
@@ -333,10 +353,9 @@ void Batcher::run_together(Worker& worker, Queue& queue,
 void Batcher::send(Worker& worker, const Work& work, const Batch& batch,
                    std::span<const Item> items) {
   for (std::size_t i = 0; i < work.outputs.size(); ++i) {
-    if (!has(batch.summed, i)) continue;
+    if (!has(batch.summed, i) || !made_[i].is_defined()) continue;
     Frame* first = items[0].frame;
-    const Target& target = work.outputs[i].targets[0];
-    first->sums->add(first->layout->works[target.work].index,
+    first->sums->add(accumulator_of(*first->layout, work.outputs[i]),
                      std::exchange(made_[i], Tensor()));
   }
   for (std::size_t k = items.size(); k-- > 0;) {

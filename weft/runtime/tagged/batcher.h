@@ -52,6 +52,9 @@ class Batcher : public RegionBatcher {
     Plan plan;
     std::vector<bool> is_stacked;  // by result
     std::uint64_t summed;
+    // Of these, the ones that the plan adds to their totals: it takes the
+    // totals after its inputs.
+    std::vector<std::size_t> added;
   };
   // Lower ones run first.
   struct Priority {
@@ -72,7 +75,8 @@ class Batcher : public RegionBatcher {
   static bool is_before(const Queue& a, const Queue& b);
   static Priority priority_of(const Layout& layout, const Work& work,
                               int phase);
-  Batch& batch_of(Queue& queue, const Function& region, const Variant& variant);
+  Batch& batch_of(Queue& queue, const Layout& layout, const Work& work,
+                  const Variant& variant);
   void run_together(Worker& worker, Queue& queue, std::span<const Item> items);
   std::uint64_t shared_inputs(const Work& work,
                               std::span<const Item> items) const;

@@ -22,4 +22,10 @@ void Sums::add(int accumulator, Tensor value) {
   });
 }
 
+Tensor& Sums::total(int accumulator, const TensorType& type) {
+  Tensor& total = totals[accumulator];
+  if (!total.is_defined()) total = Tensor::zeros(type);
+  return total;
+}
+
 }  // namespace weft

@@ -22,6 +22,8 @@ struct Sums {
 
   // Adds `value`; it may be kept.
   void add(int accumulator, Tensor value);
+  // The total so far, zeros at first, to be added to.
+  Tensor& total(int accumulator, const TensorType& type);
 };
 
 struct Frame {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "weft/runtime/tagged/frame.h"
 
@@ -349,6 +350,23 @@ class LayoutBuilder {
 
 ProgramLayout::ProgramLayout(const FlatGraph& graph) {
   LayoutBuilder(graph, *this).run();
+}
+
+int accumulator_of(const Layout& layout, const Port& port) {
+  if (port.targets.size() != 1) return -1;
+  const Work& work = layout.works[port.targets[0].work];
+  return work.kind == FlatKind::kAccumulate ? work.index : -1;
+}
+
+std::vector<bool> accumulated_results(const Layout& layout, const Work& work) {
+  std::vector<bool> is_accumulated;
+  std::set<int> seen;
+  for (const Port& port : work.outputs) {
+    const int accumulator = accumulator_of(layout, port);
+    is_accumulated.push_back(accumulator >= 0 &&
+                             seen.insert(accumulator).second);
+  }
+  return is_accumulated;
 }
 
 }  // namespace weft

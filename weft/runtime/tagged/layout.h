@@ -90,6 +90,13 @@ struct Layout {
   std::vector<std::uint32_t> tensors = {};  // the slots that hold one
 };
 
+// The accumulator that a value of `layout` is added to, if it goes nowhere
+// else; or -1.
+int accumulator_of(const Layout& layout, const Port& port);
+// Which results of a region go to an accumulator only; of several that go to
+// the same one, the first.
+std::vector<bool> accumulated_results(const Layout& layout, const Work& work);
+
 struct SiteLayout {
   int caller;
   int callee;

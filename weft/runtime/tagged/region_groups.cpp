@@ -190,10 +190,18 @@ class Groups {
     }
   }
 
+  // In the entry, which runs once, a lookup may wait too: its rows need not be
+  // kept until they are read.
+  bool may_wait(int id) const {
+    const OpDef& op = *draft_.ops[at(node(id).region)]->op;
+    return op.has(kElementwise) ||
+           (node(id).body == 0 && op.name() == "gather");
+  }
+
   // Whether an op, with what only it needs, can be computed from what group
   // `into` receives; `chain` becomes these ops.
   bool may_sink(int id, int into, std::set<int>& chain) const {
-    if (!draft_.ops[at(node(id).region)]->op->has(kElementwise)) return false;
+    if (!may_wait(id)) return false;
     const auto& readers = readers_of_[at(id)];
     if (!std::all_of(readers.begin(), readers.end(), [&](int reader) {
           return reader >= 0 &&

@@ -29,7 +29,8 @@ Worker::Worker(Session& session, bool is_alone)
   counts_.activations.resize(session.graph.bodies.size());
 }
 
-RegionRunner& Worker::runner(int region) {
+RegionRunner& Worker::runner(const Layout& layout, const Work& work) {
+  const int region = work.region;
   std::optional<RegionRunner>& made = runners_[at(region)];
   if (!made) {
     const std::lock_guard lock(session_.planning);
@@ -37,7 +38,8 @@ RegionRunner& Worker::runner(int region) {
     if (const FinalRegion* last = final_region(region)) {
       options.donated = last->donated;
     }
-    made.emplace(session_.graph.regions[at(region)].function, options);
+    made.emplace(session_.graph.regions[at(region)].function, options,
+                 accumulated_results(layout, work));
   }
   return *made;
 }
@@ -246,7 +248,7 @@ std::int32_t Worker::run_region(Frame* frame, const Work& work) {
   ++use.instances;
   std::optional<Stopwatch> watch;
   if (session_.is_timed) watch.emplace();
-  RegionRunner& runner = this->runner(work.region);
+  RegionRunner& runner = this->runner(*frame->layout, work);
   std::int32_t begun = 0;
   if (ScalarProgram* program = runner.scalar()) {
     run_scalars(frame, work, *program);
@@ -290,12 +292,28 @@ std::int32_t Worker::run_plan(Frame* frame, const Work& work,
       inputs_.push_back(cell++->bytes);
     }
   }
+  const auto total_of = [&](std::size_t result) -> Tensor& {
+    return frame->sums->total(
+        accumulator_of(*frame->layout, work.outputs[result]),
+        function.type(results[result]));
+  };
+  for (const std::size_t result : runner.added()) {
+    inputs_.push_back(total_of(result).raw());
+  }
   Cell* const scalars = cell;
   const FinalRegion* last = final_region(work.region);
+  const bool in_place = last == nullptr && owns_changed(frame, work, runner);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorType& type = function.type(results[i]);
     if (is_inline(type)) {
       outputs_.push_back(cell++->bytes);
+    } else if (runner.adds(i)) {
+      made_.emplace_back();
+      outputs_.push_back(total_of(i).raw());
+    } else if (const auto table =
+                   in_place ? runner.table_of(i) : std::nullopt) {
+      made_.push_back(std::move(frame->tensor(work.inputs[*table].slot)));
+      outputs_.push_back(made_.back().raw());
     } else {
       const int result = last == nullptr ? -1 : last->results[i];
       made_.push_back(result < 0 || session_.destinations.empty()
@@ -304,7 +322,7 @@ std::int32_t Worker::run_plan(Frame* frame, const Work& work,
       outputs_.push_back(made_.back().raw());
     }
   }
-  Plan& plan = runner.plan();
+  Plan& plan = in_place ? runner.plan_in_place() : runner.plan();
   plan.run(inputs_, outputs_, arena(plan.arena_bytes()));
   for (const Input& input : work.inputs) {
     if (!input.is_argument && !input.is_inline) {
@@ -314,16 +332,30 @@ std::int32_t Worker::run_plan(Frame* frame, const Work& work,
   std::int32_t begun = 0;
   cell = scalars;
   std::size_t next = 0;
-  for (const Port& port : work.outputs) {
+  for (std::size_t i = 0; i < work.outputs.size(); ++i) {
+    const Port& port = work.outputs[i];
     if (port.is_inline) {
       std::uint64_t word = 0;
       std::memcpy(&word, cell++->bytes, sizeof(word));
       begun += send(frame, port, word);
-    } else {
-      begun += send(frame, port, std::move(made_[next++]));
+      continue;
     }
+    Tensor& value = made_[next++];
+    if (!runner.adds(i)) begun += send(frame, port, std::move(value));
   }
   return begun;
+}
+
+// Whether all tables that a region changes rows of are this activation's alone.
+bool Worker::owns_changed(Frame* frame, const Work& work,
+                          const RegionRunner& runner) {
+  const auto& changed = runner.changed();
+  return !changed.empty() &&
+         std::all_of(changed.begin(), changed.end(), [&](const auto& pair) {
+           const Input& input = work.inputs[pair.first];
+           return !input.is_argument && !input.is_inline &&
+                  frame->tensor(input.slot).owns_uniquely();
+         });
 }
 
 std::int32_t Worker::run_switch(Frame* frame, const Work& work) {

@@ -110,10 +110,12 @@ class Worker {
 
   std::optional<Item> next();
   void share();
-  RegionRunner& runner(int region);
+  RegionRunner& runner(const Layout& layout, const Work& work);
   std::int32_t run_region(Frame* frame, const Work& work);
   void run_scalars(Frame* frame, const Work& work, ScalarProgram& program);
   std::int32_t run_plan(Frame* frame, const Work& work, RegionRunner& runner);
+  static bool owns_changed(Frame* frame, const Work& work,
+                           const RegionRunner& runner);
   std::int32_t run_switch(Frame* frame, const Work& work);
   std::int32_t run_call(Frame* frame, const Work& work, std::uint32_t index);
   std::int32_t run_return(Frame* frame, const Work& work);

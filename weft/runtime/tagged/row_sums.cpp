@@ -1,0 +1,63 @@
+#include "weft/runtime/tagged/row_sums.h"
+
+#include <algorithm>
+
+#include "weft/graph/registry.h"
+
+namespace weft {
+namespace {
+
+// The op that makes a value, or null for a parameter.
+const Node* maker_of(const Function& function, ValueId value) {
+  if (function.is_parameter(value)) return nullptr;
+  return &function.node(function.value(value).node);
+}
+
+}  // namespace
+
+bool WithTotals::adds(std::size_t result) const {
+  return std::find(results.begin(), results.end(), result) != results.end();
+}
+
+WithTotals add_to_totals(const Function& region,
+                         const std::vector<bool>& is_accumulated) {
+  static const OpDef& add_rows = op_registry().get("add_rows");
+  WithTotals made{region, {}, {}};
+  std::vector<ValueId> results = region.results();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Node* node = maker_of(region, results[i]);
+    if (!is_accumulated[i] || node == nullptr ||
+        node->op->name() != "scatter_add" ||
+        node->attributes.integer("axis") != 0) {
+      continue;
+    }
+    const ValueId total =
+        made.function.add_parameter(region.type(results[i]), "");
+    made.donated.emplace_back(made.function.parameters().size() - 1, i);
+    made.results.push_back(i);
+    results[i] =
+        made.function
+            .add_node(add_rows, {total, node->inputs[0], node->inputs[1]}, {},
+                      node->location)
+            .outputs[0];
+  }
+  made.function.set_results(std::move(results));
+  return made;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> changed_tables(
+    const Function& region) {
+  std::vector<std::pair<std::size_t, std::size_t>> tables;
+  const auto& parameters = region.parameters();
+  for (std::size_t i = 0; i < region.results().size(); ++i) {
+    const Node* node = maker_of(region, region.results()[i]);
+    if (node == nullptr || node->op->name() != "add_rows") continue;
+    const auto table =
+        std::find(parameters.begin(), parameters.end(), node->inputs[0]);
+    if (table == parameters.end()) continue;
+    tables.emplace_back(table - parameters.begin(), i);
+  }
+  return tables;
+}
+
+}  // namespace weft
