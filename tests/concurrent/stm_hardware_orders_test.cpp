@@ -184,6 +184,40 @@ TEST(StmHardwareOrders, OneInSoftwareTwoInHardware) {
   expect_right<OneInSoftwareTwoInHardware>(3, {}, small(ClockKind::kGv4));
 }
 
+// Thread 0 comes and goes; the others look whether they can take back that
+// somebody is there, and believe what they find.
+struct Presence : Program {
+  explicit Presence(int threads) : epochs(3) {
+    for (int i = 0; i < threads; ++i)
+      members.push_back(std::make_unique<EpochMember<M>>(epochs));
+    software.announce();
+  }
+  void run(int thread) override {
+    auto& member = *members[static_cast<std::size_t>(thread)];
+    if (thread == 0) {
+      member.enter();
+      software.announce();
+      is_there.store(1);
+      is_there.store(0);
+      member.leave();
+    } else {
+      software.take_back(epochs, member.number());
+      const AtomicStep step;
+      require(software.is_possible() || is_there.load() == 0,
+              "nobody is said to be there");
+    }
+  }
+
+  Epochs<M> epochs;
+  std::vector<std::unique_ptr<EpochMember<M>>> members;
+  SoftwarePresence<M> software;
+  Word<M> is_there;
+};
+
+TEST(StmHardwareOrders, NobodyIsOnlySaidWhereNobodyIs) {
+  for (const int threads : {2, 3}) expect_right<Presence>(threads, {}, threads);
+}
+
 // Draws for hardware what software may have drawn before.
 class StaleClock final : public Clock<M> {
  public:

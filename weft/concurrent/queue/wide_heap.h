@@ -4,18 +4,30 @@
 // Nodes are numbered so that siblings form an aligned family: the root is
 // node 7, and node j has the eight nodes of family j - 6 as children.
 //
-// Threads: caller synchronises; memory.touch() is told of what is accessed.
+// Threads: caller synchronises; memory.touch() is told of what is accessed. A
+// Memory may bring an Allocator<T>, which nodes then come from.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "weft/concurrent/memory.h"
 
 namespace weft::concurrent {
+
+template <class M, class T>
+struct AllocatorOf {
+  using Type = std::allocator<T>;
+};
+template <class M, class T>
+requires requires { typename M::template Allocator<T>; }
+struct AllocatorOf<M, T> {
+  using Type = typename M::template Allocator<T>;
+};
 
 template <class Entry, Memory M>
 class WideHeap {
@@ -174,7 +186,8 @@ class WideHeap {
     return better(better(pair(0), pair(2)), better(pair(4), pair(6))).index;
   }
 
-  std::vector<Family> families_ = std::vector<Family>(1);
+  using Families = std::vector<Family, typename AllocatorOf<M, Family>::Type>;
+  Families families_ = Families(1);
   std::size_t end_ = kRoot;
 };
 
