@@ -97,8 +97,10 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
 }
 
 // Two matrices, through the BLAS entry: it packs its operands in blocks that
-// fit the caches, which pays once a row of the result outgrows them.
+// fit the caches, which pays once a row of the result outgrows them; and it has
+// kernels for few rows, as the nodes of a tree at one depth are.
 constexpr Dim kWideRow = 4096;
+constexpr Dim kFewRows = 64;
 
 class Gemm : public PreparedKernel {
  public:
@@ -123,8 +125,9 @@ std::optional<std::string> gemm_declines(const OpCall& call) {
   if (product.a.dtype != DType::kF32) return "computes in f32 only";
   if (!product.is_plain()) return "multiplies two matrices, not batches";
   if (product.has_bias || product.is_relu) return "fuses no bias or relu";
-  if (product.n() < kWideRow) {
-    return fmt::format("pays from rows of {} on", kWideRow);
+  if (product.n() < kWideRow && product.m() > kFewRows) {
+    return fmt::format("pays for up to {} rows, or rows of {} on", kFewRows,
+                       kWideRow);
   }
   return std::nullopt;
 }
