@@ -47,7 +47,8 @@ template <Memory M>
 class LockTable {
  public:
   explicit LockTable(int size_log2)
-      : locks_(std::size_t{1} << checked(size_log2)), mask_(locks_.size() - 1) {}
+      : locks_(std::size_t{1} << checked(size_log2)),
+        mask_(locks_.size() - 1) {}
 
   Word<M>& of(const void* address) {
     const auto place = std::bit_cast<std::uintptr_t>(address);
