@@ -17,21 +17,23 @@ namespace {
 
 using T = Transaction<>;
 
+// Templates, as a memory need not have the type Hardware.
+template <Memory M = RealMemory>
 bool has_hardware() {
-  if constexpr (HasHardware<RealMemory>)
-    return RealMemory::Hardware::is_available();
+  if constexpr (HasHardware<M>)
+    return M::Hardware::is_available();
   else
     return false;
 }
 
 // From inside of a body: ends an attempt in hardware, and does nothing in
 // software.
-template <HardwareOutcome kWhy>
+template <HardwareOutcome kWhy, Memory M = RealMemory>
 void fail_in_hardware() {
-  if constexpr (HasHardware<RealMemory>) {
-    using Hardware = RealMemory::Hardware;
+  if constexpr (HasHardware<M>) {
+    using Hardware = typename M::Hardware;
     if (Hardware::is_available() && Hardware::is_inside())
-      Hardware::abort<kWhy>();
+      Hardware::template abort<kWhy>();
   }
 }
 
