@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tests/support/stm_modes.h"
+
 #include "weft/concurrent/counter/linearizability.h"
 #include "weft/concurrent/stm/containers.h"
 #include "weft/concurrent/stm/lock_baselines.h"
@@ -17,16 +19,7 @@ namespace {
 
 using T = Transaction<>;
 
-// In software alone, and in hardware where there is some.
-class StmContainers : public testing::TestWithParam<bool> {
- protected:
-  static StmOptions options(ClockKind clock = ClockKind::kGv4,
-                            Locking locking = Locking::kCommitTime) {
-    return {.clock = clock,
-            .locking = locking,
-            .hardware_attempts = GetParam() ? 8 : 0};
-  }
-};
+class StmContainers : public test::StmModes {};
 
 INSTANTIATE_TEST_SUITE_P(, StmContainers, testing::Bool(),
                          [](const auto& info) {

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tests/support/stm_modes.h"
+
 #include "weft/concurrent/stm/session.h"
 #include "weft/concurrent/threads.h"
 
@@ -28,16 +30,7 @@ struct RefusedLater {
   RefusedLater() { throw std::runtime_error("in the constructor"); }
 };
 
-// In software alone, and in hardware where there is some.
-class StmMemory : public testing::TestWithParam<bool> {
- protected:
-  static StmOptions options(ClockKind clock = ClockKind::kGv4,
-                            Locking locking = Locking::kCommitTime) {
-    return {.clock = clock,
-            .locking = locking,
-            .hardware_attempts = GetParam() ? 8 : 0};
-  }
-};
+class StmMemory : public test::StmModes {};
 
 INSTANTIATE_TEST_SUITE_P(, StmMemory, testing::Bool(), [](const auto& info) {
   return info.param ? "Hardware" : "Software";
