@@ -60,14 +60,15 @@ class ArrayUpdates {
     concurrent::Session<M> session(stm_, thread);
     concurrent::FastRandom random(seed, thread);
     const auto objects = static_cast<std::uint32_t>(cells_.size());
-    for (std::uint64_t i = 0; i < transactions; ++i)
+    for (std::uint64_t i = 0; i < transactions; ++i) {
+      Cell& first = cells_[random.below(objects)];
+      Cell& second = cells_[random.below(objects)];
       session.run([&](concurrent::Transaction<M>& t) {
         M::compute(own_ns);
-        auto& first = cells_[random.below(objects)];
-        auto& second = cells_[random.below(objects)];
         t.write(first, t.read(first) + 1);
         t.write(second, t.read(second) + 1);
       });
+    }
     return {session.counts().commits, session.counts().aborts(),
             session.counts().hardware};
   }

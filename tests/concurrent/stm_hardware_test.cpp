@@ -8,6 +8,10 @@
 #include <thread>
 #include <vector>
 
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
 #include "weft/concurrent/stm/containers.h"
 #include "weft/concurrent/stm/session.h"
 #include "weft/concurrent/threads.h"
@@ -110,6 +114,27 @@ TEST(StmHardware, WhatItCannotDoIsDoneInSoftware) {
   EXPECT_EQ(session.counts().hardware_aborts > 0, has_hardware());
   EXPECT_LT(session.counts().hardware_aborts, 20U);
 }
+
+#ifdef __AVX__
+[[gnu::noinline]] void add_one(T& t, Cell<int>& cell) {
+  t.write(cell, t.read(cell) + 1);
+}
+
+// The instruction that compilers put between vectors of 256 bits and the next
+// call ends a transaction: it must come before that begins.
+TEST(StmHardware, BearsVectorsBeforeIt) {
+  Stm<> stm;
+  Session<> session(stm);
+  Cell<int> cell(0);
+  for (int i = 0; i < 1000; ++i) {
+    __m256i whole = _mm256_set1_epi32(i);
+    asm volatile("" : "+x"(whole));  // its upper half, too, is in use
+    session.run([&](T& t) { add_one(t, cell); });
+  }
+  EXPECT_EQ(cell.unshared(), 1000);
+  EXPECT_EQ(session.counts().hardware > 500, has_hardware());
+}
+#endif
 
 TEST(StmHardware, IsTriedSoOftenAndNoMore) {
   Stm<> stm({.hardware_attempts = 5});

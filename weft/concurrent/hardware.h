@@ -11,7 +11,8 @@
 // too, is what it was before. It fails where another thread writes what it has
 // used or uses what it has written, in a transaction or not; where it uses more
 // than the first cache holds; at an interrupt, a system call, a page that is
-// not there; and by abort(). Nothing promises that any attempt succeeds.
+// not there, of code or data; behind vectors of 256 bits, at the next call or
+// return; and by abort(). Nothing promises that any attempt succeeds.
 //
 // Nothing inconsistent is ever seen inside: a transaction ends before a word
 // reaches it that does not fit to those that it has read.
@@ -79,7 +80,12 @@ struct Rtm {
   // After an abort the processor goes on behind xbegin, with its registers as
   // they were there but for the status.
   template <class Body>
-  static HardwareOutcome attempt(Body&& body) {
+  static HardwareOutcome attempt(Body body) {
+#ifdef __AVX__
+    // Compilers put this instruction before calls if there may be something in
+    // the upper halves, and it ends a transaction (seen on Sapphire Rapids).
+    __builtin_ia32_vzeroupper();
+#endif
     std::uint32_t status = kStarted;
     asm volatile("xbegin 1f\n1:" : "+a"(status)::"memory");
     if (status != kStarted) return outcome_of(status);

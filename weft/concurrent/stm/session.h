@@ -57,10 +57,11 @@ class HardwareTrust {
     return false;
   }
 
-  void succeeded() { failures_ = 0; }
-  // At what hardware cannot do. Twice in a row, and it is left alone for some
-  // transactions; for longer if it fails again.
-  void failed() {
+  // At what hardware cannot do, when it has committed so much. Twice in a row,
+  // and it is left alone for some transactions; for longer if it fails again.
+  void failed(std::uint64_t commits) {
+    if (commits != commits_) failures_ = 0;
+    commits_ = commits;
     failures_ = std::min(failures_ + 1, kMostDoublings);
     if (failures_ > 1) rest_ = 1U << static_cast<unsigned>(failures_);
   }
@@ -68,8 +69,9 @@ class HardwareTrust {
  private:
   static constexpr std::uint32_t kNever = ~std::uint32_t{0};
   static constexpr int kMostDoublings = 8;
-  std::uint32_t rest_;  // transactions
-  int failures_ = 0;
+  std::uint32_t rest_;         // transactions
+  int failures_ = 0;           // in a row
+  std::uint64_t commits_ = 0;  // at the last of them
 };
 
 template <Memory M = RealMemory>
@@ -95,7 +97,11 @@ class Session {
     return repeat(body, true);
   }
 
-  const StmCounts& counts() const { return counts_; }
+  StmCounts counts() const {
+    StmCounts counts = counts_;
+    counts.commits += counts.hardware;
+    return counts;
+  }
   FastRandom& random() { return random_; }
 
  private:
@@ -104,40 +110,50 @@ class Session {
   template <class Body>
   using ResultOf = std::invoke_result_t<Body&, Transaction<M>&>;
 
+  // A body that may be copied is: what one that lies in memory has captured
+  // would be loaded anew behind xbegin, where nothing hides that.
+  template <class Body>
+  using Passed =
+      std::conditional_t<std::is_trivially_copyable_v<Body> &&
+                             std::is_invocable_v<const Body&, Transaction<M>&>,
+                         Body, Body&>;
+
   template <class Body>
   ResultOf<Body> repeat(Body& body, bool only_reads) {
-    if (transaction_.is_running()) return body(transaction_);
+    if (transaction_.is_running()) return run_within<Body>(body);
     if constexpr (HasHardware<M>) {
-      leave_outer_hardware();
-      if (!trust_.tries()) return repeat_in_software(body, only_reads);
+      if (!trust_.tries()) return repeat_in_software<Body>(body, only_reads);
       if constexpr (std::is_void_v<ResultOf<Body>>) {
-        if (commit_in_hardware([&] { body(transaction_); }, only_reads)) return;
+        if (commit_in_hardware(Attempt<Body>{transaction_, body, only_reads}))
+          return;
       } else {
         std::optional<ResultOf<Body>> result;
-        if (commit_in_hardware([&] { result.emplace(body(transaction_)); },
-                               only_reads))
+        const auto keep = [&](Transaction<M>& t) { result.emplace(body(t)); };
+        if (commit_in_hardware(
+                Attempt<decltype(keep)>{transaction_, keep, only_reads}))
           return *std::move(result);
       }
     }
-    return repeat_in_software(body, only_reads);
+    return repeat_in_software<Body>(body, only_reads);
   }
 
-  // What is inside of a transaction in hardware is a part of it: that of
-  // another session of this thread would not be one of its own.
-  void leave_outer_hardware() {
-    using Hardware = typename M::Hardware;
-    if (stm_.uses_hardware() && Hardware::is_inside())
-      Hardware::template abort<HardwareOutcome::kCannot>();
-  }
+  // In hardware.
+  template <class Body>
+  struct Attempt {
+    Transaction<M>& transaction;
+    Passed<Body> body;
+    bool only_reads;
+    void operator()() {
+      transaction.begin_in_hardware(only_reads);
+      body(transaction);
+    }
+  };
 
-  template <class Attempt>
-  bool commit_in_hardware(const Attempt& attempt, bool only_reads) {
+  template <class Body>
+  bool commit_in_hardware(Attempt<Body> attempt) {
     using Hardware = typename M::Hardware;
     for (int failures = 0;;) {
-      const HardwareOutcome outcome = Hardware::attempt([&] {
-        transaction_.begin_in_hardware(only_reads);
-        attempt();
-      });
+      const HardwareOutcome outcome = Hardware::attempt(attempt);
       if (outcome == HardwareOutcome::kCommitted) break;
       if (!may_try_again(outcome, ++failures)) {
         transaction_.leave_hardware(false);
@@ -145,8 +161,6 @@ class Session {
       }
     }
     transaction_.leave_hardware(true);
-    trust_.succeeded();
-    ++counts_.commits;
     ++counts_.hardware;
     return true;
   }
@@ -155,7 +169,7 @@ class Session {
     ++counts_.hardware_aborts;
     if (outcome == HardwareOutcome::kCannot ||
         outcome == HardwareOutcome::kThrown) {
-      trust_.failed();
+      trust_.failed(counts_.hardware);
       return false;
     }
     if (failures >= stm_.options().hardware_attempts) return false;
@@ -168,8 +182,13 @@ class Session {
 
   // Out of line: the way through hardware is to stay short.
   template <class Body>
-  [[gnu::noinline]] ResultOf<Body> repeat_in_software(Body& body,
+  [[gnu::noinline]] ResultOf<Body> run_within(Passed<Body> body) {
+    return body(transaction_);
+  }
+  template <class Body>
+  [[gnu::noinline]] ResultOf<Body> repeat_in_software(Passed<Body> body,
                                                       bool only_reads) {
+    leave_outer_hardware();
     if constexpr (std::is_void_v<ResultOf<Body>>) {
       repeat_until_committed([&] { body(transaction_); }, only_reads);
     } else {
@@ -177,6 +196,16 @@ class Session {
       repeat_until_committed([&] { result.emplace(body(transaction_)); },
                              only_reads);
       return *std::move(result);
+    }
+  }
+
+  // That of another session of this thread. What runs in hardware within it is
+  // a part of it, but what runs in software must be seen at once.
+  void leave_outer_hardware() {
+    if constexpr (HasHardware<M>) {
+      using Hardware = typename M::Hardware;
+      if (stm_.uses_hardware() && Hardware::is_inside())
+        Hardware::template abort<HardwareOutcome::kCannot>();
     }
   }
 
@@ -255,7 +284,7 @@ class Session {
   EpochMember<M> epoch_;
   Transaction<M> transaction_;
   HardwareTrust trust_;
-  StmCounts counts_;
+  StmCounts counts_;  // but that `commits` are those in software
 };
 
 }  // namespace weft::concurrent

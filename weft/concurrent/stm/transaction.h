@@ -35,25 +35,26 @@ class Transaction {
  public:
   template <class T>
   T read(const Cell<T, M>& cell) {
-    return from_word<T>(read_word(cell.word(), stm_.locks().of(&cell.word())));
+    return from_word<T>(read_word(cell));
   }
   template <class T>
   T read(const LockedCell<T, M>& cell) {
-    return from_word<T>(read_word(cell.word(), cell.lock()));
+    return from_word<T>(read_word(cell));
   }
 
   template <class T>
   void write(Cell<T, M>& cell, std::type_identity_t<T> value) {
-    write_word(cell.word(), stm_.locks().of(&cell.word()), to_word(value));
+    write_word(cell, to_word(value));
   }
   template <class T>
   void write(LockedCell<T, M>& cell, std::type_identity_t<T> value) {
-    write_word(cell.word(), cell.lock(), to_word(value));
+    write_word(cell, to_word(value));
   }
 
   // An object that goes again if the transaction aborts.
   template <class T, class... Args>
   T* create(Args&&... args) {
+    leaves_work_ = true;
     created_.push_back({});  // room first: nothing may fail after `new`
     T* object = nullptr;
     try {
@@ -71,6 +72,7 @@ class Transaction {
   // need no warning then, as they met the old link, which is checked.
   template <class T>
   void destroy(T* object) {
+    leaves_work_ = true;
     destroyed_.push_back(
         {object, [](void* it) { delete static_cast<T*>(it); }});
     epoch_.reserve(destroyed_.size());  // nothing may fail after the commit
@@ -120,12 +122,23 @@ class Transaction {
   void begin_in_hardware(bool only_reads);
   void begin_beside(bool only_reads);
   void leave_hardware(bool has_committed);
+  void finish_in_software(bool has_committed);
   std::uint64_t read_beside(const Word<M>& word, Lock& lock);
   void write_beside(Word<M>& word, Lock& lock, std::uint64_t value);
 
   // --- Reading and writing ---
-  std::uint64_t read_word(const Word<M>& word, Lock& lock);
-  void write_word(Word<M>& word, Lock& lock, std::uint64_t value);
+  template <class AnyCell>
+  std::uint64_t read_word(const AnyCell& cell);
+  template <class AnyCell>
+  void write_word(AnyCell& cell, std::uint64_t value);
+  template <class T>
+  Lock& lock_of(const Cell<T, M>& cell) {
+    return stm_.locks().of(&cell.word());
+  }
+  template <class T>
+  Lock& lock_of(const LockedCell<T, M>& cell) {
+    return cell.lock();
+  }
   std::uint64_t read_in_software(const Word<M>& word, Lock& lock);
   void write_in_software(Word<M>& word, Lock& lock, std::uint64_t value);
   [[noreturn]] void fail(AbortCause cause, std::uint64_t newest_met = 0);
@@ -169,6 +182,7 @@ class Transaction {
   const bool is_clock_exact_;
   const bool is_safe_;
   const bool beside_hardware_;
+  SoftwarePresence<M>& software_;
   const VersionSource<M> version_source_;
   Owner<M>* own_ = nullptr;    // null where there are none left
   Owner<M>* owner_ = nullptr;  // in this attempt: own, or that of who is alone
@@ -184,6 +198,9 @@ class Transaction {
   bool is_doomed_ = false;
   bool is_serial_ = false;
   bool keeps_reads_ = true;
+  // There is more to do than to go idle: others in software, created_,
+  // destroyed_.
+  bool leaves_work_ = false;
   AbortCause cause_ = AbortCause::kLocked;
   std::uint64_t newest_met_ = 0;
   std::vector<Read> reads_;
@@ -198,25 +215,27 @@ class Transaction {
 // --- Reading and writing ----------------------------------------------------
 
 template <Memory M>
-inline std::uint64_t Transaction<M>::read_word(const Word<M>& word,
-                                               Lock& lock) {
+template <class AnyCell>
+inline std::uint64_t Transaction<M>::read_word(const AnyCell& cell) {
   if constexpr (HasHardware<M>) {
     if (mode_ >= Mode::kReadsAlone) [[likely]]
-      return word.load(std::memory_order_relaxed);
-    if (mode_ >= Mode::kReadsBeside) return read_beside(word, lock);
+      return cell.word().load(std::memory_order_relaxed);
+    if (mode_ >= Mode::kReadsBeside)
+      return read_beside(cell.word(), lock_of(cell));
   }
-  return read_in_software(word, lock);
+  return read_in_software(cell.word(), lock_of(cell));
 }
 
 template <Memory M>
-inline void Transaction<M>::write_word(Word<M>& word, Lock& lock,
-                                       std::uint64_t value) {
+template <class AnyCell>
+inline void Transaction<M>::write_word(AnyCell& cell, std::uint64_t value) {
   if constexpr (HasHardware<M>) {
     if (mode_ == Mode::kWritesAlone) [[likely]]
-      return word.store(value, std::memory_order_relaxed);
-    if (mode_ == Mode::kWritesBeside) return write_beside(word, lock, value);
+      return cell.word().store(value, std::memory_order_relaxed);
+    if (mode_ == Mode::kWritesBeside)
+      return write_beside(cell.word(), lock_of(cell), value);
   }
-  write_in_software(word, lock, value);
+  write_in_software(cell.word(), lock_of(cell), value);
 }
 
 template <Memory M>

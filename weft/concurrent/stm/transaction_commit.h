@@ -16,6 +16,7 @@ Transaction<M>::Transaction(Stm<M>& stm, EpochMember<M>& epoch,
       is_clock_exact_(stm.clock().is_exact()),
       is_safe_(stm.options().validation == Validation::kSafe),
       beside_hardware_(stm.uses_hardware()),
+      software_(stm.software()),
       version_source_(stm.clock().version_source(random)) {}
 
 template <Memory M>
@@ -56,7 +57,7 @@ void Transaction<M>::begin(bool only_reads, bool is_serial, int aborts) {
                                               : OwnerState::kActive),
         std::memory_order_release);
   epoch_.enter();
-  if (beside_hardware_) stm_.software().announce();
+  if (beside_hardware_) software_.announce();
   mode_ = only_reads ? Mode::kReads : Mode::kWrites;
   began_ = stm_.clock().now(random_);
 }
@@ -202,6 +203,7 @@ void Transaction<M>::keep_memory() {
   for (const Retired& destroyed : destroyed_) epoch_.retire(destroyed);
   destroyed_.clear();
   created_.clear();
+  leaves_work_ = false;
 }
 
 template <Memory M>
@@ -210,6 +212,7 @@ void Transaction<M>::undo_memory() {
     if (created.object != nullptr) created.destroy(created.object);
   created_.clear();
   destroyed_.clear();
+  leaves_work_ = false;
 }
 
 }  // namespace weft::concurrent

@@ -39,7 +39,7 @@ namespace weft::concurrent {
 template <Memory M>
 inline void Transaction<M>::begin_in_hardware(bool only_reads) {
   mode_ = only_reads ? Mode::kReadsAlone : Mode::kWritesAlone;
-  if (stm_.software().is_possible()) [[unlikely]]
+  if (software_.is_possible()) [[unlikely]]
     begin_beside(only_reads);
 }
 
@@ -53,6 +53,7 @@ void Transaction<M>::begin_beside(bool only_reads) {
     if (version > LockWord::kMostVersion)
       Hardware::template abort<HardwareOutcome::kCannot>();
     hardware_version_ = LockWord::free(version);
+    leaves_work_ = true;
     mode_ = only_reads ? Mode::kReadsBeside : Mode::kWritesBeside;
   }
 }
@@ -87,18 +88,22 @@ void Transaction<M>::write_beside(Word<M>& word, Lock& lock,
 // --- After it
 // -------------------------------------------------------------------
 
+template <Memory M>
+inline void Transaction<M>::leave_hardware(bool has_committed) {
+  if (leaves_work_) [[unlikely]]
+    finish_in_software(has_committed);
+  mode_ = Mode::kIdle;
+}
+
 // Looks for others in software as often as costs little, however many there
 // are.
 template <Memory M>
-inline void Transaction<M>::leave_hardware(bool has_committed) {
-  const bool was_beside = mode_ < Mode::kReadsAlone;
-  mode_ = Mode::kIdle;
-  if (!created_.empty() || !destroyed_.empty()) [[unlikely]]
-    has_committed ? keep_memory() : undo_memory();
-  if (was_beside && has_committed && ++beside_ >= stm_.epochs().members()) {
-    beside_ = 0;
-    stm_.software().take_back(stm_.epochs(), epoch_.number());
-  }
+void Transaction<M>::finish_in_software(bool has_committed) {
+  has_committed ? keep_memory() : undo_memory();
+  if (mode_ >= Mode::kReadsAlone || !has_committed) return;
+  if (++beside_ < stm_.epochs().members()) return;
+  beside_ = 0;
+  software_.take_back(stm_.epochs(), epoch_.number());
 }
 
 }  // namespace weft::concurrent
