@@ -4,6 +4,8 @@ import importlib
 import json
 import pkgutil
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import lib
 from lib.bench import Bench, Setting
@@ -36,3 +38,22 @@ def draw(where: Setting, name: str, svg: str) -> None:
 
 def marked(where: Setting, note: str) -> str:
     return f"quick: {note}" if where.quick else note
+
+
+def initial_weights(where: Setting, model: str) -> Path:
+    """The weights that both sides begin with; written anew, since it takes no
+    time."""
+    path = where.build / "bench" / f"{model}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([where.peers.python,
+                    where.root / "bench/peers/make_weights.py", model,
+                    "--out", path], check=True)
+    return path
+
+
+def or_error(measure: Callable[[], dict]) -> dict:
+    """Of one row of several: a failure must not take the others along."""
+    try:
+        return measure()
+    except WorkerError as error:
+        return {"error": str(error)}

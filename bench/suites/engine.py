@@ -13,6 +13,7 @@ from statistics import median
 from lib.bench import Bar, Bench, Setting
 from lib.curves import CURVES, Curve
 from lib.measure import Race, largest_gap, race
+from lib.suite import initial_weights
 from lib.worker import OneShot, Worker, WorkerError
 
 MIB = 2**20
@@ -96,16 +97,6 @@ def step_workers(where: Setting, case: StepCase) -> Iterator[tuple]:
     with (Worker(ours, where.threads) as our_worker,
           Worker(peer, where.threads) as peer_worker):
         yield our_worker, peer_worker
-
-
-def initial_weights(where: Setting, model: str) -> Path:
-    """The shared weights file; written anew, since it takes no time."""
-    path = where.build / "bench" / f"{model}.safetensors"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([where.peers.python,
-                    where.root / "bench/peers/make_weights.py", model,
-                    "--out", path], check=True)
-    return path
 
 
 def agreement(ours: Worker, peer: Worker, tolerance: float) -> float:

@@ -1,0 +1,138 @@
+"""The bars of codecs and sparsifiers: sizes, speeds, the drift of top-k."""
+
+from functools import cache, partial
+from pathlib import Path
+from statistics import median
+
+from lib.bench import Bar, Bench, Setting
+from lib.lab_training import RESNET20, Trainings
+from lib.lab_ways import THREE_LC, trainings
+from lib.picture import chart
+from lib.suite import answer, draw, initial_weights, marked
+
+BLOOM_QSGD = "topk(0.1) | index:bloom(policy=p0) value:qsgd(7)"
+
+
+def benches(where: Setting) -> list[Bench]:
+    return [*(three_lc_bench(where, s) for s in THREE_LC), volume_bench(where),
+            micro_bench(where), drift_bench(where, trainings(where, RESNET20))]
+
+
+@cache
+def codec(where: Setting, pipeline: str) -> dict:
+    return answer([
+        where.worker, "codec", "resnet20", "--pipeline", pipeline, "--data",
+        where.data_folder("cifar10").parent, "--batch", 32, "--steps",
+        40 if where.quick else 400, "--elements", 4_000_000, "--threads", 1,
+        "--weights", initial_weights(where, "resnet20")])
+
+
+def compressed(measured: dict, field: str) -> float:
+    return sum(tensor[field] for tensor in measured["tensors"]
+               if not tensor["bypasses"])
+
+
+def three_lc_bench(where: Setting, s: str) -> Bench:
+    name = f"3LC s={s}, ResNet-20's gradients"
+    bars = (Bar(f"{name}: size", "bits/value", 0.9 if s == "1" else 0.35,
+                at_most=True),
+            Bar(f"{name}: encode", "GB/s", 2.0),
+            Bar(f"{name}: decode", "GB/s", 2.0))
+    return Bench(bars, partial(measure_three_lc, where, s, bars))
+
+
+def measure_three_lc(where: Setting, s: str, bars: tuple) -> dict:
+    found = codec(where, f"3lc({s})")
+    elements = compressed(found, "elements")
+    figures = (8 * compressed(found, "bytes") / elements,
+               4e-9 * elements / compressed(found, "encode_seconds"),
+               4e-9 * elements / compressed(found, "decode_seconds"))
+    note = marked(where, f"mean of {len(found['losses'])} steps, tensor by "
+                  "tensor")
+    return {bar.name: {"ours": figure, "ratio": figure, "note": note}
+            for bar, figure in zip(bars, figures)}
+
+
+def volume_bench(where: Setting) -> Bench:
+    bars = (Bar("DeepReduce QSGD+BF-P0, top 10 %: size of dense", "share",
+                0.062, at_most=True),
+            Bar("DeepReduce QSGD+BF-P0, top 10 %: encode 4 M", "ms", 62,
+                at_most=True))
+    return Bench(bars, partial(measure_volume, where, bars))
+
+
+def measure_volume(where: Setting, bars: tuple) -> dict:
+    found = codec(where, BLOOM_QSGD)
+    share = (sum(tensor["bytes"] for tensor in found["tensors"])
+             / sum(4 * tensor["elements"] for tensor in found["tensors"]))
+    times = [1e3 * s for s in found["speed"]["encode_seconds"]]
+    return {bars[0].name: {"ours": share, "ratio": share, "note": marked(
+                where, "all tensors, headers and small ones included")},
+            bars[1].name: {"ours": median(times), "ratio": median(times),
+                           "low": min(times), "high": max(times)}}
+
+
+DRIFT_RANKS = (1, 4, 8)
+DRIFT_RUN = "top 1 %, drift over the lemma's bound, {} ranks"
+
+
+def drift_bench(where: Setting, runs: Trainings) -> Bench:
+    bars = tuple(Bar(DRIFT_RUN.format(ranks), "ratio", 1.0, at_most=True)
+                 for ranks in DRIFT_RANKS)
+    return Bench(bars, partial(measure_drift, where, runs, bars))
+
+
+def measure_drift(where: Setting, runs: Trainings, bars: tuple) -> dict:
+    """The worst step of each run, and what xi was."""
+    rows, lines = {}, {}
+    for bar, ranks in zip(bars, DRIFT_RANKS):
+        drifts = drift(where, runs.initial_weights, ranks)
+        worst = max(each["outstanding"] / each["bound"] for each in drifts)
+        xis = [each["xi"] for each in drifts]
+        off = max(each["unbalanced"] / each["outstanding"] for each in drifts)
+        rows[bar.name] = {
+            "ours": worst, "ratio": worst, "note": marked(
+                where, f"{len(drifts)} steps; xi {median(xis):.3g}, at most "
+                f"{max(xis):.3g}; memories and drift differ by {off:.1g} of "
+                "it")}
+        lines[f"drift, {ranks} ranks"] = [
+            (step + 1, each["outstanding"])
+            for step, each in enumerate(drifts)]
+        lines[f"bound, {ranks} ranks"] = [
+            (step + 1, each["bound"]) for step, each in enumerate(drifts)]
+    draw(where, "drift", chart(
+        "Top 1 %: what is not applied yet", "step", "L2 norm", lines,
+        log_y=True))
+    return rows
+
+
+def drift(where: Setting, initial: Path, ranks: int) -> list[dict]:
+    return answer([
+        where.worker, "drift", "resnet20", "--pipeline", "topk(0.01)",
+        "--ranks", ranks, "--data", where.data_folder("cifar10").parent,
+        "--batch", 32, "--steps", 20 if where.quick else 200, "--threads", 1,
+        "--weights", initial])["drifts"]
+
+
+def micro_bench(where: Setting) -> Bench:
+    cases = {"codec/select/topk(0.01)": Bar("top-k, exact", "GB/s", 1.0),
+             "codec/select/threshold(0.01)": Bar("threshold", "GB/s", 4.0),
+             "stream/merge/": Bar("SparCML: merge", "M items/s", 150)}
+    return Bench(tuple(cases.values()), partial(measure_micro, where, cases))
+
+
+def measure_micro(where: Setting, cases: dict) -> dict:
+    rows = {}
+    for start, bar in cases.items():
+        pattern = "^" + start.replace("(", r"\(").replace(")", r"\)")
+        found = answer([where.build / "bin/weft-micro",
+                        f"--benchmark_filter={pattern}",
+                        "--benchmark_format=json",
+                        f"--benchmark_repetitions={where.pairs}"])
+        of = "items_per_second" if "items" in bar.unit else "bytes_per_second"
+        scale = 1e6 if "items" in bar.unit else 1e9
+        rates = [run[of] / scale for run in found["benchmarks"]
+                 if run["run_type"] == "iteration"]
+        rows[bar.name] = {"ours": median(rates), "ratio": median(rates),
+                          "low": min(rates), "high": max(rates)}
+    return rows

@@ -1,0 +1,179 @@
+"""The bars of time to accuracy on slow links: against f32, and against
+PyTorch's DDP. They need root, and take minutes each: see lib/netlab.py."""
+
+from functools import cache, partial
+from statistics import median
+
+from lib.bench import Bar, Bench, Setting
+from lib.lab_training import MLP, RESNET20, Trainings, Way, steps_to
+from lib.lab_ways import (
+    DEEP_REDUCE, DENSE, HALF, RATES, SERVER, THREE_LC, TOPK_1, TOPK_10,
+    trainings)
+from lib.netlab import Link
+from lib.suite import marked, or_error
+
+HOOKS = ("none", "fp16", "powersgd")  # of PyTorch
+
+
+def benches(where: Setting) -> list[Bench]:
+    runs = trainings(where, RESNET20)
+    return [three_lc_lab_bench(where, runs),
+            reduce_lab_bench(where, trainings(where, MLP)),
+            *(steps_bench(where, runs, rate) for rate in RATES),
+            *(peers_bench(where, runs, rate) for rate in RATES)]
+
+
+def curve_steps(where: Setting) -> int:
+    return 156 if where.quick else 3000
+
+
+class Contest:
+    """Seconds to an accuracy: the steps that the curve of a run by threads
+    needs, times a step's seconds in the lab; the curve does not depend on
+    the network. PyTorch's own curve, of PowerSGD, is from the lab at its
+    fastest."""
+
+    def __init__(self, runs: Trainings, steps: int, accuracy: float,
+                 lab_steps: int):
+        self._runs = runs
+        self.accuracy = accuracy
+        self._steps = steps
+        self._lab_steps = lab_steps
+
+    @cache
+    def our_steps(self, how: Way) -> float:
+        return steps_to(self.accuracy, self._runs.curve(how, self._steps))
+
+    @cache
+    def torch_steps(self, hook: str) -> float:
+        if hook != "powersgd":  # the same sums as ours; f16 is granted them
+            return self.our_steps(DENSE)
+        return steps_to(self.accuracy, self._runs.torch_curve(
+            hook, self._steps, eval_every=78))
+
+    @cache
+    def our_step(self, how: Way, rate: str) -> float:
+        return self._runs.ours(how, self._lab_steps, Link(RATES[rate])).step_s
+
+    @cache
+    def torch_step(self, hook: str, rate: str) -> float:
+        # PowerSGD sends its first steps whole.
+        run = self._runs.torch(hook, self._lab_steps + 12, Link(RATES[rate]))
+        return median(run.step_seconds[12:])
+
+    def ours(self, how: Way, rate: str) -> float:
+        return self.our_step(how, rate) * self.our_steps(how)
+
+    def torch(self, hook: str, rate: str) -> float:
+        return self.torch_step(hook, rate) * self.torch_steps(hook)
+
+
+@cache
+def contest(where: Setting, runs: Trainings) -> Contest:
+    """Of ResNet-20; all ways get as far as that."""
+    return Contest(runs, curve_steps(where), 0.2 if where.quick else 0.7,
+                   lab_steps(where))
+
+
+def lab_steps(where: Setting) -> int:
+    return 6 if where.quick else 12
+
+
+def versus(where: Setting, ours: float, peer: float, peer_name: str,
+           accuracy: float) -> dict:
+    return {"ours": ours, "peer": peer, "peer_name": peer_name,
+            "ratio": peer / ours,
+            "note": marked(where, f"seconds to {100 * accuracy:g} %")}
+
+
+def three_lc_lab_bench(where: Setting, runs: Trainings) -> Bench:
+    bars = tuple(Bar(f"lab, 3LC s={s} at 10 Mbit/s: time to accuracy", "s",
+                     bar) for s, bar in (("1", 12), ("1.75", 18)))
+    return Bench(bars, partial(race_three_lc, where, runs, bars))
+
+
+def race_three_lc(where: Setting, runs: Trainings, bars: tuple) -> dict:
+    """Against f32 by a server, too, whose steps are those of an all-reduce."""
+    it = contest(where, runs)
+    rate = "10 Mbit/s"
+    base = it.our_step(SERVER, rate) * it.our_steps(DENSE)
+    all_reduce = it.ours(DENSE, rate)
+
+    def versus_f32(how: Way) -> dict:
+        row = versus(where, it.ours(how, rate), base, SERVER.name, it.accuracy)
+        times = all_reduce / row["ours"]
+        row["note"] += (f"; {times:.3g} times as fast as f32 by all-reduce; a "
+                        f"step {1e3 * it.our_step(how, rate):.0f} ms, of f32 "
+                        f"{1e3 * it.our_step(SERVER, rate):.0f} ms")
+        return row
+
+    return {bar.name: or_error(lambda: versus_f32(how))
+            for bar, how in zip(bars, THREE_LC.values())}
+
+
+def reduce_lab_bench(where: Setting, runs: Trainings) -> Bench:
+    """Bars of the best index; the filter of the paper's own has rows too."""
+    bars = tuple(Bar(f"lab, {how.name} at 100 Mbit/s over {over}", "s",
+                     bar if how is DEEP_REDUCE["delta"] else None)
+                 for how in DEEP_REDUCE.values()
+                 for over, bar in (("top 10 %", 2.0), ("dense", 6.0)))
+    return Bench(bars, partial(race_reduce, where, runs, bars))
+
+
+def race_reduce(where: Setting, runs: Trainings, bars: tuple) -> dict:
+    it = Contest(runs, *((100, 0.9) if where.quick else (1000, 0.975)),
+                 lab_steps(where))
+    pairs = [(how, over) for how in DEEP_REDUCE.values()
+             for over in (TOPK_10, DENSE)]
+    return {bar.name: versus(where, it.ours(how, "100 Mbit/s"),
+                             it.ours(over, "100 Mbit/s"), over.name,
+                             it.accuracy)
+            for bar, (how, over) in zip(bars, pairs)}
+
+
+def steps_bench(where: Setting, runs: Trainings, rate: str) -> Bench:
+    bars = tuple(Bar(f"lab, step at {rate} against PyTorch DDP {hook}", "s",
+                     1.0) for hook in HOOKS)
+    return Bench(bars, partial(race_steps, where, runs, rate, bars))
+
+
+def race_steps(where: Setting, runs: Trainings, rate: str,
+               bars: tuple) -> dict:
+    """f32 against f32; what compresses against our quickest way that does."""
+    it = contest(where, runs)
+    steps = {how.name: it.our_step(how, rate)
+             for how in (DENSE, HALF, SERVER, *THREE_LC.values(), TOPK_1,
+                         TOPK_10, *DEEP_REDUCE.values())}
+    note = ", ".join(f"{name} {1e3 * step:.0f} ms"
+                     for name, step in steps.items())
+    rows = {}
+    for bar, hook in zip(bars, HOOKS):
+        like = {"none": DENSE.name, "fp16": HALF.name}.get(
+            hook, min(steps, key=steps.get))
+        rows[bar.name] = {"ours": steps[like],
+                          "note": marked(where, f"{like}; {note}")}
+        rows[bar.name] |= or_error(lambda: against_torch(
+            where, steps[like], it.torch_step(hook, rate)))
+    return rows
+
+
+def against_torch(where: Setting, ours: float, theirs: float) -> dict:
+    return {"peer": theirs, "peer_name": where.peers.torch_name,
+            "ratio": theirs / ours}
+
+
+def peers_bench(where: Setting, runs: Trainings, rate: str) -> Bench:
+    bars = tuple(Bar(f"lab, PyTorch DDP {hook} at {rate}", "s", 1.0)
+                 for hook in HOOKS)
+    return Bench(bars, partial(race_peers, where, runs, rate, bars))
+
+
+def race_peers(where: Setting, runs: Trainings, rate: str,
+               bars: tuple) -> dict:
+    """Our best way at this rate against each of theirs."""
+    it = contest(where, runs)
+    ways = (DENSE, *THREE_LC.values(), TOPK_1)
+    ours = min(it.ours(how, rate) for how in ways)
+    return {bar.name: versus(where, ours, it.torch(hook, rate),
+                             where.peers.torch_name, it.accuracy)
+            for bar, hook in zip(bars, HOOKS)}

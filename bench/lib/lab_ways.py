@@ -1,0 +1,28 @@
+"""How gradients travel in the rows of the suite `comm`."""
+
+from functools import cache
+
+from lib.bench import Setting
+from lib.lab_training import Job, Trainings, way
+
+RATES = {"10 Mbit/s": 10**7, "100 Mbit/s": 10**8, "1 Gbit/s": 10**9}
+
+DENSE = way("f32")
+HALF = way("f16", codec="value:f16")
+SERVER = way("f32, server", policy="server")
+THREE_LC = {s: way(f"3LC s={s}", policy="server", codec=f"3lc({s})")
+            for s in ("1", "1.75")}
+# As its authors train: momentum before the selection, not behind it.
+TOPK_1 = way("top 1 %", momentum=0, sparsify="topk(0.01)",
+             momentum_correction=0.9, warmup_epochs=2)
+TOPK_10 = way("top 10 %", sparsify="topk(0.1)")
+DEEP_REDUCE = {index: way(f"DeepReduce, {index}", sparsify="topk(0.1)",
+                          codec=f"index:{text} value:qsgd(7)")
+               for index, text in (("Bloom P0", "bloom(policy=p0)"),
+                                   ("delta", "delta"))}
+
+
+@cache
+def trainings(where: Setting, job: Job) -> Trainings:
+    """One for each job: it keeps its initial weights."""
+    return Trainings(where, job)
