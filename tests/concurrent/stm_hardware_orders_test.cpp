@@ -5,40 +5,19 @@
 #include <memory>
 #include <vector>
 
-#include "weft/concurrent/coherence/explorer.h"
+#include "tests/support/stm_orders.h"
+
 #include "weft/concurrent/coherence/simulated_hardware.h"
-#include "weft/concurrent/stm/session.h"
 
 namespace weft::concurrent {
 namespace {
 
 using M = TransactionalMemory;
 using T = Transaction<M>;
+using test::expect_right;
 
-StmOptions small(ClockKind clock) {
-  StmOptions options{.clock = clock, .clock_cells = 1};
-  options.locks_log2 = 0;
-  options.most_threads = 3;
-  options.retries_before_serial = 1;
-  options.hardware_attempts = 1;
-  options.lock_spins = 0;
-  return options;
-}
-
-struct TwoWords : Program {
-  TwoWords(const StmOptions& options, int threads)
-      : TwoWords(options, threads, make_clock<M>(options.clock, 1, 10)) {}
-  TwoWords(const StmOptions& options, int threads,
-           std::unique_ptr<Clock<M>> clock)
-      : stm(options, std::move(clock)) {
-    for (int i = 0; i < threads; ++i)
-      sessions.push_back(
-          std::make_unique<Session<M>>(stm, static_cast<std::uint64_t>(i)));
-  }
-
-  auto& session(int thread) {
-    return *sessions[static_cast<std::size_t>(thread)];
-  }
+struct TwoWords : test::TwoWords<M> {
+  using test::TwoWords<M>::TwoWords;
 
   static void leave_hardware() {
     if (M::Hardware::is_inside())
@@ -67,17 +46,10 @@ struct TwoWords : Program {
 
   void check() override {
     require(!is_torn, "the pair was seen torn");
-    require(x.unshared() == y.unshared(), "the pair is torn");
+    test::TwoWords<M>::check();
     require(x.unshared() == added, "an update is lost");
-    require(!LockWord::is_held(x.lock().load()), "a lock is left");
-    require(!LockWord::is_held(y.lock().load()), "a lock is left");
-    require(!stm.is_serial(), "the right to run alone is left");
   }
 
-  Stm<M> stm;
-  std::vector<std::unique_ptr<Session<M>>> sessions;
-  LockedCell<int, M> x{0};
-  LockedCell<int, M> y{0};
   bool is_torn = false;
   int added = 0;
 };
@@ -141,47 +113,43 @@ struct OneInSoftwareTwoInHardware : TwoWords {
   }
 };
 
-template <class P, class... Args>
-void expect_right(int threads, const ExplorationOptions& limits, Args... args) {
-  const Exploration found = explore(
-      threads, [=] { return std::make_unique<P>(args...); }, limits);
-  EXPECT_EQ(found.failure, "") << found.describe();
-  EXPECT_TRUE(found.is_complete) << found.executions;
-}
-
 constexpr std::array kClocks = {ClockKind::kGv1, ClockKind::kGv4,
                                 ClockKind::kGv5, ClockKind::kRelaxed};
 
 TEST(StmHardwareOrders, AWriterAndAReaderInSoftware) {
   for (const ClockKind clock : kClocks)
     for (const int writes : {1, 2})
-      expect_right<WriterAndReader>(2, {}, small(clock), writes);
+      expect_right<WriterAndReader>(2, {}, test::small_stm(clock), writes);
 }
 
 TEST(StmHardwareOrders, AReaderAndAWriterInSoftware) {
   for (const ClockKind clock : kClocks)
-    expect_right<ReaderAndWriter>(2, {}, small(clock));
+    expect_right<ReaderAndWriter>(2, {}, test::small_stm(clock));
 }
 
 TEST(StmHardwareOrders, TwoWriters) {
   for (const ClockKind clock : kClocks)
-    expect_right<Writers>(2, {}, small(clock), 1);
+    expect_right<Writers>(2, {}, test::small_stm(clock), 1);
 }
 
 TEST(StmHardwareOrders, WhoReadsWhatTheOtherWrites) {
-  for (const ClockKind clock : kClocks) expect_right<Skew>(2, {}, small(clock));
+  for (const ClockKind clock : kClocks)
+    expect_right<Skew>(2, {}, test::small_stm(clock));
 }
 
 TEST(StmHardwareOrders, NobodyAndSomebodyInSoftwareInTurns) {
-  expect_right<Writers>(2, {.preemptions = 3}, small(ClockKind::kGv4), 3);
+  expect_right<Writers>(2, {.preemptions = 3}, test::small_stm(ClockKind::kGv4),
+                        3);
 }
 
 TEST(StmHardwareOrders, TwoInHardwareTakeBackAtOnce) {
-  expect_right<Writers>(3, {.preemptions = 2}, small(ClockKind::kGv4), 2, 3);
+  expect_right<Writers>(3, {.preemptions = 2}, test::small_stm(ClockKind::kGv4),
+                        2, 3);
 }
 
 TEST(StmHardwareOrders, OneInSoftwareTwoInHardware) {
-  expect_right<OneInSoftwareTwoInHardware>(3, {}, small(ClockKind::kGv4));
+  expect_right<OneInSoftwareTwoInHardware>(3, {},
+                                           test::small_stm(ClockKind::kGv4));
 }
 
 // Thread 0 comes and goes; the others look whether they can take back that
@@ -239,7 +207,7 @@ class StaleClock final : public Clock<M> {
 
 TEST(StmHardwareOrders, FindsAVersionThatIsNotAboveWhatReadersDrew) {
   const Exploration found = explore(2, [] {
-    return std::make_unique<WriterAndReader>(small(ClockKind::kGv4),
+    return std::make_unique<WriterAndReader>(test::small_stm(ClockKind::kGv4),
                                              std::make_unique<StaleClock>());
   });
   EXPECT_NE(found.failure.find("seen torn"), std::string::npos)

@@ -1,18 +1,19 @@
 // All orders in which the steps of two or three small transactions can happen.
+#include "tests/support/stm_orders.h"
+
 #include <array>
 #include <gtest/gtest.h>
 #include <memory>
 #include <vector>
 
-#include "weft/concurrent/coherence/explorer.h"
 #include "weft/concurrent/coherence/simulated_memory.h"
-#include "weft/concurrent/stm/session.h"
 
 namespace weft::concurrent {
 namespace {
 
 using M = SimulatedMemory;
 using T = Transaction<M>;
+using test::expect_right;
 
 class KillAtOnce final : public ConflictPolicy {
  public:
@@ -22,33 +23,17 @@ class KillAtOnce final : public ConflictPolicy {
   }
 };
 
-// After one failed attempt a transaction runs alone: so the orders are finite,
-// and those of running alone are among them.
 StmOptions small(ClockKind clock, Locking locking = Locking::kCommitTime) {
-  StmOptions options{.clock = clock, .locking = locking, .clock_cells = 1};
-  options.locks_log2 = 0;
-  options.most_threads = 3;
-  options.retries_before_serial = 1;
-  options.lock_spins = 0;
+  StmOptions options = test::small_stm(clock);
+  options.locking = locking;
   if (locking == Locking::kEncounterTime)
     options.policy = std::make_shared<KillAtOnce>();
   return options;
 }
 
-struct TwoWords : Program {
-  TwoWords(const StmOptions& options, int threads)
-      : TwoWords(options, threads, make_clock<M>(options.clock, 1, 10)) {}
-  TwoWords(const StmOptions& options, int threads,
-           std::unique_ptr<Clock<M>> clock)
-      : stm(options, std::move(clock)) {
-    for (int i = 0; i < threads; ++i)
-      sessions.push_back(
-          std::make_unique<Session<M>>(stm, static_cast<std::uint64_t>(i)));
-  }
+struct TwoWords : test::TwoWords<M> {
+  using test::TwoWords<M>::TwoWords;
 
-  auto& session(int thread) {
-    return *sessions[static_cast<std::size_t>(thread)];
-  }
   void add_to_both(int thread) {
     session(thread).run([&](T& t) {
       const int seen = t.read(x);
@@ -63,17 +48,6 @@ struct TwoWords : Program {
       require(t.read(y) == seen, "a reader saw the pair torn");
     });
   }
-  void check() override {
-    require(x.unshared() == y.unshared(), "the pair is torn");
-    require(!LockWord::is_held(x.lock().load()), "a lock is left");
-    require(!LockWord::is_held(y.lock().load()), "a lock is left");
-    require(!stm.is_serial(), "the right to run alone is left");
-  }
-
-  Stm<M> stm;
-  std::vector<std::unique_ptr<Session<M>>> sessions;
-  LockedCell<int, M> x{0};
-  LockedCell<int, M> y{0};
 };
 
 struct Writers : TwoWords {
@@ -95,14 +69,6 @@ struct WriterAndReader : TwoWords {
     thread == 0 ? add_to_both(0) : look_at_both(1);
   }
 };
-
-template <class P, class... Args>
-void expect_right(int threads, const ExplorationOptions& limits, Args... args) {
-  const Exploration found = explore(
-      threads, [=] { return std::make_unique<P>(args...); }, limits);
-  EXPECT_EQ(found.failure, "") << found.describe();
-  EXPECT_TRUE(found.is_complete) << found.executions;
-}
 
 const ExplorationOptions kAllOrders = {};
 
