@@ -52,25 +52,35 @@ class ArrayUpdates {
   ArrayUpdates(const concurrent::StmOptions& options, std::uint32_t objects)
       : stm_(options), cells_(objects) {}
 
-  // Of one thread; other seeds choose other objects. `own_ns` is what a
-  // transaction takes beside its accesses to shared memory, which simulated
-  // memories must be told.
+  // Of one thread; other seeds choose other objects. Again and again with the
+  // same two, until they are done.
   ArrayCounts run(std::uint64_t thread, std::uint64_t transactions,
-                  std::uint64_t seed, std::uint64_t own_ns = 0) {
+                  std::uint64_t seed) {
     concurrent::Session<M> session(stm_, thread);
     concurrent::FastRandom random(seed, thread);
-    const auto objects = static_cast<std::uint32_t>(cells_.size());
     for (std::uint64_t i = 0; i < transactions; ++i) {
-      Cell& first = cells_[random.below(objects)];
-      Cell& second = cells_[random.below(objects)];
+      Cell& first = draw(random);
+      Cell& second = draw(random);
+      session.run(
+          [&](concurrent::Transaction<M>& t) { add(t, first, second); });
+    }
+    return counts_of(session);
+  }
+
+  // The same, but that each attempt draws anew, as the expected number of
+  // aborts supposes. `own_ns` is what a transaction takes beside its accesses
+  // to shared memory, which simulated memories must be told.
+  ArrayCounts run_drawing_anew(std::uint64_t thread, std::uint64_t transactions,
+                               std::uint64_t seed, std::uint64_t own_ns = 0) {
+    concurrent::Session<M> session(stm_, thread);
+    concurrent::FastRandom random(seed, thread);
+    for (std::uint64_t i = 0; i < transactions; ++i)
       session.run([&](concurrent::Transaction<M>& t) {
         M::compute(own_ns);
-        t.write(first, t.read(first) + 1);
-        t.write(second, t.read(second) + 1);
+        Cell& first = draw(random);
+        add(t, first, draw(random));
       });
-    }
-    return {session.counts().commits, session.counts().aborts(),
-            session.counts().hardware};
+    return counts_of(session);
   }
 
   std::uint64_t sum() const {
@@ -80,6 +90,18 @@ class ArrayUpdates {
   }
 
  private:
+  Cell& draw(concurrent::FastRandom& random) {
+    return cells_[random.below(static_cast<std::uint32_t>(cells_.size()))];
+  }
+  static void add(concurrent::Transaction<M>& t, Cell& first, Cell& second) {
+    t.write(first, t.read(first) + 1);
+    t.write(second, t.read(second) + 1);
+  }
+  static ArrayCounts counts_of(const concurrent::Session<M>& session) {
+    const concurrent::StmCounts counts = session.counts();
+    return {counts.commits, counts.aborts(), counts.hardware};
+  }
+
   concurrent::Stm<M> stm_;
   std::vector<Cell> cells_;
 };

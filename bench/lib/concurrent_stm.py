@@ -43,11 +43,12 @@ def benches(where: Setting) -> list[Bench]:
 # --- On this machine ---------------------------------------------------------
 
 def ours(where: Setting, clock: str, objects: int, hardware: str = "off",
-         policy: str = "none", threads: int = THREADS,
-         steps: int = STEPS) -> Worker:
+         policy: str = "none", threads: int = THREADS, steps: int = STEPS,
+         draws: str = "once") -> Worker:
     return Worker([where.concurrent_worker, "transactions", clock, "--hardware",
                    hardware, "--policy", policy, "--objects", objects,
-                   "--threads", threads, "--steps", steps], threads)
+                   "--draws", draws, "--threads", threads, "--steps", steps],
+                  threads)
 
 
 def libitm(where: Setting, objects: int, method: str, steps: int) -> Worker:
@@ -103,7 +104,7 @@ def aborts_bench(where: Setting, objects: int) -> Bench:
 
 
 def count_aborts(where: Setting, objects: int, bar: Bar) -> dict:
-    with ours(where, "relaxed", objects) as us:
+    with ours(where, "relaxed", objects, draws="anew") as us:
         us.ask("check")
         for _ in range(10):
             us.ask("run")
@@ -140,7 +141,7 @@ def measure_policy(where: Setting, policy: str, bar: Bar) -> dict:
 
 def own_ns(where: Setting) -> float:
     """What a transaction of one thread takes beside its shared accesses."""
-    with ours(where, "gv1", 1000, threads=1) as alone:
+    with ours(where, "gv1", 1000, threads=1, draws="anew") as alone:
         alone.ask("check")
         seconds = min(alone.ask("run")["seconds"] for _ in range(5))
     accesses = simulate(where, "gv1", 1000, 1, 0)["seconds"] / SIMULATED_STEPS

@@ -32,8 +32,8 @@ void simulated_transactions(const bench::WorkerOptions& options) {
     ++runs;
     total = {};
     simulation.run(cores, [&](int thread) {
-      const bench::ArrayCounts counts =
-          array.run(static_cast<std::uint64_t>(thread), steps, runs, own_ns);
+      const bench::ArrayCounts counts = array.run_drawing_anew(
+          static_cast<std::uint64_t>(thread), steps, runs, own_ns);
       total.commits += counts.commits;
       total.aborts += counts.aborts;
     });

@@ -1,5 +1,5 @@
 // weft-concurrent-bench transactions CLOCK --hardware auto|off --policy
-// NAME|none
+// NAME|none --draws once|anew
 // --objects M --threads T --steps N: T threads share N transactions of
 // array_updates.h. With a policy locks are taken at the first write, and it
 // decides conflicts.
@@ -32,11 +32,15 @@ void update_arrays(const bench::WorkerOptions& options,
   std::atomic<std::uint64_t> aborts = 0;
   std::atomic<std::uint64_t> hardware = 0;
   std::uint64_t blocks = 0;
+  const bool draws_anew = options.text("draws") == "anew";
   const auto block = [&] {
     ++blocks;
-    run_threads(static_cast<int>(threads), [&](int thread) {
-      const bench::ArrayCounts counts = array.run(
-          static_cast<std::uint64_t>(thread), steps / threads, blocks);
+    run_threads(static_cast<int>(threads), [&](int number) {
+      const auto thread = static_cast<std::uint64_t>(number);
+      const std::uint64_t each = steps / threads;
+      const bench::ArrayCounts counts =
+          draws_anew ? array.run_drawing_anew(thread, each, blocks)
+                     : array.run(thread, each, blocks);
       commits += counts.commits;
       aborts += counts.aborts;
       hardware += counts.hardware;
