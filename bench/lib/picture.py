@@ -55,7 +55,7 @@ def chart(title: str, x_label: str, y_label: str,
     y = Axis.over(y_label, [p[1] for p in points], log_y)
     parts = [_text(LEFT, 18, escape(title), weight=600)]
     parts += [_across(y, tick) for tick in y.ticks()]
-    parts += [_text(_x(x, tick), TOP + HEIGHT + 16, f"{tick:.4g}", "middle")
+    parts += [_text(_x(x, tick), TOP + HEIGHT + 16, f"{tick:,.6g}", "middle")
               for tick in x.ticks()]
     parts += [_text(LEFT + WIDTH / 2, TOP + HEIGHT + 36, escape(x_label),
                     "middle"),
@@ -94,7 +94,7 @@ def _across(axis: Axis, tick: float) -> str:
     y = _y(axis, tick)
     return (f'<line x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{y:.1f}" y2="{y:.1f}" '
             'stroke="#d8dbe0" stroke-width="0.7"/>\n'
-            + _text(LEFT - 6, y + 3.5, f"{tick:.4g}", "end"))
+            + _text(LEFT - 6, y + 3.5, f"{tick:,.6g}", "end"))
 
 
 def _line(points: list[Point], colour: str) -> str:
