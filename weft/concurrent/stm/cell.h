@@ -30,14 +30,14 @@ concept FitsInWord = std::is_trivially_copyable_v<T> &&
 template <FitsInWord T>
 std::uint64_t to_word(const T& value) {
   std::uint64_t word = 0;
-  std::memcpy(&word, &value, sizeof(T));
+  std::memcpy(&word, &value, sizeof(T));  // NOLINT: of pointers, too
   return word;
 }
 
 template <FitsInWord T>
 T from_word(std::uint64_t word) {
   T value;
-  std::memcpy(&value, &word, sizeof(T));
+  std::memcpy(&value, &word, sizeof(T));  // NOLINT: of pointers, too
   return value;
 }
 
