@@ -29,6 +29,8 @@ POLICIES = ("none", "no-delay", "fixed", "deterministic", "random",
 CORES = (1, 2, 4, 8, 16, 32, 48, 64, 72)
 SIMULATED = ("gv1", "gv4", "gv6", "relaxed")
 SIMULATED_STEPS = 60_000  # of all cores together
+DELTA_CORES, DELTA_OBJECTS = 32, 100_000
+DELTA_TENTHS = (1, 3, 10, 30, 100)  # of the usual delta
 
 
 def benches(where: Setting) -> list[Bench]:
@@ -92,9 +94,13 @@ def race_arrays(where: Setting, clock: str, objects: int, method: str,
 
 # --- Aborts of the relaxed clock ----------------------------------------------
 
-def expected_aborts(threads: int, objects: int) -> float:
-    """4 delta / M, with a delta of 10 times 4 cells for each thread."""
-    return 4 * 10 * 4 * threads / objects
+def usual_delta(threads: int) -> int:
+    """Ten times the clock's cells, of which there are four for each thread."""
+    return 10 * 4 * threads
+
+
+def expected_aborts(delta: int, objects: int) -> float:
+    return 4 * delta / objects
 
 
 def aborts_bench(where: Setting, objects: int) -> Bench:
@@ -110,7 +116,7 @@ def count_aborts(where: Setting, objects: int, bar: Bar) -> dict:
             us.ask("run")
         counts = us.ask("counts")
     found = counts["aborts"] / counts["commits"]
-    expected = expected_aborts(THREADS, objects)
+    expected = expected_aborts(usual_delta(THREADS), objects)
     off = abs(found / expected - 1)
     return {bar.name: {"ours": off, "ratio": off, "note":
                        f"{found:.3g} found, {expected:.3g} expected"}}
@@ -149,11 +155,13 @@ def own_ns(where: Setting) -> float:
 
 
 @cache
-def simulate(where: Setting, clock: str, objects: int, cores: int,
-             own: int) -> dict:
+def simulate(where: Setting, clock: str, objects: int, cores: int, own: int,
+             delta: int = 0) -> dict:
+    """A delta of 0 is the usual one."""
     return answer([where.concurrent_worker, "simulated-transactions", clock,
                    "--objects", objects, "--cores", cores, "--steps",
-                   SIMULATED_STEPS // cores, "--own-ns", own])
+                   SIMULATED_STEPS // cores, "--own-ns", own, "--delta",
+                   delta])
 
 
 def simulated_bench(where: Setting) -> Bench:
@@ -182,16 +190,55 @@ def measure_simulated(where: Setting, bars: tuple[Bar, ...]) -> dict:
             "million transactions / s",
             {clock: [(n, rate(clock, objects, n)) for n in cores_tried]
              for clock in SIMULATED}))
+    draw_aborts(where, own, cores_tried)
+    draw_deltas(where, own)
     most = cores_tried[-1]
     gain = rate("relaxed", OBJECTS[-1], most) / rate("gv1", OBJECTS[-1], most)
     least = min(rate("relaxed", OBJECTS[0], n) / rate("gv1", OBJECTS[0], n)
                 for n in cores_tried)
     found = simulate(where, "relaxed", OBJECTS[-1], most, own)
     aborts = found["aborts"] / found["commits"]
-    off = abs(aborts / expected_aborts(most, OBJECTS[-1]) - 1)
+    off = abs(aborts / expected_aborts(usual_delta(most), OBJECTS[-1]) - 1)
     note = marked(where, f"{own} ns of own work per transaction, measured; "
                   + ", ".join(f"{clock} {rate(clock, OBJECTS[-1], most):.1f}"
                               for clock in SIMULATED)
                   + f" M/s at {most} cores; {aborts:.3g} aborts per commit")
     return {bar.name: {"ours": value, "ratio": value, "note": note}
             for bar, value in zip(bars, (gain, least, off))}
+
+
+def aborts_per_commit(found: dict) -> float:
+    return found["aborts"] / found["commits"]
+
+
+def draw_aborts(where: Setting, own: int, cores_tried: tuple) -> None:
+    lines = {}
+    for objects in OBJECTS:
+        lines[f"{objects:,} objects"] = [
+            (n, aborts_per_commit(simulate(where, "relaxed", objects, n, own)))
+            for n in cores_tried]
+        lines[f"4 delta / {objects:,}"] = [
+            (n, expected_aborts(usual_delta(n), objects)) for n in cores_tried]
+    draw(where, "tl2-aborts", chart(
+        "TL2 with the relaxed clock on simulated cores", "cores",
+        "aborts / commit", lines, log_y=True))
+
+
+def draw_deltas(where: Setting, own: int) -> None:
+    found = {delta: simulate(where, "relaxed", DELTA_OBJECTS, DELTA_CORES, own,
+                             delta)
+             for delta in (usual_delta(DELTA_CORES) * share // 10
+                           for share in DELTA_TENTHS)}
+    title = (f"TL2 with the relaxed clock, {DELTA_CORES} simulated cores, "
+             f"{DELTA_OBJECTS:,} objects")
+    draw(where, "tl2-delta", chart(
+        title, "delta", "million transactions / s",
+        {"relaxed": [(delta, run["commits"] / run["seconds"] / 1e6)
+                     for delta, run in found.items()]}, log_x=True))
+    draw(where, "tl2-delta-aborts", chart(
+        title, "delta", "aborts / commit",
+        {"found": [(delta, aborts_per_commit(run))
+                   for delta, run in found.items()],
+         "4 delta / objects": [(delta, expected_aborts(delta, DELTA_OBJECTS))
+                               for delta in found]},
+        log_x=True, log_y=True))

@@ -1,7 +1,7 @@
 // weft-concurrent-bench simulated-transactions CLOCK --objects M --cores N
-// --steps S --own-ns X: the same on a simulated machine whose costs are
-// measured on this one: N threads, S transactions each, after as many to warm
-// up. X is what a transaction takes beside its accesses.
+// --steps S --own-ns X --delta D: the same on a simulated machine whose costs
+// are measured on this one: N threads, S transactions each, after as many to
+// warm up. X is what a transaction takes beside its accesses.
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -21,9 +21,11 @@ void simulated_transactions(const bench::WorkerOptions& options) {
   const auto cores = static_cast<int>(options.integer("cores"));
   const auto steps = static_cast<std::uint64_t>(options.integer("steps"));
   const auto own_ns = static_cast<std::uint64_t>(options.integer("own-ns"));
+  StmOptions choices =
+      bench::options_for(options.model, static_cast<std::uint32_t>(cores));
+  choices.delta = static_cast<std::uint64_t>(options.integer("delta"));
   bench::ArrayUpdates<SimulatedMemory> array(
-      bench::options_for(options.model, static_cast<std::uint32_t>(cores)),
-      static_cast<std::uint32_t>(options.integer("objects")));
+      choices, static_cast<std::uint32_t>(options.integer("objects")));
   Simulation simulation(
       {.costs = calibrate().costs, .cores = cores, .most_ns = 1e12});
   bench::ArrayCounts total;
