@@ -113,6 +113,18 @@ struct OneInSoftwareTwoInHardware : TwoWords {
   }
 };
 
+TEST(SimulatedHardware, WhatAnAttemptInsideHasCommittedGoesWithTheOuterOne) {
+  Word<M> word{0};
+  const HardwareOutcome outcome = M::Hardware::attempt([&] {
+    EXPECT_EQ(M::Hardware::attempt([&] { word.store(2); }),
+              HardwareOutcome::kCommitted);
+    EXPECT_EQ(word.load(), 2U);
+    M::Hardware::abort<HardwareOutcome::kLocked>();
+  });
+  EXPECT_EQ(outcome, HardwareOutcome::kLocked);
+  EXPECT_EQ(word.load(), 0U);
+}
+
 constexpr std::array kClocks = {ClockKind::kGv1, ClockKind::kGv4,
                                 ClockKind::kGv5, ClockKind::kRelaxed};
 

@@ -6,14 +6,17 @@
 // An attempt is one step of its thread: nobody else moves until it has
 // committed or aborted. So it never interferes with another, which real ones
 // do, but those that real ones abort leave nothing to see. What an aborted
-// attempt has done to Atomics is undone; plain memory stays as it is, and
-// abort() throws, so that bodies must let pass what is thrown.
+// attempt has done to Atomics is undone, also what attempts inside of it have
+// committed; plain memory stays as it is, and abort() throws, so that bodies
+// must let pass what is thrown.
 //
 // Threads: see simulated_memory.h.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -33,6 +36,8 @@ class AtomicStep final : public Machine {
   AtomicStep& operator=(const AtomicStep&) = delete;
   ~AtomicStep() override {
     scope_.reset();
+    if (auto* outer = dynamic_cast<AtomicStep*>(around_))
+      std::ranges::move(overwritten_, std::back_inserter(outer->overwritten_));
     if (around_ != nullptr) around_->after(has_changed_, has_changed_);
   }
 

@@ -5,9 +5,10 @@
 //     return t.read(a) + t.read(b);
 //   });
 //
-// A run within a run is part of it. What the body throws aborts the transaction
-// and is passed on; but where what it had read did not hold any more, it runs
-// again instead.
+// A body that is trivially copyable and can be called as a constant may be
+// copied. A run within a run is part of it. What the body throws aborts the
+// transaction and is passed on; but where what it had read did not hold any
+// more, it runs again instead.
 //
 // Between attempts a session waits: not at all for the first three, then for a
 // random time from a window that doubles (Dice and others' rule is flat, and
