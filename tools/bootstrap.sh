@@ -26,9 +26,10 @@ install_packages() {
       wanted+=("$package")
     done < <(packages_of "$section")
   done
+  # It fails where one of them was never installed.
   local installed
-  installed="$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' \
-    "${wanted[@]}" 2> /dev/null | sed -n 's/ installed$//p')"
+  installed="$({ dpkg-query -W -f='${Package} ${db:Status-Status}\n' \
+    "${wanted[@]}" 2> /dev/null || true; } | sed -n 's/ installed$//p')"
   for package in "${wanted[@]}"; do
     grep -qx -- "$package" <<< "$installed" || missing+=("$package")
   done
