@@ -143,10 +143,11 @@ TEST(Executable, DonationUpdatesInPlace) {
   const auto results = executable.run(arguments);
   EXPECT_TRUE(results[0].shares_memory_with(w));
   for (std::int64_t i = 0; i < 1000; ++i) {
-    // The compiler may fuse the product and the difference here.
+    // The kernel or the compiler may fuse the product and the difference: a
+    // rounding less, of values up to 1.1.
     EXPECT_NEAR(w.data<float>()[i],
                 before.data<float>()[i] - 0.1f * arguments[1].data<float>()[i],
-                1e-7);
+                1.2e-7);
   }
 }
 
