@@ -1,6 +1,7 @@
 #include "weft/autodiff/gradient.h"
 
 #include "weft/autodiff/control_gradient.h"
+#include "weft/graph/inlining.h"
 #include "weft/ops/constant.h"
 
 namespace weft {
@@ -50,16 +51,8 @@ Function differentiate(const Function& function,
                        std::span<const std::size_t> parameters) {
   FunctionBuilder builder(function.name() + "_gradient");
   return builder.build([&] {
-    std::vector<Value> arguments;
-    for (const ValueId id : function.parameters()) {
-      arguments.push_back(
-          builder.parameter(function.type(id), function.value(id).name));
-    }
-    const auto values = builder.inline_function(function, arguments);
-    std::vector<Value> results;
-    for (const ValueId id : function.results()) {
-      results.push_back(values[static_cast<std::size_t>(id)]);
-    }
+    const std::vector<Value> arguments = add_parameters(builder, function);
+    std::vector<Value> results = inlined_results(builder, function, arguments);
     std::vector<Value> wrt;
     for (const std::size_t index : parameters) wrt.push_back(arguments[index]);
     for (Value& gradient : gradients(results.at(0), wrt)) {

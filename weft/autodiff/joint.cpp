@@ -1,6 +1,7 @@
 #include "weft/autodiff/joint.h"
 
 #include "weft/autodiff/gradient.h"
+#include "weft/graph/inlining.h"
 
 namespace weft {
 namespace {
@@ -63,12 +64,8 @@ PhasedFunction joint_of(Program& program, const PhasedFunction& from) {
   program.define(joint, [&](const std::vector<Value>& arguments) {
     FunctionBuilder& builder = *current_context().builder();
     const std::size_t own = body.parameters().size();
-    const auto values =
-        builder.inline_function(body, std::span(arguments).first(own));
-    std::vector<Value> results;
-    for (const ValueId id : body.results()) {
-      results.push_back(values[static_cast<std::size_t>(id)]);
-    }
+    std::vector<Value> results =
+        inlined_results(builder, body, std::span(arguments).first(own));
     std::vector<Value> roots;
     std::vector<Value> wrt;
     for (const AdjointPhase& adjoint : adjoints) {

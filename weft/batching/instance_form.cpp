@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "weft/graph/builder.h"
+#include "weft/graph/inlining.h"
 
 namespace weft {
 namespace {
@@ -69,11 +69,7 @@ InstanceForm instance_form(const Function& function,
       arguments.push_back(recorder.parameter(parameter.type, parameter.name,
                                              batched_parameters[i]));
     }
-    const auto values = recorder.inline_function(function, arguments);
-    std::vector<Value> results;
-    for (const ValueId id : function.results()) {
-      results.push_back(values[static_cast<std::size_t>(id)]);
-    }
+    std::vector<Value> results = inlined_results(recorder, function, arguments);
     is_batched = recorder.take_marks();
     return results;
   });

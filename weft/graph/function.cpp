@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "weft/graph/function_copy.h"
 #include "weft/graph/text.h"
 #include "weft/tensor/symbol.h"
 
@@ -196,30 +197,16 @@ Attributes substitute(const Attributes& attributes, const Bindings& bindings) {
 }  // namespace
 
 Function specialize(const Function& function, const Bindings& bindings) {
-  Function result(function.name());
-  std::vector<ValueId> renamed(function.value_count(), -1);
-  const auto at = [&](ValueId id) -> ValueId& {
-    return renamed[static_cast<std::size_t>(id)];
-  };
+  FunctionCopy copy(function, function.name());
   for (const ValueId id : function.parameters()) {
     const ValueInfo& value = function.value(id);
-    at(id) = result.add_parameter(
+    copy[id] = copy.function().add_parameter(
         {value.type.dtype, substitute(value.type.shape, bindings)}, value.name);
   }
   for (const Node& node : function.nodes()) {
-    std::vector<ValueId> inputs;
-    for (const ValueId id : node.inputs) inputs.push_back(at(id));
-    const Node& copy =
-        result.add_node(*node.op, std::move(inputs),
-                        substitute(node.attributes, bindings), node.location);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = copy.outputs[i];
-    }
+    copy.add_node(node, substitute(node.attributes, bindings));
   }
-  std::vector<ValueId> results;
-  for (const ValueId id : function.results()) results.push_back(at(id));
-  result.set_results(std::move(results));
-  return result;
+  return copy.finish();
 }
 
 }  // namespace weft

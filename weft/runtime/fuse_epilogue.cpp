@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "weft/graph/function_copy.h"
 #include "weft/graph/registry.h"
 
 namespace weft {
@@ -33,23 +34,16 @@ class Fuser {
   explicit Fuser(const Function& function)
       : function_(function),
         readers_(readers_of(function)),
-        renamed_(function.value_count(), -1),
         skipped_(function.nodes().size(), false),
-        result_(function.name()) {}
+        copy_(function, function.name()) {}
 
   Function run() {
-    for (const ValueId id : function_.parameters()) {
-      at(id) =
-          result_.add_parameter(function_.type(id), function_.value(id).name);
-    }
+    copy_.add_parameters();
     find_epilogues();
     for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
       if (!skipped_[i]) copy(static_cast<NodeId>(i));
     }
-    std::vector<ValueId> results;
-    for (const ValueId id : function_.results()) results.push_back(at(id));
-    result_.set_results(std::move(results));
-    return std::move(result_);
+    return copy_.finish();
   }
 
  private:
@@ -58,8 +52,6 @@ class Fuser {
     ValueId bias = -1;
     bool has_relu = false;
   };
-
-  ValueId& at(ValueId id) { return renamed_[static_cast<std::size_t>(id)]; }
 
   // The only reader of a value, or -1.
   NodeId only_reader(ValueId id) const {
@@ -110,41 +102,35 @@ class Fuser {
   void copy(NodeId id) {
     const Node& node = function_.node(id);
     const auto found = epilogues_.find(id);
-    const Node& source =
-        found == epilogues_.end() ? node : function_.node(found->second.heavy);
-    std::vector<ValueId> inputs;
-    for (const ValueId input : source.inputs) inputs.push_back(at(input));
-    Attributes attributes = source.attributes;
-    if (found != epilogues_.end()) {
-      if (found->second.bias >= 0) inputs.push_back(bias(found->second));
-      if (found->second.has_relu) {
-        attributes.set("activation", std::string("relu"));
-      }
-    }
-    const Node& copy = result_.add_node(*source.op, std::move(inputs),
-                                        attributes, source.location);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = copy.outputs[i];
-    }
+    if (found == epilogues_.end()) return copy_.add_node(node);
+    const Epilogue& epilogue = found->second;
+    const Node& heavy = function_.node(epilogue.heavy);
+    std::vector<ValueId> inputs = copy_.renamed(heavy.inputs);
+    Attributes attributes = heavy.attributes;
+    if (epilogue.bias >= 0) inputs.push_back(bias(epilogue));
+    if (epilogue.has_relu) attributes.set("activation", std::string("relu"));
+    copy_[node.outputs[0]] =
+        copy_.function()
+            .add_node(*heavy.op, std::move(inputs), attributes, heavy.location)
+            .outputs[0];
   }
 
   // The bias as a vector.
   ValueId bias(const Epilogue& epilogue) {
-    const ValueId id = at(epilogue.bias);
-    const Shape& shape = result_.type(id).shape;
+    const ValueId id = copy_[epilogue.bias];
+    const Shape& shape = copy_.function().type(id).shape;
     if (shape.rank() == 1) return id;
     static const OpDef& reshape = op_registry().get("reshape");
-    return result_
+    return copy_.function()
         .add_node(reshape, {id}, {{"shape", Shape{shape.back()}}}, Location())
         .outputs[0];
   }
 
   const Function& function_;
   std::vector<std::vector<NodeId>> readers_;
-  std::vector<ValueId> renamed_;
   std::vector<bool> skipped_;
   std::unordered_map<NodeId, Epilogue> epilogues_;
-  Function result_;
+  FunctionCopy copy_;
 };
 
 }  // namespace

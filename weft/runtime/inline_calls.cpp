@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "weft/graph/builder.h"
+#include "weft/graph/inlining.h"
 #include "weft/graph/phases.h"
 #include "weft/tensor/symbol.h"
 
@@ -49,14 +49,7 @@ class Inliner : public FunctionBuilder {
         graph_(graph) {}
 
   Function copy(const Function& function) {
-    return build([&] {
-      std::vector<Value> arguments;
-      for (const ValueId id : function.parameters()) {
-        arguments.push_back(
-            parameter(function.type(id), function.value(id).name));
-      }
-      return results_of(function, arguments);
-    });
+    return build([&] { return rebuild(*this, function); });
   }
 
   std::vector<Value> apply(const OpDef& op,
@@ -77,7 +70,7 @@ class Inliner : public FunctionBuilder {
     for (const Value* input : inputs) arguments.push_back(*input);
     if (op.name() == "call_reenter") return reenter(attributes, arguments);
     const Function body = bound(attributes.function("function"), arguments);
-    if (op.name() == "call") return results_of(body, arguments);
+    if (op.name() == "call") return inlined_results(*this, body, arguments);
     Activation activation{body, Phases::of(attributes), {}};
     return run_phase(std::move(activation), 0, arguments);
   }
@@ -152,16 +145,6 @@ class Inliner : public FunctionBuilder {
       // Stands for the activation until it is entered again.
       results.push_back(constant(Tensor::scalar(std::int64_t{0})));
       activations_.emplace(results.back().id(), std::move(activation));
-    }
-    return results;
-  }
-
-  std::vector<Value> results_of(const Function& function,
-                                std::span<const Value> arguments) {
-    const auto values = inline_function(function, arguments);
-    std::vector<Value> results;
-    for (const ValueId id : function.results()) {
-      results.push_back(values[static_cast<std::size_t>(id)]);
     }
     return results;
   }

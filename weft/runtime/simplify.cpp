@@ -4,7 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "weft/graph/builder.h"
+#include "weft/graph/function_copy.h"
+#include "weft/graph/inlining.h"
 #include "weft/graph/kernel.h"
 #include "weft/graph/phases.h"
 #include "weft/ops/arithmetic.h"
@@ -131,20 +132,8 @@ class SimplifyingBuilder : public FunctionBuilder {
 
 Function simplify(const Function& function, bool may_reassociate) {
   SimplifyingBuilder builder(function.name(), may_reassociate);
-  const Function merged = builder.build([&] {
-    std::vector<Value> arguments;
-    for (const ValueId id : function.parameters()) {
-      arguments.push_back(
-          builder.parameter(function.type(id), function.value(id).name));
-    }
-    const auto values = builder.inline_function(function, arguments);
-    std::vector<Value> results;
-    for (const ValueId id : function.results()) {
-      results.push_back(values[static_cast<std::size_t>(id)]);
-    }
-    return results;
-  });
-  return eliminate_dead_nodes(merged);
+  return eliminate_dead_nodes(
+      builder.build([&] { return rebuild(builder, function); }));
 }
 
 Function eliminate_dead_nodes(const Function& function) {
@@ -163,28 +152,12 @@ Function eliminate_dead_nodes(const Function& function) {
     if (!is_live(*node)) continue;
     for (const ValueId id : node->inputs) use(id);
   }
-  Function result(function.name());
-  std::vector<ValueId> renamed(function.value_count(), -1);
-  const auto at = [&](ValueId id) -> ValueId& {
-    return renamed[static_cast<std::size_t>(id)];
-  };
-  for (const ValueId id : function.parameters()) {
-    at(id) = result.add_parameter(function.type(id), function.value(id).name);
-  }
+  FunctionCopy copy(function, function.name());
+  copy.add_parameters();
   for (const Node& node : function.nodes()) {
-    if (!is_live(node)) continue;
-    std::vector<ValueId> inputs;
-    for (const ValueId id : node.inputs) inputs.push_back(at(id));
-    const Node& copy = result.add_node(*node.op, std::move(inputs),
-                                       node.attributes, node.location);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = copy.outputs[i];
-    }
+    if (is_live(node)) copy.add_node(node);
   }
-  std::vector<ValueId> results;
-  for (const ValueId id : function.results()) results.push_back(at(id));
-  result.set_results(std::move(results));
-  return result;
+  return copy.finish();
 }
 
 }  // namespace weft

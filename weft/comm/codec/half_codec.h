@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "weft/comm/codec/codec.h"
-#include "weft/comm/codec/value_stream.h"
+#include "weft/comm/codec/stream_codec.h"
 
 namespace weft {
 
@@ -12,18 +11,8 @@ namespace weft {
 // to nearest even; `kLargest` is its largest finite value, to which larger
 // ones are clamped, and `kName` its dtype.
 template <class Half>
-class HalfValueCodec final : public ValueCodec {
+class HalfValueCodec final : public StreamValueCodec {
  public:
-  void encode(std::span<const float> values, const MessageId&,
-              std::span<float> residual, ByteWriter& out) const override {
-    encode(ValueStream(values, residual), out);
-  }
-  void encode_with_memory(std::span<const float> gradient,
-                          std::span<float> memory, float largest,
-                          const MessageId&, ByteWriter& out) const override {
-    encode(ValueStream(gradient, memory, largest), out);
-  }
-
   void decode(ByteReader& in, const MessageId&,
               std::span<float> values) const override {
     const std::byte* halves = in.take(kBytes * values.size(), "values").data();
@@ -48,7 +37,8 @@ class HalfValueCodec final : public ValueCodec {
  private:
   static constexpr std::size_t kBytes = 2;
 
-  static void encode(const ValueStream& stream, ByteWriter& out) {
+  void encode_stream(const ValueStream& stream,
+                     ByteWriter& out) const override {
     std::byte* halves = out.room(kBytes * stream.size());
     ValueStream::for_each_vector(
         stream.size(), [&](std::size_t i, std::size_t count) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "weft/graph/collectives.h"
+#include "weft/graph/function_copy.h"
 #include "weft/graph/registry.h"
 #include "weft/tensor/symbol.h"
 
@@ -109,43 +110,22 @@ std::optional<Decomposition> decompose(const TensorType& type,
 class Rewriter {
  public:
   Rewriter(const Function& function, Hosts hosts)
-      : function_(function),
-        hosts_(hosts),
-        renamed_(function.value_count(), -1),
-        result_{Function(function.name()), {}} {}
+      : function_(function), hosts_(hosts), copy_(function, function.name()) {}
 
   BlueConnectRewrite run() {
-    for (const ValueId id : function_.parameters()) {
-      at(id) = result_.function.add_parameter(function_.type(id),
-                                              function_.value(id).name);
-    }
+    copy_.add_parameters();
     for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
       const Node& node = function_.nodes()[i];
       if (node.op->name() == "all_reduce") {
         replace(static_cast<NodeId>(i), node);
       } else {
-        copy(node);
+        copy_.add_node(node);
       }
     }
-    std::vector<ValueId> results;
-    for (const ValueId id : function_.results()) results.push_back(at(id));
-    result_.function.set_results(std::move(results));
-    return std::move(result_);
+    return {copy_.finish(), std::move(decisions_)};
   }
 
  private:
-  ValueId& at(ValueId id) { return renamed_[static_cast<std::size_t>(id)]; }
-
-  void copy(const Node& node) {
-    std::vector<ValueId> inputs;
-    for (const ValueId input : node.inputs) inputs.push_back(at(input));
-    const Node& copy = result_.function.add_node(
-        *node.op, std::move(inputs), node.attributes, node.location);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = copy.outputs[i];
-    }
-  }
-
   void replace(NodeId id, const Node& node) {
     const RankGroups groups = RankGroups::of(node.attributes);
     if (groups.ranks.size() != hosts_.size()) {
@@ -155,15 +135,15 @@ class Rewriter {
           groups.ranks.size(), hosts_.size());
     }
     BlueConnectDecision decision{id, {}, {}};
-    at(node.outputs[0]) =
-        add_sum(at(node.inputs[0]), groups, node.location, decision);
-    result_.decisions.push_back(std::move(decision));
+    copy_[node.outputs[0]] =
+        add_sum(copy_[node.inputs[0]], groups, node.location, decision);
+    decisions_.push_back(std::move(decision));
   }
 
   // The all_reduce of x, taken apart as far as it goes.
   ValueId add_sum(ValueId x, const RankGroups& groups, const Location& location,
                   BlueConnectDecision& decision) {
-    const TensorType type = result_.function.type(x);
+    const TensorType type = copy_.function().type(x);
     const auto parts = decompose(type, groups, hosts_, decision.reason);
     if (!parts) return add("all_reduce", x, groups.attributes(), location);
     decision.scatter_sizes.push_back(parts->scatter.size);
@@ -177,21 +157,21 @@ class Rewriter {
   }
 
   ValueId add_reshape(ValueId x, const Shape& shape, const Location& location) {
-    if (result_.function.type(x).shape == shape) return x;
+    if (copy_.function().type(x).shape == shape) return x;
     return add("reshape", x, {{"shape", shape}}, location);
   }
 
   ValueId add(std::string_view op, ValueId x, const Attributes& attributes,
               const Location& location) {
-    return result_.function
+    return copy_.function()
         .add_node(op_registry().get(op), {x}, attributes, location)
         .outputs[0];
   }
 
   const Function& function_;
   Hosts hosts_;
-  std::vector<ValueId> renamed_;
-  BlueConnectRewrite result_;
+  FunctionCopy copy_;
+  std::vector<BlueConnectDecision> decisions_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "weft/ops/support/recursion.h"
 
+#include "weft/graph/inlining.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
@@ -21,13 +22,7 @@ Values inlined(const Program& program, const FunctionRef& function,
                const Values& arguments) {
   const Function body = specialize(program.body_of(function),
                                    bind_call(function, types_of(arguments)));
-  const Values values =
-      current_context().builder()->inline_function(body, arguments);
-  Values results;
-  for (const ValueId id : body.results()) {
-    results.push_back(values[static_cast<std::size_t>(id)]);
-  }
-  return results;
+  return inlined_results(*current_context().builder(), body, arguments);
 }
 
 void append(Values& values, std::span<const Value> more) {

@@ -4,34 +4,18 @@
 #include <set>
 
 #include "weft/autodiff/gradient.h"
+#include "weft/graph/function_copy.h"
+#include "weft/graph/inlining.h"
 #include "weft/graph/program.h"
 #include "weft/runtime/inline_calls.h"
 
 namespace weft {
 namespace {
 
-std::vector<Value> add_parameters(FunctionBuilder& builder,
-                                  const Function& function) {
-  std::vector<Value> values;
-  for (const ValueId id : function.parameters()) {
-    values.push_back(
-        builder.parameter(function.type(id), function.value(id).name));
-  }
-  return values;
-}
-
 // The function with every composite that has no gradient rule lowered.
 Function lowered(const Function& function) {
   FunctionBuilder builder(function.name());
-  return builder.build([&] {
-    const auto parameters = add_parameters(builder, function);
-    const auto values = builder.inline_function(function, parameters);
-    std::vector<Value> results;
-    for (const ValueId id : function.results()) {
-      results.push_back(values[static_cast<std::size_t>(id)]);
-    }
-    return results;
-  });
+  return builder.build([&] { return rebuild(builder, function); });
 }
 
 // The nodes that compute `results` from `given`, which become the parameters.
@@ -52,27 +36,12 @@ Function extract(const Function& from, std::string name,
     if (!is_wanted(*node)) continue;
     for (const ValueId id : node->inputs) is_needed[at(id)] = true;
   }
-  Function part(std::move(name));
-  std::vector<ValueId> renamed(from.value_count(), -1);
-  for (const ValueId id : given) {
-    renamed[at(id)] = part.add_parameter(from.type(id), from.value(id).name);
-  }
+  FunctionCopy part(from, std::move(name));
+  for (const ValueId id : given) part.add_parameter(id);
   for (const Node& node : from.nodes()) {
-    if (!is_wanted(node)) continue;
-    std::vector<ValueId> inputs;
-    for (const ValueId id : node.inputs) inputs.push_back(renamed[at(id)]);
-    const Node& copy = part.add_node(*node.op, std::move(inputs),
-                                     node.attributes, node.location);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      if (!is_known[at(node.outputs[i])]) {
-        renamed[at(node.outputs[i])] = copy.outputs[i];
-      }
-    }
+    if (is_wanted(node)) part.add_node(node);
   }
-  std::vector<ValueId> outputs;
-  for (const ValueId id : results) outputs.push_back(renamed[at(id)]);
-  part.set_results(std::move(outputs));
-  return part;
+  return part.finish(results);
 }
 
 }  // namespace
@@ -201,11 +170,10 @@ Graph backward_with_forward(const Graph& graph, std::size_t outputs,
       if (!arrived[i]) continue;
       seeds.push_back(builder.parameter(function.type(function.results()[i])));
     }
-    const auto values = builder.inline_function(function, parameters);
+    const auto results = inlined_results(builder, function, parameters);
     std::vector<Value> roots;
     for (std::size_t i = 0; i < outputs; ++i) {
-      if (!arrived[i]) continue;
-      roots.push_back(values[static_cast<std::size_t>(function.results()[i])]);
+      if (arrived[i]) roots.push_back(results[i]);
     }
     std::vector<Value> wanted;
     for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -69,7 +69,7 @@ class Lowering {
                   "there is no function @{}", name);
     }
     const FunctionRef entry = reference_to(*found);
-    const Phases whole = whole_of(entry);
+    const Phases whole = Phases::whole(*entry.signature);
     // A body that is called has parameters that merge; the entry is not.
     const bool is_called = references_[entry.name] > 1;
     const Scope scope{add_body(is_called ? "entry" : entry.name, arguments)};
@@ -80,8 +80,9 @@ class Lowering {
     // Calls found on the way add to the list.
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       const auto [body, function] = pending_[i];
+      const FunctionRef reference = reference_to(*function);
       Activation own =
-          in_place(*function, whole_of(reference_to(*function)), {body});
+          in_place(*function, Phases::whole(*reference.signature), {body});
       set_results(body, enter(own, 0, parameters_of(body)));
     }
     connect_returns();
@@ -99,12 +100,6 @@ class Lowering {
         ++references_[function->name];
       }
     }
-  }
-
-  static Phases whole_of(const FunctionRef& function) {
-    const auto& [parameters, results] = *function.signature;
-    return {{static_cast<std::int64_t>(parameters.size())},
-            {static_cast<std::int64_t>(results.size())}};
   }
 
   const Function& specialized(const FunctionRef& callee,
@@ -337,14 +332,15 @@ class Lowering {
     Chain chain{scope, {}};
     if (op.starts_with("call")) {
       const FunctionRef& function = attributes.function("function");
-      const Phases phases =
-          is_phased ? Phases::of(attributes) : whole_of(function);
+      const Phases phases = is_phased ? Phases::of(attributes)
+                                      : Phases::whole(*function.signature);
       chain.activations.push_back(
           by_calls(function, phases, inputs, scope, node.location));
     } else {
       WEFT_CHECK(op.starts_with("cond"), "{} has no flat form", op);
       const FunctionRef& then = attributes.function("then");
-      const Phases phases = is_phased ? Phases::of(attributes) : whole_of(then);
+      const Phases phases =
+          is_phased ? Phases::of(attributes) : Phases::whole(*then.signature);
       chain.predicate = inputs[0];
       const int marker = add_switch(inputs[0], inputs[0], scope);
       const auto arguments = std::span(inputs).subspan(1);

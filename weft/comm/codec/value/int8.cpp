@@ -4,9 +4,8 @@
 // but zeros), then an i8 a value unless it is 0.
 #include <cfloat>
 
-#include "weft/comm/codec/codec.h"
 #include "weft/comm/codec/f32_bytes.h"
-#include "weft/comm/codec/value_stream.h"
+#include "weft/comm/codec/stream_codec.h"
 
 namespace weft {
 namespace {
@@ -17,18 +16,8 @@ using Integers = hn::Rebind<std::int32_t, simd::Floats>;
 // Any i8 times this is finite.
 constexpr float kMostUnit = FLT_MAX / 128;
 
-class Int8 final : public ValueCodec {
+class Int8 final : public StreamValueCodec {
  public:
-  void encode(std::span<const float> values, const MessageId&,
-              std::span<float> residual, ByteWriter& out) const override {
-    encode(ValueStream(values, residual), out);
-  }
-  void encode_with_memory(std::span<const float> gradient,
-                          std::span<float> memory, float largest,
-                          const MessageId&, ByteWriter& out) const override {
-    encode(ValueStream(gradient, memory, largest), out);
-  }
-
   void decode(ByteReader& in, const MessageId&,
               std::span<float> values) const override {
     const auto unit = in.read<float>("unit");
@@ -51,7 +40,8 @@ class Int8 final : public ValueCodec {
   }
 
  private:
-  static void encode(const ValueStream& stream, ByteWriter& out) {
+  void encode_stream(const ValueStream& stream,
+                     ByteWriter& out) const override {
     float unit = std::min(stream.largest() / 127, kMostUnit);
     if (unit < FLT_MIN) unit = 0;
     out.write(unit);

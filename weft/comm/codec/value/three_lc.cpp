@@ -11,29 +11,18 @@
 #include <cfloat>
 #include <cmath>
 
-#include "weft/comm/codec/codec.h"
 #include "weft/comm/codec/f32_bytes.h"
+#include "weft/comm/codec/stream_codec.h"
 #include "weft/comm/codec/ternary.h"
-#include "weft/comm/codec/value_stream.h"
 
 namespace weft {
 namespace {
 
 namespace hn = simd::hn;
 
-class ThreeLc final : public ValueCodec {
+class ThreeLc final : public StreamValueCodec {
  public:
   ThreeLc(float s, bool has_zero_runs) : s_(s), has_zero_runs_(has_zero_runs) {}
-
-  void encode(std::span<const float> values, const MessageId&,
-              std::span<float> residual, ByteWriter& out) const override {
-    encode(ValueStream(values, residual), out);
-  }
-  void encode_with_memory(std::span<const float> gradient,
-                          std::span<float> memory, float largest,
-                          const MessageId&, ByteWriter& out) const override {
-    encode(ValueStream(gradient, memory, largest), out);
-  }
 
   void decode(ByteReader& in, const MessageId&,
               std::span<float> values) const override {
@@ -58,7 +47,8 @@ class ThreeLc final : public ValueCodec {
   }
 
  private:
-  void encode(const ValueStream& stream, ByteWriter& out) const {
+  void encode_stream(const ValueStream& stream,
+                     ByteWriter& out) const override {
     const float scale = scale_for(stream.largest());
     out.write(scale);
     if (scale == 0) {
