@@ -35,7 +35,7 @@ FunctionRef recursive_while(Program& program, const Attributes& attributes) {
   const std::string kind = "while." + condition.name;
   if (const auto* known = program.find_derived(body, kind)) return *known;
   const auto carried = static_cast<std::size_t>(attributes.integer("carried"));
-  const FunctionRef loop = program.declare_derived(body, kind, *body.signature);
+  FunctionRef loop = program.declare_derived(body, kind, *body.signature);
   program.define(loop, [&](const Values& values) {
     return cond(
         inlined(program, condition, values)[0],
@@ -92,7 +92,7 @@ FunctionRef scan_steps(Program& program, const FunctionRef& body,
                               scan.results.end());
   signature.parameters.insert(signature.parameters.end(),
                               scan.parameters.begin(), scan.parameters.end());
-  const FunctionRef loop =
+  FunctionRef loop =
       program.declare_derived(body, kind + ".steps", std::move(signature));
   program.define(loop, [&](const Values& all) {
     const Value& step = all[0];
@@ -149,7 +149,7 @@ FunctionRef recursive_scan(Program& program, const Attributes& attributes) {
     signature.results[i] = with_rows(signature.results[i], rows);
   }
   const FunctionRef steps = scan_steps(program, body, kind, parts, signature);
-  const FunctionRef scan = program.declare_derived(body, kind, signature);
+  FunctionRef scan = program.declare_derived(body, kind, signature);
   program.define(scan, [&](const Values& values) {
     Values arguments{Tensor::scalar<std::int64_t>(0), number_of(rows)};
     for (std::size_t i = carried; i < signature.results.size(); ++i) {

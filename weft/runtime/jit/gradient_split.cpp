@@ -160,7 +160,7 @@ Graph backward_with_forward(const Graph& graph, std::size_t outputs,
   Program program(graph);
   FunctionBuilder builder(program,
                           program.unique_name(function.name() + ".backward"));
-  Function made = builder.build([&] {
+  const Function made = builder.build([&] {
     const auto parameters = add_parameters(builder, function);
     std::vector<Value> seeds;
     for (std::size_t i = 0; i < outputs; ++i) {
@@ -181,9 +181,8 @@ Graph backward_with_forward(const Graph& graph, std::size_t outputs,
     }
     return gradients(builder, roots, seeds, wanted);
   });
-  const std::string name = made.name();
-  program.add(std::move(made));
-  return inline_calls(program.build(), name);
+  program.add(made);
+  return inline_calls(program.build(), made.name());
 }
 
 }  // namespace weft
