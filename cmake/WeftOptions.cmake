@@ -27,8 +27,8 @@ foreach(sanitizer IN LISTS WEFT_SANITIZE)
   target_link_options(weft_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
 
-# What has no loops of its own, but much to instantiate: the command line, the
-# Python package, tests. It compiles in two thirds of the time.
+# What nobody waits for, with much of others' to instantiate: the command line
+# and most tests. It compiles in two thirds of the time.
 add_library(weft_cold INTERFACE)
 target_compile_options(weft_cold INTERFACE $<$<CONFIG:Release>:-O1>)
 

@@ -21,8 +21,8 @@ def benches(where: Setting) -> list[Bench]:
                 4 * log2(CELLS) + 8, at_most=True),
             Bar("MultiCounter, mean read error: second half / first", "", 1.2,
                 at_most=True),
-            Bar("counter with one choice, mean read error: second half / first", "",
-                1.3))
+            Bar("counter with one choice, mean read error: second half / "
+                "first", "", 1.3))
     return [Bench(bars, partial(measure, where, bars))]
 
 

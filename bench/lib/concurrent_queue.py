@@ -118,7 +118,8 @@ def drift_bench(where: Setting) -> Bench:
     steps = RANK_STEPS // 10 if where.quick else RANK_STEPS
     bars = (Bar(f"MultiQueue, mean rank over {steps:,} steps: last tenth / "
                 "first", "", 1.1, at_most=True),
-            Bar("queue with one choice, mean rank: last tenth / first", "", 1.5))
+            Bar("queue with one choice, mean rank: last tenth / first", "",
+                1.5))
     return Bench(bars, partial(measure_drift, where, steps, bars))
 
 

@@ -88,7 +88,7 @@ def race_arrays(where: Setting, clock: str, objects: int, method: str,
         "ours": raced.ours, "peer": raced.peer, "peer_name": "libitm",
         "ratio": raced.ratio, "low": raced.low, "high": raced.high,
         "note": marked(where, f"{counts['hardware'] / counts['commits']:.1%} "
-                       f"in hardware, {counts['aborts'] / counts['commits']:.2g} "
+                       f"in hardware, {aborts_per_commit(counts):.2g} "
                        "aborts per commit in software; sums exact")}}
 
 
@@ -115,7 +115,7 @@ def count_aborts(where: Setting, objects: int, bar: Bar) -> dict:
         for _ in range(10):
             us.ask("run")
         counts = us.ask("counts")
-    found = counts["aborts"] / counts["commits"]
+    found = aborts_per_commit(counts)
     expected = expected_aborts(usual_delta(THREADS), objects)
     off = abs(found / expected - 1)
     return {bar.name: {"ours": off, "ratio": off, "note":
@@ -197,7 +197,7 @@ def measure_simulated(where: Setting, bars: tuple[Bar, ...]) -> dict:
     least = min(rate("relaxed", OBJECTS[0], n) / rate("gv1", OBJECTS[0], n)
                 for n in cores_tried)
     found = simulate(where, "relaxed", OBJECTS[-1], most, own)
-    aborts = found["aborts"] / found["commits"]
+    aborts = aborts_per_commit(found)
     off = abs(aborts / expected_aborts(usual_delta(most), OBJECTS[-1]) - 1)
     note = marked(where, f"{own} ns of own work per transaction, measured; "
                   + ", ".join(f"{clock} {rate(clock, OBJECTS[-1], most):.1f}"
