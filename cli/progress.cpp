@@ -95,9 +95,7 @@ std::string Progress::line(const TrainProgress& p, const Scores& scores) const {
 }
 
 std::string Progress::time_left(const TrainProgress& p) const {
-  const auto left = static_cast<double>(
-      (p.epochs - p.epoch + 1) * p.all_examples - p.examples);
-  return clock_time(left / p.samples_per_s);
+  return clock_time(static_cast<double>(p.examples_left) / p.samples_per_s);
 }
 
 void Progress::on_step(const TrainProgress& progress) {

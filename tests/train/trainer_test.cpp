@@ -167,6 +167,26 @@ TEST_F(TrainerTest, StopsAtMaxSteps) {
   EXPECT_TRUE(fs::exists(result.checkpoint));
 }
 
+// What progress bars count: the run that max_steps leaves, not all epochs.
+TEST_F(TrainerTest, TellsWhatIsLeftOfTheRun) {
+  struct Watching : TrainObserver {
+    std::vector<TrainProgress> steps;
+    void on_step(const TrainProgress& now) override { steps.push_back(now); }
+  } seen;
+  Trainer(recipe("run", {"train.max_steps=3", "train.epochs=7"}),
+          {.name = "run"})
+      .run(seen);
+  ASSERT_EQ(seen.steps.size(), 3u);
+  const std::int64_t batch = seen.steps[0].examples;
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(seen.steps[i].epochs, 1);
+    EXPECT_NEAR(static_cast<double>(seen.steps[i].examples_left),
+                static_cast<double>(batch) * (2.0 - static_cast<double>(i)),
+                static_cast<double>(batch) / 2);
+  }
+  EXPECT_EQ(seen.steps.back().examples_left, 0);
+}
+
 TEST_F(TrainerTest, NaNStopsTheRunAndKeepsTheCheckpoint) {
   TrainObserver quiet;
   Trainer(recipe("run"), {.name = "run"}).run(quiet);

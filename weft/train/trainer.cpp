@@ -131,6 +131,12 @@ class Trainer::Run {
     return most > 0 ? std::min(all, most) : all;
   }
 
+  // The last one may be cut short by max_steps.
+  std::int64_t epochs_in_all() const {
+    const std::int64_t batches = loader_.batches_per_epoch();
+    return (steps_in_all() + batches - 1) / batches;
+  }
+
   // A run that was killed between its last step and the measuring after it
   // is not done yet.
   bool is_done() const {
@@ -353,7 +359,6 @@ class Trainer::Run {
             .parameters = assembly_.model->parameter_count(),
             .train_examples = loader_.examples_per_epoch(),
             .held_out_examples = held_out_.examples(),
-            .epochs = recipe_.train.epochs,
             .first_step = steps_done_,
             .workers = worker_->ranks(),
             .sync = worker_->text()};
@@ -361,10 +366,13 @@ class Trainer::Run {
 
   TrainProgress progress() const {
     return {.epoch = position_.epoch + 1,
-            .epochs = recipe_.train.epochs,
+            .epochs = epochs_in_all(),
             .examples = std::min(position_.batch * recipe_.train.batch,
                                  loader_.examples_per_epoch()),
             .all_examples = loader_.examples_per_epoch(),
+            .examples_left = (steps_in_all() - steps_done_) *
+                             loader_.examples_per_epoch() /
+                             loader_.batches_per_epoch(),
             .samples_per_s = samples_per_s(),
             .train = {mean_.loss(), mean_.accuracy()}};
   }

@@ -43,7 +43,6 @@ struct TrainSummary {
   std::int64_t parameters = 0;
   std::int64_t train_examples = 0;
   std::int64_t held_out_examples = 0;
-  std::int64_t epochs = 0;
   std::int64_t first_step = 0;  // above 0 when resumed
   int workers = 1;
   std::string sync;  // how they synchronise; empty for one
@@ -55,6 +54,7 @@ struct TrainProgress {
   std::int64_t epochs = 0;
   std::int64_t examples = 0;  // of this epoch, seen
   std::int64_t all_examples = 0;
+  std::int64_t examples_left = 0;  // in the whole run
   double samples_per_s = 0;
   Scores train;  // over the epoch so far
 };
