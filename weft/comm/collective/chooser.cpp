@@ -9,6 +9,15 @@ namespace {
 // Predictions that differ by less say nothing.
 constexpr double kAlike = 0.01;
 
+using Candidate = AllReduceChooser::Candidate;
+
+// Seconds as float: where sums of the same terms differ by rounding alone, the
+// order of variants() stands.
+bool comes_before(const Candidate& a, const Candidate& b) {
+  if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
+  return static_cast<float>(a.seconds) < static_cast<float>(b.seconds);
+}
+
 }  // namespace
 
 AllReduceChooser::AllReduceChooser(Topology topology)
@@ -28,13 +37,7 @@ std::vector<AllReduceChooser::Candidate> AllReduceChooser::candidates(
       result.push_back(std::move(candidate));
     }
   }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const Candidate& a, const Candidate& b) {
-                     if (a.refusal.empty() != b.refusal.empty()) {
-                       return a.refusal.empty();
-                     }
-                     return a.seconds < b.seconds;
-                   });
+  std::ranges::stable_sort(result, comes_before);
   return result;
 }
 
