@@ -7,6 +7,7 @@ from math import ceil, floor, log10
 
 WIDTH, HEIGHT = 460, 260  # of the plot area
 LEFT, TOP, RIGHT, BOTTOM = 64, 40, 170, 48
+LEGEND, LETTER = 45, 6.5  # around a name in the legend, of one of its letters
 COLOURS = ("#1f6feb", "#d1563a", "#2f9e5b", "#8957c9", "#b8860b", "#8a8f98",
            "#0a8f9c", "#c2417c", "#5b6ee1", "#6b7d1f")
 
@@ -21,11 +22,12 @@ class Axis:
     is_log: bool
 
     @staticmethod
-    def over(label: str, values: Sequence[float], is_log: bool) -> "Axis":
+    def over(label: str, values: Sequence[float], is_log: bool,
+             from_zero: bool = True) -> "Axis":
         low, high = min(values), max(values)
         if is_log:
             low, high = 10 ** floor(log10(low)), 10 ** ceil(log10(high))
-        else:
+        elif from_zero:
             low = min(low, 0)
         return Axis(label, low, high if high > low else low + 1, is_log)
 
@@ -48,11 +50,11 @@ class Axis:
 
 def chart(title: str, x_label: str, y_label: str,
           series: dict[str, Sequence[Point]], log_x: bool = False,
-          log_y: bool = False) -> str:
+          log_y: bool = False, y_from_zero: bool = True) -> str:
     """One line with dots per entry of `series`, named at the right."""
     points = [point for line in series.values() for point in line]
     x = Axis.over(x_label, [p[0] for p in points], log_x)
-    y = Axis.over(y_label, [p[1] for p in points], log_y)
+    y = Axis.over(y_label, [p[1] for p in points], log_y, y_from_zero)
     parts = [_text(LEFT, 18, escape(title), weight=600)]
     parts += [_across(y, tick) for tick in y.ticks()]
     parts += [_text(_x(x, tick), TOP + HEIGHT + 16, f"{tick:,.6g}", "middle")
@@ -68,7 +70,9 @@ def chart(title: str, x_label: str, y_label: str,
                      f'x2="{LEFT + WIDTH + 28}" y1="{at - 4}" y2="{at - 4}" '
                      f'stroke="{colour}" stroke-width="2.4"/>')
         parts.append(_text(LEFT + WIDTH + 33, at, escape(name)))
-    width, height = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
+    legend = LEGEND + LETTER * max(map(len, series))
+    width = LEFT + WIDTH + ceil(max(RIGHT, legend))
+    height = TOP + HEIGHT + BOTTOM
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} '
             f'{height}" width="{width}" height="{height}" '
             'font-family="sans-serif" font-size="11" fill="#3d434c">\n'
