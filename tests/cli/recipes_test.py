@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Each shipped recipe, from the files of its set to what it learns. On the
+real sets `bench/run engine` and `bench/run functions` train them."""
+
+import math
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from small_sets import WORDS, write_set  # noqa: E402
+from weft import ROOT, CliTest  # noqa: E402
+
+
+class RecipesTest(CliTest):
+    def train(self, recipe: str, data: str, *overrides: str) -> dict:
+        if not (self.folder / data).exists():
+            write_set(data, self.folder)
+        options = [word for each in overrides for word in ("--set", each)]
+        return self.json_of("train", ROOT / "recipes" / f"{recipe}.toml",
+                            "--data", self.folder, "--threads", 1,
+                            "--out", self.folder / "run", *options)
+
+    def test_mnist(self) -> None:
+        result = self.train("mnist", "mnist", "train.epochs=5")
+        self.assertGreater(result["test_accuracy"], 0.9)
+
+    def test_cifar10_resnet20(self) -> None:
+        for dtype in ("f32", "bf16"):
+            result = self.train("cifar10-resnet20", "cifar10",
+                                "train.max_steps=60", "train.batch=32",
+                                f"train.dtype={dtype}")
+            self.assertLess(result["train_loss"], 1.8, dtype)
+
+    def test_ptb_lstm(self) -> None:
+        result = self.train("ptb-lstm", "ptb", "train.epochs=3",
+                            "train.batch=5", "train.steps=20",
+                            "model.hidden=100")
+        self.assertLess(result["test_loss"], 0.75 * math.log(WORDS))
+
+    def test_sst_treelstm(self) -> None:
+        result = self.train("sst-treelstm", "sst", "train.epochs=3")
+        self.assertGreater(result["test_accuracy"], 0.9)
+
+    def test_none_is_left_out(self) -> None:
+        recipes = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
+        trained = {recipe for recipe in recipes
+                   if hasattr(self, f"test_{recipe.replace('-', '_')}")}
+        self.assertEqual(recipes - trained, {"digits"})  # digits_test.py
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

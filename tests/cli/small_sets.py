@@ -1,0 +1,104 @@
+"""Small sets in the formats of the real ones, so that every recipe can be
+trained where those are not: the shipped digits as MNIST's and CIFAR-10's
+files, sentences and parse trees by rules that a model can learn."""
+
+import gzip
+import random
+import struct
+from pathlib import Path
+
+from weft import ROOT
+
+SIDE = 8  # of a shipped digit
+TEST_DIGITS = 200
+WORDS, SUCCESSORS = 50, 2
+
+
+def digits() -> tuple[list[bytes], bytes]:
+    folder = ROOT / "data" / "digits"
+    pixels = gzip.decompress(
+        (folder / "digits-images-idx3-ubyte.gz").read_bytes())[16:]
+    labels = gzip.decompress(
+        (folder / "digits-labels-idx1-ubyte.gz").read_bytes())[8:]
+    images = [pixels[i:i + SIDE * SIDE]
+              for i in range(0, len(pixels), SIDE * SIDE)]
+    return images, labels
+
+
+def enlarged(image: bytes, times: int, border: int) -> bytes:
+    """Each pixel (0 to 16) as a square, inside a border of zeros."""
+    wide = SIDE * times + 2 * border
+    rows = [bytes(border)
+            + bytes(min(255, 16 * value) for value in image[at:at + SIDE]
+                    for _ in range(times))
+            + bytes(border) for at in range(0, SIDE * SIDE, SIDE)]
+    return (bytes(border * wide) + b"".join(row * times for row in rows)
+            + bytes(border * wide))
+
+
+def write_mnist(folder: Path) -> None:
+    images, labels = digits()
+    for prefix, part in (("t10k", slice(TEST_DIGITS)),
+                         ("train", slice(TEST_DIGITS, None))):
+        pixels = b"".join(enlarged(image, 3, 2) for image in images[part])
+        count = len(labels[part])
+        for name, header, content in (
+                ("images-idx3", (0x803, count, 28, 28), pixels),
+                ("labels-idx1", (0x801, count), labels[part])):
+            with gzip.open(folder / f"{prefix}-{name}-ubyte.gz", "wb") as file:
+                file.write(struct.pack(f">{len(header)}I", *header) + content)
+
+
+def write_cifar10(folder: Path) -> None:
+    images, labels = digits()
+    for name, part in (("test_batch", slice(TEST_DIGITS)),
+                       ("data_batch_1", slice(TEST_DIGITS, None))):
+        (folder / f"{name}.bin").write_bytes(b"".join(
+            bytes([label]) + 3 * enlarged(image, 4, 0)
+            for image, label in zip(images[part], labels[part])))
+
+
+def write_ptb(folder: Path) -> None:
+    """Each word has a few that may follow it."""
+    chance = random.Random(1)
+    follow = [chance.sample(range(WORDS), SUCCESSORS) for _ in range(WORDS)]
+
+    def sentence() -> str:
+        word = chance.randrange(WORDS)
+        words = []
+        for _ in range(20):
+            words.append(f"word{word}")
+            word = chance.choice(follow[word])
+        return " " + " ".join(words) + " \n"
+
+    for name, count in (("train", 1000), ("valid", 50), ("test", 50)):
+        (folder / f"ptb.{name}.txt").write_text(
+            "".join(sentence() for _ in range(count)))
+
+
+def write_sst(folder: Path) -> None:
+    """A phrase is as good as the better of its halves."""
+    chance = random.Random(1)
+
+    def tree(leaves: int) -> tuple[int, str]:
+        if leaves == 1:
+            kind = chance.randrange(5)
+            return kind, f"({kind} word{kind}{chance.randrange(4)})"
+        left = chance.randrange(1, leaves)
+        (a, left_text), (b, right_text) = tree(left), tree(leaves - left)
+        return max(a, b), f"({max(a, b)} {left_text} {right_text})"
+
+    for name, count in (("train", 600), ("dev", 50), ("test", 200)):
+        (folder / f"{name}.txt").write_text("".join(
+            tree(chance.randrange(1, 6))[1] + "\n" for _ in range(count)))
+
+
+WRITERS = {"mnist": write_mnist, "cifar10": write_cifar10, "ptb": write_ptb,
+           "sst": write_sst}
+
+
+def write_set(name: str, data: Path) -> None:
+    """As DATA/NAME, where --data DATA finds it."""
+    folder = data / name
+    folder.mkdir(parents=True)
+    WRITERS[name](folder)
