@@ -12,7 +12,7 @@ constexpr double kLengthBytes = sizeof(std::uint64_t);
 }  // namespace
 
 int gather_steps(int ranks) {
-  return std::bit_width(static_cast<unsigned>(ranks) - 1);
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks) - 1));
 }
 
 // Every rank's clock: a message leaves when its sender has finished the step
