@@ -28,10 +28,13 @@ class RecipesTest(CliTest):
 
     def test_cifar10_resnet20(self) -> None:
         for dtype in ("f32", "bf16"):
-            result = self.train("cifar10-resnet20", "cifar10",
-                                "train.max_steps=60", "train.batch=32",
-                                f"train.dtype={dtype}")
+            result = self.train(
+                "cifar10-resnet20", "cifar10", "train.max_steps=80",
+                "train.batch=32", f"train.dtype={dtype}",
+                'optimizer.lr={schedule="cosine", from=0.05, to=0.0005, '
+                'warmup=10}')
             self.assertLess(result["train_loss"], 1.8, dtype)
+            self.assertGreater(result["test_accuracy"], 0.5, dtype)
 
     def test_ptb_lstm(self) -> None:
         result = self.train("ptb-lstm", "ptb", "train.epochs=3",
