@@ -12,6 +12,7 @@
 #include "weft/data/fetch.h"
 #include "weft/graph/kernel.h"
 #include "weft/graph/registry.h"
+#include "weft/kernels/onednn/processor.h"
 #include "weft/kernels/onednn/version.h"
 #include "weft/nn/model.h"
 #include "weft/ops/arithmetic.h"
@@ -47,7 +48,7 @@ Json examine() {
   return {{"weft", kVersion},
           {"cpu", cpu_model()},
           {"vectors", vector_instructions()},
-          {"bf16_products", has_bf16_products()},
+          {"bf16_products", !onednn::dtype_declined(DType::kBF16)},
           {"threads", thread_count()},
           {"memory_bytes", memory_bytes()},
           {"onednn", onednn::version()},

@@ -13,16 +13,14 @@ target_compile_options(weft_options INTERFACE
   # GCC 12 sees overlapping copies inside std::string where there are none
   # (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-if(WEFT_NATIVE)
-  target_compile_options(weft_options INTERFACE -march=native)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  # AVX2 and FMA: what every x86-64 processor of the last decade has. Without
-  # them Highway has no vectors to offer.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # AVX2 and FMA: what every x86-64 processor of the last decade has. Vector
+  # code is compiled for AVX-512 as well, and chosen when it runs
+  # (kernels/simd/targets.h).
   target_compile_options(weft_options INTERFACE -march=x86-64-v3)
 endif()
-# One target, the one that the flags above name. Without this, Highway 1.0.3
-# refuses to compile for a baseline of AVX3_DL, which some processors have.
-target_compile_definitions(weft_options INTERFACE HWY_COMPILE_ONLY_STATIC)
+# That level does not promise AES, which Highway else wants beside AVX2.
+target_compile_definitions(weft_options INTERFACE HWY_DISABLE_PCLMUL_AES)
 foreach(sanitizer IN LISTS WEFT_SANITIZE)
   target_compile_options(weft_options INTERFACE
     -fsanitize=${sanitizer} -fno-omit-frame-pointer -fno-sanitize-recover=all)

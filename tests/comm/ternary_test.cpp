@@ -1,10 +1,14 @@
-#include "weft/comm/codec/ternary.h"
+#include "weft/comm/codec/ternary_pack.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
 
 namespace weft {
 namespace {
+
+using HWY_NAMESPACE::pack_ternary;
+using HWY_NAMESPACE::TernaryPlace;
+using HWY_NAMESPACE::ValueStream;
 
 std::vector<int> integers_of(const Bytes& bytes) {
   std::vector<int> result;

@@ -1,19 +1,50 @@
-// What the machine can do, for people.
+// What the machine can do, and how much of it is used.
 //
 // Threads: pure functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
+// Instruction sets of x86-64 processors, each of which has the ones before it.
+// Everything that chooses instructions when it runs (vector kernels, generated
+// loops, oneDNN) asks instruction_set(), so that one variable bounds them all.
+enum class InstructionSet {
+  kBaseline,    // what the compiler was told; the only one of other processors
+  kAvx2,        // with FMA and F16C, which every build for x86-64 needs
+  kAvx512,      // F, BW, DQ and VL: Skylake's servers
+  kAvx512Vnni,  // Cascade Lake
+  kAvx512Bf16,  // products of bf16: Cooper Lake, Zen 4
+  kAvx512Fp16,  // Sapphire Rapids
+  kAmx,         // tiles of bf16 and i8
+};
+
+// As WEFT_CPU names them: "avx2", "avx512_bf16".
+std::string_view to_string(InstructionSet set);
+
+// The highest one that the processor and the system have.
+InstructionSet machine_instruction_set();
+
+// The cap that `name` sets; none for an empty name. Throws Error where there
+// is no such set or the machine lacks it.
+std::optional<InstructionSet> parse_instruction_cap(std::string_view name,
+                                                    InstructionSet machine);
+
+// What WEFT_CPU says, read once. Throws as parse_instruction_cap does.
+std::optional<InstructionSet> instruction_cap();
+
+// What is used: the machine's, or less if WEFT_CPU says so. Throws as
+// instruction_cap does, at every call.
+InstructionSet instruction_set();
+
 // "AMD EPYC 9R14", or "" where the system does not say.
 std::string cpu_model();
-// The widest vector instructions: "AVX-512", "AVX2", "SSE", "NEON".
+// The vectors that are used: "AVX-512", "AVX2", "NEON".
 std::string vector_instructions();
-// Does the CPU multiply bf16 numbers in hardware?
-bool has_bf16_products();
 
 std::uint64_t memory_bytes();       // of the machine
 std::uint64_t peak_memory_bytes();  // that this process ever held

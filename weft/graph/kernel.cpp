@@ -43,8 +43,16 @@ void KernelRegistry::add(KernelCandidate candidate) {
   by_op_[candidate.op].push_back(std::move(candidate));
 }
 
+void KernelRegistry::add_to_all(KernelCandidate candidate) {
+  for_all_.push_back(std::move(candidate));
+}
+
 void KernelRegistry::freeze() {
   for (auto& [op, candidates] : by_op_) {
+    for (const KernelCandidate& candidate : for_all_) {
+      candidates.push_back(candidate);
+      candidates.back().op = op;
+    }
     std::stable_sort(
         candidates.begin(), candidates.end(),
         [](const auto& a, const auto& b) { return a.rank > b.rank; });
@@ -67,8 +75,14 @@ KernelChoice choose_kernel(const OpCall& call) {
       choice.declined.push_back(candidate.name + ": " + *reason);
       continue;
     }
-    choice.kernel = candidate.prepare(call);
+    try {
+      choice.kernel = candidate.prepare(call);
+    } catch (const std::exception& failure) {
+      choice.declined.push_back(candidate.name + ": " + failure.what());
+      continue;
+    }
     choice.name = candidate.name;
+    choice.implementation = choice.kernel->implementation();
     choice.in_place = candidate.in_place;
     return choice;
   }

@@ -31,6 +31,9 @@ class PreparedKernel {
   virtual ~PreparedKernel() = default;
   virtual void run(const KernelBuffers& buffers) noexcept = 0;
   virtual std::size_t scratch_bytes() const { return 0; }
+  // What it runs, where the candidate's name does not say: the implementation
+  // that oneDNN chose, "jit:avx512_core".
+  virtual std::string implementation() const { return ""; }
 };
 
 struct KernelCandidate {
@@ -39,6 +42,7 @@ struct KernelCandidate {
   int rank = 0;      // higher is tried first; the reference has rank 0
   // Why this kernel cannot take the call, or nothing if it can.
   std::optional<std::string> (*declines)(const OpCall&) = nullptr;
+  // May throw what it finds too late: then the next candidate is tried.
   std::unique_ptr<PreparedKernel> (*prepare)(const OpCall&) = nullptr;
   // Output 0 may be written over input 0, where their sizes are equal.
   bool in_place = false;
@@ -47,12 +51,15 @@ struct KernelCandidate {
 class KernelRegistry {
  public:
   void add(KernelCandidate candidate);
+  // The same for every op that has a candidate of its own; its `op` is empty.
+  void add_to_all(KernelCandidate candidate);
   // Sorts by rank.
   void freeze();
   const std::vector<KernelCandidate>& candidates(std::string_view op) const;
 
  private:
   std::map<std::string, std::vector<KernelCandidate>, std::less<>> by_op_;
+  std::vector<KernelCandidate> for_all_;
 };
 
 // Supplied by weft/kernels.
@@ -60,7 +67,8 @@ const KernelRegistry& kernel_registry();
 
 struct KernelChoice {
   std::unique_ptr<PreparedKernel> kernel;
-  std::string name;
+  std::string name;            // of the candidate
+  std::string implementation;  // of the kernel, or ""
   bool in_place = false;
   std::vector<std::string> declined;  // "name: why", in the order tried
 };

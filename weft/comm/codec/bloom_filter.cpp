@@ -1,16 +1,21 @@
 #include "weft/comm/codec/bloom_filter.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/bloom_filter.cpp"
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include <numbers>
 
 #include "weft/base/error.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -121,10 +126,34 @@ void sieve(Candidates& block, std::uint32_t seed, const Modulo& modulo,
   block.count = kept;
 }
 
+// The keys below `size` whose bits are all set, until there are `most`.
+void append_keys(const std::uint32_t* filter, std::uint32_t bits, int hashes,
+                 std::uint32_t size, std::size_t most,
+                 std::vector<std::uint32_t>& keys) {
+  const Modulo modulo(bits);
+  Candidates block;
+  for (std::uint64_t first = 0; first < size && keys.size() < most;
+       first += kBlock) {
+    fill(block, static_cast<std::uint32_t>(first),
+         static_cast<std::size_t>(
+             std::min<std::uint64_t>(kBlock, size - first)));
+    for (int i = 0; i < hashes && block.count > 0; ++i) {
+      sieve(block, static_cast<std::uint32_t>(i), modulo, filter);
+    }
+    keys.insert(keys.end(), block.keys.begin(),
+                block.keys.begin() + static_cast<std::ptrdiff_t>(block.count));
+  }
+}
+
 }  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
 
 std::uint32_t murmur3(std::uint32_t key, std::uint32_t seed) {
-  return finish_hash(scramble(key), seed);
+  return HWY_NAMESPACE::finish_hash(HWY_NAMESPACE::scramble(key), seed);
 }
 
 BloomGeometry bloom_geometry(std::uint32_t keys, double rate) {
@@ -166,19 +195,8 @@ bool BloomFilter::contains(std::uint32_t key) const {
 void BloomFilter::scan(std::uint32_t size, std::size_t most,
                        std::vector<std::uint32_t>& keys) const {
   keys.clear();
-  const Modulo modulo(bits_);
-  Candidates block;
-  for (std::uint64_t first = 0; first < size && keys.size() < most;
-       first += kBlock) {
-    fill(block, static_cast<std::uint32_t>(first),
-         static_cast<std::size_t>(
-             std::min<std::uint64_t>(kBlock, size - first)));
-    for (int i = 0; i < hashes_ && block.count > 0; ++i) {
-      sieve(block, static_cast<std::uint32_t>(i), modulo, words_.data());
-    }
-    keys.insert(keys.end(), block.keys.begin(),
-                block.keys.begin() + static_cast<std::ptrdiff_t>(block.count));
-  }
+  WEFT_FOR_MACHINE(append_keys)
+  (words_.data(), bits_, hashes_, size, most, keys);
 }
 
 std::uint64_t BloomFilter::set_bits() const {
@@ -190,3 +208,4 @@ std::uint64_t BloomFilter::set_bits() const {
 }
 
 }  // namespace weft
+#endif

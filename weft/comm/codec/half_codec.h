@@ -1,11 +1,18 @@
 // Value codecs of two bytes a value: f16 and bf16.
-#pragma once
+// Compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_COMM_CODEC_HALF_CODEC_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_COMM_CODEC_HALF_CODEC_H_
+#undef WEFT_COMM_CODEC_HALF_CODEC_H_
+#else
+#define WEFT_COMM_CODEC_HALF_CODEC_H_
+#endif
 
 #include <cmath>
 
 #include "weft/comm/codec/stream_codec.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 
 // `Half` loads a vector of f32 from two bytes a value and stores one, rounded
 // to nearest even; `kLargest` is its largest finite value, to which larger
@@ -53,4 +60,7 @@ class HalfValueCodec final : public StreamValueCodec {
   }
 };
 
-}  // namespace weft
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

@@ -1,12 +1,17 @@
 #include "weft/comm/codec/magnitude.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/magnitude.cpp"
 #include <bit>
 #include <cstdint>
+#include <hwy/foreach_target.h>
 
 #include "weft/base/error.h"
 #include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
@@ -41,16 +46,13 @@ float largest(std::size_t count, Load&& load, LoadOne&& load_one) {
   return std::bit_cast<float>(most);
 }
 
-}  // namespace
-
-float largest_magnitude(std::span<const float> values) {
+float largest_of_values(std::span<const float> values) {
   return largest(
       values.size(), [&](std::size_t i) { return simd::load(&values[i]); },
       [&](std::size_t i) { return values[i]; });
 }
 
-float largest_magnitude(std::span<const float> a, std::span<const float> b) {
-  WEFT_CHECK(a.size() == b.size());
+float largest_of_sums(std::span<const float> a, std::span<const float> b) {
   return largest(
       a.size(),
       [&](std::size_t i) {
@@ -59,8 +61,7 @@ float largest_magnitude(std::span<const float> a, std::span<const float> b) {
       [&](std::size_t i) { return a[i] + b[i]; });
 }
 
-void accumulate(std::span<const float> values, std::span<float> sum) {
-  WEFT_CHECK(values.size() == sum.size());
+void add_values(std::span<const float> values, std::span<float> sum) {
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes) {
     simd::store(hn::Add(simd::load(&values[i]), simd::load(&sum[i])), &sum[i]);
@@ -68,4 +69,26 @@ void accumulate(std::span<const float> values, std::span<float> sum) {
   for (; i < values.size(); ++i) sum[i] += values[i];
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+float largest_magnitude(std::span<const float> values) {
+  return WEFT_FOR_MACHINE(largest_of_values)(values);
+}
+
+float largest_magnitude(std::span<const float> a, std::span<const float> b) {
+  WEFT_CHECK(a.size() == b.size());
+  return WEFT_FOR_MACHINE(largest_of_sums)(a, b);
+}
+
+void accumulate(std::span<const float> values, std::span<float> sum) {
+  WEFT_CHECK(values.size() == sum.size());
+  WEFT_FOR_MACHINE(add_values)(values, sum);
+}
+
 }  // namespace weft
+#endif

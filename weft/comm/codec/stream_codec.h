@@ -1,11 +1,18 @@
 // A value codec that reads its values once, front to back: the same pass
 // encodes them with a memory and without.
-#pragma once
+// Compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_COMM_CODEC_STREAM_CODEC_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_COMM_CODEC_STREAM_CODEC_H_
+#undef WEFT_COMM_CODEC_STREAM_CODEC_H_
+#else
+#define WEFT_COMM_CODEC_STREAM_CODEC_H_
+#endif
 
 #include "weft/comm/codec/codec.h"
 #include "weft/comm/codec/value_stream.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 
 class StreamValueCodec : public ValueCodec {
  public:
@@ -25,4 +32,7 @@ class StreamValueCodec : public ValueCodec {
                              ByteWriter& out) const = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

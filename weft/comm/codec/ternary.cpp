@@ -1,25 +1,23 @@
 #include "weft/comm/codec/ternary.h"
 
-namespace weft {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/ternary.cpp"
+#include <hwy/foreach_target.h>
+
+#include "weft/comm/codec/value_stream.h"
+#include "weft/kernels/simd/targets.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
 
-constexpr std::uint8_t kZeros = 121;     // five zeros
-constexpr std::uint8_t kFirstRun = 243;  // two bytes of zeros
-constexpr std::size_t kLongestRun = 14;
-constexpr std::uint64_t kZeroWord = kZeros * 0x0101010101010101u;
+constexpr int kMostCode = 242;  // five digits of 2
 
-bool has_zero_byte(std::uint64_t word) {
-  return ((word - 0x0101010101010101u) & ~word & 0x8080808080808080u) != 0;
-}
-
-}  // namespace
-
-bool unpack_ternary(std::span<const std::byte> packed, float scale,
-                    std::span<float> values) {
-  const std::size_t columns = ternary_bytes(values.size());
-  WEFT_CHECK(packed.size() == columns);
+bool unpack(std::span<const std::byte> packed, float scale,
+            std::span<float> values) {
+  const std::size_t columns = packed.size();
   const hn::Rebind<std::int32_t, simd::Floats> integers;
   auto most = hn::Zero(integers);
   ValueStream::for_each_vector(columns, [&](std::size_t column,
@@ -41,7 +39,32 @@ bool unpack_ternary(std::span<const std::byte> packed, float scale,
           &values[first], std::min(lanes, values.size() - first));
     }
   });
-  return hn::GetLane(hn::MaxOfLanes(integers, most)) < kFirstRun;
+  return hn::GetLane(hn::MaxOfLanes(integers, most)) <= kMostCode;
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+namespace {
+
+constexpr std::uint8_t kZeros = 121;     // five zeros
+constexpr std::uint8_t kFirstRun = 243;  // two bytes of zeros
+constexpr std::size_t kLongestRun = 14;
+constexpr std::uint64_t kZeroWord = kZeros * 0x0101010101010101u;
+
+bool has_zero_byte(std::uint64_t word) {
+  return ((word - 0x0101010101010101u) & ~word & 0x8080808080808080u) != 0;
+}
+
+}  // namespace
+
+bool unpack_ternary(std::span<const std::byte> packed, float scale,
+                    std::span<float> values) {
+  WEFT_CHECK(packed.size() == ternary_bytes(values.size()));
+  return WEFT_FOR_MACHINE(unpack)(packed, scale, values);
 }
 
 std::size_t shorten_zero_runs(std::span<std::byte> bytes) {
@@ -105,3 +128,4 @@ bool expand_zero_runs(std::span<const std::byte> shortened,
 }
 
 }  // namespace weft
+#endif

@@ -1,13 +1,18 @@
 #include "weft/comm/codec/topk_select.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/topk_select.cpp"
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <hwy/foreach_target.h>
 
 #include "weft/base/error.h"
 #include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
@@ -126,12 +131,8 @@ WordMask lowest(WordMask mask, std::uint32_t kept) {
   return hn::LoadMaskBits(words, bytes);
 }
 
-}  // namespace
-
-void select_largest(std::span<const float> values, std::uint32_t count,
+void append_largest(std::span<const float> values, std::uint32_t count,
                     std::vector<std::uint32_t>& indices) {
-  WEFT_CHECK(count <= values.size());
-  if (count == 0) return;
   // The key of the count-th largest, from its highest digit down. `left` is
   // its rank among the keys that share the digits found so far.
   std::uint32_t key = 0;
@@ -164,7 +165,7 @@ void select_largest(std::span<const float> values, std::uint32_t count,
       indices);
 }
 
-void select_from(std::span<const float> values, float threshold,
+void append_from(std::span<const float> values, float threshold,
                  std::vector<std::uint32_t>& indices) {
   const auto cut = hn::Set(Words(), key_of(threshold));
   append_where(
@@ -172,7 +173,7 @@ void select_from(std::span<const float> values, float threshold,
       indices);
 }
 
-std::uint32_t count_from(std::span<const float> values, float threshold) {
+std::uint32_t count_values(std::span<const float> values, float threshold) {
   const Words words;
   const auto cut = hn::Set(words, key_of(threshold));
   std::size_t count = 0;
@@ -186,4 +187,27 @@ std::uint32_t count_from(std::span<const float> values, float threshold) {
   return static_cast<std::uint32_t>(count);
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void select_largest(std::span<const float> values, std::uint32_t count,
+                    std::vector<std::uint32_t>& indices) {
+  WEFT_CHECK(count <= values.size());
+  if (count > 0) WEFT_FOR_MACHINE(append_largest)(values, count, indices);
+}
+
+void select_from(std::span<const float> values, float threshold,
+                 std::vector<std::uint32_t>& indices) {
+  WEFT_FOR_MACHINE(append_from)(values, threshold, indices);
+}
+
+std::uint32_t count_from(std::span<const float> values, float threshold) {
+  return WEFT_FOR_MACHINE(count_values)(values, threshold);
+}
+
 }  // namespace weft
+#endif

@@ -2,7 +2,13 @@
 // the values, or gradient + memory, and the residual.
 //
 // Threads: value types; caller synchronises.
-#pragma once
+// Compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_COMM_CODEC_VALUE_STREAM_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_COMM_CODEC_VALUE_STREAM_H_
+#undef WEFT_COMM_CODEC_VALUE_STREAM_H_
+#else
+#define WEFT_COMM_CODEC_VALUE_STREAM_H_
+#endif
 
 #include <algorithm>
 #include <array>
@@ -12,7 +18,8 @@
 #include "weft/comm/codec/magnitude.h"
 #include "weft/kernels/simd/lanes.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 
 class ValueStream {
  public:
@@ -111,4 +118,7 @@ inline void store_values(simd::Vector values, float* to, std::size_t count) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

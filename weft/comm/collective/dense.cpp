@@ -1,17 +1,17 @@
 #include "weft/comm/collective/dense.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/collective/dense.cpp"
 #include <algorithm>
+#include <hwy/foreach_target.h>
 #include <memory>
 
 #include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
-
-// Of one core: its share of memory, and what stays in its own cache.
-constexpr double kAddedBytesPerSecond = 5e9;
-constexpr double kAddedInCache = 20e9;
-constexpr double kCacheBytes = 32 * 1024;
 
 template <class T>
 void add_plain(const T* from, T* to, std::size_t count) {
@@ -46,6 +46,38 @@ void add_halves(const float16* from, float16* to, std::size_t count) {
     to[i] = float16(static_cast<float>(to[i]) + static_cast<float>(from[i]));
   }
 }
+
+void add_elements(DType dtype, const std::byte* from, std::byte* to,
+                  std::size_t count) {
+  dispatch(dtype, [&]<class T>(T) {
+    const auto* source = reinterpret_cast<const T*>(from);
+    auto* target = reinterpret_cast<T*>(to);
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+      add_halves(source, target, count);
+    } else if constexpr (std::is_same_v<T, std::int32_t> ||
+                         std::is_same_v<T, std::int64_t>) {
+      // Sums wrap around.
+      using Word = std::make_unsigned_t<T>;
+      add_plain(reinterpret_cast<const Word*>(source),
+                reinterpret_cast<Word*>(target), count);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      add_plain(source, target, count);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+namespace {
+
+// Of one core: its share of memory, and what stays in its own cache.
+constexpr double kAddedBytesPerSecond = 5e9;
+constexpr double kAddedInCache = 20e9;
+constexpr double kCacheBytes = 32 * 1024;
 
 // As a Fold.
 template <DType kDtype>
@@ -85,21 +117,7 @@ bool is_summable(DType dtype) {
 
 void add(DType dtype, const std::byte* from, std::byte* to, std::size_t count) {
   WEFT_CHECK(is_summable(dtype), "no sums of {}", to_string(dtype));
-  dispatch(dtype, [&]<class T>(T) {
-    const auto* source = reinterpret_cast<const T*>(from);
-    auto* target = reinterpret_cast<T*>(to);
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
-      add_halves(source, target, count);
-    } else if constexpr (std::is_same_v<T, std::int32_t> ||
-                         std::is_same_v<T, std::int64_t>) {
-      // Sums wrap around.
-      using Word = std::make_unsigned_t<T>;
-      add_plain(reinterpret_cast<const Word*>(source),
-                reinterpret_cast<Word*>(target), count);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      add_plain(source, target, count);
-    }
-  });
+  WEFT_FOR_MACHINE(add_elements)(dtype, from, to, count);
 }
 
 Pause add(const Channel& channel, const std::byte* from,
@@ -185,3 +203,4 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
 }
 
 }  // namespace weft
+#endif

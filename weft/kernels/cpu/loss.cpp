@@ -1,14 +1,19 @@
 // Softmax, log-softmax and cross entropy: two passes over a row that stays in
 // L2 give log sum exp; everything else follows from it in one more.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/loss.cpp"
 #include <algorithm>
 #include <cmath>
+#include <hwy/foreach_target.h>
 #include <limits>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/f32_or_bf16.h"
 #include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 using simd::broadcast;
@@ -174,9 +179,7 @@ class CrossEntropyGradient : public RowKernel {
   Labels labels_;
 };
 
-}  // namespace
-
-void register_cpu_loss(KernelRegistry& kernels) {
+void add_kernels(KernelRegistry& kernels) {
   kernels.add({.op = "softmax",
                .name = "simd:softmax",
                .rank = 10,
@@ -202,4 +205,16 @@ void register_cpu_loss(KernelRegistry& kernels) {
                .in_place = true});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_cpu_loss(KernelRegistry& kernels) {
+  WEFT_FOR_MACHINE(add_kernels)(kernels);
+}
+
 }  // namespace weft
+#endif

@@ -3,15 +3,20 @@
 // there, so memory is read once, and the chunks are combined in order (Chan,
 // Golub and LeVeque, 1979). Chunks depend on the shape alone: any number of
 // threads gives the same bits.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/norm.cpp"
 #include <algorithm>
+#include <hwy/foreach_target.h>
 #include <numeric>
 #include <optional>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/f32_or_bf16.h"
 #include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 using simd::kLanes;
@@ -149,9 +154,7 @@ class Moments : public PreparedKernel {
   std::size_t chunks_ = 0;
 };
 
-}  // namespace
-
-void register_cpu_norm(KernelRegistry& kernels) {
+void add_kernels(KernelRegistry& kernels) {
   kernels.add(
       {.op = "moments",
        .name = "simd:moments",
@@ -165,4 +168,16 @@ void register_cpu_norm(KernelRegistry& kernels) {
        }});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_cpu_norm(KernelRegistry& kernels) {
+  WEFT_FOR_MACHINE(add_kernels)(kernels);
+}
+
 }  // namespace weft
+#endif

@@ -1,15 +1,20 @@
 // Pooling, vectorised over channels, which lie side by side in NHWC. The loops
 // over channels are plain: the compiler turns them into SIMD.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/pool.cpp"
 #include <algorithm>
 #include <array>
+#include <hwy/foreach_target.h>
 #include <limits>
 #include <optional>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/f32_or_bf16.h"
 #include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
@@ -407,9 +412,7 @@ std::optional<std::string> declines_scatter(const OpCall& call) {
   return declines_sum(call);
 }
 
-}  // namespace
-
-void register_cpu_pool(KernelRegistry& kernels) {
+void add_kernels(KernelRegistry& kernels) {
   kernels.add({.op = "max_pool",
                .name = "simd:max_pool",
                .rank = 10,
@@ -437,4 +440,16 @@ void register_cpu_pool(KernelRegistry& kernels) {
                .prepare = prepare_f32_or_bf16<AvgPoolGradient>});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_cpu_pool(KernelRegistry& kernels) {
+  WEFT_FOR_MACHINE(add_kernels)(kernels);
+}
+
 }  // namespace weft
+#endif

@@ -1,15 +1,20 @@
 // LSTM and GRU over a sequence. The input's product is taken for all steps at
 // once, and so are the gradients of the weights; only h w_hh is left inside
 // the loop over time. The gates in between are one pass of SIMD.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/recurrent.cpp"
 #include <algorithm>
+#include <hwy/foreach_target.h>
 #include <optional>
 
 #include "weft/base/parallel.h"
 #include "weft/graph/kernel.h"
 #include "weft/kernels/onednn/gemm.h"
 #include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 using onednn::gemm;
@@ -404,9 +409,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   return std::make_unique<Kernel>(call);
 }
 
-}  // namespace
-
-void register_cpu_recurrent(KernelRegistry& kernels) {
+void add_kernels(KernelRegistry& kernels) {
   kernels.add({.op = "lstm",
                .name = "onednn+simd:lstm",
                .rank = 10,
@@ -429,4 +432,16 @@ void register_cpu_recurrent(KernelRegistry& kernels) {
                .prepare = prepare<GruGradient>});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_cpu_recurrent(KernelRegistry& kernels) {
+  WEFT_FOR_MACHINE(add_kernels)(kernels);
+}
+
 }  // namespace weft
+#endif

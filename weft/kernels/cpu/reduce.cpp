@@ -5,16 +5,21 @@
 // each) or columns (the innermost axis is kept: rows of numbers fold into a
 // row of accumulators). Work is cut into tasks by the shape alone and their
 // results are combined in order, so the bits do not depend on the threads.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/reduce.cpp"
 #include <algorithm>
 #include <cmath>
+#include <hwy/foreach_target.h>
 #include <limits>
 #include <vector>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/function_kernel.h"
+#include "weft/kernels/simd/targets.h"
 #include "weft/ops/support/axes.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 constexpr std::int64_t kLanes = 64;   // accumulators of a run
@@ -464,9 +469,7 @@ std::unique_ptr<PreparedKernel> prepare_argmax(const OpCall& call) {
   });
 }
 
-}  // namespace
-
-void register_cpu_reduce(KernelRegistry& kernels) {
+void add_kernels(KernelRegistry& kernels) {
   const auto add = [&](const char* op,
                        std::unique_ptr<PreparedKernel> (*make)(const OpCall&)) {
     kernels.add({op, "cpu:fold", 10, declines, make});
@@ -479,4 +482,16 @@ void register_cpu_reduce(KernelRegistry& kernels) {
   add("argmax", prepare_argmax);
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_cpu_reduce(KernelRegistry& kernels) {
+  WEFT_FOR_MACHINE(add_kernels)(kernels);
+}
+
 }  // namespace weft
+#endif

@@ -1,13 +1,17 @@
 #include "weft/kernels/loop/tile_functions.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/loop/tile_functions.cpp"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <hwy/contrib/math/math-inl.h>
-#include <hwy/highway.h>
+#include <hwy/foreach_target.h>
+
+#include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace weft {
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -280,32 +284,9 @@ constexpr TileOp kTileOps[] = {
     {"clamp", 1, clamp, Opcode::kClamp, 1, clamp_parameters},
 };
 
-}  // namespace
+std::span<const TileOp> all_ops() { return kTileOps; }
 
-std::span<const TileOp> all_tile_ops() { return kTileOps; }
-
-const TileOp* find_tile_op(std::string_view op) {
-  const auto* found =
-      std::find_if(std::begin(kTileOps), std::end(kTileOps),
-                   [&](const TileOp& entry) { return entry.op == op; });
-  return found == std::end(kTileOps) ? nullptr : found;
-}
-
-bool selects(Opcode code) {
-  switch (code) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kWhere:
-    case Opcode::kNegate:
-    case Opcode::kRelu:
-    case Opcode::kAbs:
-      return true;
-    default:
-      return false;
-  }
-}
-
-TileOp tile_cast(DType dtype) {
+TileOp cast_to(DType dtype) {
   switch (dtype) {
     case DType::kBool:
       return {"cast", 1, to_bool, Opcode::kToBool, 1};
@@ -324,12 +305,8 @@ TileOp tile_cast(DType dtype) {
   }
 }
 
-bool fits_tile(DType dtype) {
-  return dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64;
-}
-
-void load_tile(DType dtype, const void* source, float* tile,
-               std::int64_t size) noexcept {
+void load(DType dtype, const void* source, float* tile,
+          std::int64_t size) noexcept {
   dispatch(dtype, [&]<class T>(T) {
     const T* from = static_cast<const T*>(source);
     if constexpr (std::is_same_v<T, float>) {
@@ -348,8 +325,8 @@ void load_tile(DType dtype, const void* source, float* tile,
   });
 }
 
-void store_tile(DType dtype, const float* tile, void* target,
-                std::int64_t size) noexcept {
+void store(DType dtype, const float* tile, void* target,
+           std::int64_t size) noexcept {
   dispatch(dtype, [&]<class T>(T) {
     T* to = static_cast<T*>(target);
     if constexpr (std::is_same_v<T, float>) {
@@ -365,10 +342,59 @@ void store_tile(DType dtype, const float* tile, void* target,
   });
 }
 
-void accumulate_tile(const float* x, float* sum, std::int64_t size) noexcept {
+void accumulate(const float* x, float* sum, std::int64_t size) noexcept {
   map<2>({{x, sum, nullptr}, sum, size, {}},
          [](auto a, auto b) { return hn::Add(a, b); });
 }
 
-}  // namespace weft
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+std::span<const TileOp> all_tile_ops() { return WEFT_FOR_MACHINE(all_ops)(); }
+
+const TileOp* find_tile_op(std::string_view op) {
+  const auto ops = all_tile_ops();
+  const auto found = std::ranges::find(ops, op, &TileOp::op);
+  return found == ops.end() ? nullptr : &*found;
+}
+
+bool selects(Opcode code) {
+  switch (code) {
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kWhere:
+    case Opcode::kNegate:
+    case Opcode::kRelu:
+    case Opcode::kAbs:
+      return true;
+    default:
+      return false;
+  }
+}
+
+TileOp tile_cast(DType dtype) { return WEFT_FOR_MACHINE(cast_to)(dtype); }
+
+bool fits_tile(DType dtype) {
+  return dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64;
+}
+
+void load_tile(DType dtype, const void* source, float* tile,
+               std::int64_t size) noexcept {
+  WEFT_FOR_MACHINE(load)(dtype, source, tile, size);
+}
+
+void store_tile(DType dtype, const float* tile, void* target,
+                std::int64_t size) noexcept {
+  WEFT_FOR_MACHINE(store)(dtype, tile, target, size);
+}
+
+void accumulate_tile(const float* x, float* sum, std::int64_t size) noexcept {
+  WEFT_FOR_MACHINE(accumulate)(x, sum, size);
+}
+
+}  // namespace weft
+#endif

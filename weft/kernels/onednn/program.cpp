@@ -23,6 +23,7 @@ std::size_t align(std::size_t bytes) {
 }  // namespace
 
 const dnnl::engine& engine() {
+  obey_instruction_set();
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
   return cpu;
 }
@@ -42,22 +43,6 @@ dnnl::memory::desc dense(DType dtype, const dnnl::memory::dims& dims) {
 
 dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims) {
   return {dims, data_type(dtype), dnnl::memory::format_tag::any};
-}
-
-std::optional<std::string> dtype_declined(DType dtype) {
-  if (dtype == DType::kF32) return std::nullopt;
-  if (dtype != DType::kBF16) {
-    return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
-  }
-  // Without the instruction oneDNN emulates bf16, slower than f32 would be.
-  static const bool has_bf16 = [] {
-    const auto isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core_bf16 ||
-           static_cast<int>(isa) >
-               static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
-  }();
-  if (has_bf16) return std::nullopt;
-  return "this processor has no avx512_bf16";
 }
 
 dnnl::primitive_attr attributes(bool with_relu) {

@@ -8,14 +8,15 @@
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/graph/kernel.h"
+#include "weft/kernels/onednn/processor.h"
 
 namespace weft::onednn {
 
+// The processor, used as far as instruction_set() says.
 const dnnl::engine& engine();
 
 // Plain row-major memory.
@@ -25,9 +26,6 @@ dnnl::memory::desc strided(DType dtype, const dnnl::memory::dims& dims,
                            const dnnl::memory::dims& strides);
 // The layout that the primitive likes best.
 dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims);
-
-// Why the machine cannot compute in `dtype`, or nothing if it can.
-std::optional<std::string> dtype_declined(DType dtype);
 
 // Scratch memory of the user's, and a fused relu when asked for.
 dnnl::primitive_attr attributes(bool with_relu = false);

@@ -1,6 +1,13 @@
-// Vectors of f32 for the widest instructions of the machine that builds, and
-// their passage to and from memory in f32 or bf16.
-#pragma once
+// Vectors of f32 of the target that is compiled for, and their passage to and
+// from memory in f32 or bf16.
+//
+// Compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_KERNELS_SIMD_LANES_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SIMD_LANES_H_
+#undef WEFT_KERNELS_SIMD_LANES_H_
+#else
+#define WEFT_KERNELS_SIMD_LANES_H_
+#endif
 
 #include <array>
 #include <cstring>
@@ -9,7 +16,8 @@
 
 #include "weft/tensor/dtype.h"
 
-namespace weft::simd {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE::simd {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -97,4 +105,7 @@ Vector reduce(const X* x, std::size_t count, float start, float neutral,
   return combine(combine(a, b), combine(c, d));
 }
 
-}  // namespace weft::simd
+}  // namespace weft::HWY_NAMESPACE::simd
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

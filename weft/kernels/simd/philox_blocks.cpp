@@ -1,8 +1,14 @@
 #include "weft/kernels/simd/philox_blocks.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/simd/philox_blocks.cpp"
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-namespace weft {
+#include "weft/kernels/simd/targets.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -59,10 +65,8 @@ void blocks(const RandomStream& stream, Vector low, std::uint32_t high,
   hn::StoreInterleaved4(c0, c1, c2, c3, words, out);
 }
 
-}  // namespace
-
-void philox_blocks(const RandomStream& stream, std::uint64_t first,
-                   std::uint32_t* words) {
+void all_blocks(const RandomStream& stream, std::uint64_t first,
+                std::uint32_t* words) {
   // `first` is a multiple of kPhiloxBlocks, so the lower half cannot wrap
   // around among the lanes.
   const Words tag;
@@ -74,4 +78,17 @@ void philox_blocks(const RandomStream& stream, std::uint64_t first,
   }
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void philox_blocks(const RandomStream& stream, std::uint64_t first,
+                   std::uint32_t* words) {
+  WEFT_FOR_MACHINE(all_blocks)(stream, first, words);
+}
+
 }  // namespace weft
+#endif

@@ -1,8 +1,14 @@
 // The upper half of an f32, rounded to nearest.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/value/bf16.cpp"
+#include <hwy/foreach_target.h>
+
 #include "weft/comm/codec/codec.h"
 #include "weft/comm/codec/half_codec.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 struct Bf16 {
@@ -18,9 +24,7 @@ struct Bf16 {
   }
 };
 
-}  // namespace
-
-void register_value_codec_bf16(ValueCodecRegistry& codecs) {
+void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "bf16",
               .summary = "f32 cut to 8 bits of precision",
               .options = {},
@@ -29,4 +33,16 @@ void register_value_codec_bf16(ValueCodecRegistry& codecs) {
               }});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_value_codec_bf16(ValueCodecRegistry& codecs) {
+  WEFT_FOR_MACHINE(add_codec)(codecs);
+}
+
 }  // namespace weft
+#endif

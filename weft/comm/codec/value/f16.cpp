@@ -1,8 +1,14 @@
 // IEEE 754 binary16, rounded to nearest.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/value/f16.cpp"
+#include <hwy/foreach_target.h>
+
 #include "weft/comm/codec/codec.h"
 #include "weft/comm/codec/half_codec.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 struct F16 {
@@ -22,9 +28,7 @@ struct F16 {
   }
 };
 
-}  // namespace
-
-void register_value_codec_f16(ValueCodecRegistry& codecs) {
+void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "f16",
               .summary = "11 bits of precision, at most 65504",
               .options = {},
@@ -33,4 +37,16 @@ void register_value_codec_f16(ValueCodecRegistry& codecs) {
               }});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_value_codec_f16(ValueCodecRegistry& codecs) {
+  WEFT_FOR_MACHINE(add_codec)(codecs);
+}
+
 }  // namespace weft
+#endif

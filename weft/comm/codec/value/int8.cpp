@@ -2,12 +2,17 @@
 //
 // Layout: f32 unit (the largest magnitude over 127, or 0 if there is nothing
 // but zeros), then an i8 a value unless it is 0.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/value/int8.cpp"
 #include <cfloat>
+#include <hwy/foreach_target.h>
 
 #include "weft/comm/codec/f32_bytes.h"
 #include "weft/comm/codec/stream_codec.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
@@ -66,9 +71,7 @@ class Int8 final : public StreamValueCodec {
   }
 };
 
-}  // namespace
-
-void register_value_codec_int8(ValueCodecRegistry& codecs) {
+void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "int8",
               .summary = "255 levels of the largest magnitude",
               .options = {},
@@ -77,4 +80,16 @@ void register_value_codec_int8(ValueCodecRegistry& codecs) {
               }});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_value_codec_int8(ValueCodecRegistry& codecs) {
+  WEFT_FOR_MACHINE(add_codec)(codecs);
+}
+
 }  // namespace weft
+#endif

@@ -5,12 +5,18 @@
 //
 // Layout: f32 mean of those below 0, f32 mean of the others, a bit a value,
 // lowest first: 1 for those others.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/value/onebit.cpp"
+#include <hwy/foreach_target.h>
+
 #include "weft/comm/codec/bit_pack.h"
 #include "weft/comm/codec/codec.h"
 #include "weft/comm/codec/f32_bytes.h"
 #include "weft/comm/codec/value_stream.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
@@ -101,9 +107,7 @@ class OneBit final : public ValueCodec {
   static constexpr std::size_t kBlock = 64;
 };
 
-}  // namespace
-
-void register_value_codec_onebit(ValueCodecRegistry& codecs) {
+void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "onebit",
               .summary = "signs, and the means of either",
               .options = {},
@@ -112,4 +116,16 @@ void register_value_codec_onebit(ValueCodecRegistry& codecs) {
               }});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_value_codec_onebit(ValueCodecRegistry& codecs) {
+  WEFT_FOR_MACHINE(add_codec)(codecs);
+}
+
 }  // namespace weft
+#endif

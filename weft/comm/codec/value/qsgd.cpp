@@ -10,11 +10,14 @@
 //   dense   Elias(level + 1) of each value, with a sign if it is not 0;
 //   sparse  Elias(count + 1) of those that are not 0, and for each its gap to
 //           the one before, its sign, and Elias(level).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/value/qsgd.cpp"
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cfloat>
 #include <cmath>
+#include <hwy/foreach_target.h>
 
 #include "weft/comm/codec/code_pack.h"
 #include "weft/comm/codec/codec.h"
@@ -23,8 +26,10 @@
 #include "weft/comm/codec/magnitude.h"
 #include "weft/comm/codec/value_stream.h"
 #include "weft/kernels/simd/philox_blocks.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
@@ -352,9 +357,7 @@ std::unique_ptr<ValueCodec> make(const Options& options) {
                .is_elias = choose(options, "coding", "fixed", "elias")});
 }
 
-}  // namespace
-
-void register_value_codec_qsgd(ValueCodecRegistry& codecs) {
+void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "qsgd",
               .summary = "random rounding to levels of a bucket's norm",
               .options = {{"bits", std::int64_t{8}, "of a value, sign and all"},
@@ -364,4 +367,16 @@ void register_value_codec_qsgd(ValueCodecRegistry& codecs) {
               .make = make});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_value_codec_qsgd(ValueCodecRegistry& codecs) {
+  WEFT_FOR_MACHINE(add_codec)(codecs);
+}
+
 }  // namespace weft
+#endif

@@ -4,15 +4,20 @@
 //
 // Layout: f32 scale, 0 if there is nothing but zeros; else the packed bytes
 // (ternary.h).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/value/terngrad.cpp"
 #include <cfloat>
+#include <hwy/foreach_target.h>
 
 #include "weft/comm/codec/codec.h"
 #include "weft/comm/codec/f32_bytes.h"
-#include "weft/comm/codec/ternary.h"
+#include "weft/comm/codec/ternary_pack.h"
 #include "weft/comm/codec/value_stream.h"
 #include "weft/kernels/simd/philox_blocks.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
@@ -88,9 +93,7 @@ class TernGrad final : public ValueCodec {
   bool is_unbiased() const override { return true; }
 };
 
-}  // namespace
-
-void register_value_codec_terngrad(ValueCodecRegistry& codecs) {
+void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "terngrad",
               .summary = "three values at random, five to a byte",
               .options = {},
@@ -99,4 +102,16 @@ void register_value_codec_terngrad(ValueCodecRegistry& codecs) {
               }});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_value_codec_terngrad(ValueCodecRegistry& codecs) {
+  WEFT_FOR_MACHINE(add_codec)(codecs);
+}
+
 }  // namespace weft
+#endif

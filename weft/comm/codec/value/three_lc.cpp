@@ -8,14 +8,19 @@
 //
 // Layout: f32 M, 0 if there is nothing but zeros; else, without zero runs the
 // packed bytes (ternary.h), with them u32 bytes and as many.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/comm/codec/value/three_lc.cpp"
 #include <cfloat>
 #include <cmath>
+#include <hwy/foreach_target.h>
 
 #include "weft/comm/codec/f32_bytes.h"
 #include "weft/comm/codec/stream_codec.h"
-#include "weft/comm/codec/ternary.h"
+#include "weft/comm/codec/ternary_pack.h"
+#include "weft/kernels/simd/targets.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
 
 namespace hn = simd::hn;
@@ -114,9 +119,7 @@ std::unique_ptr<ValueCodec> make(const Options& options) {
   return std::make_unique<ThreeLc>(rounded, option<bool>(options, "zero_run"));
 }
 
-}  // namespace
-
-void register_value_codec_three_lc(ValueCodecRegistry& codecs) {
+void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "3lc",
               .summary = "three values, five to a byte, without runs of zeros",
               .options = {{"s", 1.0, "1 to 2: how much is left for later"},
@@ -124,4 +127,16 @@ void register_value_codec_three_lc(ValueCodecRegistry& codecs) {
               .make = make});
 }
 
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_value_codec_three_lc(ValueCodecRegistry& codecs) {
+  WEFT_FOR_MACHINE(add_codec)(codecs);
+}
+
 }  // namespace weft
+#endif

@@ -12,8 +12,8 @@
 #include <map>
 #include <set>
 #include <xbyak/xbyak.h>
-#include <xbyak/xbyak_util.h>
 
+#include "weft/base/cpu.h"
 #include "weft/kernels/loop/loop_code.h"
 
 namespace weft {
@@ -26,17 +26,6 @@ using Xbyak::Zmm;
 
 constexpr int kLanes = 16;
 constexpr std::size_t kCodeBytes = std::size_t{32} * 1024;
-
-const Xbyak::util::Cpu& cpu() {
-  static const Xbyak::util::Cpu cpu;
-  return cpu;
-}
-
-bool has_avx512() {
-  using Xbyak::util::Cpu;
-  return cpu().has(Cpu::tAVX512F) && cpu().has(Cpu::tAVX512BW) &&
-         cpu().has(Cpu::tAVX512DQ) && cpu().has(Cpu::tAVX512VL);
-}
 
 bool can_store(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kBool;
@@ -445,7 +434,7 @@ class Generator : public Xbyak::CodeGenerator {
   const LoopProgram& program_;
   std::span<const DType> dtypes_;
   // Rounds subnormal numbers to zero, which the rounding by integers does not.
-  const bool has_bf16_ = cpu().has(Xbyak::util::Cpu::tAVX512_BF16);
+  const bool has_bf16_ = instruction_set() >= InstructionSet::kAvx512Bf16;
   const std::vector<Reg64> saved_{rbx, rbp, r12, r13, r14, r15};
   // rdi: the table, rsi: size, rax: index, rcx and rdx: scratch.
   const std::vector<Reg64> held_{r8,  r9,  r10, r11, rbx,
@@ -486,7 +475,7 @@ class X86LoopCode : public LoopCode {
 std::unique_ptr<LoopCode> LoopCode::compile(
     const LoopProgram& program, std::span<const DType> input_dtypes) {
   const bool can =
-      has_avx512() &&
+      instruction_set() >= InstructionSet::kAvx512 &&
       std::all_of(input_dtypes.begin(), input_dtypes.end(), can_load) &&
       std::all_of(program.outputs.begin(), program.outputs.end(),
                   [](const auto& output) {
