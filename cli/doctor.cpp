@@ -43,12 +43,29 @@ Json found_data() {
   return found;
 }
 
+Json cap_found() {
+  const auto cap = instruction_cap();
+  return cap ? Json(to_string(*cap)) : Json(nullptr);
+}
+
+// How matrix products and convolutions are computed, by dtype.
+Json products() {
+  Json found = Json::object();
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+    found[std::string(to_string(dtype))] =
+        onednn::dtype_declined(dtype) ? "emulated in f32" : "in hardware";
+  }
+  return found;
+}
+
 Json examine() {
   const char* data = std::getenv("WEFT_DATA");
   return {{"weft", kVersion},
           {"cpu", cpu_model()},
           {"vectors", vector_instructions()},
-          {"bf16_products", !onednn::dtype_declined(DType::kBF16)},
+          {"instruction_set", to_string(machine_instruction_set())},
+          {"WEFT_CPU", cap_found()},
+          {"products", products()},
           {"threads", thread_count()},
           {"memory_bytes", memory_bytes()},
           {"onednn", onednn::version()},
@@ -69,8 +86,15 @@ void print_text(const Json& found) {
   row("cpu", fmt::format("{}, {}, {} threads", found["cpu"].get<std::string>(),
                          found["vectors"].get<std::string>(),
                          found["threads"].get<int>()));
-  row("bf16",
-      found["bf16_products"] ? "in hardware" : "emulated: slower than f32");
+  row("instructions",
+      found["WEFT_CPU"].is_null()
+          ? found["instruction_set"].get<std::string>()
+          : fmt::format("{}, of {}: WEFT_CPU says so",
+                        found["WEFT_CPU"].get<std::string>(),
+                        found["instruction_set"].get<std::string>()));
+  for (const auto& [dtype, how] : found["products"].items()) {
+    row(dtype.c_str(), "products " + how.get<std::string>());
+  }
   row("memory", bytes_text(found["memory_bytes"].get<double>()));
   row("oneDNN", found["onednn"]);
   row("engine",

@@ -7,6 +7,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
+#include "weft/base/cpu.h"
 #include "weft/base/error.h"
 #include "weft/base/version.h"
 
@@ -54,6 +55,7 @@ int run(int argc, char** argv) {
   add_data(app);
   add_doctor(app);
   try {
+    instruction_set();  // complains of WEFT_CPU before anything is done
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::Success& asked) {  // --help, --version

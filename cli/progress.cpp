@@ -9,6 +9,7 @@
 #include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
 #include "weft/base/version.h"
+#include "weft/kernels/onednn/processor.h"
 #include "weft/kernels/onednn/version.h"
 
 namespace weft::cli {
@@ -39,11 +40,17 @@ std::string machine_text() {
                      thread_count() == 1 ? "" : "s");
 }
 
+std::string dtype_text(DType dtype) {
+  return fmt::format("{}{}", to_string(dtype),
+                     onednn::dtype_declined(dtype) ? " emulated in f32" : "");
+}
+
 std::string headline(const TrainSummary& s) {
   return fmt::format(
-      "weft {}  {}  {} {} parameters  {} train / {} held out  {}", kVersion,
+      "weft {}  {}  {} {} parameters  {} train / {} held out  {}{}", kVersion,
       s.name, s.model, grouped(s.parameters), grouped(s.train_examples),
-      grouped(s.held_out_examples), machine_text());
+      grouped(s.held_out_examples), machine_text(),
+      s.dtype == DType::kF32 ? "" : ", " + dtype_text(s.dtype));
 }
 
 Progress::Progress()

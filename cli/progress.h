@@ -39,5 +39,7 @@ class Progress : public TrainObserver {
 std::string headline(const TrainSummary& summary);
 // "AVX-512, oneDNN 2.6.3, 2 threads".
 std::string machine_text();
+// "f32", "bf16", "bf16 emulated in f32": how products of a dtype are computed.
+std::string dtype_text(DType dtype);
 
 }  // namespace weft::cli

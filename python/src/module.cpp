@@ -1,8 +1,11 @@
 // The extension module weft._weft, which the package weft wraps.
 #include "python/src/bind.h"
 
+#include "weft/base/cpu.h"
+
 PYBIND11_MODULE(_weft, module) {
   using namespace weft::python;
+  weft::instruction_set();  // complains of WEFT_CPU before anything is done
   py::options options;
   options.disable_function_signatures();  // the stubs have them
   bind_errors(module);

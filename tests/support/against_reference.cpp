@@ -36,6 +36,7 @@ void expect_close(const Tensor& actual, const Tensor& expected,
                   double tolerance) {
   ASSERT_EQ(actual.type(), expected.type());
   if (actual.dtype() == DType::kBF16) tolerance += 0x1p-8;
+  if (actual.dtype() == DType::kF16) tolerance += 0x1p-11;
   if (!is_floating(actual.dtype())) tolerance = 0;
   double largest = 0;
   for (std::int64_t i = 0; i < expected.size(); ++i) {

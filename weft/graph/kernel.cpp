@@ -66,9 +66,14 @@ const std::vector<KernelCandidate>& KernelRegistry::candidates(
   return found == by_op_.end() ? none : found->second;
 }
 
-KernelChoice choose_kernel(const OpCall& call) {
+std::string KernelChoice::description() const {
+  if (implementation.empty()) return name;
+  return name + " (" + implementation + ")";
+}
+
+KernelChoice choose_kernel(const OpCall& call, const KernelRegistry& kernels) {
   KernelChoice choice;
-  for (const auto& candidate : kernel_registry().candidates(call.op.name())) {
+  for (const auto& candidate : kernels.candidates(call.op.name())) {
     const auto reason =
         candidate.declines ? candidate.declines(call) : std::nullopt;
     if (reason) {

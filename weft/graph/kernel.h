@@ -71,10 +71,15 @@ struct KernelChoice {
   std::string implementation;  // of the kernel, or ""
   bool in_place = false;
   std::vector<std::string> declined;  // "name: why", in the order tried
+
+  // "onednn:convolution (jit:avx512_core)".
+  std::string description() const;
 };
 
-// The best candidate that takes the call, else the op's reference kernel.
+// The best candidate that takes the call, else the op's reference kernel. One
+// whose preparation throws has declined.
 // Throws Error(kUnsupported) that lists who declined and why.
-KernelChoice choose_kernel(const OpCall& call);
+KernelChoice choose_kernel(const OpCall& call,
+                           const KernelRegistry& kernels = kernel_registry());
 
 }  // namespace weft

@@ -189,7 +189,7 @@ void Plan::State::prepare_step(const Step& step) {
     const auto inputs = function.input_types(node);
     KernelChoice choice = choose_kernel(
         {*node.op, inputs, node.attributes, planned.output_types});
-    info.kernel = choice.name;
+    info.kernel = choice.description();
     info.declined = std::move(choice.declined);
     info.cost = cost_of(function, node);
     planned.kernel = std::move(choice.kernel);

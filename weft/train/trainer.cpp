@@ -356,6 +356,7 @@ class Trainer::Run {
             .model = recipe_.model.name,
             .data = recipe_.data.name,
             .unit = unit_of(*assembly_.data.train),
+            .dtype = recipe_.train.dtype,
             .parameters = assembly_.model->parameter_count(),
             .train_examples = loader_.examples_per_epoch(),
             .held_out_examples = held_out_.examples(),

@@ -39,7 +39,8 @@ struct TrainSummary {
   TaskKind task = TaskKind::kClassification;
   std::string model;
   std::string data;
-  std::string unit;  // what an example is called: "img"
+  std::string unit;           // what an example is called: "img"
+  DType dtype = DType::kF32;  // that heavy layers compute in
   std::int64_t parameters = 0;
   std::int64_t train_examples = 0;
   std::int64_t held_out_examples = 0;

@@ -18,32 +18,15 @@ void add_plain(const T* from, T* to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-void add_halves(const bfloat16* from, bfloat16* to, std::size_t count) {
+template <class Half>
+void add_halves(const Half* from, Half* to, std::size_t count) {
   std::size_t i = 0;
   for (; i + simd::kLanes <= count; i += simd::kLanes) {
     simd::store(simd::hn::Add(simd::load(to + i), simd::load(from + i)),
                 to + i);
   }
   for (; i < count; ++i) {
-    to[i] = bfloat16(static_cast<float>(to[i]) + static_cast<float>(from[i]));
-  }
-}
-
-void add_halves(const float16* from, float16* to, std::size_t count) {
-  const simd::hn::Rebind<hwy::float16_t, simd::Floats> halves;
-  const auto load = [&](const float16* p) {
-    return simd::hn::PromoteTo(
-        simd::Floats(),
-        simd::hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(p)));
-  };
-  std::size_t i = 0;
-  for (; i + simd::kLanes <= count; i += simd::kLanes) {
-    const auto sum = simd::hn::Add(load(to + i), load(from + i));
-    simd::hn::StoreU(simd::hn::DemoteTo(halves, sum), halves,
-                     reinterpret_cast<hwy::float16_t*>(to + i));
-  }
-  for (; i < count; ++i) {
-    to[i] = float16(static_cast<float>(to[i]) + static_cast<float>(from[i]));
+    to[i] = Half(static_cast<float>(to[i]) + static_cast<float>(from[i]));
   }
 }
 

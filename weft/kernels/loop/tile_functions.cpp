@@ -227,14 +227,10 @@ void to_bool(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return truth(is_true(x)); });
 }
 void to_bf16(const Tile& t) noexcept {
-  for (std::int64_t i = 0; i < t.size; ++i) {
-    t.y[i] = static_cast<float>(bfloat16(t.x[0][i]));
-  }
+  map<1>(t, [](auto x) { return simd::round_to_bf16(x); });
 }
 void to_f16(const Tile& t) noexcept {
-  for (std::int64_t i = 0; i < t.size; ++i) {
-    t.y[i] = static_cast<float>(float16(t.x[0][i]));
-  }
+  map<1>(t, [](auto x) { return simd::round_to_f16(x); });
 }
 template <class T>
 void to_integer(const Tile& t) noexcept {
@@ -293,7 +289,7 @@ TileOp cast_to(DType dtype) {
     case DType::kBF16:
       return {"cast", 1, to_bf16, Opcode::kToBf16, 1};
     case DType::kF16:
-      return {"cast", 1, to_f16, Opcode::kCall, 8};
+      return {"cast", 1, to_f16, Opcode::kToF16, 1};
     case DType::kI8:
       return {"cast", 1, to_integer<std::int8_t>, Opcode::kCall, 2};
     case DType::kU8:
@@ -305,18 +301,19 @@ TileOp cast_to(DType dtype) {
   }
 }
 
+template <class T>
+constexpr bool is_half =
+    std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
+
 void load(DType dtype, const void* source, float* tile,
           std::int64_t size) noexcept {
   dispatch(dtype, [&]<class T>(T) {
     const T* from = static_cast<const T*>(source);
     if constexpr (std::is_same_v<T, float>) {
       std::memcpy(tile, from, static_cast<std::size_t>(size) * sizeof(float));
-    } else if constexpr (std::is_same_v<T, bfloat16>) {
-      // Shifting in place of a conversion lets the compiler vectorise.
-      auto* words = reinterpret_cast<std::uint32_t*>(tile);
-      for (std::int64_t i = 0; i < size; ++i) {
-        words[i] = static_cast<std::uint32_t>(from[i].bits) << 16;
-      }
+    } else if constexpr (is_half<T>) {
+      simd::map(from, tile, static_cast<std::size_t>(size),
+                [](auto x) { return x; });
     } else {
       for (std::int64_t i = 0; i < size; ++i) {
         tile[i] = static_cast<float>(from[i]);
@@ -331,6 +328,9 @@ void store(DType dtype, const float* tile, void* target,
     T* to = static_cast<T*>(target);
     if constexpr (std::is_same_v<T, float>) {
       std::memcpy(to, tile, static_cast<std::size_t>(size) * sizeof(float));
+    } else if constexpr (is_half<T>) {
+      simd::map(tile, to, static_cast<std::size_t>(size),
+                [](auto x) { return x; });
     } else {
       for (std::int64_t i = 0; i < size; ++i) {
         if constexpr (std::is_same_v<T, bool>)

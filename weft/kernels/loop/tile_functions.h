@@ -57,6 +57,7 @@ enum class Opcode {
   kCopy,
   kToBool,
   kToBf16,
+  kToF16,
 };
 
 struct TileOp {

@@ -20,6 +20,16 @@ std::size_t align(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+// "jit:avx512_core", or "ref:any" where oneDNN has nothing better.
+std::string name_of(const dnnl::primitive& primitive) {
+  const char* name = nullptr;
+  const dnnl_status_t status = dnnl_primitive_desc_query(
+      primitive.get_primitive_desc(), dnnl_query_impl_info_str, 0, &name);
+  WEFT_CHECK(status == dnnl_success, "oneDNN status {}",
+             static_cast<int>(status));
+  return name;
+}
+
 }  // namespace
 
 const dnnl::engine& engine() {
@@ -82,6 +92,9 @@ void Program::add(const dnnl::primitive& primitive,
     bind({DNNL_ARG_SCRATCHPAD, scratchpad, reserve(scratchpad)});
   }
   steps_.push_back(std::move(step));
+  if (primitive.get_kind() == dnnl::primitive::kind::reorder) return;
+  if (!implementation_.empty()) implementation_ += ", ";
+  implementation_ += name_of(primitive);
 }
 
 void Program::add_reorder(const dnnl::memory::desc& from, Slot source,

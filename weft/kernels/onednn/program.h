@@ -87,6 +87,8 @@ class Program : public PreparedKernel {
 
   void run(const KernelBuffers& buffers) noexcept override;
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
+  // oneDNN's names of what computes; copies between layouts are left out.
+  std::string implementation() const override { return implementation_; }
 
  private:
   struct Step {
@@ -99,6 +101,7 @@ class Program : public PreparedKernel {
   dnnl::stream stream_;
   std::vector<Step> steps_;
   std::size_t scratch_bytes_ = 0;
+  std::string implementation_;
 };
 
 }  // namespace weft::onednn

@@ -1,5 +1,5 @@
 // Vectors of f32 of the target that is compiled for, and their passage to and
-// from memory in f32 or bf16.
+// from memory in f32, bf16 or f16.
 //
 // Compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_LANES_H_) == defined(HWY_TARGET_TOGGLE)
@@ -37,19 +37,46 @@ inline Vector load(const bfloat16* p) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(words, bits)));
 }
 
-inline void store(Vector value, float* p) { hn::StoreU(value, Floats(), p); }
+inline Vector load(const float16* p) {
+  const hn::Rebind<hwy::float16_t, Floats> halves;
+  return hn::PromoteTo(
+      Floats(), hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(p)));
+}
+
+// A bf16 in the upper half of each word; what is below it counts for nothing.
 // Rounds to nearest even, as bfloat16 does; NaN stays NaN.
-inline void store(Vector value, bfloat16* p) {
-  const hn::Rebind<std::uint16_t, Floats> halves;
+inline auto upper_bf16(Vector value) {
   const hn::Rebind<std::uint32_t, Floats> words;
   const auto bits = hn::BitCast(words, value);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(words, 1u));
   const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(words, 0x7fffu)));
   const auto quiet = hn::Or(bits, hn::Set(words, 0x400000u));
   const auto is_nan = hn::RebindMask(words, hn::IsNaN(value));
-  const auto kept = hn::IfThenElse(is_nan, quiet, rounded);
-  hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(kept)), halves,
-             reinterpret_cast<std::uint16_t*>(p));
+  return hn::IfThenElse(is_nan, quiet, rounded);
+}
+
+// Each value as the nearest one of a narrower dtype, still in f32.
+inline Vector round_to_bf16(Vector value) {
+  const hn::Rebind<std::uint32_t, Floats> words;
+  return hn::BitCast(Floats(),
+                     hn::And(upper_bf16(value), hn::Set(words, 0xffff0000u)));
+}
+inline Vector round_to_f16(Vector value) {
+  const hn::Rebind<hwy::float16_t, Floats> halves;
+  return hn::PromoteTo(Floats(), hn::DemoteTo(halves, value));
+}
+
+// To memory, rounded to nearest even.
+inline void store(Vector value, float* p) { hn::StoreU(value, Floats(), p); }
+inline void store(Vector value, bfloat16* p) {
+  const hn::Rebind<std::uint16_t, Floats> halves;
+  hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(upper_bf16(value))),
+             halves, reinterpret_cast<std::uint16_t*>(p));
+}
+inline void store(Vector value, float16* p) {
+  const hn::Rebind<hwy::float16_t, Floats> halves;
+  hn::StoreU(hn::DemoteTo(halves, value), halves,
+             reinterpret_cast<hwy::float16_t*>(p));
 }
 
 // The first `count` < kLanes elements, the rest filled.

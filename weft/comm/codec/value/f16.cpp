@@ -15,16 +15,11 @@ struct F16 {
   static constexpr std::string_view kName = "f16";
   // Larger values would round to infinity.
   static constexpr float kLargest = 65504;
-  using Halves = simd::hn::Rebind<hwy::float16_t, simd::Floats>;
-
   static simd::Vector load(const std::byte* p) {
-    return simd::hn::PromoteTo(
-        simd::Floats(),
-        simd::hn::LoadU(Halves(), reinterpret_cast<const hwy::float16_t*>(p)));
+    return simd::load(reinterpret_cast<const float16*>(p));
   }
   static void store(simd::Vector value, std::byte* p) {
-    simd::hn::StoreU(simd::hn::DemoteTo(Halves(), value), Halves(),
-                     reinterpret_cast<hwy::float16_t*>(p));
+    simd::store(value, reinterpret_cast<float16*>(p));
   }
 };
 

@@ -25,10 +25,12 @@ using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 constexpr int kLanes = 16;
+constexpr int kToNearest = 0;  // of vcvtps2ph: ties go to even
 constexpr std::size_t kCodeBytes = std::size_t{32} * 1024;
 
 bool can_store(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kBool;
+  return dtype == DType::kF32 || dtype == DType::kBF16 ||
+         dtype == DType::kF16 || dtype == DType::kBool;
 }
 bool can_load(DType dtype) { return can_store(dtype) || dtype == DType::kU8; }
 
@@ -173,6 +175,9 @@ class Generator : public Xbyak::CodeGenerator {
         vpmovzxwd(under(reg, masked), ptr[from + rax * 2]);
         vpslld(reg, reg, 16);
         break;
+      case DType::kF16:
+        vcvtph2ps(under(reg, masked), ptr[from + rax * 2]);
+        break;
       case DType::kBool:
       case DType::kU8:
         vpmovzxbd(under(reg, masked), ptr[from + rax]);
@@ -206,6 +211,8 @@ class Generator : public Xbyak::CodeGenerator {
         vpmovdw(mask(ptr[to + rax * 2]), narrow);
       }
       give(narrow);
+    } else if (output.type.dtype == DType::kF16) {
+      vcvtps2ph(mask(ptr[to + rax * 2]), reg, kToNearest);
     } else if (output.type.dtype == DType::kBool) {
       const Zmm truth = take();
       vcmpps(k1, reg, zero_, 4);
@@ -401,6 +408,10 @@ class Generator : public Xbyak::CodeGenerator {
           round_bf16(y, a);
         }
         vpslld(y, y, 16);
+        break;
+      case Opcode::kToF16:
+        vcvtps2ph(Ymm(y.getIdx()), a, kToNearest);
+        vcvtph2ps(y, Ymm(y.getIdx()));
         break;
       case Opcode::kCall:
         throw TooLong{};
