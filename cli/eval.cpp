@@ -15,7 +15,7 @@
 namespace weft::cli {
 namespace {
 
-struct Arguments {
+struct EvalArguments {
   std::string checkpoint;
   std::string data;
   std::string split = "test";
@@ -41,7 +41,7 @@ double metric(const TrainedModel& trained, const char* name) {
   return found == trained.info.metrics.end() ? kNotMeasured : found->second;
 }
 
-void eval(const Arguments& arguments) {
+void eval(const EvalArguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
   Evaluation evaluation(trained.model(), trained.assembly.task,
@@ -85,7 +85,7 @@ void eval(const Arguments& arguments) {
 
 void add_eval(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("eval", "Measure a trained model");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvalArguments>();
   verb->add_option("CHECKPOINT", arguments->checkpoint,
                    "a .safetensors file, or the folder of a run")
       ->required();

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct InspectArguments {
   std::string file;
   std::vector<std::string> overrides;
   std::string data;
@@ -53,7 +53,8 @@ void print_data(const Assembly& assembly) {
 }
 
 // A function that branches, loops or calls, after a run, or before any.
-void print_flat(const TaggedExecutor& executor, const Arguments& arguments) {
+void print_flat(const TaggedExecutor& executor,
+                const InspectArguments& arguments) {
   if (arguments.with_dot) {
     fmt::print("{}", to_dot(executor.graph()));
     return;
@@ -63,14 +64,14 @@ void print_flat(const TaggedExecutor& executor, const Arguments& arguments) {
   if (profile.peak_frames > 0) fmt::print("\nthe run:\n{}", to_string(profile));
 }
 
-[[noreturn]] void fail_dot(const Arguments& arguments) {
+[[noreturn]] void fail_dot(const InspectArguments& arguments) {
   throw Error(ErrorCode::kUnsupported, arguments.file,
               "--dot draws functions that branch, loop or call")
       .hint("--graph prints the steps of any other");
 }
 
 void print_step(Assembly& assembly, const Recipe& recipe,
-                const Arguments& arguments) {
+                const InspectArguments& arguments) {
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
   const auto optimizer =
       make_optimizer(recipe.optimizer.name, recipe.optimizer.options);
@@ -95,7 +96,7 @@ void print_step(Assembly& assembly, const Recipe& recipe,
   print_plan(plan, step.arguments(), step.results());
 }
 
-void inspect_recipe(const Arguments& arguments) {
+void inspect_recipe(const InspectArguments& arguments) {
   Recipe recipe = load_recipe(arguments.file, arguments.overrides);
   if (!arguments.data.empty()) recipe.data.folder = arguments.data;
   if (arguments.batch > 0) recipe.train.batch = arguments.batch;
@@ -143,9 +144,10 @@ void print_checkpoint(const SafetensorsFile& file, const fs::path& path) {
   print_metadata(CheckpointFile(path).info());
 }
 
-void print_functions(const Graph& graph, const Arguments& arguments);
+void print_functions(const Graph& graph, const InspectArguments& arguments);
 
-void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
+void inspect_checkpoint(const InspectArguments& arguments,
+                        const fs::path& path) {
   const SafetensorsFile file(path);
   const auto exported = file.metadata().find("weft.graph");
   if (exported != file.metadata().end()) {
@@ -180,7 +182,7 @@ void inspect_checkpoint(const Arguments& arguments, const fs::path& path) {
   print_plan(plan, step.arguments(zeros), results);
 }
 
-void inspect_graph(const Arguments& arguments) {
+void inspect_graph(const InspectArguments& arguments) {
   const Graph graph =
       parse_graph(read_text(arguments.file, kMostGraphBytes), arguments.file);
   if (!arguments.with_dot) {
@@ -191,7 +193,8 @@ void inspect_graph(const Arguments& arguments) {
 }
 
 // Which is drawn: the last function, unless one is named.
-const Function& entry_of(const Graph& graph, const Arguments& arguments) {
+const Function& entry_of(const Graph& graph,
+                         const InspectArguments& arguments) {
   if (graph.functions.empty()) {
     throw Error(ErrorCode::kInvalidArgument, arguments.file,
                 "the graph has no functions");
@@ -202,7 +205,7 @@ const Function& entry_of(const Graph& graph, const Arguments& arguments) {
               "there is no function @{}", arguments.function);
 }
 
-void print_functions(const Graph& graph, const Arguments& arguments) {
+void print_functions(const Graph& graph, const InspectArguments& arguments) {
   const Function& entry = entry_of(graph, arguments);
   if (!arguments.with_dot) {
     for (const Function& function : graph.functions) {
@@ -228,7 +231,7 @@ void print_functions(const Graph& graph, const Arguments& arguments) {
   print_flat(TaggedExecutor(lower(graph, entry.name(), types)), arguments);
 }
 
-void inspect(const Arguments& arguments) {
+void inspect(const InspectArguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   fs::path path = arguments.file;
   if (fs::is_directory(path)) path /= "best.safetensors";
@@ -250,7 +253,7 @@ void inspect(const Arguments& arguments) {
 void add_inspect(CLI::App& app) {
   CLI::App* verb = app.add_subcommand(
       "inspect", "Say what a recipe, checkpoint or graph holds");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   verb->add_option("FILE", arguments->file, "what to look into");
   verb->add_flag("--graph", arguments->with_graph,
                  "show each step: its kernel, its speed, and why other "

@@ -13,7 +13,7 @@
 namespace weft::cli {
 namespace {
 
-struct Arguments {
+struct InspectCodecArguments {
   std::string text;
   std::string tensor;
   bool as_json = false;
@@ -57,7 +57,7 @@ void print(const StageReport& report) {
              report.stage);
 }
 
-void inspect(const Arguments& arguments) {
+void inspect(const InspectCodecArguments& arguments) {
   const Pipeline pipeline(arguments.text);
   const std::vector<float> values = arguments.tensor.empty()
                                         ? synthetic_gradient(kSyntheticSize)
@@ -99,7 +99,7 @@ void inspect(const Arguments& arguments) {
 void add_inspect_codec(CLI::App& verb) {
   CLI::App* codec = verb.add_subcommand(
       "codec", "Say what a pipeline of codecs makes of a tensor");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectCodecArguments>();
   codec
       ->add_option("PIPELINE", arguments->text,
                    "such as \"topk(0.01) | value:qsgd(7)\"")

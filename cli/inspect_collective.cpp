@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-struct Arguments {
+struct InspectCollectiveArguments {
   std::string topology;
   std::uint64_t bytes = 0;
   bool as_json = false;
@@ -62,7 +62,7 @@ void print_report(AllReduceChooser& chooser, std::uint64_t bytes) {
   print_json({{"topology", to_string(chooser.topology())}, {"sizes", sizes}});
 }
 
-void inspect(const Arguments& arguments) {
+void inspect(const InspectCollectiveArguments& arguments) {
   AllReduceChooser chooser(parse_topology(arguments.topology));
   if (arguments.as_json) return print_report(chooser, arguments.bytes);
   if (arguments.bytes == 0) return print_choices(chooser);
@@ -75,7 +75,7 @@ void inspect(const Arguments& arguments) {
 void add_inspect_collective(CLI::App& verb) {
   CLI::App* collective = verb.add_subcommand(
       "collective", "Say which all-reduce a network is given, and why");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectCollectiveArguments>();
   collective
       ->add_option("TOPOLOGY", arguments->topology,
                    "such as \"4@50us,100Mbit/s\" or "

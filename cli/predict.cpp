@@ -18,7 +18,7 @@
 namespace weft::cli {
 namespace {
 
-struct Arguments {
+struct PredictArguments {
   std::string checkpoint;
   std::string image;
   std::string data;
@@ -75,7 +75,7 @@ void print_guesses(const std::vector<Guess>& guesses, const char* kind) {
   }
 }
 
-void predict(const Arguments& arguments) {
+void predict(const PredictArguments& arguments) {
   TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
   const Dataset& data = *trained.assembly.data.train;
   const Shape& shape = data.features()[0].type.shape;
@@ -106,7 +106,7 @@ void predict(const Arguments& arguments) {
 void add_predict(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("predict", "Say what a model sees in an image");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PredictArguments>();
   verb->add_option("CHECKPOINT", arguments->checkpoint,
                    "a .safetensors file, or the folder of a run")
       ->required();

@@ -17,7 +17,7 @@
 namespace weft::cli {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::string file;
   std::vector<std::string> inputs;
   std::string input_file;
@@ -101,7 +101,7 @@ std::map<std::string, std::string> named_texts(
 }
 
 std::vector<Tensor> read_inputs(const ExportedFunction& function,
-                                const Arguments& arguments) {
+                                const RunArguments& arguments) {
   auto texts = named_texts(arguments.inputs);
   std::optional<SafetensorsFile> file;
   if (!arguments.input_file.empty()) file.emplace(arguments.input_file);
@@ -133,7 +133,7 @@ std::vector<Tensor> read_inputs(const ExportedFunction& function,
 }
 
 // In parts, by threads of this process.
-std::vector<Tensor> run_on_threads(const Arguments& arguments) {
+std::vector<Tensor> run_on_threads(const RunArguments& arguments) {
   std::vector<Tensor> results;
   const int compute_threads = thread_count();
   ThreadWorld world(arguments.workers);
@@ -147,7 +147,7 @@ std::vector<Tensor> run_on_threads(const Arguments& arguments) {
   return results;
 }
 
-void print_results(const Arguments& arguments,
+void print_results(const RunArguments& arguments,
                    const std::vector<Tensor>& results) {
   if (!arguments.output_file.empty()) {
     std::vector<NamedTensor> named;
@@ -166,7 +166,7 @@ void print_results(const Arguments& arguments,
   print_json({{"results", json}});
 }
 
-void run(const Arguments& arguments) {
+void run(const RunArguments& arguments) {
   const auto launched = open_launched_transport();
   if (launched && arguments.workers > 0) {
     throw Error(ErrorCode::kInvalidArgument, "--workers",
@@ -194,7 +194,7 @@ void run(const Arguments& arguments) {
 void add_run(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("run", "Run a function that was exported to a file");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   verb->add_option("FILE", arguments->file, "what export_function() wrote")
       ->required();
   verb->add_option("--input", arguments->inputs,

@@ -16,7 +16,7 @@
 namespace weft::cli {
 namespace {
 
-struct Arguments {
+struct TrainArguments {
   std::string recipe;
   std::vector<std::string> overrides;
   std::string data;
@@ -36,7 +36,7 @@ extern "C" void request_stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-Recipe recipe_of(const Arguments& arguments) {
+Recipe recipe_of(const TrainArguments& arguments) {
   Recipe recipe = load_recipe(arguments.recipe, arguments.overrides);
   if (!arguments.data.empty()) {
     recipe.data.folder = std::filesystem::absolute(arguments.data).string();
@@ -76,12 +76,12 @@ std::string next_command(const Recipe& recipe, const TrainResult& result) {
   return fmt::format("weft eval {}", checkpoint);
 }
 
-std::string name_of(const Arguments& arguments) {
+std::string name_of(const TrainArguments& arguments) {
   return std::filesystem::path(arguments.recipe).stem();
 }
 
 // One worker's run, alone or with others behind `transport`.
-TrainResult run_worker(const Arguments& arguments, const Recipe& recipe,
+TrainResult run_worker(const TrainArguments& arguments, const Recipe& recipe,
                        Transport* transport) {
   Trainer trainer(recipe, {.name = name_of(arguments),
                            .is_resumed = arguments.is_resumed,
@@ -96,7 +96,7 @@ TrainResult run_worker(const Arguments& arguments, const Recipe& recipe,
 }
 
 // Workers that are threads of this process share its compute threads.
-TrainResult run_threads(const Arguments& arguments, const Recipe& recipe) {
+TrainResult run_threads(const TrainArguments& arguments, const Recipe& recipe) {
   const int compute_threads = thread_count();
   ThreadWorld world(arguments.workers);
   TrainResult result;
@@ -109,7 +109,7 @@ TrainResult run_threads(const Arguments& arguments, const Recipe& recipe) {
 }
 
 // Throws Error(kInvalidArgument) for --workers under mpirun.
-void refuse_both(const Arguments& arguments, const Transport& launched) {
+void refuse_both(const TrainArguments& arguments, const Transport& launched) {
   if (arguments.workers == 0) return;
   throw Error(ErrorCode::kInvalidArgument, "--workers",
               "this is one of {} processes that a launcher started",
@@ -120,7 +120,7 @@ void refuse_both(const Arguments& arguments, const Transport& launched) {
 // Runs this process's part of a launched job, with its share of the machine's
 // threads unless the user gave a number. The first process says what went
 // wrong; the others only when it is the first that is missing.
-TrainResult run_launched(const Arguments& arguments, const Recipe& recipe,
+TrainResult run_launched(const TrainArguments& arguments, const Recipe& recipe,
                          Transport& launched) {
   if (arguments.threads == 0) {
     int others = 0;
@@ -139,14 +139,14 @@ TrainResult run_launched(const Arguments& arguments, const Recipe& recipe,
   }
 }
 
-TrainResult run_workers(const Arguments& arguments, const Recipe& recipe,
+TrainResult run_workers(const TrainArguments& arguments, const Recipe& recipe,
                         Transport* launched) {
   if (launched != nullptr) return run_launched(arguments, recipe, *launched);
   return arguments.workers > 1 ? run_threads(arguments, recipe)
                                : run_worker(arguments, recipe, nullptr);
 }
 
-void train(const Arguments& arguments) {
+void train(const TrainArguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   if (const std::string warning = launch_warning(); !warning.empty()) {
     fmt::print(stderr, "weft: {}\n", warning);
@@ -171,7 +171,7 @@ void train(const Arguments& arguments) {
 
 void add_train(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe describes");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TrainArguments>();
   verb->add_option("RECIPE", arguments->recipe, "a TOML file")->required();
   verb->add_option("--set", arguments->overrides,
                    "change a key of the recipe: --set optimizer.lr=0.1")

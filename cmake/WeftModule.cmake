@@ -1,8 +1,9 @@
-# weft_module(NAME [LIBRARIES lib…]): the sources of weft/NAME, as objects of
-# the one library. Modules order themselves by weft/floors.txt, which a test
-# enforces; here they only say what they need from outside.
+# weft_module(NAME [LIBRARIES lib…] [SEPARATE]): the sources of weft/NAME, as
+# objects of the one library. Modules order themselves by weft/floors.txt, which
+# a test enforces; here they only say what they need from outside. SEPARATE
+# sources are not joined (see weft_join).
 function(weft_module name)
-  cmake_parse_arguments(MODULE "" "" "LIBRARIES;SOURCES" ${ARGN})
+  cmake_parse_arguments(MODULE "SEPARATE" "" "LIBRARIES;SOURCES" ${ARGN})
   string(REPLACE "/" "_" target weft_${name})
   file(GLOB sources CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/weft/${name}/*.cpp)
@@ -17,6 +18,9 @@ function(weft_module name)
   # nobody, so that this costs neither calls nor inlining.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  if(NOT MODULE_SEPARATE)
+    weft_join(${target})
+  endif()
   target_sources(weft PRIVATE $<TARGET_OBJECTS:${target}>)
   target_link_libraries(weft PUBLIC ${MODULE_LIBRARIES})
 endfunction()

@@ -36,6 +36,21 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 target_link_libraries(weft_options INTERFACE fmt::fmt OpenMP::OpenMP_CXX)
 
+# weft_join(TARGET): its sources are compiled several at a time. Reading headers
+# and instantiating templates is most of what a source costs, and is done once
+# for all that are joined. So sources of a folder share one set of names, also
+# those in namespaces without a name; the compiler says where two meet. With
+# WEFT_JOIN=OFF every source is compiled alone, as ./test --all does: an #include
+# that is missing shows there.
+function(weft_join target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${WEFT_JOIN} UNITY_BUILD_BATCH_SIZE 12)
+  # GCC takes a source that is included for a header, in which a public type
+  # must not hold one that only this file knows.
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
 # Headers of others that most sources read, to be precompiled where a folder has
 # many sources that read more of them. Each source includes what it needs all
 # the same: the sanitizers' builds of ./test --all precompile nothing.

@@ -6,9 +6,10 @@ fuzz_seconds="${WEFT_FUZZ_SECONDS:-60}"
 # command line, which start processes of their own, do not.
 sanitized() {  # FOLDER SANITIZERS LABELS, that are left out
   local folder="$1" sanitizers="$2" left_out="$3"
-  # Without precompiled headers, so that a missing #include shows.
+  # Each source by itself, and without precompiled headers, so that a missing
+  # #include shows.
   build "$folder" all -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_TESTS=ON \
-    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "-DWEFT_SANITIZE=$sanitizers"
+    -DWEFT_JOIN=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "-DWEFT_SANITIZE=$sanitizers"
   run_tests "$folder" -LE "$left_out"
 }
 
@@ -43,7 +44,7 @@ format_is_right() {
 lint() {
   local folder="$root/build-lint"
   cmake -S "$root" -B "$folder" -G Ninja -DWEFT_TESTS=ON -DWEFT_PYTHON=ON \
-    -DPython3_EXECUTABLE=/usr/bin/python3 \
+    -DPython3_EXECUTABLE=/usr/bin/python3 -DWEFT_JOIN=OFF \
     -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null &&
     sources | grep '\.cpp$' | grep -v '^tests/fuzz/' | grep -v '^bench/' |
     xargs -P2 -n4 clang-tidy-16 --quiet -p "$folder" \

@@ -14,7 +14,7 @@ from lib.permutation import permutation
 
 ORDER_SEED, ORDER_STREAM = 1, 0x6F726431  # as in weft/data/batch_maker.cpp
 DIGITS = Path(__file__).resolve().parents[2] / "data" / "digits"
-# Of the training pixels, per channel: weft/data/readers/cifar10.cpp.
+# The mean and deviation of the training pixels, per channel: weft/data/readers/cifar10.cpp.
 CIFAR_MEAN = np.array([125.306918, 122.950394, 113.865383], dtype=np.float32)
 CIFAR_STD = np.array([62.993219, 62.088708, 66.704900], dtype=np.float32)
 

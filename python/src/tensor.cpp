@@ -159,7 +159,7 @@ void bind_arithmetic(Class& tensor) {
   bind_unary(tensor, "__neg__", "negate");
   bind_unary(tensor, "__abs__", "abs");
   bind_unary(tensor, "__invert__", "logical_not");
-  // Of integers, the quotient is no integer in Python.
+  // The quotient of integers is no integer in Python.
   const auto quotient = [](const py::handle& a, const py::handle& b) {
     const std::array<py::handle, 2> objects{a, b};
     std::vector<Value> operands = operands_from(objects);

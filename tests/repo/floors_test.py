@@ -8,8 +8,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
-# What gathers the whole library for programs stands above every floor.
-FACADES = {"weft.h"}
 
 
 def floors() -> list[str]:
@@ -33,8 +31,6 @@ def offence(name: str, target: str, order: list[str]) -> str | None:
     """Why a file of weft/ must not include `target`, if it must not."""
     if not target.startswith("weft/"):
         return "includes are written from the root: \"weft/…\""
-    if target == "weft/weft.h":
-        return "nothing in weft/ includes the facade"
     own = module_of(name, order)
     other = module_of(target.removeprefix("weft/"), order)
     if other is None:
@@ -48,8 +44,7 @@ class FloorsTest(unittest.TestCase):
     def test_every_file_is_in_a_module(self) -> None:
         order = floors()
         homeless = [str(path.relative_to(ROOT)) for path in sources()
-                    if path.name not in FACADES and
-                    module_of(str(path.relative_to(ROOT / "weft")),
+                    if module_of(str(path.relative_to(ROOT / "weft")),
                               order) is None]
         self.assertEqual(homeless, [])
 

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Of the nodes that are there now.
+// One application for each node that is there now.
 std::vector<Application> applications_of(FunctionBuilder& builder) {
   std::vector<Application> result;
   for (const Node& node : builder.function().nodes()) {

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Of one tree; far more than any sentence has.
+// A tree has at most this many nodes; no sentence comes near.
 constexpr std::size_t kMostNodes = std::size_t{1} << 16;
 
 // Reads one line. Nodes that are open stand on a stack of its own: a damaged

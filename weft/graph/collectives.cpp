@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-thread_local Collectives* current = nullptr;
+thread_local Collectives* innermost_collectives = nullptr;
 
 }  // namespace
 
@@ -48,13 +48,14 @@ void Collectives::throw_failure() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-Collectives* current_collectives() { return current; }
+Collectives* current_collectives() { return innermost_collectives; }
 
-CollectivesScope::CollectivesScope(Collectives& collectives) : outer_(current) {
-  current = &collectives;
+CollectivesScope::CollectivesScope(Collectives& collectives)
+    : outer_(innermost_collectives) {
+  innermost_collectives = &collectives;
 }
 
-CollectivesScope::~CollectivesScope() { current = outer_; }
+CollectivesScope::~CollectivesScope() { innermost_collectives = outer_; }
 
 bool meets_other_ranks(const OpDef& op, const Attributes& attributes) {
   return op.has(kCollective) && attributes.integer("group_size") > 1;
@@ -62,15 +63,15 @@ bool meets_other_ranks(const OpDef& op, const Attributes& attributes) {
 
 void require_collectives(const OpDef& op, const Attributes& attributes) {
   const std::size_t ranks = attributes.integers("groups").size();
-  if (current == nullptr) {
+  if (innermost_collectives == nullptr) {
     throw Error(ErrorCode::kUnavailable, op.name(),
                 "needs a network of {} ranks, and this thread has none", ranks)
         .hint("open a CollectivesScope around the run");
   }
-  if (static_cast<std::size_t>(current->size()) != ranks) {
+  if (static_cast<std::size_t>(innermost_collectives->size()) != ranks) {
     throw Error(ErrorCode::kInvalidArgument, op.name(),
                 "was made for {} ranks, but the network has {}", ranks,
-                current->size());
+                innermost_collectives->size());
   }
 }
 

@@ -7,19 +7,19 @@
 namespace weft {
 namespace {
 
-thread_local Context* current = nullptr;
+thread_local Context* innermost_context = nullptr;
 
 }  // namespace
 
 Context& current_context() {
-  return current != nullptr ? *current : eager_context();
+  return innermost_context != nullptr ? *innermost_context : eager_context();
 }
 
-ContextScope::ContextScope(Context& context) : outer_(current) {
-  current = &context;
+ContextScope::ContextScope(Context& context) : outer_(innermost_context) {
+  innermost_context = &context;
 }
 
-ContextScope::~ContextScope() { current = outer_; }
+ContextScope::~ContextScope() { innermost_context = outer_; }
 
 std::vector<Value> call_all(const OpDef& op, std::span<const Value> inputs,
                             const Attributes& attributes,

@@ -10,7 +10,7 @@ namespace weft {
 
 class FunctionCopy {
  public:
-  // Of `from`, which must outlive it; empty at first.
+  // Begins an empty copy of `from`, which must outlive it.
   FunctionCopy(const Function& from, std::string name);
 
   // The value that stands for one of `from`; -1 while there is none.

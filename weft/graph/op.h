@@ -1,6 +1,7 @@
-// What an op is: one entry that carries everything Weft knows about it. The
-// typed C++ function, the text form, the reference page, fusion legality, the
-// cost model and the property tests are all derived from it.
+// What an op is: one entry that carries everything Weft knows about it. The text
+// form, its Python name, the cost that `weft inspect` shows and the property
+// tests are derived from it; fused loops ask a table of their own
+// (kernels/loop/tile_functions.h) for what they can compute.
 //
 // Threads: an OpDef is immutable once its registry is frozen.
 #pragma once

@@ -33,7 +33,7 @@ struct VariableState {
   std::string name;
   TensorType type;
   bool is_trainable = true;
-  // Of all that is read from it: gradients add up over reads.
+  // Names all that is read from it: gradients add up over reads.
   std::int64_t id = -1;
   Tensor value;  // undefined until it is assigned
 };

@@ -12,3 +12,4 @@
 #include "weft/nn/residual.h"
 #include "weft/nn/scope.h"
 #include "weft/nn/sequential.h"
+#include "weft/nn/tree.h"

@@ -89,8 +89,8 @@ Cost sum_cost(const OpCall& call) {
   return Cost::of(call, elements * (members - 1) / members);
 }
 
-// Of the sum of all ranks' losses: what a rank's x adds to another's y comes
-// back from there.
+// The gradient is that of the sum of all ranks' losses: what a rank's x adds to
+// another's y comes back from there.
 Gradients all_reduce_gradient(const GradientContext& g) {
   return {all_reduce(g.dy(), RankGroups::of(g.attributes()))};
 }
@@ -102,7 +102,7 @@ Gradients all_gather_gradient(const GradientContext& g) {
 }
 
 // Groups of one member: more need a network.
-std::vector<OpSample> samples() {
+std::vector<OpSample> collective_samples() {
   const auto alone = [](InputSample x, Integers ranks) {
     return OpSample{{std::move(x)},
                     RankGroups{std::move(ranks), 1}.attributes()};
@@ -120,7 +120,7 @@ OpDef& add_collective(OpRegistry& ops, const char* name) {
       .required("group_size", std::int64_t{1})
       .traits(kCollective)
       .reference(group_of_one_reference)
-      .samples(samples);
+      .samples(collective_samples);
 }
 
 Value call_collective(const OpDef& op, const Operand& x,

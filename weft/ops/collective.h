@@ -12,8 +12,8 @@ namespace weft {
 
 // The sum of x over the members of the rank's group.
 Value all_reduce(const Operand& x, const RankGroups& groups);
-// Of that sum, cut along the leading axis into one part per member, the rank's
-// own: [n, …] to [n / groups.size, …].
+// The rank's own part of that sum, which is cut along the leading axis into one
+// part per member: [n, …] to [n / groups.size, …].
 Value reduce_scatter(const Operand& x, const RankGroups& groups);
 // The members' x one after another along the leading axis, in the order of
 // the group: [n, …] to [n * groups.size, …].

@@ -75,7 +75,7 @@ Shape convolved(const OpCall& call, const Shape& x, const Shape& w) {
           window_count(call, window.columns, x[2]), w[3]};
 }
 
-std::vector<TensorType> infer(const OpCall& call) {
+std::vector<TensorType> infer_conv2d(const OpCall& call) {
   const TensorType& x = call.input(0);
   check_image(call, x);
   check_weight_dtype(call, x.dtype, call.input(1).dtype);
@@ -155,8 +155,8 @@ std::vector<double> rounded_weights(const TensorView& w, DType image) {
   return values;
 }
 
-void reference(const OpCall& call, std::span<const TensorView> inputs,
-               std::span<const TensorView> outputs) {
+void conv2d_reference(const OpCall& call, std::span<const TensorView> inputs,
+                      std::span<const TensorView> outputs) {
   const auto x = to_doubles(inputs[0]);
   const auto w = rounded_weights(inputs[1], inputs[0].dtype());
   const auto bias =
@@ -199,7 +199,7 @@ void reference_weight_gradient(const OpCall& call,
   from_doubles(dw, outputs[0]);
 }
 
-Gradients gradient(const GradientContext& g) {
+Gradients conv2d_gradient(const GradientContext& g) {
   const Conv2dOptions options = to_options(g.attributes());
   const Value dy = tail_gradient(g);
   Gradients gradients = {
@@ -247,13 +247,13 @@ double flops(const Shape& y, const Shape& w) {
          static_cast<double>(w[0] * w[1] * w[2]);
 }
 
-struct Case {
+struct Conv2dCase {
   Shape x, w;
   Conv2dOptions options;
 };
 
 // Odd sizes, one-sided padding, strides that skip the last column, groups.
-std::vector<Case> cases() {
+std::vector<Conv2dCase> conv2d_cases() {
   return {
       {{2, 5, 6, 3}, {3, 3, 3, 4}, {{1, 1}, {1, 1, 1, 1}}},
       {{1, 7, 5, 2}, {3, 2, 2, 3}, {{2, 3}, {1, 0, 0, 2}}},
@@ -264,13 +264,13 @@ std::vector<Case> cases() {
   };
 }
 
-std::vector<OpSample> samples() {
+std::vector<OpSample> conv2d_samples() {
   std::vector<OpSample> all;
-  for (const Case& c : cases()) {
+  for (const Conv2dCase& c : conv2d_cases()) {
     all.push_back({{{{DType::kF32, c.x}}, {{DType::kF32, c.w}}},
                    to_attributes(c.options)});
   }
-  Case c = cases().front();
+  Conv2dCase c = conv2d_cases().front();
   const InputSample bias{{DType::kF32, {c.w[3]}}};
   Attributes with_relu = to_attributes(c.options);
   with_relu.set("activation", std::string("relu"));
@@ -285,7 +285,7 @@ std::vector<OpSample> samples() {
 }
 
 // The shape of a case's result, from the op's own inference.
-Shape result_shape(const Case& c) {
+Shape result_shape(const Conv2dCase& c) {
   const std::vector<TensorType> inputs = {{DType::kF32, c.x},
                                           {DType::kF32, c.w}};
   const OpDef& op = op_registry().get("conv2d");
@@ -294,7 +294,7 @@ Shape result_shape(const Case& c) {
 
 std::vector<OpSample> samples_input_gradient() {
   std::vector<OpSample> all;
-  for (const Case& c : cases()) {
+  for (const Conv2dCase& c : conv2d_cases()) {
     Attributes attributes = to_attributes(c.options);
     attributes.set("shape", c.x);
     all.push_back(
@@ -305,7 +305,7 @@ std::vector<OpSample> samples_input_gradient() {
 
 std::vector<OpSample> samples_weight_gradient() {
   std::vector<OpSample> all;
-  for (const Case& c : cases()) {
+  for (const Conv2dCase& c : conv2d_cases()) {
     Attributes attributes = to_attributes(c.options);
     attributes.set("shape", c.w);
     all.push_back(
@@ -328,15 +328,15 @@ void register_conv(OpRegistry& ops) {
       .summary("convolution of NHWC images with HWIO weights")
       .signature("(x, w, bias?) -> y")
       .attribute("activation", std::string("none"))
-      .infer(infer)
-      .reference(reference)
-      .gradient(gradient)
+      .infer(infer_conv2d)
+      .reference(conv2d_reference)
+      .gradient(conv2d_gradient)
       .batch(batch_images<1>, sum_of_convolutions)
       .cost([](const OpCall& call) {
         return Cost::of(call,
                         flops(call.outputs[0].shape, call.input(1).shape));
       })
-      .samples(samples);
+      .samples(conv2d_samples);
   add_options(ops.add("conv2d_input_gradient"))
       .summary("the transpose of conv2d in the image")
       .signature("(dy, w) -> dx")

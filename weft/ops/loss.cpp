@@ -43,10 +43,6 @@ Value as_column(const Value& rows) {
   return reshape(rows, shape);
 }
 
-Value to_dtype(const Value& x, DType dtype) {
-  return x.dtype() == dtype ? x : cast(x, dtype);
-}
-
 std::vector<TensorType> infer_softmax(const OpCall& call) {
   check_rows(call);
   return {call.input(0)};

@@ -55,7 +55,7 @@ Shape batch_shape(const OpCall& call) {
   return batch;
 }
 
-std::vector<TensorType> infer(const OpCall& call) {
+std::vector<TensorType> infer_matmul(const OpCall& call) {
   const TensorType& a = call.input(0);
   const TensorType& b = call.input(1);
   require_floating(call);
@@ -80,8 +80,8 @@ std::vector<TensorType> infer(const OpCall& call) {
   return {{a.dtype, shape}};
 }
 
-void reference(const OpCall& call, std::span<const TensorView> inputs,
-               std::span<const TensorView> outputs) {
+void matmul_reference(const OpCall& call, std::span<const TensorView> inputs,
+                      std::span<const TensorView> outputs) {
   const Extents size(call);
   const std::int64_t a_row = call.attributes.flag("transpose_a") ? 1 : size.k;
   const std::int64_t a_step = call.attributes.flag("transpose_a") ? size.m : 1;
@@ -127,7 +127,7 @@ Value as_matrix(const Value& x) {
 
 // With A = op(a) and B = op(b): dA = dy Bᵀ and dB = Aᵀ dy, each stored the
 // way its operand is.
-Gradients gradient(const GradientContext& g) {
+Gradients matmul_gradient(const GradientContext& g) {
   const bool ta = g.attributes().flag("transpose_a");
   const bool tb = g.attributes().flag("transpose_b");
   const Value dy = tail_gradient(g);
@@ -211,13 +211,13 @@ std::vector<Value> sum_of_products(const BatchContext& g) {
   return {matmul(rows_of_a, as_matrix(b), {true, false})};
 }
 
-Cost cost(const OpCall& call) {
+Cost matmul_cost(const OpCall& call) {
   return Cost::of(
       call, 2.0 * static_cast<double>(Extents(call).k) *
                 static_cast<double>(call.outputs[0].shape.num_elements()));
 }
 
-std::vector<OpSample> samples() {
+std::vector<OpSample> matmul_samples() {
   const auto f32 = [](Shape shape) {
     return InputSample{{DType::kF32, shape}};
   };
@@ -253,12 +253,12 @@ void register_matmul(OpRegistry& ops) {
       .attribute("transpose_a", false)
       .attribute("transpose_b", false)
       .attribute("activation", std::string("none"))
-      .infer(infer)
-      .reference(reference)
-      .gradient(gradient)
+      .infer(infer_matmul)
+      .reference(matmul_reference)
+      .gradient(matmul_gradient)
       .batch(batch, sum_of_products)
-      .cost(cost)
-      .samples(samples);
+      .cost(matmul_cost)
+      .samples(matmul_samples);
 }
 
 Value matmul(const Operand& a, const Operand& b, MatmulOptions options) {

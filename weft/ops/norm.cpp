@@ -22,10 +22,6 @@ DType statistics_dtype(DType dtype) {
   return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
 }
 
-Value to_dtype(const Value& x, DType dtype) {
-  return x.dtype() == dtype ? x : cast(x, dtype);
-}
-
 void check_image(const OpCall& call) {
   if (!is_floating(call.input(0).dtype)) {
     throw call.error("computes in floats only");

@@ -15,6 +15,7 @@
 #include "weft/ops/pool.h"
 #include "weft/ops/random.h"
 #include "weft/ops/recurrent.h"
+#include "weft/ops/recursive.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/rows.h"
 #include "weft/ops/shape.h"

@@ -93,7 +93,7 @@ std::vector<TensorType> infer_scatter(const OpCall& call) {
   return {dx};
 }
 
-std::vector<TensorType> infer_gather(const OpCall& call) {
+std::vector<TensorType> infer_pool_gather(const OpCall& call) {
   const TensorType& x = call.input(0);
   if (!is_floating(x.dtype)) throw call.error("computes in floats only");
   check_pooled(call, call.input(1).shape, x.shape);
@@ -139,8 +139,8 @@ void for_each_tap(const OpCall& call, const Shape& x, const Shape& y,
         }
 }
 
-void max_reference(const OpCall& call, std::span<const TensorView> inputs,
-                   std::span<const TensorView> outputs) {
+void max_pool_reference(const OpCall& call, std::span<const TensorView> inputs,
+                        std::span<const TensorView> outputs) {
   const auto x = to_doubles(inputs[0]);
   std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
   std::vector<double> position(y.size(), -1);
@@ -170,8 +170,9 @@ void scatter_reference(const OpCall& call, std::span<const TensorView> inputs,
   from_doubles(dx, outputs[0]);
 }
 
-void gather_reference(const OpCall& call, std::span<const TensorView> inputs,
-                      std::span<const TensorView> outputs) {
+void pool_gather_reference(const OpCall& call,
+                           std::span<const TensorView> inputs,
+                           std::span<const TensorView> outputs) {
   const auto x = to_doubles(inputs[0]);
   const auto position = to_doubles(inputs[1]);
   std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
@@ -241,7 +242,7 @@ Gradients scatter_gradient(const GradientContext& g) {
   return {gather(g.dy(), g.x(1), g.attributes()), Value()};
 }
 
-Gradients gather_gradient(const GradientContext& g) {
+Gradients pool_gather_gradient(const GradientContext& g) {
   return {scatter(g.dy(), g.x(1), g.x(0).shape(), g.attributes()), Value()};
 }
 
@@ -258,27 +259,27 @@ Gradients avg_gradient_gradient(const GradientContext& g) {
 }
 
 // One comparison or addition per tap.
-Cost cost(const OpCall& call) {
+Cost pool_cost(const OpCall& call) {
   const Integers& window = call.attributes.integers("window");
   return Cost::of(
       call, static_cast<double>(window[0] * window[1]) *
                 static_cast<double>(call.outputs[0].shape.num_elements()));
 }
 
-struct Case {
+struct PoolCase {
   Shape x;
   PoolOptions options;
 };
 
 // Windows that meet, overlap, leave gaps, and hang over the edge.
-std::vector<Case> cases() {
+std::vector<PoolCase> pool_cases() {
   return {{{2, 4, 6, 3}, {}},
           {{1, 7, 5, 2}, {{3, 3}, {2, 2}, {1, 1, 1, 1}}},
           {{2, 5, 5, 17}, {{3, 2}, {1, 1}, {0, 0, 0, 0}}},
           {{1, 5, 6, 1}, {{2, 2}, {3, 3}, {0, 1, 1, 0}}}};
 }
 
-Shape pooled_shape(const Case& c) {
+Shape pooled_shape(const PoolCase& c) {
   const std::vector<TensorType> inputs = {{DType::kF32, c.x}};
   const OpDef& op = op_registry().get("avg_pool");
   return op.infer_types(inputs, op.complete(to_attributes(c.options)))[0].shape;
@@ -286,15 +287,15 @@ Shape pooled_shape(const Case& c) {
 
 std::vector<OpSample> image_samples() {
   std::vector<OpSample> all;
-  for (const Case& c : cases()) {
+  for (const PoolCase& c : pool_cases()) {
     all.push_back({{{{DType::kF32, c.x}}}, to_attributes(c.options)});
   }
-  all.push_back(
-      {{{{DType::kBF16, cases()[1].x}}}, to_attributes(cases()[1].options)});
+  all.push_back({{{{DType::kBF16, pool_cases()[1].x}}},
+                 to_attributes(pool_cases()[1].options)});
   return all;
 }
 
-InputSample position_sample(const Case& c) {
+InputSample position_sample(const PoolCase& c) {
   const Integers& window = c.options.window;
   return {{DType::kU8, pooled_shape(c)},
           0,
@@ -304,7 +305,7 @@ InputSample position_sample(const Case& c) {
 
 std::vector<OpSample> scatter_samples() {
   std::vector<OpSample> all;
-  for (const Case& c : cases()) {
+  for (const PoolCase& c : pool_cases()) {
     Attributes attributes = to_attributes(c.options);
     attributes.set("shape", c.x);
     all.push_back(
@@ -313,9 +314,9 @@ std::vector<OpSample> scatter_samples() {
   return all;
 }
 
-std::vector<OpSample> gather_samples() {
+std::vector<OpSample> pool_gather_samples() {
   std::vector<OpSample> all;
-  for (const Case& c : cases()) {
+  for (const PoolCase& c : pool_cases()) {
     all.push_back(
         {{{{DType::kF32, c.x}}, position_sample(c)}, to_attributes(c.options)});
   }
@@ -324,7 +325,7 @@ std::vector<OpSample> gather_samples() {
 
 std::vector<OpSample> avg_gradient_samples() {
   std::vector<OpSample> all;
-  for (const Case& c : cases()) {
+  for (const PoolCase& c : pool_cases()) {
     Attributes attributes = to_attributes(c.options);
     attributes.set("shape", c.x);
     all.push_back({{{{DType::kF32, pooled_shape(c)}}}, attributes});
@@ -336,7 +337,7 @@ OpDef& add_windows(OpDef& op) {
   return op.required("window", Integers{2, 2})
       .required("strides", Integers{2, 2})
       .attribute("padding", Integers{0, 0, 0, 0})
-      .cost(cost);
+      .cost(pool_cost);
 }
 
 }  // namespace
@@ -346,7 +347,7 @@ void register_pool(OpRegistry& ops) {
       .summary("maxima of windows, and where in its window each one stood")
       .signature("(x) -> y, position")
       .infer(infer_max)
-      .reference(max_reference)
+      .reference(max_pool_reference)
       .gradient(max_gradient)
       .batch(batch_images<1>)
       .samples(image_samples);
@@ -362,11 +363,11 @@ void register_pool(OpRegistry& ops) {
   add_windows(ops.add("max_pool_gather"))
       .summary("the elements at the given positions of the windows")
       .signature("(x, position) -> y")
-      .infer(infer_gather)
-      .reference(gather_reference)
-      .gradient(gather_gradient)
+      .infer(infer_pool_gather)
+      .reference(pool_gather_reference)
+      .gradient(pool_gather_gradient)
       .batch(batch_images<2>, sum_of_linear_in_first)
-      .samples(gather_samples);
+      .samples(pool_gather_samples);
   add_windows(ops.add("avg_pool"))
       .summary("means of windows; padding does not count")
       .signature("(x) -> y")

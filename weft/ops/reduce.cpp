@@ -271,7 +271,7 @@ std::vector<OpSample> reduction_samples() {
   return samples;
 }
 
-std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
+std::vector<OpSample> with_integer_axes(std::vector<OpSample> samples) {
   for (const DType dtype : {DType::kI32, DType::kI64}) {
     for (const Integers& axes : {Integers{0}, Integers{1}, Integers{}}) {
       samples.push_back({{integers({5, 7}, -3, 3, dtype)}, {{"axes", axes}}});
@@ -282,7 +282,7 @@ std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
 
 // Values near 1, so that neither the product nor its gradient vanishes.
 std::vector<OpSample> product_samples() {
-  auto samples = with_integers(reduction_samples());
+  auto samples = with_integer_axes(reduction_samples());
   for (auto& sample : samples) {
     if (!is_floating(sample.inputs[0].type.dtype)) continue;
     sample.inputs[0].low = 0.9;
@@ -339,7 +339,7 @@ void register_reduce(OpRegistry& ops) {
       .reference(sum_reference)
       .gradient(sum_gradient)
       .batch(batch_reduction, sum_of_sums)
-      .samples([] { return with_integers(reduction_samples()); });
+      .samples([] { return with_integer_axes(reduction_samples()); });
   reduction(ops, "mean")
       .summary("mean over some axes, or all")
       .infer(infer_mean)
@@ -352,13 +352,13 @@ void register_reduce(OpRegistry& ops) {
       .infer(infer_extremum)
       .reference(max_reference)
       .gradient(extremum_gradient)
-      .samples([] { return with_integers(reduction_samples()); });
+      .samples([] { return with_integer_axes(reduction_samples()); });
   reduction(ops, "min")
       .summary("minimum over some axes, or all; ties share the gradient")
       .infer(infer_extremum)
       .reference(min_reference)
       .gradient(extremum_gradient)
-      .samples([] { return with_integers(reduction_samples()); });
+      .samples([] { return with_integer_axes(reduction_samples()); });
   reduction(ops, "prod")
       .summary("product over some axes, or all")
       .infer(infer_reduction)

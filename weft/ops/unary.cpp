@@ -131,7 +131,7 @@ Gradients gelu_gradient(const GradientContext& g) {
   return {g.dy() * (distribution + x * density)};
 }
 
-std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
+std::vector<OpSample> with_integer_vectors(std::vector<OpSample> samples) {
   for (const DType dtype : {DType::kI8, DType::kI32, DType::kI64}) {
     samples.push_back({{integers({41}, -9, 9, dtype)}, {}});
   }
@@ -202,7 +202,7 @@ void register_unary(OpRegistry& ops) {
       })
       .batch(batch_elementwise, sum_of_linear)
       .cost(elementwise_cost<1>)
-      .samples([] { return with_integers(unary_samples(-2, 2)); });
+      .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   floating(ops, "exp")
       .summary("e to the power x")
       .reference(floating_reference<[](double x) { return std::exp(x); }>)
@@ -242,7 +242,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() * (2.0 * g.x(0))};
       })
       .cost(elementwise_cost<1>)
-      .samples([] { return with_integers(unary_samples(-2, 2)); });
+      .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   floating(ops, "tanh")
       .summary("hyperbolic tangent")
       .reference(floating_reference<[](double x) { return std::tanh(x); }>)
@@ -269,7 +269,7 @@ void register_unary(OpRegistry& ops) {
                       scalar_like(g.dy(), 0))};
       })
       .cost(elementwise_cost<1>)
-      .samples([] { return with_integers(unary_samples(-2, 2)); });
+      .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   floating(ops, "gelu")
       .summary("x Φ(x), with the error function")
       .reference(floating_reference<kGelu>)
@@ -292,7 +292,7 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() * sign(g.x(0))};
       })
       .cost(elementwise_cost<1>)
-      .samples([] { return with_integers(unary_samples(-2, 2)); });
+      .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   number(ops, "sign")
       .summary("-1, 0 or 1")
       .reference(elementwise_reference<[](auto x) {
@@ -300,7 +300,7 @@ void register_unary(OpRegistry& ops) {
       }>)
       .traits(kNoGradient)
       .cost(elementwise_cost<1>)
-      .samples([] { return with_integers(unary_samples(-2, 2)); });
+      .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   floating(ops, "floor")
       .summary("the largest integer not above x")
       .reference(floating_reference<[](double x) { return std::floor(x); }>)

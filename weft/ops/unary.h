@@ -27,5 +27,9 @@ inline Value operator-(const Operand& x) { return negate(x); }
 
 // Converts the elements; float to integer truncates toward zero.
 Value cast(const Operand& x, DType dtype);
+// The same, but a value of that dtype is itself the result.
+inline Value to_dtype(const Value& x, DType dtype) {
+  return x.dtype() == dtype ? x : cast(x, dtype);
+}
 
 }  // namespace weft

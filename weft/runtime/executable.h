@@ -36,7 +36,7 @@ struct ExecutableOptions {
   bool check_numerics = false;
   // Without, every op runs by itself, as it does eagerly, with the same bits.
   bool fuse = true;
-  // Of a function that branches, loops or calls.
+  // How a function that branches, loops or calls is executed.
   TaggedOptions tagged = {};
 };
 

@@ -81,7 +81,7 @@ struct NestedCalls::State {
   Graph graph;
   NestedCallsOptions options;
   std::unordered_map<std::string, Known> functions;
-  // Of the run.
+  // The calls that are open in this run, outermost first, and how many of each.
   std::vector<const std::string*> chain;
   std::map<std::string, std::int64_t, std::less<>> counts;
   std::unordered_map<std::int64_t, std::unique_ptr<Activation>> entered;

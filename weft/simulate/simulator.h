@@ -140,7 +140,8 @@ class Simulator {
   void run();
   // Runs until the next event; nothing when nothing is under way.
   std::optional<Event> step();
-  // Of step(): lets the clock go to `time`, before which nothing may happen.
+  // step() uses it to let the clock go to `time`, before which nothing may
+  // happen.
   void advance_to(double time);
   // The time of what step() gives next; infinity for nothing.
   double next_time();
@@ -274,7 +275,7 @@ class Simulator {
   void begin(JobId id);
   void release(JobId id);
   void end(JobId id);
-  // Of fair resources.
+  // Jobs come to a fair resource and leave it.
   void join(ResourceId id, JobId job);
   void depart(ResourceId id);
   void serve(ResourceState& place);

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;
+constexpr int kCheckpointFormat = 1;
 constexpr const char* kInfoKey = "weft";
 // In a list of what is wrong, the rest is only counted.
 constexpr std::size_t kMostListed = 8;
@@ -51,7 +51,7 @@ std::string to_json(const CheckpointInfo& info) {
   for (const auto& [name, value] : info.metrics) {
     metrics[name] = std::isfinite(value) ? Json(value) : Json();
   }
-  const Json json{{"format", kFormat},
+  const Json json{{"format", kCheckpointFormat},
                   {"step", info.step},
                   {"epoch", info.position.epoch},
                   {"batch", info.position.batch},
@@ -66,9 +66,10 @@ CheckpointInfo parse_checkpoint_info(std::string_view text,
   try {
     const Json json = Json::parse(text);
     const int format = count_at<int>(json, "format", where);
-    if (format != kFormat) {
+    if (format != kCheckpointFormat) {
       throw Error(ErrorCode::kUnsupported, where,
-                  "checkpoint format {}, where {} is known", format, kFormat);
+                  "checkpoint format {}, where {} is known", format,
+                  kCheckpointFormat);
     }
     CheckpointInfo info;
     info.step = count_at<std::int64_t>(json, "step", where);

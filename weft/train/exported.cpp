@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kGraphKey = "weft.graph";
 constexpr const char* kFunctionKey = "weft.function";
-constexpr int kFormat = 1;
+constexpr int kFunctionFormat = 1;
 
 void refuse_host_code(const Graph& graph) {
   for (const Function& function : graph.functions) {
@@ -82,8 +82,9 @@ void export_function(const std::filesystem::path& path,
     hidden.push_back({{"tensor", tensor}, {"kind", kind_of(each)}});
     tensors.push_back({tensor, value_of(each, name)});
   }
-  const Json info{
-      {"format", kFormat}, {"entry", name}, {"hidden", std::move(hidden)}};
+  const Json info{{"format", kFunctionFormat},
+                  {"entry", name},
+                  {"hidden", std::move(hidden)}};
   write_safetensors(
       path, tensors,
       {{kGraphKey, to_string(function.graph())}, {kFunctionKey, info.dump()}});
@@ -93,9 +94,9 @@ ExportedInfo parse_exported_info(std::string_view text,
                                  std::string_view where) {
   try {
     const Json json = Json::parse(text);
-    if (json.at("format") != kFormat) {
+    if (json.at("format") != kFunctionFormat) {
       throw Error(ErrorCode::kUnsupported, where,
-                  "another format of functions than {}", kFormat);
+                  "another format of functions than {}", kFunctionFormat);
     }
     ExportedInfo info;
     info.entry = json.at("entry");

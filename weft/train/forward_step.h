@@ -48,7 +48,7 @@ class PredictStep {
 
   const Function& function() const { return executable_.function(); }
   Plan& plan(const Tensor& input);
-  // Of a model that branches, loops or calls, which has no plan.
+  // Whether the model branches, loops or calls, and so has no plan.
   bool is_tagged() const { return executable_.is_tagged(); }
   TaggedExecutor& tagged(const Tensor& input) {
     return executable_.tagged_for(arguments(input));

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 using NodeRef = std::shared_ptr<Object::Node>;
 
 constexpr const char* kObjectsKey = "weft.objects";
-constexpr int kFormat = 1;
+constexpr int kObjectsFormat = 1;
 
 std::string join(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
@@ -196,7 +196,7 @@ void save_objects(const std::filesystem::path& path, const Object& root) {
     }
     nodes.push_back(std::move(node));
   }
-  const Json objects{{"format", kFormat}, {"nodes", std::move(nodes)}};
+  const Json objects{{"format", kObjectsFormat}, {"nodes", std::move(nodes)}};
   write_safetensors(path, tensors, {{kObjectsKey, objects.dump()}});
 }
 
@@ -232,9 +232,9 @@ std::vector<SavedObject> parse_objects(std::string_view text,
   };
   try {
     const Json json = Json::parse(text);
-    if (json.at("format") != kFormat) {
+    if (json.at("format") != kObjectsFormat) {
       throw Error(ErrorCode::kUnsupported, where,
-                  "another format of objects than {}", kFormat);
+                  "another format of objects than {}", kObjectsFormat);
     }
     const Json& nodes = json.at("nodes");
     if (!nodes.is_array() || nodes.empty()) throw damaged("there is no root");

@@ -74,8 +74,8 @@ struct SyncRecipe {
   std::string topology = "auto";
   std::int64_t bucket_bytes = std::int64_t{1} << 18;
   bool overlap = true;  // send gradients while others are computed
-  // Of the optimizer, applied before sparsifying (Lin et al., "Deep Gradient
-  // Compression", ICLR 2018); 0: not at all.
+  // The optimizer's momentum, applied before sparsifying (Lin et al., "Deep
+  // Gradient Compression", ICLR 2018); 0: not at all.
   double momentum_correction = 0;
   std::int64_t warmup_epochs = 0;   // in which more is sent than in the end
   std::int64_t min_elements = 256;  // smaller tensors are sent as they are

@@ -12,8 +12,6 @@
 namespace weft {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMostHeaderBytes = 100'000'000;  // the format's limit
 constexpr std::string_view kMetadata = "__metadata__";
@@ -22,7 +20,7 @@ constexpr std::size_t kMostDepth = 3;
 
 // Fills a header from nlohmann's events, without a tree in between: memory
 // stays in proportion to what is kept, and nesting is refused at once.
-class HeaderReader final : public nlohmann::json_sax<Json> {
+class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   HeaderReader(ByteSpan file, std::size_t length, std::string_view where)
       : text_(reinterpret_cast<const char*>(file.data()) + kLengthBytes,
@@ -223,7 +221,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   SafetensorsHeader header_;
   std::size_t depth_ = 0;
   std::set<std::string> names_;
-  // Of the entry being read.
+  // The entry that is being read.
   std::string name_;
   std::string key_;
   bool is_metadata_ = false;
@@ -268,7 +266,7 @@ SafetensorsHeader parse_safetensors(ByteSpan file, std::string_view where) {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte 8: the header is no JSON object");
   }
-  Json::sax_parse(begin, begin + length, &reader);
+  nlohmann::json::sax_parse(begin, begin + length, &reader);
   return reader.take();
 }
 

@@ -18,7 +18,7 @@ namespace weft {
 struct BackwardValues {
   Value loss;     // f32 scalar, the mean of the batch
   Value correct;  // f32 scalar
-  // Of each trainable parameter, in the order of the model's parameters.
+  // One for each trainable parameter, in the order of the model's parameters.
   std::vector<Value> gradients;
 };
 

@@ -41,7 +41,7 @@ class TrainStep {
   // Throws Error(kNumeric) with check_numerics.
   void run(std::span<const Tensor> batch, double lr, std::int64_t step);
 
-  // Of the last run.
+  // The totals of the last run.
   float loss() const { return loss_.data<float>()[0]; }
   float correct() const { return correct_.data<float>()[0]; }
 
@@ -55,8 +55,8 @@ class TrainStep {
   const Function& function() const { return executable_.function(); }
   // The plan for a full batch, and what a run passes to it.
   Plan& plan();
-  // Of a model that branches, loops or calls, which has no plan: the executor
-  // of the batches of the last run.
+  // A model that branches, loops or calls has no plan, but an executor, here of
+  // the batches of the last run.
   bool is_tagged() const { return executable_.is_tagged(); }
   TaggedExecutor& tagged() { return executable_.tagged_for(arguments_); }
   const std::vector<Tensor>& arguments() const { return arguments_; }

@@ -75,7 +75,7 @@ struct TrainResult {
   std::int64_t epochs = 0;
   double seconds = 0;
   double train_loss = kNotMeasured;  // mean of the last epoch
-  // Of the best checkpoint, on the test data.
+  // What the best checkpoint reaches on the test data.
   Scores test;
   std::int64_t best_epoch = 0;
   double samples_per_s = 0;  // of all workers together

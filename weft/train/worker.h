@@ -27,7 +27,7 @@ struct WorkerStep {
   bool wants_stop = false;  // this worker was asked to end
 };
 
-// Of all workers together.
+// What all workers count together.
 struct WorkerTotals {
   RunningMean mean;          // over the predictions of the batch
   bool is_stopping = false;  // some worker was asked to end

@@ -21,6 +21,14 @@ constexpr std::uint64_t packed_bytes(std::uint64_t count, int bits) {
   return (count * static_cast<std::uint64_t>(bits) + 7) / 8;
 }
 
+// In a stream whose first bit is the lowest, digits that travel highest first
+// stand reversed. `value` is below 2^bits.
+constexpr std::uint32_t reversed(std::uint32_t value, int bits) {
+  std::uint32_t result = 0;
+  for (; bits > 0; --bits, value >>= 1) result = (result << 1) | (value & 1);
+  return result;
+}
+
 class BitWriter {
  public:
   explicit BitWriter(ByteWriter& out) : out_(&out) {}

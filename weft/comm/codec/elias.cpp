@@ -5,14 +5,6 @@
 namespace weft {
 namespace {
 
-// In a stream whose first bit is the lowest, digits that travel highest first
-// stand reversed.
-constexpr std::uint32_t reversed(std::uint32_t value, int bits) {
-  std::uint32_t result = 0;
-  for (; bits > 0; --bits, value >>= 1) result = (result << 1) | (value & 1);
-  return result;
-}
-
 struct Code {
   std::uint64_t word = 0;  // first bit lowest
   int bits = 1;

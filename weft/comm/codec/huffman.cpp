@@ -39,14 +39,6 @@ std::vector<int> tree_depths(const std::vector<std::uint64_t>& weights) {
   return depth;
 }
 
-std::uint32_t reversed(std::uint32_t code, int length) {
-  std::uint32_t result = 0;
-  for (int i = 0; i < length; ++i, code >>= 1) {
-    result = result << 1 | (code & 1);
-  }
-  return result;
-}
-
 }  // namespace
 
 Lengths HuffmanCode::best_lengths(Counts counts) {

@@ -45,8 +45,8 @@ class HuffmanCode {
   Lengths lengths_;
   // The first bit of a code is the lowest.
   std::array<std::uint32_t, kSymbols> codes_{};
-  // Of each length: how many codes, the first code (first bit highest), and
-  // where its symbols begin.
+  // Each length has a count of codes, a first code (first bit highest), and a
+  // place where its symbols begin.
   std::array<std::uint32_t, kMaxLength + 1> count_{};
   std::array<std::uint32_t, kMaxLength + 1> first_{};
   std::array<std::uint32_t, kMaxLength + 1> offset_{};

@@ -44,7 +44,7 @@ struct AllReduceDef {
                     double bytes);
   // How many operations it enters, each with a channel.
   int (*operations)(const Options& options) = [](const Options&) { return 1; };
-  // Of at least two ranks.
+  // Runs among at least two ranks.
   Task<> (*run)(std::vector<Channel> channels, DenseBuffer buffer,
                 Options options);
 };
@@ -94,9 +94,9 @@ class AllReduce {
     return def_->seconds(options_, topology, bytes);
   }
 
-  // Of `count` elements; `name` is for messages. The communicator must outlive
-  // what is returned. Throws Error(kUnsupported) when the algorithm cannot run
-  // with this number of ranks, or for a dtype without sums.
+  // Adds up `count` elements; `name` is for messages. The communicator must
+  // outlive what is returned. Throws Error(kUnsupported) when the algorithm
+  // cannot run with this number of ranks, or for a dtype without sums.
   PreparedAllReduce prepare(Communicator& communicator, DType dtype,
                             std::size_t count, std::string_view name = "",
                             int priority = 0) const;
@@ -113,7 +113,7 @@ class AllReduce {
   std::string text_;
 };
 
-// Of those that run anywhere.
+// What algorithms that run anywhere register.
 std::string never_refused(const Options& options, const Topology& topology);
 std::vector<Options> only_defaults(const Topology& topology);
 

@@ -57,7 +57,7 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 namespace {
 
-// Of one core: its share of memory, and what stays in its own cache.
+// One core adds this fast: from its share of memory, and within its own cache.
 constexpr double kAddedBytesPerSecond = 5e9;
 constexpr double kAddedInCache = 20e9;
 constexpr double kCacheBytes = 32 * 1024;

@@ -5,10 +5,6 @@
 namespace weft {
 namespace {
 
-int around(const Channel& channel, int rank) {
-  return (rank + channel.size()) % channel.size();
-}
-
 // Ranks are numbered from the root here: child = parent + 2^k, 2^k above
 // the lowest bit of no number.
 int lowest_bit(int number, int size) {
@@ -18,34 +14,34 @@ int lowest_bit(int number, int size) {
 }
 
 Task<> broadcast_tree(Channel channel, DenseBuffer buffer, int root) {
-  const int number = around(channel, channel.rank() - root);
+  const int number = channel.around(channel.rank() - root);
   const int bit = lowest_bit(number, channel.size());
   if (number != 0) {
     Transfers received(channel);
-    receive_part(received, around(channel, channel.rank() - bit), buffer,
+    receive_part(received, channel.around(channel.rank() - bit), buffer,
                  buffer.all());
     co_await received.all();
   }
   Transfers sent(channel);
   for (int d = bit / 2; d > 0; d /= 2) {
     if (number + d >= channel.size()) continue;
-    send_part(sent, around(channel, channel.rank() + d), buffer, buffer.all());
+    send_part(sent, channel.around(channel.rank() + d), buffer, buffer.all());
   }
   co_await sent.all();
 }
 
 Task<> reduce_tree(Channel channel, DenseBuffer buffer, int root) {
-  const int number = around(channel, channel.rank() - root);
+  const int number = channel.around(channel.rank() - root);
   const int bit = lowest_bit(number, channel.size());
   for (int d = 1; d < bit && number + d < channel.size(); d *= 2) {
     AddStream stream;
-    stream.from = around(channel, channel.rank() + d);
+    stream.from = channel.around(channel.rank() + d);
     stream.parts = {buffer.all()};
     co_await receive_and_add(channel, buffer, std::move(stream));
   }
   if (number == 0) co_return;
   Transfers sent(channel);
-  send_part(sent, around(channel, channel.rank() - bit), buffer, buffer.all());
+  send_part(sent, channel.around(channel.rank() - bit), buffer, buffer.all());
   co_await sent.all();
 }
 
@@ -83,7 +79,7 @@ Task<> gather(Channel channel, DenseBuffer buffer, Parts parts, int root) {
     send_part(transfers, root, buffer, parts[channel.rank()]);
   } else {
     for (int d = 1; d < channel.size(); ++d) {
-      const int peer = around(channel, root + d);
+      const int peer = channel.around(root + d);
       receive_part(transfers, peer, buffer, parts[peer]);
     }
   }
@@ -96,7 +92,7 @@ Task<> scatter(Channel channel, DenseBuffer buffer, Parts parts, int root) {
     receive_part(transfers, root, buffer, parts[channel.rank()]);
   } else {
     for (int d = 1; d < channel.size(); ++d) {
-      const int peer = around(channel, root + d);
+      const int peer = channel.around(root + d);
       send_part(transfers, peer, buffer, parts[peer]);
     }
   }
@@ -110,11 +106,11 @@ Task<> all_to_all(Channel channel, DenseBuffer from, Parts from_parts,
   WEFT_CHECK(from_parts[rank].size() == to_parts[rank].size());
   Transfers transfers(channel);
   for (int d = 1; d < channel.size(); ++d) {
-    const int peer = around(channel, rank - d);
+    const int peer = channel.around(rank - d);
     receive_part(transfers, peer, to, to_parts[peer]);
   }
   for (int d = 1; d < channel.size(); ++d) {
-    const int peer = around(channel, rank + d);
+    const int peer = channel.around(rank + d);
     send_part(transfers, peer, from, from_parts[peer]);
   }
   const auto own = from.bytes(from_parts[rank]);
@@ -127,8 +123,8 @@ Task<> all_to_all(Channel channel, DenseBuffer from, Parts from_parts,
 Task<> barrier(Channel channel) {
   for (int d = 1; d < channel.size(); d *= 2) {
     Transfers transfers(channel);
-    transfers.receive(around(channel, channel.rank() - d), {});
-    transfers.send(around(channel, channel.rank() + d), {});
+    transfers.receive(channel.around(channel.rank() - d), {});
+    transfers.send(channel.around(channel.rank() + d), {});
     co_await transfers.all();
   }
 }

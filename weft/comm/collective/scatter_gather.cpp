@@ -10,10 +10,6 @@ namespace {
 constexpr std::array kMethods = {ScatterMethod::kRing, ScatterMethod::kHalving,
                                  ScatterMethod::kDirect};
 
-int around(const Channel& channel, int rank) {
-  return (rank + channel.size()) % channel.size();
-}
-
 // Parts first, first + 1, …, counted around the end: one interval or two.
 std::vector<Interval> circle(const Parts& parts, int first, int count) {
   const int size = parts.count();
@@ -37,8 +33,8 @@ int largest_distance(int ranks) {
 Task<> reduce_scatter_ring(Channel channel, DenseBuffer buffer, Parts parts) {
   const int rank = channel.rank();
   AddStream stream;
-  stream.from = around(channel, rank - 1);
-  stream.forward_to = around(channel, rank + 1);
+  stream.from = channel.around(rank - 1);
+  stream.forward_to = channel.around(rank + 1);
   for (int step = 2; step <= channel.size(); ++step) {
     stream.parts.push_back(parts.cyclic(rank - step));
   }
@@ -48,7 +44,7 @@ Task<> reduce_scatter_ring(Channel channel, DenseBuffer buffer, Parts parts) {
 
 Task<> all_gather_ring(Channel channel, DenseBuffer buffer, Parts parts) {
   const int rank = channel.rank();
-  const int next = around(channel, rank + 1);
+  const int next = channel.around(rank + 1);
   std::vector<Interval> segments;
   std::size_t forwarded = 0;
   for (int step = 1; step < channel.size(); ++step) {
@@ -60,7 +56,7 @@ Task<> all_gather_ring(Channel channel, DenseBuffer buffer, Parts parts) {
   }
   Transfers received(channel);
   for (const Interval segment : segments) {
-    received.receive(around(channel, rank - 1), buffer.bytes(segment));
+    received.receive(channel.around(rank - 1), buffer.bytes(segment));
   }
   Transfers sent(channel);
   send_part(sent, next, buffer, parts[rank]);
@@ -82,13 +78,13 @@ Task<> reduce_scatter_halving(Channel channel, DenseBuffer buffer,
     const int count = held - d;
     held = d;
     AddStream stream;
-    stream.from = around(channel, rank - d);
+    stream.from = channel.around(rank - d);
     stream.parts = circle(parts, rank, count);
     Task<> adding = receive_and_add(channel, buffer, std::move(stream));
     adding.start();
     Transfers sent(channel);
     for (const Interval part : circle(parts, rank + d, count)) {
-      send_part(sent, around(channel, rank + d), buffer, part);
+      send_part(sent, channel.around(rank + d), buffer, part);
     }
     co_await adding;
     co_await sent.all();
@@ -102,10 +98,10 @@ Task<> all_gather_doubling(Channel channel, DenseBuffer buffer, Parts parts) {
     const int count = std::min(d, size - d);
     Transfers transfers(channel);
     for (const Interval part : circle(parts, rank + d, count)) {
-      receive_part(transfers, around(channel, rank + d), buffer, part);
+      receive_part(transfers, channel.around(rank + d), buffer, part);
     }
     for (const Interval part : circle(parts, rank, count)) {
-      send_part(transfers, around(channel, rank - d), buffer, part);
+      send_part(transfers, channel.around(rank - d), buffer, part);
     }
     co_await transfers.all();
   }
@@ -116,11 +112,11 @@ Task<> reduce_scatter_direct(Channel channel, DenseBuffer buffer, Parts parts) {
   const int rank = channel.rank();
   Transfers sent(channel);
   for (int d = 1; d < channel.size(); ++d) {
-    send_part(sent, around(channel, rank + d), buffer, parts.cyclic(rank + d));
+    send_part(sent, channel.around(rank + d), buffer, parts.cyclic(rank + d));
   }
   for (int d = 1; d < channel.size(); ++d) {
     AddStream stream;
-    stream.from = around(channel, rank - d);
+    stream.from = channel.around(rank - d);
     stream.parts = {parts[rank]};
     co_await receive_and_add(channel, buffer, std::move(stream));
   }
@@ -131,11 +127,11 @@ Task<> all_gather_direct(Channel channel, DenseBuffer buffer, Parts parts) {
   const int rank = channel.rank();
   Transfers transfers(channel);
   for (int d = 1; d < channel.size(); ++d) {
-    receive_part(transfers, around(channel, rank - d), buffer,
+    receive_part(transfers, channel.around(rank - d), buffer,
                  parts.cyclic(rank - d));
   }
   for (int d = 1; d < channel.size(); ++d) {
-    send_part(transfers, around(channel, rank + d), buffer, parts[rank]);
+    send_part(transfers, channel.around(rank + d), buffer, parts[rank]);
   }
   co_await transfers.all();
 }

@@ -5,7 +5,6 @@
 namespace weft {
 namespace {
 
-constexpr double kPollSeconds = 0.05;
 constexpr std::int32_t kOver = -1;
 
 // What every message begins with; the value follows, if it is small.

@@ -33,7 +33,7 @@ struct MpiCompletion {
 // Functions that return int return 0, or an error for error_text().
 struct MpiFunctions {
   int (*open)(MpiWorldInfo* info);
-  // Of all ranks, kMpiHostBytes each. Entered by all.
+  // The host names of all ranks, kMpiHostBytes each. Entered by all.
   int (*host_names)(char* names);
   // Makes `bytes` of zeroed memory that the other ranks of the machine can
   // write too, until close(). memory[i] becomes the address here of what rank

@@ -44,7 +44,7 @@ struct SparseWorkload {
   StreamType type;
   Support support;        // of the contributions
   Partitions partitions;  // one part per rank
-  // Of a value in dense phases: that of the dtype, or less if quantized.
+  // The bytes of a value in dense phases: the dtype's, or fewer if quantized.
   double dense_value_bytes = 4;
   SumRates rates = {};
 
@@ -55,7 +55,7 @@ struct SparseWorkload {
 
 struct SparseCost {
   double seconds = 0;  // to be expected
-  // Of the rank that is busiest; headers are not counted.
+  // What the busiest rank sends; headers are not counted.
   double bytes = 0;  // to be expected
   double least_bytes = 0;
   double most_bytes = 0;

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Of a sum, that a survey may take.
+// The share of a sum's time that a survey may take.
 constexpr double kMostSurveyShare = 0.1;
 // Supports are known from samples, and the cheapest of several cuts is one
 // whose price was guessed too low: cuts that gain less than this may lose.

@@ -37,7 +37,7 @@ struct SparseChoice {
   std::string explanation;
 };
 
-// Of one tensor.
+// Chooses for one tensor.
 class SparseChooser {
  public:
   SparseChooser(const StreamType& type, int ranks, const Level& network,

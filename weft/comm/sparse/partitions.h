@@ -23,9 +23,9 @@ class Partitions {
     return ends_[static_cast<std::size_t>(part)];
   }
   std::uint64_t size(int part) const { return end(part) - begin(part); }
-  // Of the vector.
+  // How many elements the vector has.
   std::uint64_t whole() const { return ends_.empty() ? 0 : ends_.back(); }
-  // Of the largest part.
+  // How many elements the largest part has.
   std::uint64_t largest() const;
 
   bool operator==(const Partitions&) const = default;

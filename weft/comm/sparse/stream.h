@@ -103,8 +103,8 @@ class Stream {
     return {message_.data(), message_bytes_};
   }
 
-  // Of a sparse stream. Index is std::uint32_t or std::uint64_t, as the type
-  // says.
+  // The places of a sparse stream's items. Index is std::uint32_t or
+  // std::uint64_t, as the type says.
   template <class Index>
   std::span<const Index> indices() const;
   // One per item.

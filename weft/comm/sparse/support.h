@@ -24,7 +24,7 @@ class Support {
     double items = 0;  // of one contribution, on average
   };
 
-  // Of no elements.
+  // A support of no elements.
   Support() = default;
   // At random places of the whole vector.
   static Support random(std::uint64_t size, double items);

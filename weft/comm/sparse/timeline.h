@@ -16,7 +16,7 @@ namespace weft {
 // Steps of an all-gather: ceil(log2 P).
 int gather_steps(int ranks);
 
-// Of gather_messages(), of `bytes` by rank.
+// What gather_messages() takes for `bytes` by rank.
 double gather_seconds(std::span<const double> bytes, const Level& network);
 
 // Sums of 1, 2, 4, … times `start` contributions.
@@ -36,11 +36,11 @@ class Timeline {
   // What a rank gets before it can sum its part: of the busiest one.
   double received_bytes() const;
 
-  // Of `steps` sums of the whole vector.
+  // Times `steps` sums of the whole vector.
   Doubling doubling(int steps, double start) const;
-  // Of a SumTree of all contributions, which are all there.
+  // What a SumTree takes for all contributions, which are all there.
   double tree_seconds() const;
-  // Of sum_partition().
+  // What sum_partition() takes.
   double sum_partition_seconds(bool is_dense) const;
 
  private:
@@ -49,8 +49,8 @@ class Timeline {
   // What a tree does when stream number `count` has come.
   double cascade_seconds(int count, const Doubling& joins) const;
   double message_seconds(int part) const;
-  // Of sum_partition() on the rank that sums this part; `items` are those of
-  // sums of 1, 2, 4, … contributions to it.
+  // What sum_partition() takes on the rank that sums this part; `items` are
+  // those of sums of 1, 2, 4, … contributions to it.
   double dense_part_seconds(int part) const;
   double sparse_part_seconds(int part, std::span<const double> items) const;
 

@@ -1,13 +1,6 @@
 #include "weft/comm/transport/async_engine.h"
 
 namespace weft {
-namespace {
-
-// A poll ends by itself when there is something to do; this is how often the
-// engine looks for silent ranks.
-constexpr double kPollSeconds = 0.05;
-
-}  // namespace
 
 struct AsyncEngine::State {
   std::function<Task<>()> make;

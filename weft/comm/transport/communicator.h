@@ -44,6 +44,8 @@ class Channel {
  public:
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(members_->size()); }
+  // A rank counted on around the ring: -1 is the last one, size() the first.
+  int around(int rank) const { return (rank + size()) % size(); }
 
   // The members' ranks on the transport.
   std::span<const int> members() const { return *members_; }

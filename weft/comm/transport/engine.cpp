@@ -5,9 +5,6 @@
 namespace weft {
 namespace {
 
-// How long one poll may last: what is asked and when is looked at in between.
-constexpr double kPollSeconds = 0.05;
-
 Error peer_failed(const Notice& notice) {
   return Error(ErrorCode::kUnavailable, fmt::format("rank {}", notice.from),
                notice.text);

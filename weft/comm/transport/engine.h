@@ -23,6 +23,10 @@
 
 namespace weft {
 
+// How long one poll may last. It ends by itself when there is something to do;
+// in between the engine looks for silent ranks.
+inline constexpr double kPollSeconds = 0.05;
+
 struct EngineOptions {
   double timeout = 60;      // seconds without any arrival: an error
   double ask_after = 0.25;  // seconds without any arrival: questions

@@ -23,12 +23,12 @@ constexpr std::chrono::microseconds kSleep{100};
 // once in so many times: looking costs as much as a small message takes.
 constexpr unsigned kPollsPerLook = 64;
 
-// Of the memory for messages that come from ranks of this machine.
+// The memory for messages that come from ranks of this machine.
 constexpr std::size_t kSharedBytes = std::size_t{4} << 20;
 constexpr std::size_t kLeastPipe = std::size_t{4} << 10;
 constexpr std::size_t kMostPipe = std::size_t{1} << 20;
 
-// Of the tags, the transport's own (communicator.cpp).
+// The transport's own tag; communicator.cpp gives out the others.
 constexpr int kNoticeTag = 0;
 
 volatile std::sig_atomic_t is_terminated = 0;

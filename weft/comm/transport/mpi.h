@@ -70,7 +70,7 @@ class MpiTransport final : public Transport {
     bool has_notice = false;
   };
   Progress move();
-  // Of messages in shared memory; whether something is over.
+  // Moves messages in shared memory; true if one of them is over.
   bool move_neighbours();
   void meet_neighbours();
   Neighbour* neighbour(const Transfer& transfer);

@@ -51,7 +51,7 @@ class PipeWriter {
  public:
   explicit PipeWriter(PipeMemory memory) : memory_(memory) {}
 
-  // Of a message: two of them fit into the ring.
+  // The longest message: two of them fit into the ring.
   std::size_t most_bytes() const;
   // False, and nothing is written, while there is no room. `message` is empty
   // for an announcement.
@@ -67,7 +67,7 @@ class PipeReader {
  public:
   explicit PipeReader(PipeMemory memory) : memory_(memory) {}
 
-  // Of the next packet, if one has come.
+  // The header of the next packet, if one has come.
   std::optional<PacketHeader> next();
   // Copies the beginning of the next packet's message, `room.size()` bytes,
   // and removes the packet. With a `fold` combines them with what is there.

@@ -13,10 +13,6 @@ namespace {
 
 constexpr int kMostNamed = 16;  // ranks in the text of a deadlock
 
-std::uint64_t flow_of(int peer, Tag tag) {
-  return static_cast<std::uint64_t>(peer) << 32 | tag;
-}
-
 // From the moment it is sent until its receiver has it.
 struct Message {
   int from = 0;

@@ -42,7 +42,7 @@ struct SimWorldOptions {
   // Which message a card takes next, by Transfer::Route::priority; or, with
   // kFair, the messages of all ranks at once, those of one rank in turn.
   Queueing queueing = Queueing::kFirstCome;
-  // Of kSliced: what goes before a message of higher priority may.
+  // With kSliced, what goes before a message of higher priority may.
   double slice_bytes = 65536;
   // A pause of s seconds takes s / compute_speed; pauses of a rank take turns.
   double compute_speed = 1;

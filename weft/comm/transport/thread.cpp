@@ -33,10 +33,6 @@ struct Outcome {
   std::optional<Error> failure;
 };
 
-std::uint64_t flow_of(int peer, Tag tag) {
-  return static_cast<std::uint64_t>(peer) << 32 | tag;
-}
-
 }  // namespace
 
 struct ThreadWorld::State {

@@ -34,6 +34,11 @@ class Transport;
 
 using Tag = std::uint32_t;
 
+// The messages of one tag from one rank, or to it, as a key of maps.
+constexpr std::uint64_t flow_of(int peer, Tag tag) {
+  return static_cast<std::uint64_t>(peer) << 32 | tag;
+}
+
 // A message on its way. It stays where it is made (a task's frame) until it is
 // over; awaiting it gives the number of bytes that came, or throws.
 class Transfer {
@@ -167,7 +172,7 @@ class Transport {
   // The next notice that has come.
   std::optional<Notice> take_notice();
 
-  // Of all messages since the beginning.
+  // The bytes of all messages since the beginning.
   std::uint64_t bytes_sent() const { return bytes_sent_; }
   std::uint64_t bytes_received() const { return bytes_received_; }
 
@@ -191,7 +196,7 @@ class Transport {
   // is_simulated().
   virtual void start_pause(double seconds, std::coroutine_handle<> waiting);
 
-  // Of implementations, from start() or poll(): it is over.
+  // Implementations call these from start() or poll(): the transfer is over.
   void finish(Transfer& transfer, std::size_t bytes);
   void fail(Transfer& transfer, Error error);
   void resume_later(std::coroutine_handle<> waiting) {

@@ -142,7 +142,7 @@ class Together {
   std::array<Word, kWords> words_;
 };
 
-// Of one load: what both threads took together, and one of them alone.
+// What one load took: both threads together, and one of them alone.
 struct Times {
   std::array<std::vector<double>, 2> sides;
   std::vector<double> alone;

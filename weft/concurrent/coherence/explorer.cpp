@@ -161,7 +161,7 @@ class Explorer final : public Machine {
   Exploration result_;
   std::vector<Choice> path_;
 
-  // Of the running execution.
+  // The thread and the steps of the running execution.
   int running_ = 0;
   std::vector<Taken> taken_;
   PartialOrder order_;

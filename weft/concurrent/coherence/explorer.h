@@ -70,7 +70,7 @@ struct ExplorationOptions {
   // All orders within the bound are then run, also those that commute.
   std::optional<int> preemptions = {};
   std::uint64_t most_executions = 10'000'000;
-  // Of one execution; one that takes more is reported as a failure.
+  // An execution that takes more steps is reported as a failure.
   std::uint64_t most_steps = 20'000;
 };
 

@@ -50,8 +50,8 @@ class PartialOrder {
   // `thread` could only go on because of a step.
   void wake(int thread, int step);
 
-  // Of the steps after `step` that need not follow it, and of the last one, the
-  // threads that could take the first.
+  // The threads that could take the first of the steps after `step` that need
+  // not follow it, the last one included.
   ThreadSet initials(int step) const;
 
   int size() const { return static_cast<int>(steps_.size()); }

@@ -107,9 +107,9 @@ class Simulation final : public Machine {
   // what the unfinished threads have on their stacks.
   void run(int threads, const std::function<void(int)>& body);
 
-  // Of the last run: until its last thread ended.
+  // How long the last run took, until its last thread ended.
   double elapsed_ns() const;
-  // Of all runs.
+  // What was counted in all runs.
   Statistics statistics() const;
   // Those that made cores wait for longest.
   std::vector<Line> busiest_lines(std::size_t most) const;

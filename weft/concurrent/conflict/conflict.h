@@ -26,7 +26,7 @@ struct ConflictInfo {
   double owner_cost_ns = 0;
   // The owner and all that wait for it, the requestor among them: k >= 2.
   int chain = 2;
-  // Of the owner's remaining time; NaN where it is not known.
+  // The mean of the owner's remaining time; NaN where it is not known.
   double mean_remaining_ns = std::numeric_limits<double>::quiet_NaN();
   bool can_kill_owner = false;
   // How often the one that would die has been aborted since its last commit.

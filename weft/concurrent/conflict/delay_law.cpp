@@ -35,7 +35,7 @@ bool wins(const Stakes& stakes) {
   return stakes.protocol == Protocol::kRequestorWins;
 }
 
-// Of s, without the factor 1 / B.
+// The density at s, without the factor 1 / B.
 double density_of(const Stakes& stakes, bool uses_mean, double s) {
   const double n = waiters(stakes);
   if (!uses_mean) {

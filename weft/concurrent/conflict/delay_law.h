@@ -56,7 +56,8 @@ double conflict_cost(const Stakes& stakes, double remaining, double delay);
 // The least that could have been paid.
 double least_cost(const Stakes& stakes, double remaining);
 
-// Of the deterministic delay: the largest cost over the least one.
+// The competitive ratio of the deterministic delay: the largest cost over the
+// least one.
 double deterministic_ratio(const Stakes& stakes);
 
 class DelayLaw {

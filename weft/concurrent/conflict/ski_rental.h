@@ -23,7 +23,7 @@ namespace weft::concurrent {
 struct SkiRentalOptions {
   double price = 0;
   double rent = 1;
-  // Of the time until the end; NaN where it is not known.
+  // The mean of the time until the end; NaN where it is not known.
   double mean = std::numeric_limits<double>::quiet_NaN();
 };
 

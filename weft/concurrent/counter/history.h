@@ -35,8 +35,9 @@ struct CostBounds {
   CostDistribution highest;
 };
 
-// Of all reads, in any order of threads. Throws Error(kInvalidArgument) for a
-// history without reads, or with an operation that returns before its call.
+// Bounds the cost of each read, in any order of threads. Throws
+// Error(kInvalidArgument) for a history without reads, or with an operation
+// that returns before its call.
 CostBounds read_costs(std::span<const CounterOperation> history);
 
 }  // namespace weft::concurrent

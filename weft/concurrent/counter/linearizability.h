@@ -68,7 +68,8 @@ class LinearizabilitySearch {
     return history_.size() == 64 ? ~std::uint64_t{0} : bit(history_.size()) - 1;
   }
 
-  // Of the operations that are left: what was called later cannot be next.
+  // The first return among the operations that are left: what was called later
+  // cannot be next.
   std::uint64_t earliest_return(std::uint64_t done) const {
     std::uint64_t earliest = ~std::uint64_t{0};
     for (std::size_t i = 0; i < history_.size(); ++i)

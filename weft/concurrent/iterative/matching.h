@@ -75,7 +75,7 @@ class Matching {
   }
 
  private:
-  // Of an edge at one of its ends; the larger decides.
+  // How an edge stands at one of its ends; the larger decides.
   enum class Standing : std::uint8_t { kFirst, kBlocked, kTaken };
 
   static constexpr Task kFree = 0;  // edges are kept from 1 on

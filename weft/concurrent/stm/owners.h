@@ -73,7 +73,7 @@ class OwnerTable {
     retired_.push_back({&owner, epoch});
   }
 
-  // Of a number that was read from a lock.
+  // The owner whose number was read from a lock.
   Owner<M>& operator[](std::uint32_t number) { return *owners_[number]; }
   std::uint32_t count() const { return count_.load(std::memory_order_acquire); }
 

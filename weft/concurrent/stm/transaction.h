@@ -187,7 +187,7 @@ class Transaction {
   Owner<M>* own_ = nullptr;    // null where there are none left
   Owner<M>* owner_ = nullptr;  // in this attempt: own, or that of who is alone
 
-  // Of this attempt:
+  // These belong to this attempt:
   std::uint64_t hardware_version_ = 0;  // in the place of a lock's
   std::uint32_t beside_ = 0;  // committed since one has looked for others
   std::uint64_t attempt_ = 0;

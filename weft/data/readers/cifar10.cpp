@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the 50,000 training images, per channel.
+// The mean and the deviation of the 50,000 training images, per channel.
 const PixelScale kPixelScale{{125.306918f, 122.950394f, 113.865383f},
                              {62.993219f, 62.088708f, 66.704900f}};
 
@@ -32,7 +32,7 @@ std::vector<fs::path> train_files(const fs::path& folder) {
   return files;
 }
 
-bool is_in(const fs::path& folder) { return !train_files(folder).empty(); }
+bool is_cifar10(const fs::path& folder) { return !train_files(folder).empty(); }
 
 class Cifar10 final : public Dataset {
  public:
@@ -73,7 +73,7 @@ class Cifar10 final : public Dataset {
   std::vector<std::int64_t> ends_;  // rows up to and including each file
 };
 
-DatasetSplits open(const DataRequest& request) {
+DatasetSplits open_cifar10(const DataRequest& request) {
   const auto train = train_files(request.folder);
   if (train.empty()) {
     throw Error(ErrorCode::kUnavailable, request.folder.string(),
@@ -92,8 +92,8 @@ void register_data_cifar10(DatasetRegistry& registry) {
   registry.add(
       {.name = "cifar10",
        .summary = "photographs of ten kinds, 50,000 + 10,000 of 32 x 32",
-       .open = open,
-       .is_in = is_in,
+       .open = open_cifar10,
+       .is_in = is_cifar10,
        .sources = {{.url = "https://www.cs.toronto.edu/~kriz/"
                            "cifar-10-binary.tar.gz",
                     .name = "cifar-10-binary.tar.gz",

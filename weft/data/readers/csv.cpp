@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{2} << 30;
+constexpr std::size_t kMostTableBytes = std::size_t{2} << 30;
 
 // The file to read when there is no train.csv.
 fs::path single_file(const fs::path& folder) {
@@ -30,16 +30,16 @@ fs::path single_file(const fs::path& folder) {
   return found;
 }
 
-bool is_in(const fs::path& folder) {
+bool is_csv(const fs::path& folder) {
   return fs::is_regular_file(folder / "train.csv") ||
          !single_file(folder).empty();
 }
 
 DatasetRef read(const fs::path& path, const Dataset* train = nullptr) {
-  return parse_table(read_text(path, kMostBytes), path.string(), train);
+  return parse_table(read_text(path, kMostTableBytes), path.string(), train);
 }
 
-DatasetSplits open(const DataRequest& request) {
+DatasetSplits open_csv(const DataRequest& request) {
   const fs::path& folder = request.folder;
   if (!fs::is_regular_file(folder / "train.csv")) {
     const fs::path file = single_file(folder);
@@ -60,8 +60,8 @@ DatasetSplits open(const DataRequest& request) {
 void register_data_csv(DatasetRegistry& registry) {
   registry.add({.name = "csv",
                 .summary = "tables of numbers with a label column",
-                .open = open,
-                .is_in = is_in,
+                .open = open_csv,
+                .is_in = is_csv,
                 .terms = "your own data",
                 .is_named_set = false});
 }

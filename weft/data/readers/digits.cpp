@@ -7,11 +7,11 @@ namespace {
 
 constexpr int kWhite = 16;  // pixels count the inked dots of a 4 x 4 block
 
-bool is_in(const std::filesystem::path& folder) {
+bool is_digits(const std::filesystem::path& folder) {
   return !find_idx_images(folder, "digits").empty();
 }
 
-DatasetSplits open(const DataRequest& request) {
+DatasetSplits open_digits(const DataRequest& request) {
   return hold_out_fifth(open_idx_set(request.folder, "digits",
                                      {.name = "digits", .white = kWhite}));
 }
@@ -21,8 +21,8 @@ DatasetSplits open(const DataRequest& request) {
 void register_data_digits(DatasetRegistry& registry) {
   registry.add({.name = "digits",
                 .summary = "handwritten digits, 1,797 of 8 x 8; comes along",
-                .open = open,
-                .is_in = is_in,
+                .open = open_digits,
+                .is_in = is_digits,
                 .terms = "Alpaydin and Kaynak, UCI; CC BY 4.0"});
 }
 

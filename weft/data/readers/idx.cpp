@@ -11,12 +11,12 @@ namespace {
 constexpr float kMnistMean = 33.318421f;
 constexpr float kMnistStd = 78.567490f;
 
-bool is_in(const std::filesystem::path& folder) {
+bool is_idx(const std::filesystem::path& folder) {
   return !find_idx_images(folder, "train").empty();
 }
 
 // A test set may use fewer classes than the training set, not more.
-DatasetSplits open(const DataRequest& request, IdxSetOptions options) {
+DatasetSplits open_idx(const DataRequest& request, IdxSetOptions options) {
   DatasetSplits splits;
   splits.train = open_idx_set(request.folder, "train", options);
   options.classes = splits.train->classes();
@@ -25,12 +25,12 @@ DatasetSplits open(const DataRequest& request, IdxSetOptions options) {
 }
 
 DatasetSplits open_idx(const DataRequest& request) {
-  return open(request, {.name = request.name});
+  return open_idx(request, {.name = request.name});
 }
 
 DatasetSplits open_mnist(const DataRequest& request) {
-  return open(request,
-              {.name = "mnist", .pixel_scale = {{kMnistMean}, {kMnistStd}}});
+  return open_idx(
+      request, {.name = "mnist", .pixel_scale = {{kMnistMean}, {kMnistStd}}});
 }
 
 SourceFile mirror(const std::string& name, std::uint64_t bytes,
@@ -45,14 +45,14 @@ void register_data_idx(DatasetRegistry& registry) {
   registry.add({.name = "idx",
                 .summary = "grey images in MNIST's file layout",
                 .open = open_idx,
-                .is_in = is_in,
+                .is_in = is_idx,
                 .terms = "your own data",
                 .is_named_set = false});
   registry.add(
       {.name = "mnist",
        .summary = "handwritten digits, 60,000 + 10,000 of 28 x 28",
        .open = open_mnist,
-       .is_in = is_in,
+       .is_in = is_idx,
        .sources = {mirror("train-images-idx3-ubyte.gz", 9912422,
                           "440fcabf73cc546fa21475e81ea370265605f56be210a402"
                           "4d2ca8f203523609"),

@@ -82,7 +82,7 @@ class ImageFolder final : public Dataset {
     const auto bytes = static_cast<std::size_t>(size_y_ * size_x_ * channels_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto row = static_cast<std::size_t>(rows[i]);
-      const MappedFile file = open(files_[row]);
+      const MappedFile file = open_image_folder(files_[row]);
       const Image image = decode_image(file.bytes(), files_[row].string(),
                                        static_cast<int>(channels_));
       check_size({image.height, image.width, image.channels}, files_[row]);
@@ -109,7 +109,7 @@ class ImageFolder final : public Dataset {
     }
   }
 
-  static MappedFile open(const fs::path& path) {
+  static MappedFile open_image_folder(const fs::path& path) {
     MappedFile file(path);
     if (file.bytes().size() > kMostFileBytes) {
       throw Error(ErrorCode::kExhausted, path.string(),
@@ -123,7 +123,7 @@ class ImageFolder final : public Dataset {
   // not in the middle of an epoch. One colour picture makes all coloured.
   void check_sizes() {
     for (const auto& path : files_) {
-      const MappedFile file = open(path);
+      const MappedFile file = open_image_folder(path);
       const ImageHeader header = read_image_header(file.bytes(), path.string());
       if (size_y_ == 0) {
         size_y_ = header.height;
@@ -149,12 +149,12 @@ class ImageFolder final : public Dataset {
   std::int64_t channels_ = 1;
 };
 
-bool is_in(const fs::path& folder) {
+bool is_image_folder(const fs::path& folder) {
   std::error_code ignored;
   return fs::is_directory(folder, ignored) && !subfolders(folder).empty();
 }
 
-DatasetSplits open(const DataRequest& request) {
+DatasetSplits open_image_folder(const DataRequest& request) {
   const fs::path& folder = request.folder;
   if (!fs::is_directory(folder / "train")) {
     return hold_out_fifth(
@@ -173,8 +173,8 @@ DatasetSplits open(const DataRequest& request) {
 void register_data_image_folder(DatasetRegistry& registry) {
   registry.add({.name = "image_folder",
                 .summary = "PNG and JPEG files in a folder per class",
-                .open = open,
-                .is_in = is_in,
+                .open = open_image_folder,
+                .is_in = is_image_folder,
                 .terms = "your own data",
                 .is_named_set = false});
 }

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostTreeBytes = std::size_t{64} << 20;
 
 const std::vector<std::string>& sentiments() {
   static const std::vector<std::string> names = {
@@ -18,7 +18,7 @@ const std::vector<std::string>& sentiments() {
 }
 
 std::vector<ParseTree> read_part(const fs::path& path) {
-  return parse_trees(read_text(path, kMostBytes), path.string(),
+  return parse_trees(read_text(path, kMostTreeBytes), path.string(),
                      static_cast<std::int32_t>(sentiments().size()));
 }
 
@@ -29,7 +29,7 @@ bool is_sst(const fs::path& folder) {
          fs::is_regular_file(folder / "test.txt", ignored);
 }
 
-DatasetSplits open(const DataRequest& request) {
+DatasetSplits open_sst(const DataRequest& request) {
   std::vector<ParseTree> train = read_part(request.folder / "train.txt");
   std::vector<ParseTree> valid = read_part(request.folder / "dev.txt");
   std::vector<ParseTree> test = read_part(request.folder / "test.txt");
@@ -49,7 +49,7 @@ DatasetSplits open(const DataRequest& request) {
 void register_data_sst(DatasetRegistry& registry) {
   registry.add({.name = "sst",
                 .summary = "Stanford Sentiment Treebank, 8,544 parse trees",
-                .open = open,
+                .open = open_sst,
                 .is_in = is_sst,
                 .terms = "states none: it cannot be fetched; put train.txt, "
                          "dev.txt and test.txt, a tree in brackets a line, "

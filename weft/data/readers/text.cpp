@@ -11,18 +11,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = std::size_t{2} << 30;
+constexpr std::size_t kMostTextBytes = std::size_t{2} << 30;
 
 bool has_train(const fs::path& folder, const std::string& prefix) {
   std::error_code ignored;
   return fs::is_regular_file(folder / (prefix + "train.txt"), ignored);
 }
 
-DatasetSplits open(const DataRequest& request, const std::string& prefix) {
+DatasetSplits open_text(const DataRequest& request, const std::string& prefix) {
   const auto path = [&](const char* part) {
     return request.folder / (prefix + part + ".txt");
   };
-  const std::string train = read_text(path("train"), kMostBytes);
+  const std::string train = read_text(path("train"), kMostTextBytes);
   const Vocabulary vocabulary =
       Vocabulary::build(train, path("train").string());
   const auto read = [&](const char* part, const std::string& text) {
@@ -32,9 +32,9 @@ DatasetSplits open(const DataRequest& request, const std::string& prefix) {
   };
   DatasetSplits splits;
   splits.train = read("train", train);
-  splits.test = read("test", read_text(path("test"), kMostBytes));
+  splits.test = read("test", read_text(path("test"), kMostTextBytes));
   if (fs::is_regular_file(path("valid"))) {
-    splits.valid = read("valid", read_text(path("valid"), kMostBytes));
+    splits.valid = read("valid", read_text(path("valid"), kMostTextBytes));
   }
   return splits;
 }
@@ -43,10 +43,10 @@ bool is_ptb(const fs::path& folder) { return has_train(folder, "ptb."); }
 bool is_text(const fs::path& folder) { return has_train(folder, ""); }
 
 DatasetSplits open_ptb(const DataRequest& request) {
-  return open(request, "ptb.");
+  return open_text(request, "ptb.");
 }
 DatasetSplits open_text(const DataRequest& request) {
-  return open(request, "");
+  return open_text(request, "");
 }
 
 }  // namespace

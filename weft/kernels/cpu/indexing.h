@@ -5,11 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "weft/base/index.h"
 #include "weft/kernels/cpu/function_kernel.h"
 
 namespace weft {
-
-inline std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 // Calls body with the index type of an operand.
 template <class Body>

@@ -13,6 +13,7 @@
 #include <limits>
 #include <vector>
 
+#include "weft/base/index.h"
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/simd/targets.h"
@@ -27,8 +28,6 @@ constexpr std::int64_t kRun = 8192;   // elements of a piece of a row
 constexpr std::int64_t kWidth = 512;  // columns of a task
 constexpr std::int64_t kTaskSize = 16 << 10;
 constexpr std::int64_t kMostTasks = 64;
-
-std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 // What floats narrower than f32 and integers narrower than i64 add up in.
 template <class T>

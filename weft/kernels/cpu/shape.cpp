@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "weft/base/index.h"
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/simd/strided_copy.h"
@@ -11,8 +12,6 @@
 
 namespace weft {
 namespace {
-
-std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 std::size_t element_bytes(const OpCall& call) {
   return size_of(call.outputs[0].dtype);

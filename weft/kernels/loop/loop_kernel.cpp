@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kFunctionTile = 512;
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
-// Of operands and results of generated code.
+// Generated code takes at most this many operands and results.
 constexpr std::size_t kMostPointers = 64;
 // Enough chunks to balance any machine, few enough to fold quickly.
 constexpr std::int64_t kMostChunks = 64;

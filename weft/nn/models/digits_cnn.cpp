@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<nn::Layer> build(const ModelInput& input,
-                                 const Options& options) {
+std::unique_ptr<nn::Layer> build_digits_cnn(const ModelInput& input,
+                                            const Options& options) {
   require_image("model digits-cnn", input, 2);
   const Shape& image = input.example;
   const Dim flat = (image[0] / 2) * (image[1] / 2) * 32;
@@ -36,7 +36,7 @@ void register_model_digits_cnn(ModelRegistry& models) {
               .summary = "conv 16, conv 32, pool, dense 64, dense",
               .task = TaskKind::kClassification,
               .options = {{"dropout", 0.2, "before the last layer"}},
-              .build = build});
+              .build = build_digits_cnn});
 }
 
 }  // namespace weft

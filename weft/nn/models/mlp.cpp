@@ -9,8 +9,8 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<nn::Layer> build(const ModelInput& input,
-                                 const Options& options) {
+std::unique_ptr<nn::Layer> build_mlp(const ModelInput& input,
+                                     const Options& options) {
   auto model = std::make_unique<nn::Sequential>();
   if (input.example.rank() > 1) model->add("flatten", nn::Flatten{});
   std::int64_t width = input.example.num_elements();
@@ -37,7 +37,7 @@ void register_model_mlp(ModelRegistry& models) {
               .task = TaskKind::kClassification,
               .options = {{"hidden", std::vector<std::int64_t>{512, 512},
                            "units of each hidden layer"}},
-              .build = build});
+              .build = build_mlp});
 }
 
 }  // namespace weft

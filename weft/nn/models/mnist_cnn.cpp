@@ -8,7 +8,8 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<nn::Layer> build(const ModelInput& input, const Options&) {
+std::unique_ptr<nn::Layer> build_mnist_cnn(const ModelInput& input,
+                                           const Options&) {
   require_image("model mnist-cnn", input, 4);
   const Shape& image = input.example;
   const Dim flat = (image[0] / 4) * (image[1] / 4) * 64;
@@ -33,7 +34,7 @@ void register_model_mnist_cnn(ModelRegistry& models) {
               .summary = "conv 32, pool, conv 64, pool, dense 128, dense",
               .task = TaskKind::kClassification,
               .options = {},
-              .build = build});
+              .build = build_mnist_cnn});
 }
 
 }  // namespace weft

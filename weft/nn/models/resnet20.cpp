@@ -21,7 +21,8 @@ nn::Sequential stage(std::int64_t inputs, std::int64_t outputs,
                         nn::ResidualBlock{outputs, outputs, 1}};
 }
 
-std::unique_ptr<nn::Layer> build(const ModelInput& input, const Options&) {
+std::unique_ptr<nn::Layer> build_resnet20(const ModelInput& input,
+                                          const Options&) {
   require_image("model resnet20", input, 4);
   auto model = std::make_unique<nn::Sequential>();
   model->add("conv", nn::Conv2d{input.example[2], 16, 3, {.bias = false}})
@@ -42,7 +43,7 @@ void register_model_resnet20(ModelRegistry& models) {
               .summary = "20-layer residual network for small images",
               .task = TaskKind::kClassification,
               .options = {},
-              .build = build});
+              .build = build_resnet20});
 }
 
 }  // namespace weft

@@ -73,8 +73,8 @@ class TreeLstm : public nn::TreeNetwork {
   nn::ParameterRef bias_;
 };
 
-std::unique_ptr<nn::Layer> build(const ModelInput& input,
-                                 const Options& options) {
+std::unique_ptr<nn::Layer> build_tree_lstm(const ModelInput& input,
+                                           const Options& options) {
   require_trees("model tree-lstm", input);
   const auto hidden = option<std::int64_t>(options, "hidden");
   const auto width = option<std::int64_t>(options, "embedding");
@@ -99,7 +99,7 @@ void register_model_tree_lstm(ModelRegistry& models) {
               .options = {{"embedding", std::int64_t{150}, "of a word"},
                           {"hidden", std::int64_t{150}, "of a node"},
                           {"dropout", 0.0, "of the words"}},
-              .build = build});
+              .build = build_tree_lstm});
 }
 
 }  // namespace weft

@@ -39,8 +39,8 @@ class TreeRnn : public nn::TreeNetwork {
   nn::ParameterRef bias_;
 };
 
-std::unique_ptr<nn::Layer> build(const ModelInput& input,
-                                 const Options& options) {
+std::unique_ptr<nn::Layer> build_tree_rnn(const ModelInput& input,
+                                          const Options& options) {
   require_trees("model tree-rnn", input);
   const auto hidden = option<std::int64_t>(options, "hidden");
   if (hidden < 1) {
@@ -63,7 +63,7 @@ void register_model_tree_rnn(ModelRegistry& models) {
               .task = TaskKind::kTreeLabels,
               .options = {{"hidden", std::int64_t{35}, "of a word and a node"},
                           {"dropout", 0.0, "of the words"}},
-              .build = build});
+              .build = build_tree_rnn});
 }
 
 }  // namespace weft

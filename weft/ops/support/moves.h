@@ -5,15 +5,13 @@
 #include <array>
 #include <vector>
 
+#include "weft/base/index.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/support/slicing.h"
 
 namespace weft {
 
 using MultiIndex = std::array<std::int64_t, Shape::kMaxRank>;
-
-// An axis as an index.
-inline std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 
 // Calls body(i, index) for each element i of `shape` and its multi-index.
 template <class Body>

@@ -16,11 +16,11 @@ namespace weft {
 
 class GradientSplit {
  public:
-  // Of the first `outputs` results of a function without control flow (the
-  // others are only returned), with respect to the parameters marked in `wrt`.
-  // `order` is how often the result will be differentiated: the gradient of a
-  // gradient reads more of the forward values.
-  // Throws Error(kUnsupported) for an op without a gradient.
+  // Splits the gradient of the first `outputs` results of a function without
+  // control flow (the others are only returned), with respect to the parameters
+  // marked in `wrt`. `order` is how often the result will be differentiated:
+  // the gradient of a gradient reads more of the forward values. Throws
+  // Error(kUnsupported) for an op without a gradient.
   GradientSplit(const Function& function, std::size_t outputs,
                 std::vector<bool> wrt, std::size_t order);
 

@@ -3,12 +3,11 @@
 #include <optional>
 #include <set>
 
+#include "weft/base/index.h"
 #include "weft/runtime/tagged/draft.h"
 
 namespace weft {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 // A result of a body.
 using Result = std::pair<int, int>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "weft/base/index.h"
 #include "weft/base/stopwatch.h"
 #include "weft/batching/batch.h"
 #include "weft/runtime/tagged/row_sums.h"
@@ -18,8 +19,6 @@ constexpr int kComputes = 1;
 constexpr int kOnlyAdds = 2;
 
 constexpr std::size_t kMostBits = 64;  // inputs, results
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 // The largest size at most `count` for which plans are made: every small one,
 // and eight to each doubling above. Every size is a plan that takes time to

@@ -52,7 +52,7 @@ class Batcher : public RegionBatcher {
     Plan plan;
     std::vector<bool> is_stacked;  // by result
     std::uint64_t summed;
-    // Of these, the ones that the plan adds to their totals: it takes the
+    // Those among them that the plan adds to their totals: it takes the
     // totals after its inputs.
     std::vector<std::size_t> added;
   };

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "weft/base/index.h"
+
 namespace weft {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 class Finder {
  public:

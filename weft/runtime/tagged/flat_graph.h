@@ -92,7 +92,8 @@ struct Crossing {
   int to = 0;
   TensorType type = {};
   std::string value = {};  // for people: "n12 of @tree"
-  // Of the entry, sent before its activation begins; -1 for other values.
+  // The entry's argument that is sent, before its activation begins; -1 for
+  // other values.
   int argument = -1;
 };
 
@@ -101,7 +102,7 @@ struct FlatGraph {
   std::vector<FlatNode> nodes;
   std::vector<CallSite> sites;
   std::vector<Region> regions;
-  // Of a part of a graph: those between all ranks.
+  // A part of a graph lists the crossings between all ranks.
   std::vector<Crossing> crossings = {};
 
   const FlatNode& node(int id) const {

@@ -2,10 +2,10 @@
 
 #include <set>
 
+#include "weft/base/index.h"
+
 namespace weft {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 // Values that are to be looked at, each once.
 class Ways {

@@ -20,8 +20,8 @@ class Flow {
     int region = -1;  // node
     int result = -1;  // of the entry
   };
-  // Of any output of a node; one that several ways lead to is there several
-  // times.
+  // Who reads any output of a node; a reader that several ways lead to is
+  // listed several times.
   std::vector<Reader> readers_of(int node) const;
   // The nodes that a value is made by: regions, arguments of the entry.
   std::vector<int> sources_of(Endpoint value) const;

@@ -2,12 +2,11 @@
 #include <map>
 #include <set>
 
+#include "weft/base/index.h"
 #include "weft/runtime/tagged/region_groups.h"
 
 namespace weft {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 // Writes the function of one group: its ops, in order.
 class RegionBuilder {

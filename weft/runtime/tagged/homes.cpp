@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "weft/base/index.h"
+
 namespace weft {
 namespace {
 
 // A reader inside of a function counts as so many in the entry, which runs
 // once.
 constexpr int kInnerWeight = 16;
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "weft/base/index.h"
 #include "weft/runtime/tagged/frame.h"
 
 namespace weft {
@@ -13,8 +14,6 @@ namespace {
 // but for the one that says it is queued.
 constexpr std::size_t kMostArguments = 31;
 static_assert(kQueued == 1u << kMostArguments);
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 // Who reads each value, within its activation.
 struct Reader {

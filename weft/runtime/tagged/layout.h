@@ -54,7 +54,7 @@ struct Work {
   int site = -1;   // of a call
   int index = -1;  // which result is returned, to what is added, what crosses
   std::vector<Input> inputs = {};
-  // Of a region its results, of a switch its sides, of a call its arguments.
+  // These are a region's results, a switch's sides, or a call's arguments.
   std::vector<Port> outputs = {};
   std::uint32_t child = 0;  // of a call: where its frame keeps the callee's
   bool is_first = false;    // runs as soon as its activation begins

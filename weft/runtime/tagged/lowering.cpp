@@ -373,7 +373,7 @@ class Lowering {
     return results;
   }
 
-  // Of `operands` the last are this phase's arguments.
+  // The last of `operands` are this phase's arguments.
   Values enter_phase(Chain& chain, std::size_t phase,
                      std::span<const Endpoint> operands) {
     const auto count =

@@ -4,13 +4,12 @@
 #include <map>
 #include <set>
 
+#include "weft/base/index.h"
 #include "weft/runtime/tagged/branches.h"
 #include "weft/runtime/tagged/homes.h"
 
 namespace weft {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 // What crosses between ranks, numbered alike for all of them.
 class Crossings {
@@ -45,8 +44,8 @@ class Crossings {
 };
 
 // What all parts are made from.
-struct Plan {
-  Plan(const FlatGraph& graph, const RankPlacement& given)
+struct PartitionPlan {
+  PartitionPlan(const FlatGraph& graph, const RankPlacement& given)
       : whole(graph),
         placement(given),
         branches(graph),
@@ -108,7 +107,7 @@ struct Plan {
 // Makes one rank's graph.
 class PartBuilder {
  public:
-  PartBuilder(Plan& plan, int rank)
+  PartBuilder(PartitionPlan& plan, int rank)
       : plan_(plan), whole_(plan.whole), rank_(rank) {}
 
   // All but the Sends.
@@ -293,7 +292,7 @@ class PartBuilder {
     return {made, side};
   }
 
-  Plan& plan_;
+  PartitionPlan& plan_;
   const FlatGraph& whole_;
   int rank_;
   GraphPart part_;
@@ -316,7 +315,7 @@ std::vector<GraphPart> partition(const FlatGraph& whole,
     }
     return parts;
   }
-  Plan plan(whole, placement);
+  PartitionPlan plan(whole, placement);
   std::vector<PartBuilder> builders;
   for (int rank = 0; rank < placement.ranks; ++rank) {
     builders.emplace_back(plan, rank).build();

@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <map>
 
+#include "weft/base/index.h"
 #include "weft/runtime/tagged/draft.h"
 #include "weft/runtime/tagged/flow.h"
 
 namespace weft {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 class OtherOps {
  public:

@@ -40,7 +40,7 @@ struct RankPlacement {
   std::vector<int> arguments = {};
   std::vector<int> results = {};
 
-  // Of an op of that function; kWhereDataAre if nothing places it.
+  // The rank of an op of that function; kWhereDataAre if nothing places it.
   int rank_of(std::string_view function, const Location& location) const;
   int rank_of_argument(std::size_t index) const;
   int rank_of_result(std::size_t index) const;

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
+#include "weft/base/index.h"
+
 namespace weft {
 namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 class Groups {
  public:

@@ -28,7 +28,8 @@ class RegionRunner {
 
   // Null unless the region is one.
   ScalarProgram* scalar() { return scalar_ ? &*scalar_ : nullptr; }
-  // Of a region that is none. After its inputs come the totals that it adds to.
+  // The plan of a region that is no scalar program. After its inputs come the
+  // totals that it adds to.
   Plan& plan() { return *plan_; }
   // The same, for inputs that nobody else holds: each of changed() is
   // overwritten by its result.

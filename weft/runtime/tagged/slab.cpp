@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "weft/base/index.h"
+
 namespace weft {
 namespace {
 
 constexpr std::size_t kChunkBytes = 64 * 1024;
 constexpr std::size_t kMove = 64;         // frames that change hands at once
 constexpr std::size_t kMostCached = 256;  // by one worker, of one body
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/index.h"
 #include "weft/base/stopwatch.h"
 
 namespace weft {
@@ -9,8 +10,6 @@ namespace {
 
 // Work between two looks at the network.
 constexpr unsigned kTicksBetweenPolls = 16;
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 

@@ -1,13 +1,8 @@
 // The part of a worker that begins and ends activations.
+#include "weft/base/index.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
-namespace {
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
-
 Frame* Worker::begin(int body, Frame* parent, int site,
                      std::uint32_t arguments) {
   count_frame(parent);

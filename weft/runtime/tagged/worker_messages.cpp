@@ -1,4 +1,5 @@
 // The part of a worker that sends to other ranks and hears from them.
+#include "weft/base/index.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
@@ -7,8 +8,6 @@ namespace {
 // How long one look at the network may last: requests to stop are heard in
 // between.
 constexpr double kPollSeconds = 0.05;
-
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 

@@ -41,7 +41,7 @@ class BackwardStep {
   void run(std::span<const Tensor> batch, double weight, std::int64_t step,
            const std::function<void(std::size_t)>& on_gradient);
 
-  // Of the last run.
+  // The totals of the last run.
   float loss() const { return loss_.data<float>()[0]; }
   float correct() const { return correct_.data<float>()[0]; }
 

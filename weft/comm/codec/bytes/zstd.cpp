@@ -51,7 +51,7 @@ class Zstd final : public ByteCodec {
   int level_;
 };
 
-std::unique_ptr<ByteCodec> make(const Options& options) {
+std::unique_ptr<ByteCodec> make_zstd(const Options& options) {
   const std::int64_t level = option<std::int64_t>(options, "level");
   if (level < 1 || level > ZSTD_maxCLevel()) {
     throw Error(ErrorCode::kInvalidArgument, "zstd",
@@ -67,7 +67,7 @@ void register_byte_codec_zstd(ByteCodecRegistry& codecs) {
       {.name = "zstd",
        .summary = "Zstandard",
        .options = {{"level", std::int64_t{1}, "1: fastest, 22: smallest"}},
-       .make = make});
+       .make = make_zstd});
 }
 
 }  // namespace weft

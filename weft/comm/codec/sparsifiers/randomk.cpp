@@ -77,7 +77,7 @@ class RandomK final : public Sparsifier {
   bool is_scaled_;
 };
 
-std::unique_ptr<Sparsifier> make(const Options& options) {
+std::unique_ptr<Sparsifier> make_randomk(const Options& options) {
   const double ratio = option<double>(options, "ratio");
   if (!(ratio > 0 && ratio <= 1)) {
     throw Error(ErrorCode::kInvalidArgument, "randomk",
@@ -96,7 +96,7 @@ void register_sparsifier_randomk(SparsifierRegistry& sparsifiers) {
                    {"scale", false,
                     "multiply what is sent by 1 / ratio: no bias, no error "
                     "feedback"}},
-       .make = make});
+       .make = make_randomk});
 }
 
 }  // namespace weft

@@ -21,7 +21,7 @@ class Threshold final : public Sparsifier {
   float value_;
 };
 
-std::unique_ptr<Sparsifier> make(const Options& options) {
+std::unique_ptr<Sparsifier> make_threshold(const Options& options) {
   const double value = option<double>(options, "value");
   const auto rounded = static_cast<float>(value);
   if (!(rounded > 0 && std::isfinite(rounded))) {
@@ -37,7 +37,7 @@ void register_sparsifier_threshold(SparsifierRegistry& sparsifiers) {
   sparsifiers.add({.name = "threshold",
                    .summary = "the entries of at least this magnitude",
                    .options = {{"value", 1e-3, "the least magnitude sent"}},
-                   .make = make});
+                   .make = make_threshold});
 }
 
 }  // namespace weft

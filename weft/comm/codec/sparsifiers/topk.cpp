@@ -131,7 +131,7 @@ Method method_of(const std::string& name) {
       .detail("known: exact, bucket, sampled");
 }
 
-std::unique_ptr<Sparsifier> make(const Options& options) {
+std::unique_ptr<Sparsifier> make_topk(const Options& options) {
   Settings settings;
   settings.ratio = option<double>(options, "ratio");
   settings.count = option<std::int64_t>(options, "count");
@@ -167,7 +167,7 @@ void register_sparsifier_topk(SparsifierRegistry& sparsifiers) {
                    {"method", std::string("exact"),
                     "exact; bucket: of each bucket; sampled: about as many"},
                    {"bucket", std::int64_t{512}, "entries of a bucket"}},
-       .make = make});
+       .make = make_topk});
 }
 
 }  // namespace weft

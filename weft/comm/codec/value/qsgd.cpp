@@ -55,7 +55,7 @@ float unit_of(std::span<const float> values, const Settings& settings) {
   if (largest < FLT_MIN) return 0;
   float unit = largest / static_cast<float>(settings.levels());
   if (!settings.is_max_norm) {
-    // Of values up to 1, the squares cannot overflow.
+    // Values of at most 1 have squares that cannot overflow.
     const auto inverse = simd::broadcast(1 / largest);
     const auto squares = simd::reduce(
         values.data(), values.size(), 0, 0,
@@ -338,7 +338,7 @@ bool choose(const Options& options, const char* name, const char* first,
       .detail(fmt::format("known: {}, {}", first, second));
 }
 
-std::unique_ptr<ValueCodec> make(const Options& options) {
+std::unique_ptr<ValueCodec> make_qsgd(const Options& options) {
   constexpr std::int64_t kMostBucket = std::int64_t{1} << 20;
   const std::int64_t bits = option<std::int64_t>(options, "bits");
   const std::int64_t bucket = option<std::int64_t>(options, "bucket");
@@ -364,7 +364,7 @@ void add_codec(ValueCodecRegistry& codecs) {
                           {"bucket", std::int64_t{512}, "values of a bucket"},
                           {"norm", std::string("l2"), "l2 or max"},
                           {"coding", std::string("fixed"), "fixed or elias"}},
-              .make = make});
+              .make = make_qsgd});
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ class ThreeLc final : public StreamValueCodec {
   bool has_zero_runs_;
 };
 
-std::unique_ptr<ValueCodec> make(const Options& options) {
+std::unique_ptr<ValueCodec> make_three_lc(const Options& options) {
   const double s = option<double>(options, "s");
   const auto rounded = static_cast<float>(s);
   if (!(rounded >= 1 && rounded < 2)) {
@@ -124,7 +124,7 @@ void add_codec(ValueCodecRegistry& codecs) {
               .summary = "three values, five to a byte, without runs of zeros",
               .options = {{"s", 1.0, "1 to 2: how much is left for later"},
                           {"zero_run", true, "remove runs of zeros"}},
-              .make = make});
+              .make = make_three_lc});
 }
 
 }  // namespace

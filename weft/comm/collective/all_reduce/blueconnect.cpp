@@ -111,7 +111,8 @@ Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
   }
 }
 
-std::string refusal(const Options& options, const Topology& topology) {
+std::string blueconnect_refusal(const Options& options,
+                                const Topology& topology) {
   const auto chunks = option<std::int64_t>(options, "chunks");
   if (chunks < 1 || chunks > 64) return "chunks are between 1 and 64";
   try {
@@ -124,7 +125,8 @@ std::string refusal(const Options& options, const Topology& topology) {
 
 // Each tick lasts as long as the slowest of its stages or, where the messages
 // of several share a fabric, until the last of them arrives.
-double predict(const Options& options, const Topology& topology, double bytes) {
+double predict_blueconnect(const Options& options, const Topology& topology,
+                           double bytes) {
   const Settings settings = settings_of(options, topology.ranks());
   std::vector<ExchangeCost> costs;
   double size = bytes / settings.chunks;
@@ -183,9 +185,9 @@ void register_all_reduce_blueconnect(AllReduceRegistry& registry) {
                     "inside a group: ring, halving or direct"},
                    {"chunks", std::int64_t{1},
                     "operations that the vector is cut into"}},
-       .refusal = refusal,
+       .refusal = blueconnect_refusal,
        .variants = variants,
-       .seconds = predict,
+       .seconds = predict_blueconnect,
        .operations =
            [](const Options& options) {
              return static_cast<int>(option<std::int64_t>(options, "chunks"));

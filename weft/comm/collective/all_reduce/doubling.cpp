@@ -29,7 +29,8 @@ Task<> run_doubling(std::vector<Channel> channels, DenseBuffer buffer,
   return on_power_of_two(std::move(channels.front()), buffer, run_core);
 }
 
-double predict(const Options&, const Topology& topology, double bytes) {
+double predict_doubling(const Options&, const Topology& topology,
+                        double bytes) {
   const PowerOfTwo shape(topology.ranks());
   const int vectors = std::countr_zero(static_cast<unsigned>(shape.core)) +
                       (shape.folded > 0 ? 1 : 0);
@@ -55,7 +56,7 @@ void register_all_reduce_doubling(AllReduceRegistry& registry) {
                 .summary = "recursive doubling of whole vectors: log2 P steps",
                 .refusal = never_refused,
                 .variants = only_defaults,
-                .seconds = predict,
+                .seconds = predict_doubling,
                 .run = run_doubling});
 }
 

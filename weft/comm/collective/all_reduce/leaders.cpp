@@ -31,14 +31,15 @@ Task<> run_leaders(std::vector<Channel> channels, DenseBuffer buffer,
   co_await broadcast(RootedMethod::kCut, inside, buffer, 0);
 }
 
-std::string refusal(const Options& options, const Topology& topology) {
+std::string leaders_refusal(const Options& options, const Topology& topology) {
   const auto group = option<std::int64_t>(options, "group");
   const int ranks = topology.ranks();
   if (group >= 1 && group <= ranks && ranks % group == 0) return "";
   return fmt::format("{} ranks are not groups of {}", ranks, group);
 }
 
-double predict(const Options& options, const Topology& topology, double bytes) {
+double predict_leaders(const Options& options, const Topology& topology,
+                       double bytes) {
   const int group = group_of(options);
   const int leaders = topology.ranks() / group;
   // To or from the leader, one after the other.
@@ -67,7 +68,7 @@ void register_all_reduce_leaders(AllReduceRegistry& registry) {
       {.name = "leaders",
        .summary = "reduce to a leader per machine, ring of leaders, broadcast",
        .options = {{"group", std::int64_t{1}, "ranks per machine"}},
-       .refusal = refusal,
+       .refusal = leaders_refusal,
        .variants =
            [](const Topology& topology) {
              std::vector<Options> variants;
@@ -80,7 +81,7 @@ void register_all_reduce_leaders(AllReduceRegistry& registry) {
              }
              return variants;
            },
-       .seconds = predict,
+       .seconds = predict_leaders,
        .run = run_leaders});
 }
 

@@ -61,13 +61,14 @@ Task<> run_rabenseifner(std::vector<Channel> channels, DenseBuffer buffer,
   co_await on_power_of_two(channels.front(), buffer, std::move(inner));
 }
 
-std::string refusal(const Options& options, const Topology&) {
+std::string rabenseifner_refusal(const Options& options, const Topology&) {
   const auto& order = option<std::string>(options, "order");
   if (order == "near" || order == "far") return "";
   return fmt::format("the order is 'near' or 'far', not '{}'", order);
 }
 
-double predict(const Options& options, const Topology& topology, double bytes) {
+double predict_rabenseifner(const Options& options, const Topology& topology,
+                            double bytes) {
   const PowerOfTwo shape(topology.ranks());
   double seconds = 0;
   if (shape.folded > 0) {
@@ -94,12 +95,12 @@ void register_all_reduce_rabenseifner(AllReduceRegistry& registry) {
        .summary = "recursive halving and doubling: least bytes, 2 log2 P steps",
        .options = {{"order", std::string("far"),
                     "halve with the 'far' or the 'near' rank first"}},
-       .refusal = refusal,
+       .refusal = rabenseifner_refusal,
        .variants = [](const Topology&) -> std::vector<Options> {
          return {{{"order", std::string("far")}},
                  {{"order", std::string("near")}}};
        },
-       .seconds = predict,
+       .seconds = predict_rabenseifner,
        .run = run_rabenseifner});
 }
 

@@ -12,7 +12,7 @@ Task<> run_tree(std::vector<Channel> channels, DenseBuffer buffer, Options) {
   co_await broadcast(RootedMethod::kTree, channel, buffer, 0);
 }
 
-double predict(const Options&, const Topology& topology, double bytes) {
+double predict_tree(const Options&, const Topology& topology, double bytes) {
   double seconds = 0;
   int vectors = 0;
   for (int d = 1; d < topology.ranks(); d *= 2) {
@@ -31,7 +31,7 @@ void register_all_reduce_tree(AllReduceRegistry& registry) {
                 .summary = "a binomial tree to rank 0 and back: 2 log2 P steps",
                 .refusal = never_refused,
                 .variants = only_defaults,
-                .seconds = predict,
+                .seconds = predict_tree,
                 .run = run_tree});
 }
 

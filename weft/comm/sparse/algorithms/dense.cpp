@@ -15,7 +15,7 @@ Task<> dense(Channel channel, Stream& stream, SparseOptions) {
 }
 
 // What is added while more arrives costs nothing extra.
-SparseCost cost(const SparseWorkload& workload, const Level& network) {
+SparseCost dense_cost(const SparseWorkload& workload, const Level& network) {
   const int ranks = workload.ranks;
   const auto value_bytes = static_cast<double>(workload.type.value_bytes());
   const double values = (ranks - 1.) / ranks * workload.support.size();
@@ -34,7 +34,7 @@ void register_sparse_all_reduce_dense(SparseAllReduceRegistry& registry) {
   registry.add({.name = "dense",
                 .summary = "all values, whether zero or not",
                 .is_result_dense = true,
-                .cost = cost,
+                .cost = dense_cost,
                 .run = dense});
 }
 

@@ -93,7 +93,7 @@ Task<> dsar(Channel channel, Stream& stream, SparseOptions options) {
 }
 
 // (P - 1) / P k to k, and (P - 1) / P N values.
-SparseCost cost(const SparseWorkload& workload, const Level& network) {
+SparseCost dsar_cost(const SparseWorkload& workload, const Level& network) {
   const Timeline timeline(workload, network);
   const int ranks = workload.ranks;
   const SumRates& rates = workload.rates;
@@ -130,7 +130,7 @@ void register_sparse_all_reduce_dsar(SparseAllReduceRegistry& registry) {
        .is_result_dense = true,
        .can_quantize = true,
        .is_partitioned = true,
-       .cost = cost,
+       .cost = dsar_cost,
        .run = dsar});
 }
 

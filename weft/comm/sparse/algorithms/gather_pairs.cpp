@@ -21,7 +21,8 @@ Task<> gather_pairs(Channel channel, Stream& stream, SparseOptions options) {
 }
 
 // (P - 1) k, whatever the overlap.
-SparseCost cost(const SparseWorkload& workload, const Level& network) {
+SparseCost gather_pairs_cost(const SparseWorkload& workload,
+                             const Level& network) {
   const Timeline timeline(workload, network);
   const double mine =
       timeline.bytes(workload.support.items(), workload.support.size());
@@ -41,7 +42,7 @@ void register_sparse_all_reduce_gather_pairs(
     SparseAllReduceRegistry& registry) {
   registry.add({.name = "gather_pairs",
                 .summary = "every rank gets all contributions and sums them",
-                .cost = cost,
+                .cost = gather_pairs_cost,
                 .run = gather_pairs});
 }
 

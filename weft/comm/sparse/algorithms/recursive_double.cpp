@@ -63,7 +63,8 @@ Task<> recursive_double(Channel channel, Stream& stream,
 }
 
 // Between log2(P) k (all supports equal) and (P - 1) k (all disjoint).
-SparseCost cost(const SparseWorkload& workload, const Level& network) {
+SparseCost recursive_double_cost(const SparseWorkload& workload,
+                                 const Level& network) {
   const Timeline timeline(workload, network);
   const unsigned ranks = static_cast<unsigned>(workload.ranks);
   const unsigned doubled = std::bit_floor(ranks);
@@ -99,7 +100,7 @@ void register_sparse_all_reduce_recursive_double(
     SparseAllReduceRegistry& registry) {
   registry.add({.name = "recursive_double",
                 .summary = "whole streams between ranks 1, 2, 4, … apart",
-                .cost = cost,
+                .cost = recursive_double_cost,
                 .run = recursive_double});
 }
 

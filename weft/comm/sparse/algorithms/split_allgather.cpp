@@ -19,7 +19,8 @@ Task<> split_allgather(Channel channel, Stream& stream, SparseOptions options) {
 }
 
 // Between 2 (P - 1) / P k (all supports equal) and P k (all disjoint).
-SparseCost cost(const SparseWorkload& workload, const Level& network) {
+SparseCost split_allgather_cost(const SparseWorkload& workload,
+                                const Level& network) {
   const Timeline timeline(workload, network);
   const int ranks = workload.ranks;
   const double pairs = workload.support.items() *
@@ -41,7 +42,7 @@ void register_sparse_all_reduce_split_allgather(
   registry.add({.name = "split_allgather",
                 .summary = "each rank sums one partition; sums stay sparse",
                 .is_partitioned = true,
-                .cost = cost,
+                .cost = split_allgather_cost,
                 .run = split_allgather});
 }
 

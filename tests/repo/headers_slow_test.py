@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every header compiles alone.
 
-A header that its own source includes first is proved by the build; the
-others are compiled here.
+A header that its own source includes first is proved by the sanitizers' builds
+of ./test --all, which compile each source alone; the others are compiled here.
 """
 
 import os
