@@ -1,0 +1,204 @@
+// What each pass makes of a function, as text: before and after, and where it
+// must leave the function alone.
+#include <gtest/gtest.h>
+#include <string>
+
+#include "weft/graph/text.h"
+#include "weft/runtime/fuse_epilogue.h"
+#include "weft/runtime/inline_calls.h"
+#include "weft/runtime/simplify.h"
+#include "weft/runtime/steps.h"
+
+namespace weft {
+namespace {
+
+Function function_of(const std::string& text) {
+  return parse_graph(text).functions.at(0);
+}
+
+// Attributes that have their default may be left out of the texts of a test.
+std::string printed(const std::string& text) {
+  return to_string(function_of(text));
+}
+
+std::string simplified(const std::string& text, bool may_reassociate = true) {
+  return to_string(simplify(function_of(text), may_reassociate));
+}
+
+std::string with_epilogues(const std::string& text) {
+  return to_string(fuse_epilogues(function_of(text)));
+}
+
+// The ops of each step, one step a line.
+std::string steps_of(const std::string& text) {
+  const Function function = function_of(text);
+  std::string lines;
+  for (const Step& step : form_steps(function, /*fuse=*/true)) {
+    std::string line;
+    for (const NodeId id : step.nodes) {
+      line += (line.empty() ? "" : " ") + function.node(id).op->name();
+    }
+    lines += line + "\n";
+  }
+  return lines;
+}
+
+TEST(SimplifyPass, MergesEqualNodesAndDropsUnusedOnes) {
+  EXPECT_EQ(simplified(R"(func @f(%0: f32[4], %1: f32[4]) -> (f32[4]) {
+    %2 = multiply(%0, %1) : f32[4]
+    %3 = exp(%0) : f32[4]
+    %4 = multiply(%0, %1) : f32[4]
+    %5 = subtract(%2, %4) : f32[4]
+    return %5
+  })"),
+            printed(R"(func @f(%0: f32[4], %1: f32[4]) -> (f32[4]) {
+    %2 = multiply(%0, %1) : f32[4]
+    %3 = subtract(%2, %2) : f32[4]
+    return %3
+  })"));
+}
+
+TEST(SimplifyPass, DropsWhatChangesNothing) {
+  EXPECT_EQ(simplified(R"(func @f(%0: f32[2, 3]) -> (f32[2, 3]) {
+    %1 = cast(%0) {dtype = f32} : f32[2, 3]
+    %2 = reshape(%1) {shape = [2, 3]} : f32[2, 3]
+    %3 = negate(%2) : f32[2, 3]
+    return %3
+  })"),
+            printed(R"(func @f(%0: f32[2, 3]) -> (f32[2, 3]) {
+    %1 = negate(%0) : f32[2, 3]
+    return %1
+  })"));
+}
+
+constexpr const char* kScaledSum =
+    R"(func @f(%0: f32[8, 4], %1: f32[4]) -> (f32[4]) {
+    %2 = multiply(%0, %1) : f32[8, 4]
+    %3 = sum(%2) {axes = [0]} : f32[4]
+    return %3
+  })";
+
+TEST(SimplifyPass, TakesAFactorOutOfASumThatRepeatsIt) {
+  EXPECT_EQ(simplified(kScaledSum),
+            printed(R"(func @f(%0: f32[8, 4], %1: f32[4]) -> (f32[4]) {
+    %2 = sum(%0) {axes = [0], keep_dims = true} : f32[1, 4]
+    %3 = multiply(%2, %1) : f32[1, 4]
+    %4 = reshape(%3) {shape = [4]} : f32[4]
+    return %4
+  })"));
+  // The factor changes along the axis of this sum.
+  const std::string other = R"(func @f(%0: f32[8, 4], %1: f32[4]) -> (f32[8]) {
+    %2 = multiply(%0, %1) : f32[8, 4]
+    %3 = sum(%2) {axes = [1]} : f32[8]
+    return %3
+  })";
+  EXPECT_EQ(simplified(other), printed(other));
+}
+
+TEST(SimplifyPass, KeepsEveryBitWhereItMustNotReassociate) {
+  EXPECT_EQ(simplified(kScaledSum, false), printed(kScaledSum));
+}
+
+TEST(SimplifyPass, PutsSlicesThatFillAnAxisSideBySide) {
+  EXPECT_EQ(simplified(R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
+    %2 = unslice(%0) {begin = [0, 0], shape = [2, 8]} : f32[2, 8]
+    %3 = unslice(%1) {begin = [0, 3], shape = [2, 8]} : f32[2, 8]
+    %4 = add(%2, %3) : f32[2, 8]
+    return %4
+  })"),
+            printed(R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
+    %2 = concat(%0, %1) {axis = 1} : f32[2, 8]
+    return %2
+  })"));
+}
+
+TEST(SimplifyPass, AddsSlicesThatOverlap) {
+  const std::string text =
+      R"(func @f(%0: f32[2, 4], %1: f32[2, 5]) -> (f32[2, 8]) {
+    %2 = unslice(%0) {begin = [0, 0], shape = [2, 8]} : f32[2, 8]
+    %3 = unslice(%1) {begin = [0, 3], shape = [2, 8]} : f32[2, 8]
+    %4 = add(%2, %3) : f32[2, 8]
+    return %4
+  })";
+  EXPECT_EQ(simplified(text), printed(text));
+}
+
+TEST(EpiloguePass, MovesBiasAndReluIntoAProduct) {
+  EXPECT_EQ(
+      with_epilogues(
+          R"(func @f(%0: f32[8, 4], %1: f32[4, 3], %2: f32[3]) -> (f32[8, 3]) {
+    %3 = matmul(%0, %1) : f32[8, 3]
+    %4 = add(%3, %2) : f32[8, 3]
+    %5 = relu(%4) : f32[8, 3]
+    return %5
+  })"),
+      printed(
+          R"(func @f(%0: f32[8, 4], %1: f32[4, 3], %2: f32[3]) -> (f32[8, 3]) {
+    %3 = matmul(%0, %1, %2) {activation = "relu"} : f32[8, 3]
+    return %3
+  })"));
+}
+
+TEST(EpiloguePass, LeavesAProductThatSomebodyElseReads) {
+  const std::string text =
+      R"(func @f(%0: f32[8, 4], %1: f32[4, 3], %2: f32[3]) -> (f32[8, 3], f32[8, 3]) {
+    %3 = matmul(%0, %1) : f32[8, 3]
+    %4 = add(%3, %2) : f32[8, 3]
+    return %3, %4
+  })";
+  EXPECT_EQ(with_epilogues(text), printed(text));
+}
+
+TEST(EpiloguePass, LeavesASumThatIsNoBias) {
+  const std::string text =
+      R"(func @f(%0: f32[8, 4], %1: f32[4, 3], %2: f32[8, 3]) -> (f32[8, 3]) {
+    %3 = matmul(%0, %1) : f32[8, 3]
+    %4 = add(%3, %2) : f32[8, 3]
+    return %4
+  })";
+  EXPECT_EQ(with_epilogues(text), printed(text));
+}
+
+TEST(InliningPass, PutsTheBodyInThePlaceOfTheCall) {
+  const Graph graph = parse_graph(R"(func @f(%0: f32[4]) -> (f32[4]) {
+    %1 = call(%0) {function = @g} : f32[4]
+    %2 = negate(%1) : f32[4]
+    return %2
+  }
+  func @g(%0: f32[4]) -> (f32[4]) {
+    %1 = square(%0) : f32[4]
+    return %1
+  })");
+  EXPECT_EQ(to_string(inline_calls(graph, "f")),
+            to_string(parse_graph(R"(func @f(%0: f32[4]) -> (f32[4]) {
+    %1 = square(%0) : f32[4]
+    %2 = negate(%1) : f32[4]
+    return %2
+  })")));
+}
+
+TEST(LoopPass, RunsElementwiseNodesAndTheirSumTogether) {
+  EXPECT_EQ(steps_of(R"(func @f(%0: f32[64, 8], %1: f32[64, 8]) -> (f32[8]) {
+    %2 = add(%0, %1) : f32[64, 8]
+    %3 = relu(%2) : f32[64, 8]
+    %4 = square(%3) : f32[64, 8]
+    %5 = sum(%4) {axes = [0]} : f32[8]
+    return %5
+  })"),
+            "add relu square sum\n");
+}
+
+// The product needs the whole of its operand, so the loop before it cannot go
+// on behind it.
+TEST(LoopPass, EndsALoopAtAProduct) {
+  EXPECT_EQ(steps_of(R"(func @f(%0: f32[8, 8], %1: f32[8, 8]) -> (f32[8, 8]) {
+    %2 = relu(%0) : f32[8, 8]
+    %3 = matmul(%2, %1) : f32[8, 8]
+    %4 = add(%3, %2) : f32[8, 8]
+    return %4
+  })"),
+            "relu\nmatmul\nadd\n");
+}
+
+}  // namespace
+}  // namespace weft
