@@ -61,7 +61,7 @@ TEST(SimplifyPass, MergesEqualNodesAndDropsUnusedOnes) {
 TEST(SimplifyPass, DropsWhatChangesNothing) {
   EXPECT_EQ(simplified(R"(func @f(%0: f32[2, 3]) -> (f32[2, 3]) {
     %1 = cast(%0) {dtype = f32} : f32[2, 3]
-    %2 = reshape(%1) {shape = [2, 3]} : f32[2, 3]
+    %2 = reshape(%1) {shape = shape[2, 3]} : f32[2, 3]
     %3 = negate(%2) : f32[2, 3]
     return %3
   })"),
@@ -83,7 +83,7 @@ TEST(SimplifyPass, TakesAFactorOutOfASumThatRepeatsIt) {
             printed(R"(func @f(%0: f32[8, 4], %1: f32[4]) -> (f32[4]) {
     %2 = sum(%0) {axes = [0], keep_dims = true} : f32[1, 4]
     %3 = multiply(%2, %1) : f32[1, 4]
-    %4 = reshape(%3) {shape = [4]} : f32[4]
+    %4 = reshape(%3) {shape = shape[4]} : f32[4]
     return %4
   })"));
   // The factor changes along the axis of this sum.
@@ -101,8 +101,8 @@ TEST(SimplifyPass, KeepsEveryBitWhereItMustNotReassociate) {
 
 TEST(SimplifyPass, PutsSlicesThatFillAnAxisSideBySide) {
   EXPECT_EQ(simplified(R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
-    %2 = unslice(%0) {begin = [0, 0], shape = [2, 8]} : f32[2, 8]
-    %3 = unslice(%1) {begin = [0, 3], shape = [2, 8]} : f32[2, 8]
+    %2 = unslice(%0) {begin = [0, 0], end = [2, 3], shape = shape[2, 8]} : f32[2, 8]
+    %3 = unslice(%1) {begin = [0, 3], end = [2, 8], shape = shape[2, 8]} : f32[2, 8]
     %4 = add(%2, %3) : f32[2, 8]
     return %4
   })"),
@@ -115,8 +115,8 @@ TEST(SimplifyPass, PutsSlicesThatFillAnAxisSideBySide) {
 TEST(SimplifyPass, AddsSlicesThatOverlap) {
   const std::string text =
       R"(func @f(%0: f32[2, 4], %1: f32[2, 5]) -> (f32[2, 8]) {
-    %2 = unslice(%0) {begin = [0, 0], shape = [2, 8]} : f32[2, 8]
-    %3 = unslice(%1) {begin = [0, 3], shape = [2, 8]} : f32[2, 8]
+    %2 = unslice(%0) {begin = [0, 0], end = [2, 4], shape = shape[2, 8]} : f32[2, 8]
+    %3 = unslice(%1) {begin = [0, 3], end = [2, 8], shape = shape[2, 8]} : f32[2, 8]
     %4 = add(%2, %3) : f32[2, 8]
     return %4
   })";
@@ -161,7 +161,7 @@ TEST(EpiloguePass, LeavesASumThatIsNoBias) {
 
 TEST(InliningPass, PutsTheBodyInThePlaceOfTheCall) {
   const Graph graph = parse_graph(R"(func @f(%0: f32[4]) -> (f32[4]) {
-    %1 = call(%0) {function = @g} : f32[4]
+    %1 = call(%0) {function = @g(f32[4]) -> (f32[4])} : f32[4]
     %2 = negate(%1) : f32[4]
     return %2
   }

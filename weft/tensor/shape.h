@@ -1,7 +1,7 @@
 // The extents of a tensor, outermost first.
 //
 // A dim is an int64. Non-negative dims are sizes. Negative ones are symbols of
-// the graph (see graph/symbol.h): a Shape carries them but does no arithmetic
+// the graph (see tensor/symbol.h): a Shape carries them but does no arithmetic
 // on them, and a tensor in memory never has one.
 //
 // Threads: a value type.

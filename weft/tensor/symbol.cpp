@@ -260,6 +260,11 @@ bool match_dim(Dim pattern, Dim actual, Bindings& bindings) {
   return size.has_value();
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
 // Recursive descent over: sum = product {(+|-) product},
 // product = unit {* unit}, unit = number | name | '(' sum ')' ['//' number].
 class DimParser {
@@ -327,10 +332,6 @@ class DimParser {
     if (begin == position_) fail();
     return value;
   }
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  static bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  }
 
   std::string_view text_;
   std::size_t position_ = 0;
@@ -339,6 +340,14 @@ class DimParser {
 }  // namespace
 
 Dim symbol(std::string_view name) {
+  // Another name would print as an expression that reads back as something
+  // else: a symbol "2*N" as twice N.
+  if (name.empty() || is_digit(name[0]) ||
+      !std::all_of(name.begin(), name.end(), is_word)) {
+    throw Error(ErrorCode::kInvalidArgument, "symbol",
+                "'{}' is no name of a dim", name)
+        .hint("letters, digits and '_', not beginning with a digit");
+  }
   return table().intern({{{table().atom({std::string(name), {}, 0})}, 1}});
 }
 

@@ -28,6 +28,7 @@ constexpr bool is_symbolic(Dim dim) { return dim < 0; }
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 52;
 
 // The symbol of that name: letters, digits and '_', not starting with a digit.
+// Throws Error(kInvalidArgument) for another name.
 Dim symbol(std::string_view name);
 
 // These throw Error(kInvalidArgument) when the result is negative whatever the
