@@ -2,6 +2,7 @@
 """Mistakes end with code 2 and say what, where, and what to do."""
 
 import json
+import os
 import re
 import sys
 import unittest
@@ -72,6 +73,31 @@ class UsageTest(CliTest):
         listed = json.loads(self.succeed("data", "list", "--json"))
         self.assertIn("digits", [each["name"] for each in listed["data"]])
         self.refuse("data", "fetch", "mnsit", parts=("mnist",))
+
+    def test_instructions_can_be_capped(self) -> None:
+        def with_cap(cap: str, *arguments: object):
+            return run(*arguments, env={**os.environ, "WEFT_CPU": cap})
+
+        refused = with_cap("sse", "doctor")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn('no instruction set "sse"', refused.stderr)
+        machine = json.loads(with_cap("", "doctor", "--json").stdout)
+        self.assertIsNone(machine["WEFT_CPU"])
+        if machine["instruction_set"] == "baseline":  # no x86-64
+            self.assertEqual(with_cap("avx2", "doctor").returncode, 2)
+            return
+        capped = json.loads(with_cap("avx2", "doctor", "--json").stdout)
+        self.assertEqual(capped["WEFT_CPU"], "avx2")
+        self.assertEqual(capped["instruction_set"],
+                         machine["instruction_set"])
+        self.assertEqual(capped["products"]["f32"], "in hardware")
+        self.assertEqual(capped["products"]["bf16"], "emulated in f32")
+        trained = with_cap("avx2", *self.train_command(
+            "capped", "--set", "train.dtype=bf16", "--set",
+            "train.max_steps=2"))
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertIn(", bf16 emulated in f32",
+                      trained.stderr.splitlines()[0])
 
     def test_inspect(self) -> None:
         text = self.succeed("inspect", DIGITS, "--graph")

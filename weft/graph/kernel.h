@@ -46,6 +46,9 @@ struct KernelCandidate {
   std::unique_ptr<PreparedKernel> (*prepare)(const OpCall&) = nullptr;
   // Output 0 may be written over input 0, where their sizes are equal.
   bool in_place = false;
+  // Widens operands of bf16 and f16 to f32, runs a kernel of f32 and rounds
+  // its results. A plan does so by casts, which join the loops around them.
+  bool widens = false;
 };
 
 class KernelRegistry {

@@ -11,17 +11,22 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
+#include "weft/ops/unary.h"
 #include "weft/runtime/join_slices.h"
 
 namespace weft {
 namespace {
 
-bool has_kernel(const OpCall& call) {
-  const auto& candidates = kernel_registry().candidates(call.op.name());
-  return std::any_of(candidates.begin(), candidates.end(),
-                     [&](const KernelCandidate& candidate) {
-                       return !candidate.declines || !candidate.declines(call);
-                     });
+// The candidate that takes the call, or null.
+const KernelCandidate* kernel_of(const OpCall& call) {
+  for (const auto& candidate : kernel_registry().candidates(call.op.name())) {
+    if (!candidate.declines || !candidate.declines(call)) return &candidate;
+  }
+  return nullptr;
+}
+
+bool is_half(const Value& x) {
+  return x.dtype() == DType::kBF16 || x.dtype() == DType::kF16;
 }
 
 // Ops that return their first operand unchanged when its type is right.
@@ -72,10 +77,15 @@ class SimplifyingBuilder : public FunctionBuilder {
         is_identity(op, types[0], outputs[0])) {
       return {arguments[0]};
     }
-    if (op.lower() != nullptr && !has_kernel({op, types, complete, outputs})) {
+    const KernelCandidate* kernel = kernel_of({op, types, complete, outputs});
+    if (op.lower() != nullptr && kernel == nullptr) {
       LayerScope scope(location.scope);
       ContextScope context(*this);
       return op.lower()(complete, arguments);
+    }
+    if (kernel != nullptr && kernel->widens) {
+      return apply_widened(op, std::move(arguments), complete, outputs,
+                           location);
     }
     if (may_reassociate_ && op.name() == "add") {
       if (auto joined = joined_slices(*this, arguments[0], arguments[1])) {
@@ -98,6 +108,26 @@ class SimplifyingBuilder : public FunctionBuilder {
   }
 
  private:
+  // The op in f32, between casts: what producers and readers of an operand
+  // have in common is cast once, in the loop that makes it.
+  std::vector<Value> apply_widened(const OpDef& op, std::vector<Value> operands,
+                                   const Attributes& attributes,
+                                   std::span<const TensorType> outputs,
+                                   const Location& location) {
+    LayerScope scope(location.scope);
+    ContextScope context(*this);
+    std::vector<const Value*> pointers;
+    for (Value& operand : operands) {
+      if (is_half(operand)) operand = cast(operand, DType::kF32);
+      pointers.push_back(&operand);
+    }
+    std::vector<Value> results = apply(op, pointers, attributes, location);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      results[i] = cast(results[i], outputs[i].dtype);
+    }
+    return results;
+  }
+
   // sum(a * c) is sum(a) * c where c does not change along the summed axes:
   // the gradients of a normalisation then share their sums.
   std::optional<Value> hoist_factor(const Value& x,

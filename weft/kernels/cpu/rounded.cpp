@@ -148,7 +148,8 @@ void register_cpu_rounded(KernelRegistry& kernels) {
                       .name = "f32, rounded",
                       .rank = 1,
                       .declines = declines,
-                      .prepare = prepare});
+                      .prepare = prepare,
+                      .widens = true});
 }
 
 }  // namespace weft

@@ -45,6 +45,7 @@ class Generator : public Xbyak::CodeGenerator {
     prologue();
     loop();
     epilogue();
+    numbers();
     ready();
   }
 
@@ -228,22 +229,24 @@ class Generator : public Xbyak::CodeGenerator {
 
   // The bf16 nearest to each lane, in its low half: (x + 0x7fff + odd) >> 16,
   // and a quiet NaN for a NaN.
+  // The numbers come from memory: rdx may hold the pointer that is stored to.
   void round_bf16(const Zmm& narrow, const Zmm& x) {
-    const Zmm part = take();
     vpsrld(narrow, x, 16);
-    mov(edx, 1);
-    vpbroadcastd(part, edx);
-    vpandd(narrow, narrow, part);
-    mov(edx, 0x7fff);
-    vpbroadcastd(part, edx);
-    vpaddd(narrow, narrow, part);
+    vpandd(narrow, narrow, ptr_b[rip + lowest_bit_]);
+    vpaddd(narrow, narrow, ptr_b[rip + below_half_]);
     vpaddd(narrow, narrow, x);
     vcmpps(k1, x, x, 3);
-    mov(edx, 0x400000);
-    vpbroadcastd(part, edx);
-    vpord(narrow | k1, x, part);
+    vpord(narrow | k1, x, ptr_b[rip + quiet_bit_]);
     vpsrld(narrow, narrow, 16);
-    give(part);
+  }
+  void numbers() {
+    align(4);
+    L(lowest_bit_);
+    dd(1);
+    L(below_half_);
+    dd(0x7fff);
+    L(quiet_bit_);
+    dd(0x400000);
   }
 
   // A product that only the next sum or difference reads becomes one
@@ -455,6 +458,9 @@ class Generator : public Xbyak::CodeGenerator {
     for (int i = 0; i < 32; ++i) all.push_back(i);
     return all;
   }();
+  Xbyak::Label lowest_bit_;  // of numbers() that round_bf16() reads
+  Xbyak::Label below_half_;
+  Xbyak::Label quiet_bit_;
   Zmm zero_;
   Zmm one_;
   std::map<int, Zmm> constants_;  // by operand, for the whole loop
