@@ -343,6 +343,22 @@ TEST(Executable, GradientOfBatchNormLikeCodeMatchesEager) {
       1e-4);
 }
 
+// Each of the products could be the bias of the other.
+TEST(Executable, AddsTwoProductsOfOneRow) {
+  expect_same({pattern({1, 6}), pattern({6, 5}), pattern({1, 4}, -1, 1, 2),
+               pattern({4, 5})},
+              [](const std::vector<Value>& v) {
+                const Value both = matmul(v[0], v[1]) + matmul(v[2], v[3]);
+                return std::vector{relu(both), both};
+              });
+  expect_same(
+      {pattern({1, 6}), pattern({6, 5}), pattern({1, 4}, -1, 1, 2),
+       pattern({4, 5})},
+      [](const std::vector<Value>& v) {
+        return std::vector{relu(matmul(v[0], v[1]) + matmul(v[2], v[3]))};
+      });
+}
+
 TEST(Executable, ThreadsDoNotChangeTheSums) {
   FunctionBuilder builder("f");
   const Function function = builder.build([&] {

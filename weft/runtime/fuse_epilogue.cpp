@@ -35,6 +35,7 @@ class Fuser {
       : function_(function),
         readers_(readers_of(function)),
         skipped_(function.nodes().size(), false),
+        is_taken_(function.nodes().size(), false),
         copy_(function, function.name()) {}
 
   Function run() {
@@ -82,7 +83,10 @@ class Fuser {
       NodeId next = only_reader(y);
       if (next >= 0 && function_.node(next).op->name() == "add") {
         epilogue.bias = bias_of(function_.node(next), y);
-        if (epilogue.bias < 0) continue;
+        // Of two products of one row, each could be the other's bias.
+        const auto add = static_cast<std::size_t>(next);
+        if (epilogue.bias < 0 || is_taken_[add]) continue;
+        is_taken_[add] = true;
         last = next;
         y = function_.node(next).outputs[0];
         next = only_reader(y);
@@ -129,6 +133,7 @@ class Fuser {
   const Function& function_;
   std::vector<std::vector<NodeId>> readers_;
   std::vector<bool> skipped_;
+  std::vector<bool> is_taken_;  // additions of a bias
   std::unordered_map<NodeId, Epilogue> epilogues_;
   FunctionCopy copy_;
 };
