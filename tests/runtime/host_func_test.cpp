@@ -2,10 +2,12 @@
 #include "weft/runtime/host_func.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 #include "tests/support/errors.h"
 #include "tests/support/exact.h"
 
+#include "weft/ops/control.h"
 #include "weft/runtime/jit/jit.h"
 
 namespace weft::testing {
@@ -36,6 +38,53 @@ TEST(HostFunc, RunsWithTheNumbersOfEachRun) {
   EXPECT_EQ(f(number(-2)).tensor().item(), 3);
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(f.core().trace_count(), 1u);
+}
+
+// A print or a log: nobody uses what it returns.
+TEST(HostFunc, RunsAlsoIfNobodyUsesItsResult) {
+  std::vector<double> seen;
+  const auto note = [&](const std::vector<Value>& in) {
+    seen.push_back(in[0].tensor().item());
+    return in;
+  };
+  const auto f = jit([&](const Value& x) {
+    for (int i = 0; i < 2; ++i) host_func(note, {x * 2}, {x.type()});
+    return x + 1;
+  });
+  EXPECT_EQ(f(number(2)).tensor().item(), 3);
+  EXPECT_EQ(f(number(5)).tensor().item(), 6);
+  EXPECT_EQ(seen, (std::vector<double>{4, 4, 10, 10}));
+
+  seen.clear();  // the backward function does not run it again
+  Value x = number(3);
+  Tape tape;
+  tape.watch(x);
+  const Value y = f(x) * f(x);
+  EXPECT_EQ(tape.gradient(y, {&x, 1})[0].tensor().item(), 8);
+  EXPECT_EQ(seen, (std::vector<double>{6, 6, 6, 6}));
+}
+
+TEST(HostFunc, RunsInTheBranchThatIsTakenAndInEachCall) {
+  std::vector<double> seen;
+  const auto note = [&](const std::vector<Value>& in) {
+    seen.push_back(in[0].tensor().item());
+    return in;
+  };
+  std::function<Value(const Value&)> self;
+  const auto down = jit(
+      [&](const Value& x) {
+        return cond(
+            less_equal(x, scalar_like(x, 0)), [&] { return std::vector{x}; },
+            [&] {
+              host_func(note, {x}, {x.type()});
+              return std::vector{self(x - 1)};
+            })[0];
+      },
+      {.results = {{TensorType{DType::kF32, {}}}}});
+  self = [&](const Value& x) { return down(x); };
+  down(number(3));
+  EXPECT_EQ(std::multiset<double>(seen.begin(), seen.end()),
+            (std::multiset<double>{1, 2, 3}));
 }
 
 TEST(HostFunc, HasGradientsOfAnyOrder) {

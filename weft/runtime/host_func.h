@@ -2,8 +2,10 @@
 // function it becomes a node that runs it when the function runs, on the
 // numbers of that run, with a tape of its own if a gradient is asked for.
 //
-// The code must depend on its operands alone: a call whose results nobody uses
-// may be left out, and no gradient reaches variables that it reads.
+// The code runs once for each call in a run, also if nobody uses what it
+// returns; in which order is said by its operands alone. No gradient reaches
+// variables that it reads. A gradient of a function that branches, loops or
+// calls itself computes the function once more, with such calls in it.
 //
 // Threads: the code runs on the thread that runs the function.
 #pragma once

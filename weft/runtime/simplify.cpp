@@ -69,8 +69,9 @@ class SimplifyingBuilder : public FunctionBuilder {
     }
     const Attributes complete = op.complete(attributes);
     const auto outputs = op.infer_types(types, complete);
-    // Each enter leaves an activation of its own (graph/phases.h).
-    if (leaves_activation(op)) {
+    // Each enter leaves an activation of its own (graph/phases.h), and code of
+    // the program may do more than compute.
+    if (leaves_activation(op) || op.has(kHost)) {
       return FunctionBuilder::apply(op, inputs, complete, location);
     }
     if (!inputs.empty() && !outputs.empty() &&
@@ -172,9 +173,11 @@ Function eliminate_dead_nodes(const Function& function) {
     is_used[static_cast<std::size_t>(id)] = true;
   };
   const auto is_live = [&](const Node& node) {
-    return std::any_of(
-        node.outputs.begin(), node.outputs.end(),
-        [&](ValueId id) { return is_used[static_cast<std::size_t>(id)]; });
+    return node.op->has(kHost) ||
+           std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId id) {
+                         return is_used[static_cast<std::size_t>(id)];
+                       });
   };
   for (const ValueId id : function.results()) use(id);
   for (auto node = function.nodes().rbegin(); node != function.nodes().rend();

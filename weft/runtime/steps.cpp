@@ -186,7 +186,8 @@ void drop_unread(const Function& function, std::vector<Step>& steps) {
       }
     }
     dropped = std::erase_if(steps, [&](const Step& step) {
-      return std::none_of(step.outputs.begin(), step.outputs.end(),
+      return !function.node(step.nodes.front()).op->has(kHost) &&
+             std::none_of(step.outputs.begin(), step.outputs.end(),
                           [&](ValueId id) { return read.contains(id); });
     });
   }

@@ -19,15 +19,17 @@ Function lowered(const Function& function) {
 }
 
 // The nodes that compute `results` from `given`, which become the parameters.
+// With `keep_host`, also all that calls code of the program.
 Function extract(const Function& from, std::string name,
                  const std::vector<ValueId>& given,
-                 const std::vector<ValueId>& results) {
+                 const std::vector<ValueId>& results, bool keep_host) {
   std::vector<bool> is_known(from.value_count(), false);
   std::vector<bool> is_needed(from.value_count(), false);
   const auto at = [](ValueId id) { return static_cast<std::size_t>(id); };
   for (const ValueId id : given) is_known[at(id)] = true;
   for (const ValueId id : results) is_needed[at(id)] = true;
   const auto is_wanted = [&](const Node& node) {
+    if (keep_host && node.op->has(kHost)) return true;
     return std::any_of(
         node.outputs.begin(), node.outputs.end(),
         [&](ValueId id) { return is_needed[at(id)] && !is_known[at(id)]; });
@@ -68,7 +70,7 @@ GradientSplit::GradientSplit(const Function& function, std::size_t outputs,
   std::vector<ValueId> results = function_.results();
   results.insert(results.end(), saved_.begin(), saved_.end());
   forward_ = extract(function_, function_.name() + ".forward",
-                     function_.parameters(), results);
+                     function_.parameters(), results, /*keep_host=*/true);
 }
 
 std::vector<ValueId> GradientSplit::differentiable() const {
@@ -149,7 +151,7 @@ Function GradientSplit::backward(const std::vector<bool>& arrived) const {
   given.insert(given.end(), kept.begin(), kept.end());
   given.insert(given.end(), whole.seeds.begin(), whole.seeds.end());
   return extract(whole.function, whole.function.name(), given,
-                 whole.function.results());
+                 whole.function.results(), /*keep_host=*/false);
 }
 
 Graph backward_with_forward(const Graph& graph, std::size_t outputs,

@@ -95,6 +95,12 @@ class RegionFormer {
   const FlatNode& node(int id) const { return draft_.graph.node(id); }
   int nodes() const { return static_cast<int>(draft_.graph.nodes.size()); }
 
+  // Code of the program does more than compute.
+  bool is_host(int id) const {
+    return node(id).kind == FlatKind::kRegion &&
+           draft_.ops[at(node(id).region)]->op->has(kHost);
+  }
+
   void need(int id) {
     if (id < 0 || is_needed_[at(id)]) return;
     is_needed_[at(id)] = true;
@@ -109,7 +115,7 @@ class RegionFormer {
       for (const Endpoint value : body.results) need(value.node);
     }
     for (int id = 0; id < nodes(); ++id) {
-      if (node(id).kind == FlatKind::kAccumulate) need(id);
+      if (node(id).kind == FlatKind::kAccumulate || is_host(id)) need(id);
     }
     for (const Body& body : draft_.graph.bodies) {
       for (const int parameter : body.parameters) {
