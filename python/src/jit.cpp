@@ -1,5 +1,6 @@
 // weft.jit: a Python callable over weft::JitFunction.
 #include <cctype>
+#include <optional>
 
 #include "python/src/convert.h"
 #include "python/src/operators.h"
@@ -108,7 +109,8 @@ std::string graph_name(const py::handle& callable) {
 std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
                               const py::object& results, bool relax_dims,
                               bool fuse, std::size_t max_graphs,
-                              std::size_t warn_after) {
+                              std::size_t warn_after, std::int64_t max_frames,
+                              int workers, std::optional<bool> batching) {
   JitOptions options;
   options.name = graph_name(callable);
   if (!signature.is_none()) options.signature = types_from(signature);
@@ -117,6 +119,16 @@ std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
   options.fuse = fuse;
   options.max_graphs = max_graphs;
   options.warn_after = warn_after;
+  if (max_frames < 1 || workers < 0) {
+    throw Error(ErrorCode::kInvalidArgument, "jit",
+                "{} frames and {} workers run nothing", max_frames, workers)
+        .hint("max_frames >= 1; workers >= 0, where 0 leaves it to Weft");
+  }
+  options.tagged.max_frames = max_frames;
+  options.tagged.workers = workers;
+  if (batching) {
+    options.tagged.batching = *batching ? Batching::kAlways : Batching::kNever;
+  }
   options.warn = warn;
   return std::make_unique<Jit>(std::move(callable), std::move(options));
 }
@@ -156,7 +168,8 @@ void bind_jit(py::module_& module) {
       .def(py::init(&make_jit), py::arg("function"), py::kw_only(),
            py::arg("input_signature"), py::arg("results"),
            py::arg("relax_dims"), py::arg("fuse"), py::arg("max_graphs"),
-           py::arg("warn_after"))
+           py::arg("warn_after"), py::arg("max_frames"), py::arg("workers"),
+           py::arg("batching"))
       .def("__call__", &Jit::call)
       .def(
           "__get__",

@@ -63,8 +63,8 @@ py::class_<Layer, nn::Layer, std::shared_ptr<Layer>> bind_layer(
   return {module, name};
 }
 
-using RandomKey = ScopeManager<nn::RandomKeyScope, Value>;
-using Precision = ScopeManager<nn::PrecisionScope, DType>;
+using RandomKey = ScopeManager<RandomKeyScope, Value>;
+using Precision = ScopeManager<PrecisionScope, DType>;
 
 void bind_scopes(py::module_& module) {
   bind_manager<RandomKey>(module, "random_key",

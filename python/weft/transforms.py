@@ -14,6 +14,9 @@ def jit(
     fuse=True,
     max_graphs=64,
     warn_after=8,
+    max_frames=1_000_000,
+    workers=0,
+    batching=None,
 ):
     """Stages a function: traced once per kind of arguments, a graph after.
 
@@ -24,6 +27,16 @@ def jit(
     input_signature: a TensorType for each argument, then there is one graph.
     results: TensorTypes of what is returned, for a function that calls itself.
     fuse=False: every op by itself, with the bits of eager execution.
+
+    What a function reads from around it counts too: it is traced once for each
+    precision and for the modes of the layers that it calls, and draws with the
+    random_key around each call.
+
+    For a function that branches, loops or calls itself:
+    max_frames: how many activations may be alive at once.
+    workers: how many threads run it; 0 is as many as pay.
+    batching: whether activations that are ready together run as one; None is
+    where it pays.
     """
     if function is None:
         return functools.partial(
@@ -34,6 +47,9 @@ def jit(
             fuse=fuse,
             max_graphs=max_graphs,
             warn_after=warn_after,
+            max_frames=max_frames,
+            workers=workers,
+            batching=batching,
         )
     return _weft.Jit(
         function,
@@ -43,6 +59,9 @@ def jit(
         fuse=fuse,
         max_graphs=max_graphs,
         warn_after=warn_after,
+        max_frames=max_frames,
+        workers=workers,
+        batching=batching,
     )
 
 

@@ -171,7 +171,7 @@ TEST(Dropout, DropsWhileTrainingOnly) {
   nn::Dropout layer(0.5);
   const Tensor ones = test::pattern({1000}, 1, 1.0001);
   const Value key = Tensor::of<std::int64_t>({2}, {3, 1});
-  const nn::RandomKeyScope random(key);
+  const RandomKeyScope random(key);
   const auto dropped = test::numbers(layer(ones).tensor());
   const auto zeros = std::count(dropped.begin(), dropped.end(), 0.0);
   EXPECT_GT(zeros, 400);
@@ -233,7 +233,7 @@ TEST(Precision, BFloat16IsNearF32) {
   model.initialize(1);
   const Tensor x = test::pattern({4, 4, 4, 2});
   const Tensor exact = model(x).tensor();
-  const nn::PrecisionScope precision(DType::kBF16);
+  const PrecisionScope precision(DType::kBF16);
   const Value y = model(x);
   EXPECT_EQ(y.dtype(), DType::kBF16);
   EXPECT_TRUE(near(nn::to_f32(y).tensor(), exact, 0.05));

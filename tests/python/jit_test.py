@@ -244,6 +244,58 @@ class Tracing(unittest.TestCase):
 
         self.assertEqual(fib(weft.tensor(10.0)).item(), 55)
 
+    def test_recursion_over_integers(self):
+        number = weft.TensorType("i64")
+
+        @weft.jit(results=[number])
+        def fib(n):
+            return weft.cond(
+                n <= 1, lambda: n, lambda: fib(n - 1) + fib(n - 2)
+            )
+
+        self.assertEqual(fib(weft.tensor(20)).item(), 6765)
+        self.assertEqual(fib.trace_count, 1)
+
+    def test_mutual_recursion(self):
+        number = weft.TensorType("i64")
+
+        @weft.jit(results=[number])
+        def is_even(n):
+            return weft.cond(n == 0, lambda: 1, lambda: is_odd(n - 1))
+
+        @weft.jit(results=[number])
+        def is_odd(n):
+            return weft.cond(n == 0, lambda: 0, lambda: is_even(n - 1))
+
+        for n in (0, 1, 2, 7, 10):
+            self.assertEqual(is_even(weft.tensor(n)).item(), 1 - n % 2)
+            self.assertEqual(is_odd(weft.tensor(n)).item(), n % 2)
+
+    def test_recursion_without_types_says_how(self):
+        @weft.jit
+        def f(n):
+            return weft.cond(n <= 0, lambda: n, lambda: f(n - 1))
+
+        with self.assertRaisesRegex(weft.Error, r"jit\(f, results="):
+            f(weft.tensor(3))
+
+    def test_frames_are_limited(self):
+        number = weft.TensorType("i64")
+
+        def count(n):
+            return weft.cond(n <= 0, lambda: 0, lambda: 1 + counted(n - 1))
+
+        counted = weft.jit(count, results=[number], max_frames=50, workers=1)
+        self.assertEqual(counted(weft.tensor(40)).item(), 40)
+        with self.assertRaisesRegex(weft.Error, "max_frames: an option of jit"):
+            counted(weft.tensor(60))
+        counted = weft.jit(
+            count, results=[number], max_frames=100, batching=False
+        )
+        self.assertEqual(counted(weft.tensor(60)).item(), 60)
+        with self.assertRaisesRegex(weft.Error, "0 frames"):
+            weft.jit(count, max_frames=0)
+
     def test_python_errors_come_out_as_they_are(self):
         class Odd(Exception):
             pass
@@ -474,6 +526,90 @@ class Control(unittest.TestCase):
         )
         self.assertEqual((len(calls), f.trace_count), (3, 1))
         self.assertEqual(weft.grad(f)(weft.tensor(2.0)).item(), 12)
+
+    def test_host_func_for_its_effect(self):
+        seen = []
+
+        @weft.jit
+        def f(x):
+            weft.host_func(
+                lambda y: (seen.append(y.item()), y)[1],
+                x * 2,
+                results=weft.TensorType("f32"),
+            )
+            return x + 1
+
+        self.assertEqual([f(weft.tensor(v)).item() for v in (1.0, 2.0)], [2, 3])
+        self.assertEqual(seen, [2, 4])
+
+    def test_assigning_in_a_branch_says_how(self):
+        v = weft.Variable(0.0, name="v")
+
+        @weft.jit
+        def f(x):
+            def then():
+                v.assign(x)
+                return x
+
+            return weft.cond(x > 0, then, lambda: x)
+
+        with self.assertRaisesRegex(
+            weft.Error, r"(?s)'v' is assigned in a branch.*assign it outside"
+        ):
+            f(weft.tensor(1.0))
+
+    def test_gradients_of_control_flow(self):
+        w = weft.Variable(3.0)
+
+        def branch(x):
+            return weft.cond(x > 0, lambda: x * x * w, lambda: -x * w)
+
+        def loop(x):  # x w^4
+            state = weft.while_loop(
+                lambda s: s[0] < 4,
+                lambda s: (s[0] + 1, s[1] * w.read()),
+                (weft.tensor(0), x),
+            )
+            return state[1]
+
+        def scanned(x):  # x (1 + w + w^2 + w^3)
+            _, powers = weft.scan(
+                lambda c, _: (c * w.read(), c), x, weft.zeros(4)
+            )
+            return powers.sum()
+
+        number = weft.TensorType("f32")
+
+        @weft.jit(results=[number])
+        def power(x, n):  # x w^n
+            return weft.cond(
+                n <= 0, lambda: x, lambda: power(x, n - 1) * w.read()
+            )
+
+        def recursion(x):
+            return power(x, weft.tensor(4)) if self.staged else x * w**4
+
+        wanted = {  # by x at 2, by w; then by w and w
+            branch: (12, 4, 0),
+            loop: (81, 2 * 4 * 27, 2 * 12 * 9),
+            scanned: (40, 2 * (1 + 6 + 27), 2 * (2 + 18)),
+            recursion: (81, 2 * 4 * 27, 2 * 12 * 9),
+        }
+        for f, (by_x, by_w, by_w_w) in wanted.items():
+            for wrap in (lambda f: f, weft.jit):
+                self.staged = wrap is weft.jit
+                name = f"{f.__name__}, {'staged' if self.staged else 'eager'}"
+                x = weft.tensor(2.0)
+                found = wrap(lambda x: weft.grad(f)(x))(x)
+                self.assertAlmostEqual(found.item(), by_x, 3, name)
+                found = wrap(lambda x: weft.grad(f, wrt=w)(x))(x)
+                self.assertAlmostEqual(found.item(), by_w, 3, name)
+                # A tape outside of the staged function.
+                found = weft.grad(wrap(f), wrt=w)(x)
+                self.assertAlmostEqual(found.item(), by_w, 3, name)
+                slope = weft.grad(wrap(f), wrt=w)
+                found = weft.grad(lambda x: slope(x), wrt=w)(x)
+                self.assertAlmostEqual(found.item(), by_w_w, 3, name)
 
     def test_host_func_errors(self):
         def fail(x):

@@ -119,6 +119,123 @@ TEST(JitControl, GradientsPassBranchesAndVariables) {
   EXPECT_EQ(slope_at(5), 40);
 }
 
+// Integers that a trace writes down are no other tensors each time.
+TEST(JitControl, ARecursionMayCountByIntegers) {
+  const TensorType integer{DType::kI64, {}};
+  std::function<Value(const Value&)> self;
+  const auto fib = jit(
+      [&](const Value& n) {
+        return cond(
+            less_equal(n, Value(Tensor::scalar<std::int64_t>(1))),
+            [&] { return std::vector{n}; },
+            [&] {
+              const Value one = Tensor::scalar<std::int64_t>(1);
+              return std::vector{self(n - one) + self(n - 2)};
+            })[0];
+      },
+      {.results = {{integer}}});
+  self = [&](const Value& n) { return fib(n); };
+  EXPECT_EQ(fib(Tensor::scalar<std::int64_t>(10)).tensor().item(), 55);
+  EXPECT_EQ(fib.core().trace_count(), 1u);
+}
+
+// Hofstadter's: F(n) = n - M(F(n - 1)), M(n) = n - F(M(n - 1)), F(0) = 1,
+// M(0) = 0. Both call themselves and each other, and use a variable.
+TEST(JitControl, FunctionsMayCallEachOther) {
+  const TensorType real{DType::kF64, {}};
+  const Variable zero(number(0));
+  std::function<Value(const Value&)> female;
+  std::function<Value(const Value&)> male;
+  const auto body = [&](double first, auto& self, auto& other) {
+    return [&, first](const Value& n) {
+      return cond(
+          less_equal(n, zero.read()),
+          [&] { return std::vector{zero.read() + first}; },
+          [&] { return std::vector{n - other(self(n - 1))}; })[0];
+    };
+  };
+  const auto f = jit(body(1, female, male), {.results = {{real}}});
+  const auto m = jit(body(0, male, female), {.results = {{real}}});
+  female = [&](const Value& n) { return f(n); };
+  male = [&](const Value& n) { return m(n); };
+  const std::vector<double> wanted{1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6};
+  const std::vector<double> other{0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6};
+  for (std::size_t n = 0; n < wanted.size(); ++n) {
+    const auto at = static_cast<double>(n);
+    EXPECT_EQ(f(number(at)).tensor().item(), wanted[n]) << n;
+    EXPECT_EQ(m(number(at)).tensor().item(), other[n]) << n;
+  }
+}
+
+// x·f(x - 1) and x·g(x - 1) in turn: 5.5·4.5·3.5·2.5·1.5, and its slope.
+TEST(JitControl, FunctionsThatCallEachOtherHaveGradients) {
+  const TensorType real{DType::kF64, {}};
+  std::function<Value(const Value&)> to_f;
+  std::function<Value(const Value&)> to_g;
+  const auto body = [](auto& other) {
+    return [&other](const Value& x) {
+      return cond(
+          less_equal(x, scalar_like(x, 1)),
+          [&] { return std::vector{ones_like(x)}; },
+          [&] { return std::vector{x * other(x - 1)}; })[0];
+    };
+  };
+  const auto f = jit(body(to_g), {.results = {{real}}});
+  const auto g = jit(body(to_f), {.results = {{real}}});
+  to_f = [&](const Value& x) { return f(x); };
+  to_g = [&](const Value& x) { return g(x); };
+  Value x = number(5.5);
+  Tape tape;
+  tape.watch(x);
+  const Value y = f(x);
+  EXPECT_EQ(y.tensor().item(), 324.84375);
+  EXPECT_EQ(tape.gradient(y, {&x, 1})[0].tensor().item(), 570.5625);
+}
+
+TEST(JitControl, ACallOfEachOtherNeedsItsTypes) {
+  std::function<Value(const Value&)> back;
+  const auto g = jit([&](const Value& x) { return back(x); });
+  const auto f = jit([&](const Value& x) { return g(x); });
+  back = [&](const Value& x) { return f(x); };
+  expect_error(ErrorCode::kInvalidArgument,
+               {"what it returns is not known", "results=", "JitOptions"},
+               [&] { f(number(1)); });
+}
+
+// d/dw of w x, w² x (x - 1), …, down to x <= 1.
+TEST(JitControl, ARecursionHasGradientsOfWhatItCaptures) {
+  const Variable w(number(3));
+  std::function<Value(const Value&)> self;
+  const auto f = jit(
+      [&](const Value& x) {
+        return cond(
+            less_equal(x, scalar_like(x, 1)),
+            [&] { return std::vector{ones_like(x)}; },
+            [&] { return std::vector{x * w.read() * self(x - 1)}; })[0];
+      },
+      {.results = {{TensorType{DType::kF64, {}}}}});
+  self = [&](const Value& x) { return f(x); };
+  // 5! w⁴
+  Tape outer;
+  const std::vector<Value> wrt{w.read()};
+  Tape tape;
+  const Value y = f(number(5));
+  const Value first = tape.gradient(y, wrt)[0];
+  EXPECT_EQ(first.tensor().item(), 120.0 * 4 * 27);
+  EXPECT_EQ(outer.gradient(first, wrt)[0].tensor().item(), 120.0 * 12 * 9);
+}
+
+TEST(JitControl, FramesAreLimitedAsTheOptionsSay) {
+  Factorial body;
+  JitOptions options = recursive();
+  options.tagged.max_frames = 20;
+  const auto factorial = jit([&](const Value& x) { return body(x); }, options);
+  body.self = [&](const Value& x) { return factorial(x); };
+  EXPECT_EQ(factorial(number(10)).tensor().item(), 3628800);
+  expect_error(ErrorCode::kExhausted, {"more than 20", "max_frames"},
+               [&] { factorial(number(50)); });
+}
+
 TEST(JitControl, BranchesDoNotAssign) {
   const Variable v(number(0), {.name = "v"});
   const auto f = jit([&](const Value& x) {
@@ -130,7 +247,7 @@ TEST(JitControl, BranchesDoNotAssign) {
         },
         [&] { return std::vector{x}; })[0];
   });
-  expect_error(ErrorCode::kInvalidArgument, {"'v'", "outside"},
+  expect_error(ErrorCode::kInvalidArgument, {"'v'", "branch", "outside"},
                [&] { f(number(1)); });
 }
 

@@ -164,20 +164,30 @@ Value FunctionBuilder::read(const VariableRef& variable) {
 void FunctionBuilder::assign(const VariableRef& variable, const Value& value) {
   const auto bound = variables_.find(variable);
   if (bound == variables_.end()) {
+    if (enclosing_ != nullptr) {
+      throw Error(ErrorCode::kInvalidArgument, "@" + function_.name(),
+                  "the variable '{}' is assigned in a branch or a loop, which "
+                  "compute values only",
+                  variable->name)
+          .hint(
+              "return the value from every branch, or carry it through the "
+              "loop, and assign it outside");
+    }
     throw Error(ErrorCode::kInvalidArgument, "@" + function_.name(),
                 "the variable '{}' is assigned, but it is no part of this "
                 "function",
                 variable->name)
-        .hint(enclosing_ != nullptr
-                  ? "return the value from the branch or body, and assign it "
-                    "outside"
-                  : "stage with weft::jit, or bind the variable first");
+        .hint("stage with jit, or bind the variable first");
   }
   bound->second = Value(*this, id_of(value));
 }
 
 void FunctionBuilder::bind(const VariableRef& variable, const Value& value) {
   variables_.insert_or_assign(variable, value);
+}
+
+void FunctionBuilder::depend_on(const ModeReading& reading) {
+  if (enclosing_ != nullptr) enclosing_->depend_on(reading);
 }
 
 // The function has been built, or never will be.

@@ -61,6 +61,9 @@ class FunctionBuilder : public Context {
   void assign(const VariableRef& variable, const Value& value) override;
   void bind(const VariableRef& variable, const Value& value);
 
+  // The function around this one depends on it too.
+  void depend_on(const ModeReading& reading) override;
+
   // Copies the nodes of `function` into this one, lowering as above. Returns a
   // Value for each of its values, by ValueId; its parameters become
   // `arguments`.

@@ -12,6 +12,7 @@
 
 namespace weft {
 
+struct ModeReading;
 struct VariableState;
 using VariableRef = std::shared_ptr<VariableState>;
 
@@ -38,6 +39,10 @@ class Context {
   virtual void create(const VariableRef& variable) = 0;
   virtual Value read(const VariableRef& variable) = 0;
   virtual void assign(const VariableRef& variable, const Value& value) = 0;
+
+  // What is computed now holds as long as this mode is as it was found
+  // (mode.h). Where ops run at once nobody minds.
+  virtual void depend_on(const ModeReading&) {}
 };
 
 // The innermost ContextScope of this thread, else the eager runtime.

@@ -124,4 +124,10 @@ Graph Program::build() const {
   return graph;
 }
 
+void add_missing(Program& program, std::span<const Function> functions) {
+  for (const Function& each : functions) {
+    if (!program.contains(each.name())) program.add(each);
+  }
+}
+
 }  // namespace weft

@@ -16,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class Program {
   // Error(kInvalidArgument) if it has none yet.
   const Function& body_of(const FunctionRef& function) const;
 
+  // Those that have bodies, which may call others that have none yet.
+  const std::deque<Function>& functions() const { return functions_; }
   // All functions, verified. Throws Error(kInvalidArgument) that names a
   // function that was declared and not defined.
   Graph build() const;
@@ -84,5 +87,8 @@ class Program {
   std::map<std::string, const Function*> bodies_;
   std::map<std::pair<std::string, std::string>, FunctionRef> derived_;
 };
+
+// Adds those functions that the program does not contain by name.
+void add_missing(Program& program, std::span<const Function> functions);
 
 }  // namespace weft

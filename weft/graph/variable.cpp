@@ -27,7 +27,7 @@ const Tensor& first_value(const Value& initial, const std::string& name) {
   if (initial.is_staged()) {
     throw Error(ErrorCode::kInvalidArgument, title(name),
                 "its first value depends on the function that is being built")
-        .hint("compute it with init_scope([&] { … })");
+        .hint("compute it in an init_scope");
   }
   return initial.tensor();
 }

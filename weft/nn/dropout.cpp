@@ -1,7 +1,7 @@
 #include "weft/nn/dropout.h"
 
 #include "weft/base/error.h"
-#include "weft/nn/scope.h"
+#include "weft/graph/surroundings.h"
 #include "weft/ops/random.h"
 
 namespace weft::nn {

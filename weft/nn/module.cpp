@@ -43,7 +43,7 @@ void Module::initialize(std::uint64_t seed) {
 }
 
 void Module::train(bool is_training) {
-  is_training_ = is_training;
+  is_training_.set(is_training);
   for (const auto& child : children_) child->train(is_training);
 }
 

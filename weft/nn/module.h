@@ -5,7 +5,7 @@
 // Parameters are variables (graph/variable.h): what forward() changes (running
 // statistics) it assigns, and weft::jit or nn/staging.h carry it out.
 //
-// Copies of a module share its parameters.
+// Copies of a module share its parameters and its mode.
 //
 // Threads: caller synchronises.
 #pragma once
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "weft/graph/location.h"
+#include "weft/graph/mode.h"
 #include "weft/graph/variable.h"
 #include "weft/nn/init.h"
 
@@ -56,7 +57,7 @@ class Module {
   void initialize(std::uint64_t seed);
   // Switches dropout and batch statistics on or off, here and below.
   void train(bool is_training);
-  bool is_training() const { return is_training_; }
+  bool is_training() const { return is_training_.is_on(); }
   // How many trainable numbers there are.
   std::int64_t parameter_count() const;
 
@@ -86,7 +87,7 @@ class Module {
                std::vector<NamedParameter>& found) const;
 
   std::string name_;
-  bool is_training_ = true;
+  Mode is_training_{true};
   std::vector<ParameterRef> own_;
   std::vector<std::shared_ptr<Module>> children_;
 };

@@ -286,7 +286,9 @@ std::vector<Value> Tape::gradient(std::span<const Value> roots,
   if (is_used_ && !options_.is_persistent) {
     throw Error(ErrorCode::kInvalidArgument, "tape",
                 "its gradient was asked for already")
-        .hint("open it with Tape({.is_persistent = true})");
+        .hint(
+            "open it as a persistent one: Tape(persistent=True) in Python, "
+            "Tape({.is_persistent = true}) in C++");
   }
   is_used_ = true;
   const Pause paused(*this);  // the walk must not extend what it walks

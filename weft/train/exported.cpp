@@ -27,7 +27,14 @@ void refuse_host_code(const Graph& graph) {
 }
 
 Tensor value_of(const Hidden& hidden, const std::string& function) {
-  if (!hidden.is_variable) {
+  if (hidden.kind == Hidden::Kind::kRandomKey) {
+    throw Error(ErrorCode::kUnsupported, "@" + function,
+                "draws with the random key around it, which no file can hold")
+        .hint(
+            "switch training off by model.train(false), or take the key as an "
+            "argument and open its scope inside");
+  }
+  if (!hidden.is_variable()) {
     if (hidden.value.is_staged()) {
       throw Error(ErrorCode::kUnsupported, "@" + function,
                   "captured a value of a function around it")
@@ -44,7 +51,7 @@ Tensor value_of(const Hidden& hidden, const std::string& function) {
 }
 
 const char* kind_of(const Hidden& hidden) {
-  if (!hidden.is_variable) return "constant";
+  if (!hidden.is_variable()) return "constant";
   return hidden.is_assigned ? "assigned" : "variable";
 }
 
@@ -150,22 +157,15 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path) {
     }
     const Tensor value = file.read(*stored);
     if (!each.is_variable) {
-      hidden.push_back({.value = value,
-                        .variable = {},
-                        .is_variable = false,
-                        .is_assigned = false,
-                        .name = ""});
+      hidden.push_back(Hidden::captured(value));
       continue;
     }
     variables_.emplace_back(value, VariableOptions{each.tensor});
-    hidden.push_back({.value = Value(),
-                      .variable = variables_.back().state(),
-                      .is_variable = true,
-                      .is_assigned = each.is_assigned,
-                      .name = each.tensor});
+    hidden.push_back(Hidden::of(variables_.back().state()));
+    hidden.back().is_assigned = each.is_assigned;
   }
   function_ = std::make_unique<GraphFunction>(std::move(graph), info.entry,
-                                              std::move(hidden), /*fuse=*/true);
+                                              std::move(hidden));
 }
 
 void ExportedFunction::check_count(const std::vector<Tensor>& arguments) const {
@@ -186,8 +186,8 @@ std::vector<Tensor> ExportedFunction::run_parts(
       throw Error(ErrorCode::kUnsupported, "@" + entry,
                   "assigns the variable '{}', which parts cannot", each.name);
     }
-    inputs.push_back(each.is_variable ? each.variable.lock()->value
-                                      : each.value.tensor());
+    inputs.push_back(each.is_variable() ? each.variable.lock()->value
+                                        : each.value.tensor());
   }
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());

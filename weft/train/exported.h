@@ -26,7 +26,8 @@
 namespace weft {
 
 // Writes the file atomically. Throws Error(kUnsupported) for a function that
-// calls code of the host or captured values of a function around it,
+// calls code of the host, captured values of a function around it or draws with
+// the random key around its call,
 // Error(kInvalidArgument) for a variable that died or has no value, and as
 // write_safetensors() does.
 void export_function(const std::filesystem::path& path,

@@ -65,7 +65,7 @@ Executable EvalStep::stage(nn::Layer& model, TaskKind task,
   const Value label = builder.parameter(types.at(1), "label");
   ExecutableOptions settings;
   program.add(builder.build([&] {
-    const nn::PrecisionScope precision(dtype);
+    const PrecisionScope precision(dtype);
     const Objective found = objective(model, task, input, label);
     const std::vector<Value> values = staged.values();
     std::vector<Value> results;
@@ -107,7 +107,7 @@ Executable PredictStep::stage(nn::Layer& model, const TensorType& input,
   const InferenceScope inference(model);
   const Value x = builder.parameter(open_batch(model, {input})[0], "input");
   program.add(builder.build([&] {
-    const nn::PrecisionScope precision(dtype);
+    const PrecisionScope precision(dtype);
     return std::vector{softmax(nn::to_f32(model(x)))};
   }));
   return Executable(program.build(), "predict");

@@ -13,8 +13,8 @@ BackwardValues stage_backward(nn::Layer& model, TaskKind task,
                               const nn::Staging& staged, const Value& key,
                               const Value& input, const Value& label,
                               DType dtype, const Value& weight) {
-  const nn::RandomKeyScope random(key);
-  const nn::PrecisionScope precision(dtype);
+  const RandomKeyScope random(key);
+  const PrecisionScope precision(dtype);
   model.train(true);
   const Objective wanted = objective(model, task, input, label);
   const auto parameters = model.parameters();

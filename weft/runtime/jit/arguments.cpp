@@ -54,7 +54,7 @@ std::string text_of(const ArgumentKey& key, const ArgumentLeaf& leaf) {
     case ArgumentKey::kEnd:
       return "the end of a container";
     case ArgumentKey::kContext:
-      return "one device or type";
+      return "one device, precision or type";
   }
   return "";
 }

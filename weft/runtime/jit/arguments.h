@@ -77,7 +77,8 @@ class Arguments {
     add_words(ArgumentKey::kBegin, static_cast<std::int64_t>(size));
   }
   void end() { key_.words.push_back(ArgumentKey::kEnd); }
-  // What is no argument but decides what is traced: device, types of C++.
+  // What is no argument but decides what is traced: device, precision, types
+  // of C++.
   void add_context(std::int64_t word) {
     add_words(ArgumentKey::kContext, word);
   }

@@ -12,17 +12,6 @@
 namespace weft {
 namespace {
 
-VariableRef living(const Hidden& hidden, const std::string& function) {
-  VariableRef variable = hidden.variable.lock();
-  if (variable == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, "@" + function,
-                "the variable '{}' that it uses does not exist any more",
-                hidden.name)
-        .hint("keep the variable alive as long as the function");
-  }
-  return variable;
-}
-
 // True if a result of `function` is the parameter itself, or a view of it.
 bool is_returned(const Function& function, ValueId parameter) {
   return std::any_of(
@@ -36,15 +25,18 @@ bool is_returned(const Function& function, ValueId parameter) {
 class GraphFunction::Derivative {
  public:
   Derivative(const GraphFunction& of, std::vector<bool> wrt, std::size_t order)
-      : of_(of.executables_), outputs_(of.result_count()), fuse_(of.fuse_) {
+      : of_(of.executables_),
+        outputs_(of.result_count()),
+        options_(of.options_) {
     if (has_control(of_->function())) {
       forward_ = of_;
       wrt_ = std::move(wrt);
       return;
     }
     split_.emplace(of_->function(), outputs_, std::move(wrt), order);
-    forward_ = std::make_shared<ExecutablePool>(Graph{{split_->forward()}},
-                                                of.executable_options());
+    forward_ =
+        std::make_shared<ExecutablePool>(Graph{{split_->forward()}}, options_);
+    options_.donated.clear();  // the backward function assigns nothing
   }
 
   // (inputs) -> (results, saved).
@@ -61,7 +53,7 @@ class GraphFunction::Derivative {
                  : backward_with_forward(of_->graph(), outputs_, wrt_, arrived);
       std::string name = graph.functions.front().name();
       known = std::make_shared<GraphFunction>(std::move(graph), std::move(name),
-                                              std::vector<Hidden>(), fuse_);
+                                              std::vector<Hidden>(), options_);
     }
     return known;
   }
@@ -69,7 +61,7 @@ class GraphFunction::Derivative {
  private:
   std::shared_ptr<ExecutablePool> of_;
   std::size_t outputs_;
-  bool fuse_;
+  ExecutableOptions options_;
   std::shared_ptr<ExecutablePool> forward_;
   std::optional<GradientSplit> split_;  // without control flow
   std::vector<bool> wrt_;               // with it
@@ -78,7 +70,9 @@ class GraphFunction::Derivative {
 };
 
 GraphFunction::GraphFunction(Graph graph, std::string entry,
-                             std::vector<Hidden> hidden, bool fuse)
+                             std::vector<Hidden> hidden,
+                             ExecutableOptions options,
+                             std::vector<ModeReading> modes)
     : graph_(std::move(graph)),
       entry_(std::move(entry)),
       hidden_(std::move(hidden)),
@@ -87,7 +81,8 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
                     static_cast<std::size_t>(std::count_if(
                         hidden_.begin(), hidden_.end(),
                         [](const Hidden& each) { return each.is_assigned; }))),
-      fuse_(fuse) {
+      options_(std::move(options)),
+      modes_(std::move(modes)) {
   Graph inlined = inline_calls(graph_, entry_);
   const Function& function = inlined.functions.front();
   const bool can_overwrite = !has_control(function);
@@ -97,23 +92,23 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
     const ValueId parameter = function.parameters()[input];
     assigned_.push_back({i, input, result_count() + assigned_.size(),
                          can_overwrite && !is_returned(function, parameter)});
+    const Assigned& each = assigned_.back();
+    if (each.is_in_place) {
+      options_.donated.emplace_back(each.input, each.result);
+    }
   }
-  executables_ = std::make_shared<ExecutablePool>(std::move(inlined),
-                                                  executable_options());
+  executables_ = std::make_shared<ExecutablePool>(std::move(inlined), options_);
 }
 
 GraphFunction::~GraphFunction() = default;
 
-ExecutableOptions GraphFunction::executable_options() const {
-  ExecutableOptions options;
-  options.fuse = fuse_;
-  for (const Assigned& each : assigned_) {
-    if (each.is_in_place) options.donated.emplace_back(each.input, each.result);
-  }
-  return options;
+bool GraphFunction::fits_modes() const {
+  return std::all_of(
+      modes_.begin(), modes_.end(),
+      [](const ModeReading& reading) { return reading.still_holds(); });
 }
 
-bool GraphFunction::is_callable() const {
+bool GraphFunction::has_open_captures() const {
   return std::none_of(hidden_.begin(), hidden_.end(), [](const Hidden& each) {
     return each.value.is_closed();
   });
@@ -124,20 +119,7 @@ std::vector<Value> GraphFunction::with_hidden(
   WEFT_CHECK(arguments.size() == argument_count());
   std::vector<Value> inputs(arguments.begin(), arguments.end());
   inputs.reserve(arguments.size() + hidden_.size());
-  for (const Hidden& each : hidden_) {
-    if (!each.is_variable) {
-      inputs.push_back(each.value);
-      continue;
-    }
-    inputs.push_back(current_context().read(living(each, entry_)));
-    if (!inputs.back().is_defined()) {
-      throw Error(ErrorCode::kInvalidArgument, "@" + entry_,
-                  "the variable '{}' that it uses has no value", each.name)
-          .hint(
-              "assign one first; one that a running function assigns has "
-              "none until it returns");
-    }
-  }
+  for (const Hidden& each : hidden_) inputs.push_back(each.current(entry_));
   return inputs;
 }
 
@@ -159,19 +141,17 @@ std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
                     : call_recorded(std::move(inputs), tapes);
 }
 
-// One call node. The callee and what it calls become functions of the caller's
-// program.
+// One call node. What the callee depends on, the caller does. The callee and
+// what it calls become functions of the caller's program.
 std::vector<Value> GraphFunction::call_in(FunctionBuilder& builder,
                                           std::vector<Value> inputs) {
-  Program& program = builder.program();
-  for (const Function& each : graph_.functions) {
-    if (!program.contains(each.name())) program.add(each);
-  }
+  for (const ModeReading& reading : modes_) builder.depend_on(reading);
+  add_missing(builder.program(), graph_.functions);
   std::vector<Value> results = weft::call(reference_to(function()), inputs);
   std::size_t next = result_count();
   for (const Hidden& each : hidden_) {
     if (!each.is_assigned) continue;
-    current_context().assign(living(each, entry_), results[next++]);
+    current_context().assign(each.living(entry_), results[next++]);
   }
   results.resize(result_count());
   return results;
@@ -185,7 +165,7 @@ class GraphFunction::Assignment {
       : arguments_(arguments) {
     for (const Assigned& each : function.assigned_) {
       taken_.push_back(
-          {living(function.hidden_[each.hidden], function.entry_), each});
+          {function.hidden_[each.hidden].living(function.entry_), each});
       if (!each.is_in_place) continue;
       Tensor& value = taken_.back().variable->value;
       Tensor& argument = arguments[each.input];

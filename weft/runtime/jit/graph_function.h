@@ -23,10 +23,12 @@ namespace weft {
 class GraphFunction {
  public:
   // `graph`'s function `entry` takes arguments, then what `hidden` says; it
-  // returns results, then the values of the assigned variables. With `fuse`
-  // off every op runs by itself, with the bits of eager execution.
+  // returns results, then the values of the assigned variables. It is good as
+  // long as the modes are as they were found. Which arguments `options` donate
+  // is decided here.
   GraphFunction(Graph graph, std::string entry, std::vector<Hidden> hidden,
-                bool fuse);
+                ExecutableOptions options = {},
+                std::vector<ModeReading> modes = {});
   ~GraphFunction();
   GraphFunction(const GraphFunction&) = delete;
   GraphFunction& operator=(const GraphFunction&) = delete;
@@ -38,8 +40,13 @@ class GraphFunction {
   std::size_t argument_count() const { return argument_count_; }
   std::size_t result_count() const { return result_count_; }
 
-  // False once it captured values of a function that has been built since.
-  bool is_callable() const;
+  const std::vector<ModeReading>& modes() const { return modes_; }
+
+  // False while a mode that it depends on is another, and once it captured
+  // values of a function that has been built since.
+  bool is_callable() const { return fits_modes() && has_open_captures(); }
+  // Whether it may become callable again.
+  bool has_open_captures() const;
 
   // Throws Error(kInvalidArgument) for a variable that died or has no value,
   // and what running throws.
@@ -65,10 +72,10 @@ class GraphFunction {
                              std::vector<Value> inputs);
   std::vector<Value> call_recorded(std::vector<Value> inputs,
                                    std::size_t tapes);
+  bool fits_modes() const;
   std::vector<Value> with_hidden(std::span<const Value> arguments) const;
   std::vector<Value> run(ExecutablePool& executables,
                          std::vector<Value> inputs) const;
-  ExecutableOptions executable_options() const;
   std::shared_ptr<Derivative> derivative(const std::vector<bool>& wrt,
                                          std::size_t order);
 
@@ -77,7 +84,8 @@ class GraphFunction {
   std::vector<Hidden> hidden_;
   std::size_t argument_count_;
   std::size_t result_count_;
-  bool fuse_;
+  ExecutableOptions options_;
+  std::vector<ModeReading> modes_;
   std::vector<Assigned> assigned_;
   std::shared_ptr<ExecutablePool> executables_;
   std::mutex mutex_;  // of derivatives_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/graph/surroundings.h"
 #include "weft/ops/control.h"
 #include "weft/runtime/device.h"
 #include "weft/tensor/symbol.h"
@@ -20,6 +21,12 @@ std::recursive_mutex& trace_mutex() {
 constexpr std::size_t kMostOpen = 256;
 // Until a function that calls itself captures nothing new.
 constexpr int kMostPasses = 4;
+
+// What a graph depends on beside arguments and modes.
+std::int64_t surroundings() {
+  return static_cast<std::int64_t>(current_device() << 8) |
+         static_cast<std::int64_t>(PrecisionScope::current());
+}
 
 std::string unique_name(const std::string& stem) {
   static std::atomic<std::int64_t> next{1};
@@ -52,9 +59,50 @@ std::vector<Value> values_of(const Arguments& arguments) {
 
 // What one run of the callable gave.
 struct JitFunction::Pass {
-  Traced traced;  // without a function if `hidden` was not expected
-  std::vector<Hidden> hidden;
+  // With a function if it stands alone.
+  Traced traced = {};
+  // Else, if it calls one around it that is being traced: what it adds to that
+  // one's program, itself last.
+  std::vector<Function> part = {};
+  std::vector<Hidden> hidden = {};
+  std::vector<ModeReading> modes = {};
   bool has_created_variables = false;
+
+  // False if it found other hidden arguments than were expected.
+  bool is_complete() const {
+    return traced.function != nullptr || !part.empty();
+  }
+};
+
+// While it lives, calls of the function are calls of this trace.
+class JitFunction::OpenScope {
+ public:
+  OpenScope(JitFunction& function, Open& open) : own_(function.open_) {
+    own_.push_back(&open);
+    all().push_back(&open);
+  }
+  ~OpenScope() {
+    own_.pop_back();
+    all().pop_back();
+  }
+  OpenScope(const OpenScope&) = delete;
+  OpenScope& operator=(const OpenScope&) = delete;
+
+  // Those inside of `open` call it.
+  static void mark_inside(const Open& open) {
+    for (auto inner = all().rbegin(); *inner != &open; ++inner) {
+      (*inner)->calls_outer = true;
+    }
+  }
+
+ private:
+  // The traces of all functions, the innermost last; under trace_mutex().
+  static std::vector<Open*>& all() {
+    static std::vector<Open*> open;
+    return open;
+  }
+
+  std::vector<Open*>& own_;
 };
 
 JitFunction::JitFunction(JitOptions options)
@@ -68,23 +116,29 @@ JitFunction::Results JitFunction::call(Arguments arguments, const Body& body) {
   if (traced.function == nullptr) {
     const std::lock_guard lock(trace_mutex());
     if (Open* open = find_open(key)) return call_itself(*open, arguments);
-    traced = find_or_trace(key, body);
+    Pass pass = find_or_trace(key, body);
+    if (!pass.part.empty()) return call_part(pass, arguments);
+    traced = std::move(pass.traced);
   }
   return {traced.function->call(values_of(arguments)), traced.structure};
 }
 
 GraphFunctionRef JitFunction::graph(Arguments arguments, const Body& body) {
   const std::lock_guard lock(trace_mutex());
-  return find_or_trace(key_of(arguments), body).function;
+  const Pass pass = find_or_trace(key_of(arguments), body);
+  if (pass.part.empty()) return pass.traced.function;
+  throw Error(ErrorCode::kInvalidArgument, "@" + options_.name,
+              "is a part of a function that is being traced, so it has no "
+              "graph of its own");
 }
 
 ArgumentKey JitFunction::key_of(Arguments& arguments) const {
-  arguments.add_context(static_cast<std::int64_t>(current_device()));
+  arguments.add_context(surroundings());
   if (!options_.signature) return arguments.key();
   check_signature(arguments);
   Arguments declared;
   for (const TensorType& type : *options_.signature) declared.add(type);
-  declared.add_context(static_cast<std::int64_t>(current_device()));
+  declared.add_context(surroundings());
   return declared.key();
 }
 
@@ -116,28 +170,29 @@ void JitFunction::check_signature(const Arguments& arguments) const {
 }
 
 // Another thread may have been faster.
-Traced JitFunction::find_or_trace(const ArgumentKey& key, const Body& body) {
+JitFunction::Pass JitFunction::find_or_trace(const ArgumentKey& key,
+                                             const Body& body) {
   const Traced known = cache_.find(key);
-  if (known.function != nullptr) return known;
+  if (known.function != nullptr) return {.traced = known};
   ArgumentKey general = key;
   if (options_.relax_dims && !options_.signature) {
     general = cache_.generalise(key);
   }
-  Traced traced;
+  Pass pass;
   try {
-    traced = trace(general, body);
+    pass = trace(general, body);
   } catch (const Error&) {
     if (general == key) throw;
     // Not everything can be said of sizes that are not known.
     cache_.keep_static(key);
     general = key;
-    traced = trace(general, body);
+    pass = trace(general, body);
   }
-  cache_.insert(std::move(general), traced);
-  return traced;
+  if (pass.part.empty()) cache_.insert(std::move(general), pass.traced);
+  return pass;
 }
 
-Traced JitFunction::trace(const ArgumentKey& key, const Body& body) {
+JitFunction::Pass JitFunction::trace(const ArgumentKey& key, const Body& body) {
   Pass pass = trace_once(key, body, /*may_create=*/!was_called_, {});
   was_called_ = true;
   if (pass.has_created_variables) {
@@ -145,15 +200,17 @@ Traced JitFunction::trace(const ArgumentKey& key, const Body& body) {
   }
   // A call of itself passes on what the function captures, all of which is
   // known at the end only.
-  for (int i = 0; pass.traced.function == nullptr; ++i) {
+  for (int i = 0; !pass.is_complete(); ++i) {
     if (i == kMostPasses) {
       throw Error(ErrorCode::kInvalidArgument, "@" + options_.name,
                   "calls itself, and uses other tensors each time it is traced")
-          .hint("pass them as arguments");
+          .hint(
+              "make tensors outside of the function, or pass them as "
+              "arguments; numbers may be written as such");
     }
     pass = trace_once(key, body, /*may_create=*/false, pass.hidden);
   }
-  return pass.traced;
+  return pass;
 }
 
 JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
@@ -162,12 +219,10 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
   ++trace_count_;
   Program program;
   Trace trace(program, unique_name(options_.name), may_create);
-  Open open{key, trace.function().name(), trace, false};
-  open_.push_back(&open);
-  struct Close {
-    std::vector<Open*>& open;
-    ~Close() { open.pop_back(); }
-  } const close{open_};
+  Open open{key, trace.function().name(), trace};
+  const OpenScope scope(*this, open);
+  // A key that is open around the call is an argument of the graph.
+  const RandomKeyScope random([&trace] { return trace.random_key(); });
 
   std::vector<Value> parameters;
   for (const TensorType& type : tensor_types(key)) {
@@ -180,7 +235,7 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
     results = body(parameters);
     std::vector<Value> all = std::move(results.tensors);
     for (Value& value : trace.assigned_values()) {
-      if (open.calls_itself) {
+      if (open.calls_itself || open.calls_outer) {
         throw Error(ErrorCode::kUnsupported, "@" + open.name,
                     "assigns a variable and calls itself")
             .hint("return the value, and assign it outside");
@@ -189,12 +244,22 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
     }
     return all;
   });
-  Pass pass{{}, trace.hidden(), trace.has_created_variables()};
+  Pass pass{.hidden = trace.hidden(),
+            .modes = trace.modes(),
+            .has_created_variables = trace.has_created_variables()};
   if (open.calls_itself && pass.hidden.size() != expected.size()) return pass;
-  program.add(std::move(function));
-  pass.traced = {std::make_shared<GraphFunction>(program.build(), open.name,
-                                                 pass.hidden, options_.fuse),
-                 results.structure};
+  program.add(function);
+  pass.traced.structure = results.structure;
+  if (open.calls_outer) {
+    pass.part.assign(program.functions().begin(), program.functions().end());
+  } else {
+    ExecutableOptions options;
+    options.fuse = options_.fuse;
+    options.tagged = options_.tagged;
+    pass.traced.function =
+        std::make_shared<GraphFunction>(program.build(), open.name, pass.hidden,
+                                        std::move(options), pass.modes);
+  }
   return pass;
 }
 
@@ -215,7 +280,9 @@ JitFunction::Results JitFunction::call_itself(Open& open,
   if (!options_.results) {
     throw Error(ErrorCode::kInvalidArgument, "@" + options_.name,
                 "calls itself, and what it returns is not known yet")
-        .hint("declare the types in JitOptions::results");
+        .hint(
+            "declare the types of its results: jit(f, results=[…]) in Python, "
+            "JitOptions::results in C++");
   }
   Signature signature{tensor_types(open.key), *options_.results};
   for (const Value& hidden : open.trace.hidden_parameters()) {
@@ -227,7 +294,27 @@ JitFunction::Results JitFunction::call_itself(Open& open,
   const auto& hidden = open.trace.hidden_parameters();
   operands.insert(operands.end(), hidden.begin(), hidden.end());
   open.calls_itself = true;
+  OpenScope::mark_inside(open);
   return {weft::call(self, operands), nullptr};
+}
+
+// One call node of a function that the program around it takes over.
+JitFunction::Results JitFunction::call_part(const Pass& part,
+                                            const Arguments& arguments) {
+  FunctionBuilder* builder = current_context().builder();
+  const Function& function = part.part.back();
+  if (builder == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + function.name(),
+                "calls a function that is being traced, but runs at once")
+        .hint("leave init_scope before it is called");
+  }
+  for (const ModeReading& reading : part.modes) builder->depend_on(reading);
+  add_missing(builder->program(), part.part);
+  std::vector<Value> operands = values_of(arguments);
+  for (const Hidden& hidden : part.hidden) {
+    operands.push_back(hidden.current(function.name()));
+  }
+  return {weft::call(reference_to(function), operands), part.traced.structure};
 }
 
 }  // namespace weft

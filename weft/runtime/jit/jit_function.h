@@ -8,7 +8,13 @@
 // that the graph that is kept finds them there.
 //
 // A function that calls itself with arguments of the kind that is being traced
-// becomes a recursive function; the types of its results must be declared.
+// becomes a recursive function; the types of its results must be declared. So
+// do functions that call each other: what calls back a function that is being
+// traced is a part of that one, and traced again for others.
+//
+// What code takes from around it (graph/surroundings.h) counts as arguments do:
+// a trace is good for one precision, for the modes of the layers that it read,
+// and for any random key.
 //
 // Threads: thread-safe. Tracing is serialised in the whole process, so that
 //          functions may call each other on any threads.
@@ -36,6 +42,8 @@ struct JitOptions {
   bool relax_dims = true;
   // Off: every op runs by itself, with the bits of eager execution.
   bool fuse = true;
+  // How a function that branches, loops or calls itself is run.
+  TaggedOptions tagged = {};
   std::size_t max_graphs = 64;  // the least recently used one goes
   std::size_t warn_after = 8;   // graphs
   // Told once; prints on standard error if empty.
@@ -74,17 +82,20 @@ class JitFunction {
     std::string name;
     Trace& trace;
     bool calls_itself = false;
+    bool calls_outer = false;  // one around it that is not finished either
   };
   struct Pass;
+  class OpenScope;
 
   ArgumentKey key_of(Arguments& arguments) const;
   void check_signature(const Arguments& arguments) const;
-  Traced find_or_trace(const ArgumentKey& key, const Body& body);
-  Traced trace(const ArgumentKey& key, const Body& body);
+  Pass find_or_trace(const ArgumentKey& key, const Body& body);
+  Pass trace(const ArgumentKey& key, const Body& body);
   Pass trace_once(const ArgumentKey& key, const Body& body, bool may_create,
                   const std::vector<Hidden>& expected);
   Open* find_open(const ArgumentKey& key);
   Results call_itself(Open& open, const Arguments& arguments);
+  Results call_part(const Pass& part, const Arguments& arguments);
 
   JitOptions options_;
   TraceCache cache_;

@@ -14,6 +14,48 @@ bool is_same(const Value& a, const Value& b) {
 
 }  // namespace
 
+Hidden Hidden::captured(const Value& value) {
+  return {.kind = Kind::kCaptured, .value = value, .variable = {}, .name = ""};
+}
+
+Hidden Hidden::of(const VariableRef& variable) {
+  return {.kind = Kind::kVariable,
+          .value = Value(),
+          .variable = variable,
+          .name = variable->name};
+}
+
+Hidden Hidden::random_key() {
+  return {.kind = Kind::kRandomKey,
+          .value = Value(),
+          .variable = {},
+          .name = "random_key"};
+}
+
+VariableRef Hidden::living(const std::string& function) const {
+  VariableRef found = variable.lock();
+  if (found == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + function,
+                "the variable '{}' that it uses does not exist any more", name)
+        .hint("keep the variable alive as long as the function");
+  }
+  return found;
+}
+
+Value Hidden::current(const std::string& function) const {
+  if (kind == Kind::kCaptured) return value;
+  if (kind == Kind::kRandomKey) return RandomKeyScope::current();
+  Value found = current_context().read(living(function));
+  if (!found.is_defined()) {
+    throw Error(ErrorCode::kInvalidArgument, "@" + function,
+                "the variable '{}' that it uses has no value", name)
+        .hint(
+            "assign one first; one that a running function assigns has "
+            "none until it returns");
+  }
+  return found;
+}
+
 std::vector<Value> Trace::apply(const OpDef& op,
                                 std::span<const Value* const> inputs,
                                 const Attributes& attributes,
@@ -37,15 +79,11 @@ void Trace::create(const VariableRef& variable) {
 
 Value Trace::read(const VariableRef& variable) {
   for (const Hidden& hidden : hidden_) {
-    if (hidden.is_variable && hidden.variable.lock() == variable) {
+    if (hidden.is_variable() && hidden.variable.lock() == variable) {
       return FunctionBuilder::read(variable);
     }
   }
-  const Value parameter = add_hidden(variable->type, {.value = Value(),
-                                                      .variable = variable,
-                                                      .is_variable = true,
-                                                      .is_assigned = false,
-                                                      .name = variable->name});
+  const Value parameter = add_hidden(variable->type, Hidden::of(variable));
   bind(variable, parameter);
   return parameter;
 }
@@ -54,7 +92,7 @@ void Trace::assign(const VariableRef& variable, const Value& value) {
   read(variable);  // so that it is bound
   FunctionBuilder::assign(variable, value);
   for (Hidden& hidden : hidden_) {
-    if (hidden.is_variable && hidden.variable.lock() == variable) {
+    if (hidden.is_variable() && hidden.variable.lock() == variable) {
       hidden.is_assigned = true;
     }
   }
@@ -62,10 +100,16 @@ void Trace::assign(const VariableRef& variable, const Value& value) {
 
 void Trace::expect(const std::vector<Hidden>& hidden) {
   for (const Hidden& each : hidden) {
-    if (each.is_variable) {
-      read(each.variable.lock());
-    } else {
-      adopt(each.value);
+    switch (each.kind) {
+      case Hidden::Kind::kCaptured:
+        adopt(each.value);
+        break;
+      case Hidden::Kind::kVariable:
+        read(each.variable.lock());
+        break;
+      case Hidden::Kind::kRandomKey:
+        random_key();
+        break;
     }
   }
 }
@@ -81,17 +125,33 @@ std::vector<Value> Trace::assigned_values() {
 }
 
 ValueId Trace::adopt(const Value& value) {
+  // No gradient reaches an integer, so one that was captured is as good as a
+  // constant; and a number in a recursion is no other tensor in each trace.
+  if (!value.is_staged() && value.shape().is_scalar() &&
+      !is_floating(value.dtype())) {
+    return static_cast<ValueId>(constant(value.tensor()).id());
+  }
   for (std::size_t i = 0; i < hidden_.size(); ++i) {
-    if (!hidden_[i].is_variable && is_same(hidden_[i].value, value)) {
+    if (hidden_[i].kind == Hidden::Kind::kCaptured &&
+        is_same(hidden_[i].value, value)) {
       return static_cast<ValueId>(parameters_[i].id());
     }
   }
-  return static_cast<ValueId>(add_hidden(value.type(), {.value = value,
-                                                        .variable = {},
-                                                        .is_variable = false,
-                                                        .is_assigned = false,
-                                                        .name = ""})
-                                  .id());
+  return static_cast<ValueId>(
+      add_hidden(value.type(), Hidden::captured(value)).id());
+}
+
+void Trace::depend_on(const ModeReading& reading) {
+  if (std::find(modes_.begin(), modes_.end(), reading) == modes_.end()) {
+    modes_.push_back(reading);
+  }
+}
+
+Value Trace::random_key() {
+  for (std::size_t i = 0; i < hidden_.size(); ++i) {
+    if (hidden_[i].kind == Hidden::Kind::kRandomKey) return parameters_[i];
+  }
+  return add_hidden(RandomKeyScope::type(), Hidden::random_key());
 }
 
 Value Trace::add_hidden(const TensorType& type, Hidden hidden) {

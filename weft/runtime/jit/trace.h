@@ -1,7 +1,7 @@
 // A function being recorded from a callable. Whatever the callable refers to
 // from outside becomes a hidden parameter after its own: tensors and values of
 // the functions around it by value, variables by reference (what the function
-// assigns to them comes out as hidden results).
+// assigns to them comes out as hidden results), the random key around a call.
 //
 // Threads: one thread at a time; the traces of a thread nest.
 #pragma once
@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "weft/graph/mode.h"
 #include "weft/graph/program.h"
+#include "weft/graph/surroundings.h"
 #include "weft/graph/variable.h"
 #include "weft/runtime/eager.h"
 
@@ -18,11 +20,28 @@ namespace weft {
 
 // What a hidden parameter stands for.
 struct Hidden {
-  Value value;                            // of a captured value
-  std::weak_ptr<VariableState> variable;  // of a variable
-  bool is_variable = false;
-  bool is_assigned = false;  // then its value is a hidden result
-  std::string name;          // of the variable
+  enum class Kind {
+    kCaptured,   // a value
+    kVariable,   // the value that a variable has when the function is called
+    kRandomKey,  // the random key around the call (graph/surroundings.h)
+  };
+
+  static Hidden captured(const Value& value);
+  static Hidden of(const VariableRef& variable);
+  static Hidden random_key();
+
+  bool is_variable() const { return kind == Kind::kVariable; }
+  // What it stands for where its function is called, which messages call
+  // `function`. Throws Error(kInvalidArgument) if the variable died or has no
+  // value, or if there is no key.
+  Value current(const std::string& function) const;
+  VariableRef living(const std::string& function) const;
+
+  Kind kind;
+  Value value;                            // if captured
+  std::weak_ptr<VariableState> variable;  // if one is meant
+  bool is_assigned = false;  // of a variable: its value is a hidden result
+  std::string name;          // in the graph
 };
 
 class Trace : public FunctionBuilder {
@@ -41,6 +60,12 @@ class Trace : public FunctionBuilder {
   void create(const VariableRef& variable) override;
   Value read(const VariableRef& variable) override;
   void assign(const VariableRef& variable, const Value& value) override;
+  void depend_on(const ModeReading& reading) override;
+
+  // What random layers draw with, if no scope inside says otherwise.
+  Value random_key();
+  // How the modes were found that the trace depends on.
+  const std::vector<ModeReading>& modes() const { return modes_; }
 
   bool has_created_variables() const { return has_created_variables_; }
   // In the order of the hidden parameters.
@@ -63,6 +88,7 @@ class Trace : public FunctionBuilder {
   const Tape* outer_tape_ = Tape::innermost();
   std::vector<Hidden> hidden_;
   std::vector<Value> parameters_;  // of hidden_
+  std::vector<ModeReading> modes_;
 };
 
 }  // namespace weft

@@ -105,12 +105,14 @@ void TraceCache::insert(ArgumentKey key, Traced traced) {
     const std::lock_guard lock(mutex_);
     erase_useless();
     if (++made_ == warn_after_ && !entries_.empty()) {
+      const std::string what = difference(entries_.front().key, key);
       warning = fmt::format(
           "@{} was traced {} times; the last time because {}. Pass numbers "
           "that change as tensors, and say by a signature which dims change",
           traced.function->function().name(), warn_after_,
-          difference(entries_.front().key, key));
+          what.empty() ? "a layer's mode was changed" : what);
     }
+    erase_replaced(key, *traced.function);
     const std::size_t hash = key.hash();
     const bool is_general = has_symbols(key);
     entries_.push_front({std::move(key), is_general, std::move(traced)});
@@ -133,7 +135,19 @@ void TraceCache::erase(Entries::iterator entry) {
 void TraceCache::erase_useless() {
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto here = entry++;
-    if (here->key.has_dead_objects() || !here->traced.function->is_callable()) {
+    if (here->key.has_dead_objects() ||
+        !here->traced.function->has_open_captures()) {
+      erase(here);
+    }
+  }
+}
+
+// A function that changes a mode that it reads is found never again.
+void TraceCache::erase_replaced(const ArgumentKey& key,
+                                const GraphFunction& by) {
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto here = entry++;
+    if (here->key == key && here->traced.function->modes() == by.modes()) {
       erase(here);
     }
   }

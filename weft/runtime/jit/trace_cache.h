@@ -1,8 +1,10 @@
 // The graphs of one staged function, by what they were traced for.
 //
 // A dim that has changed twice between calls that were alike otherwise becomes
-// symbolic: the next graph takes any size there. The least recently used graph
-// goes when there are too many, and so does one whose objects died.
+// symbolic: the next graph takes any size there. A graph is found as long as
+// the modes that it depends on are as it found them (graph/mode.h). The least
+// recently used graph goes when there are too many, and so does one whose
+// objects died.
 //
 // Threads: thread-safe.
 #pragma once
@@ -65,6 +67,7 @@ class TraceCache {
   Traced use(Entries::iterator entry);
   void erase(Entries::iterator entry);
   void erase_useless();
+  void erase_replaced(const ArgumentKey& key, const GraphFunction& by);
   Changes& changes_of(const ArgumentKey& key);
 
   std::size_t limit_;

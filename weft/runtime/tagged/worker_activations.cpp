@@ -48,7 +48,9 @@ void Worker::fail_limit(Frame* frame) const {
   Error error(ErrorCode::kExhausted, "@" + frame->layout->name,
               "more than {} activations at once", session_.max_frames);
   add_chain(error, frame);
-  error.hint("does the recursion end? otherwise raise max_frames");
+  error.hint(
+      "does the recursion end? If it does, raise max_frames: an option of jit "
+      "in Python, TaggedOptions::max_frames in C++");
   throw error;
 }
 
