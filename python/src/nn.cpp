@@ -2,6 +2,7 @@
 #include "weft/nn/nn.h"
 
 #include <optional>
+#include <set>
 
 #include "python/src/convert.h"
 #include "python/src/options.h"
@@ -16,12 +17,8 @@ namespace {
 using nn::Module;
 
 // Opens what layers of C++ keep to themselves: a module that is written in
-// Python takes its children and parameters from outside.
+// Python takes parameters from outside.
 struct Access : Module {
-  static void adopt_into(Module& module, std::string name,
-                         std::shared_ptr<Module> child) {
-    (module.*&Access::adopt)(std::move(name), std::move(child));
-  }
   static nn::ParameterRef add_parameter(Module& module, std::string name,
                                         const Shape& shape, nn::Init init,
                                         nn::Role role) {
@@ -29,9 +26,77 @@ struct Access : Module {
   }
 };
 
-// A module's constructor is for those who derive from it.
-struct PythonModule : Module {
+// A module that is written in Python: what its attributes hold is below it,
+// also in lists, tuples and dicts, under names like "layers.0". They are looked
+// at again at each walk, as lists may have grown.
+class PythonModule : public Module {
+ public:
   PythonModule() = default;
+
+ protected:
+  std::vector<nn::ParameterRef> own_parameters() const override {
+    const py::gil_scoped_acquire gil;
+    std::vector<nn::ParameterRef> found = Module::own_parameters();
+    std::set<const VariableState*> known;
+    for (const auto& own : found) known.insert(own->variable.state().get());
+    for_each_below([&](const std::string& name, const py::handle& object) {
+      if (!py::isinstance<Variable>(object)) return;
+      const VariableRef& state = py::cast<const Variable&>(object).state();
+      if (!known.insert(state.get()).second) return;
+      found.push_back(std::make_shared<nn::Parameter>(nn::Parameter{
+          name, nn::Init::given(),
+          state->is_trainable ? nn::Role::kTrainable : nn::Role::kStatistic,
+          Variable(state)}));
+    });
+    return found;
+  }
+
+  std::vector<std::shared_ptr<Module>> children() const override {
+    const py::gil_scoped_acquire gil;
+    std::vector<std::shared_ptr<Module>> found;
+    std::set<const Module*> known{this};  // the first name is the one
+    for_each_below([&](const std::string& name, const py::handle& object) {
+      if (!py::isinstance<Module>(object)) return;
+      auto module = py::cast<std::shared_ptr<Module>>(object);
+      if (!known.insert(module.get()).second) return;
+      module->set_name(name);
+      found.push_back(std::move(module));
+    });
+    return found;
+  }
+
+ private:
+  using Visitor =
+      std::function<void(const std::string& name, const py::handle& object)>;
+
+  void for_each_below(const Visitor& visitor) const {
+    const py::handle self = py::detail::get_object_handle(
+        this, py::detail::get_type_info(typeid(Module)));
+    if (!self) return;  // Python has dropped it, with its attributes
+    // Attributes that are not to be named say so.
+    const py::object named = py::hasattr(self, "_named_parts")
+                                 ? self.attr("_named_parts")()
+                                 : py::object(self.attr("__dict__"));
+    for (const auto& [name, object] : py::reinterpret_borrow<py::dict>(named)) {
+      visit(py::str(name), object, visitor);
+    }
+  }
+
+  static void visit(const std::string& name, const py::handle& object,
+                    const Visitor& visitor) {
+    if (PyDict_Check(object.ptr())) {
+      for (const auto& [key, item] : py::reinterpret_borrow<py::dict>(object)) {
+        visit(name + "." + std::string(py::str(key)), item, visitor);
+      }
+    } else if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
+      std::size_t index = 0;
+      for (const auto item : object) {
+        visit(fmt::format("{}.{}", name, index++), item, visitor);
+      }
+    } else {
+      visitor(name, object);
+    }
+  }
 };
 
 // Shares the variable with the module that it belongs to.
@@ -63,10 +128,14 @@ py::class_<Layer, nn::Layer, std::shared_ptr<Layer>> bind_layer(
   return {module, name};
 }
 
+using Layers = ScopeManager<LayerScope, std::string>;
 using RandomKey = ScopeManager<RandomKeyScope, Value>;
 using Precision = ScopeManager<PrecisionScope, DType>;
 
 void bind_scopes(py::module_& module) {
+  bind_manager<Layers>(module, "_layer_scope",
+                       "What runs in its with block belongs to that layer.")
+      .def(py::init<std::string>(), py::arg("name"));
   bind_manager<RandomKey>(module, "random_key",
                           "Random layers in its with block draw with this "
                           "key: two integers, seed and step.")
@@ -86,14 +155,10 @@ void bind_scopes(py::module_& module) {
 void bind_module(py::module_& module) {
   py::class_<Module, PythonModule, std::shared_ptr<Module>>(
       module, "Module",
-      "Owns parameters and other modules, under names. Subclass it, make "
-      "children in __init__, and define __call__.")
+      "Owns parameters and other modules: those that its attributes hold, "
+      "also in lists, tuples and dicts. Subclass it, make children in "
+      "__init__, and define __call__.")
       .def(py::init_alias<>())
-      .def("_adopt",
-           [](Module& self, const std::string& name,
-              std::shared_ptr<Module> child) {
-             Access::adopt_into(self, name, std::move(child));
-           })
       .def(
           "parameter",
           [](Module& self, const std::string& name, const py::object& shape,
@@ -109,11 +174,13 @@ void bind_module(py::module_& module) {
       .def("parameters", &variables, py::arg("trainable_only") = false,
            "All variables below this module, by full name.")
       .def("initialize", &Module::initialize, py::arg("seed"),
-           "Gives every parameter its first value, by the seed and its name.")
+           "Gives every parameter its first value, by the seed and its name; "
+           "a weft.Variable keeps the one that it came with.")
       .def("train", &Module::train, py::arg("is_training") = true,
            "Switches dropout and batch statistics on or off.")
       .def_property_readonly("is_training", &Module::is_training)
       .def_property_readonly("parameter_count", &Module::parameter_count)
+      .def("_set_name", &Module::set_name)
       .def_property_readonly("name",
                              [](const Module& self) { return self.name(); });
   py::class_<nn::Layer, Module, std::shared_ptr<nn::Layer>>(module, "Layer")
@@ -222,13 +289,19 @@ void bind_nn(py::module_& module) {
   layers.def(
       "model",
       [](const std::string& name, const py::object& example,
-         std::int64_t classes, std::int64_t lanes, const py::kwargs& options) {
+         std::int64_t classes, std::int64_t words, std::int64_t lanes,
+         const py::kwargs& options) {
         const ModelDef& def = model_registry().get(name);
-        return std::shared_ptr<nn::Layer>(build_model(
-            def, {shape_from(example), classes, lanes}, options_from(options)));
+        return std::shared_ptr<nn::Layer>(
+            build_model(def,
+                        {.example = shape_from(example),
+                         .classes = classes,
+                         .words = words,
+                         .lanes = lanes},
+                        options_from(options)));
       },
       py::arg("name"), py::arg("example"), py::arg("classes") = 0,
-      py::arg("lanes") = 0,
+      py::arg("words") = 0, py::arg("lanes") = 0,
       "A model by name, for examples of that shape, not initialized.");
 }
 

@@ -119,6 +119,7 @@ def model(
     name: str,
     example: ShapeLike,
     classes: int = ...,
+    words: int = ...,
     lanes: int = ...,
     **options: Any,
 ) -> Layer: ...

@@ -46,6 +46,8 @@ class Variable {
   // Error(kInvalidArgument): a first value is computed once, outside of it
   // (init_scope).
   explicit Variable(const Value& initial, VariableOptions options = {});
+  // Another handle of a variable that exists.
+  explicit Variable(VariableRef state) : state_(std::move(state)) {}
   Variable(Variable&&) = default;
   Variable& operator=(Variable&&) = default;
 

@@ -30,6 +30,7 @@ Init Init::he_uniform(std::int64_t inputs) {
 
 Tensor initial_value(const TensorType& type, const Init& init,
                      std::uint64_t seed, std::string_view name) {
+  WEFT_CHECK(init.kind != Init::Kind::kGiven, "nothing to draw");
   WEFT_CHECK(type.dtype == DType::kF32, "parameters are f32");
   Tensor result = Tensor::empty(type);
   const std::span<float> values = result.span<float>();

@@ -13,7 +13,12 @@
 namespace weft::nn {
 
 struct Init {
-  enum class Kind { kConstant, kUniform, kNormal };
+  enum class Kind {
+    kConstant,
+    kUniform,
+    kNormal,
+    kGiven,  // the parameter came with a value, which it keeps
+  };
 
   Kind kind = Kind::kConstant;
   double scale = 0;  // the constant, the bound, or the standard deviation
@@ -22,6 +27,7 @@ struct Init {
   // Uniform in [-bound, bound).
   static Init uniform(double bound) { return {Kind::kUniform, bound}; }
   static Init normal(double deviation) { return {Kind::kNormal, deviation}; }
+  static Init given() { return {Kind::kGiven, 0}; }
   // Uniform with bound 1/sqrt(fan_in): what PyTorch does for dense and
   // convolutional layers (He et al., "Delving deep into rectifiers", 2015,
   // with negative slope sqrt(5)), so that curves can be compared.
@@ -31,7 +37,7 @@ struct Init {
   static Init he_uniform(std::int64_t inputs);
 };
 
-// A tensor filled as `init` says.
+// A tensor filled as `init` says, which is not kGiven.
 Tensor initial_value(const TensorType& type, const Init& init,
                      std::uint64_t seed, std::string_view name);
 

@@ -32,10 +32,16 @@ void require_image(std::string_view model, const ModelInput& input,
 
 void require_trees(std::string_view model, const ModelInput& input) {
   const Shape& shape = input.example;
-  if (shape.rank() == 2 && shape[1] == 2 && input.words > 0) return;
+  if (shape.rank() != 2 || shape[1] != 2) {
+    throw Error(ErrorCode::kInvalidArgument, std::string(model),
+                "an example is {}, but the model takes trees: tables "
+                "[nodes, 2]",
+                to_string(shape));
+  }
+  if (input.words > 0) return;
   throw Error(ErrorCode::kInvalidArgument, std::string(model),
-              "an example is {}, but the model takes trees: tables [nodes, 2]",
-              to_string(shape));
+              "it is not said how many words there are")
+      .hint("pass words, the size of the vocabulary");
 }
 
 }  // namespace weft

@@ -18,33 +18,40 @@ void Module::adopt(std::string name, std::shared_ptr<Module> module) {
   children_.push_back(std::move(module));
 }
 
-void Module::collect(const std::string& path,
-                     std::vector<NamedParameter>& found) const {
-  for (const ParameterRef& parameter : own_) {
-    found.push_back({path + parameter->name, parameter});
-  }
-  for (const auto& child : children_) {
-    child->collect(path + child->name_ + ".", found);
+void Module::visit(const std::string& path, std::set<const Module*>& seen,
+                   const Visitor& visitor) const {
+  if (!seen.insert(this).second) return;
+  visitor(path, *this);
+  for (const auto& child : children()) {
+    child->visit(path + child->name_ + ".", seen, visitor);
   }
 }
 
 std::vector<NamedParameter> Module::parameters() const {
   std::vector<NamedParameter> found;
-  collect("", found);
+  std::set<const Module*> seen;
+  visit("", seen, [&](const std::string& path, const Module& module) {
+    for (const ParameterRef& parameter : module.own_parameters()) {
+      found.push_back({path + parameter->name, parameter});
+    }
+  });
   return found;
 }
 
 void Module::initialize(std::uint64_t seed) {
   for (const NamedParameter& named : parameters()) {
     Parameter& parameter = *named.parameter;
+    if (parameter.init.kind == Init::Kind::kGiven) continue;
     parameter.variable.set_tensor(
         initial_value(parameter.type(), parameter.init, seed, named.name));
   }
 }
 
 void Module::train(bool is_training) {
-  is_training_.set(is_training);
-  for (const auto& child : children_) child->train(is_training);
+  std::set<const Module*> seen;
+  visit("", seen, [&](const std::string&, const Module& module) {
+    module.is_training_.set(is_training);
+  });
 }
 
 std::int64_t Module::parameter_count() const {

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +54,8 @@ class Module {
   // All parameters below this module, parents before children, in the order
   // of declaration.
   std::vector<NamedParameter> parameters() const;
-  // Gives every parameter its first value, by `seed` and its full name.
+  // Gives every parameter its first value, by `seed` and its full name, unless
+  // it came with one.
   void initialize(std::uint64_t seed);
   // Switches dropout and batch statistics on or off, here and below.
   void train(bool is_training);
@@ -82,9 +84,19 @@ class Module {
   }
   void adopt(std::string name, std::shared_ptr<Module> module);
 
+  // What is directly below. A module that is written in another language may
+  // know more than it was given, and tells at each walk.
+  virtual std::vector<ParameterRef> own_parameters() const { return own_; }
+  virtual std::vector<std::shared_ptr<Module>> children() const {
+    return children_;
+  }
+
  private:
-  void collect(const std::string& path,
-               std::vector<NamedParameter>& found) const;
+  // This module and all below, each once, parents first, with their paths.
+  using Visitor =
+      std::function<void(const std::string& path, const Module& module)>;
+  void visit(const std::string& path, std::set<const Module*>& seen,
+             const Visitor& visitor) const;
 
   std::string name_;
   Mode is_training_{true};
