@@ -206,7 +206,9 @@ bool is_number(const py::handle& object) {
 
 DType default_dtype(const py::handle& number) {
   if (PyBool_Check(number.ptr())) return DType::kBool;
-  return PyLong_Check(number.ptr()) ? DType::kI64 : DType::kF32;
+  if (PyLong_Check(number.ptr())) return DType::kI64;
+  // np.float64 is a float of Python, but has a dtype.
+  return PyFloat_CheckExact(number.ptr()) ? DType::kF32 : DType::kF64;
 }
 
 Value number_from(const py::handle& object, DType dtype) {

@@ -44,12 +44,12 @@ TensorType type_of(const py::handle& dtype, const py::handle& shape);
 // A weft.TensorType, or something with a dtype and a shape.
 TensorType type_from(const py::handle& object);
 
-// A number of Python, which has no dtype of its own.
+// A number of Python, which takes the dtype of tensors that it meets.
 bool is_number(const py::handle& object);
 // Such a number as a tensor. Throws Error(kInvalidArgument) for a fraction
 // where integers are due.
 Value number_from(const py::handle& object, DType dtype);
-// f32, i64 or bool.
+// What it is on its own: f32, i64 or bool, and f64 if it is NumPy's.
 DType default_dtype(const py::handle& number);
 
 // Shares the bytes of an array where they lie dense and in order, and copies

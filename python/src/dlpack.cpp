@@ -30,9 +30,36 @@ struct DlManagedTensor {
   void (*deleter)(DlManagedTensor*);
 };
 
+// Since DLPack 1.0.
+struct DlVersion {
+  std::uint32_t major;
+  std::uint32_t minor;
+};
+struct DlVersionedTensor {
+  DlVersion version;
+  void* context;
+  void (*deleter)(DlVersionedTensor*);
+  std::uint64_t flags;
+  DlTensor tensor;
+};
+constexpr std::uint64_t kReadOnly = 1;
+constexpr std::uint64_t kCopied = 2;
+
 constexpr std::int32_t kCpu = 1;
-constexpr char kName[] = "dltensor";
-constexpr char kUsed[] = "used_dltensor";
+
+// The names of capsules, before and after somebody took what is in them.
+template <class Managed>
+struct Names;
+template <>
+struct Names<DlManagedTensor> {
+  static constexpr const char* kFresh = "dltensor";
+  static constexpr const char* kUsed = "used_dltensor";
+};
+template <>
+struct Names<DlVersionedTensor> {
+  static constexpr const char* kFresh = "dltensor_versioned";
+  static constexpr const char* kUsed = "used_dltensor_versioned";
+};
 
 struct DTypeCode {
   DType dtype;
@@ -47,18 +74,48 @@ constexpr DTypeCode kCodes[] = {
 };
 
 // What a tensor that was given away holds on to.
+template <class Managed>
 struct Given {
-  DlManagedTensor managed;
+  Managed managed;
   Tensor tensor;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
 };
 
+template <class Managed>
 void drop_unused(PyObject* capsule) {
-  if (PyCapsule_IsValid(capsule, kName) == 0) return;  // somebody took it
-  auto* managed =
-      static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule, kName));
+  const char* name = Names<Managed>::kFresh;
+  if (PyCapsule_IsValid(capsule, name) == 0) return;  // somebody took it
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   managed->deleter(managed);
+}
+
+// In a capsule; other fields than these are zero.
+template <class Managed>
+std::pair<py::capsule, Managed*> give(Tensor tensor) {
+  auto* given = new Given<Managed>{};
+  given->tensor = std::move(tensor);
+  const Shape& shape = given->tensor.shape();
+  given->shape.assign(shape.begin(), shape.end());
+  const auto strides = row_major_strides(shape);
+  given->strides.assign(strides.begin(), strides.begin() + shape.rank());
+  DlTensor& out = given->managed.tensor;
+  out.data = given->tensor.raw();
+  out.device = {kCpu, 0};
+  out.ndim = shape.rank();
+  out.shape = given->shape.data();
+  out.strides = given->strides.data();
+  for (const DTypeCode& each : kCodes) {
+    if (each.dtype != given->tensor.dtype()) continue;
+    out.dtype = {each.code, each.bits, 1};
+  }
+  given->managed.context = given;
+  given->managed.deleter = [](Managed* self) {
+    delete static_cast<Given<Managed>*>(self->context);
+  };
+  return {py::capsule(&given->managed, Names<Managed>::kFresh,
+                      &drop_unused<Managed>),
+          &given->managed};
 }
 
 Error refused(const char* why) {
@@ -101,48 +158,81 @@ TensorType type_of(const DlTensor& tensor) {
 
 }  // namespace
 
-py::capsule to_dlpack(const Tensor& tensor) {
-  auto* given = new Given;
-  given->tensor = tensor;
-  given->shape.assign(tensor.shape().begin(), tensor.shape().end());
-  const auto strides = row_major_strides(tensor.shape());
-  given->strides.assign(strides.begin(),
-                        strides.begin() + tensor.shape().rank());
-  DlTensor& out = given->managed.tensor;
-  out = {tensor.raw(),
-         {kCpu, 0},
-         tensor.shape().rank(),
-         {},
-         given->shape.data(),
-         given->strides.data(),
-         0};
-  for (const DTypeCode& each : kCodes) {
-    if (each.dtype == tensor.dtype()) out.dtype = {each.code, each.bits, 1};
+py::capsule to_dlpack(const Tensor& tensor, const py::object& stream,
+                      const py::object& max_version,
+                      const py::object& dl_device, const py::object& copy) {
+  if (!stream.is_none()) {
+    throw py::buffer_error("a tensor of the host has no stream");
   }
-  given->managed.context = given;
-  given->managed.deleter = [](DlManagedTensor* self) {
-    delete static_cast<Given*>(self->context);
-  };
-  return py::capsule(&given->managed, kName, &drop_unused);
+  if (!dl_device.is_none() && !dl_device.equal(py::make_tuple(kCpu, 0))) {
+    throw py::buffer_error("the tensor is in the memory of the host");
+  }
+  const bool knows_flags =
+      !max_version.is_none() &&
+      py::cast<std::int64_t>(max_version[py::int_(0)]) >= 1;
+  const bool may_copy = copy.is_none() || py::cast<bool>(copy);
+  if (!knows_flags) {
+    if (!may_copy) {
+      throw py::buffer_error(
+          "a tensor is read only, which DLPack can say since version 1.0: ask "
+          "for it by max_version, or allow a copy");
+    }
+    return give<DlManagedTensor>(tensor.clone()).first;
+  }
+  const bool copies = !copy.is_none() && may_copy;
+  auto [capsule, managed] =
+      give<DlVersionedTensor>(copies ? tensor.clone() : tensor);
+  managed->version = {1, 0};
+  managed->flags = copies ? kCopied : kReadOnly;
+  return capsule;
 }
 
-Tensor from_dlpack(const py::handle& object) {
-  const py::object capsule = object.attr("__dlpack__")();
-  if (PyCapsule_IsValid(capsule.ptr(), kName) == 0) {
-    throw refused("its __dlpack__() gave no tensor that is still unused");
+namespace {
+
+// Takes what is in the capsule, whose bytes are ours from then on.
+template <class Managed>
+Tensor take(const py::object& capsule) {
+  auto* managed = static_cast<Managed*>(
+      PyCapsule_GetPointer(capsule.ptr(), Names<Managed>::kFresh));
+  if constexpr (std::is_same_v<Managed, DlVersionedTensor>) {
+    if (managed->version.major != 1) {
+      throw refused("the tensor is laid out as in another DLPack than 1.x");
+    }
   }
-  auto* managed =
-      static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), kName));
   const TensorType type = type_of(managed->tensor);
-  PyCapsule_SetName(capsule.ptr(), kUsed);  // the bytes are ours now
+  PyCapsule_SetName(capsule.ptr(), Names<Managed>::kUsed);
   auto* data = static_cast<std::byte*>(managed->tensor.data) +
                managed->tensor.byte_offset;
   return Tensor::wrap(type, data, managed, [](void* held) {
-    auto* owned = static_cast<DlManagedTensor*>(held);
+    auto* owned = static_cast<Managed*>(held);
     if (owned->deleter == nullptr || Py_IsInitialized() == 0) return;
     const py::gil_scoped_acquire gil;
     owned->deleter(owned);
   });
+}
+
+// Who knows DLPack 1.0 may share what it will not let be written.
+py::object capsule_of(const py::handle& object) {
+  const py::object speak = object.attr("__dlpack__");
+  try {
+    return speak(py::arg("max_version") = py::make_tuple(1, 0));
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return speak();
+}
+
+}  // namespace
+
+Tensor from_dlpack(const py::handle& object) {
+  const py::object capsule = capsule_of(object);
+  if (PyCapsule_IsValid(capsule.ptr(), Names<DlVersionedTensor>::kFresh) != 0) {
+    return take<DlVersionedTensor>(capsule);
+  }
+  if (PyCapsule_IsValid(capsule.ptr(), Names<DlManagedTensor>::kFresh) != 0) {
+    return take<DlManagedTensor>(capsule);
+  }
+  throw refused("its __dlpack__() gave no tensor that is still unused");
 }
 
 }  // namespace weft::python

@@ -104,7 +104,8 @@ std::vector<Value> operands_from(std::span<const py::handle> objects) {
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (is_number(objects[i])) {
       const DType own = default_dtype(objects[i]);
-      if (of_numbers != DType::kF32 && own != DType::kBool) of_numbers = own;
+      if (own != DType::kBool && !is_floating(of_numbers)) of_numbers = own;
+      if (own == DType::kF64) of_numbers = own;
       continue;
     }
     operands[i] = value_from(objects[i]);

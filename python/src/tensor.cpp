@@ -6,6 +6,7 @@
 #include "python/src/indexing.h"
 #include "python/src/operators.h"
 
+#include "weft/base/parallel.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/shape.h"
 #include "weft/tensor/symbol.h"
@@ -215,10 +216,16 @@ void bind_exchange(Class& tensor) {
       .def(
           "numpy", [](const Value& x) { return as_array(x, py::none()); },
           "An array that reads this tensor's bytes.")
-      .def("__dlpack__",
-           [](const Value& x, const py::kwargs&) {
-             return to_dlpack(numbers(x));
-           })
+      .def(
+          "__dlpack__",
+          [](const Value& x, const py::object& stream,
+             const py::object& max_version, const py::object& dl_device,
+             const py::object& copy) {
+            return to_dlpack(numbers(x), stream, max_version, dl_device, copy);
+          },
+          py::kw_only(), py::arg("stream") = py::none(),
+          py::arg("max_version") = py::none(),
+          py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack_device__",
            [](const Value&) { return py::make_tuple(1, 0); })
       .def("item", &item)
@@ -275,6 +282,19 @@ void bind_tensor(py::module_& module) {
   module.def("from_dlpack", [](const py::object& object) {
     return Value(from_dlpack(object));
   });
+  module.def(
+      "set_threads",
+      [](int count) {
+        if (count < 1) {
+          throw Error(ErrorCode::kInvalidArgument, "set_threads",
+                      "{} threads compute nothing", count);
+        }
+        set_thread_count(count);
+      },
+      py::arg("count"),
+      "How many threads ops compute with that this thread runs.");
+  module.def("threads", &thread_count,
+             "How many threads ops compute with that this thread runs.");
 }
 
 }  // namespace weft::python

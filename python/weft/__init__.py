@@ -8,9 +8,22 @@
 
     loss, grads = weft.value_and_grad(step, argnums=1)(x, w)
 
-Tensors share memory with NumPy and, by DLPack, with PyTorch and JAX. Ops run
+Tensors share memory with NumPy and, by DLPack, with what else speaks it, as
+PyTorch and JAX do: read only, or a copy for those that know no such memory.
+Numbers and lists of Python become f32, i64 or bool; what has a dtype, as
+np.float64(1.1), keeps it. Ops run
 at once; what weft.jit decorates runs as one graph. Mistakes raise weft.Error.
+
+Ops compute on as many threads as there are cores, or as set_threads() says.
 """
+
+import os
+
+# OpenMP's threads spin at a barrier before they sleep, by default for so long
+# that other programs lose their cores, and this one a factor of ten. It reads
+# the environment once, when the library is loaded.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 from weft import _weft
 from weft._weft import (
@@ -35,7 +48,9 @@ from weft._weft import (
     restore,
     save,
     scan,
+    set_threads,
     tensor,
+    threads,
     while_loop,
 )
 from weft import nn, ops, optim

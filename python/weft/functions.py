@@ -1,11 +1,15 @@
-"""Functions under NumPy's names, on tensors.
+"""Functions under NumPy's names, which mean what NumPy's do, on tensors.
 
 Most are ops as they stand. The others say in NumPy's words (axis, keepdims)
 what an op's attributes say.
 """
 
+import builtins
+import math
+import operator
+
 from weft import ops
-from weft._weft import Tensor, Variable, tensor
+from weft._weft import Dim, InvalidArgument, Tensor, Variable, tensor
 
 _SAME = """
     abs add clamp cross_entropy_dense equal erf exp floor gelu
@@ -70,29 +74,56 @@ def std(x, axis=None, keepdims=False):
     return sqrt(var(x, axis, keepdims))
 
 
-def argmax(x, axis, keepdims=False):
-    """The index of the first maximum along an axis, i64."""
-    return ops.argmax(x, axis=axis, keep_dims=keepdims)
+def _flat(x):
+    return tensor(x).reshape(-1)
 
 
-def cumsum(x, axis):
-    """The running sum along an axis."""
+def argmax(x, axis=None, keepdims=False):
+    """The index of the first maximum along an axis, or of all, i64."""
+    if axis is not None:
+        return ops.argmax(x, axis=axis, keep_dims=keepdims)
+    found = ops.argmax(_flat(x), axis=0)
+    return found.reshape((1,) * tensor(x).ndim) if keepdims else found
+
+
+def cumsum(x, axis=None):
+    """The running sum along an axis, or of all elements in order."""
+    if axis is None:
+        return ops.cumsum(_flat(x), axis=0)
     return ops.cumsum(x, axis=axis)
 
 
-def sort(x):
-    """The last axis in ascending order."""
-    return ops.sort(x)[0]
+def _sorted(x, axis):
+    # The op goes along the last axis: another one changes places with it.
+    if axis is None:
+        return ops.sort(_flat(x))
+    x = tensor(x)
+    order = list(range(x.ndim))
+    axis = _axis_of(x, axis, "sort")
+    if axis == x.ndim - 1:
+        return ops.sort(x)
+    order[axis], order[-1] = order[-1], order[axis]
+    values, positions = ops.sort(transpose(x, order))
+    return transpose(values, order), transpose(positions, order)
 
 
-def argsort(x):
-    """Where the elements of the sorted last axis came from, i64."""
-    return ops.sort(x)[1]
+def sort(x, axis=-1):
+    """In ascending order along an axis, or all elements."""
+    return _sorted(x, axis)[0]
 
 
-def clip(x, low, high):
-    """min(max(x, low), high)."""
-    return ops.clamp(x, low=low, high=high)
+def argsort(x, axis=-1):
+    """Where the sorted elements came from, i64; equal ones keep their order."""
+    return _sorted(x, axis)[1]
+
+
+def clip(x, a_min, a_max):
+    """min(max(x, a_min), a_max); a bound is None, a number or an array."""
+    if a_min is None and a_max is None:
+        raise InvalidArgument("clip: there is no bound")
+    if a_min is not None:
+        x = ops.maximum(x, a_min)
+    return x if a_max is None else ops.minimum(x, a_max)
 
 
 def reshape(x, shape):
@@ -117,15 +148,33 @@ def expand_dims(x, axis):
     return x[(slice(None),) * axis + (None,)]
 
 
-def squeeze(x, axis):
-    """Without that axis, whose size is 1."""
+def _axis_of(x, axis, name):
+    at = operator.index(axis)
+    if not -x.ndim <= at < x.ndim:
+        raise InvalidArgument(f"{name}: {x.ndim} axes have no axis {at}")
+    return at % x.ndim
+
+
+def squeeze(x, axis=None):
+    """Without some axes of size 1, or all."""
     x = tensor(x)
-    axis %= x.ndim
-    return x.reshape(x.shape[:axis] + x.shape[axis + 1 :])
+    if axis is None:
+        gone = {i for i, size in enumerate(x.shape) if size == 1}
+    else:
+        axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+        gone = {_axis_of(x, each, "squeeze") for each in axes}
+    for each in sorted(gone):
+        if x.shape[each] != 1:
+            raise InvalidArgument(
+                f"squeeze: the axis {each} has the size {x.shape[each]}, not 1"
+            )
+    return x.reshape([n for i, n in enumerate(x.shape) if i not in gone])
 
 
 def concatenate(xs, axis=0):
-    """Tensors one after another along an axis."""
+    """Tensors one after another along an axis, or all flat if it is None."""
+    if axis is None:
+        return ops.concat([_flat(x) for x in xs], axis=0)
     return ops.concat(xs, axis=axis)
 
 
@@ -134,30 +183,73 @@ def stack(xs, axis=0):
     return ops.concat([expand_dims(x, axis) for x in xs], axis=axis)
 
 
-def split(x, sizes, axis=0):
-    """Parts of the given sizes along an axis."""
-    parts = ops.split(x, sizes=sizes, axis=axis)
-    return parts if isinstance(parts, tuple) else (parts,)
+def split(x, indices_or_sections, axis=0):
+    """A list of parts along an axis: so many equal ones, or cut before the
+    given indices.
+    """
+    x = tensor(x)
+    axis = _axis_of(x, axis, "split")
+    size = x.shape[axis]
+    try:
+        sections = operator.index(indices_or_sections)
+    except TypeError:
+        cuts = [operator.index(cut) for cut in indices_or_sections]
+    else:
+        if isinstance(size, Dim):
+            raise InvalidArgument(
+                f"split: the size of the axis, {size}, is known only when the "
+                "function runs\n  hint: say by indices where to cut"
+            )
+        if sections < 1 or size % sections != 0:
+            raise InvalidArgument(
+                f"split: {size} elements do not make {sections} equal parts"
+            )
+        cuts = range(size // sections, size, size // sections)
+    before = (slice(None),) * axis
+    return [
+        x[(*before, slice(begin, end))]
+        for begin, end in zip([0, *cuts], [*cuts, None])
+    ]
 
 
 def tile(x, repeats):
-    """The whole tensor, repeated along each axis."""
-    return ops.tile(x, repeats=repeats)
+    """The whole tensor, repeated along each axis, the last ones last."""
+    x = tensor(x)
+    try:
+        repeats = (operator.index(repeats),)
+    except TypeError:
+        repeats = tuple(repeats)
+    rank = builtins.max(x.ndim, len(repeats))
+    x = x.reshape((1,) * (rank - x.ndim) + x.shape)
+    return ops.tile(x, repeats=(1,) * (rank - len(repeats)) + repeats)
 
 
 def pad(x, widths, value=0.0):
-    """(before, after) elements of a value for each axis."""
-    low, high = zip(*widths)
+    """Elements of a value around: (before, after) for each axis, one such pair
+    or one number for all.
+    """
+    x = tensor(x)
+    if isinstance(widths, int):
+        widths = (widths, widths)
+    if not all(isinstance(each, (tuple, list)) for each in widths):
+        widths = [tuple(widths)] * x.ndim
+    elif len(widths) == 1:
+        widths = [tuple(widths[0])] * x.ndim
+    low, high = zip(*widths) if widths else ((), ())
     return ops.pad(x, low=low, high=high, value=value)
 
 
-def take(x, indices, axis=0):
-    """Rows along an axis, by index."""
+def take(x, indices, axis=None):
+    """Elements by index: rows along an axis, or of the flat tensor."""
+    if axis is None:
+        return ops.gather(_flat(x), indices, axis=0)
     return ops.gather(x, indices, axis=axis)
 
 
-def full(shape, value, dtype="f32"):
-    """A tensor whose elements are all one number."""
+def full(shape, value, dtype=None):
+    """A tensor whose elements are all one number, of its dtype by default."""
+    if dtype is None:
+        dtype = tensor(value).dtype
     return ops.full(shape=shape, value=value, dtype=dtype)
 
 
@@ -181,9 +273,32 @@ def ones_like(x):
     return full(x.shape, 1.0, x.dtype)
 
 
-def arange(size, dtype="i64"):
-    """0, 1, 2, ... as a vector."""
-    return ops.iota(shape=size, dtype=dtype)
+def arange(start, stop=None, step=1, dtype=None):
+    """start, start + step, ... below stop; or 0, 1, ... below start.
+
+    Of integers i64, else f32, unless a dtype is given.
+    """
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise InvalidArgument("arange: the step is 0")
+    numbers = [n for n in (start, stop, step) if not isinstance(n, Dim)]
+    is_whole = all(hasattr(n, "__index__") for n in numbers)
+    if dtype is None:
+        dtype = "i64" if is_whole else "f32"
+    if len(numbers) == 3:
+        size = builtins.max(0, math.ceil((stop - start) / step))
+    elif step == 1:
+        size = stop - start
+    else:
+        raise InvalidArgument(
+            "arange: the step is 1 where a size is known only when the "
+            "function runs"
+        )
+    if start == 0 and step == 1:
+        return ops.iota(shape=size, dtype=dtype)
+    steps = ops.iota(shape=size, dtype="i64" if is_whole else "f64")
+    return ops.cast(steps * step + start, dtype=dtype)
 
 
 def uniform(key, shape, stream=0, dtype="f32"):
@@ -197,5 +312,8 @@ def normal(key, shape, stream=0, dtype="f32"):
 
 
 __all__ = [name for name in globals() if not name.startswith("_")]
-for _name in ("ops", "Tensor", "Variable", "tensor"):
+_IMPORTED = """
+    builtins math operator ops Dim InvalidArgument Tensor Variable tensor
+""".split()
+for _name in _IMPORTED:
     __all__.remove(_name)

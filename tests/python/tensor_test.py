@@ -1,5 +1,6 @@
 """Tensors: memory shared with NumPy and DLPack, operators, indexing."""
 
+import ctypes
 import gc
 import operator
 import threading
@@ -8,6 +9,35 @@ import unittest
 import numpy as np
 
 import weft
+
+
+READ_ONLY, COPIED = 1, 2
+
+
+class Offer:
+    """Offers a capsule that was made before."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self):
+        return self.capsule
+
+
+def look_into(capsule):
+    """The flags of a DLPack capsule, None if it has none, and its address."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    if '"dltensor_versioned"' in repr(capsule):
+        # version, context, deleter, flags, then the tensor, data first
+        words = (ctypes.c_uint64 * 5).from_address(
+            pointer(capsule, b"dltensor_versioned")
+        )
+        assert words[0] & 0xFFFFFFFF == 1  # major
+        return words[3], words[4]
+    words = (ctypes.c_uint64 * 1).from_address(pointer(capsule, b"dltensor"))
+    return None, words[0]
 
 
 class Exchange(unittest.TestCase):
@@ -68,10 +98,58 @@ class Exchange(unittest.TestCase):
         tensor = weft.tensor([[1.0, 2.0], [3.0, 4.0]])
         self.assertEqual(tensor.__dlpack_device__(), (1, 0))
         array = np.from_dlpack(tensor)
-        self.assertTrue(np.shares_memory(array, np.asarray(tensor)))
+        self.assertEqual(array.tolist(), [[1, 2], [3, 4]])
+        # NumPy asks for read-only memory since 2.1, and is given a copy before.
+        if array.flags.writeable:
+            array[0, 0] = 9
+        self.assertEqual(tensor[0, 0].item(), 1)
         own = np.arange(4, dtype=np.int32)
         taken = weft.from_dlpack(own)
         self.assertTrue(np.shares_memory(own, np.asarray(taken)))
+
+    def test_dlpack_never_gives_bytes_to_write_into(self):
+        tensor = weft.tensor([1.0, 2.0])
+        address = np.asarray(tensor).ctypes.data
+        for keywords, flags, is_shared in (
+            ({"max_version": (1, 0)}, READ_ONLY, True),
+            ({"max_version": (1, 3), "copy": False}, READ_ONLY, True),
+            ({"max_version": (1, 0), "copy": True}, COPIED, False),
+            ({"max_version": (0, 8)}, None, False),
+            ({"dl_device": (1, 0)}, None, False),
+            ({"copy": True}, None, False),
+            ({}, None, False),
+        ):
+            capsule = tensor.__dlpack__(**keywords)
+            found, data = look_into(capsule)
+            self.assertEqual(found, flags, keywords)
+            self.assertEqual(data == address, is_shared, keywords)
+            self.assertEqual(weft.from_dlpack(Offer(capsule)).tolist(), [1, 2])
+        for keywords in (
+            {"copy": False},
+            {"copy": False, "max_version": (0, 8)},
+            {"dl_device": (2, 0)},
+            {"stream": 1},
+        ):
+            with self.assertRaises(BufferError):
+                tensor.__dlpack__(**keywords)
+
+    def test_dlpack_takes_both_kinds_of_capsules_once(self):
+        tensor = weft.tensor([[1.0, 2.0]])
+        for offer in (tensor, Offer(tensor.__dlpack__())):
+            self.assertEqual(weft.from_dlpack(offer).tolist(), [[1, 2]])
+        with self.assertRaisesRegex(weft.Error, "still unused"):
+            weft.from_dlpack(offer)
+
+    def test_numbers_of_numpy_keep_their_dtype(self):
+        self.assertEqual(weft.tensor(np.float64(1.1)).dtype, "f64")
+        self.assertEqual(weft.tensor(np.float64(1.1)).item(), 1.1)
+        self.assertEqual(weft.tensor(np.float32(1.1)).dtype, "f32")
+        self.assertEqual(weft.tensor(np.int32(3)).dtype, "i32")
+        self.assertEqual(weft.Variable(np.float64(1.1)).dtype, "f64")
+        self.assertEqual(weft.exp(np.float64(1.0)).dtype, "f64")
+        self.assertEqual(weft.tensor(1.1).dtype, "f32")
+        # Beside a tensor it is a number like others.
+        self.assertEqual((weft.tensor([1.0]) * np.float64(2)).dtype, "f32")
 
     def test_dlpack_refuses_what_it_cannot_share(self):
         with self.assertRaisesRegex(weft.Unsupported, "row-major"):
@@ -173,10 +251,6 @@ class Operators(unittest.TestCase):
             weft.squeeze(weft.expand_dims(y, 1), 1).tolist(), x.tolist()
         )
         self.assertEqual(
-            [p.tolist() for p in weft.split(y, [1, 2], 1)],
-            [p.tolist() for p in np.split(x, [1], 1)],
-        )
-        self.assertEqual(
             weft.pad(y, [(1, 0), (0, 2)]).tolist(),
             np.pad(x, [(1, 0), (0, 2)]).tolist(),
         )
@@ -184,6 +258,116 @@ class Operators(unittest.TestCase):
             weft.where(y > 2, y, 0).tolist(), np.where(x > 2, x, 0).tolist()
         )
         self.assertEqual(weft.where(y > 2, 1.0, 0).dtype, "f32")
+
+    def same(self, name, *arguments, **keywords):
+        # What NumPy makes of arrays, Weft makes of tensors: dtype and all.
+        def as_tensors(tree):
+            if isinstance(tree, np.ndarray):
+                return weft.tensor(tree)
+            return [as_tensors(x) for x in tree] if type(tree) is list else tree
+
+        wanted = getattr(np, name)(*arguments, **keywords)
+        found = getattr(weft, name)(*map(as_tensors, arguments), **keywords)
+        if not isinstance(wanted, list):
+            wanted, found = [wanted], [found]
+        self.assertEqual(len(found), len(wanted))
+        for ours, theirs in zip(found, wanted):
+            said = f"{name}{arguments[1:]}{keywords}"
+            ours = np.asarray(ours)
+            self.assertEqual(ours.shape, theirs.shape, said)
+            self.assertEqual(ours.dtype, theirs.dtype, said)
+            np.testing.assert_array_equal(ours, theirs, said)
+
+    def test_functions_mean_what_numpys_do(self):
+        rng = np.random.default_rng(3)
+        x = rng.permutation(24).reshape(2, 3, 4).astype(np.float32)
+        whole = rng.integers(0, 4, (4, 6))
+        for axis in (0, 1, -1, None):
+            for name in ("sort", "argmax", "cumsum"):
+                self.same(name, x, axis=axis)
+            self.same("sort", whole, axis=axis)
+            self.same("take", x, np.array([1, 0]), axis=axis)
+            self.same("concatenate", [x, x], axis=axis)
+            self.same("argmax", x, axis=axis, keepdims=True)
+            self.same("argsort", x, axis=axis)
+            np.testing.assert_array_equal(  # equal ones keep their order
+                weft.argsort(whole, axis=axis),
+                np.argsort(whole, axis=axis, kind="stable"),
+            )
+        self.same("sort", x)
+        self.same("argsort", x)
+        for cuts in (2, 1, [1, 3], [2], [], [3, 1], [-1], [5, 9]):
+            self.same("split", x, cuts, axis=2)
+        self.same("split", whole, 2)
+        self.same("split", whole, [1, 2])
+        for axis in (None, 0, -1, (0, 2)):
+            self.same("squeeze", x.reshape(1, 24, 1), axis=axis)
+        self.same("squeeze", x)
+        for bounds in ((2, 9), (None, 5.5), (5, None)):
+            self.same("clip", x, *bounds)
+        self.same("clip", x, x[0], 20)
+        self.same("clip", whole, 1, 2)
+        for shape in (2, (2,), (2, 1), (2, 1, 2, 1)):
+            self.same("tile", whole, shape)
+        self.same("full", (2, 3), 7)
+        self.same("full", 2, True)
+        self.same("pad", x, 1)
+        self.same("pad", x, (1, 2))
+        self.same("pad", x, ((1, 2),))
+        self.same("pad", whole, ((1, 0), (0, 2)))
+
+    def test_arange_as_numpy(self):
+        for arguments in (
+            (5,),
+            (0,),
+            (-3,),
+            (2, 7),
+            (7, 2),
+            (2, 12, 3),
+            (12, 2, -3),
+            (2, 3, 5),
+        ):
+            self.same("arange", *arguments)
+            self.same("arange", *arguments, dtype=np.float32)
+        for arguments in ((2.5,), (0, 1, 0.1), (1, -1, -0.25), (0.5, 4)):
+            self.same("arange", *arguments, dtype=np.float64)
+            np.testing.assert_allclose(
+                weft.arange(*arguments),
+                np.arange(*arguments, dtype=np.float32),
+                rtol=1e-6,
+                atol=1e-7,
+            )
+        rows = weft.jit(
+            lambda x: weft.arange(x.shape[0]) + weft.arange(1, x.shape[0] + 1),
+            input_signature=[weft.TensorType("f32", ("N",))],
+        )
+        self.assertEqual(rows(weft.ones(3)).tolist(), [1, 3, 5])
+
+    def test_numpys_functions_refuse_what_numpy_does(self):
+        x = weft.ones((2, 3))
+        for refused in (
+            lambda: weft.split(x, 2, axis=1),
+            lambda: weft.split(x, 0),
+            lambda: weft.squeeze(x, 0),
+            lambda: weft.squeeze(x, 5),
+            lambda: weft.sort(x, axis=2),
+            lambda: weft.clip(x, None, None),
+            lambda: weft.arange(1, 5, 0),
+        ):
+            with self.assertRaises(weft.InvalidArgument):
+                refused()
+
+    def test_gradients_pass_them(self):
+        x = np.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]])
+        weights = np.arange(6.0).reshape(2, 3)
+        found = weft.grad(lambda t: (weft.sort(t, axis=0) * weights).sum())(x)
+        self.assertEqual(found.tolist(), weights.tolist())
+        found = weft.grad(
+            lambda t: weft.split(t, [1], axis=1)[1].sum()
+            + weft.clip(t, 2, weft.tensor(np.full(3, 4.5))).sum()
+        )(x)
+        self.assertEqual(found[0].tolist()[0], 1)
+        self.assertEqual(found[1].tolist(), [0, 1, 2])
 
     def test_repr(self):
         self.assertEqual(
