@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <pthread.h>
 #include <sched.h>
 #include <utility>
@@ -142,21 +143,11 @@ class Together {
   std::array<Word, kWords> words_;
 };
 
-// What one load took: both threads together, and one of them alone.
-struct Times {
-  std::array<std::vector<double>, 2> sides;
-  std::vector<double> alone;
-
-  double together(double at) const {
-    std::vector<double> all = sides[0];
-    all.insert(all.end(), sides[1].begin(), sides[1].end());
-    return quantile(all, at);
-  }
-  // What a line costs that comes from the other core, where every second does.
-  double transfer(double at) const {
-    return std::max(0.0, 2 * (together(at) - quantile(alone, 0.5)));
-  }
-};
+// What a line costs that comes from the other core, where every second does.
+double transfer(const LoadTimes& times, double at) {
+  return std::max(
+      0.0, 2 * (quantile(times.together, at) - quantile(times.alone, 0.5)));
+}
 
 }  // namespace
 
@@ -177,49 +168,58 @@ Calibration calibrate() {
                 "a transfer between cores takes two, and there is {}",
                 cores().size())
         .hint("use the default CoherenceCosts");
-  Calibration result;
-  Times tight;
-  Times drawn;
-  Times chained;
-  Times loaded;
-  std::array<Times, kRests.size()> rested;
-  std::vector<std::pair<Load, Times*>> all = {{kTight, &tight},
-                                              {kDrawn, &drawn},
-                                              {kChained, &chained},
-                                              {kLoaded, &loaded}};
+  CalibrationTimes times;
+  times.rested.resize(kRests.size());
+  std::vector<std::pair<Load, LoadTimes*>> all = {{kTight, &times.tight},
+                                                  {kDrawn, &times.drawn},
+                                                  {kChained, &times.chained},
+                                                  {kLoaded, &times.loaded}};
   for (std::size_t i = 0; i < kRests.size(); ++i)
-    all.push_back({{.rest = kRests[i]}, &rested[i]});
+    all.push_back({{.rest = kRests[i]}, &times.rested[i]});
+  CoherenceCosts costs;
+  std::array<std::vector<std::vector<double>>, 2> sides;
   Together together;
   run_threads(2, [&](int self) {
     pin_to_core(self);
-    const auto side = static_cast<std::size_t>(self);
+    auto& own = sides[static_cast<std::size_t>(self)];
+    own.resize(all.size());
     for (int i = 0; i < kRounds; ++i)
-      for (const auto& [load, times] : all)
-        times->sides[side].push_back(together.time(load, self));
+      for (std::size_t n = 0; n < all.size(); ++n)
+        own[n].push_back(together.time(all[n].first, self));
     if (self != 0) return;
-    measure_alone(result.costs);
+    measure_alone(costs);
     std::array<Word, kWords> words;
     for (int i = 0; i < kRounds; ++i)
-      for (const auto& [load, times] : all)
-        times->alone.push_back(time_load(load, 0, words));
+      for (const auto& [load, found] : all)
+        found->alone.push_back(time_load(load, 0, words));
   });
+  for (const auto& side : sides)
+    for (std::size_t n = 0; n < all.size(); ++n)
+      all[n].second->together.insert(all[n].second->together.end(),
+                                     side[n].begin(), side[n].end());
+  return calibration_of(times, costs);
+}
 
+Calibration calibration_of(const CalibrationTimes& times,
+                           const CoherenceCosts& alone) {
+  Calibration result{.costs = alone};
   CoherenceCosts& costs = result.costs;
-  costs.transfer_ns = chained.transfer(0.5);
-  result.transfer_low_ns = chained.transfer(0.25);
-  result.transfer_high_ns = chained.transfer(0.75);
-  costs.ahead_ns = std::max(0.0, costs.transfer_ns - drawn.transfer(0.5));
+  costs.transfer_ns = transfer(times.chained, 0.5);
+  result.transfer_low_ns = transfer(times.chained, 0.25);
+  result.transfer_high_ns = transfer(times.chained, 0.75);
+  costs.ahead_ns =
+      std::max(0.0, costs.transfer_ns - transfer(times.drawn, 0.5));
   // An update that needed a transfer of its own would double it.
-  costs.migrates = loaded.transfer(0.5) < 1.5 * costs.transfer_ns;
+  costs.migrates = transfer(times.loaded, 0.5) < 1.5 * costs.transfer_ns;
   // Cores that rest longer than their tenure update the word once each time
   // that they have it, so half of what that takes is no less than a line's
   // turn. Some rests make requests collide, which takes longer.
-  double turn_ns = rested[0].together(0.5) / 2;
-  for (const Times& times : rested)
-    turn_ns = std::min(turn_ns, times.together(0.5) / 2);
+  double turn_ns = std::numeric_limits<double>::infinity();
+  for (const LoadTimes& rested : times.rested)
+    turn_ns = std::min(turn_ns, quantile(rested.together, 0.5) / 2);
   // Those that do not rest update it once more for each atomic_ns of the
   // tenure. That is best put half an update below a whole number of them.
-  result.contended_update_ns = tight.together(0.5) / 2;
+  result.contended_update_ns = quantile(times.tight.together, 0.5) / 2;
   const double more = std::round(turn_ns / result.contended_update_ns) - 1;
   costs.tenure_ns = std::max(0.0, more - 0.5) * costs.atomic_ns;
   costs.handover_ns = std::clamp(turn_ns - costs.atomic_ns - costs.tenure_ns,

@@ -5,8 +5,7 @@
 // Two threads, each pinned to a core of its own, update words that both use:
 //
 // - one of sixteen, drawn at random, whose lines lie with the other core half
-// of
-//   the time. Where the draw depends on the update before, each transfer is
+//   of the time. Where the draw depends on the update before, each transfer is
 //   waited for in full; where it does not, the core asks for the line while it
 //   still works. Where it loads the word first, an update that then costs
 //   nothing says that lines migrate.
@@ -22,6 +21,8 @@
 // Takes about a fifth of a second.
 #pragma once
 
+#include <vector>
+
 #include "weft/concurrent/coherence/simulation.h"
 
 namespace weft::concurrent {
@@ -35,6 +36,23 @@ struct Calibration {
 
 // Throws Error(kUnavailable) where the process has fewer than two cores.
 Calibration calibrate();
+
+// Rounds of one load, in nanoseconds an update: of both threads together, and
+// of one alone.
+struct LoadTimes {
+  std::vector<double> together;
+  std::vector<double> alone;
+};
+struct CalibrationTimes {
+  LoadTimes tight;                // one word, without a rest
+  LoadTimes drawn;                // one of sixteen words
+  LoadTimes chained;              // the same, where each draw waits
+  LoadTimes loaded;               // the same, where the word is loaded first
+  std::vector<LoadTimes> rested;  // one word, with rests of several lengths
+};
+// What these times say; `alone` are the costs that need no other core.
+Calibration calibration_of(const CalibrationTimes& times,
+                           const CoherenceCosts& alone);
 
 // Pins the calling thread to the i-th of the cores that the process may use,
 // counted around. Throws Error(kUnavailable) where that is refused.
