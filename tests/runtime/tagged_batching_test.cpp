@@ -1,8 +1,10 @@
 // Recursions over tensors: with and without batching, forward and with
 // gradients, against nested calls.
 #include <gtest/gtest.h>
+#include <mutex>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "tests/support/recursions.h"
 #include "tests/support/values.h"
@@ -190,17 +192,87 @@ TEST(TaggedBatching, GradientsFindWhatTheirCallsLeft) {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     const auto arguments = random_trees({4, 11, 2, 7}, seed);
     const auto expected = nested.run("step", arguments);
-    for (const Batching batching : {Batching::kNever, Batching::kAlways}) {
-      for (const int workers : {1, 2}) {
-        TaggedExecutor executor =
-            executor_for(graph, "step", arguments,
-                         {.batching = batching, .workers = workers});
-        expect_near(executor.run(arguments), expected);
-        EXPECT_EQ(executor.profile().live_frames, 0);
-        EXPECT_EQ(executor.profile().activations("tree.joint"), 2 * 24 - 4);
-      }
+    for (const Batching batching :
+         {Batching::kWhereItPays, Batching::kNever, Batching::kAlways}) {
+      TaggedExecutor executor =
+          executor_for(graph, "step", arguments, {.batching = batching});
+      expect_near(executor.run(arguments), expected);
+      EXPECT_EQ(executor.profile().live_frames, 0);
+      EXPECT_EQ(executor.profile().activations("tree.joint"), 2 * 24 - 4);
     }
   }
+}
+
+// Sums are added up in one order whatever is asked for: one worker does it.
+TEST(TaggedBatching, SumsHaveOneWorker) {
+  const Graph graph = tree_network();
+  const auto arguments = random_trees({9, 14, 3}, 3);
+  std::vector<Tensor> alone;
+  for (const int workers : {1, 4}) {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    TaggedExecutor executor = executor_for(
+        graph, "step", arguments,
+        {.batching = Batching::kNever, .workers = workers, .before_work = [&] {
+           const std::lock_guard lock(mutex);
+           threads.insert(std::this_thread::get_id());
+         }});
+    const auto results = executor.run(arguments);
+    EXPECT_EQ(threads.size(), 1u);
+    if (alone.empty()) alone = results;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      EXPECT_TRUE(identical(results[i], alone[i])) << i;
+    }
+  }
+}
+
+// The Hessian's product with a vector, by the path that is the default: the
+// joint of a joint, batched, with accumulators of its own.
+TEST(TaggedBatching, SecondOrderGradients) {
+  const std::size_t bias = 6;  // of the arguments of @loss
+  const Graph first = tree_network();
+  Program program(first);
+  std::vector<TensorType> types;
+  for (const ValueId id : first.find("loss")->parameters()) {
+    types.push_back(first.find("loss")->type(id));
+  }
+  const FunctionRef loss = reference_to(*first.find("loss"));
+  program.define("curve", types, [&](const Values& v) {
+    const auto wrt = std::span(v).subspan(4);
+    const Value y = call(loss, v)[0];
+    const Values slopes = gradients(y, wrt);
+    Value length = sum(square(slopes[0]));
+    for (std::size_t i = 1; i < slopes.size(); ++i) {
+      length = length + sum(square(slopes[i]));
+    }
+    Values results{length};
+    for (Value& g : gradients(length, wrt)) results.push_back(std::move(g));
+    return results;
+  });
+  const Graph graph = program.build();
+  const auto arguments = random_trees({5, 9, 2}, 6);
+  NestedCalls nested(graph);
+  const auto expected = nested.run("curve", arguments);
+  for (const Batching batching : {Batching::kWhereItPays, Batching::kNever}) {
+    TaggedExecutor executor =
+        executor_for(graph, "curve", arguments, {.batching = batching});
+    const auto found = executor.run(arguments);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_TRUE(near(found[i], expected[i], 2e-4)) << i;
+    }
+    EXPECT_EQ(executor.profile().live_frames, 0);
+  }
+  // Against differences of the first order.
+  TaggedExecutor executor = executor_for(graph, "curve", arguments, {});
+  const double slope = executor.run(arguments).back().item(2);
+  const auto at = [&](float step) {
+    auto moved = arguments;
+    moved[bias] = arguments[bias].clone();
+    moved[bias].data<float>()[2] += step;
+    return executor.run(moved)[0].item();
+  };
+  EXPECT_NEAR((at(1e-2f) - at(-1e-2f)) / 2e-2, slope,
+              1e-2 * std::max(1.0, std::abs(slope)));
 }
 
 TEST(TaggedBatching, AParameterOfEveryActivationHasOneAccumulator) {

@@ -1,11 +1,14 @@
 #include <atomic>
-#include <chrono>
 #include <gtest/gtest.h>
+#include <mutex>
+#include <random>
+#include <set>
 #include <thread>
 
 #include "tests/support/errors.h"
 #include "tests/support/recursions.h"
 
+#include "weft/autodiff/gradient.h"
 #include "weft/graph/text.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/tagged/executor.h"
@@ -103,7 +106,9 @@ TEST(Tagged, KnownRecursions) {
   expect(run(fib, "fib", {10}), 89, 177);
   expect(run(fib, "fib", {24}), 75025, 150049);
   expect(run(graph_of(test::add_ackermann), "ackermann", {2, 3}), 9, 44);
-  expect(run(graph_of(test::add_takeuchi), "tak", {18, 12, 6}), 7, 63609);
+  const Graph tak = graph_of(test::add_takeuchi);
+  expect(run(tak, "tak", {18, 12, 6}), 7, 63609);
+  expect(run(tak, "tak", {24, 16, 8}), 9, 2493349);
   expect(run(graph_of(add_mutual), "F", {4}), 1, 4);
   expect(run(graph_of(add_mutual), "G", {4}), 1, 4);
 }
@@ -186,20 +191,87 @@ std::int64_t tak(std::int64_t x, std::int64_t y, std::int64_t z) {
   return tak(tak(x - 1, y, z), tak(y - 1, z, x), tak(z - 1, x, y));
 }
 
+// Holds workers up at random, by a seed; counts those that it met.
+class Delays {
+ public:
+  explicit Delays(std::uint32_t seed) : seed_(seed) {}
+
+  void operator()() {
+    thread_local std::mt19937 random;
+    {
+      const std::lock_guard lock(mutex_);
+      if (threads_.insert(std::this_thread::get_id()).second) {
+        random.seed(seed_ + static_cast<std::uint32_t>(threads_.size()));
+      }
+    }
+    // Most go on at once, some let others pass, and few stay away for long.
+    const auto drawn = random() % 64;
+    const auto times = drawn == 0 ? 1 + random() % 50 : drawn < 8 ? 1 : 0;
+    for (auto i = times; i > 0; --i) std::this_thread::yield();
+  }
+  std::size_t threads() const { return threads_.size(); }
+
+ private:
+  std::uint32_t seed_;
+  std::mutex mutex_;
+  std::set<std::thread::id> threads_;
+};
+
 TEST(Tagged, ResultsOfConcurrentCallsNeverCross) {
   const Graph graph = graph_of(test::add_takeuchi);
-  std::atomic<unsigned> ticks{0};
-  const auto delay = [&] {
-    if (ticks.fetch_add(2654435761u) % 7 == 0) std::this_thread::yield();
-  };
   for (int workers = 1; workers <= 8; ++workers) {
-    TaggedExecutor executor =
-        executor_of(graph, "tak", {.workers = workers, .before_work = delay});
+    Delays delays(static_cast<std::uint32_t>(workers));
+    TaggedExecutor executor = executor_of(
+        graph, "tak", {.workers = workers, .before_work = [&] { delays(); }});
     for (int round = 0; round < 125; ++round) {
       const std::int64_t x = round % 9;
       ASSERT_EQ(executor.run(numbers({x, 4, 2}))[0].item(), tak(x, 4, 2));
       ASSERT_EQ(executor.profile().live_frames, 0);
     }
+    EXPECT_GT(delays.threads(), workers == 1 ? 0u : 1u);
+  }
+}
+
+// x < 2 ? x : f(x - 1) f(x - 2) + x, and its slope.
+std::pair<double, double> product(double x) {
+  if (x < 2) return {x, 1};
+  const auto [a, slope_a] = product(x - 1);
+  const auto [b, slope_b] = product(x - 2);
+  return {a * b + x, slope_a * b + a * slope_b + 1};
+}
+
+// The backward phase of each call finds the frame of its forward phase, on
+// whatever worker.
+TEST(Tagged, GradientsOfConcurrentCallsNeverCross) {
+  Program program;
+  const FunctionRef f = program.declare("f", {{test::kReal}, {test::kReal}});
+  program.define(f, [&](const Values& x) {
+    return cond(
+        less(x[0], test::real(2)), [&] { return x; },
+        [&] {
+          return Values{test::call_one(f, {x[0] - 1}) *
+                            test::call_one(f, {x[0] - 2}) +
+                        x[0]};
+        });
+  });
+  program.define("main", {test::kReal}, [&](const Values& x) {
+    const Value y = test::call_one(f, x);
+    return Values{y, gradients(y, x)[0]};
+  });
+  const Graph graph = program.build();
+  for (const int workers : {1, 2, 4, 7}) {
+    Delays delays(static_cast<std::uint32_t>(workers));
+    TaggedExecutor executor = executor_of(
+        graph, "main", {.workers = workers, .before_work = [&] { delays(); }});
+    for (int round = 0; round < 40; ++round) {
+      const double x = 0.25 + round % 7;
+      const auto results = executor.run({{Tensor::scalar(x)}});
+      const auto [y, slope] = product(x);
+      ASSERT_NEAR(results[0].item(), y, 1e-9 * std::abs(y));
+      ASSERT_NEAR(results[1].item(), slope, 1e-9 * std::abs(slope));
+      ASSERT_EQ(executor.profile().live_frames, 0);
+    }
+    EXPECT_GT(delays.threads(), workers == 1 ? 0u : 1u);
   }
 }
 
