@@ -40,8 +40,9 @@ SETTINGS = [
     *(f"sparsify=topk(0.05) collective={collective}" for collective in (
         "recursive_double", "split_allgather", "dsar", "dsar(qsgd(4))",
         "gather_pairs", "all_gather")),
-    "policy=server",
-    "policy=server codec=3lc",
+    *(f"policy=server codec={codec}" for codec in (
+        "none", "f16", "int8", "qsgd(5)", "onebit", "3lc", "3lc(1.5)")),
+    "policy=server sparsify=topk(0.05)",
     "overlap=false",
     "bucket_bytes=4096",
 ]

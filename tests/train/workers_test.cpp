@@ -321,6 +321,15 @@ TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"sync.collective=rng"}), HasSubstr("ring"));
   EXPECT_THAT(refusal({"sync.policy=server", "sync.collective=ring"}),
               HasSubstr("no collective"));
+  EXPECT_THAT(refusal({"sync.policy=server", "sync.codec=qsgd(4)"}),
+              HasSubstr("qsgd(bits=5, bucket=512)"));
+  EXPECT_THAT(
+      refusal({"sync.policy=server", "sync.sparsify=randomk(0.1, scale=true)"}),
+      HasSubstr("overshoots"));
+  EXPECT_THAT(refusal({"sync.sparsify=topk(0.1)", "sync.codec=qsgd(4)"}),
+              HasSubstr("grow from step to step"));
+  EXPECT_EQ(refusal({"sync.codec=qsgd(4)"}), "accepted");
+  EXPECT_EQ(refusal({"sync.policy=server", "sync.codec=qsgd(5)"}), "accepted");
 }
 
 TEST_F(WorkersTest, TheNetworkMayBeInAFile) {

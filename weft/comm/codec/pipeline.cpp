@@ -359,6 +359,14 @@ bool Pipeline::needs_feedback() const {
   return !state_->value->is_unbiased() ||
          (is_sparse() && !state_->sparsifier->is_unbiased());
 }
+std::string Pipeline::feedback_refusal() const {
+  std::string reason;
+  if (state_->sparsifier) reason = state_->sparsifier->feedback_refusal();
+  if (reason.empty() && state_->index) {
+    reason = state_->index->feedback_refusal();
+  }
+  return reason.empty() ? state_->value->feedback_refusal() : reason;
+}
 bool Pipeline::has_shared_indices() const {
   return is_sparse() && state_->sparsifier->is_shared();
 }

@@ -77,6 +77,9 @@ class Pipeline {
   bool is_sparse() const;    // has a sparsifier
   bool is_lossless() const;
   bool needs_feedback() const;  // biased: training needs a memory
+  // Why its messages must not be corrected by later ones, with what works;
+  // empty where every stage is a contraction (ValueCodec).
+  std::string feedback_refusal() const;
   // True if nothing but the picked values travels, at the same indices on
   // all ranks (randomk).
   bool has_shared_indices() const;

@@ -51,6 +51,14 @@ void check_compression(const SyncRecipe& recipe) {
                 "momentum_correction is for sparsified gradients")
         .hint("set sync.sparsify, say to \"topk(0.01)\"");
   }
+  if (const std::string reason = pipeline.feedback_refusal();
+      pipeline.needs_feedback() && !reason.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "sync",
+                "what '{}' leaves out is added to the next step's gradient, "
+                "and would grow from step to step",
+                pipeline_text(recipe))
+        .detail("reason: " + reason);
+  }
   if (recipe.warmup_epochs > 0 &&
       !(text.sparsifier && text.sparsifier->options.contains("ratio"))) {
     throw Error(ErrorCode::kInvalidArgument, "sync",

@@ -74,6 +74,11 @@ class BloomIndexCodec final : public IndexCodec {
   bool sends_selected_values() const override {
     return policy_ == BloomPolicy::kNaive;
   }
+  std::string feedback_refusal() const override {
+    if (policy_ != BloomPolicy::kNaive) return "";
+    return "policy naive puts values where others stand; bloom(policy=p0) "
+           "sends those of their places";
+  }
 
  private:
   // The work of a scan and of P2 is bounded by the tensor's size if a filter

@@ -66,6 +66,13 @@ class RandomK final : public Sparsifier {
     return static_cast<float>(size) / static_cast<float>(picked_of(size));
   }
   bool is_unbiased() const override { return is_scaled_; }
+  std::string feedback_refusal() const override {
+    if (!is_scaled_) return "";
+    return fmt::format(
+        "what is sent is scaled by {:.4g}, so that it overshoots; "
+        "randomk({}) does not scale",
+        1 / ratio_, ratio_);
+  }
 
  private:
   std::uint32_t picked_of(std::uint32_t size) const {

@@ -43,6 +43,19 @@ struct Settings {
   bool is_elias = false;
 
   int levels() const { return (1 << (bits - 1)) - 1; }
+  // The most that random rounding leaves out of a bucket on average, as a share
+  // of its squared norm. A value between two levels, p of a unit above the
+  // lower, leaves p (1 - p) units squared. With the l2 norm s units long, d
+  // values leave at most d / 4 of the s^2. With the max norm the largest value
+  // is s units long by itself and leaves nothing; the share of the d - 1 others
+  // is largest where all have the same p < 1, and then with A = (d - 1) / s^2
+  // it is A p (1 - p) / (1 + A p^2), at most (sqrt(1 + A) - 1) / 2.
+  double most_left_out() const {
+    const double s = levels();
+    const auto d = static_cast<double>(bucket);
+    return is_max_norm ? (std::sqrt(1 + (d - 1) / (s * s)) - 1) / 2
+                       : d / (4 * s * s);
+  }
   // The largest unit of which as many levels are still finite.
   float most_unit() const {
     return FLT_MAX / static_cast<float>(levels()) * (1 - FLT_EPSILON);
@@ -118,7 +131,28 @@ class Qsgd final : public ValueCodec {
 
   bool is_unbiased() const override { return true; }
 
+  std::string feedback_refusal() const override {
+    if (settings_.most_left_out() <= kMostLeftOut) return "";
+    Settings works = settings_;
+    while (works.bits < 8 && works.most_left_out() > kMostLeftOut) {
+      ++works.bits;
+    }
+    while (works.most_left_out() > kMostLeftOut) works.bucket /= 2;
+    Settings smaller = settings_;
+    while (smaller.most_left_out() > kMostLeftOut) smaller.bucket /= 2;
+    return fmt::format(
+        "rounded at random to {} levels, {} values leave out up to {:.2g} "
+        "times what they are; qsgd(bits={}, bucket={}) and qsgd(bits={}, "
+        "bucket={}) leave out less than they are given",
+        settings_.levels(), settings_.bucket, settings_.most_left_out(),
+        works.bits, works.bucket, smaller.bits, smaller.bucket);
+  }
+
  private:
+  // With this share left out of each message, a loop of corrections lags
+  // behind what it follows by less than seven steps.
+  static constexpr double kMostLeftOut = 0.75;
+
   // Room for the codes of a bucket, and for the last vector's padding.
   std::vector<std::uint8_t> code_room(std::size_t size) const {
     return std::vector<std::uint8_t>(std::min(settings_.bucket, size) + kLanes);

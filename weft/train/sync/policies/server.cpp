@@ -211,6 +211,22 @@ class ServerPolicy : public SyncPolicy {
   std::string text_;
 };
 
+// A pull that corrects the ones before it must converge.
+void check_pull(const SyncRecipe& recipe) {
+  if (recipe.codec == "auto") return;  // chooses among those that do
+  const Pipeline pipeline(pipeline_text(recipe));
+  const std::string reason = pipeline.feedback_refusal();
+  if (reason.empty()) return;
+  throw Error(ErrorCode::kInvalidArgument, "sync",
+              "policy 'server' cannot send changes of the model by '{}': each "
+              "corrects what the ones before left out, and errors would grow",
+              pipeline_text(recipe))
+      .detail("reason: " + reason)
+      .hint(
+          "or policy \"allreduce\", which sends gradients alone and needs no "
+          "corrections of this codec");
+}
+
 }  // namespace
 
 void register_sync_policy_server(SyncPolicyRegistry& policies) {
@@ -220,6 +236,7 @@ void register_sync_policy_server(SyncPolicyRegistry& policies) {
        .check =
            [](const SyncRecipe& recipe) {
              check_compression(recipe);
+             check_pull(recipe);
              if (recipe.collective != "auto") {
                throw Error(ErrorCode::kInvalidArgument, "sync",
                            "policy 'server' uses no collective, so '{}' "
