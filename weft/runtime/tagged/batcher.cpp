@@ -185,7 +185,7 @@ bool Batcher::is_before(const Queue& a, const Queue& b) {
   return a.items.size() > b.items.size();
 }
 
-bool Batcher::run(Worker& worker) {
+bool Batcher::run(TaggedWorker& worker) {
   Queue* next = nullptr;
   for (Queue& queue : queues_) {
     if (queue.items.empty()) continue;
@@ -295,7 +295,7 @@ void* Batcher::gather(const Input& input, std::span<const Item> items) {
   return gathered_.back().raw();
 }
 
-void Batcher::run_together(Worker& worker, Queue& queue,
+void Batcher::run_together(TaggedWorker& worker, Queue& queue,
                            std::span<const Item> items) {
   Frame* first = items[0].frame;
   const Work& work = first->layout->works[items[0].work];
@@ -349,7 +349,7 @@ void Batcher::run_together(Worker& worker, Queue& queue,
   if (watch) use.seconds += watch->seconds();
 }
 
-void Batcher::send(Worker& worker, const Work& work, const Batch& batch,
+void Batcher::send(TaggedWorker& worker, const Work& work, const Batch& batch,
                    std::span<const Item> items) {
   for (std::size_t i = 0; i < work.outputs.size(); ++i) {
     if (!has(batch.summed, i) || !made_[i].is_defined()) continue;

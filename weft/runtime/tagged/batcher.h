@@ -37,7 +37,7 @@ class Batcher : public RegionBatcher {
   void begin_run();
   bool takes(int region) const override;
   void add(Item item) override;
-  bool run(Worker& worker) override;
+  bool run(TaggedWorker& worker) override;
 
  private:
   // A region over so many instances, with a bit per input that is the same for
@@ -77,13 +77,14 @@ class Batcher : public RegionBatcher {
                               int phase);
   Batch& batch_of(Queue& queue, const Layout& layout, const Work& work,
                   const Variant& variant);
-  void run_together(Worker& worker, Queue& queue, std::span<const Item> items);
+  void run_together(TaggedWorker& worker, Queue& queue,
+                    std::span<const Item> items);
   std::uint64_t shared_inputs(const Work& work,
                               std::span<const Item> items) const;
   std::uint64_t summed_results(const Work& work,
                                std::span<const Item> items) const;
   void* gather(const Input& input, std::span<const Item> items);
-  void send(Worker& worker, const Work& work, const Batch& batch,
+  void send(TaggedWorker& worker, const Work& work, const Batch& batch,
             std::span<const Item> items);
 
   Session& session_;

@@ -71,7 +71,8 @@ struct TaggedExecutor::State {
       count = has_parallel_calls(session.graph) ? thread_count() : 1;
     }
     for (int i = 0; i < count; ++i) {
-      session.workers.push_back(std::make_unique<Worker>(session, count == 1));
+      session.workers.push_back(
+          std::make_unique<TaggedWorker>(session, count == 1));
     }
     if (count > 1) {
       crew.emplace(count);

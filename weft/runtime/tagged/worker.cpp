@@ -19,7 +19,7 @@ std::int64_t Session::live_frames() const {
   return live;
 }
 
-Worker::Worker(Session& session, bool is_alone)
+TaggedWorker::TaggedWorker(Session& session, bool is_alone)
     : session_(session),
       is_alone_(is_alone),
       frames_(session.program, session.slab),
@@ -28,7 +28,7 @@ Worker::Worker(Session& session, bool is_alone)
   counts_.activations.resize(session.graph.bodies.size());
 }
 
-RegionRunner& Worker::runner(const Layout& layout, const Work& work) {
+RegionRunner& TaggedWorker::runner(const Layout& layout, const Work& work) {
   const int region = work.region;
   std::optional<RegionRunner>& made = runners_[at(region)];
   if (!made) {
@@ -43,7 +43,7 @@ RegionRunner& Worker::runner(const Layout& layout, const Work& work) {
   return *made;
 }
 
-void* Worker::arena(std::size_t bytes) {
+void* TaggedWorker::arena(std::size_t bytes) {
   if (!arena_.is_defined() || arena_.bytes() < bytes) {
     arena_ = Tensor();  // free the old one before the new one is taken
     arena_ = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});
@@ -51,7 +51,7 @@ void* Worker::arena(std::size_t bytes) {
   return arena_.raw();
 }
 
-void Worker::begin_run() {
+void TaggedWorker::begin_run() {
   last_.clear();
   ready_.clear();
   calls_.clear();
@@ -69,7 +69,7 @@ void Worker::begin_run() {
 
 // --- The loop ------------------------------------------------------------
 
-void Worker::work() noexcept {
+void TaggedWorker::work() noexcept {
   try {
     while (const auto item = next()) run(*item);
   } catch (...) {
@@ -80,7 +80,7 @@ void Worker::work() noexcept {
 // The newest that is ready; a call only when nothing else is, so that all
 // that a call's arguments need here has been done, and few run ahead of those
 // that are missing.
-std::optional<Item> Worker::next() {
+std::optional<Item> TaggedWorker::next() {
   for (;;) {
     if (session_.pool.is_stopped()) return std::nullopt;
     if (++ticks_ % 64 == 0) check_stop();
@@ -113,20 +113,20 @@ std::optional<Item> Worker::next() {
   }
 }
 
-void Worker::check_stop() const {
+void TaggedWorker::check_stop() const {
   if (!session_.stop.stop_requested()) return;
   throw Error(ErrorCode::kCancelled, "@" + session_.graph.body(0).name,
               "the run was stopped");
 }
 
-void Worker::share() {
+void TaggedWorker::share() {
   const std::size_t calls = calls_.size() - oldest_call_;
   if (calls > 0 && calls + ready_.size() > 1) {
     session_.pool.offer(calls_[oldest_call_++]);
   }
 }
 
-void Worker::run(Item item) {
+void TaggedWorker::run(Item item) {
   if (session_.before_work) session_.before_work();
   Frame* frame = item.frame;
   const Work& work = frame->layout->works[item.work];
@@ -165,13 +165,13 @@ void Worker::run(Item item) {
 
 // --- Sending -------------------------------------------------------------
 
-std::int32_t Worker::add(std::int32_t& count, std::int32_t change) const {
+std::int32_t TaggedWorker::add(std::int32_t& count, std::int32_t change) const {
   if (is_alone_) return count += change;
   return std::atomic_ref(count).fetch_add(change, std::memory_order_acq_rel) +
          change;
 }
 
-void Worker::push(Frame* frame, std::uint32_t work, bool is_call) {
+void TaggedWorker::push(Frame* frame, std::uint32_t work, bool is_call) {
   if (is_call) {
     calls_.push_back({frame, work});
     return;
@@ -191,7 +191,8 @@ void Worker::push(Frame* frame, std::uint32_t work, bool is_call) {
 // Writes a value to all its targets; returns how many became ready. Backwards,
 // so that the first is the newest.
 template <class Write>
-std::int32_t Worker::deliver(Frame* frame, const Port& port, Write&& write) {
+std::int32_t TaggedWorker::deliver(Frame* frame, const Port& port,
+                                   Write&& write) {
   std::int32_t begun = 0;
   for (std::size_t i = port.targets.size(); i-- > 0;) {
     const Target& target = port.targets[i];
@@ -218,12 +219,13 @@ std::int32_t Worker::deliver(Frame* frame, const Port& port, Write&& write) {
   return begun;
 }
 
-std::int32_t Worker::send(Frame* frame, const Port& port, std::uint64_t word) {
+std::int32_t TaggedWorker::send(Frame* frame, const Port& port,
+                                std::uint64_t word) {
   return deliver(frame, port,
                  [&](std::uint32_t slot, bool) { frame->word(slot) = word; });
 }
 
-std::int32_t Worker::send(Frame* frame, const Port& port, Tensor tensor) {
+std::int32_t TaggedWorker::send(Frame* frame, const Port& port, Tensor tensor) {
   return deliver(frame, port, [&](std::uint32_t slot, bool is_last) {
     if (is_last)
       frame->tensor(slot) = std::move(tensor);
@@ -234,14 +236,14 @@ std::int32_t Worker::send(Frame* frame, const Port& port, Tensor tensor) {
 
 // --- Units of work -------------------------------------------------------
 
-std::uint64_t Worker::argument_word(std::uint32_t index) const {
+std::uint64_t TaggedWorker::argument_word(std::uint32_t index) const {
   const Tensor& argument = session_.arguments[index];
   std::uint64_t word = 0;
   std::memcpy(&word, argument.raw(), argument.bytes());
   return word;
 }
 
-std::int32_t Worker::run_region(Frame* frame, const Work& work) {
+std::int32_t TaggedWorker::run_region(Frame* frame, const Work& work) {
   RegionUse& use = counts_.regions[at(work.region)];
   ++use.runs;
   ++use.instances;
@@ -261,8 +263,8 @@ std::int32_t Worker::run_region(Frame* frame, const Work& work) {
   return begun;
 }
 
-void Worker::run_scalars(Frame* frame, const Work& work,
-                         ScalarProgram& program) {
+void TaggedWorker::run_scalars(Frame* frame, const Work& work,
+                               ScalarProgram& program) {
   const std::span<std::uint64_t> parameters = program.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Input& input = work.inputs[i];
@@ -272,8 +274,8 @@ void Worker::run_scalars(Frame* frame, const Work& work,
   program.run();
 }
 
-std::int32_t Worker::run_plan(Frame* frame, const Work& work,
-                              RegionRunner& runner) {
+std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
+                                    RegionRunner& runner) {
   const Function& function = session_.graph.regions[at(work.region)].function;
   const auto& results = function.results();
   cells_.resize(std::max(cells_.size(), work.inputs.size() + results.size()));
@@ -346,8 +348,8 @@ std::int32_t Worker::run_plan(Frame* frame, const Work& work,
 }
 
 // Whether all tables that a region changes rows of are this activation's alone.
-bool Worker::owns_changed(Frame* frame, const Work& work,
-                          const RegionRunner& runner) {
+bool TaggedWorker::owns_changed(Frame* frame, const Work& work,
+                                const RegionRunner& runner) {
   const auto& changed = runner.changed();
   return !changed.empty() &&
          std::all_of(changed.begin(), changed.end(), [&](const auto& pair) {
@@ -357,7 +359,7 @@ bool Worker::owns_changed(Frame* frame, const Work& work,
          });
 }
 
-std::int32_t Worker::run_switch(Frame* frame, const Work& work) {
+std::int32_t TaggedWorker::run_switch(Frame* frame, const Work& work) {
   const Input& data = work.inputs[0];
   const bool taken = *frame->at(work.inputs[1].slot) != std::byte{0};
   const Port& port = work.outputs[taken ? 0 : 1];
@@ -366,8 +368,8 @@ std::int32_t Worker::run_switch(Frame* frame, const Work& work) {
 }
 
 // Passes on the arguments that are there; the first begins the activation.
-std::int32_t Worker::run_call(Frame* frame, const Work& work,
-                              std::uint32_t index) {
+std::int32_t TaggedWorker::run_call(Frame* frame, const Work& work,
+                                    std::uint32_t index) {
   const SiteLayout& site = session_.program.sites[at(work.site)];
   std::uint32_t ready = ~kQueued;
   if (!site.is_strict) {
@@ -393,7 +395,7 @@ std::int32_t Worker::run_call(Frame* frame, const Work& work,
   return change;
 }
 
-std::int32_t Worker::run_return(Frame* frame, const Work& work) {
+std::int32_t TaggedWorker::run_return(Frame* frame, const Work& work) {
   const Input& input = work.inputs[0];
   Frame* parent = frame->parent;
   if (parent == nullptr) {
@@ -411,7 +413,7 @@ std::int32_t Worker::run_return(Frame* frame, const Work& work) {
   return 0;
 }
 
-void Worker::store_result(Frame* frame, const Work& work) {
+void TaggedWorker::store_result(Frame* frame, const Work& work) {
   const Input& input = work.inputs[0];
   Tensor& result = session_.results[at(work.index)];
   if (input.is_inline) {

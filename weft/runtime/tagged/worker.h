@@ -30,7 +30,7 @@ struct WorkerCounts {
   std::vector<std::int64_t> activations;  // by body
 };
 
-class Worker;
+class TaggedWorker;
 
 // One graph and the state of its current run.
 struct Session {
@@ -41,7 +41,7 @@ struct Session {
   ProgramLayout program;
   FrameSlab slab;
   WorkPool pool;
-  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::unique_ptr<TaggedWorker>> workers;
   std::mutex planning;  // one plan at a time: it runs once, and libraries cache
 
   std::span<const Tensor> arguments;
@@ -70,12 +70,12 @@ class RegionBatcher {
   virtual bool takes(int region) const = 0;
   virtual void add(Item item) = 0;
   // Runs some; false if there are none.
-  virtual bool run(Worker& worker) = 0;
+  virtual bool run(TaggedWorker& worker) = 0;
 };
 
-class Worker {
+class TaggedWorker {
  public:
-  Worker(Session& session, bool is_alone);
+  TaggedWorker(Session& session, bool is_alone);
 
   void begin_run();
   // Begins the entry's activation.

@@ -3,8 +3,8 @@
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
-Frame* Worker::begin(int body, Frame* parent, int site,
-                     std::uint32_t arguments) {
+Frame* TaggedWorker::begin(int body, Frame* parent, int site,
+                           std::uint32_t arguments) {
   count_frame(parent);
   Frame* frame = frames_.take(body);
   ++counts_.activations[at(body)];
@@ -15,7 +15,7 @@ Frame* Worker::begin(int body, Frame* parent, int site,
   return frame;
 }
 
-void Worker::push_first(Frame* frame) {
+void TaggedWorker::push_first(Frame* frame) {
   const Layout& layout = *frame->layout;
   for (std::size_t i = layout.first.size(); i-- > 0;) {
     const std::uint32_t work = layout.first[i];
@@ -24,14 +24,14 @@ void Worker::push_first(Frame* frame) {
 }
 
 // Another worker began the same activation first.
-void Worker::abandon(Frame* frame) {
+void TaggedWorker::abandon(Frame* frame) {
   --counts_.activations[at(frame->layout->body)];
   live_frames_.store(live_frames() - 1, std::memory_order_relaxed);
   frames_.give(frame);
 }
 
 // The limit is looked at when this worker has more frames than ever.
-void Worker::count_frame(Frame* parent) {
+void TaggedWorker::count_frame(Frame* parent) {
   const std::int64_t live = live_frames() + 1;
   live_frames_.store(live, std::memory_order_relaxed);
   if (live <= most_frames_) return;
@@ -44,7 +44,7 @@ void Worker::count_frame(Frame* parent) {
   if (all > session_.max_frames) fail_limit(parent);
 }
 
-void Worker::fail_limit(Frame* frame) const {
+void TaggedWorker::fail_limit(Frame* frame) const {
   Error error(ErrorCode::kExhausted, "@" + frame->layout->name,
               "more than {} activations at once", session_.max_frames);
   add_chain(error, frame);
@@ -55,7 +55,7 @@ void Worker::fail_limit(Frame* frame) const {
 }
 
 // "in @fib", "called by @fib", …
-void Worker::add_chain(Error& error, const Frame* frame) {
+void TaggedWorker::add_chain(Error& error, const Frame* frame) {
   constexpr std::size_t kShown = 4;  // at either end
   std::vector<const std::string*> chain;
   for (const Frame* f = frame; f != nullptr; f = f->parent) {
@@ -71,7 +71,7 @@ void Worker::add_chain(Error& error, const Frame* frame) {
   }
 }
 
-void Worker::begin_entry() {
+void TaggedWorker::begin_entry() {
   const Layout& layout = session_.program.bodies[0];
   Frame* frame = begin(0, nullptr, -1, 1);
   frame->tag = {};
@@ -88,11 +88,11 @@ void Worker::begin_entry() {
 }
 
 // Ends one unit of work; the frame goes when it was the last.
-void Worker::finish(Frame* frame, std::int32_t change) {
+void TaggedWorker::finish(Frame* frame, std::int32_t change) {
   if (change != 0 && add(frame->outstanding, change) == 0) complete(frame);
 }
 
-void Worker::complete(Frame* frame) {
+void TaggedWorker::complete(Frame* frame) {
   for (;;) {
     if (frame->owns_sums && send_totals(frame)) return;
     Frame* parent = frame->parent;
@@ -105,7 +105,7 @@ void Worker::complete(Frame* frame) {
 }
 
 // All that could add has ended. False if nobody waits for the totals.
-bool Worker::send_totals(Frame* frame) {
+bool TaggedWorker::send_totals(Frame* frame) {
   Sums& sums = *frame->sums;
   std::int32_t begun = 0;
   for (const Layout::Total& total : frame->layout->totals) {
@@ -122,8 +122,8 @@ bool Worker::send_totals(Frame* frame) {
 
 // The activation that a call feeds, begun if this is its first argument; then
 // `change` says what the caller has to wait for in addition.
-Frame* Worker::child(Frame* frame, const Work& work, const SiteLayout& site,
-                     std::int32_t& change) {
+Frame* TaggedWorker::child(Frame* frame, const Work& work,
+                           const SiteLayout& site, std::int32_t& change) {
   const bool is_only = site.is_strict || site.arguments == 1;
   std::atomic_ref<Frame*> known(frame->child(work.child));
   if (!is_only) {

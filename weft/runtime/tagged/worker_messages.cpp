@@ -11,7 +11,7 @@ constexpr double kPollSeconds = 0.05;
 
 }  // namespace
 
-void Worker::run_send(Frame* frame, const Work& work) {
+void TaggedWorker::run_send(Frame* frame, const Work& work) {
   const Input& input = work.inputs[0];
   Tensor value;
   if (input.is_inline) {
@@ -24,14 +24,14 @@ void Worker::run_send(Frame* frame, const Work& work) {
 }
 
 // Passes the value on if it has come; else the activation waits for it.
-std::int32_t Worker::run_receive(Item item) {
+std::int32_t TaggedWorker::run_receive(Item item) {
   const Work& work = item.frame->layout->works[item.work];
   auto value = mailbox_.expect(item.frame->tag, work.index, item);
   return value ? send_received(item.frame, work, std::move(*value)) : 1;
 }
 
-std::int32_t Worker::send_received(Frame* frame, const Work& work,
-                                   Tensor value) {
+std::int32_t TaggedWorker::send_received(Frame* frame, const Work& work,
+                                         Tensor value) {
   const Port& port = work.outputs[0];
   if (!port.is_inline) return send(frame, port, std::move(value));
   std::uint64_t word = 0;
@@ -40,7 +40,7 @@ std::int32_t Worker::send_received(Frame* frame, const Work& work,
 }
 
 // True if something that was waited for has come.
-bool Worker::hear(double seconds) {
+bool TaggedWorker::hear(double seconds) {
   session_.peers->poll(seconds, parcels_);
   bool is_awaited = false;
   for (Parcel& parcel : parcels_) {
@@ -55,7 +55,7 @@ bool Worker::hear(double seconds) {
   return is_awaited;
 }
 
-void Worker::wait_for_peers() {
+void TaggedWorker::wait_for_peers() {
   if (!mailbox_.is_waiting()) {
     throw Error(ErrorCode::kInternal, "tagged",
                 "the run waits for a value that nothing computes");
@@ -72,7 +72,7 @@ void Worker::wait_for_peers() {
   }
 }
 
-void Worker::exchange_arguments(std::span<Tensor> arguments) {
+void TaggedWorker::exchange_arguments(std::span<Tensor> arguments) {
   std::size_t missing = 0;
   const auto& crossings = session_.graph.crossings;
   for (std::size_t i = 0; i < crossings.size(); ++i) {
