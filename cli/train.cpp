@@ -30,10 +30,22 @@ struct TrainArguments {
 
 std::atomic<bool> stop_requested = false;
 
+// What SIGTERM did before: where a launcher has started this process, the
+// network notices that others are lost.
+using SignalHandler = void (*)(int);
+SignalHandler network_termination = SIG_DFL;
+
 // The first Ctrl-C ends the run with a checkpoint; the second one ends it.
 extern "C" void request_stop(int signal) {
   stop_requested = true;
-  std::signal(signal, SIG_DFL);
+  const bool is_the_networks = signal == SIGTERM &&
+                               network_termination != SIG_DFL &&
+                               network_termination != SIG_IGN;
+  if (is_the_networks) {
+    network_termination(signal);
+  } else {
+    std::signal(signal, SIG_DFL);
+  }
 }
 
 Recipe recipe_of(const TrainArguments& arguments) {
@@ -155,7 +167,7 @@ void train(const TrainArguments& arguments) {
   if (launched) refuse_both(arguments, *launched);
   const Recipe recipe = recipe_of(arguments);
   std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
+  network_termination = std::signal(SIGTERM, request_stop);
   const TrainResult result = run_workers(arguments, recipe, launched.get());
   if (launched && launched->rank() != 0) return;
   if (arguments.as_json) {

@@ -2,16 +2,30 @@
 """Several workers: threads of one process, and processes of mpirun."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import ROOT, CliTest, mpirun, run  # noqa: E402
+from weft import ROOT, CliTest, mpirun, run, start_mpirun  # noqa: E402
 
 DIGITS = ROOT / "recipes" / "digits.toml"
 SHORT = ("--set", "train.epochs=3", "--set", "sync.topology=2@20us,1GB/s")
+
+
+def rank_of(launcher: int, rank: int) -> int:
+    """The process of a rank that mpirun started."""
+    listing = subprocess.run(["ps", "--ppid", str(launcher), "-o", "pid="],
+                             capture_output=True, text=True)
+    for word in listing.stdout.split():
+        environment = Path(f"/proc/{word}/environ").read_bytes().split(b"\0")
+        if f"OMPI_COMM_WORLD_RANK={rank}".encode() in environment:
+            return int(word)
+    raise AssertionError(f"no rank {rank} below mpirun: {listing.stdout}")
 
 
 class WorkersTest(CliTest):
@@ -51,6 +65,41 @@ class WorkersTest(CliTest):
         result = mpirun(2, self.train("run", "--workers", "2"))
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("leave out --workers", result.stderr)
+
+    def test_a_lost_rank_is_named_with_what_waited_for_it(self) -> None:
+        """mpirun ends the others by SIGTERM, and kills them a second later."""
+        for lost, ranks in ((1, 3), (0, 2)):
+            process = start_mpirun(ranks, [
+                "train", str(DIGITS), "--out", str(self.folder / f"of{ranks}"),
+                "--set", "train.epochs=100000", "--set",
+                "sync.collective=ring"])
+            said = ""
+            for line in process.stderr:
+                said += line
+                if line.startswith("epoch"):
+                    break
+            os.kill(rank_of(process.pid, lost), signal.SIGKILL)
+            _, errors = process.communicate(timeout=120)
+            self.assertNotEqual(process.returncode, 0)
+            self.assertRegex(errors, rf"rank {lost}: is lost", said)
+            self.assertRegex(
+                errors, rf"waiting to (hear|send) rank \d+ \d+ bytes, in "
+                r"(all_reduce\(ring\) of f32\[\d+\]|sum of totals of step "
+                r"\d+)", said)
+
+    def test_a_run_that_is_told_to_end_leaves_a_checkpoint(self) -> None:
+        """SIGTERM to all ranks, as a batch system sends it."""
+        process = start_mpirun(2, [
+            "train", str(DIGITS), "--out", str(self.folder / "run"), "--set",
+            "train.epochs=100000"])
+        for line in process.stderr:
+            if line.startswith("epoch"):
+                break
+        for rank in [rank_of(process.pid, rank) for rank in (0, 1)]:
+            os.kill(rank, signal.SIGTERM)
+        _, errors = process.communicate(timeout=120)
+        self.assertIn("interrupted after step", errors)
+        self.assertIn("--resume", errors)
 
     def test_what_makes_no_sense_is_refused(self) -> None:
         result = run(*self.train("run", "--workers", "2", "--set",

@@ -89,7 +89,7 @@ void Engine::fail(const Error& error) {
 void Engine::handle(const Notice& notice) {
   if (notice.kind == Notice::Kind::kQuery) {
     answer_query(notice);
-  } else if (!failure_) {
+  } else if (notice.kind == Notice::Kind::kFailure && !failure_) {
     // Told by its rank to all: no need to pass it on.
     failure_ = peer_failed(notice);
   }

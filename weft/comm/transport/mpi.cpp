@@ -6,6 +6,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <fmt/ranges.h>
 #include <thread>
 #include <unistd.h>
 
@@ -35,6 +36,13 @@ volatile std::sig_atomic_t is_terminated = 0;
 
 void handle_termination(int) { is_terminated = 1; }
 
+// Whether nobody has put a handler in the place of ours.
+bool is_termination_ours() {
+  struct sigaction action = {};
+  sigaction(SIGTERM, nullptr, &action);
+  return action.sa_handler == handle_termination;
+}
+
 }  // namespace
 
 MpiTransport::MpiTransport(const MpiFunctions& mpi) : mpi_(mpi) {
@@ -45,6 +53,7 @@ MpiTransport::MpiTransport(const MpiFunctions& mpi) : mpi_(mpi) {
   for (std::size_t i = 0; i < ranks; ++i) {
     hosts_.emplace_back(names.data() + i * kMpiHostBytes);
   }
+  is_alive_.resize(ranks);
   meet_neighbours();
   listen_for_notices();
   struct sigaction action = {};
@@ -280,17 +289,59 @@ void MpiTransport::hear_notice(const MpiCompletion& completion) {
     notice.from = completion.from;
     notice.text.assign(incoming_.bytes + 1, completion.bytes - 1);
     if (notice.kind == Notice::Kind::kFailure) has_failed_ = true;
-    notice_came(std::move(notice));
+    if (notice.kind == Notice::Kind::kAlive) {
+      is_alive_[static_cast<std::size_t>(notice.from)] = true;
+    } else {
+      notice_came(std::move(notice));
+    }
   }
   listen_for_notices();
 }
 
+std::vector<int> MpiTransport::lost_ranks() const {
+  std::vector<int> lost;
+  for (int i = 0; i < size(); ++i) {
+    if (i != rank() && !is_alive_[static_cast<std::size_t>(i)]) {
+      lost.push_back(i);
+    }
+  }
+  return lost;
+}
+
+const Transfer& MpiTransport::waiting_for(std::span<const int> lost) const {
+  for (const Transfer* each = oldest(); each != nullptr; each = next(*each)) {
+    if (std::ranges::count(lost, each->route().peer) > 0) return *each;
+  }
+  return *oldest();
+}
+
 bool MpiTransport::fail_if_terminated() {
-  if (is_terminated == 0 || oldest() == nullptr) return false;
+  if (is_terminated == 0) return false;
+  if (!roll_call_began_) {
+    roll_call_began_ = now();
+    for (int i = 0; i < size(); ++i) {
+      if (i != rank()) send_notice(i, {Notice::Kind::kAlive, rank(), ""});
+    }
+  }
+  if (oldest() == nullptr || now() - *roll_call_began_ < kRollCallSeconds) {
+    return false;
+  }
+  const std::vector<int> lost = lost_ranks();
+  if (lost.empty() && !is_termination_ours()) return false;
   has_failed_ = true;
   Error error(ErrorCode::kCancelled, fmt::format("rank {}", rank()),
-              "ended by SIGTERM: another rank has gone");
-  error.detail(describe(*oldest()));
+              "ended by SIGTERM");
+  if (!lost.empty()) {
+    error = Error(ErrorCode::kUnavailable, fmt::format("rank {}", lost.front()),
+                  "is lost: it has not answered since rank {} was sent SIGTERM",
+                  rank());
+    // Sends to it would be waited for until mpirun kills this process.
+    is_stuck_ = true;
+    if (lost.size() > 1) {
+      error.detail(fmt::format("lost: ranks {}", fmt::join(lost, ", ")));
+    }
+  }
+  error.detail(describe(waiting_for(lost)));
   fail_all(error);
   return true;
 }

@@ -11,9 +11,13 @@
 // another status than 0, upon which mpirun ends the others. MPI is shut down
 // properly only if there was none.
 //
-// mpirun ends ranks by SIGTERM. Unless the program handles that itself, all
-// transfers then fail with an Error(kCancelled) that says what the rank was
-// waiting for.
+// mpirun ends the other ranks by SIGTERM when one has died, and kills them a
+// second later. So a rank that gets it tells all others that it is alive; after
+// kRollCallSeconds those not heard of are lost, and transfers fail with an
+// Error(kUnavailable) that names them and what this rank was waiting for. Where
+// none is lost, it is for the program to end: one that has a handler of its own
+// must call the one that it finds, and goes on until it has ended; in one that
+// has none, all transfers fail with an Error(kCancelled).
 //
 // A receive that is abandoned is cancelled. A send is waited for, as its buffer
 // is about to go, but not for longer than kAbandonSeconds: after that this
@@ -25,6 +29,7 @@
 #include <atomic>
 #include <list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,11 +85,16 @@ class MpiTransport final : public Transport {
   void hear_notice(const MpiCompletion& completion);
   void listen_for_notices();
   bool fail_if_terminated();
+  // The ranks that have not said that they are alive, and the oldest transfer
+  // that waits for one of them, or for any.
+  std::vector<int> lost_ranks() const;
+  const Transfer& waiting_for(std::span<const int> lost) const;
   // Throws for an error of MPI.
   void check(int error, std::string_view where) const;
   std::string text_of(int error) const;
 
   static constexpr double kAbandonSeconds = 1;
+  static constexpr double kRollCallSeconds = 0.3;
 
   const MpiFunctions& mpi_;
   MpiWorldInfo info_;
@@ -96,6 +106,8 @@ class MpiTransport final : public Transport {
   NoticeBytes incoming_ = {};
   std::list<NoticeBytes> outgoing_;  // notices on their way
   std::atomic<bool> is_woken_ = false;
+  std::vector<bool> is_alive_;             // by rank; have said so
+  std::optional<double> roll_call_began_;  // when SIGTERM was noticed
   bool has_failed_ = false;
   bool is_stuck_ = false;  // a send was abandoned under way
 };

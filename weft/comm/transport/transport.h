@@ -122,6 +122,7 @@ struct Notice {
   enum class Kind : std::uint8_t {
     kFailure,  // this rank has failed; text says why
     kQuery,    // "I wait for you in this operation": an entry of the ledger
+    kAlive,    // "I was asked to end and am still here"; of transports alone
   };
 
   Kind kind = Kind::kFailure;
