@@ -18,7 +18,7 @@ OptionValue parse_value(std::string_view text, const OptionValue& like,
   return number;
 }
 
-// "factors=4,64 chunks=2"
+// "factors=4,64 chunks=2", or "4,64 chunks=2"
 Options parse_options(std::string_view text,
                       const std::vector<OptionSpec>& schema,
                       std::string_view where) {
@@ -29,12 +29,16 @@ Options parse_options(std::string_view text,
     text.remove_prefix(space == text.npos ? text.size() : space + 1);
     if (word.empty()) continue;
     const auto equals = word.find('=');
-    if (equals == word.npos) {
-      throw Error(ErrorCode::kInvalidArgument, where,
-                  "'{}' is not of the form option=value", word);
+    const bool is_named = equals != word.npos;
+    if (!is_named && (schema.empty() || !options.empty())) {
+      throw Error(ErrorCode::kInvalidArgument, where, "'{}' {}", word,
+                  schema.empty() ? "stands where there are no options"
+                                 : "is not of the form option=value")
+          .hint("only the first may go without its name");
     }
-    const std::string name(word.substr(0, equals));
-    const std::string_view value = word.substr(equals + 1);
+    const std::string name =
+        is_named ? std::string(word.substr(0, equals)) : schema[0].name;
+    const std::string_view value = is_named ? word.substr(equals + 1) : word;
     options[name] = std::string(value);
     for (const OptionSpec& spec : schema) {
       if (spec.name == name) {
@@ -78,7 +82,11 @@ std::string_view options_in(std::string_view text) {
 AllReduce::AllReduce(const AllReduceDef& def, const Options& given)
     : def_(&def),
       options_(complete(def.options, given, def.name)),
-      text_(describe(def, options_)) {}
+      text_(describe(def, options_)) {
+  const std::string mistake = def.mistake(options_);
+  if (mistake.empty()) return;
+  throw Error(ErrorCode::kInvalidArgument, text_, mistake);
+}
 
 AllReduce::AllReduce(std::string_view text)
     : AllReduce(all_reduce_registry().get(name_in(text)),

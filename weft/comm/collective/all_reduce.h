@@ -34,8 +34,12 @@ struct AllReduceDef {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options = {};
+  // What is wrong with these options on any network; empty if nothing.
+  std::string (*mistake)(const Options& options) = [](const Options&) {
+    return std::string();
+  };
   // Why it cannot run on such a network; empty if it can. Only the sizes of
-  // the levels count.
+  // the levels count, and mistake() is empty.
   std::string (*refusal)(const Options& options, const Topology& topology);
   // What a chooser should consider.
   std::vector<Options> (*variants)(const Topology& topology);
@@ -78,8 +82,10 @@ class PreparedAllReduce {
 // An algorithm with its options.
 class AllReduce {
  public:
-  // "ring", "rabenseifner(order=near)", "blueconnect(factors=4,8 chunks=2)".
-  // Throws Error(kInvalidArgument) for what is not known.
+  // "ring", "rabenseifner(order=near)", "blueconnect(4,8 chunks=2)": the first
+  // option may go without its name, as in blueconnect(factors=4,8).
+  // Throws Error(kInvalidArgument) for what is not known, or makes no sense on
+  // any network.
   explicit AllReduce(std::string_view text);
   AllReduce(const AllReduceDef& def, const Options& given);
 

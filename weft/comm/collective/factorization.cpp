@@ -6,13 +6,21 @@
 
 namespace weft {
 
-Factors parse_factors(std::string_view text, int ranks) {
-  const auto mistake = [&](std::string_view what) {
-    return Error(ErrorCode::kInvalidArgument, "blueconnect",
-                 "the factors '{}' {}", text, what)
-        .hint(fmt::format("give factors of {} ranks, innermost first: \"4,8\"",
-                          ranks));
-  };
+namespace {
+
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
+
+Error mistake(std::string_view text, std::string_view what) {
+  return Error(ErrorCode::kInvalidArgument, "blueconnect",
+               "the factors '{}' {}", text, what)
+      .hint(
+          "give the sizes of the groups, innermost first, whose product is the "
+          "number of ranks: 4,8 for 32");
+}
+
+}  // namespace
+
+Factors parse_factors(std::string_view text) {
   Factors factors;
   std::int64_t product = 1;
   const char* place = text.data();
@@ -20,17 +28,25 @@ Factors parse_factors(std::string_view text, int ranks) {
   while (place != end) {
     int factor = 0;
     const auto [stop, error] = std::from_chars(place, end, factor);
-    if (error != std::errc()) throw mistake("are not numbers");
-    if (factor < 1) throw mistake("are not all positive");
+    if (error != std::errc()) throw mistake(text, "are not numbers");
+    if (factor < 1) throw mistake(text, "are not all positive");
     product *= factor;
-    if (product > ranks) break;
+    if (product > kMostRanks) throw mistake(text, "are of too many ranks");
     if (factor > 1) factors.push_back(factor);
     place = stop;
     if (place == end) break;
-    if (*place != ',' || ++place == end) throw mistake("are not a list");
+    if (*place != ',' || ++place == end) throw mistake(text, "are not a list");
   }
+  return factors;
+}
+
+Factors parse_factors(std::string_view text, int ranks) {
+  Factors factors = parse_factors(text);
+  int product = 1;
+  for (const int factor : factors) product *= factor;
   if (product != ranks) {
-    throw mistake(fmt::format("do not multiply to {} ranks", ranks));
+    throw mistake(
+        text, fmt::format("multiply to {}, not to {} ranks", product, ranks));
   }
   return factors;
 }

@@ -15,7 +15,9 @@ namespace weft {
 using Factors = std::vector<int>;
 
 // "4,8,8"; factors of 1 are dropped. Throws Error(kInvalidArgument) unless
-// they are positive and their product is `ranks`.
+// they are positive and their product is at most 2^20.
+Factors parse_factors(std::string_view text);
+// The same; their product must be `ranks`.
 Factors parse_factors(std::string_view text, int ranks);
 std::string to_string(const Factors& factors);
 

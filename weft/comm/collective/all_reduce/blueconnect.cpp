@@ -111,10 +111,20 @@ Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
   }
 }
 
-std::string blueconnect_refusal(const Options& options,
-                                const Topology& topology) {
+std::string blueconnect_mistake(const Options& options) {
   const auto chunks = option<std::int64_t>(options, "chunks");
   if (chunks < 1 || chunks > 64) return "chunks are between 1 and 64";
+  try {
+    parse_factors(option<std::string>(options, "factors"));
+    scatter_method(option<std::string>(options, "stage"));
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+std::string blueconnect_refusal(const Options& options,
+                                const Topology& topology) {
   try {
     settings_of(options, topology.ranks());
   } catch (const Error& error) {
@@ -185,6 +195,7 @@ void register_all_reduce_blueconnect(AllReduceRegistry& registry) {
                     "inside a group: ring, halving or direct"},
                    {"chunks", std::int64_t{1},
                     "operations that the vector is cut into"}},
+       .mistake = blueconnect_mistake,
        .refusal = blueconnect_refusal,
        .variants = variants,
        .seconds = predict_blueconnect,

@@ -61,7 +61,7 @@ Task<> run_rabenseifner(std::vector<Channel> channels, DenseBuffer buffer,
   co_await on_power_of_two(channels.front(), buffer, std::move(inner));
 }
 
-std::string rabenseifner_refusal(const Options& options, const Topology&) {
+std::string rabenseifner_mistake(const Options& options) {
   const auto& order = option<std::string>(options, "order");
   if (order == "near" || order == "far") return "";
   return fmt::format("the order is 'near' or 'far', not '{}'", order);
@@ -95,7 +95,8 @@ void register_all_reduce_rabenseifner(AllReduceRegistry& registry) {
        .summary = "recursive halving and doubling: least bytes, 2 log2 P steps",
        .options = {{"order", std::string("far"),
                     "halve with the 'far' or the 'near' rank first"}},
-       .refusal = rabenseifner_refusal,
+       .mistake = rabenseifner_mistake,
+       .refusal = never_refused,
        .variants = [](const Topology&) -> std::vector<Options> {
          return {{{"order", std::string("far")}},
                  {{"order", std::string("near")}}};
