@@ -1,5 +1,6 @@
 // Several workers, as threads, against one.
 #include <fstream>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -127,6 +128,32 @@ TEST_F(WorkersTest, TrainTreeNetworksAsOneDoes) {
   EXPECT_LT(largest_difference("one", "of2"), 1e-5);
 }
 
+// What each worker of a run that must fail says.
+std::vector<std::string> refusals(
+    int workers, const std::function<Recipe(int)>& recipe_of,
+    const std::function<bool(int)>& is_resumed = [](int) { return false; }) {
+  std::mutex mutex;
+  std::vector<std::string> said(static_cast<std::size_t>(workers));
+  ThreadWorld world(workers);
+  world.run([&](Transport& transport) {
+    set_thread_count(1);
+    const int rank = transport.rank();
+    TrainObserver quiet;
+    std::string text = "trained";
+    try {
+      Trainer(recipe_of(rank), {.name = "test",
+                                .is_resumed = is_resumed(rank),
+                                .transport = &transport})
+          .run(quiet);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    const std::lock_guard lock(mutex);
+    said[static_cast<std::size_t>(rank)] = text;
+  });
+  return said;
+}
+
 struct Case {
   const char* name;
   std::vector<std::string> overrides;
@@ -175,10 +202,22 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"server_threelc", {"sync.policy=server", "sync.codec=3lc"}},
         Case{"gathered_entries",
              {"sync.sparsify=topk(0.05)", "sync.collective=all_gather"}},
-        Case{"blueconnect", {"sync.collective=blueconnect(factors=3)"}},
         Case{"no_overlap", {"sync.overlap=false"}},
         Case{"clipped", {"optimizer.clip_norm=0.5"}}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// Two factors, so that neither is the ring of all.
+TEST_F(WorkersTest, BlueConnectOfTwoByTwo) {
+  const std::vector<std::string> overrides = {
+      "sync.collective=blueconnect(2,2)", "train.epochs=2"};
+  train(recipe("blue", overrides), 4);
+  train(recipe("ring", {"sync.collective=ring", "train.epochs=2"}), 4);
+  const double difference = largest_difference("blue", "ring");
+  EXPECT_LT(difference, 1e-5);
+  EXPECT_GT(difference, 0);  // it adds in another order
+  const auto said = refusals(3, [&](int) { return recipe("run", overrides); });
+  EXPECT_THAT(said[0], HasSubstr("multiply to 4, not to 3 ranks"));
+}
 
 // Nothing that was kept back is lost when another number of workers goes on.
 TEST_F(WorkersTest, AnotherNumberOfWorkersKeepsWhatWasNotSent) {
@@ -319,6 +358,24 @@ TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"sync.codec=auto", "sync.sparsify=topk(0.1)"}),
               HasSubstr("left to it"));
   EXPECT_THAT(refusal({"sync.collective=rng"}), HasSubstr("ring"));
+  EXPECT_EQ(refusal({"sync.collective=blueconnect(4,8)"}), "accepted");
+  EXPECT_EQ(refusal({"sync.collective=blueconnect(2,2 chunks=4)"}), "accepted");
+  EXPECT_THAT(refusal({"sync.collective=blueconnect(4,x)"}),
+              HasSubstr("are not numbers"));
+  EXPECT_THAT(refusal({"sync.collective=blueconnect(4 stage=rings)"}),
+              HasSubstr("rings"));
+  EXPECT_THAT(refusal({"sync.collective=blueconnect(4 chunks=99)"}),
+              HasSubstr("between 1 and 64"));
+  EXPECT_THAT(refusal({"sync.collective=rabenseifner(order=nearby)"}),
+              HasSubstr("nearby"));
+  EXPECT_THAT(refusal({"sync.collective=ring(4)"}), HasSubstr("no options"));
+  EXPECT_THAT(
+      refusal({"sync.sparsify=topk(0.1)", "sync.collective=dsar(qsgd(9))"}),
+      HasSubstr("2 to 8"));
+  EXPECT_THAT(
+      refusal({"sync.sparsify=topk(0.1)", "sync.collective=dsar(onebit)"}),
+      HasSubstr("right on average"));
+  EXPECT_THAT(refusal({"sync.topology=4@1GB/s"}), HasSubstr("topology"));
   EXPECT_THAT(refusal({"sync.policy=server", "sync.collective=ring"}),
               HasSubstr("no collective"));
   EXPECT_THAT(refusal({"sync.policy=server", "sync.codec=qsgd(4)"}),
@@ -338,12 +395,92 @@ TEST_F(WorkersTest, TheNetworkMayBeInAFile) {
   train(recipe("file", {key, "train.max_steps=5"}), 2);
   train(recipe("text", {"sync.topology=2@20us,1GB/s", "train.max_steps=5"}), 2);
   EXPECT_EQ(largest_difference("file", "text"), 0);
+  EXPECT_EQ(recipe("text", {key}).sync.topology, "2@20us,1GB/s");
   try {
     train(recipe("run", {key}), 3);
     FAIL() << "three workers on a network of two";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("has 2 ranks, but 3 workers train"));
   }
+}
+
+// Otherwise they would train on, each its own way.
+TEST_F(WorkersTest, OtherRecipesAreNamedWithTheirKeysAndRanks) {
+  const auto said = refusals(3, [&](int rank) {
+    return recipe(
+        "run", rank == 2
+                   ? std::vector<std::string>{"optimizer.lr=0.05",
+                                              "train.seed=7", "data.augment=[]"}
+                   : std::vector<std::string>{});
+  });
+  for (const std::string& text : said) {
+    EXPECT_THAT(text, HasSubstr("rank 2 and rank 0 do not train the same"));
+    EXPECT_THAT(text, HasSubstr("train.seed: rank 0 has 1, rank 2 has 7"));
+    EXPECT_THAT(text, HasSubstr("from = 0.05"));
+    EXPECT_THAT(text, Not(HasSubstr("momentum")));
+  }
+  // They differ in what they would exchange first.
+  const auto network = refusals(2, [&](int rank) {
+    return recipe("run", {rank == 0 ? "sync.codec=auto" : "sync.codec=3lc"});
+  });
+  EXPECT_THAT(network[1],
+              HasSubstr("sync.codec: rank 0 has \"auto\", rank 1 has "
+                        "\"3lc\""));
+  const auto resumed = refusals(
+      2, [&](int) { return recipe("run"); },
+      [](int rank) { return rank == 1; });
+  EXPECT_THAT(resumed[0],
+              HasSubstr("--resume: rank 0 has not given, rank 1 has given"));
+}
+
+TEST_F(WorkersTest, OtherDataAreNamed) {
+  const auto trees = [&](const std::string& folder, int seed) {
+    const fs::path path = root_.path() / folder;
+    fs::create_directories(path);
+    std::ofstream(path / "train.txt") << test::tree_lines(40, 7, 1);
+    std::ofstream(path / "dev.txt") << test::tree_lines(20, 7, 2);
+    std::ofstream(path / "test.txt") << test::tree_lines(20, 7, seed);
+    return "data.folder=" + path.string();
+  };
+  const std::vector<std::string> folders{trees("a", 3), trees("b", 4)};
+  const auto said = refusals(2, [&](int rank) {
+    return recipe("run",
+                  {"model.name=tree-rnn", "model.hidden=6", "data.name=sst",
+                   folders[static_cast<std::size_t>(rank)]});
+  });
+  for (const std::string& text : said) {
+    EXPECT_THAT(text, HasSubstr("content of the test data: rank 0 has"));
+    EXPECT_THAT(text, Not(HasSubstr("training data")));
+  }
+}
+
+// Hosts that share no folder: what the first one has counts.
+TEST_F(WorkersTest, TheFirstWorkersCheckpointIsEveryones) {
+  const std::vector<std::string> overrides = {
+      "train.epochs=2", "sync.sparsify=topk(0.05)", kNetwork};
+  train(recipe("whole", overrides), 3);
+  auto first = overrides;
+  first.emplace_back("train.max_steps=7");
+  train(recipe("first", first), 3);
+  // Rank 1 has none, rank 2 an older one.
+  first.back() = "train.max_steps=3";
+  train(recipe("older", first), 3);
+  ThreadWorld world(3);
+  world.run([&](Transport& transport) {
+    set_thread_count(1);
+    const char* folders[] = {"first", "none", "older"};
+    TrainObserver quiet;
+    Trainer(recipe(folders[transport.rank()], overrides),
+            {.name = "test", .is_resumed = true, .transport = &transport})
+        .run(quiet);
+  });
+  const auto whole = saved("whole");
+  const auto again = saved("first");
+  ASSERT_EQ(whole.size(), again.size());
+  for (const auto& [name, tensor] : whole) {
+    EXPECT_TRUE(identical(tensor, again.at(name))) << name;
+  }
+  EXPECT_FALSE(fs::exists(root_.path() / "none"));
 }
 
 TEST_F(WorkersTest, MoreWorkersThanExamplesAreRefused) {

@@ -7,6 +7,7 @@
 #include "weft/nn/model.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/recipe_section.h"
+#include "weft/train/sync/network.h"
 #include "weft/train/sync/policy.h"
 
 namespace weft {
@@ -231,6 +232,8 @@ SyncRecipe read_sync(const toml::table* table, const RecipeSource& source) {
   section.read("min_elements", sync.min_elements, 0, kMost);
   section.read("timeout", sync.timeout, kPositive);
   section.refuse_unknown();
+  sync.topology =
+      blame(section, "topology", [&] { return topology_text(sync.topology); });
   const SyncPolicyDef& policy =
       blame(section, "policy", [&]() -> const SyncPolicyDef& {
         return sync_policy_registry().get(sync.policy);

@@ -8,28 +8,31 @@
 #include "weft/train/evaluation.h"
 #include "weft/train/metrics_log.h"
 #include "weft/train/single_worker.h"
+#include "weft/train/sync/agreement.h"
+#include "weft/train/sync/exchange.h"
 #include "weft/train/sync/synced_worker.h"
 #include "weft/train/traffic_log.h"
 
 namespace weft {
 namespace {
 
-Assembly assemble_initialized(const Recipe& recipe, int workers) {
-  Assembly assembly = assemble(recipe, workers);
+int ranks_of(const WorkerGroup* group) {
+  return group == nullptr ? 1 : group->size();
+}
+
+// All workers must have the same data.
+Assembly assemble_initialized(const Recipe& recipe, WorkerGroup* group) {
+  Assembly assembly = assemble(recipe, ranks_of(group));
+  if (group != nullptr) {
+    group->agree("data", data_items(assembly.data),
+                 "give every worker the same files; data.folder may differ");
+  }
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
   return assembly;
 }
 
-int rank_of(const TrainerOptions& options) {
-  return options.transport == nullptr ? 0 : options.transport->rank();
-}
-
-int ranks_of(const TrainerOptions& options) {
-  return options.transport == nullptr ? 1 : options.transport->size();
-}
-
-LoaderOptions sharded(LoaderOptions loading, const TrainerOptions& options) {
-  loading.shard = {rank_of(options), ranks_of(options)};
+LoaderOptions sharded(LoaderOptions loading, const WorkerGroup* group) {
+  if (group != nullptr) loading.shard = {group->rank(), group->size()};
   return loading;
 }
 
@@ -60,19 +63,19 @@ bool is_better(TaskKind task, const Scores& a, const Scores& b) {
 
 class Trainer::Run {
  public:
-  Run(Recipe recipe, TrainerOptions options)
+  // `group` is null for one worker.
+  Run(Recipe recipe, TrainerOptions options, WorkerGroup* group)
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
+        group_(group),
         optimizer_(
             make_optimizer(recipe_.optimizer.name, recipe_.optimizer.options)),
-        assembly_(assemble_initialized(recipe_, ranks_of(options_))),
-        loader_(
-            assembly_.data.train,
-            sharded(train_loading(recipe_, *assembly_.data.train), options_)),
+        assembly_(assemble_initialized(recipe_, group_)),
+        loader_(assembly_.data.train,
+                sharded(train_loading(recipe_, *assembly_.data.train), group_)),
         worker_(make_worker()),
         held_out_(*assembly_.model, assembly_.task, assembly_.held_out(),
-                  sharded(eval_loading(recipe_), options_),
-                  recipe_.train.dtype),
+                  sharded(eval_loading(recipe_), group_), recipe_.train.dtype),
         folder_(recipe_.log.folder, worker_->is_first()) {}
 
   TrainResult run(TrainObserver& observer) {
@@ -96,14 +99,14 @@ class Trainer::Run {
         .clip_norm = recipe_.optimizer.clip_norm.value_or(0),
         .seed = static_cast<std::uint64_t>(recipe_.train.seed),
         .check_numerics = recipe_.train.check_numerics};
-    if (options_.transport == nullptr) {
+    if (group_ == nullptr) {
       return std::make_unique<SingleWorker>(*assembly_.model, assembly_.task,
                                             *optimizer_, loader_.types(),
                                             settings);
     }
-    return std::make_unique<SyncedWorker>(
-        *assembly_.model, assembly_.task, *optimizer_, loader_.types(),
-        settings, recipe_.sync, *options_.transport);
+    return std::make_unique<SyncedWorker>(*assembly_.model, assembly_.task,
+                                          *optimizer_, loader_.types(),
+                                          settings, recipe_.sync, *group_);
   }
 
   // --- The course of a run ---------------------------------------------
@@ -304,17 +307,19 @@ class Trainer::Run {
   }
 
   void resume(TrainObserver& observer) {
-    const auto path = folder_.latest();
-    if (!path) {
+    std::string note;
+    const auto file = worker_->newest(folder_.latest(), note);
+    if (!note.empty()) observer.on_note(note);
+    if (!file) {
       observer.on_note("no checkpoint in " + recipe_.log.folder +
                        " yet: starting from the beginning");
       return;
     }
-    const CheckpointFile file(*path);
-    worker_->restore(file);
-    restore(file.info());
-    if (file.info().recipe != recipe_text()) {
-      observer.on_note("the recipe has changed since " + path->string() +
+    worker_->restore(*file);
+    restore(file->info());
+    if (file->info().recipe != recipe_text()) {
+      observer.on_note("the recipe has changed since " +
+                       file->tensors().path().string() +
                        ": the result differs from an uninterrupted run's");
     }
   }
@@ -419,6 +424,7 @@ class Trainer::Run {
 
   Recipe recipe_;
   TrainerOptions options_;
+  WorkerGroup* group_;
   std::unique_ptr<Optimizer> optimizer_;
   Assembly assembly_;
   Loader loader_;
@@ -443,8 +449,25 @@ class Trainer::Run {
   double earlier_seconds_ = 0;
 };
 
-Trainer::Trainer(Recipe recipe, TrainerOptions options)
-    : run_(std::make_unique<Run>(std::move(recipe), std::move(options))) {}
+Trainer::Trainer(Recipe recipe, TrainerOptions options) {
+  if (options.transport == nullptr) {
+    run_ =
+        std::make_unique<Run>(std::move(recipe), std::move(options), nullptr);
+    return;
+  }
+  group_ =
+      std::make_unique<WorkerGroup>(*options.transport, recipe.sync.timeout);
+  try {
+    group_->agree("recipe", recipe_items(recipe, options.is_resumed),
+                  "start every worker with the same recipe and options");
+    check_ranks(recipe.sync, group_->size());
+    run_ = std::make_unique<Run>(std::move(recipe), std::move(options),
+                                 group_.get());
+  } catch (const Error& error) {
+    group_->network().fail(error);
+    throw;
+  }
+}
 
 Trainer::~Trainer() = default;
 

@@ -22,6 +22,7 @@
 namespace weft {
 
 class Transport;
+class WorkerGroup;
 
 struct TrainerOptions {
   std::string name;         // of the recipe, for people
@@ -88,7 +89,9 @@ struct TrainResult {
 // how it goes. A worker that fails ends the others with its reason.
 class Trainer {
  public:
-  // Opens the data and builds everything; trains nothing yet.
+  // Opens the data and builds everything; trains nothing yet. With several
+  // workers collective: all throw the same Error(kInvalidArgument), naming
+  // what differs and on which rank, unless they have the same recipe and data.
   Trainer(Recipe recipe, TrainerOptions options);
   ~Trainer();
 
@@ -99,6 +102,7 @@ class Trainer {
 
  private:
   class Run;
+  std::unique_ptr<WorkerGroup> group_;  // null: this one is alone
   std::unique_ptr<Run> run_;
 };
 

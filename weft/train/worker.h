@@ -56,6 +56,12 @@ class Worker {
   virtual const std::vector<NamedTensor>& state() const = 0;
   // All that a checkpoint needs; complete on the first worker. Collective.
   virtual std::vector<NamedTensor> checkpoint() = 0;
+  // The checkpoint to continue from, that of the first worker: `own` is this
+  // one's newest. `note` says what there is to say. Collective.
+  virtual std::optional<CheckpointFile> newest(
+      const std::optional<std::filesystem::path>& own, std::string& /*note*/) {
+    return own ? std::optional<CheckpointFile>(*own) : std::nullopt;
+  }
   // Restores what checkpoint() gave, also that of another number of workers.
   // Throws Error(kDataLoss) for what is missing, kUnsupported for what cannot
   // be dealt out anew.

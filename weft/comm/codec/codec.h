@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +63,11 @@ class Sparsifier {
   // `values` are finite.
   virtual void select(std::span<const float> values, const MessageId& id,
                       std::vector<std::uint32_t>& indices) const = 0;
+  // How many select() picks of any tensor of `size` elements; nothing where
+  // that depends on the values.
+  virtual std::optional<std::uint32_t> count(std::uint32_t /*size*/) const {
+    return std::nullopt;
+  }
   // True if the indices are a function of (size, shared_random()) alone: they
   // need not be sent, and the values of all ranks can be summed.
   virtual bool is_shared() const { return false; }

@@ -374,6 +374,12 @@ std::string_view Pipeline::summable_as() const {
   if (state_->index || state_->bytes) return "";
   return state_->value->summable_as();
 }
+std::optional<std::uint32_t> Pipeline::entry_count(
+    std::uint32_t elements) const {
+  if (bypasses(elements) || !is_sparse()) return elements;
+  if (state_->index && !state_->index->is_lossless()) return std::nullopt;
+  return state_->sparsifier->count(elements);
+}
 bool Pipeline::bypasses(std::int64_t elements) const {
   return elements < state_->options.min_elements;
 }

@@ -85,6 +85,9 @@ class Pipeline {
   bool has_shared_indices() const;
   // See ValueCodec::summable_as(); "" with index or byte codecs.
   std::string_view summable_as() const;
+  // How many entries a message of so many elements holds; nothing where that
+  // depends on the values.
+  std::optional<std::uint32_t> entry_count(std::uint32_t elements) const;
   // Whether a tensor of this size bypasses the stages.
   bool bypasses(std::int64_t elements) const;
 

@@ -150,6 +150,13 @@ int Topology::unit_of(int rank, int level) const {
   return rank;
 }
 
+Level flat_level(const Topology& topology) {
+  const Level& outermost = topology.levels.back();
+  const int ranks = topology.ranks();
+  return {ranks, outermost.latency,
+          outermost.seconds_per_byte * ranks / outermost.size};
+}
+
 Topology parse_topology(std::string_view text) {
   return TopologyParser(text).parse();
 }

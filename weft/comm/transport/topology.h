@@ -42,6 +42,10 @@ struct Topology {
   bool operator==(const Topology&) const = default;
 };
 
+// The network as one level of all its ranks, for what sends from each to each:
+// the outermost fabric, of whose cards each rank has its share.
+Level flat_level(const Topology& topology);
+
 // "4@5us,35GB/s x 64@5us,10GB/s"; units ns, us, ms, s and B/s … TB/s, bit/s …
 // Tbit/s; "inf" is a number too. Throws Error(kInvalidArgument) with the place
 // of the mistake.

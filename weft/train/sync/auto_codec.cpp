@@ -18,18 +18,33 @@ constexpr const char* kCandidates[] = {"none", "bf16", "qsgd(8)", "3lc"};
 constexpr double kSlowest = 1e4;
 constexpr double kFastest = 1e13;
 // The sample: so many gradients of a convolution of 64 x 64 x 3 x 3 weights,
-// whose values are normal ones to this power, signs kept. The power is such
-// that 3LC with error feedback leaves as many bits per value (0.28) as of the
-// gradients of ResNet-20 on CIFAR-10, whose tails are that heavy
-// (docs/results/comm.md). Scales differ between layers, but each tensor is
-// encoded alone.
+// whose values are normal ones to a power, signs kept. Scales differ between
+// layers, but each tensor is encoded alone.
 constexpr std::size_t kSampleSize = std::size_t{64} * 64 * 9;
 constexpr std::uint32_t kSampleSteps = 40;
-constexpr double kSamplePower = 2.5;
+// The power is such that 3LC with error feedback leaves as many bits per value
+// as of the gradients of ResNet-20 on CIFAR-10 (docs/results/comm.md): 0.32 of
+// those of one worker, 0.86 of those of four, each of a quarter of the batch.
+// The fewer examples a gradient is of, the more of it is noise, whose tails are
+// lighter. Nothing is known of more than four workers, which are taken for
+// four.
+double sample_power(int workers) {
+  constexpr double kOfOne = 2.19;
+  constexpr double kOfFour = 1.15;
+  const double quarters = std::min(std::log2(workers), 2.0) / 2;
+  return kOfOne + (kOfFour - kOfOne) * quarters;
+}
 
 double wire_seconds(const CodecSpeed& speed, const Topology& network,
-                    double bytes) {
+                    double bytes, bool is_server) {
   const double sent = speed.ratio * bytes;
+  const Level level = flat_level(network);
+  const double others = level.size - 1;
+  if (is_server) {
+    // To the owners of all buckets, and from them: each owns its share.
+    return 2 * (level.latency +
+                sent * others / level.size * level.seconds_per_byte);
+  }
   if (speed.is_added_on_its_way) {
     return AllReduceChooser(network)
         .candidates(static_cast<std::size_t>(sent))
@@ -37,16 +52,16 @@ double wire_seconds(const CodecSpeed& speed, const Topology& network,
         .seconds;
   }
   // Everyone's message crosses everyone's card.
-  const Level& slowest = network.levels.back();
-  const int ranks = network.ranks();
-  return slowest.latency + static_cast<double>(ranks - 1) * sent *
-                               slowest.seconds_per_byte *
-                               static_cast<double>(ranks) / slowest.size;
+  return level.latency + others * sent * level.seconds_per_byte;
 }
 
-double codec_seconds(const CodecSpeed& speed, int ranks, double bytes) {
-  const double decoded = speed.is_added_on_its_way ? 1 : ranks;
-  return bytes * (speed.encode_seconds_per_byte +
+double codec_seconds(const CodecSpeed& speed, int ranks, double bytes,
+                     bool is_server) {
+  // An owner decodes everyone's messages of its share, and encodes its change,
+  // which all decode.
+  const double encoded = is_server ? 1 + 1.0 / ranks : 1;
+  const double decoded = is_server ? 2 : speed.is_added_on_its_way ? 1 : ranks;
+  return bytes * (encoded * speed.encode_seconds_per_byte +
                   decoded * speed.decode_seconds_per_byte);
 }
 
@@ -56,18 +71,20 @@ Topology with_bandwidth(Topology network, double bits_per_s) {
   return network;
 }
 
-double total(const CodecSpeed& speed, const Topology& network, double bytes) {
-  return codec_seconds(speed, network.ranks(), bytes) +
-         wire_seconds(speed, network, bytes);
+double total(const CodecSpeed& speed, const Topology& network, double bytes,
+             bool is_server) {
+  return codec_seconds(speed, network.ranks(), bytes, is_server) +
+         wire_seconds(speed, network, bytes, is_server);
 }
 
 // Where the two cost the same, by bisection on the logarithm: the gain of
 // fewer bytes shrinks as the network gets faster.
 double break_even(const CodecSpeed& speed, const CodecSpeed& none,
-                  const Topology& network, double bytes) {
+                  const Topology& network, double bytes, bool is_server) {
   const auto pays = [&](double bits_per_s) {
     const Topology other = with_bandwidth(network, bits_per_s);
-    return total(speed, other, bytes) < total(none, other, bytes);
+    return total(speed, other, bytes, is_server) <
+           total(none, other, bytes, is_server);
   };
   double low = kSlowest;
   double high = kFastest;
@@ -80,14 +97,14 @@ double break_even(const CodecSpeed& speed, const CodecSpeed& none,
   return low;
 }
 
-std::vector<float> sample_gradient(std::uint32_t step) {
+std::vector<float> sample_gradient(std::uint32_t step, double power) {
   const RandomStream random{1, 7, step};
   std::vector<float> values(kSampleSize);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const PhiloxBlock block = random.block(i);
     const float normal = normal_from(block[0], block[1])[0];
     values[i] = std::copysign(
-        std::pow(std::abs(normal), static_cast<float>(kSamplePower)), normal);
+        std::pow(std::abs(normal), static_cast<float>(power)), normal);
   }
   return values;
 }
@@ -110,7 +127,7 @@ std::string bandwidth_text(double bits_per_s) {
 
 // What feedback holds back returns in later steps: messages of one step alone
 // would be far smaller than those of training.
-CodecSpeed measure_codec(const std::string& codec) {
+CodecSpeed measure_codec(const std::string& codec, int workers) {
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
   const Pipeline pipeline(codec);
@@ -121,7 +138,8 @@ CodecSpeed measure_codec(const std::string& codec) {
   std::vector<double> encoding;
   std::vector<double> decoding;
   for (std::uint32_t step = 0; step < kSampleSteps; ++step) {
-    const std::vector<float> gradient = sample_gradient(step);
+    const std::vector<float> gradient =
+        sample_gradient(step, sample_power(workers));
     const MessageId id{1, 0, step, 0};
     const auto start = Clock::now();
     pipeline.encode(gradient, memory, id, message);
@@ -141,26 +159,30 @@ CodecSpeed measure_codec(const std::string& codec) {
 }
 
 std::vector<CodecPrice> price_codecs(std::span<const CodecSpeed> speeds,
-                                     const Topology& network, double bytes) {
+                                     const Topology& network, double bytes,
+                                     std::string_view policy) {
+  const bool is_server = policy == "server";
   WEFT_CHECK(!speeds.empty() && speeds[0].codec == "none");
   std::vector<CodecPrice> prices;
   for (const CodecSpeed& speed : speeds) {
-    prices.push_back({speed.codec, total(speed, network, bytes),
-                      &speed == &speeds[0]
-                          ? 0
-                          : break_even(speed, speeds[0], network, bytes)});
+    prices.push_back(
+        {speed.codec, total(speed, network, bytes, is_server),
+         &speed == &speeds[0]
+             ? 0
+             : break_even(speed, speeds[0], network, bytes, is_server)});
   }
   std::ranges::stable_sort(prices, {}, &CodecPrice::seconds);
   return prices;
 }
 
 AutoCodec choose_codec(Communicator& communicator, AsyncEngine& network,
-                       const Topology& topology, double bytes) {
+                       const Topology& topology, double bytes,
+                       std::string_view policy) {
   // Ratio, encode and decode of each; zeros but on the first.
   std::vector<double> numbers(3 * std::size(kCandidates));
   for (std::size_t i = 0; communicator.rank() == 0 && 3 * i < numbers.size();
        ++i) {
-    const CodecSpeed speed = measure_codec(kCandidates[i]);
+    const CodecSpeed speed = measure_codec(kCandidates[i], communicator.size());
     numbers[3 * i] = speed.ratio;
     numbers[3 * i + 1] = speed.encode_seconds_per_byte;
     numbers[3 * i + 2] = speed.decode_seconds_per_byte;
@@ -178,7 +200,7 @@ AutoCodec choose_codec(Communicator& communicator, AsyncEngine& network,
          .encode_seconds_per_byte = numbers[3 * i + 1],
          .decode_seconds_per_byte = numbers[3 * i + 2]});
   }
-  const auto prices = price_codecs(speeds, topology, bytes);
+  const auto prices = price_codecs(speeds, topology, bytes, policy);
   AutoCodec result{prices[0].codec, {}};
   const double bandwidth = 8 / topology.levels.back().seconds_per_byte;
   result.explanation =

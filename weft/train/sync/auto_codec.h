@@ -2,7 +2,11 @@
 // fastest with, by the model of the network and the measured speeds of codecs.
 //
 // Only codecs that keep the accuracy of training with error feedback are
-// considered: none, bf16, qsgd(8) and 3lc. What overlap hides is not counted,
+// considered: none, bf16, qsgd(8) and 3lc. Messages that cannot be added on
+// their way are gathered by everyone under policy allreduce, and go to the
+// owners of buckets under policy server, which sends the changes back by the
+// same codec: with more than two workers that is less. What overlap hides is
+// not counted,
 // so where computing hides the whole exchange, "none" is as fast.
 //
 // Threads: caller synchronises. Collective: the first worker measures, all
@@ -23,14 +27,15 @@ namespace weft {
 // What a codec does to a gradient: measured, or assumed in tests.
 struct CodecSpeed {
   std::string codec;
-  bool is_added_on_its_way = false;  // else gathered by everyone
+  bool is_added_on_its_way = false;  // else gathered, under allreduce
   double ratio = 1;                  // bytes of a message per byte of f32
   double encode_seconds_per_byte = 0;
   double decode_seconds_per_byte = 0;
 };
 
-// On this thread, with values like those of gradients; tenths of a second.
-CodecSpeed measure_codec(const std::string& codec);
+// On this thread, with values like those of gradients of one of so many
+// workers; tenths of a second.
+CodecSpeed measure_codec(const std::string& codec, int workers);
 
 struct CodecPrice {
   std::string codec;
@@ -41,15 +46,18 @@ struct CodecPrice {
   double pays_below = 0;
 };
 
-// Prices for gradients of `bytes`, the cheapest first.
+// Prices for gradients of `bytes` under a policy, by its name, the cheapest
+// first.
 std::vector<CodecPrice> price_codecs(std::span<const CodecSpeed> speeds,
-                                     const Topology& network, double bytes);
+                                     const Topology& network, double bytes,
+                                     std::string_view policy);
 
 struct AutoCodec {
   std::string codec;
   std::string explanation;  // one line for people
 };
 AutoCodec choose_codec(Communicator& communicator, AsyncEngine& network,
-                       const Topology& topology, double bytes);
+                       const Topology& topology, double bytes,
+                       std::string_view policy);
 
 }  // namespace weft

@@ -172,6 +172,18 @@ void Compressor::sparsify(const Bucket& bucket, std::span<const float> values,
   }
 }
 
+std::optional<std::uint64_t> Compressor::entry_count(const Bucket& bucket,
+                                                     std::int64_t epoch) const {
+  std::uint64_t all = 0;
+  for (const BucketMember& member : bucket.members()) {
+    const auto count =
+        pipeline(epoch).entry_count(static_cast<std::uint32_t>(member.size));
+    if (!count) return std::nullopt;
+    all += *count;
+  }
+  return all;
+}
+
 void Compressor::add_decoded(const Bucket& bucket,
                              std::span<const std::byte> message,
                              const SyncStep& step, int sender,

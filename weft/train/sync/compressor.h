@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +56,10 @@ class Compressor {
   // the bucket, and what the memory keeps of it.
   void sparsify(const Bucket& bucket, std::span<const float> values,
                 const SyncStep& step, int sender, SparseEntries& entries);
+  // How many entries sparsify() finds in any values; nothing where that
+  // depends on them.
+  std::optional<std::uint64_t> entry_count(const Bucket& bucket,
+                                           std::int64_t epoch) const;
   // Adds a message of `sender` to `sum`. Throws Error(kDataLoss).
   void add_decoded(const Bucket& bucket, std::span<const std::byte> message,
                    const SyncStep& step, int sender,

@@ -13,8 +13,9 @@ namespace weft {
 
 class DenseCollective {
  public:
-  // `name` as in sync.collective. Throws Error(kInvalidArgument) for one that
-  // cannot run on this network, with the reason.
+  // `name` as in sync.collective; "auto" chooses. Throws
+  // Error(kInvalidArgument) for one that cannot run on this network, with the
+  // reason.
   DenseCollective(const std::string& name, Topology network);
 
   // Sums of `count` elements over all workers; `what` is for messages.

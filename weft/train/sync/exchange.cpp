@@ -2,7 +2,8 @@
 
 #include "weft/comm/codec/pipeline_text.h"
 #include "weft/comm/collective/all_reduce.h"
-#include "weft/comm/sparse/all_reduce.h"
+#include "weft/train/sync/dense_collective.h"
+#include "weft/train/sync/stream_collective.h"
 
 namespace weft {
 namespace {
@@ -19,9 +20,11 @@ bool is_dense(const SyncRecipe& recipe) {
   return all_reduce_registry().find(name_of(recipe.collective)) != nullptr;
 }
 
+// "auto(qsgd(4))" chooses among these alone: others have no dense phase.
 bool is_for_streams(const SyncRecipe& recipe) {
-  return sparse_all_reduce_registry().find(name_of(recipe.collective)) !=
-         nullptr;
+  const std::string_view name = name_of(recipe.collective);
+  return sparse_all_reduce_registry().find(name) != nullptr ||
+         (name == kAuto && recipe.collective != kAuto);
 }
 
 template <class Def>
@@ -47,6 +50,12 @@ void refuse_unknown(const SyncRecipe& recipe) {
       .hint("\"auto\" takes what the network is fastest with");
 }
 
+// Whatever is wrong with its options is said when the recipe is read.
+void check_options(const SyncRecipe& recipe) {
+  if (is_dense(recipe)) AllReduce{recipe.collective};
+  if (is_for_streams(recipe)) parse_stream_collective(recipe.collective);
+}
+
 Error refusal(const SyncRecipe& recipe, std::string_view reason) {
   return Error(ErrorCode::kInvalidArgument, "sync.collective",
                "'{}' cannot carry '{}': {}", recipe.collective,
@@ -65,6 +74,7 @@ bool is_plain_entries(const SyncRecipe& recipe) {
 
 ExchangeKind exchange_kind(const SyncRecipe& recipe) {
   refuse_unknown(recipe);
+  check_options(recipe);
   if (recipe.codec == "auto") return ExchangeKind::kDense;  // any will do
   const Pipeline pipeline(pipeline_text(recipe));
   const bool is_auto = recipe.collective == kAuto;
@@ -97,6 +107,19 @@ ExchangeKind exchange_kind(const SyncRecipe& recipe) {
             "can: none, f16, bf16");
   }
   return ExchangeKind::kGather;
+}
+
+void check_ranks(const SyncRecipe& recipe, int ranks) {
+  Topology network{{{ranks, 0, 0}}};
+  if (recipe.topology != kAuto) {
+    network = parse_topology(recipe.topology);
+    if (network.ranks() != ranks) {
+      throw Error(ErrorCode::kInvalidArgument, "sync.topology",
+                  "'{}' has {} ranks, but {} workers train", recipe.topology,
+                  network.ranks(), ranks);
+    }
+  }
+  if (is_dense(recipe)) DenseCollective(recipe.collective, network);
 }
 
 }  // namespace weft

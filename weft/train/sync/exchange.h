@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/comm/transport/topology.h"
 #include "weft/train/sync/compressor.h"
+#include "weft/train/sync/network.h"
 #include "weft/train/sync/policy.h"
 
 namespace weft {
@@ -40,12 +40,16 @@ enum class ExchangeKind { kDense, kSharedIndices, kStream, kGather };
 // any.
 ExchangeKind exchange_kind(const SyncRecipe& recipe);
 
+// Throws Error(kInvalidArgument) when so many workers cannot train by it: its
+// topology is of another number, or its collective does not divide into them.
+void check_ranks(const SyncRecipe& recipe, int ranks);
+
 std::unique_ptr<Exchange> make_dense_exchange(const SyncContext& context,
-                                              const Topology& network);
+                                              Network network);
 std::unique_ptr<Exchange> make_shared_indices_exchange(
-    const SyncContext& context, const Topology& network);
+    const SyncContext& context, Network network);
 std::unique_ptr<Exchange> make_stream_exchange(const SyncContext& context,
-                                               const Topology& network);
+                                               Network network);
 std::unique_ptr<Exchange> make_gather_exchange(const SyncContext& context);
 
 }  // namespace weft

@@ -28,6 +28,39 @@ Task<> sum_over_workers(Channel channel, std::vector<double>& values) {
   }
 }
 
+Task<> gather_texts(Channel channel, std::string own,
+                    std::vector<std::string>& all) {
+  constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
+  const auto ranks = static_cast<std::size_t>(channel.size());
+  std::vector<std::uint64_t> sizes(ranks);
+  const auto exchange = [&](std::span<const std::byte> mine,
+                            const auto& room_of) -> Task<> {
+    Transfers transfers(channel);
+    for (int peer = 0; peer < channel.size(); ++peer) {
+      if (peer == channel.rank()) continue;
+      transfers.send(peer, mine);
+      transfers.receive(peer, room_of(static_cast<std::size_t>(peer)));
+    }
+    co_await transfers.all();
+  };
+  const std::uint64_t size = own.size();
+  co_await exchange(std::as_bytes(std::span(&size, 1)), [&](std::size_t i) {
+    return std::as_writable_bytes(std::span(&sizes[i], 1));
+  });
+  all.assign(ranks, "");
+  for (std::size_t i = 0; i < ranks; ++i) {
+    if (sizes[i] > kMost) {
+      throw Error(ErrorCode::kDataLoss, fmt::format("rank {}", i),
+                  "announces a text of {} bytes", sizes[i]);
+    }
+    all[i].resize(sizes[i]);
+  }
+  co_await exchange(std::as_bytes(std::span(own)), [&](std::size_t i) {
+    return std::as_writable_bytes(std::span(all[i]));
+  });
+  all[static_cast<std::size_t>(channel.rank())] = std::move(own);
+}
+
 Task<> broadcast_tensors(Channel channel, int root,
                          std::vector<NamedTensor> tensors) {
   Transfers transfers(channel);

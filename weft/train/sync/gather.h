@@ -16,6 +16,11 @@ namespace weft {
 // numbers costs one latency.
 Task<> sum_over_workers(Channel channel, std::vector<double>& values);
 
+// Fills `all` with the text of every rank, in their order. Throws
+// Error(kDataLoss) for one of more than 64 MiB.
+Task<> gather_texts(Channel channel, std::string own,
+                    std::vector<std::string>& all);
+
 // Gives everyone the tensors of `root`.
 Task<> broadcast_tensors(Channel channel, int root,
                          std::vector<NamedTensor> tensors);

@@ -1,36 +1,58 @@
 #include "weft/train/sync/network.h"
 
 #include <filesystem>
+#include <numeric>
+#include <optional>
 
 #include "weft/comm/collective/calibration.h"
 
 namespace weft {
 namespace {
 
-// All workers return what the first one measured.
-Task<> measure(Communicator& communicator, Topology& network) {
-  const Placement placement = placement_of(communicator);
-  network = co_await calibrate(communicator, placement);
+// Whether some levels together are the ranks of a host.
+bool ends_at_hosts(const Topology& topology, const Placement& placement) {
+  int ranks = 1;
+  for (const Level& level : topology.levels) {
+    if (ranks == placement.ranks_per_host) return true;
+    ranks *= level.size;
+  }
+  return ranks == placement.ranks_per_host;
+}
+
+Task<> find(Communicator& all, const std::string& given,
+            std::optional<Network>& found) {
+  const Placement placement = placement_of(all);
+  std::vector<int> order = placement.order;
+  Topology topology;
+  if (given == "auto") {
+    topology = co_await calibrate(all, placement);
+  } else {
+    topology = parse_topology(given);
+    if (!placement.flat_because.empty() ||
+        !ends_at_hosts(topology, placement)) {
+      std::iota(order.begin(), order.end(), 0);
+    }
+  }
+  found.emplace(
+      Network{std::move(topology), all.split(order),
+              placement.flat_because.empty()
+                  ? ""
+                  : "one level for all, as " + placement.flat_because});
 }
 
 }  // namespace
 
-Topology network_of(Communicator& communicator, AsyncEngine& network,
-                    const std::string& topology) {
-  if (topology == "auto") {
-    Topology measured;
-    network.wait(
-        network.submit([&] { return measure(communicator, measured); }));
-    return measured;
-  }
-  Topology given = std::filesystem::exists(topology) ? read_topology(topology)
-                                                     : parse_topology(topology);
-  if (given.ranks() != communicator.size()) {
-    throw Error(ErrorCode::kInvalidArgument, "sync.topology",
-                "'{}' has {} ranks, but {} workers train", topology,
-                given.ranks(), communicator.size());
-  }
-  return given;
+std::string topology_text(const std::string& given) {
+  if (given == "auto") return given;
+  return to_string(std::filesystem::exists(given) ? read_topology(given)
+                                                  : parse_topology(given));
+}
+
+Network network_of(Communicator& all, AsyncEngine& network,
+                   const std::string& topology) {
+  std::optional<Network> found;
+  network.wait(network.submit([&] { return find(all, topology, found); }));
+  return std::move(*found);
 }
 
 }  // namespace weft

@@ -12,9 +12,23 @@
 
 namespace weft {
 
-// Throws Error(kInvalidArgument) when the recipe's topology has another number
-// of ranks.
-Topology network_of(Communicator& communicator, AsyncEngine& network,
-                    const std::string& topology);
+// What [sync] topology says, read from its file if it names one. Throws
+// Error(kInvalidArgument) for what is neither "auto" nor a topology.
+std::string topology_text(const std::string& given);
+
+struct Network {
+  Topology topology;
+  // The workers in the order of the topology: those of a host are neighbours,
+  // however they were dealt out to hosts. A group of its own.
+  Communicator communicator;
+  std::string note;  // for people: why hosts were not told apart; or empty
+};
+
+// `topology` as topology_text() gives it, for as many ranks as `all` has. A
+// topology that is given counts the ranks of a host first, unless hosts have
+// different numbers of them or its levels do not end at a host: then it counts
+// them as they are.
+Network network_of(Communicator& all, AsyncEngine& network,
+                   const std::string& topology);
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fmt/ranges.h>
 
 #include "weft/base/stopwatch.h"
 #include "weft/train/objective.h"
@@ -19,10 +20,10 @@ namespace {
 // scaled by 1 / workers.
 TrainStepOptions backward_options(TrainStepOptions options,
                                   const SyncRecipe& recipe,
-                                  const Transport& transport) {
-  const int workers = transport.size();
+                                  const WorkerGroup& group) {
+  const int workers = group.size();
   // Each worker drops out others.
-  options.seed += static_cast<std::uint64_t>(transport.rank()) << 32;
+  options.seed += static_cast<std::uint64_t>(group.rank()) << 32;
   if (sync_policy_registry().get(recipe.policy).clips_first(recipe)) {
     options.clip_norm /= std::sqrt(workers) * workers;
   } else {
@@ -42,6 +43,12 @@ std::vector<std::size_t> buckets_of(std::span<const Bucket> buckets,
   return result;
 }
 
+// "rank 2", "ranks 1, 3".
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s",
+                     fmt::join(ranks, ", "));
+}
+
 std::string carried_name(int rank, const std::string& name) {
   return fmt::format("sync.carried.{}.{}", rank, name);
 }
@@ -52,25 +59,22 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
                            const Optimizer& optimizer,
                            const std::vector<TensorType>& batch,
                            TrainStepOptions options, const SyncRecipe& recipe,
-                           Transport& transport)
+                           WorkerGroup& group)
     : task_(task),
-      transport_(transport),
-      backward_(model, task, batch,
-                backward_options(options, recipe, transport)),
+      group_(group),
+      backward_(model, task, batch, backward_options(options, recipe, group)),
       buckets_(make_buckets(backward_.trainable(), recipe.bucket_bytes)),
       bucket_of_(buckets_of(buckets_, backward_.trainable().size())),
-      communicator_(transport),
-      network_(std::make_unique<AsyncEngine>(
-          transport, EngineOptions{.timeout = recipe.timeout})),
       overlaps_(recipe.overlap),
       missing_(buckets_.size()),
       exchanges_(buckets_.size()) {
   const SyncPolicyDef& def = sync_policy_registry().get(recipe.policy);
   def.check(recipe);
+  share_initial_weights();
   const SyncRecipe settled = settle(recipe);
   policy_ =
-      def.make({.communicator = communicator_,
-                .network = *network_,
+      def.make({.communicator = group_.communicator(),
+                .network = group_.network(),
                 .recipe = settled,
                 .optimizer = optimizer,
                 .clip_norm = def.clips_first(recipe) ? 0 : options.clip_norm,
@@ -98,30 +102,61 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
 
 SyncedWorker::~SyncedWorker() = default;
 
+// The same seed gives the same weights, unless machines compute them
+// differently.
+void SyncedWorker::share_initial_weights() {
+  std::vector<NamedTensor> weights = backward_.trainable();
+  weights.insert(weights.end(), backward_.statistics().begin(),
+                 backward_.statistics().end());
+  std::string digests;
+  for (const NamedTensor& named : weights) digests += digest_of(named.tensor);
+  const auto others = group_.others("initial weights", digests);
+  if (others.empty()) return;
+  group_.run([&] {
+    return broadcast_tensors(
+        group_.communicator().open({"broadcast", "initial weights"}), 0,
+        weights);
+  });
+  chosen_ = fmt::format("initial weights of rank 0, as {} had others",
+                        ranks_text(others));
+}
+
+void SyncedWorker::check_copies() {
+  std::vector<AgreedItem> items;
+  for (const NamedTensor& named : backward_.trainable()) {
+    items.push_back({named.name, digest_of(named.tensor)});
+  }
+  group_.agree(fmt::format("parameters after step {}", step_.number + 1), items,
+               "copies that were equal have come apart: a defect of Weft, or "
+               "of one of these machines");
+}
+
 SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
   if (recipe.codec != "auto") return recipe;
   const Topology topology =
-      network_of(communicator_, *network_, recipe.topology);
+      network_of(group_.communicator(), group_.network(), recipe.topology)
+          .topology;
   double bytes = 0;
   for (const Bucket& bucket : buckets_) {
     bytes += static_cast<double>(bucket.bytes());
   }
-  const AutoCodec choice =
-      choose_codec(communicator_, *network_, topology, bytes);
-  chosen_ = choice.explanation;
+  const AutoCodec choice = choose_codec(group_.communicator(), group_.network(),
+                                        topology, bytes, recipe.policy);
+  chosen_ += (chosen_.empty() ? "" : "\n") + choice.explanation;
   recipe.codec = choice.codec;
   recipe.topology = to_string(topology);
   return recipe;
 }
 
 std::string SyncedWorker::text() const {
-  return fmt::format("{} workers ({}), {}{}{}", ranks(), transport_.name(),
-                     policy_->text(), chosen_.empty() ? "" : "\n", chosen_);
+  return fmt::format("{} workers ({}), {}{}{}", ranks(),
+                     group_.transport().name(), policy_->text(),
+                     chosen_.empty() ? "" : "\n", chosen_);
 }
 
 WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   const Stopwatch whole;
-  const Traffic before = network_->traffic();
+  const Traffic before = group_.network().traffic();
   step_ = {step.number, step.epoch, step.lr};
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     missing_[b] = buckets_[b].members().size();
@@ -137,17 +172,21 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
     totals = {mean.loss_sum, mean.correct_sum, mean.count, totals[3]};
   }
   // Decisions ride on sums, so that workers cannot disagree.
-  const auto summed = network_->submit([&] {
-    return sum_over_workers(communicator_.open({"sum", "step totals"}), totals);
+  const auto summed = group_.network().submit([&] {
+    // Workers at different steps would be told so.
+    return sum_over_workers(
+        group_.communicator().open(
+            {"sum", fmt::format("totals of step {}", step.number + 1)}),
+        totals);
   });
   const Stopwatch waiting;
   const double computing = whole.seconds();
-  for (auto& exchange : exchanges_) network_->wait(exchange);
-  network_->wait(summed);
+  for (auto& exchange : exchanges_) group_.network().wait(exchange);
+  group_.network().wait(summed);
   const double exposed = waiting.seconds();
   policy_->apply(step_);
 
-  const Traffic after = network_->traffic();
+  const Traffic after = group_.network().traffic();
   const double wire = after.busy_seconds - before.busy_seconds;
   traffic_ = {
       .bytes_sent = static_cast<double>(after.bytes_sent - before.bytes_sent),
@@ -191,7 +230,7 @@ void SyncedWorker::start_exchanges() {
   for (; next_bucket_ < buckets_.size() && missing_[next_bucket_] == 0;
        ++next_bucket_) {
     Bucket& bucket = buckets_[next_bucket_];
-    exchanges_[next_bucket_] = network_->submit(
+    exchanges_[next_bucket_] = group_.network().submit(
         [this, &bucket] { return policy_->exchange(bucket, step_); });
   }
 }
@@ -204,9 +243,10 @@ void SyncedWorker::reset_carried() {
 
 RunningMean SyncedWorker::total(const RunningMean& own) {
   std::vector<double> sums = {own.loss_sum, own.correct_sum, own.count};
-  network_->wait(network_->submit([&] {
-    return sum_over_workers(communicator_.open({"sum", "scores"}), sums);
-  }));
+  group_.run([&] {
+    return sum_over_workers(group_.communicator().open({"sum", "scores"}),
+                            sums);
+  });
   RunningMean result;
   result.loss_sum = sums[0];
   result.correct_sum = sums[1];
@@ -215,10 +255,11 @@ RunningMean SyncedWorker::total(const RunningMean& own) {
 }
 
 void SyncedWorker::share_statistics() {
-  network_->wait(network_->submit([&] {
-    return broadcast_tensors(communicator_.open({"broadcast", "statistics"}), 0,
-                             backward_.statistics());
-  }));
+  group_.run([&] {
+    return broadcast_tensors(
+        group_.communicator().open({"broadcast", "statistics"}), 0,
+        backward_.statistics());
+  });
 }
 
 std::vector<OwnedTensor> SyncedWorker::distributed_state() const {
@@ -233,19 +274,31 @@ std::vector<OwnedTensor> SyncedWorker::distributed_state() const {
 }
 
 std::vector<NamedTensor> SyncedWorker::checkpoint() {
+  check_copies();
   std::vector<NamedTensor> result = backward_.trainable();
   result.insert(result.end(), backward_.statistics().begin(),
                 backward_.statistics().end());
   std::vector<OwnedTensor> owned = distributed_state();
-  network_->wait(network_->submit([&] {
-    return gather_tensors(communicator_.open({"gather", "checkpoint"}), 0,
-                          owned);
-  }));
+  group_.run([&] {
+    return gather_tensors(group_.communicator().open({"gather", "checkpoint"}),
+                          0, owned);
+  });
   if (!is_first()) return {};
   for (OwnedTensor& each : owned) {
     result.push_back({std::move(each.name), std::move(each.tensor)});
   }
   return result;
+}
+
+std::optional<CheckpointFile> SyncedWorker::newest(
+    const std::optional<std::filesystem::path>& own, std::string& note) {
+  std::vector<int> given;
+  auto file = group_.share_checkpoint(own, given);
+  if (file && !given.empty()) {
+    note = fmt::format("{} continue{} from the checkpoint of rank 0",
+                       ranks_text(given), given.size() == 1 ? "s" : "");
+  }
+  return file;
 }
 
 void SyncedWorker::restore(const CheckpointFile& file) {
@@ -289,6 +342,6 @@ void SyncedWorker::restore(const CheckpointFile& file) {
       saved);
 }
 
-void SyncedWorker::fail(const Error& error) { network_->fail(error); }
+void SyncedWorker::fail(const Error& error) { group_.network().fail(error); }
 
 }  // namespace weft

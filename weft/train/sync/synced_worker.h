@@ -6,40 +6,48 @@
 
 #include <memory>
 
-#include "weft/comm/transport/async_engine.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/sync/backward_step.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/policy.h"
+#include "weft/train/sync/worker_group.h"
 #include "weft/train/worker.h"
 
 namespace weft {
 
 class SyncedWorker : public Worker {
  public:
-  // As TrainStep. Collective: all workers measure the network and agree on
-  // what is best for it where the recipe says "auto".
+  // As TrainStep. Collective: workers whose initial weights are others take
+  // those of the first, and all measure the network and agree on what is best
+  // for it where the recipe says "auto". The group must outlive this.
   // Throws Error(kInvalidArgument) for a recipe whose [sync] makes no sense,
   // with the reason.
   SyncedWorker(nn::Layer& model, TaskKind task, const Optimizer& optimizer,
                const std::vector<TensorType>& batch, TrainStepOptions options,
-               const SyncRecipe& recipe, Transport& transport);
+               const SyncRecipe& recipe, WorkerGroup& group);
   ~SyncedWorker() override;
 
-  int rank() const override { return communicator_.rank(); }
-  int ranks() const override { return communicator_.size(); }
+  int rank() const override { return group_.rank(); }
+  int ranks() const override { return group_.size(); }
   WorkerTotals run(const Batch& batch, const WorkerStep& step) override;
   void reset_carried() override;
   RunningMean total(const RunningMean& own) override;
   void share_statistics() override;
   const std::vector<NamedTensor>& state() const override { return state_; }
+  // Throws Error(kInvalidArgument) on all workers if the copies of the model
+  // have come apart.
   std::vector<NamedTensor> checkpoint() override;
+  std::optional<CheckpointFile> newest(
+      const std::optional<std::filesystem::path>& own,
+      std::string& note) override;
   void restore(const CheckpointFile& file) override;
   std::optional<StepTraffic> traffic() const override { return traffic_; }
   std::string text() const override;
   void fail(const Error& error) override;
 
  private:
+  void share_initial_weights();
+  void check_copies();
   // Exchanges of a step that are under way.
   void gradient_is_there(std::size_t parameter);
   void start_exchanges();
@@ -51,13 +59,11 @@ class SyncedWorker : public Worker {
   std::vector<OwnedTensor> distributed_state() const;
 
   TaskKind task_;
-  Transport& transport_;
+  WorkerGroup& group_;
   BackwardStep backward_;
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_;  // by trainable parameter
-  Communicator communicator_;
-  std::unique_ptr<AsyncEngine> network_;
-  std::string chosen_;  // how "auto" was settled, for people
+  std::string chosen_;                  // how "auto" was settled, for people
   std::unique_ptr<SyncPolicy> policy_;
   std::vector<NamedTensor> state_;
   bool overlaps_;

@@ -29,6 +29,9 @@ class RandomK final : public Sparsifier {
     draw(static_cast<std::uint32_t>(values.size()), id, indices);
   }
 
+  std::optional<std::uint32_t> count(std::uint32_t size) const override {
+    return picked_of(size);
+  }
   bool is_shared() const override { return true; }
 
   // Without replacement, by Floyd's method (Bentley and Floyd, "A sample of

@@ -46,22 +46,45 @@ class TopK final : public Sparsifier {
     }
   }
 
+  std::optional<std::uint32_t> count(std::uint32_t size) const override {
+    if (size == 0) return 0;
+    switch (settings_.method) {
+      case Method::kExact:
+        return picked_of(settings_, size);
+      case Method::kBucket: {
+        std::uint32_t all = 0;
+        for (std::size_t begin = 0; begin < size; begin += settings_.bucket) {
+          all +=
+              picked_of_bucket(size, std::min(settings_.bucket, size - begin));
+        }
+        return all;
+      }
+      case Method::kSampled:
+        break;
+    }
+    return std::nullopt;
+  }
+
  private:
+  // Of a bucket of a tensor: the tensor's share of it.
+  std::uint32_t picked_of_bucket(std::size_t size, std::size_t bucket) const {
+    const double ratio =
+        settings_.count > 0
+            ? static_cast<double>(settings_.count) / static_cast<double>(size)
+            : settings_.ratio;
+    return picked_of({.ratio = std::min(ratio, 1.0)}, bucket);
+  }
+
   // The same share of each bucket, so that what is picked is near its
   // neighbours.
   void select_by_bucket(std::span<const float> values,
                         std::vector<std::uint32_t>& indices) const {
-    const double ratio = settings_.count > 0
-                             ? static_cast<double>(settings_.count) /
-                                   static_cast<double>(values.size())
-                             : settings_.ratio;
     std::vector<std::uint64_t> order;
     for (std::size_t begin = 0; begin < values.size();
          begin += settings_.bucket) {
       const auto bucket = values.subspan(
           begin, std::min(settings_.bucket, values.size() - begin));
-      const std::uint32_t kept =
-          picked_of({.ratio = std::min(ratio, 1.0)}, bucket.size());
+      const std::uint32_t kept = picked_of_bucket(values.size(), bucket.size());
       // Larger magnitudes first, then lower indices: no two are equal.
       order.resize(bucket.size());
       for (std::size_t i = 0; i < bucket.size(); ++i) {

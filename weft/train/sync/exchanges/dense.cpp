@@ -12,12 +12,12 @@ DType wire_dtype(const Pipeline& pipeline) {
 
 class DenseExchange : public Exchange {
  public:
-  DenseExchange(const SyncContext& context, const Topology& network)
-      : communicator_(context.communicator),
+  DenseExchange(const SyncContext& context, Network network)
+      : communicator_(std::move(network.communicator)),
         seed_(context.seed),
         codec_(pipeline_text(context.recipe)),
         dtype_(wire_dtype(codec_)),
-        collective_(context.recipe.collective, network) {
+        collective_(context.recipe.collective, std::move(network.topology)) {
     for (const Bucket& bucket : context.buckets) {
       sums_.push_back(collective_.prepare(
           communicator_, dtype_, bucket.gradient().size(), bucket.text()));
@@ -64,7 +64,7 @@ class DenseExchange : public Exchange {
   }
 
  private:
-  Communicator& communicator_;
+  Communicator communicator_;
   std::uint64_t seed_;
   Pipeline codec_;
   DType dtype_;
@@ -77,8 +77,8 @@ class DenseExchange : public Exchange {
 }  // namespace
 
 std::unique_ptr<Exchange> make_dense_exchange(const SyncContext& context,
-                                              const Topology& network) {
-  return std::make_unique<DenseExchange>(context, network);
+                                              Network network) {
+  return std::make_unique<DenseExchange>(context, std::move(network));
 }
 
 }  // namespace weft

@@ -10,11 +10,11 @@ namespace {
 
 class SharedIndicesExchange : public Exchange {
  public:
-  SharedIndicesExchange(const SyncContext& context, const Topology& network)
-      : communicator_(context.communicator),
+  SharedIndicesExchange(const SyncContext& context, Network network)
+      : communicator_(std::move(network.communicator)),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept),
-        collective_(context.recipe.collective, network) {}
+        collective_(context.recipe.collective, std::move(network.topology)) {}
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
     SparseEntries entries;
@@ -42,7 +42,7 @@ class SharedIndicesExchange : public Exchange {
   }
 
  private:
-  Communicator& communicator_;
+  Communicator communicator_;
   Compressor compressor_;
   DenseCollective collective_;
 };
@@ -50,8 +50,8 @@ class SharedIndicesExchange : public Exchange {
 }  // namespace
 
 std::unique_ptr<Exchange> make_shared_indices_exchange(
-    const SyncContext& context, const Topology& network) {
-  return std::make_unique<SharedIndicesExchange>(context, network);
+    const SyncContext& context, Network network) {
+  return std::make_unique<SharedIndicesExchange>(context, std::move(network));
 }
 
 }  // namespace weft

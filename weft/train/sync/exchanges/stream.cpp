@@ -1,51 +1,28 @@
 // Sparse streams in a sparse all-reduce: each bucket's picked entries are
 // added on their way.
-#include "weft/comm/codec/pipeline_text.h"
+#include <algorithm>
+#include <limits>
+
 #include "weft/comm/sparse/chooser.h"
 #include "weft/train/sync/exchange.h"
+#include "weft/train/sync/stream_collective.h"
 
 namespace weft {
 namespace {
 
-// "dsar", or "dsar(qsgd(4))" with a codec for its dense phase.
-struct StreamCollective {
-  const SparseAllReduceDef* algorithm = nullptr;  // null: choose
-  std::unique_ptr<ValueCodec> quantizer;
-};
-
-StreamCollective parse_collective(const std::string& text) {
-  StreamCollective result;
-  if (text == "auto") return result;
-  const std::size_t open = text.find('(');
-  result.algorithm = &sparse_all_reduce_registry().get(text.substr(0, open));
-  if (open == std::string::npos) return result;
-  if (text.back() != ')' || !result.algorithm->can_quantize) {
-    throw Error(ErrorCode::kInvalidArgument, "sync.collective",
-                "'{}' takes no codec", result.algorithm->name);
-  }
-  const PipelineText codec =
-      parse_pipeline(text.substr(open + 1, text.size() - open - 2));
-  if (!codec.value || codec.sparsifier || codec.index || codec.bytes) {
-    throw Error(ErrorCode::kInvalidArgument, "sync.collective",
-                "the codec of a dense phase is one of values, as in "
-                "\"dsar(qsgd(4))\"");
-  }
-  result.quantizer = codec.value->def->make(codec.value->options);
-  return result;
-}
-
 class StreamExchange : public Exchange {
  public:
-  StreamExchange(const SyncContext& context, const Topology& network)
-      : communicator_(context.communicator),
+  StreamExchange(const SyncContext& context, Network network)
+      : communicator_(std::move(network.communicator)),
         seed_(context.seed),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept),
-        collective_(parse_collective(context.recipe.collective)) {
+        collective_(parse_stream_collective(context.recipe.collective)) {
     for (const Bucket& bucket : context.buckets) {
       choosers_.emplace_back(type_of(bucket), communicator_.size(),
-                             network.levels.back());
+                             flat_level(network.topology));
     }
+    if (collective_.algorithm == nullptr) rule_ = explain(context.buckets);
   }
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
@@ -66,7 +43,9 @@ class StreamExchange : public Exchange {
       co_await collective_.algorithm->run(channel, stream, options);
     } else {
       co_await sparse_all_reduce(channel, stream, choosers_[bucket.number()],
-                                 options);
+                                 options,
+                                 compressor_.entry_count(bucket, step.epoch),
+                                 collective_.quantized_value_bytes);
     }
     stream.copy_to(bucket.gradient());
   }
@@ -75,29 +54,46 @@ class StreamExchange : public Exchange {
     return compressor_.memory();
   }
   std::string text() const override {
-    return fmt::format(
-        "sparse_all_reduce({}) of {}",
-        collective_.algorithm != nullptr ? collective_.algorithm->name : "auto",
-        compressor_.last_pipeline().text());
+    return fmt::format("sparse_all_reduce({}) of {}",
+                       collective_.algorithm != nullptr
+                           ? collective_.algorithm->name
+                           : "auto" + rule_,
+                       compressor_.last_pipeline().text());
   }
 
  private:
+  // ": dsar for 655 of 65536 entries", what is best for the largest bucket
+  // where it is known how much is sent.
+  std::string explain(std::span<const Bucket> buckets) const {
+    const Bucket& largest =
+        *std::ranges::max_element(buckets, {}, &Bucket::bytes);
+    const auto items = compressor_.entry_count(
+        largest, std::numeric_limits<std::int64_t>::max());
+    if (!items) return "";
+    const SparseChoice choice = choosers_[largest.number()].choose_blindly(
+        static_cast<double>(*items), collective_.quantized_value_bytes);
+    return fmt::format(": {}{} for {} of {} entries", choice.algorithm->name,
+                       choice.is_quantized ? ", quantized," : "", *items,
+                       largest.gradient().size());
+  }
+
   static StreamType type_of(const Bucket& bucket) {
     return {DType::kF32, bucket.gradient().size()};
   }
 
-  Communicator& communicator_;
+  Communicator communicator_;
   std::uint64_t seed_;
   Compressor compressor_;
   StreamCollective collective_;
   std::vector<SparseChooser> choosers_;  // by bucket
+  std::string rule_;                     // what "auto" comes to, for people
 };
 
 }  // namespace
 
 std::unique_ptr<Exchange> make_stream_exchange(const SyncContext& context,
-                                               const Topology& network) {
-  return std::make_unique<StreamExchange>(context, network);
+                                               Network network) {
+  return std::make_unique<StreamExchange>(context, std::move(network));
 }
 
 }  // namespace weft

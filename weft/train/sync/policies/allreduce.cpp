@@ -2,7 +2,6 @@
 // model: data-parallel training as in Li et al., "PyTorch Distributed", VLDB
 // 2020. All copies stay equal, bit for bit.
 #include "weft/train/sync/exchange.h"
-#include "weft/train/sync/network.h"
 #include "weft/train/sync/rank_memory.h"
 #include "weft/train/sync/update_step.h"
 
@@ -26,19 +25,20 @@ std::unique_ptr<Exchange> make_exchange(const SyncContext& context,
                                         std::string& said) {
   const ExchangeKind kind = exchange_kind(context.recipe);
   if (kind == ExchangeKind::kGather) return make_gather_exchange(context);
-  const Topology network = network_of(context.communicator, context.network,
-                                      context.recipe.topology);
-  said = ", network " + to_string(network);
+  Network network = network_of(context.communicator, context.network,
+                               context.recipe.topology);
+  said = ", network " + to_string(network.topology);
+  if (!network.note.empty()) said += " (" + network.note + ")";
   switch (kind) {
     case ExchangeKind::kSharedIndices:
-      return make_shared_indices_exchange(context, network);
+      return make_shared_indices_exchange(context, std::move(network));
     case ExchangeKind::kStream:
-      return make_stream_exchange(context, network);
+      return make_stream_exchange(context, std::move(network));
     case ExchangeKind::kDense:
     case ExchangeKind::kGather:
       break;
   }
-  return make_dense_exchange(context, network);
+  return make_dense_exchange(context, std::move(network));
 }
 
 class AllReducePolicy : public SyncPolicy {

@@ -1,0 +1,290 @@
+// All workers hold the same parameters, bit for bit, whatever carries their
+// gradients; and those that travel as they are train what one worker would.
+#include <cmath>
+#include <gtest/gtest.h>
+#include <mutex>
+
+#include "tests/support/values.h"
+
+#include "weft/base/parallel.h"
+#include "weft/comm/transport/thread.h"
+#include "weft/nn/nn.h"
+#include "weft/train/sync/network.h"
+#include "weft/train/sync/synced_worker.h"
+
+namespace weft {
+namespace {
+
+constexpr int kWorkers = 4;
+constexpr int kSteps = 25;
+constexpr std::int64_t kExamples = 6;  // of each worker
+
+// A batch per rank and step that a straight line tells apart.
+Batch batch_of(int rank, int step) {
+  Batch batch;
+  batch.size = kExamples;
+  batch.whole_size = kExamples * kWorkers;
+  const Tensor input = Tensor::empty({DType::kF32, {kExamples, 40}});
+  const Tensor label = Tensor::empty({DType::kI32, {kExamples}});
+  const RandomStream random{.seed = 7,
+                            .stream = static_cast<std::uint32_t>(rank),
+                            .step = static_cast<std::uint32_t>(step)};
+  for (std::int64_t i = 0; i < kExamples; ++i) {
+    float sum = 0;
+    for (std::int64_t j = 0; j < 40; ++j) {
+      const auto at = static_cast<std::uint64_t>(40 * i + j);
+      const float value =
+          normal_from(random.word(2 * at), random.word(2 * at + 1))[0];
+      input.data<float>()[40 * i + j] = value;
+      sum += j < 20 ? value : -value;
+    }
+    label.data<std::int32_t>()[i] = sum > 0 ? 1 : 0;
+  }
+  batch.tensors = {input, label};
+  return batch;
+}
+
+SyncRecipe recipe_of(std::string_view policy, std::string_view sparsify,
+                     std::string_view codec, std::string_view collective) {
+  SyncRecipe recipe;
+  recipe.policy = policy;
+  recipe.sparsify = sparsify;
+  recipe.codec = codec;
+  recipe.collective = collective;
+  recipe.topology = "2@1us,10GB/s x 2@20us,1GB/s";
+  recipe.bucket_bytes = 2048;  // several buckets
+  recipe.min_elements = 0;     // everything goes through the codec
+  recipe.timeout = 20;
+  return recipe;
+}
+
+struct Trained {
+  std::vector<std::vector<Tensor>> parameters;  // by rank
+  double loss = 0;                              // of the last step
+};
+
+// Ranks are dealt out to two hosts in turn.
+Trained train(const SyncRecipe& recipe) {
+  Trained result;
+  result.parameters.resize(kWorkers);
+  std::mutex mutex;
+  ThreadWorld world(kWorkers, {.hosts = {"a", "b", "a", "b"}});
+  world.run([&](Transport& transport) {
+    set_thread_count(1);
+    nn::Sequential model{nn::Linear{40, 24}, nn::relu, nn::Linear{24, 2}};
+    model.initialize(3);
+    const auto optimizer = make_optimizer("momentum", {});
+    WorkerGroup group(transport, recipe.timeout);
+    const Batch first = batch_of(group.rank(), 0);
+    SyncedWorker worker(model, TaskKind::kClassification, *optimizer,
+                        {first.tensors[0].type(), first.tensors[1].type()}, {},
+                        recipe, group);
+    double loss = 0;
+    for (int step = 0; step < kSteps; ++step) {
+      loss = worker
+                 .run(batch_of(group.rank(), step),
+                      {.number = step, .epoch = 0, .lr = 0.05})
+                 .mean.loss();
+    }
+    const std::lock_guard lock(mutex);
+    for (const auto& named : model.parameters()) {
+      result.parameters[static_cast<std::size_t>(group.rank())].push_back(
+          named.parameter->variable.tensor().clone());
+    }
+    if (group.is_first()) result.loss = loss;
+  });
+  return result;
+}
+
+double largest_difference(const std::vector<Tensor>& a,
+                          const std::vector<Tensor>& b) {
+  double most = 0;
+  for (std::size_t p = 0; p < a.size(); ++p) {
+    for (std::int64_t i = 0; i < a[p].size(); ++i) {
+      most = std::max(most, std::abs(a[p].item(i) - b[p].item(i)));
+    }
+  }
+  return most;
+}
+
+std::vector<SyncRecipe> recipes() {
+  std::vector<SyncRecipe> all;
+  for (const char* collective :
+       {"auto", "ring", "direct", "tree", "doubling", "rabenseifner",
+        "leaders(2)", "blueconnect(2,2)", "blueconnect(2,2 chunks=2)"}) {
+    all.push_back(recipe_of("allreduce", "none", "none", collective));
+  }
+  for (const char* policy : {"allreduce", "server"}) {
+    for (const char* codec :
+         {"none", "f16", "bf16", "int8", "qsgd(5)", "onebit", "3lc", "3lc(1.5)",
+          "sketch", "deflate", "qsgd(8) | zstd"}) {
+      all.push_back(recipe_of(policy, "none", codec, "auto"));
+    }
+    for (const char* codec :
+         {"none", "f16", "index:delta value:qsgd(7)", "index:bloom(policy=p0)",
+          "index:bloom(policy=p2)", "fit-poly", "fit-dexp"}) {
+      all.push_back(recipe_of(policy, "topk(0.1)", codec, "auto"));
+    }
+    for (const char* sparsify :
+         {"randomk(0.2)", "threshold(0.01)", "topk(0.1, method=bucket)",
+          "topk(0.1, method=sampled)"}) {
+      all.push_back(recipe_of(policy, sparsify, "none", "auto"));
+    }
+  }
+  for (const char* codec : {"qsgd(2)", "terngrad"}) {
+    all.push_back(recipe_of("allreduce", "none", codec, "auto"));
+  }
+  for (const char* collective :
+       {"split_allgather", "recursive_double", "gather_pairs", "dsar",
+        "dsar(qsgd(4))", "auto(qsgd(4))", "dense", "all_gather"}) {
+    all.push_back(recipe_of("allreduce", "topk(0.1)", "none", collective));
+  }
+  return all;
+}
+
+std::string text_of(const SyncRecipe& recipe) {
+  return fmt::format("{} {} {} {}", recipe.policy, recipe.sparsify,
+                     recipe.codec, recipe.collective);
+}
+
+TEST(Copies, AreEqualBitForBitWhateverCarriesTheGradients) {
+  for (const SyncRecipe& recipe : recipes()) {
+    const Trained trained = train(recipe);
+    for (int rank = 1; rank < kWorkers; ++rank) {
+      const auto& own = trained.parameters[static_cast<std::size_t>(rank)];
+      for (std::size_t p = 0; p < own.size(); ++p) {
+        ASSERT_TRUE(identical(own[p], trained.parameters[0][p]))
+            << text_of(recipe) << ", rank " << rank;
+      }
+    }
+    // Equal copies of nothing would be equal too.
+    EXPECT_LT(trained.loss, 0.69) << text_of(recipe);
+  }
+}
+
+TEST(Copies, OfAServerAreThoseOfAnAllReduce) {
+  const Trained all_reduce =
+      train(recipe_of("allreduce", "none", "none", "direct"));
+  const Trained server = train(recipe_of("server", "none", "none", "auto"));
+  EXPECT_LT(largest_difference(all_reduce.parameters[0], server.parameters[0]),
+            1e-6);
+}
+
+// With K = n nothing is kept back, and the streams that carry all entries add
+// them in the order in which a dense all-reduce of the same kind does.
+TEST(Copies, OfTopKOfEverythingAreThoseOfDenseTraining) {
+  const Trained dense = train(recipe_of("allreduce", "none", "none", "direct"));
+  for (const char* collective : {"all_gather", "gather_pairs", "dense",
+                                 "split_allgather", "recursive_double"}) {
+    const Trained sparse =
+        train(recipe_of("allreduce", "topk(1.0)", "none", collective));
+    EXPECT_LT(largest_difference(dense.parameters[0], sparse.parameters[0]),
+              1e-6)
+        << collective;
+  }
+}
+
+// The inner factor of a hierarchy lies inside of hosts, however the launcher
+// dealt the ranks out to them.
+TEST(Copies, RanksOfAHostAreNeighbours) {
+  for (const char* topology :
+       {"auto", "2@1us,10GB/s x 3@20us,1GB/s", "6@20us,1GB/s"}) {
+    ThreadWorld world(6, {.hosts = {"a", "b", "c", "a", "b", "c"}});
+    world.run([&](Transport& transport) {
+      WorkerGroup group(transport, 20);
+      const Network network =
+          network_of(group.communicator(), group.network(), topology);
+      const auto members = network.communicator.members();
+      const bool is_ordered = std::string(topology) != "6@20us,1GB/s";
+      EXPECT_EQ(std::vector<int>(members.begin(), members.end()),
+                is_ordered ? (std::vector<int>{0, 3, 1, 4, 2, 5})
+                           : (std::vector<int>{0, 1, 2, 3, 4, 5}))
+          << topology;
+      EXPECT_EQ(network.topology.ranks(), 6);
+      EXPECT_EQ(network.note, "");
+    });
+  }
+}
+
+TEST(Copies, UnequalHostsAreOneLevelAndSaidToBe) {
+  ThreadWorld world(3, {.hosts = {"a", "b", "a"}});
+  world.run([&](Transport& transport) {
+    WorkerGroup group(transport, 20);
+    const Network network =
+        network_of(group.communicator(), group.network(), "auto");
+    EXPECT_EQ(network.topology.levels.size(), 1u);
+    EXPECT_NE(network.note.find("host a has 2 ranks and host b has 1"),
+              std::string::npos)
+        << network.note;
+  });
+}
+
+// Weights that a machine computes otherwise are replaced by the first one's.
+TEST(Copies, BeginAsTheFirstWorkers) {
+  std::mutex mutex;
+  std::vector<Tensor> weights;
+  std::string said;
+  ThreadWorld world(3);
+  world.run([&](Transport& transport) {
+    set_thread_count(1);
+    nn::Sequential model{nn::Linear{40, 2}};
+    model.initialize(transport.rank() == 1 ? 4 : 3);
+    const auto optimizer = make_optimizer("momentum", {});
+    WorkerGroup group(transport, 20);
+    const Batch first = batch_of(0, 0);
+    const SyncedWorker worker(
+        model, TaskKind::kClassification, *optimizer,
+        {first.tensors[0].type(), first.tensors[1].type()}, {},
+        recipe_of("server", "none", "none", "auto"), group);
+    const std::lock_guard lock(mutex);
+    weights.push_back(
+        model.parameters()[0].parameter->variable.tensor().clone());
+    if (group.is_first()) said = worker.text();
+  });
+  EXPECT_TRUE(identical(weights[0], weights[1]));
+  EXPECT_TRUE(identical(weights[0], weights[2]));
+  EXPECT_NE(said.find("initial weights of rank 0, as rank 1 had others"),
+            std::string::npos)
+      << said;
+}
+
+// Copies that come apart are found at the next checkpoint.
+TEST(Copies, ThatComeApartAreNamed) {
+  ThreadWorld world(3);
+  int refused = 0;
+  std::mutex mutex;
+  world.run([&](Transport& transport) {
+    set_thread_count(1);
+    nn::Sequential model{nn::Linear{40, 2}};
+    model.initialize(3);
+    const auto optimizer = make_optimizer("momentum", {});
+    WorkerGroup group(transport, 20);
+    const Batch first = batch_of(0, 0);
+    SyncRecipe recipe = recipe_of("allreduce", "none", "none", "ring");
+    recipe.topology = "3@1us,1GB/s";
+    SyncedWorker worker(model, TaskKind::kClassification, *optimizer,
+                        {first.tensors[0].type(), first.tensors[1].type()}, {},
+                        recipe, group);
+    worker.run(batch_of(group.rank(), 0), {.number = 0, .epoch = 0, .lr = 0.1});
+    worker.checkpoint();
+    if (group.rank() == 2) {
+      const auto& bias = model.parameters().back();
+      bias.parameter->variable.tensor().data<float>()[0] += 1e-6F;
+    }
+    try {
+      worker.checkpoint();
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("after step 1: rank 2 and rank 0"), std::string::npos)
+          << text;
+      EXPECT_NE(text.find("bias: rank 0 has"), std::string::npos) << text;
+      EXPECT_EQ(text.find("weight: rank 0 has"), std::string::npos) << text;
+      const std::lock_guard lock(mutex);
+      ++refused;
+    }
+  });
+  EXPECT_EQ(refused, 3);
+}
+
+}  // namespace
+}  // namespace weft
