@@ -30,6 +30,8 @@ const Node& Function::add_node(const OpDef& op, std::vector<ValueId> inputs,
     node.attributes = op.complete(attributes);
     types = op.infer_types(input_types(node), node.attributes);
   } catch (Error& error) {
+    // The stack of the exception ends in this library; the line that a user can
+    // mend is the one that asked for the op.
     if (location.is_known()) {
       error.detail("built at: " + to_string(location));
     }
@@ -48,6 +50,8 @@ const Node& Function::replace_node(NodeId id, const OpDef& op,
   const Attributes complete = op.complete(attributes);
   const auto types = op.infer_types(input_types(node), complete);
   const auto old = output_types(node);
+  // Readers of the node hold its results by their ids, so these must keep their
+  // types; results that the new op has beyond them come last.
   WEFT_CHECK(types.size() >= old.size() &&
                  std::equal(old.begin(), old.end(), types.begin()),
              "{} cannot stand for {}", op.name(), node.op->name());
@@ -122,29 +126,37 @@ namespace {
 
 void verify_node(const Function& function, std::size_t index) {
   const Node& node = function.nodes()[index];
-  const std::string text = to_string(function, node);
+  // The text of a node may be large, as that of a constant is, and every
+  // function that is built is verified: it is made for a mistake alone.
+  const auto refuse = [&](std::string_view problem) {
+    fail(function, fmt::format("{}: {}", problem, to_string(function, node)));
+  };
   for (const ValueId input : node.inputs) {
     if (input < 0 || static_cast<std::size_t>(input) >= function.value_count())
-      fail(function, "an operand does not exist in: " + text);
+      refuse("an operand does not exist in");
     const NodeId producer = function.value(input).node;
+    // Nodes stand in an order in which they can run, which every pass relies
+    // on.
     if (producer >= 0 && static_cast<std::size_t>(producer) >= index)
-      fail(function, "an operand is used before it is computed in: " + text);
+      refuse("an operand is used before it is computed in");
   }
   if (!(node.op->complete(node.attributes) == node.attributes))
-    fail(function, "attributes are incomplete in: " + text);
+    refuse("attributes are incomplete in");
   const auto expected =
       node.op->infer_types(function.input_types(node), node.attributes);
   if (expected != function.output_types(node))
-    fail(function, "types differ from what inference says in: " + text);
+    refuse("types differ from what inference says in");
   for (const ValueId output : node.outputs) {
     if (function.value(output).node != static_cast<NodeId>(index))
-      fail(function, "a result belongs to another node: " + text);
+      refuse("a result belongs to another node");
   }
 }
 
 }  // namespace
 
 void verify(const Function& function) {
+  // Files and recipes give arguments by the names of parameters; the empty name
+  // is that of a parameter which is only ever given by its position.
   std::set<std::string> names;
   for (const ValueId id : function.parameters()) {
     const std::string& name = function.value(id).name;
@@ -167,6 +179,9 @@ void verify(const Graph& graph) {
       fail(function, "two functions have this name");
     verify(function);
   }
+  // A call carries the signature that it expects, so that types are known
+  // before the callee has a body. Here, with all bodies at hand, the two are
+  // compared.
   const FunctionIndex index(graph);
   for (const Function& function : graph.functions) {
     for (const Node& node : function.nodes()) {
@@ -184,6 +199,7 @@ void verify(const Graph& graph) {
 
 namespace {
 
+// Only shapes hold dims, and so symbols.
 Attributes substitute(const Attributes& attributes, const Bindings& bindings) {
   Attributes result = attributes;
   for (auto& [name, value] : result) {

@@ -47,6 +47,8 @@ Cost Cost::elementwise(const OpCall& call, double flops_per_element) {
 
 Cost Cost::of(const OpCall& call, double flops) {
   Cost cost{flops, 0};
+  // Each operand is counted as read once and each result as written once: what
+  // a kernel moves at least, if its caches are large enough.
   for (const auto& type : call.inputs) {
     cost.bytes += static_cast<double>(type.bytes());
   }
@@ -61,6 +63,9 @@ OpDef& OpDef::summary(std::string text) {
   return *this;
 }
 
+// The signature is kept as text, since an error shows it to the user as it is
+// written: "(x, w, bias?) -> (y)". "?" marks an operand that may be left out,
+// "..." one that may be repeated; "...?" may also be missing.
 OpDef& OpDef::signature(std::string_view text) {
   signature_ = text;
   const auto close = text.find(')');
@@ -137,11 +142,15 @@ OpDef& OpDef::samples(SamplesFunction function) {
   return *this;
 }
 
+// Operands beyond the last name are those of a variadic one, numbered from
+// where it stands in the whole list, as the caller counts them.
 std::string OpDef::input_name(std::size_t index) const {
   if (index < inputs_.size()) return inputs_[index];
   return inputs_.empty() ? "?" : fmt::format("{}[{}]", inputs_.back(), index);
 }
 
+// Attributes are kept complete, defaults included: equal calls then have equal
+// attributes, and the text of a graph keeps its meaning if a default changes.
 Attributes OpDef::complete(const Attributes& given) const {
   Attributes complete;
   for (const auto& schema : attributes_) {
@@ -177,6 +186,8 @@ std::vector<TensorType> OpDef::infer_types(std::span<const TensorType> inputs,
     throw call.error("takes {} operands, got {}", signature_, inputs.size());
   }
   std::vector<TensorType> types = infer_(call);
+  // What no memory could hold is refused here once, so that kernels may
+  // multiply sizes without looking for overflow.
   for (const TensorType& type : types) {
     if (is_addressable(type)) continue;
     throw call.error("the result {} is larger than any memory",
