@@ -52,6 +52,7 @@ class Setting:
     pairs: int = 9
     quick: bool = False  # fewer steps; rows say so
     pictures: Path | None = None  # where to draw
+    fresh_curves: bool = False  # train what is kept of other sources anew
 
     @property
     def worker(self) -> Path:

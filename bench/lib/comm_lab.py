@@ -66,6 +66,9 @@ class Contest:
         run = self._runs.torch(hook, self._lab_steps + 12, Link(RATES[rate]))
         return median(run.step_seconds[12:])
 
+    def remark(self) -> str:
+        return self._runs.remark()
+
     def ours(self, how: Way, rate: str) -> float:
         return self.our_step(how, rate) * self.our_steps(how)
 
@@ -85,10 +88,10 @@ def lab_steps(where: Setting) -> int:
 
 
 def versus(where: Setting, ours: float, peer: float, peer_name: str,
-           accuracy: float) -> dict:
+           accuracy: float, remark: str) -> dict:
     return {"ours": ours, "peer": peer, "peer_name": peer_name,
             "ratio": peer / ours,
-            "note": marked(where, f"seconds to {100 * accuracy:g} %")}
+            "note": marked(where, f"seconds to {100 * accuracy:g} %{remark}")}
 
 
 def three_lc_lab_bench(where: Setting, runs: Trainings) -> Bench:
@@ -110,7 +113,8 @@ def race_three_lc(where: Setting, runs: Trainings, bars: tuple) -> dict:
     all_reduce = it.ours(DENSE, rate)
 
     def versus_f32(how: Way) -> dict:
-        row = versus(where, it.ours(how, rate), base, SERVER.name, it.accuracy)
+        row = versus(where, it.ours(how, rate), base, SERVER.name, it.accuracy,
+                     it.remark())
         times = all_reduce / row["ours"]
         row["note"] += (f"; {times:.3g} times as fast as f32 by all-reduce; a "
                         f"step {1e3 * it.our_step(how, rate):.0f} ms, of f32 "
@@ -137,7 +141,7 @@ def race_reduce(where: Setting, runs: Trainings, bars: tuple) -> dict:
              for over in (TOPK_10, DENSE)]
     return {bar.name: versus(where, it.ours(how, "100 Mbit/s"),
                              it.ours(over, "100 Mbit/s"), over.name,
-                             it.accuracy)
+                             it.accuracy, it.remark())
             for bar, (how, over) in zip(bars, pairs)}
 
 
@@ -185,5 +189,5 @@ def race_peers(where: Setting, runs: Trainings, rate: str,
     ways = (DENSE, *THREE_LC.values(), TOPK_1)
     ours = min(it.ours(how, rate) for how in ways)
     return {bar.name: versus(where, ours, it.torch(hook, rate),
-                             where.peers.torch_name, it.accuracy)
+                             where.peers.torch_name, it.accuracy, it.remark())
             for bar, hook in zip(bars, HOOKS)}

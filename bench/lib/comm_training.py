@@ -104,7 +104,8 @@ def compare_accuracy(where: Setting, how: Way, runs: Trainings) -> dict:
     below = mean - sum(found) / len(found)
     figure = 100 * below if how is TOPK_1 else below / max(spread, 1e-9)
     return {"ours": figure, "ratio": figure, "note": marked(
-        where, f"f32 {base}, so {found}, after {steps} steps")}
+        where, f"f32 {base}, so {found}, after {steps} steps"
+        + runs.remark())}
 
 
 def overlap_bench(where: Setting, runs: Trainings) -> Bench:

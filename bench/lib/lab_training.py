@@ -1,14 +1,15 @@
 """Training by several workers, ours and PyTorch's: in the network lab, or as
 threads where only the curve matters.
 
-Curves take minutes each and depend on no network. They are kept in
-build/bench/comm/curves; whoever removes a file has it trained again.
+Curves take minutes to hours each and depend on no network: they are kept
+(curve_store.py), and trained where none is kept, or with --fresh-curves.
 """
 
 import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,11 +17,16 @@ from pathlib import Path
 from statistics import median
 
 from lib.bench import Setting
+from lib.curve_store import (
+    SOURCES, TORCH_SOURCES, Curve, CurveKey, CurveStore, Points, data_hash,
+    hash_of, sources_hash)
 from lib.netlab import Lab, Link
+from lib.results import made_now
 from lib.worker import WorkerError
 
 HOSTS = 4
 SETTLING_STEPS = 2  # not counted: buffers are made, connections grow
+NOT_OF_A_CURVE = ("sync.timeout",)  # keys that move none
 
 Settings = tuple[tuple[str, object], ...]  # keys of a recipe, their values
 
@@ -86,16 +92,13 @@ def way(name: str, momentum: float | None = None, **sync: object) -> Way:
     return Way(name, tuple(settings))
 
 
-Curve = list[tuple[int, float]]  # steps done, accuracy on the test images
-
-
-def mean_curve(curves: list[Curve]) -> Curve:
+def mean_curve(curves: list[Points]) -> Points:
     """Of curves that were measured at the same steps."""
     return [(points[0][0], sum(a for _, a in points) / len(points))
             for points in zip(*curves)]
 
 
-def steps_to(accuracy: float, curve: Curve) -> float:
+def steps_to(accuracy: float, curve: Points) -> float:
     """Interpolated between measurements; an error if never reached."""
     before = (0, 0.1)  # guessing among ten classes
     for point in curve:
@@ -110,7 +113,7 @@ def steps_to(accuracy: float, curve: Curve) -> float:
 @dataclass(frozen=True)
 class Run:
     step_seconds: list[float]
-    curve: Curve
+    curve: Points
     report: dict
 
     @property
@@ -125,6 +128,8 @@ class Trainings:
         self._where = where
         self._job = job
         self._folder = where.build / "bench" / "comm"
+        self._store = CurveStore(self._folder / "curves")
+        self._of_other_sources: set[str] = set()
 
     def ours(self, how: Way, steps: int, link: Link | None = None,
              hosts: int = HOSTS, **recipe: object) -> Run:
@@ -146,21 +151,53 @@ class Trainings:
                  (out / "traffic.jsonl").read_text().splitlines()]
         return Run([line["seconds"] for line in lines], _curve(out), answer)
 
-    def curve(self, how: Way, steps: int, seed: int = 1) -> Curve:
-        return self._kept(f"{how.name}, seed {seed}, {steps} steps", lambda:
-                          self.ours(how, steps, **{"train.seed": seed}))
+    def curve(self, how: Way, steps: int, seed: int = 1) -> Points:
+        settings = (self._job.keys(steps) | {"train.seed": seed}
+                    | dict(how.settings))
+        key = self._key("weft", steps, seed, settings, SOURCES)
+        return self._kept(f"{how.name}, seed {seed}, {steps} steps", key,
+                          lambda: self.ours(how, steps,
+                                            **{"train.seed": seed}))
 
-    def torch_curve(self, hook: str, steps: int, eval_every: int) -> Curve:
-        return self._kept(f"PyTorch {hook}, {steps} steps", lambda:
+    def torch_curve(self, hook: str, steps: int, eval_every: int) -> Points:
+        job = self._job
+        settings = {"batch": job.batch, "dtype": job.dtype, "lr": job.lr,
+                    "lr_end": job.lr_end, "warmup": job.warmup,
+                    "eval_every": eval_every}
+        key = self._key(f"PyTorch {hook}", steps, None, settings,
+                        TORCH_SOURCES)
+        return self._kept(f"PyTorch {hook}, {steps} steps", key, lambda:
                           self.torch(hook, steps, Link(10**9), eval_every))
 
-    def _kept(self, name: str, train: Callable[[], Run]) -> Curve:
-        name = f"{self._job.recipe} at {self._job.lr}, {name}.json"
-        path = self._folder / "curves" / name
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(train().curve) + "\n")
-        return [tuple(point) for point in json.loads(path.read_text())]
+    def remark(self) -> str:
+        """What a row's note must say of the curves that were used."""
+        if not self._of_other_sources:
+            return ""
+        return ("; curves trained by other sources than today's: "
+                f"{len(self._of_other_sources)}")
+
+    def _key(self, side: str, steps: int, seed: int | None,
+             settings: dict[str, object], sources: tuple) -> CurveKey:
+        job, root = self._job, self._where.root
+        recipe = (root / "recipes" / f"{job.recipe}.toml").read_bytes()
+        return CurveKey(
+            side, job.recipe, hash_of([recipe]), job.data,
+            data_hash(self._where.data_folder(job.data)), HOSTS, seed, steps,
+            {key: str(value) for key, value in sorted(settings.items())
+             if key not in NOT_OF_A_CURVE}, sources_hash(root, sources))
+
+    def _kept(self, name: str, key: CurveKey,
+              train: Callable[[], Run]) -> Points:
+        found = self._store.find(key)
+        if found and (found.key == key or not self._where.fresh_curves):
+            if found.key != key:
+                self._of_other_sources.add(name)
+            return found.points
+        print(f"bench: training {name}", file=sys.stderr)
+        made = made_now(self._where.root)
+        points = train().curve
+        self._store.add(Curve(name, key, made, points))
+        return points
 
     def torch(self, hook: str, steps: int, link: Link,
               eval_every: int = 0) -> Run:
@@ -219,7 +256,7 @@ class Trainings:
         return json.loads(printed[0][0].strip().splitlines()[-1])
 
 
-def _curve(out: Path) -> Curve:
+def _curve(out: Path) -> Points:
     lines = (out / "metrics.jsonl").read_text().splitlines()
     return [(line["step"], line["test_accuracy"])
             for line in map(json.loads, lines)

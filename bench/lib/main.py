@@ -1,18 +1,17 @@
 """bench/run: builds, measures the suites asked for, prints, writes JSON."""
 
 import argparse
-import json
 import os
-import platform
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import suites
 from lib.bench import Setting, matcher
 from lib.build import build
+from lib.machine import line_of, machine
 from lib.peers import Peers
+from lib.results import (
+    DEFAULT_PAIRS, DEFAULT_THREADS, load, merge, provenance_now, save)
 from lib.row import Row, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,20 +24,25 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("suites", nargs="*", metavar="SUITE",
                         help=f"of: {', '.join(suites.names())} (default: all)")
     parser.add_argument("--json", type=Path, metavar="FILE",
-                        help="also write the rows there")
+                        help="also put the rows there; those that it has of "
+                        "other names and processors stay")
     parser.add_argument("--data", type=Path, metavar="DIR",
                         default=os.environ.get("WEFT_DATA"),
                         help="the data sets (default: WEFT_DATA)")
     parser.add_argument("--only", metavar="PATTERN",
                         help="rows whose name holds or matches this")
-    parser.add_argument("--pairs", type=int, default=9,
+    parser.add_argument("--pairs", type=int, default=DEFAULT_PAIRS,
                         help="blocks of each side (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int,
+                        default=DEFAULT_THREADS)
     parser.add_argument("--quick", action="store_true",
                         help="fewer steps where a row takes many; such rows "
                         "say so")
     parser.add_argument("--pictures", type=Path, metavar="DIR",
                         help="draw what can be drawn there")
+    parser.add_argument("--fresh-curves", action="store_true",
+                        help="train curves anew that other sources than "
+                        "today's have trained (hours)")
     parser.add_argument("--list", action="store_true",
                         help="print the rows' names and stop")
     parser.add_argument("--build", type=Path, default=ROOT / "build",
@@ -60,7 +64,7 @@ def setting(options: argparse.Namespace) -> Setting:
     data = Path(options.data).resolve() if options.data else None
     return Setting(ROOT, folder, data, Peers(folder / "peers"),
                    options.threads, options.pairs, options.quick,
-                   options.pictures)
+                   options.pictures, options.fresh_curves)
 
 
 def measure(options: argparse.Namespace, where: Setting) -> list[Row]:
@@ -73,29 +77,30 @@ def measure(options: argparse.Namespace, where: Setting) -> list[Row]:
     return rows
 
 
-def circumstances(options: argparse.Namespace) -> dict:
-    """What a reader of the figures must know to repeat them."""
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"],
-                            capture_output=True, text=True).stdout.strip()
-    processor = platform.processor()
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            processor = line.partition(":")[2].strip()
-            break
-    return {"commit": commit, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ",
-                                                    time.gmtime()),
-            "processor": processor, "cores": os.cpu_count(),
-            "threads": options.threads, "pairs": options.pairs}
+def names(options: argparse.Namespace, where: Setting) -> dict[str, list[str]]:
+    """All rows of each suite."""
+    return {suite: [bar.name for bench in suites.load(suite).benches(where)
+                    for bar in bench.bars] for suite in options.suites}
+
+
+def keep(path: Path, rows: list[Row], options: argparse.Namespace,
+         where: Setting) -> None:
+    provenance = provenance_now(where)
+    measured = [{**row.as_json(), "provenance": provenance(row)}
+                for row in rows]
+    listed = {suite: set(found)
+              for suite, found in names(options, where).items()}
+    save(path, merge(load(path), measured, listed,
+                     lambda text: print(f"bench: {text}", file=sys.stderr)))
 
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     where = setting(options)
     if options.list:
-        for suite in options.suites:
-            for bench in suites.load(suite).benches(where):
-                print("\n".join(bar.name for bar in bench.bars))
+        print("\n".join(sum(names(options, where).values(), [])))
         return 0
+    print(f"bench: on {line_of(machine())}", file=sys.stderr)
     if not options.no_build and (problem := build(ROOT, where.build)):
         print(f"bench: {problem}", file=sys.stderr)
         return 1
@@ -106,7 +111,5 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     print(table(rows))
     if options.json:
-        result = {**circumstances(options),
-                  "rows": [row.as_json() for row in rows]}
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
+        keep(options.json, rows, options, where)
     return 0 if all(row.holds for row in rows) else 1
