@@ -15,6 +15,10 @@ from lib.netlab import Link
 from lib.suite import marked, or_error
 
 HOOKS = ("none", "fp16", "powersgd")  # of PyTorch
+# Sizes of DDP's buckets in MiB, each of which is tried: as ours, larger, and
+# its default. PowerSGD has one bucket.
+BUCKETS = {"buckets of 256 KiB": 0.25, "buckets of 1 MiB": 1.0,
+           "its default buckets": None}
 
 
 def benches(where: Setting) -> list[Bench]:
@@ -50,20 +54,21 @@ class Contest:
              for seed in self._seeds]))
 
     @cache
-    def torch_steps(self, hook: str) -> float:
-        if hook != "powersgd":  # the same sums as ours; f16 is granted them
-            return self.our_steps(DENSE)
-        return steps_to(self.accuracy, self._runs.torch_curve(
-            hook, self._steps, eval_every=78))
+    def torch_step(self, hook: str, rate: str) -> tuple[float, str]:
+        """Of the buckets that suit it best, and a word on them."""
+        if hook == "powersgd":
+            return self._torch_step(hook, rate, None), "one bucket"
+        steps = {name: self._torch_step(hook, rate, size)
+                 for name, size in BUCKETS.items()}
+        best = min(steps, key=steps.get)
+        others = ", ".join(f"{name} {1e3 * step:.0f} ms"
+                           for name, step in steps.items() if name != best)
+        return steps[best], f"DDP with {best} (with {others})"
 
-    @cache
-    def our_step(self, how: Way, rate: str) -> float:
-        return self._runs.ours(how, self._lab_steps, Link(RATES[rate])).step_s
-
-    @cache
-    def torch_step(self, hook: str, rate: str) -> float:
+    def _torch_step(self, hook: str, rate: str, size: float | None) -> float:
         # PowerSGD sends its first steps whole.
-        run = self._runs.torch(hook, self._lab_steps + 12, Link(RATES[rate]))
+        run = self._runs.torch(hook, self._lab_steps + 12, Link(RATES[rate]),
+                               bucket_mib=size)
         return median(run.step_seconds[12:])
 
     def remark(self) -> str:
@@ -73,7 +78,7 @@ class Contest:
         return self.our_step(how, rate) * self.our_steps(how)
 
     def torch(self, hook: str, rate: str) -> float:
-        return self.torch_step(hook, rate) * self.torch_steps(hook)
+        return self.torch_step(hook, rate)[0] * self.torch_steps(hook)
 
 
 @cache
@@ -164,16 +169,17 @@ def race_steps(where: Setting, runs: Trainings, rate: str,
     for bar, hook in zip(bars, HOOKS):
         like = {"none": DENSE.name, "fp16": HALF.name}.get(
             hook, min(steps, key=steps.get))
-        rows[bar.name] = {"ours": steps[like],
-                          "note": marked(where, f"{like}; {note}")}
-        rows[bar.name] |= or_error(lambda: against_torch(
-            where, steps[like], it.torch_step(hook, rate)))
+        row = rows[bar.name] = {"ours": steps[like],
+                                "note": marked(where, f"{like}; {note}")}
+        row |= or_error(lambda: against_torch(where, it, row, hook, rate))
     return rows
 
 
-def against_torch(where: Setting, ours: float, theirs: float) -> dict:
+def against_torch(where: Setting, it: Contest, row: dict, hook: str,
+                  rate: str) -> dict:
+    theirs, buckets = it.torch_step(hook, rate)
     return {"peer": theirs, "peer_name": where.peers.torch_name,
-            "ratio": theirs / ours}
+            "ratio": theirs / row["ours"], "note": f"{row['note']}; {buckets}"}
 
 
 def peers_bench(where: Setting, runs: Trainings, rate: str) -> Bench:
@@ -188,6 +194,11 @@ def race_peers(where: Setting, runs: Trainings, rate: str,
     it = contest(where, runs)
     ways = (DENSE, *THREE_LC.values(), TOPK_1)
     ours = min(it.ours(how, rate) for how in ways)
-    return {bar.name: versus(where, ours, it.torch(hook, rate),
-                             where.peers.torch_name, it.accuracy, it.remark())
+
+    def versus_torch(hook: str) -> dict:
+        row = versus(where, ours, it.torch(hook, rate),
+                     where.peers.torch_name, it.accuracy, it.remark())
+        return row | {"note": f"{row['note']}; {it.torch_step(hook, rate)[1]}"}
+
+    return {bar.name: or_error(lambda: versus_torch(hook))
             for bar, hook in zip(bars, HOOKS)}

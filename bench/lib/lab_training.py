@@ -199,8 +199,8 @@ class Trainings:
         self._store.add(Curve(name, key, made, points))
         return points
 
-    def torch(self, hook: str, steps: int, link: Link,
-              eval_every: int = 0) -> Run:
+    def torch(self, hook: str, steps: int, link: Link, eval_every: int = 0,
+              bucket_mib: float | None = None) -> Run:
         command = [self._where.peers.python,
                    self._where.root / "bench/peers/torch_ddp.py",
                    "--hook", hook, "--data", self._data,
@@ -209,6 +209,8 @@ class Trainings:
                    "--steps", steps, "--lr", self._job.lr,
                    "--lr-end", self._job.lr_end,
                    "--warmup", self._job.warmup, "--eval-every", eval_every]
+        if bucket_mib is not None:
+            command += ["--bucket-mib", bucket_mib]
         answer = self._in_lab(link, "plain", command)
         return Run(answer["step_seconds"],
                    [(p["step"], p["accuracy"]) for p in answer["curve"]],

@@ -55,7 +55,8 @@ class Cosine:
 class DataParallel(Training):
     """A Training whose gradients are the mean over all ranks."""
 
-    def __init__(self, weights: dict[str, np.ndarray], hook: str, dtype: str):
+    def __init__(self, weights: dict[str, np.ndarray], hook: str, dtype: str,
+                 bucket_mib: float | None):
         super().__init__(MODELS["resnet20"], weights, dtype)
         if hook == "powersgd":  # it takes gradients as matrices, in place
             self.module = self.module.to(
@@ -67,7 +68,7 @@ class DataParallel(Training):
         # one for another ("636 vs 64"). The model fits into one.
         self.module = DistributedDataParallel(
             self.module, broadcast_buffers=False,
-            bucket_cap_mb=25 if hook == "powersgd" else None)
+            bucket_cap_mb=25 if hook == "powersgd" else bucket_mib)
         if hook == "fp16":
             self.module.register_comm_hook(
                 dist.group.WORLD, default_hooks.fp16_compress_hook)
@@ -137,7 +138,8 @@ def train(options: argparse.Namespace) -> dict:
     weights = {name: value for name, value
                in safetensors.read(options.weights).items()
                if not name.startswith("optimizer.")}
-    training = DataParallel(weights, options.hook, options.dtype)
+    training = DataParallel(weights, options.hook, options.dtype,
+                            options.bucket_mib)
     schedule = Cosine(options.lr, options.lr_end, options.warmup,
                       options.schedule_steps or options.steps)
     batches = datasets.batches(
@@ -185,6 +187,9 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=0.1)
     parser.add_argument("--lr-end", type=float, default=0.001)
     parser.add_argument("--warmup", type=int, default=0)
+    parser.add_argument("--bucket-mib", type=float,
+                        help="of gradients in a message (default: DDP's, 1 "
+                        "for the first and 25 for others); PowerSGD has one")
     parser.add_argument("--schedule-steps", type=int, default=0,
                         help="of the whole schedule, if that is longer")
     parser.add_argument("--eval-every", type=int, default=0,
