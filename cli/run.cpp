@@ -24,6 +24,13 @@ struct RunArguments {
   std::string output_file;
   std::string placement;
   int workers = 0;  // threads; 0: none but this one
+  std::int64_t max_frames = TaggedOptions().max_frames;
+
+  TaggedOptions tagged() const {
+    TaggedOptions options;
+    options.max_frames = max_frames;
+    return options;
+  }
 };
 
 // The shape of nested arrays, each as long as its first neighbour.
@@ -139,7 +146,7 @@ std::vector<Tensor> run_on_threads(const RunArguments& arguments) {
   ThreadWorld world(arguments.workers);
   world.run([&](Transport& transport) {
     set_thread_count(std::max(1, compute_threads / arguments.workers));
-    ExportedFunction function(arguments.file);
+    ExportedFunction function(arguments.file, arguments.tagged());
     auto own = function.run_parts(read_inputs(function, arguments),
                                   arguments.placement, transport);
     if (transport.rank() == 0) results = std::move(own);
@@ -178,7 +185,7 @@ void run(const RunArguments& arguments) {
     print_results(arguments, run_on_threads(arguments));
     return;
   }
-  ExportedFunction function(arguments.file);
+  ExportedFunction function(arguments.file, arguments.tagged());
   const auto inputs = read_inputs(function, arguments);
   if (!launched) {
     print_results(arguments, function.run(inputs));
@@ -214,6 +221,10 @@ void add_run(CLI::App& app) {
                    "which part computes what: function=1 *=0; what is not "
                    "named follows its operands")
       ->type_name("TEXT");
+  verb->add_option("--max-frames", arguments->max_frames,
+                   "activations of recursive functions that may be alive at "
+                   "once")
+      ->check(CLI::PositiveNumber);
   verb->callback([arguments] { run(*arguments); });
 }
 

@@ -103,10 +103,13 @@ void bind_files(py::module_& module) {
       "by the names of edges.");
   py::class_<ExportedFunction>(module, "ExportedFunction",
                                "A function that Jit.export() wrote.")
-      .def(py::init([](const std::string& path) {
-             return std::make_unique<ExportedFunction>(path);
+      .def(py::init([](const std::string& path, std::int64_t max_frames) {
+             TaggedOptions options;
+             options.max_frames = max_frames;
+             return std::make_unique<ExportedFunction>(path, options);
            }),
-           py::arg("path"))
+           py::arg("path"), py::kw_only(),
+           py::arg("max_frames") = TaggedOptions().max_frames)
       .def_property_readonly(
           "arguments",
           [](const ExportedFunction& self) {

@@ -1,5 +1,6 @@
 """Staged functions: traces, captures, variables, control flow, files."""
 
+import functools
 import gc
 import json
 import os
@@ -587,7 +588,7 @@ class Control(unittest.TestCase):
             )
 
         def recursion(x):
-            return power(x, weft.tensor(4)) if self.staged else x * w**4
+            return power(x, weft.tensor(4))
 
         wanted = {  # by x at 2, by w; then by w and w
             branch: (12, 4, 0),
@@ -597,8 +598,7 @@ class Control(unittest.TestCase):
         }
         for f, (by_x, by_w, by_w_w) in wanted.items():
             for wrap in (lambda f: f, weft.jit):
-                self.staged = wrap is weft.jit
-                name = f"{f.__name__}, {'staged' if self.staged else 'eager'}"
+                name = f"{f.__name__}, {'staged' if wrap is weft.jit else 'eager'}"
                 x = weft.tensor(2.0)
                 found = wrap(lambda x: weft.grad(f)(x))(x)
                 self.assertAlmostEqual(found.item(), by_x, 3, name)
@@ -661,6 +661,27 @@ class Files(unittest.TestCase):
         self.assertEqual(
             json.loads(shown.stdout)["results"][0]["value"], [[5], [11]]
         )
+
+    def test_frames_of_an_exported_recursion(self):
+        number = weft.TensorType("i64")
+
+        @weft.jit(results=[number])
+        def count(n):
+            return weft.cond(n <= 0, lambda: 0, lambda: 1 + count(n - 1))
+
+        path = self.path("count.weft")
+        count.export(path, weft.TensorType("i64"))
+        few = weft.ExportedFunction(path, max_frames=50)
+        self.assertEqual(few(weft.tensor(40)).item(), 40)
+        with self.assertRaisesRegex(weft.Error, "more than 50 activations"):
+            few(weft.tensor(60))
+        command = [os.environ["WEFT_BIN"], "run", path, "--input", "arg0=60"]
+        run = functools.partial(subprocess.run, capture_output=True, text=True)
+        shown = run([*command, "--max-frames", "50"])
+        self.assertNotEqual(shown.returncode, 0)
+        self.assertIn("--max-frames of weft run", shown.stderr)
+        shown = run([*command, "--max-frames", "70"], check=True)
+        self.assertEqual(json.loads(shown.stdout)["results"][0]["value"], 60)
 
     def test_export_refuses_host_code(self):
         f = weft.jit(

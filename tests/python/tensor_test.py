@@ -3,6 +3,9 @@
 import ctypes
 import gc
 import operator
+import os
+import subprocess
+import sys
 import threading
 import unittest
 
@@ -454,6 +457,42 @@ class Threads(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+
+    def test_their_number_can_be_set(self):
+        before = weft.threads()
+        try:
+            weft.set_threads(3)
+            self.assertEqual(weft.threads(), 3)
+            self.assertEqual(weft.ones((64, 64)).sum().item(), 64 * 64)
+        finally:
+            weft.set_threads(before)
+        for count in (0, -1):
+            with self.assertRaisesRegex(weft.Error, "compute nothing"):
+                weft.set_threads(count)
+
+    def test_they_do_not_spin_long_unless_told_to(self):
+        def spins(**environment):
+            clean = {
+                name: value
+                for name, value in os.environ.items()
+                if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+            }
+            return subprocess.run(
+                [
+                    sys.executable,
+                    "-c",
+                    "import weft, os; print(os.environ.get('GOMP_SPINCOUNT'))",
+                ],
+                env={**clean, **environment},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout.strip()
+
+        self.assertEqual(spins(), "10000")
+        self.assertEqual(spins(GOMP_SPINCOUNT="7"), "7")
+        self.assertEqual(spins(OMP_WAIT_POLICY="passive"), "None")
 
 
 class Ops(unittest.TestCase):

@@ -123,7 +123,9 @@ ExportedInfo parse_exported_info(std::string_view text,
   }
 }
 
-ExportedFunction::ExportedFunction(const std::filesystem::path& path) {
+ExportedFunction::ExportedFunction(const std::filesystem::path& path,
+                                   TaggedOptions tagged)
+    : tagged_(std::move(tagged)) {
   const SafetensorsFile file(path);
   const auto damaged = [&](std::string_view what) {
     return Error(ErrorCode::kDataLoss, path.string(), "damaged function: {}",
@@ -164,8 +166,10 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path) {
     hidden.push_back(Hidden::of(variables_.back().state()));
     hidden.back().is_assigned = each.is_assigned;
   }
-  function_ = std::make_unique<GraphFunction>(std::move(graph), info.entry,
-                                              std::move(hidden));
+  ExecutableOptions options;
+  options.tagged = tagged_;
+  function_ = std::make_unique<GraphFunction>(
+      std::move(graph), info.entry, std::move(hidden), std::move(options));
 }
 
 void ExportedFunction::check_count(const std::vector<Tensor>& arguments) const {
@@ -195,7 +199,8 @@ std::vector<Tensor> ExportedFunction::run_parts(
   ranks.arguments.assign(inputs.size(), RankPlacement::kEverywhere);
   Engine engine(transport);
   Communicator all(transport);
-  Partitioned parts(function_->graph(), entry, types, ranks, all, engine);
+  Partitioned parts(function_->graph(), entry, types, ranks, all, engine,
+                    tagged_);
   return parts.run(inputs);
 }
 

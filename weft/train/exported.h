@@ -48,8 +48,10 @@ ExportedInfo parse_exported_info(std::string_view text, std::string_view where);
 
 class ExportedFunction {
  public:
-  // Throws Error(kDataLoss) for a damaged file or one of another kind.
-  explicit ExportedFunction(const std::filesystem::path& path);
+  // `tagged` is for a function that branches, loops or calls itself. Throws
+  // Error(kDataLoss) for a damaged file or one of another kind.
+  explicit ExportedFunction(const std::filesystem::path& path,
+                            TaggedOptions tagged = {});
 
   // The arguments' names and types; dims may be symbols.
   struct Argument {
@@ -74,6 +76,7 @@ class ExportedFunction {
  private:
   void check_count(const std::vector<Tensor>& arguments) const;
 
+  TaggedOptions tagged_;
   std::vector<Argument> arguments_;
   std::vector<Variable> variables_;
   std::unique_ptr<GraphFunction> function_;

@@ -53,7 +53,13 @@ bool is_batched(const FlatGraph& graph, const TaggedOptions& options) {
 struct TaggedExecutor::State {
   State(FlatGraph graph, TaggedOptions given)
       : options(std::move(given)), session(std::move(graph)) {
-    session.max_frames = std::max<std::int64_t>(1, options.max_frames);
+    if (options.max_frames < 1 || options.workers < 0) {
+      throw Error(ErrorCode::kInvalidArgument, "executor",
+                  "{} frames and {} workers run nothing", options.max_frames,
+                  options.workers)
+          .hint("max_frames >= 1; workers >= 0, where 0 leaves it to Weft");
+    }
+    session.max_frames = options.max_frames;
     session.region_options = {.donated = {},
                               .fuse = options.fuse && !options.check_numerics,
                               .check_numerics = options.check_numerics};

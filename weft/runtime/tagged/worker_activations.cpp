@@ -50,7 +50,7 @@ void TaggedWorker::fail_limit(Frame* frame) const {
   add_chain(error, frame);
   error.hint(
       "does the recursion end? If it does, raise max_frames: an option of jit "
-      "in Python, TaggedOptions::max_frames in C++");
+      "in Python, --max-frames of weft run, TaggedOptions::max_frames in C++");
   throw error;
 }
 
