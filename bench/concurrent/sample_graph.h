@@ -15,10 +15,8 @@ struct SampleGraph {
   std::vector<concurrent::Edge> edges;
 };
 
-// --edge-list FILE: a line "u v" each, blanks or a tab between, packed by gzip
-// or plain; pairs that come in both directions count once. Else random, with
-// --vertices N, --edges M and `seed`.
-// Throws Error(kDataLoss) with the line that is no edge.
+// --edge-list FILE: simple_edges() of a file (iterative/edge_list.h). Else
+// random, with --vertices N, --edges M and `seed`.
 SampleGraph sample_graph(const WorkerOptions& options, std::uint64_t seed);
 
 }  // namespace weft::bench

@@ -23,6 +23,9 @@
 #define LLVMFuzzerTestOneInput fuzz_csv
 #include "tests/fuzz/csv_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_edge_list
+#include "tests/fuzz/edge_list_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_exported
 #include "tests/fuzz/exported_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -79,6 +82,7 @@ const Target kTargets[] = {
     {"cifar", fuzz_cifar},
     {"codec", fuzz_codec},
     {"csv", fuzz_csv},
+    {"edge_list", fuzz_edge_list},
     {"exported", fuzz_exported},
     {"graph", fuzz_graph},
     {"gzip", fuzz_gzip},

@@ -3,54 +3,18 @@
 // Work is vertices; making and ranking the graph is not timed, filling the
 // queue is. `check` gives numbers that depend on every vertex.
 //
-// SCHEDULER: multiqueue, heap (behind a lock), exact (an array with an atomic
-// head), rounds, or in-order, which is the sequential algorithm.
-#include <functional>
-
+// SCHEDULER: one of iterative/scheduler.h.
 #include "bench/concurrent/command.h"
 #include "bench/concurrent/sample_graph.h"
 #include "bench/worker/serve.h"
 
-#include "weft/concurrent/iterative/exact_run.h"
 #include "weft/concurrent/iterative/independent_set.h"
-#include "weft/concurrent/iterative/relaxed_run.h"
-#include "weft/concurrent/iterative/round_run.h"
-#include "weft/concurrent/queue/locked_queue.h"
-#include "weft/concurrent/queue/multi_queue.h"
+#include "weft/concurrent/iterative/scheduler.h"
 
 namespace weft {
 namespace {
 
 using namespace concurrent;
-using Solve = std::function<void(IndependentSet<>&)>;
-
-// A fiftieth of the tasks a round: near the fastest of the prefixes that the
-// paper tries.
-constexpr Task kRounds = 50;
-
-Solve solver(const std::string& scheduler, int threads) {
-  if (scheduler == "multiqueue")
-    return [=](IndependentSet<>& set) {
-      MultiQueue<Task> queue({.queues = 4 * threads});
-      run_relaxed(set, queue, threads);
-    };
-  if (scheduler == "heap")
-    return [=](IndependentSet<>& set) {
-      LockedHeap<Task> queue;
-      run_relaxed(set, queue, threads);
-    };
-  if (scheduler == "exact")
-    return [=](IndependentSet<>& set) { run_exact(set, threads); };
-  if (scheduler == "rounds")
-    return [=](IndependentSet<>& set) {
-      run_rounds(set, threads, set.tasks() / kRounds + 1);
-    };
-  if (scheduler == "in-order")
-    return [](IndependentSet<>& set) { run_in_order(set); };
-  throw Error(ErrorCode::kInvalidArgument, "solve", "no scheduler '{}'",
-              scheduler);
-}
-
 // How many are chosen, and sums that tell which.
 std::vector<double> values_of(const std::vector<std::uint8_t>& chosen) {
   std::vector<double> values(3, 0);
@@ -67,19 +31,24 @@ void solve(const bench::WorkerOptions& options) {
   const bench::SampleGraph sample = bench::sample_graph(options, 1);
   const Graph ranked = Graph(sample.vertices, sample.edges)
                            .renamed(random_order(sample.vertices, 1).rank_of);
-  const Solve run =
-      solver(options.model, static_cast<int>(options.integer("threads")));
+  const SchedulerKind kind = scheduler_kind(options.model);
+  const SchedulerOptions scheduler = {
+      .kind = kind,
+      // What is sequential races against any number of threads.
+      .threads = kind == SchedulerKind::kInOrder
+                     ? 1
+                     : static_cast<int>(options.integer("threads"))};
   bench::serve({{"check",
                  [&]() -> bench::Json {
                    IndependentSet<> set(ranked);
-                   run(set);
+                   run_scheduled(set, scheduler);
                    return {{"values", values_of(set.chosen())}};
                  }},
                 {"run",
                  [&] {
                    IndependentSet<> set(ranked);
                    return bench::timed([&]() -> std::int64_t {
-                     run(set);
+                     run_scheduled(set, scheduler);
                      return set.tasks();
                    });
                  }}},

@@ -1,6 +1,7 @@
 #include "weft/concurrent/iterative/certificates.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::concurrent {
 
@@ -44,6 +45,52 @@ bool is_greedy_matching(const RankedEdges& edges,
     if (is_free != (taken[rank] != 0)) return false;
     if (is_free) is_matched[a] = is_matched[b] = 1;
   }
+  return true;
+}
+
+bool is_contraction(std::span<const Task> successor, const Order& order,
+                    std::span<const ListContraction<>::Neighbours> contracted) {
+  constexpr Task kEnd = ListContraction<>::kEnd;
+  const auto tasks = static_cast<Task>(successor.size());
+  if (order.size() != tasks || contracted.size() != tasks) return false;
+  // By rank; who has not been put back yet stands alone, as a ring of one.
+  std::vector<Task> before(tasks);
+  std::vector<Task> after(tasks);
+  for (Task rank = 0; rank < tasks; ++rank) before[rank] = after[rank] = rank;
+  for (Task rank = tasks; rank-- != 0;) {
+    const auto [left, right] = contracted[rank];
+    for (const Task neighbour : {left, right})
+      if (neighbour < rank || (neighbour >= tasks && neighbour != kEnd))
+        return false;
+    // Either both are the node itself, which was the last one of a ring, or it
+    // goes between two that are adjacent by now.
+    if ((left == rank) != (right == rank)) return false;
+    if (left == rank) continue;
+    if (left != kEnd && right != kEnd &&
+        (after[left] != right || before[right] != left))
+      return false;
+    if (left != kEnd && right == kEnd && after[left] != kEnd) return false;
+    if (right != kEnd && left == kEnd && before[right] != kEnd) return false;
+    before[rank] = left;
+    after[rank] = right;
+    if (left != kEnd) after[left] = rank;
+    if (right != kEnd) before[right] = rank;
+  }
+  for (Task node = 0; node < tasks; ++node) {
+    const Task next = successor[node];
+    const Task found = after[order.rank_of[node]];
+    if (found != (next == kEnd ? kEnd : order.rank_of[next])) return false;
+  }
+  return true;
+}
+
+bool is_shuffle(std::span<const Task> targets, std::span<const Task> cells) {
+  if (targets.size() != cells.size()) return false;
+  std::vector<Task> undone(cells.begin(), cells.end());
+  for (std::size_t i = undone.size(); i-- != 0;)
+    std::swap(undone[i], undone[targets[i]]);
+  for (std::size_t i = 0; i < undone.size(); ++i)
+    if (undone[i] != i) return false;
   return true;
 }
 

@@ -3,17 +3,16 @@
 #include "weft/concurrent/iterative/colouring.h"
 #include "weft/concurrent/iterative/independent_set.h"
 #include "weft/concurrent/iterative/matching.h"
-#include "weft/concurrent/iterative/relaxed_run.h"
-#include "weft/concurrent/queue/multi_queue.h"
+#include "weft/concurrent/iterative/scheduler.h"
 
 namespace weft::concurrent {
 namespace {
 
 template <IterativeProblem Problem>
 void run(Problem& problem, const KernelOptions& options) {
-  const int queues = options.queues != 0 ? options.queues : 4 * options.threads;
-  MultiQueue<Task> queue({.queues = queues, .seed = options.seed});
-  run_relaxed(problem, queue, options.threads);
+  run_scheduled(problem, {.threads = options.threads,
+                          .queues = options.queues,
+                          .seed = options.seed});
 }
 
 }  // namespace
