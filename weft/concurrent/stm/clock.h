@@ -6,7 +6,7 @@
 // version is above every `now` drawn before the locks were taken. With the
 // relaxed clock it holds only with high probability.
 //
-// What a writer draws:
+// What a writer draws (clocks.h has them):
 // - kGv1: fetch-add; every commit writes one shared word
 // - kGv4: one attempt to add, else the version of who was faster; writers that
 //   tie share a version, as their locks are disjoint
@@ -32,7 +32,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "weft/concurrent/memory.h"
 #include "weft/concurrent/random.h"
@@ -86,11 +85,4 @@ class Clock {
   }
 };
 
-// `cells` and `delta` are the relaxed clock's.
-template <Memory M>
-std::unique_ptr<Clock<M>> make_clock(ClockKind kind, std::uint32_t cells,
-                                     std::uint64_t delta);
-
 }  // namespace weft::concurrent
-
-#include "weft/concurrent/stm/clocks.h"

@@ -1,4 +1,6 @@
-// The clocks that clock.h describes. Included by it alone.
+// The clocks that clock.h describes, and how one is made.
+//
+// Threads: see clock.h.
 #pragma once
 
 #include <algorithm>
@@ -105,9 +107,10 @@ class RelaxedClock final : public Clock<M> {
     return {std::max(sample + delta_,
                      newest_held + std::max<std::uint64_t>(delta_, 1))};
   }
-  // Otherwise threads that only ever abort would wait for ever for the count to
-  // pass what they wrote. Who aborts again and again cannot do without a word
-  // that has just been written, and pushes harder.
+  // Versions lie `delta` ahead of the count, which only commits and aborts
+  // move: if all threads aborted and none moved it, none could ever read the
+  // newest words. A transaction that aborts repeatedly needs such a word, so it
+  // moves the count twice as far each time, at most by delta + 1.
   void aborted(FastRandom& random, std::uint64_t /*newest_met*/,
                int times) override {
     const std::uint64_t pushes = std::uint64_t{1}
@@ -126,6 +129,8 @@ class RelaxedClock final : public Clock<M> {
   std::uint64_t delta_;
 };
 
+// `cells` and `delta` are the relaxed clock's. Throws Error(kInvalidArgument)
+// for a kind that is none.
 template <Memory M>
 std::unique_ptr<Clock<M>> make_clock(ClockKind kind, std::uint32_t cells,
                                      std::uint64_t delta) {

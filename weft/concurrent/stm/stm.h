@@ -56,7 +56,7 @@
 #include "weft/base/error.h"
 #include "weft/concurrent/backoff.h"
 #include "weft/concurrent/conflict/conflict.h"
-#include "weft/concurrent/stm/clock.h"
+#include "weft/concurrent/stm/clocks.h"
 #include "weft/concurrent/stm/epochs.h"
 #include "weft/concurrent/stm/lock_table.h"
 #include "weft/concurrent/stm/owners.h"

@@ -1,7 +1,7 @@
-// How a transaction begins, commits and aborts. Included by transaction.h.
+// How a transaction begins, commits and aborts.
 #pragma once
 
-#include "weft/concurrent/stm/transaction.h"
+#include "weft/concurrent/stm/transaction_class.h"
 
 namespace weft::concurrent {
 

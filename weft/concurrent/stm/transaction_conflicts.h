@@ -1,8 +1,7 @@
-// What a transaction does about a lock that another one holds. Included by
-// transaction.h.
+// What a transaction does about a lock that another one holds.
 #pragma once
 
-#include "weft/concurrent/stm/transaction.h"
+#include "weft/concurrent/stm/transaction_class.h"
 
 namespace weft::concurrent {
 

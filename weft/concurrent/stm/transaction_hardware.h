@@ -1,4 +1,4 @@
-// A transaction in hardware. Included by transaction.h.
+// A transaction in hardware.
 //
 // It keeps no lists: it reads and writes the words themselves, and the
 // processor watches them. While nobody runs in software (software_presence.h),
@@ -29,12 +29,11 @@
 // Transactional Memory", TRANSACT 2007.
 #pragma once
 
-#include "weft/concurrent/stm/transaction.h"
+#include "weft/concurrent/stm/transaction_class.h"
 
 namespace weft::concurrent {
 
-// --- Inside
-// -------------------------------------------------------------------
+// --- Inside -----------------------------------------------------------------
 
 template <Memory M>
 inline void Transaction<M>::begin_in_hardware(bool only_reads) {
