@@ -23,6 +23,7 @@ bool is_zero(const Node& op) {
   if (op.op->name() != "constant") return false;
   const Tensor& value = op.attributes.get<Tensor>("value");
   const auto* bytes = static_cast<const std::byte*>(value.raw());
+  // A negative zero has a bit set: it stays a term like any other.
   return std::all_of(bytes, bytes + value.bytes(),
                      [](std::byte byte) { return byte == std::byte{0}; });
 }
@@ -61,6 +62,8 @@ class Accumulators {
   bool may_come_last(Result result) const {
     const TensorType& type =
         graph_.type(graph_.body(result.first).results[at(result.second)]);
+    // A scalar lies in the frame, and is returned for less than adding it apart
+    // would cost.
     if (!is_floating(type.dtype) || type.shape.is_scalar()) return false;
     for (const CallSite& site : graph_.sites) {
       if (site.callee != result.first) continue;
@@ -70,6 +73,8 @@ class Accumulators {
       }
       for (const int id : site.returns) {
         const FlatNode& node = graph_.node(id);
+        // A total is complete only when the activation has ended; a later phase
+        // might wait for it, and the activation for that phase.
         if (node.index == result.second && node.phase < last) return false;
       }
     }
@@ -97,6 +102,8 @@ class Accumulators {
     for (auto& [result, sum] : sums_) {
       std::erase_if(sum.returns, [&, &terms = sum.terms](int id) {
         if (sums_.contains(result_of(id))) return false;
+        // What a call outside of the recursion returns is a term like any
+        // other.
         terms.push_back({id, 0});
         return true;
       });
@@ -105,6 +112,7 @@ class Accumulators {
 
   void collect(Endpoint value, Sum& sum) const {
     const FlatNode& node = graph_.node(value.node);
+    // A partial sum that something else reads has to exist by itself.
     const bool is_only_here = readers_.at(value) == 1;
     if (node.kind == FlatKind::kMerge && is_only_here) {
       for (const Endpoint input : node.inputs) collect(input, sum);
@@ -114,6 +122,7 @@ class Accumulators {
       const Node& op = *draft_.ops[at(node.region)];
       if (is_zero(op)) return;
       if (op.op->name() == "add" && is_only_here &&
+          // An add that broadcasts would add other shapes to the total.
           graph_.type(node.inputs[0]) == node.types[0] &&
           graph_.type(node.inputs[1]) == node.types[0]) {
         for (const Endpoint input : node.inputs) collect(input, sum);
@@ -145,8 +154,12 @@ class Accumulators {
     }
     std::set<std::pair<int, int>> seen;
     for (const auto& [result, sum] : sums_) {
+      // An activation has one total of each accumulator, and could not tell two
+      // results apart.
       if (!seen.emplace(result.first, root(result)).second) return false;
       if (std::any_of(sum.terms.begin(), sum.terms.end(), [&](Endpoint term) {
+            // An accumulator takes what is sent to a slot, and arguments are
+            // read in place.
             return graph_.is_argument(term);
           })) {
         return false;
@@ -168,6 +181,7 @@ class Accumulators {
         sums += sums_.contains(result_of(node)) ? 1u : 0u;
         inner += added.contains(node) ? 1u : 0u;
       }
+      // A frame has one set of totals: its own, or that of its caller.
       if (inner != 0 && inner != sums) return false;
       if (inner != 0) inner_.push_back(static_cast<int>(id));
     }
@@ -190,6 +204,8 @@ class Accumulators {
                                   .index = accumulator,
                                   .types = {type}},
                                  {});
+    // In an inner activation, which owns no totals, the Return of this is never
+    // sent: nothing there waits for it.
     graph_.bodies[at(body)].results[at(index)] = {total, 0};
     for (const CallSite& site : graph_.sites) {
       if (site.callee != body) continue;

@@ -59,6 +59,7 @@ bool can_batch(const FlatGraph& graph, const FlatNode& node) {
   const Function& region = graph.regions[at(node.region)].function;
   const std::size_t inputs = node.inputs.size();
   if (inputs > kMostBits || region.results().size() > kMostBits ||
+      // Single numbers are computed at less than what gathering them costs.
       ScalarProgram::of(region)) {
     return false;
   }
@@ -66,7 +67,9 @@ bool can_batch(const FlatGraph& graph, const FlatNode& node) {
   for (std::size_t i = 0; i < inputs; ++i) {
     if (graph.is_argument(node.inputs[i])) shared |= std::uint64_t{1} << i;
   }
+  // All instances would compute the same.
   if (std::popcount(shared) == static_cast<int>(inputs)) return false;
+  // Every op says itself, as its rule is applied, whether it can be batched.
   try {
     batch_region(region, shared, 0);
     return true;
@@ -80,6 +83,9 @@ bool can_batch(const FlatGraph& graph, const FlatNode& node) {
 // waits for.
 std::vector<int> phases_of(const FlatGraph& graph) {
   std::vector<int> phases(graph.nodes.size(), 0);
+  // The graph has cycles, so phases rise until nothing changes. They are
+  // bounded, as a parameter takes the phase of its Calls and nothing else of
+  // the caller.
   bool changed = true;
   while (changed) {
     changed = false;
@@ -89,6 +95,8 @@ std::vector<int> phases_of(const FlatGraph& graph) {
       const auto wait_for = [&](int other) {
         phase = std::max(phase, phases[at(other)]);
       };
+      // A parameter waits for the phase in which it is passed, a result for the
+      // Calls of its own phase and those before.
       if (node.kind == FlatKind::kParameter) {
         for (const Endpoint call : node.inputs) {
           phase = std::max(phase, graph.node(call.node).phase);
@@ -116,6 +124,8 @@ bool leads_on(const Layout& layout, const Port& port) {
         if (work.kind == FlatKind::kCall || work.kind == FlatKind::kSend) {
           return true;
         }
+        // Behind a Switch the value goes on as it is; as a predicate it
+        // decides.
         if (work.kind != FlatKind::kSwitch) return false;
         if (target.slot == work.inputs[1].slot) return true;
         return leads_on(layout, work.outputs[0]) ||
@@ -137,6 +147,8 @@ Batcher::Priority Batcher::priority_of(const Layout& layout, const Work& work,
   const auto& ports = work.outputs;
   if (std::any_of(ports.begin(), ports.end(),
                   [&](const Port& port) { return leads_on(layout, port); })) {
+    // Bodies are numbered as calls lead to them, so a lower number is further
+    // out. What does not lead on is ordered by its size alone.
     return {phase, kLeadsOn, layout.body};
   }
   const bool is_last =
@@ -181,6 +193,7 @@ void Batcher::add(Item item) {
 
 bool Batcher::is_before(const Queue& a, const Queue& b) {
   if (a.priority != b.priority) return a.priority < b.priority;
+  // The oldest come first: they are of the level that is nearest to the entry.
   if (a.priority.use == kLeadsOn) return a.since < b.since;
   return a.items.size() > b.items.size();
 }
@@ -192,9 +205,11 @@ bool Batcher::run(TaggedWorker& worker) {
     if (next == nullptr || is_before(queue, *next)) next = &queue;
   }
   if (next == nullptr) return false;
+  // What these instances send may add new ones to the same queue.
   const std::vector<Item> items = std::exchange(next->items, {});
   for (std::size_t begin = 0; begin < items.size();) {
     const std::size_t count = planned_size(items.size() - begin);
+    // A region alone is run by its own plan, without a batch axis.
     if (count == 1) {
       worker.run(items[begin]);
     } else {
@@ -216,6 +231,7 @@ Batcher::Batch& Batcher::batch_of(Queue& queue, const Layout& layout,
     bindings.bind(batched.size, static_cast<Dim>(variant.count));
     std::vector<bool> is_added = accumulated_results(layout, work);
     for (std::size_t i = 0; i < is_added.size(); ++i) {
+      // A result that is stacked has no one total: its rows go to several.
       is_added[i] = is_added[i] && has(variant.summed, i);
     }
     WithTotals made =
@@ -280,6 +296,8 @@ void* Batcher::gather(const Input& input, std::span<const Item> items) {
                ? item.frame->at(input.slot)
                : static_cast<std::byte*>(item.frame->tensor(input.slot).raw());
   };
+  // Results of an earlier batch lie so, and level follows level in the same
+  // order.
   std::byte* first = address(items[0]);
   bool is_adjacent = true;
   for (std::size_t i = 1; is_adjacent && i < items.size(); ++i) {
@@ -324,6 +342,8 @@ void Batcher::run_together(TaggedWorker& worker, Queue& queue,
   std::size_t next = 0;
   for (std::size_t i = 0; i < region.results().size(); ++i) {
     const TensorType& type = region.type(region.results()[i]);
+    // The plan adds to the total where it lies, and takes it as its last
+    // operands.
     if (next < batch.added.size() && batch.added[next] == i) {
       void* total =
           first->sums
@@ -331,6 +351,7 @@ void Batcher::run_together(TaggedWorker& worker, Queue& queue,
               .raw();
       inputs_.push_back(total);
       outputs_.push_back(total);
+      // An empty place keeps the results countable: send() passes over it.
       made_.emplace_back();
       ++next;
       continue;
@@ -341,6 +362,8 @@ void Batcher::run_together(TaggedWorker& worker, Queue& queue,
   }
   batch.plan.run(inputs_, outputs_, worker.arena(batch.plan.arena_bytes()));
   for (const Input& input : work.inputs) {
+    // Rows keep the whole tensor of their batch alive; it is given back with
+    // the last of them.
     if (input.is_argument || input.is_inline) continue;
     for (const Item& item : items) item.frame->tensor(input.slot) = Tensor();
   }
@@ -351,12 +374,16 @@ void Batcher::run_together(TaggedWorker& worker, Queue& queue,
 
 void Batcher::send(TaggedWorker& worker, const Work& work, const Batch& batch,
                    std::span<const Item> items) {
+  // Sums have been added up over all instances by now, and count once.
   for (std::size_t i = 0; i < work.outputs.size(); ++i) {
     if (!has(batch.summed, i) || !made_[i].is_defined()) continue;
     Frame* first = items[0].frame;
     first->sums->add(accumulator_of(*first->layout, work.outputs[i]),
                      std::exchange(made_[i], Tensor()));
   }
+  // The worker takes its newest item first, which so belongs to the first
+  // instance: the next batch has the order of this one, and its rows are
+  // adjacent.
   for (std::size_t k = items.size(); k-- > 0;) {
     Frame* frame = items[k].frame;
     std::int32_t begun = 0;

@@ -22,6 +22,9 @@ void fail_verification(const FlatGraph& graph, int node,
 }
 
 Branches::Branches(const FlatGraph& graph) : graph_(graph) {
+  // The nodes are visited in topological order (Kahn, 1962). Parameters depend
+  // on nothing here, which cuts the cycles that calls make; what then remains
+  // unvisited is a true cycle.
   std::vector<int> missing(graph.nodes.size(), 0);
   std::vector<std::vector<int>> dependents(graph.nodes.size());
   std::vector<int> ready;
@@ -60,6 +63,7 @@ std::vector<Endpoint> Branches::antecedents(int id) const {
   }
   if (node.kind == FlatKind::kParameter) return result;
   for (const Endpoint input : node.inputs) {
+    // An argument that is read in place exists on every branch of every body.
     if (node.kind == FlatKind::kRegion && graph_.is_argument(input)) continue;
     result.push_back(input);
   }
@@ -74,6 +78,7 @@ void Branches::place(int id) {
   bool is_first = true;
   for (const Endpoint value : antecedents(id)) {
     const int other = of_.at(value);
+    // A Merge alone joins values of different branches, and leads out of them.
     if (node.kind == FlatKind::kMerge && !is_first) {
       branch = common(id, branch, other);
       continue;
@@ -93,6 +98,8 @@ void Branches::place(int id) {
 
 // Equal branches have equal ids.
 int Branches::intern(const BranchSide& branch) {
+  // Every value that enters a branch has a Switch of its own; all of them mean
+  // one branch.
   const auto found = std::find(branches_.begin(), branches_.end(), branch);
   if (found != branches_.end()) {
     return static_cast<int>(found - branches_.begin());

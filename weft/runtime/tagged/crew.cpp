@@ -5,6 +5,7 @@
 namespace weft {
 
 Crew::Crew(int size) {
+  // The thread that calls run() is worker 0.
   for (int i = 1; i < size; ++i) {
     threads_.emplace_back([this, i] { serve(i); });
   }
@@ -23,6 +24,8 @@ void Crew::run(const std::function<void(int)>& work) {
   {
     const std::lock_guard lock(mutex_);
     work_ = &work;
+    // The run has a number, by which a thread that wakes knows whether it has
+    // served this one already.
     busy_ = static_cast<int>(threads_.size());
     ++run_;
   }
@@ -30,8 +33,10 @@ void Crew::run(const std::function<void(int)>& work) {
   const int threads = thread_count();
   set_thread_count(1);  // of this thread's kernels
   work(0);
+  // It is the caller's thread, who has set a count for his own work.
   set_thread_count(threads);
   std::unique_lock lock(mutex_);
+  // `work` is the caller's, and lives until all have left it.
   changed_.wait(lock, [&] { return busy_ == 0; });
 }
 
@@ -44,6 +49,7 @@ void Crew::serve(int index) {
     if (is_closing_) return;
     seen = run_;
     const auto* work = work_;
+    // Under the lock, workers would run one after the other.
     lock.unlock();
     (*work)(index);
     lock.lock();

@@ -44,7 +44,11 @@ bool is_batched(const FlatGraph& graph, const TaggedOptions& options) {
   if (options.batching != Batching::kWhereItPays) {
     return options.batching == Batching::kAlways;
   }
+  // What is gathered would depend on when messages come, and with it the last
+  // bits.
   if (options.peers != nullptr) return false;
+  // One call after the other never has two instances ready. Without a product,
+  // gathering moves as many bytes as it saves.
   return has_parallel_calls(graph) && has_products(graph);
 }
 
@@ -61,6 +65,8 @@ struct TaggedExecutor::State {
     }
     session.max_frames = options.max_frames;
     session.region_options = {.donated = {},
+                              // A check looks at what each op gave, which a
+                              // fused loop does not store.
                               .fuse = options.fuse && !options.check_numerics,
                               .check_numerics = options.check_numerics};
     session.is_timed = options.is_timed;
@@ -72,16 +78,22 @@ struct TaggedExecutor::State {
                "a part of a graph needs its other ranks");
     const bool is_single =
         batched || has_sums(session.graph) || session.peers != nullptr;
+    // A batcher wants all that is ready in one place.
     int count = is_single ? 1 : options.workers;
+    // A chain of calls keeps one worker busy; its kernels then have all
+    // threads.
     if (count == 0) {
       count = has_parallel_calls(session.graph) ? thread_count() : 1;
     }
     for (int i = 0; i < count; ++i) {
       session.workers.push_back(
+          // The worker is told if it is alone, and then counts without atomics.
           std::make_unique<TaggedWorker>(session, count == 1));
     }
     if (count > 1) {
       crew.emplace(count);
+      // With several workers nobody knows when all readers of an argument have
+      // run.
     } else if (session.peers == nullptr) {  // others may yet need an argument
       session.finals = find_final_regions(session.graph, options.donated);
     }
@@ -91,6 +103,8 @@ struct TaggedExecutor::State {
   }
 
   void run() {
+    // The entry begins before any worker looks for work, or the first ones
+    // might all wait and take the run for stuck.
     session.workers[0]->begin_entry();
     if (crew) {
       crew->run(
@@ -99,11 +113,14 @@ struct TaggedExecutor::State {
       session.workers[0]->work();
     }
     clean_up();
+    // Frames are free by now, so that the next run can begin.
     session.pool.rethrow();
   }
 
   // An error on this rank ends the run on all.
   void run_among_peers(std::span<const Tensor> arguments) {
+    // Arguments of other ranks come into this copy; the caller's are not his to
+    // see change.
     std::vector<Tensor> own(arguments.begin(), arguments.end());
     try {
       session.peers->begin_run(session.graph);
@@ -123,8 +140,10 @@ struct TaggedExecutor::State {
   }
 
   void clean_up() {
+    // Spans of the caller's memory do not outlive the run.
     session.arguments = {};
     session.destinations = {};
+    // Some frames are in use after an error alone.
     if (session.live_frames() == 0) return;
     session.slab.reclaim();
     for (const auto& worker : session.workers) worker->drop_frames();

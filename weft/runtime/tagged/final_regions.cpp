@@ -35,6 +35,7 @@ class Finder {
     const int id = static_cast<int>(&node - graph_.nodes.data());
     for (int i = 0; i < static_cast<int>(node.types.size()); ++i) {
       const auto result = result_of_.find({id, i});
+      // A value that is two results would need two memories.
       if (readers_.contains({id, i}) || result == result_of_.end() ||
           result->second.size() != 1) {
         return false;
@@ -64,6 +65,10 @@ class Finder {
     FinalRegion& region = *finals_[at(writer.region)];
     const Endpoint argument = argument_of(parameter);
     const auto readers = readers_.find(argument);
+    // The writer may overwrite the argument if it is read by the writer itself
+    // and by regions that are not final, all of which have run by then. There
+    // is no order among final regions, and a Call or a Switch passes the tensor
+    // on to readers that are not looked for here.
     const bool is_free =
         !result_of_.contains(argument) &&
         (readers == readers_.end() ||
@@ -74,11 +79,14 @@ class Finder {
                                !is_final(id));
                      }));
     if (!is_free) {
+      // The result gets memory of its own; the executable copies it to where it
+      // belongs when all readers are done.
       region.results[at(value.output)] = -1;
       return;
     }
     const auto input =
         std::find(writer.inputs.begin(), writer.inputs.end(), argument);
+    // A plan that does not read the argument need not be told.
     if (input == writer.inputs.end()) return;
     region.donated.emplace_back(input - writer.inputs.begin(), value.output);
   }

@@ -26,6 +26,8 @@ class Verifier {
         }
       }
     }
+    // This is done last, as it follows inputs and triggers without looking
+    // whether they exist.
     const Branches branches(graph_);  // that there are some is the check
   }
 
@@ -85,6 +87,7 @@ class Verifier {
       case FlatKind::kAccumulate:
         if (node.inputs.size() != 1) fail(id, "one value is added");
         return check_local(id);
+      // It is sent when the activation ends, not when inputs come.
       case FlatKind::kTotal:
         if (!node.inputs.empty()) fail(id, "a total waits for no value");
         return;
@@ -133,6 +136,7 @@ class Verifier {
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const Endpoint input = node.inputs[i];
+      // An argument of the entry is read in place, in whichever body.
       if (graph_.is_argument(input)) continue;
       if (owner(input) != node.body) {
         fail(id, "an input is of another activation");
@@ -149,6 +153,7 @@ class Verifier {
     if (std::count(site.calls.begin(), site.calls.end(), id) != 1) {
       fail(id, "a Call belongs to no call site");
     }
+    // A bare Call carries nothing and only begins an activation.
     if (node.inputs.size() != (node.index < 0 ? 0u : 1u)) {
       fail(id, "a Call carries one argument");
     }
@@ -209,6 +214,7 @@ class Verifier {
           inputs.begin(), inputs.end(), [&](const Endpoint& input) {
             return graph_.node(input.node).site == site_id;
           });
+      // The second value would overwrite the first in its slot.
       if (calls > 1) fail(id, "a call site gives this parameter twice");
     }
   }

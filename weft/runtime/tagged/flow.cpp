@@ -10,6 +10,7 @@ namespace {
 // Values that are to be looked at, each once.
 class Ways {
  public:
+  // A recursion leads back to values that were seen, which ends the search.
   void add(Endpoint value) {
     if (seen_.insert(value).second) open_.push_back(value);
   }
@@ -98,6 +99,8 @@ std::vector<int> Flow::sources_of(Endpoint from) const {
       case FlatKind::kReturn:
         for (const Endpoint input : node.inputs) ways.add(input);
         break;
+      // Those of the entry are arguments, where the way ends; others are what
+      // calls give them.
       case FlatKind::kParameter:
         if (node.body == 0) sources.push_back(id);
         for (const Endpoint call : node.inputs) ways.add(call);

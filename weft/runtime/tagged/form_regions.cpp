@@ -49,6 +49,8 @@ class RegionBuilder {
     const Node& op = *draft_.ops[at(node.region)];
     std::vector<ValueId> inputs;
     for (const Endpoint input : node.inputs) {
+      // A constant is made anew in every region that reads it, rather than
+      // passed as a value.
       if (is_copied(draft_, input.node)) add(input.node);
       inputs.push_back(values_.at(input));
     }
@@ -83,6 +85,7 @@ class RegionFormer {
       const int group = groups_[at(id)];
       if (group < 0) {
         if (!is_copied(draft_, id)) copy(id);
+        // At its last member all that the region reads stands before it.
       } else if (members_.at(group).back() == id) {
         add_region(group);
       }
@@ -115,6 +118,7 @@ class RegionFormer {
       for (const Endpoint value : body.results) need(value.node);
     }
     for (int id = 0; id < nodes(); ++id) {
+      // Nothing reads what these give, and they count all the same.
       if (node(id).kind == FlatKind::kAccumulate || is_host(id)) need(id);
     }
     for (const Body& body : draft_.graph.bodies) {
@@ -122,6 +126,7 @@ class RegionFormer {
         if (!draft_.is_in_place[at(parameter)]) need(parameter);
       }
     }
+    // A trigger that is needed may need more values, and these more triggers.
     while (!work_.empty()) {
       while (!work_.empty()) {
         const int id = work_.back();
@@ -153,6 +158,7 @@ class RegionFormer {
     }
     for (int id = 0; id < nodes(); ++id) {
       const auto found = receives.find(groups_[at(id)]);
+      // Without a value to wait for, such a region would run in either branch.
       if (found != receives.end() && is_needed_[at(id)] && !found->second) {
         need(draft_.markers[at(id)].node);
       }
@@ -172,6 +178,7 @@ class RegionFormer {
 
   void copy(int id) {
     FlatNode made = node(id);
+    // A parameter may be left with fewer Calls: those of sites that are gone.
     std::erase_if(made.inputs,
                   [&](Endpoint input) { return !is_needed_[at(input.node)]; });
     emplace(std::move(made));
@@ -193,6 +200,7 @@ class RegionFormer {
     std::vector<Endpoint> results;
     for (const int id : members) {
       for (int i = 0; i < static_cast<int>(node(id).types.size()); ++i) {
+        // Values that only this region reads stay inside its plan.
         if (!is_read_outside({id, i}, group)) continue;
         renamed_[{id, i}] = {static_cast<int>(made_.nodes.size()),
                              static_cast<int>(results.size())};

@@ -7,8 +7,9 @@
 namespace weft {
 namespace {
 
-// A reader inside of a function counts as so many in the entry, which runs
-// once.
+// The entry runs once, and other functions any number of times, which is known
+// only when they run. A reader inside of a function counts as so many in the
+// entry.
 constexpr int kInnerWeight = 16;
 
 }  // namespace
@@ -33,8 +34,10 @@ Homes::Homes(const FlatGraph& graph, const RankPlacement& placement)
   }
 }
 
-// What is asked for while it is looked for passes a value round in a circle,
-// and nothing on it computes.
+// The home of a node may depend on that of its source, and a recursion leads
+// from source to source back to where it began. It does so only for a value
+// that no region reads, as a value that is read has its home where that is.
+// Nothing computes on such a circle, so any rank will do.
 int Homes::resolve(int id) {
   State& state = states_[at(id)];
   if (state == State::kKnown) return homes_[at(id)];
@@ -51,6 +54,8 @@ int Homes::choose(int id) {
     case FlatKind::kRegion:
       return graph_.regions[at(node.region)].rank;
     case FlatKind::kCall:
+      // An argument crosses before the call, while it still has the tag of the
+      // caller: a Call moves a value between activations of one rank.
       return node.index < 0 ? RankPlacement::kEverywhere
                             : resolve(parameter_of(graph_, node));
     case FlatKind::kReturn:
@@ -59,6 +64,8 @@ int Homes::choose(int id) {
       if (node.body == 0) return placement_.rank_of_argument(at(node.index));
       break;
     case FlatKind::kSwitch: {
+      // What is not taken is not sent: the value crosses behind the Switch, if
+      // at all.
       const int home = resolve(node.inputs[0].node);
       if (home != RankPlacement::kEverywhere) return home;
       break;
@@ -73,6 +80,7 @@ int Homes::choose(int id) {
   }
   const int home = most_read_on(id);
   if (home != RankPlacement::kEverywhere) return home;
+  // Nobody reads the value, so it stays where it is made and crosses nowhere.
   if (node.inputs.empty()) return 0;
   const Endpoint source = node.kind == FlatKind::kParameter
                               ? graph_.node(node.inputs[0].node).inputs[0]
@@ -89,6 +97,7 @@ int Homes::most_read_on(int id) const {
       const FlatNode& node = graph_.node(region);
       votes[at(graph_.regions[at(node.region)].rank)] +=
           node.body == 0 ? 1 : kInnerWeight;
+      // A result that all ranks want speaks for none of them.
     } else if (placement_.rank_of_result(at(result)) >= 0) {
       ++votes[at(placement_.rank_of_result(at(result)))];
     }

@@ -27,6 +27,8 @@ class LayoutBuilder {
       : graph_(graph), made_(made) {}
 
   void run() {
+    // The order matters: a port names units of work by their numbers and slots,
+    // so all units exist and are placed before the first port is made.
     find_readers();
     for (std::size_t body = 0; body < graph_.bodies.size(); ++body) {
       made_.bodies.push_back(
@@ -36,6 +38,8 @@ class LayoutBuilder {
       const auto given =
           std::count_if(site.calls.begin(), site.calls.end(),
                         [&](int id) { return graph_.node(id).index >= 0; });
+      // An activation that is never given the arguments of its later phases
+      // keeps what those would have read.
       if (at(static_cast<int>(given)) <
           graph_.body(site.callee).parameters.size()) {
         layout(site.callee).may_keep_values = true;
@@ -69,6 +73,8 @@ class LayoutBuilder {
     for (int id = 0; id < static_cast<int>(graph_.nodes.size()); ++id) {
       const FlatNode& node = graph_.node(id);
       if (node.trigger.node >= 0) readers_[node.trigger].push_back({id, -1});
+      // The value that a Return carries belongs to the callee's activation,
+      // where it is read as a result.
       if (node.kind == FlatKind::kReturn) continue;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.kind == FlatKind::kRegion &&
@@ -114,6 +120,7 @@ class LayoutBuilder {
                              is_argument ? static_cast<std::uint32_t>(
                                                graph_.node(input.node).index)
                                          : 0});
+      // An argument of the entry is there before anything runs.
       if (!is_argument) ++work.pending;
     }
     if (node.trigger.node >= 0) ++work.pending;
@@ -124,6 +131,9 @@ class LayoutBuilder {
   void add_calls(int site_id) {
     const CallSite& site = graph_.sites[at(site_id)];
     const bool is_strict = made_.sites[at(site_id)].is_strict;
+    // A strict call counts down like any other work. The arguments of others
+    // are bits of a word, so that many of them make several units, which meet
+    // in one callee: they share its place in the frame.
     const std::size_t most = is_strict ? site.calls.size() : kMostArguments;
     const std::uint32_t child = layout(site.caller).children++;
     for (std::size_t begin = 0; begin < site.calls.size(); begin += most) {
@@ -136,6 +146,7 @@ class LayoutBuilder {
         work.inputs.push_back({type, is_inline(type), is_bare, 0});
         const bool is_awaited = !is_bare || node.trigger.node >= 0;
         if (is_strict && is_awaited) ++work.pending;
+        // A bare Call with nothing to await begins the callee with the caller.
         work.is_first = work.is_first || !is_awaited;
       }
       const std::uint32_t index = add(site.caller, std::move(work));
@@ -147,6 +158,7 @@ class LayoutBuilder {
 
   // One for every result that some site takes.
   void add_returns(int body) {
+    // The results of the entry are the caller's of the run.
     std::vector<bool> is_taken(graph_.body(body).results.size(), body == 0);
     for (const FlatNode& node : graph_.nodes) {
       if (node.kind == FlatKind::kReturn &&
@@ -178,6 +190,8 @@ class LayoutBuilder {
     layout.pending_offset = static_cast<std::uint32_t>(offset);
     for (std::size_t i = 0; i < layout.works.size(); ++i) {
       const Work& work = layout.works[i];
+      // A call that runs at once is pushed as its activation begins. It is
+      // marked as queued, and its first argument, the bare one, as there.
       const bool is_call = work.kind == FlatKind::kCall;
       layout.pending.push_back(work.is_first && is_call ? kQueued | 1
                                                         : work.pending);
@@ -185,6 +199,8 @@ class LayoutBuilder {
     }
     offset += layout.works.size() * sizeof(std::uint32_t);
     offset = (offset + 7) / 8 * 8;
+    // Tensors stand together, so that a frame is emptied without a look at
+    // types.
     const auto place = [&](bool words, std::size_t bytes) {
       for (Work& work : layout.works) {
         for (Input& input : work.inputs) {
@@ -232,6 +248,7 @@ class LayoutBuilder {
       const int argument = graph_.node(id).index;
       Work& work = layout(site.caller).works[works_.at(id).work];
       if (argument < 0) {
+        // It carries nothing; the place keeps arguments and ports aligned.
         work.outputs.push_back({true});
         continue;
       }
@@ -244,6 +261,7 @@ class LayoutBuilder {
       work.outputs.push_back(port({*found, 0}));
     }
     const auto& results = graph_.body(site.callee).results;
+    // Results that this site does not take go nowhere.
     for (const Endpoint result : results) {
       made.results.push_back({is_inline(graph_.type(result))});
     }
@@ -271,6 +289,8 @@ class LayoutBuilder {
         continue;
       }
       const FlatNode& node = graph_.node(reader.node);
+      // Of two branches one sends, so a Merge needs no work of its own: both
+      // sides send to who reads it.
       if (node.kind == FlatKind::kMerge) {
         add_targets({reader.node, 0}, targets);
         continue;
@@ -311,6 +331,8 @@ class LayoutBuilder {
 
   bool is_tail(const CallSite& site) const {
     const std::size_t results = graph_.body(site.callee).results.size();
+    // The entry's results are stored by its own Returns. With phases the
+    // caller's frame has to stay until the call is entered again.
     if (site.caller == 0 || site.returns.size() != results ||
         graph_.body(site.caller).results.size() != results ||
         std::any_of(site.calls.begin(), site.calls.end(),
@@ -352,6 +374,7 @@ ProgramLayout::ProgramLayout(const FlatGraph& graph) {
 }
 
 int accumulator_of(const Layout& layout, const Port& port) {
+  // A value that is read elsewhere too must exist by itself.
   if (port.targets.size() != 1) return -1;
   const Work& work = layout.works[port.targets[0].work];
   return work.kind == FlatKind::kAccumulate ? work.index : -1;
@@ -362,6 +385,8 @@ std::vector<bool> accumulated_results(const Layout& layout, const Work& work) {
   std::set<int> seen;
   for (const Port& port : work.outputs) {
     const int accumulator = accumulator_of(layout, port);
+    // A plan has one operand for each total, which two results cannot both
+    // overwrite.
     is_accumulated.push_back(accumulator >= 0 &&
                              seen.insert(accumulator).second);
   }

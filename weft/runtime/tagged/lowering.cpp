@@ -12,6 +12,8 @@
 namespace weft {
 namespace {
 
+// A recursion whose shapes grow at every call would need a body for each; this
+// many is taken for one without end.
 constexpr std::size_t kMostBodies = 1000;
 
 using Values = std::vector<Endpoint>;
@@ -56,6 +58,7 @@ class Lowering {
   Lowering(const Graph& graph, std::string_view entry,
            const RankPlacement& placement)
       : graph_(graph), placement_(placement) {
+    // The caller of the run counts as a reference to the entry.
     ++references_[std::string(entry)];
     for (const Function& function : graph.functions) {
       for (const Node& node : function.nodes()) count_references(node);
@@ -106,6 +109,8 @@ class Lowering {
                               std::span<const TensorType> arguments) {
     const Function* function = graph_.find(callee.name);
     WEFT_CHECK(function != nullptr, "@{} does not exist", callee.name);
+    // A deque keeps its elements where they are: nodes of the draft point to
+    // ops of these functions.
     return draft_.functions.emplace_back(eliminate_dead_nodes(
         specialize(*function, bind_call(callee, arguments))));
   }
@@ -156,10 +161,14 @@ class Lowering {
     if (known != bodies_.end()) return known->second;
     const Function& function = specialized(callee, types);
     const int body = add_body(callee.name, types);
+    // The body is known before its own nodes are lowered, so a call of itself
+    // finds it: a recursion becomes a cycle.
     bodies_.emplace(std::move(key), body);
     for (const ValueId result : function.results()) {
       result_types_[body].push_back(function.type(result));
     }
+    // Bodies wait in a list rather than on the stack, as chains of functions
+    // may be long.
     pending_.emplace_back(body, &function);
     return body;
   }
@@ -186,6 +195,7 @@ class Lowering {
   Activation by_calls(int body, const Phases& phases, Scope scope,
                       const Location& location) {
     Activation made{scope, phases};
+    // Where an argument begins the activation, form_regions() leaves it out.
     made.site = static_cast<int>(draft_.graph.sites.size());
     // What begins it if no argument is passed.
     const int begins = draft_.add({.kind = FlatKind::kCall,
@@ -205,6 +215,8 @@ class Lowering {
                                           const Phases& phases,
                                           std::span<const Endpoint> first) {
     const auto& parameters = callee.signature->parameters;
+    // A later phase is entered with gradients, which are not there yet; their
+    // shapes follow from the symbols that the first arguments settle.
     const auto count = static_cast<std::ptrdiff_t>(phases.first_argument(1));
     Signature known{{parameters.begin(), parameters.begin() + count}, {}};
     std::vector<TensorType> types;
@@ -252,6 +264,8 @@ class Lowering {
       values[index(function.parameters()[first + i])] = arguments[i];
     }
     for (const Node& node : function.nodes()) {
+      // Nodes of earlier phases are in the graph already, and their values are
+      // read again as they stand: nothing is computed twice.
       if (activation.value_phases[index(node.outputs[0])] != phase) continue;
       Values inputs;
       for (const ValueId id : node.inputs) inputs.push_back(values[index(id)]);
@@ -344,6 +358,9 @@ class Lowering {
       chain.predicate = inputs[0];
       const int marker = add_switch(inputs[0], inputs[0], scope);
       const auto arguments = std::span(inputs).subspan(1);
+      // A branch stands in the caller's activation, so both sides are built
+      // with its predicate as marker; at run time one of them receives
+      // something.
       for (int side = 0; side < 2; ++side) {
         const auto& function =
             side == 0 ? then : attributes.function("otherwise");
@@ -361,6 +378,8 @@ class Lowering {
   }
 
   Values enter_again(const Node& node, const Values& inputs) {
+    // What is re-entered was found while lowering, so the value needs no form
+    // in the graph: it says which chain of this pass is meant.
     const Endpoint activation = inputs[0];
     WEFT_CHECK(activation.node < 0, "what is entered again is an activation");
     const auto phase =
@@ -368,6 +387,7 @@ class Lowering {
     Chain& chain = chains_[index(activation.output)];
     Values results = enter_phase(chain, phase, inputs);
     if (phase + 1 < chain.activations[0].phases.count()) {
+      // While phases remain, the activation can be entered once more.
       results.push_back(activation);
     }
     return results;
@@ -384,6 +404,8 @@ class Lowering {
     }
     std::array<Values, 2> sides;
     for (const Endpoint argument : arguments) {
+      // Arguments of a later phase pass a Switch with the predicate of the
+      // first, and so reach the branch that was taken.
       const int node = add_switch(argument, chain.predicate, chain.scope);
       for (int side = 0; side < 2; ++side) {
         sides[index(side)].push_back({node, side});
@@ -434,6 +456,10 @@ FlatGraph lower(const Graph& graph, std::string_view entry,
                 std::span<const TensorType> arguments,
                 const RankPlacement& placement) {
   check(placement, graph);
+  // Each pass relies on those before it. Loops are recursions from here on.
+  // Arguments that are read in place are known before places are chosen, since
+  // they are not passed on. Regions come last: their ops are of one rank, and
+  // those that only add are apart.
   const Graph recursive = loops_to_recursion(graph);
   Draft draft = Lowering(recursive, entry, placement).run(entry, arguments);
   read_arguments_in_place(draft);

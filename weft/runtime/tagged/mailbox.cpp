@@ -22,6 +22,7 @@ std::optional<Tensor> Mailbox::expect(const ActivationTag& activation,
 std::optional<Item> Mailbox::deliver(Parcel& parcel) {
   const Key key{parcel.activation, parcel.crossing};
   const auto found = waiting_.find(key);
+  // The value stays with the caller, who sends it on at once.
   if (found != waiting_.end()) {
     const Item item = found->second.item;
     waiting_.erase(found);

@@ -18,6 +18,7 @@ class Crossings {
 
   // The crossing of a value to a rank; `argument` of the entry, or -1.
   int of(Endpoint value, int from, int to, int argument = -1) {
+    // A value crosses once to a rank, however many read it there.
     const auto [found, is_new] =
         numbers_.emplace(std::pair(value, to), static_cast<int>(all_.size()));
     if (is_new) {
@@ -88,9 +89,13 @@ struct PartitionPlan {
     for (std::size_t id = 0; id < whole.nodes.size(); ++id) {
       const FlatNode& node = whole.nodes[id];
       const int home = homes.of(static_cast<int>(id));
+      // What is everywhere, or is made wherever it is needed, makes nobody take
+      // part.
       if (home < 0 || is_marker(static_cast<int>(id))) continue;
       participants[at(node.body)].insert(home);
     }
+    // Whoever calls a body in which a rank takes part leads there, and so do
+    // those that call it: this goes on until no body gains a rank.
     for (bool changed = true; changed;) {
       changed = false;
       for (const CallSite& site : whole.sites) {
@@ -115,6 +120,7 @@ class PartBuilder {
     FlatGraph& graph = part_.graph;
     for (const Body& body : whole_.bodies) graph.bodies.push_back({body.name});
     graph.sites = whole_.sites;
+    // Sites keep their numbers, by which ranks make the same tags.
     for (CallSite& site : graph.sites) site.calls = site.returns = {};
     add_own_nodes();
     set_results();
@@ -147,6 +153,8 @@ class PartBuilder {
 
   bool is_own(int id) const {
     const FlatNode& node = whole_.node(id);
+    // Every rank has a place for every argument, so that arguments keep their
+    // numbers; some stay undefined.
     if (node.kind == FlatKind::kParameter && node.body == 0) return true;
     return plan_.homes.of(id) == rank_ && !plan_.is_marker(id);
   }
@@ -158,6 +166,8 @@ class PartBuilder {
       node.inputs.clear();
       node.trigger = {};
       if (node.kind == FlatKind::kRegion) {
+        // Regions are numbered anew: a worker keeps a plan for each, and a part
+        // has few.
         node.region = static_cast<int>(part_.graph.regions.size());
         part_.graph.regions.push_back(
             whole_.regions[at(whole_.node(id).region)]);
@@ -187,6 +197,8 @@ class PartBuilder {
           if (to != rank_ && to != RankPlacement::kEverywhere) continue;
           part_.results.push_back(index);
           made.push_back(local(results[i]));
+          // Other results reach the caller on another rank, where its Return
+          // is.
         } else if (is_own(results[i].node)) {
           result_indices_[{static_cast<int>(body), index}] =
               static_cast<int>(made.size());
@@ -264,6 +276,7 @@ class PartBuilder {
       }
       return own(value);
     }
+    // One Receive serves all readers of a value here.
     if (home == rank_) return own(value);
     const auto known = received_.find(value);
     if (known != received_.end()) return known->second;
@@ -279,6 +292,8 @@ class PartBuilder {
   // What arrives here when the branch is taken.
   Endpoint trigger_of(int branch) {
     if (branch < 0) return {};
+    // An outer branch need not be asked for: the predicate itself comes only
+    // where that one is taken.
     const auto [outer, predicate, side] = plan_.branches[branch];
     const auto known = markers_.find(predicate);
     if (known != markers_.end()) return {known->second, side};
@@ -317,6 +332,8 @@ std::vector<GraphPart> partition(const FlatGraph& whole,
   }
   PartitionPlan plan(whole, placement);
   std::vector<PartBuilder> builders;
+  // All parts say first what they receive; only then is it known what each has
+  // to send.
   for (int rank = 0; rank < placement.ranks; ++rank) {
     builders.emplace_back(plan, rank).build();
   }

@@ -22,6 +22,8 @@ class OtherOps {
   void run() {
     while (place_some(true) || place_some(false)) {
     }
+    // Readers that have no place either do not count; what then remains goes to
+    // rank 0.
     for (const Open& op : open_) rank(op.id) = most_read_on(op.id);
     for (const Open& op : open_) rank(op.id) = std::max(0, rank(op.id));
   }
@@ -66,6 +68,8 @@ class OtherOps {
       }
       rank(open_[i].id) = chosen;
       open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
+      // With one more placed, others may know all their operands, which is the
+      // better reason: ask for these first again.
       if (!must_know_all) return true;
     }
     return open_.size() != before;
@@ -78,6 +82,7 @@ class OtherOps {
       const int known = rank_of_source(source);
       if (known >= 0) {
         bytes[at(known)] += size;
+        // An argument that is everywhere holds nobody up.
       } else if (must_know_all && is_op(source)) {
         return -1;
       }
@@ -110,6 +115,7 @@ class OtherOps {
 
 void place_others(Draft& draft, const RankPlacement& placement) {
   if (placement.ranks == 1) {
+    // With one rank there is nothing to weigh.
     draft.ranks.assign(draft.ranks.size(), 0);
   } else {
     OtherOps(draft, placement).run();

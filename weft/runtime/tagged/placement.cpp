@@ -10,6 +10,7 @@ namespace {
 
 using Ranks = std::map<std::string, int, std::less<>>;
 
+// The bound catches a number that was mistyped before memory is taken for it.
 constexpr int kMostRanks = 4096;
 constexpr std::string_view kLayer = "layer:";
 
@@ -64,6 +65,7 @@ struct Names {
   static void add(std::set<std::string, std::less<>>& names,
                   std::string_view name, char separator) {
     for_each_prefix(name, separator, [&](std::string_view prefix) {
+      // Where a prefix is known, the shorter ones are too.
       return !names.emplace(prefix).second;
     });
   }
@@ -77,6 +79,8 @@ void check_names(const Ranks& ranks,
     if (known.contains(name)) continue;
     Error error(ErrorCode::kInvalidArgument, "placement",
                 "the graph has no {} {}", kind, name);
+    // A name that nothing answers to would leave its ops to their operands
+    // without a word.
     const std::string near = nearest(name, {known.begin(), known.end()});
     if (!near.empty()) error.hint("did you mean " + near + "?");
     throw error;
@@ -99,6 +103,7 @@ int parse_rank(std::string_view text, std::string_view item) {
 
 int RankPlacement::rank_of(std::string_view function,
                            const Location& location) const {
+  // A layer is nearer to the op than the function that it stands in.
   if (const auto rank = find(layers, location.scope, '/')) return *rank;
   return find(functions, function, '.').value_or(others);
 }
@@ -116,6 +121,8 @@ void check(const RankPlacement& placement, const Graph& graph) {
     throw Error(ErrorCode::kInvalidArgument, "placement",
                 "{} ranks; there can be 1 to {}", placement.ranks, kMostRanks);
   }
+  // Collecting the names walks the whole graph, which a placement without names
+  // need not pay.
   if (!placement.functions.empty() || !placement.layers.empty()) {
     const Names names(graph);
     check_names(placement.functions, names.functions, "function",
@@ -143,6 +150,7 @@ RankPlacement parse_placement(std::string_view text, int ranks) {
         std::min(text.find_first_of(kBlank, begin), text.size());
     const std::string_view item = text.substr(begin, end - begin);
     begin = end;
+    // The last one separates, as names may hold others.
     const std::size_t equals = std::min(item.rfind('='), item.size());
     const std::string_view name = item.substr(0, equals);
     const int rank =

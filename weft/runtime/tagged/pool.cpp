@@ -16,8 +16,12 @@ void WorkPool::offer(Item item) {
   {
     const std::lock_guard lock(mutex_);
     offered_.push_back(item);
+    // The offer counts one waiter as served at once, so that a second worker
+    // does not give away work for the same one. It is a hint: the mutex orders
+    // what matters.
     wanted_.fetch_sub(1, std::memory_order_relaxed);
   }
+  // The lock is free by now, or the waiter would wake only to wait for it.
   changed_.notify_one();
 }
 
@@ -25,6 +29,8 @@ std::optional<Item> WorkPool::wait() {
   std::unique_lock lock(mutex_);
   ++waiting_;
   wanted_.fetch_add(1, std::memory_order_relaxed);
+  // Whoever could still make something ready would not wait. A graph that ends
+  // so is malformed, and would sleep for ever.
   if (waiting_ == workers_ && offered_.empty() && !is_stopped()) {
     error_ = std::make_exception_ptr(
         Error(ErrorCode::kInternal, "tagged",
@@ -34,6 +40,7 @@ std::optional<Item> WorkPool::wait() {
   changed_.wait(lock, [&] { return is_stopped() || !offered_.empty(); });
   --waiting_;
   if (is_stopped()) return std::nullopt;
+  // offer() has counted this worker as served.
   const Item item = offered_.back();
   offered_.pop_back();
   return item;
@@ -51,6 +58,7 @@ void WorkPool::finish() {
 
 void WorkPool::fail(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
+  // The first error is the cause; later ones may come of stopping.
   if (error_ == nullptr) error_ = std::move(error);
   stop_locked();
 }

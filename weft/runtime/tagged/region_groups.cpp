@@ -12,6 +12,10 @@ namespace {
 class Groups {
  public:
   explicit Groups(const Draft& draft) : draft_(draft) {
+    // Ops that wait for the same values can always run together, so they are
+    // grouped first. Groups that one other alone reads then join it, as nothing
+    // else waits for them. Ops that may wait are moved last, between groups
+    // that stand.
     find_sources();
     find_adding();
     group_by_sources();
@@ -40,6 +44,8 @@ class Groups {
         if (is_op(input.node)) {
           const Sources& more = sources_[at(input.node)];
           sources.insert(more.begin(), more.end());
+          // Arguments of the entry are there from the start; nobody waits for
+          // them.
         } else if (!draft_.graph.is_argument(input)) {
           sources.insert(input);
         }
@@ -118,6 +124,8 @@ class Groups {
     group_.assign(draft_.graph.nodes.size(), -1);
     std::map<std::tuple<int, Endpoint, int, bool, Sources>, int> known;
     const auto join = [&](int id) {
+      // The branch counts beside the sources: ops that read arguments alone
+      // have no sources, and must not run on the side that is not taken.
       const auto key =
           std::tuple(node(id).body, draft_.markers[at(id)], rank(id),
                      is_adding_[at(id)], sources_[at(id)]);
@@ -140,6 +148,8 @@ class Groups {
   // Moves one group whose results only one other of its rank needs into that
   // one: nothing else waits for it.
   bool absorb() {
+    // Groups change with every step, so their readers are found anew. Bodies
+    // are small: this is quadratic in the groups of one.
     const auto read_by = readers();
     std::vector<std::set<int>> needed_by(count_);
     for (int id = 0; id < nodes(); ++id) {
@@ -152,6 +162,8 @@ class Groups {
     for (std::size_t group = 0; group < count_; ++group) {
       if (needed_by[group].size() != 1) continue;
       const int into = *needed_by[group].begin();
+      // What a call or a result reads must not wait for the other inputs of a
+      // larger region.
       if (into < 0 || ranks_[at(into)] != ranks_[group]) continue;
       for (int& other : group_) {
         if (other == static_cast<int>(group)) other = into;
@@ -174,6 +186,7 @@ class Groups {
         readers_of_[at(value.node)].push_back(-1);
       }
     }
+    // Backwards, a chain of ops is met at its end, and moves as a whole.
     for (int id = nodes() - 1; id >= 0; --id) {
       if (group_[at(id)] < 0 || readers_of_[at(id)].empty()) continue;
       const int reader = readers_of_[at(id)][0];

@@ -28,9 +28,12 @@ WithTotals add_to_totals(const Function& region,
     const Node* node = maker_of(region, results[i]);
     if (!is_accumulated[i] || node == nullptr ||
         node->op->name() != "scatter_add" ||
+        // add_rows takes rows of the first axis alone.
         node->attributes.integer("axis") != 0) {
       continue;
     }
+    // The scatter itself stays in the function, and goes as unused when it is
+    // planned.
     const ValueId total =
         made.function.add_parameter(region.type(results[i]), "");
     made.donated.emplace_back(made.function.parameters().size() - 1, i);

@@ -45,6 +45,8 @@ std::optional<ScalarProgram> ScalarProgram::of(const Function& function) {
     if (!is_exact(node)) return std::nullopt;
   }
   ScalarProgram program;
+  // The registers are as many as they ever will be: steps point into them, and
+  // a vector that is moved keeps its memory.
   program.registers_.resize(function.value_count());
   const auto view = [&](ValueId id) {
     return TensorView{function.type(id),

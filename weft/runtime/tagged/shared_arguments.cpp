@@ -12,6 +12,8 @@ class Origins {
       : graph_(graph),
         is_open_(graph.nodes.size(), true),
         origin_(graph.nodes.size()) {
+    // A parameter goes from open to one argument, and from there to several,
+    // and never back: this ends after two changes of each.
     bool changed = true;
     while (changed) {
       changed = false;
@@ -26,6 +28,7 @@ class Origins {
 
   // The argument that `value` is, or node -1.
   Endpoint of(Endpoint value) const {
+    // A Switch does not change a value, it only says whether it is there.
     while (graph_.node(value.node).kind == FlatKind::kSwitch) {
       value = graph_.node(value.node).inputs[0];
     }
@@ -50,6 +53,8 @@ class Origins {
     if (!was_open && before.node < 0) return false;  // settled: several
     for (const Endpoint call : graph_.nodes[id].inputs) {
       const Endpoint given = graph_.node(call.node).inputs[0];
+      // A parameter that nothing has been said of yet agrees with everything;
+      // it is asked again when it has changed.
       if (is_open(given)) continue;
       const Endpoint source = of(given);
       if (is_open_[id]) {

@@ -7,8 +7,14 @@
 namespace weft {
 namespace {
 
+// A chunk holds many small frames, so that the allocator is seldom asked.
 constexpr std::size_t kChunkBytes = 64 * 1024;
-constexpr std::size_t kMove = 64;         // frames that change hands at once
+// Frames change hands in lots: the lock of a pool is taken once for many
+// activations.
+constexpr std::size_t kMove = 64;  // frames that change hands at once
+// A frame ends on the worker that did its last work, which need not be the one
+// that began it. Without a bound the frames would gather with one worker while
+// the others made new ones.
 constexpr std::size_t kMostCached = 256;  // by one worker, of one body
 
 }  // namespace
@@ -44,9 +50,13 @@ void FrameSlab::add_chunk(Pool& pool, const Layout& layout) {
   const std::size_t count =
       std::max<std::size_t>(1, kChunkBytes / layout.frame_bytes);
   auto memory = std::make_unique<std::byte[]>(count * layout.frame_bytes);
+  // The list is taken from its end, so this order hands frames out by rising
+  // address.
   for (std::size_t i = count; i-- > 0;) {
     std::byte* place = memory.get() + i * layout.frame_bytes;
     auto* frame = new (place) Frame;
+    // Tensors live as long as their chunk, empty where no value waits: taking a
+    // frame then constructs nothing.
     for (const std::uint32_t slot : layout.tensors) {
       new (place + slot) Tensor;
     }
@@ -77,6 +87,8 @@ void FrameSlab::drain(int body, std::vector<Frame*>& frames, std::size_t left) {
 
 void FrameSlab::reclaim() {
   for_each_frame([&](Frame* frame, const Layout& layout) {
+    // Free frames lie in the pools or in the caches of workers already; a frame
+    // that is in use is known by its layout.
     if (frame->layout == nullptr) return;
     for (const std::uint32_t slot : layout.tensors) {
       frame->tensor(slot) = Tensor();
@@ -94,6 +106,8 @@ Frame* FrameCache::take(int body) {
   free.pop_back();
   const Layout& layout = program_.bodies[at(body)];
   frame->layout = &layout;
+  // The slots need no clearing: a tensor is moved out by its reader, and a word
+  // is written before it is read.
   std::memset(frame->at(sizeof(Frame)), 0, layout.children * sizeof(Frame*));
   std::copy(layout.pending.begin(), layout.pending.end(),
             reinterpret_cast<std::uint32_t*>(frame->at(layout.pending_offset)));
@@ -102,6 +116,8 @@ Frame* FrameCache::take(int body) {
 
 void FrameCache::give(Frame* frame) {
   const Layout& layout = *frame->layout;
+  // Everywhere else all that was sent has been read when a frame ends, and its
+  // slots are empty.
   if (layout.may_keep_values) {
     for (const std::uint32_t slot : layout.tensors) {
       frame->tensor(slot) = Tensor();

@@ -8,7 +8,8 @@
 namespace weft {
 namespace {
 
-// Work between two looks at the network.
+// How many units of work run between two looks at the network. A look costs a
+// call of the transport, and a message that waits holds up another rank.
 constexpr unsigned kTicksBetweenPolls = 16;
 
 }  // namespace
@@ -32,8 +33,12 @@ RegionRunner& TaggedWorker::runner(const Layout& layout, const Work& work) {
   const int region = work.region;
   std::optional<RegionRunner>& made = runners_[at(region)];
   if (!made) {
+    // Each worker has plans of its own, as a plan is used by one thread at a
+    // time.
     const std::lock_guard lock(session_.planning);
     PlanOptions options = session_.region_options;
+    // A final region may overwrite arguments of the run, as nothing reads them
+    // after it.
     if (const FinalRegion* last = final_region(region)) {
       options.donated = last->donated;
     }
@@ -73,6 +78,8 @@ void TaggedWorker::work() noexcept {
   try {
     while (const auto item = next()) run(*item);
   } catch (...) {
+    // This may be a thread of the crew, above which nobody catches: the pool
+    // stops the other workers and rethrows on the caller's thread.
     session_.pool.fail(std::current_exception());
   }
 }
@@ -83,9 +90,13 @@ void TaggedWorker::work() noexcept {
 std::optional<Item> TaggedWorker::next() {
   for (;;) {
     if (session_.pool.is_stopped()) return std::nullopt;
+    // Units of work are short, so a request to stop is heard soon enough
+    // without a look at every one of them.
     if (++ticks_ % 64 == 0) check_stop();
     if (session_.peers != nullptr && ticks_ % kTicksBetweenPolls == 0) hear(0);
     if (session_.pool.wants_work()) share();
+    // Depth first: what was made ready last is in the caches, and finishing it
+    // ends frames before new ones begin.
     if (!ready_.empty()) {
       const Item item = ready_.back();
       ready_.pop_back();
@@ -100,12 +111,18 @@ std::optional<Item> TaggedWorker::next() {
     oldest_call_ = 0;
     // What else there is to gather is heard of first.
     if (session_.peers != nullptr && hear(0)) continue;
+    // Regions are gathered until nothing else can run, so that a batch is as
+    // large as it can become.
     if (batcher_ != nullptr && batcher_->run(*this)) continue;
+    // Only now has everything run that reads an argument of the entry, and a
+    // final region may write over it.
     if (!last_.empty()) {
       const Item item = last_.back();
       last_.pop_back();
       return item;
     }
+    // Among ranks there is one worker, which moves the messages too: it waits
+    // in the network, not for colleagues.
     if (session_.peers == nullptr) return session_.pool.wait();
     if (session_.pool.is_stopped()) return std::nullopt;
     check_stop();
@@ -120,6 +137,9 @@ void TaggedWorker::check_stop() const {
 }
 
 void TaggedWorker::share() {
+  // Calls alone are given away: an activation pays for the change of hands, a
+  // region seldom does. One unit is kept, or this worker would have to ask at
+  // once.
   const std::size_t calls = calls_.size() - oldest_call_;
   if (calls > 0 && calls + ready_.size() > 1) {
     session_.pool.offer(calls_[oldest_call_++]);
@@ -155,17 +175,24 @@ void TaggedWorker::run(Item item) {
     case FlatKind::kReceive:
       begun = run_receive(item);
       break;
+    // These are no units of work: the layout sends values past parameters and
+    // Merges, and totals are sent as an activation ends.
     case FlatKind::kTotal:
     case FlatKind::kParameter:
     case FlatKind::kMerge:
       break;
   }
+  // This unit has ended and `begun` more can run. The count changes once, so
+  // that it cannot touch zero between the two. Afterwards the frame may belong
+  // to another activation.
   finish(frame, begun - 1);
 }
 
 // --- Sending -------------------------------------------------------------
 
 std::int32_t TaggedWorker::add(std::int32_t& count, std::int32_t change) const {
+  // With one worker nothing is shared, and an activation changes its count
+  // several times.
   if (is_alone_) return count += change;
   return std::atomic_ref(count).fetch_add(change, std::memory_order_acq_rel) +
          change;
@@ -177,6 +204,8 @@ void TaggedWorker::push(Frame* frame, std::uint32_t work, bool is_call) {
     return;
   }
   const int region = frame->layout->works[work].region;
+  // This is asked before the batcher is: a final region runs once, so there is
+  // nothing to gather it with.
   if (region >= 0 && final_region(region) != nullptr) {
     last_.push_back({frame, work});
     return;
@@ -196,6 +225,8 @@ std::int32_t TaggedWorker::deliver(Frame* frame, const Port& port,
   std::int32_t begun = 0;
   for (std::size_t i = port.targets.size(); i-- > 0;) {
     const Target& target = port.targets[i];
+    // The value is written before it is counted: whoever counts last and runs
+    // the reader then sees all that others have written.
     if (target.slot != Target::kNowhere) write(target.slot, i == 0);
     bool is_ready = true;
     if (target.readiness == Readiness::kCounted) {
@@ -210,6 +241,7 @@ std::int32_t TaggedWorker::deliver(Frame* frame, const Port& port,
                                        ? std::exchange(pending, pending | bits)
                                        : std::atomic_ref(pending).fetch_or(
                                              bits, std::memory_order_acq_rel);
+      // A call that is queued already finds the new bit when it runs.
       is_ready = (before & kQueued) == 0;
     }
     if (!is_ready) continue;
@@ -227,6 +259,8 @@ std::int32_t TaggedWorker::send(Frame* frame, const Port& port,
 
 std::int32_t TaggedWorker::send(Frame* frame, const Port& port, Tensor tensor) {
   return deliver(frame, port, [&](std::uint32_t slot, bool is_last) {
+    // The last reader gets the tensor itself: one that is alone may then
+    // overwrite it (owns_changed).
     if (is_last)
       frame->tensor(slot) = std::move(tensor);
     else
@@ -251,6 +285,8 @@ std::int32_t TaggedWorker::run_region(Frame* frame, const Work& work) {
   if (session_.is_timed) watch.emplace();
   RegionRunner& runner = this->runner(*frame->layout, work);
   std::int32_t begun = 0;
+  // Conditions and counters of a recursion are single numbers, for which a plan
+  // costs more than the arithmetic.
   if (ScalarProgram* program = runner.scalar()) {
     run_scalars(frame, work, *program);
     for (std::size_t i = work.outputs.size(); i-- > 0;) {
@@ -278,6 +314,7 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
                                     RegionRunner& runner) {
   const Function& function = session_.graph.regions[at(work.region)].function;
   const auto& results = function.results();
+  // The addresses of cells are given to the plan, so all of them exist first.
   cells_.resize(std::max(cells_.size(), work.inputs.size() + results.size()));
   inputs_.clear();
   outputs_.clear();
@@ -289,6 +326,8 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
     } else if (!input.is_inline) {
       inputs_.push_back(frame->tensor(input.slot).raw());
     } else {
+      // A plan relies on aligned operands, and words of a frame lie 8 bytes
+      // apart.
       std::memcpy(cell->bytes, frame->at(input.slot), sizeof(std::uint64_t));
       inputs_.push_back(cell++->bytes);
     }
@@ -298,6 +337,8 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
         accumulator_of(*frame->layout, work.outputs[result]),
         function.type(results[result]));
   };
+  // The plan adds rows to a total where it lies: it takes the total as a
+  // donated operand and gives it back as a result.
   for (const std::size_t result : runner.added()) {
     inputs_.push_back(total_of(result).raw());
   }
@@ -313,6 +354,8 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
       outputs_.push_back(total_of(i).raw());
     } else if (const auto table =
                    in_place ? runner.table_of(i) : std::nullopt) {
+      // The table is moved on as the result that overwrites it, so that the
+      // activation that reads it next owns it alone again.
       made_.push_back(std::move(frame->tensor(work.inputs[*table].slot)));
       outputs_.push_back(made_.back().raw());
     } else {
@@ -323,8 +366,11 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
       outputs_.push_back(made_.back().raw());
     }
   }
+  // Whether a table may be overwritten is known for each activation only: there
+  // are two plans, of which the second is made when it is first needed.
   Plan& plan = in_place ? runner.plan_in_place() : runner.plan();
   plan.run(inputs_, outputs_, arena(plan.arena_bytes()));
+  // Memory of operands is free before readers of the results are run.
   for (const Input& input : work.inputs) {
     if (!input.is_argument && !input.is_inline) {
       frame->tensor(input.slot) = Tensor();
@@ -361,6 +407,7 @@ bool TaggedWorker::owns_changed(Frame* frame, const Work& work,
 
 std::int32_t TaggedWorker::run_switch(Frame* frame, const Work& work) {
   const Input& data = work.inputs[0];
+  // Nothing is sent to the other side, so nothing runs there.
   const bool taken = *frame->at(work.inputs[1].slot) != std::byte{0};
   const Port& port = work.outputs[taken ? 0 : 1];
   if (data.is_inline) return send(frame, port, frame->word(data.slot));
@@ -371,6 +418,9 @@ std::int32_t TaggedWorker::run_switch(Frame* frame, const Work& work) {
 std::int32_t TaggedWorker::run_call(Frame* frame, const Work& work,
                                     std::uint32_t index) {
   const SiteLayout& site = session_.program.sites[at(work.site)];
+  // The bits of a call say which arguments have come since it last ran. They
+  // are taken together with the mark that it is queued: what comes after this
+  // queues it again.
   std::uint32_t ready = ~kQueued;
   if (!site.is_strict) {
     std::uint32_t& pending = frame->pending(index);
@@ -384,6 +434,8 @@ std::int32_t TaggedWorker::run_call(Frame* frame, const Work& work,
   for (std::size_t i = work.inputs.size(); i-- > 0;) {
     const Input& input = work.inputs[i];
     if (!site.is_strict && (ready >> i & 1u) == 0) continue;
+    // The activation began with all its arguments outstanding. Each that is
+    // passed is one less, and what it makes ready is more.
     --begun;
     if (input.is_argument) continue;
     begun += input.is_inline
@@ -391,6 +443,7 @@ std::int32_t TaggedWorker::run_call(Frame* frame, const Work& work,
                  : send(child, work.outputs[i],
                         std::exchange(frame->tensor(input.slot), Tensor()));
   }
+  // The callee may be done with this, and its frame in other hands.
   finish(child, begun);
   return change;
 }
@@ -409,6 +462,8 @@ std::int32_t TaggedWorker::run_return(Frame* frame, const Work& work) {
           ? send(parent, port, frame->word(input.slot))
           : send(parent, port,
                  std::exchange(frame->tensor(input.slot), Tensor()));
+  // The caller cannot be done here, as the activation that returns counts in it
+  // until its own end.
   if (begun != 0) add(parent->outstanding, begun);
   return 0;
 }

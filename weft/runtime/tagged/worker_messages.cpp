@@ -27,6 +27,8 @@ void TaggedWorker::run_send(Frame* frame, const Work& work) {
 std::int32_t TaggedWorker::run_receive(Item item) {
   const Work& work = item.frame->layout->works[item.work];
   auto value = mailbox_.expect(item.frame->tag, work.index, item);
+  // The one that is returned stands for this unit, which goes on waiting: so
+  // its activation cannot end.
   return value ? send_received(item.frame, work, std::move(*value)) : 1;
 }
 
@@ -45,6 +47,8 @@ bool TaggedWorker::hear(double seconds) {
   bool is_awaited = false;
   for (Parcel& parcel : parcels_) {
     const auto item = mailbox_.deliver(parcel);
+    // The activation that waits for it has not begun here, or not come so far.
+    // The mailbox keeps it.
     if (!item) continue;
     is_awaited = true;
     const Work& work = item->frame->layout->works[item->work];
@@ -56,6 +60,8 @@ bool TaggedWorker::hear(double seconds) {
 }
 
 void TaggedWorker::wait_for_peers() {
+  // Every value from elsewhere has a Receive that waits for it. If there is
+  // none and nothing is ready, no message can help.
   if (!mailbox_.is_waiting()) {
     throw Error(ErrorCode::kInternal, "tagged",
                 "the run waits for a value that nothing computes");
@@ -63,6 +69,8 @@ void TaggedWorker::wait_for_peers() {
   try {
     hear(kPollSeconds);
   } catch (Error& error) {
+    // The one that began last is deepest in the recursion, and what waits above
+    // it waits for that.
     const Mailbox::Waiting newest = mailbox_.newest();
     const Crossing& crossing = session_.graph.crossings[at(newest.crossing)];
     error.detail(fmt::format("waiting for {} of rank {}", crossing.value,
@@ -92,6 +100,7 @@ void TaggedWorker::exchange_arguments(std::span<Tensor> arguments) {
         arguments[at(argument)] = std::move(parcel.value);
         --missing;
       } else {
+        // Another rank has all its arguments already and runs.
         mailbox_.deliver(parcel);
       }
     }
