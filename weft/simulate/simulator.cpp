@@ -84,6 +84,8 @@ Simulator::JobId Simulator::add_job(const Job& job) {
 void Simulator::add_dependency(JobId before, JobId after) {
   JobState& first = job_of(before);
   WEFT_CHECK(first.state != State::kForgotten);
+  // Jobs are also added as the answer to events: one to wait for may be over,
+  // and then there is nothing to wait for.
   if (first.state != State::kEnded) add_edge(first.at_end, after);
 }
 
@@ -108,7 +110,7 @@ void Simulator::add_edge(std::int32_t& first, JobId after) {
   ++then.waits_for;
 }
 
-// And frees them.
+// Lets those go that waited, and frees the edges, which later jobs take.
 void Simulator::follow_edges(std::int32_t& first, JobId cause) {
   while (first != kNone) {
     Edge& edge = edges_[static_cast<std::size_t>(first)];
@@ -168,6 +170,8 @@ void Simulator::clear_jobs() {
   next_event_ = 0;
   intervals_.clear();
   for (ResourceState& state : resources_) {
+    // The vectors keep their memory, so that a simulator which is run again and
+    // again allocates nothing.
     std::vector<Waiting> queue = std::move(state.queue);
     std::vector<Flow> flows = std::move(state.flows);
     queue.clear();
@@ -218,6 +222,8 @@ bool Simulator::advance() {
   events_.clear();
   next_event_ = 0;
   now_ = alarms_.front().time;
+  // Equal times are one moment: all that ends in it is settled before anything
+  // starts, so that a free resource chooses among all that are ready by then.
   while (!alarms_.empty() && alarms_.front().time == now_) {
     const Alarm alarm = pop(alarms_);
     if (alarm.fair != kNone) {
@@ -243,6 +249,8 @@ void Simulator::become_ready(JobId id) {
   JobState& state = job_of(id);
   state.state = State::kReady;
   if (state.job.release > now_) {
+    // The clock, and no job before it, decides when it starts: a critical path
+    // begins here.
     state.cause = kNone;
     set_alarm(state.job.release, id);
   } else {
@@ -252,6 +260,7 @@ void Simulator::become_ready(JobId id) {
 
 void Simulator::enqueue(JobId id) {
   JobState& state = job_of(id);
+  // A job that is between two slices keeps its place in the queue.
   if (!state.has_started) state.ready = now_;
   const ResourceSet& held = state.job.resources;
   if (held.begin() == held.end()) {
@@ -264,11 +273,13 @@ void Simulator::enqueue(JobId id) {
   }
   for (const ResourceId resource : held) {
     ResourceState& place = of(resource);
+    // Where the first to come goes first, priorities do not count.
     const bool is_ranked = place.resource.queueing != Queueing::kFirstCome;
     push(place.queue,
          {is_ranked ? state.job.priority : 0, state.ready, state.sequence, id});
   }
-  // Whoever can start all of it, can through the first.
+  // A job that can start finds all of its resources free, so it is enough to
+  // ask one of them.
   touch(*held.begin());
 }
 
@@ -286,9 +297,14 @@ void Simulator::dispatch(ResourceId id) {
   while (!place.is_busy && !place.queue.empty()) {
     const Waiting first = pop(place.queue);
     const JobState& state = job_of(first.job);
+    // A queue may still name a job that has started through another one, or
+    // whose number a later job has been given: the sequence tells the two
+    // apart.
     const bool waits =
         state.state == State::kReady && state.sequence == first.sequence;
     if (!waits) continue;
+    // What lacks another resource reserves nothing: it is set aside, to be put
+    // back, and whoever is behind it may go.
     if (can_start(state)) {
       hold(first.job);
     } else {
@@ -313,7 +329,8 @@ void Simulator::hold(JobId id) {
     if (place.resource.queueing == Queueing::kSliced) {
       seconds = std::min(seconds, place.resource.slice);
     }
-    // It was ready before, and had to wait for this one.
+    // It was ready before and starts as this resource comes free, so the job
+    // that has just let go of it is why it starts now.
     if (!state.has_started && state.ready < now_ && place.freed_at == now_) {
       state.cause = place.last;
     }
@@ -330,6 +347,7 @@ void Simulator::begin(JobId id) {
   JobState& state = job_of(id);
   state.state = State::kHolding;
   state.held_since = now_;
+  // Only the first slice is a start.
   if (state.has_started) return;
   state.has_started = true;
   state.start = now_;
@@ -358,22 +376,30 @@ void Simulator::stop_holding(JobId id) {
 void Simulator::join(ResourceId id, JobId job) {
   ResourceState& place = of(id);
   const JobState& state = job_of(job);
+  // The jobs of a flow take turns, so one that comes behind another changes no
+  // share.
   for (Flow& flow : place.flows) {
     if (flow.number != state.job.flow) continue;
     job_of(flow.last).next = job;
     flow.last = job;
     return;
   }
+  // What has been served so far was at the old shares.
   serve(place);
+  // On the clock of `served`, which counts what each flow has had, a job ends
+  // at a time that does not change when others come or go: one number per flow
+  // is enough (Kleinrock's processor sharing, as virtual time).
   place.flows.push_back({state.job.flow, job, job, place.served + state.hold});
   expect_end(id);
   begin(job);
 }
 
-// The first jobs of one flow or, where they end together, of several.
+// Ends the first job of one flow or, where they end together, of several.
 void Simulator::depart(ResourceId id) {
   ResourceState& place = of(id);
   serve(place);
+  // The clock has come here by sums, which round: it is set to the very end
+  // that was expected, so that jobs which end together compare equal to it.
   place.served = std::numeric_limits<double>::infinity();
   for (const Flow& flow : place.flows) {
     place.served = std::min(place.served, flow.end);
@@ -386,8 +412,12 @@ void Simulator::depart(ResourceId id) {
   }
   std::erase_if(place.flows,
                 [](const Flow& flow) { return flow.first == kNone; });
+  // With nobody left to compare with, the clock starts anew, where doubles are
+  // finest.
   if (place.flows.empty()) place.served = 0;
   expect_end(id);
+  // The flows are in order again before anything is told: what a release lets
+  // start may join this very resource.
   for (const JobId job : departed_) {
     const JobId next = job_of(job).next;
     if (keep_intervals_) keep_interval(id, job, job_of(job).held_since);
@@ -399,7 +429,7 @@ void Simulator::depart(ResourceId id) {
   departed_.clear();
 }
 
-// Up to now.
+// Brings the clock of what each flow has had up to now.
 void Simulator::serve(ResourceState& place) {
   const double elapsed = now_ - std::exchange(place.served_at, now_);
   if (place.flows.empty()) return;
@@ -416,10 +446,12 @@ void Simulator::expect_end(ResourceId id) {
   }
   place.alarm = alarms_set_;
   const auto flows = static_cast<double>(place.flows.size());
+  // Rounding may put an end a little before now.
   push(alarms_, {now_ + std::max(0.0, left) * flows, alarms_set_++, kNone, id});
 }
 
-// Others have joined since.
+// An alarm of before others joined or left stays in the heap, where finding it
+// would cost a search, and is passed over when its time comes.
 bool Simulator::is_outdated(const Alarm& alarm) const {
   return alarm.fair != kNone && of(alarm.fair).alarm != alarm.order;
 }
@@ -462,6 +494,7 @@ void Simulator::keep_interval(ResourceId id, JobId job, double start) {
   ResourceState& place = of(id);
   if (place.last_interval != kNone) {
     Interval& last = intervals_[static_cast<std::size_t>(place.last_interval)];
+    // Slices that follow on each other are drawn as one.
     if (last.job == job && last.end == start) {
       last.end = now_;
       return;
@@ -475,6 +508,7 @@ void Simulator::refuse_circle() const {
   std::string named;
   int count = 0;
   for (JobId id = 0; id < jobs(); ++id) {
+    // Jobs behind a circle wait as well, and are counted with it.
     if (job_of(id).state != State::kBlocked || count++ >= kMostNamed) continue;
     named += fmt::format("{}{}", named.empty() ? "" : ", ", id);
   }

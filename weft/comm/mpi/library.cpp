@@ -36,6 +36,7 @@ struct Requests {
   void remove_over() {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests.size(); ++i) {
+      // MPI sets the requests that are over to null.
       if (requests[i] == MPI_REQUEST_NULL) continue;
       requests[kept] = requests[i];
       owners[kept++] = owners[i];
@@ -124,6 +125,8 @@ int share(std::size_t bytes, void** memory) {
   error = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1,
                                   MPI_INFO_NULL, machine, &own, &window());
   if (error != MPI_SUCCESS) return error;
+  // Pipes begin with counters of zero (shared_pipe.h), and MPI does not promise
+  // cleared memory.
   if (bytes > 0) std::memset(own, 0, bytes);
   int ranks = 0;
   MPI_Comm_size(world(), &ranks);
@@ -189,6 +192,8 @@ int poll(const MpiCompletion** completions, int* count) {
   if (over == MPI_UNDEFINED || over == 0) return MPI_SUCCESS;
   for (std::size_t i = 0; i < static_cast<std::size_t>(over); ++i) {
     const MPI_Status& status = r.statuses[i];
+    // The status of each says how it ended only where MPI reports an error
+    // among them.
     r.completions.push_back(completion_of(
         r.owners[static_cast<std::size_t>(r.indices[i])], status,
         error == MPI_ERR_IN_STATUS ? status.MPI_ERROR : MPI_SUCCESS));

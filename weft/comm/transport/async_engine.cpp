@@ -44,8 +44,11 @@ void AsyncEngine::wait(const Operation& operation) {
 }
 
 void AsyncEngine::fail(const Error& error) {
+  // No coroutine: it throws as it is called, on the network's thread, where
+  // start() tells the other ranks.
   const Operation failing = submit([&error]() -> Task<> { throw error; });
   std::unique_lock lock(mutex_);
+  // Unlike wait(), this does not throw the error back.
   over_.wait(lock, [&] { return failing->is_over; });
 }
 
@@ -57,6 +60,8 @@ Traffic AsyncEngine::traffic() const {
 void AsyncEngine::serve() {
   Engine engine(transport_, options_);
   while (start_submitted(engine)) {
+    // Polls that only wait for something to be submitted are not counted as
+    // busy.
     const bool is_busy = !under_way_.empty();
     const double started = transport_.now();
     engine.poll(kPollSeconds);
@@ -86,9 +91,12 @@ void AsyncEngine::start(Engine& engine, const Operation& operation) {
     under_way_.push_back(operation);
   } catch (...) {
     const Error error = failure_of(std::current_exception());
+    // An operation that cannot even start here is one that others wait for in
+    // vain.
     engine.fail(error);
     end(operation, error);
   }
+  // What it captured may go; the caller may keep the operation for long.
   operation->make = nullptr;
 }
 
@@ -110,6 +118,8 @@ void AsyncEngine::give_up(Engine& engine) {
     const std::lock_guard lock(mutex_);
     submitted.swap(submitted_);
   }
+  // A rank that leaves in the middle tells the others; one that leaves when all
+  // is over just leaves.
   if (!under_way_.empty() || !submitted.empty()) engine.fail(error);
   collect();
   for (const Operation& operation : submitted) {

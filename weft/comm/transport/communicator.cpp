@@ -24,6 +24,8 @@ std::uint32_t hash_of(std::string_view text) {
 Tag make_tag(int bits, std::uint32_t context, std::uint32_t number,
              std::uint32_t text_hash) {
   const int hash_bits = bits - kContextBits - kNumberBits;
+  // With the hash in the tag, ranks that enter different operations wait for
+  // each other in vain, and find out, rather than take each other's data.
   WEFT_CHECK(hash_bits > 0);
   const std::uint32_t hash = text_hash & ((1u << hash_bits) - 1);
   const std::uint32_t low = number & ((1u << kNumberBits) - 1);
@@ -55,6 +57,8 @@ NamedOperation::NamedOperation(const OperationInfo& info)
       priority_(info.priority) {}
 
 Channel Channel::among(std::span<const int> positions) const {
+  // The part shares the tag, as its messages belong to this operation: between
+  // two ranks they arrive in the order in which they are sent.
   Channel part = *this;
   part.members_ =
       std::make_shared<const std::vector<int>>(pick(*members_, positions));
@@ -80,6 +84,8 @@ Communicator Communicator::split(std::span<const int> positions) {
       std::make_shared<const std::vector<int>>(pick(*members_, positions));
   part.rank_ = position_of(*part.members_, transport_->rank());
   part.contexts_ = contexts_;
+  // Groups that are split off share the counter, and all members split at the
+  // same point, so that a number means one group on every rank.
   part.context_ = ++*contexts_;
   WEFT_CHECK(part.context_ < (1u << kContextBits), "too many groups of ranks");
   return part;

@@ -27,6 +27,8 @@ void Engine::run(Task<> task) { wait(start(std::move(task))); }
 Engine::Operation Engine::start(Task<> task) {
   if (failure_) throw *failure_;
   auto operation = std::make_shared<Task<>>(std::move(task));
+  // While nothing was under way nobody polled, and that silence is nobody's
+  // fault.
   if (running_.empty()) last_arrival_ = transport_.now();
   running_.push_back(operation);
   operation->start();
@@ -42,10 +44,13 @@ void Engine::wait(const Operation& operation) {
 bool Engine::poll(double seconds) {
   const bool something = transport_.poll(seconds);
   while (const auto notice = transport_.take_notice()) handle(*notice);
+  // At every poll, because tasks that were resumed since may have begun new
+  // transfers.
   if (failure_) transport_.fail_all(*failure_);
   transport_.resume_ready();
   collect();
   const double now = transport_.now();
+  // A rank that waits for nobody has nothing to miss.
   if (something || transport_.oldest() == nullptr) {
     last_arrival_ = last_asked_ = now;
   } else if (now - last_arrival_ > options_.timeout) {
@@ -63,6 +68,8 @@ void Engine::collect() {
       ++i;
       continue;
     }
+    // The list lets go of it before its failure is told, which resumes other
+    // tasks.
     const Operation over = running_[i];
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
     if (const auto thrown = over->failure(); thrown && !failure_) {
@@ -79,6 +86,8 @@ void Engine::fail(const Error& error) {
     transport_.send_notice(
         peer, {Notice::Kind::kFailure, transport_.rank(), error.what()});
   }
+  // A task may catch the error and start further transfers on its way out, so
+  // this goes on until none is left.
   while (transport_.oldest() != nullptr) {
     transport_.fail_all(error);
     transport_.resume_ready();
@@ -95,13 +104,15 @@ void Engine::handle(const Notice& notice) {
   }
 }
 
-// The entry of another rank's ledger that waits for this one, against ours of
-// the same number.
+// Compares what another rank that waits for this one has entered with what was
+// entered here under the same number.
 void Engine::answer_query(const Notice& notice) {
   const auto theirs = Ledger::from_text(notice.text);
   if (!theirs) return;
   const std::string* ours =
       transport_.ledger().find(theirs->context, theirs->number);
+  // A rank that has not come so far yet, or is in the same operation and slow,
+  // is no mistake: the other one asks again, until the timeout.
   if (ours == nullptr || *ours == theirs->text) return;
   Error error(ErrorCode::kInvalidArgument, "communication",
               "ranks entered different operations as number {} of their group",
@@ -119,6 +130,7 @@ void Engine::ask() {
   for (const Transfer* transfer = transport_.oldest(); transfer != nullptr;
        transfer = Transport::next(*transfer)) {
     const int peer = transfer->route().peer;
+    // The oldest transfer speaks for all that wait for this rank.
     if (std::find(asked.begin(), asked.end(), peer) != asked.end()) continue;
     asked.push_back(peer);
     transport_.send_notice(peer, {Notice::Kind::kQuery, transport_.rank(),

@@ -22,6 +22,7 @@ Error no_library(const std::string& path, const char* reason) {
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 
 const MpiFunctions& load() {
+  // The plug-in stands beside the program, wherever that is installed.
   const auto program = std::filesystem::read_symlink("/proc/self/exe");
   const std::string path = program.parent_path() / kLibrary;
   // Global: some MPIs load parts of themselves that look for the others.

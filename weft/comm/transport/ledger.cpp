@@ -23,6 +23,8 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
 void Ledger::record(std::shared_ptr<const LedgerEntry> entry) {
   auto& group = entries_[entry->context];
   group.push_back(std::move(entry));
+  // Questions are about operations that are under way, or were until now; the
+  // memory of a long run must stay bounded.
   if (group.size() > kRemembered) group.pop_front();
 }
 
@@ -30,6 +32,8 @@ const std::string* Ledger::find(std::uint32_t context,
                                 std::uint32_t number) const {
   const auto group = entries_.find(context);
   if (group == entries_.end()) return nullptr;
+  // It is asked only where a rank waits in vain, so a search through all will
+  // do.
   for (const auto& entry : group->second) {
     if (entry->number == number) return &entry->text;
   }

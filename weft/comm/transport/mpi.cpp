@@ -34,6 +34,7 @@ constexpr int kNoticeTag = 0;
 
 volatile std::sig_atomic_t is_terminated = 0;
 
+// A handler of signals may do no more than this; polls do the rest.
 void handle_termination(int) { is_terminated = 1; }
 
 // Whether nobody has put a handler in the place of ours.
@@ -58,10 +59,12 @@ MpiTransport::MpiTransport(const MpiFunctions& mpi) : mpi_(mpi) {
   listen_for_notices();
   struct sigaction action = {};
   sigaction(SIGTERM, nullptr, &action);
+  // A handler of the program has precedence.
   if (action.sa_handler == SIG_DFL) std::signal(SIGTERM, handle_termination);
 }
 
 MpiTransport::~MpiTransport() {
+  // Closing MPI takes all ranks, and after a failure not all of them come.
   if (has_failed_ || is_stuck_ || std::uncaught_exceptions() > 0) return;
   const double until = now() + kAbandonSeconds;
   while (!outgoing_.empty() && now() < until) move();
@@ -88,12 +91,16 @@ void MpiTransport::meet_neighbours() {
   const bool shares_cores =
       static_cast<long>(count) > sysconf(_SC_NPROCESSORS_ONLN);
   spin_seconds_ = shares_cores ? kSharedSpinSeconds : kSpinSeconds;
+  // A rank makes room for what all others send it, so the more there are, the
+  // shorter is each pipe; the positions of a ring need a power of two.
   const std::size_t capacity =
       std::clamp(std::bit_floor(kSharedBytes / count), kLeastPipe, kMostPipe);
   const std::size_t size = PipeMemory::size_for(capacity);
   std::vector<void*> memory(hosts_.size());
   check(mpi_.share(count * size, memory.data()), "sharing memory");
   neighbours_.resize(hosts_.size());
+  // Everyone counts the ranks of the machine in the same order, so both ends of
+  // a pipe find it without a message.
   const auto pipe = [&](std::size_t to, std::size_t number_of_from) {
     return PipeMemory(
         static_cast<std::byte*>(memory[to]) + number_of_from * size, capacity);
@@ -126,6 +133,8 @@ bool MpiTransport::poll(double seconds) {
     if (fail_if_terminated()) return true;
     Progress progress;
     progress.is_over = move_neighbours();
+    // The memory shared with neighbours is looked at every time: that costs a
+    // read per neighbour of a cache line which nobody has changed.
     if (in_mpi_ > 0 || !outgoing_.empty() || ++polls_ % kPollsPerLook == 0) {
       const Progress in_mpi = move();
       progress.is_over |= in_mpi.is_over;
@@ -158,6 +167,8 @@ bool MpiTransport::move_neighbours() {
 void MpiTransport::settle(const Neighbour::Outcome& outcome) {
   Transfer& transfer = *outcome.transfer;
   if (outcome.is_announcement) {
+    // The packet has kept the place of the message in the order of its flow;
+    // the bytes come through MPI.
     start_in_mpi(transfer);
   } else if (outcome.bytes > transfer.bytes()) {
     fail(transfer, too_long(transfer, outcome.bytes));
@@ -168,6 +179,8 @@ void MpiTransport::settle(const Neighbour::Outcome& outcome) {
 
 MpiTransport::Progress MpiTransport::move() {
   Progress progress;
+  // A send that was abandoned under way still has its buffer in MPI's hands, so
+  // MPI is not called again.
   if (is_stuck_) return progress;
   const MpiCompletion* completions = nullptr;
   int count = 0;
@@ -223,10 +236,14 @@ void MpiTransport::start(Transfer& transfer) {
   if (near == nullptr) {
     start_in_mpi(transfer);
   } else if (transfer.kind() == Transfer::Kind::kReceive) {
+    // Which way a message takes is known to its sender alone: a receive waits
+    // for the packet that brings it or announces it.
     if (const auto outcome = near->receive(transfer)) settle(*outcome);
   } else if (near->fits(transfer.bytes())) {
     if (const auto outcome = near->send(transfer)) settle(*outcome);
   } else {
+    // The announcement goes first, as nothing else keeps the order between the
+    // pipe and MPI.
     near->announce(transfer);
     start_in_mpi(transfer);
   }
@@ -250,6 +267,7 @@ void MpiTransport::start_in_mpi(Transfer& transfer) {
 
 void MpiTransport::abandon(Transfer& transfer) noexcept {
   Neighbour* const near = neighbour(transfer);
+  // One that no pipe has any more was handed to MPI.
   if (near != nullptr && near->forget(transfer)) return;
   if (is_stuck_) return;
   --in_mpi_;
@@ -267,6 +285,8 @@ void MpiTransport::abandon(Transfer& transfer) noexcept {
 void MpiTransport::send_notice(int to, const Notice& notice) noexcept {
   if (notice.kind == Notice::Kind::kFailure) has_failed_ = true;
   if (is_stuck_) return;
+  // MPI reads the bytes until the send is over; elements of a list stay where
+  // they are.
   NoticeBytes& bytes = outgoing_.emplace_back();
   const std::size_t size = std::min(notice.text.size(), kMostNoticeBytes);
   bytes.bytes[0] = static_cast<char>(notice.kind);
@@ -295,6 +315,7 @@ void MpiTransport::hear_notice(const MpiCompletion& completion) {
       notice_came(std::move(notice));
     }
   }
+  // A receive from anybody is always open: nobody knows who will fail.
   listen_for_notices();
 }
 
@@ -310,6 +331,7 @@ std::vector<int> MpiTransport::lost_ranks() const {
 
 const Transfer& MpiTransport::waiting_for(std::span<const int> lost) const {
   for (const Transfer* each = oldest(); each != nullptr; each = next(*each)) {
+    // What waits for a lost rank says more than what merely waits.
     if (std::ranges::count(lost, each->route().peer) > 0) return *each;
   }
   return *oldest();
@@ -323,10 +345,13 @@ bool MpiTransport::fail_if_terminated() {
       if (i != rank()) send_notice(i, {Notice::Kind::kAlive, rank(), ""});
     }
   }
+  // A rank that waits for nobody is not held up by one that is lost.
   if (oldest() == nullptr || now() - *roll_call_began_ < kRollCallSeconds) {
     return false;
   }
   const std::vector<int> lost = lost_ranks();
+  // All are there, and the program has a handler of its own: it decides when to
+  // end, and needs its network until then.
   if (lost.empty() && !is_termination_ours()) return false;
   has_failed_ = true;
   Error error(ErrorCode::kCancelled, fmt::format("rank {}", rank()),

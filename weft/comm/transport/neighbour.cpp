@@ -19,6 +19,7 @@ std::span<const std::byte> message_of(const Transfer* transfer) {
 
 std::optional<Neighbour::Outcome> Neighbour::send(Transfer& transfer) {
   const PacketHeader header = header_of(transfer, false);
+  // Nothing overtakes what waits for room: order holds per tag.
   if (queue_.empty() && out_.write(header, message_of(&transfer))) {
     return Outcome{&transfer, header.bytes, false};
   }
@@ -46,6 +47,7 @@ std::optional<Neighbour::Outcome> Neighbour::send_queued() {
 
 std::optional<Neighbour::Outcome> Neighbour::receive(Transfer& transfer) {
   const Tag tag = transfer.route().tag;
+  // What was put aside came before anything that is in the pipe.
   const auto found =
       std::find_if(aside_.begin(), aside_.end(),
                    [&](const PutAside& p) { return p.header.tag == tag; });
@@ -62,6 +64,8 @@ std::optional<Neighbour::Outcome> Neighbour::receive(Transfer& transfer) {
     aside_.erase(found);
     return outcome;
   }
+  // Where others wait, the next packet may be for an older receive of this tag;
+  // move() asks the oldest first.
   if (waiting_.empty()) {
     const auto header = in_.next();
     if (header && header->tag == tag) return take_next(*header, transfer);
@@ -83,6 +87,7 @@ std::optional<Neighbour::Outcome> Neighbour::move() {
       waiting_.erase(found);
       return take_next(*header, transfer);
     }
+    // Nobody waits for this one, but somebody for what may be behind it.
     auto& message = aside_.emplace_back(PutAside{*header, {}}).message;
     if (header->is_announcement == 0) message.resize(header->bytes);
     in_.take(*header, message);
@@ -95,6 +100,8 @@ Neighbour::Outcome Neighbour::take_next(const PacketHeader& header,
   const Outcome outcome{&transfer, header.bytes, header.is_announcement != 0};
   const bool is_copied =
       !outcome.is_announcement && outcome.bytes <= transfer.bytes();
+  // A message that is too long is taken out all the same, so that those behind
+  // it can come; its receive then fails.
   in_.take(header, {transfer.data(), is_copied ? outcome.bytes : 0},
            transfer.fold());
   return outcome;

@@ -72,6 +72,8 @@ void PipeMemory::fold_out(std::uint64_t position, std::span<std::byte> into,
 }
 
 std::size_t PipeWriter::most_bytes() const {
+  // So one message can be written while the one before is read. A header adds
+  // less than a line.
   return memory_.capacity() / 2 - kLine;
 }
 
@@ -79,6 +81,10 @@ bool PipeWriter::write(const PacketHeader& header,
                        std::span<const std::byte> message) {
   const std::size_t size = packet_bytes(header);
   WEFT_CHECK(message.size() <= most_bytes());
+  // The reader's counter is looked at only when the ring seems full: its cache
+  // line is the reader's, and each look takes it away from there. The acquire
+  // goes with the release in take(), so the bytes are no longer being read when
+  // they are overwritten.
   if (written_ + size - read_ > memory_.capacity()) {
     read_ = std::atomic_ref(*memory_.read()).load(std::memory_order_acquire);
     if (written_ + size - read_ > memory_.capacity()) return false;
@@ -86,12 +92,15 @@ bool PipeWriter::write(const PacketHeader& header,
   memory_.copy_in(written_, std::as_bytes(std::span(&header, 1)));
   memory_.copy_in(written_ + sizeof(header), message);
   written_ += size;
+  // The count is moved last and by a release: a reader that sees it sees the
+  // whole packet.
   std::atomic_ref(*memory_.written())
       .store(written_, std::memory_order_release);
   return true;
 }
 
 std::optional<PacketHeader> PipeReader::next() {
+  // As in write(): the other's counter is read only when nothing else is left.
   if (read_ == written_) {
     written_ =
         std::atomic_ref(*memory_.written()).load(std::memory_order_acquire);
@@ -112,6 +121,7 @@ void PipeReader::take(const PacketHeader& header, std::span<std::byte> room,
   } else {
     memory_.fold_out(message, room, fold);
   }
+  // The room is given back after the copy, so the writer cannot overtake it.
   read_ += packet_bytes(header);
   std::atomic_ref(*memory_.read()).store(read_, std::memory_order_release);
 }

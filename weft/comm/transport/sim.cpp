@@ -106,6 +106,8 @@ class SimWorld::State::Endpoint : public Transport {
         world_.simulator.advance_to(until);
         break;
       }
+      // The engine that polls resumes its own tasks, after it has read the
+      // notices; tasks of other ranks go on at once.
       world_.step(rank_);
     }
     return std::exchange(has_news_, false);
@@ -148,6 +150,7 @@ class SimWorld::State::Endpoint : public Transport {
 
  protected:
   void start(Transfer& transfer) override {
+    // After a failure nothing new begins, so that all tasks come to their ends.
     if (world_.told) {
       fail(transfer, *world_.told);
       return;
@@ -161,6 +164,9 @@ class SimWorld::State::Endpoint : public Transport {
     }
     Endpoint& peer = world_.endpoint(route.peer);
     Message& message =
+        // It waits at the receiver from the beginning, which keeps the order of
+        // sending. A deque and a map keep the addresses of their elements, and
+        // errands and the sender hold this one.
         peer.flows_[flow_of(rank_, route.tag)].messages.emplace_back();
     message = {.from = rank_,
                .to = route.peer,
@@ -169,10 +175,13 @@ class SimWorld::State::Endpoint : public Transport {
                .size = transfer.bytes(),
                .sender = &transfer};
     if (carries_payload()) {
+      // A send is over before its message arrives, and its buffer may then
+      // change.
       message.bytes.assign(transfer.data(), transfer.data() + message.size);
     }
     transfer.cookie = reinterpret_cast<std::uintptr_t>(&message);
     const int level = world_.topology.level_between(rank_, route.peer);
+    // A message to oneself crosses no fabric.
     if (level >= 0) {
       SimTraffic& sent = traffic_[static_cast<std::size_t>(level)];
       ++sent.messages;
@@ -214,6 +223,7 @@ class SimWorld::State::Endpoint : public Transport {
     const auto found = flows_.find(key);
     Flow& flow = found->second;
     while (!flow.waiting.empty() && !flow.messages.empty() &&
+           // A message that has overtaken one of its own flow waits for it.
            flow.messages.front().has_arrived) {
       receive(*flow.waiting.front(), flow.messages.front());
       flow.waiting.pop_front();
@@ -260,15 +270,19 @@ SimWorld::State::State(Topology t, SimWorldOptions o)
         .rate = 1 / level.seconds_per_byte,
         .latency = level.latency,
         .queueing = options.queueing,
+        // A network that takes no time would have slices of none, which the
+        // simulator refuses.
         .slice = std::max(options.slice_bytes * level.seconds_per_byte,
                           std::numeric_limits<double>::min())};
     for (int unit = 0; unit < units; ++unit) {
+      // Each card has a way out and, by the next number, a way in.
       simulator.add_resource(card);
       simulator.add_resource(card);
     }
     units /= level.size;
   }
   for (int rank = 0; rank < ranks; ++rank) {
+    // Pauses of a rank take turns on its processor.
     processor.push_back(simulator.add_resource({}));
     endpoints.push_back(std::make_unique<Endpoint>(*this, rank));
   }
@@ -299,6 +313,7 @@ void SimWorld::State::transmit(Message& message, double release) {
       job, {.message = &message, .is_way_out = true, .rank = message.to});
   job.resources = {card_out(level, message.to) + 1};
   const auto in = do_errand(job, {.message = &message, .rank = message.to});
+  // Cut-through: the way in may begin as soon as the first byte has left.
   simulator.add_start_dependency(out, in);
   message.halves = 2;
 }
@@ -308,6 +323,8 @@ bool SimWorld::State::step(int not_resumed) {
   if (!event) return false;
   Errand& errand = errands[static_cast<std::size_t>(event->job)];
   if (event->kind == Simulator::Event::Kind::kEnded) {
+    // The errand is taken out and the number freed first: what it lets run adds
+    // jobs, which may move `errands` and take this very number.
     Errand ended = std::exchange(errand, {});
     simulator.forget(event->job);
     end(std::move(ended), not_resumed);
@@ -334,9 +351,11 @@ void SimWorld::State::end(Errand errand, int not_resumed) {
 
 void SimWorld::State::come_through(Message& message) {
   Endpoint& receiver = endpoint(message.to);
+  // What is held back has come through already and is only late.
   if (!message.is_held_back && is_lost()) {
     const int level = topology.level_between(message.from, message.to);
     if (level >= 0) endpoint(message.from).count_loss(level);
+    // A repetition takes its turn on both cards again.
     transmit(message, simulator.now() + options.retransmit_after);
   } else if (!message.is_held_back && options.most_delay > 0) {
     message.is_held_back = true;
@@ -387,6 +406,7 @@ Error SimWorld::State::deadlock() const {
         fmt::format("rank {}: {}", endpoint->rank(), describe(*transfer)));
     const LedgerEntry& mine = transfer->operation();
     const int peer = transfer->route().peer;
+    // All ledgers are at hand here, so no rank needs to be asked.
     const std::string* theirs =
         this->endpoint(peer).ledger().find(mine.context, mine.number);
     if (theirs != nullptr && *theirs != mine.text) {
@@ -415,6 +435,7 @@ double SimWorld::run(const std::function<Task<>(Transport&)>& body) {
   state.running = static_cast<int>(state.endpoints.size());
   for (const auto& endpoint : state.endpoints) {
     tasks.push_back(state.accompany(body, endpoint->rank()));
+    // Ranks begin in their order, which makes a run depend on the seed alone.
     tasks.back().start();
     endpoint->resume_ready();
   }

@@ -7,6 +7,8 @@ Task<> all_of(std::vector<Task<>> tasks) {
   std::exception_ptr failure;
   // In order, which takes as long as the slowest.
   for (Task<>& task : tasks) {
+    // The others are awaited after a failure too, so that which failure is
+    // thrown does not depend on which comes first.
     try {
       co_await task;
     } catch (...) {

@@ -44,6 +44,9 @@ struct TaskPromiseBase {
 
   std::suspend_always initial_suspend() noexcept { return {}; }
 
+  // The end goes straight on to whoever waits (symmetric transfer), so that a
+  // long chain of tasks does not nest on the stack. The frame stays for its
+  // owner, who reads the result and destroys it.
   struct Finish {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
@@ -120,6 +123,7 @@ class [[nodiscard]] Task {
       std::coroutine_handle<> waiting) noexcept {
     auto& promise = handle_.promise();
     promise.continuation = waiting;
+    // Under way already: its end will resume the one that waits.
     if (promise.is_started) return std::noop_coroutine();
     promise.is_started = true;
     return handle_;

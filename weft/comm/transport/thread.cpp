@@ -43,6 +43,7 @@ struct ThreadWorld::State {
   Endpoint& endpoint(int rank) const {
     return *endpoints[static_cast<std::size_t>(rank)];
   }
+  // Only the first failure is a cause; the others are what it leads to.
   void fail_first(int rank) {
     int none = -1;
     first_failed.compare_exchange_strong(none, rank);
@@ -95,6 +96,8 @@ class ThreadWorld::State::Endpoint : public Transport {
       match_due();
       is_woken_ = false;
       has_news_.store(false, std::memory_order_relaxed);
+      // What is under the lock is only taken over; the transfers and their
+      // lists belong to this rank's thread, which settles them without it.
       outcomes.swap(outcomes_);
       for (Notice& notice : incoming_) notice_came(std::move(notice));
       incoming_.clear();
@@ -131,6 +134,8 @@ class ThreadWorld::State::Endpoint : public Transport {
       flow.waiting.pop_front();
       outcomes_.push_back(copy(*transfer, bytes));
     } else {
+      // No packet is due before the one ahead of it, so the order of a flow
+      // holds whatever the delays.
       const auto due = flow.packets.empty()
                            ? due_now(from)
                            : std::max(flow.packets.back().due, due_now(from));
@@ -143,6 +148,7 @@ class ThreadWorld::State::Endpoint : public Transport {
     const std::lock_guard lock(mutex_);
     auto& gone = gone_[static_cast<std::size_t>(peer)];
     if (gone) return;
+    // It is remembered for receives that begin later.
     gone = reason;
     for (auto& [key, flow] : flows_) {
       if (key >> 32 != static_cast<std::uint64_t>(peer)) continue;
@@ -159,12 +165,15 @@ class ThreadWorld::State::Endpoint : public Transport {
   void start(Transfer& transfer) override {
     const auto& route = transfer.route();
     if (transfer.kind() == Transfer::Kind::kSend) {
+      // Death comes between two messages, as that of a process may: what was
+      // sent before arrives, and this does not.
       if (is_killed_now()) {
         die(transfer);
         return;
       }
       world_.endpoint(route.peer)
           .deliver(rank_, route.tag, {transfer.data(), transfer.bytes()});
+      // Delivered means copied, so the sender's buffer is free again.
       finish(transfer, transfer.bytes());
       return;
     }
@@ -210,6 +219,7 @@ class ThreadWorld::State::Endpoint : public Transport {
     const bool shares_cores =
         static_cast<unsigned>(size_) > std::thread::hardware_concurrency();
     const auto end = Clock::now() + (shares_cores ? kSharedSpin : kSpin);
+    // A hint alone: what has come is read under the lock, which orders it.
     while (!has_news_.load(std::memory_order_relaxed) && Clock::now() < end) {
       std::this_thread::yield();
     }
@@ -346,6 +356,8 @@ void ThreadWorld::run(const std::function<void(Transport&)>& body) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  // Ranks that failed because of another one threw as well; the cause is worth
+  // more than they are.
   const int first = state_->first_failed;
   if (first >= 0 && failures[static_cast<std::size_t>(first)]) {
     std::rethrow_exception(failures[static_cast<std::size_t>(first)]);

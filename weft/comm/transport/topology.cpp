@@ -46,6 +46,7 @@ class TopologyParser {
     do {
       topology.levels.push_back(parse_level());
       ranks *= topology.levels.back().size;
+      // It is asked at each level, before the product can overflow.
       if (ranks > kMostRanks) throw mistake("too many ranks");
     } while (skip("x"));
     if (place_ != text_.size()) throw mistake("'x' or the end expected");
@@ -136,6 +137,7 @@ int Topology::ranks() const {
 int Topology::level_between(int a, int b) const {
   int found = -1;
   for (std::size_t s = 0; s < levels.size() && a != b; ++s) {
+    // The ranks share a unit of the first level at which their numbers agree.
     a /= levels[s].size;
     b /= levels[s].size;
     found = static_cast<int>(s);
@@ -154,6 +156,8 @@ Level flat_level(const Topology& topology) {
   const Level& outermost = topology.levels.back();
   const int ranks = topology.ranks();
   return {ranks, outermost.latency,
+          // All ranks of an outermost unit share its card, so each has its part
+          // of the rate when all send.
           outermost.seconds_per_byte * ranks / outermost.size};
 }
 

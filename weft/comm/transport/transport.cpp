@@ -16,6 +16,7 @@ Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
   WEFT_CHECK(data != nullptr || bytes == 0 || !transport.carries_payload());
   WEFT_CHECK(fold == nullptr ||
              (kind == Kind::kReceive && transport.can_fold(route.peer, bytes)));
+  // It is linked first: start() may find it over at once, and unlinks it then.
   transport_.link(*this);
   transport_.start(*this);
 }
@@ -46,6 +47,8 @@ std::size_t Transfer::await_resume() {
 }
 
 void Transport::resume_ready() {
+  // What is resumed may make others ready, which join the end of the line: a
+  // loop, so that chains of them do not nest on the stack.
   while (!ready_.empty()) {
     const auto task = ready_.front();
     ready_.pop_front();
@@ -61,6 +64,7 @@ std::optional<Notice> Transport::take_notice() {
 }
 
 void Transport::fail_all(const Error& error) {
+  // Each one that fails leaves the list.
   while (first_ != nullptr) {
     Transfer& transfer = *first_;
     abandon(transfer);
@@ -87,6 +91,8 @@ void Transport::fail(Transfer& transfer, Error error) {
 void Transport::end(Transfer& transfer) {
   unlink(transfer);
   transfer.is_over_ = true;
+  // The task is not resumed here: it may start and destroy transfers, and the
+  // transport is in the middle of its own lists.
   if (transfer.waiting_) resume_later(transfer.waiting_);
 }
 
