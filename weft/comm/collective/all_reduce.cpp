@@ -39,6 +39,8 @@ Options parse_options(std::string_view text,
     const std::string name =
         is_named ? std::string(word.substr(0, equals)) : schema[0].name;
     const std::string_view value = is_named ? word.substr(equals + 1) : word;
+    // An option that the schema does not know stays as text: complete() refuses
+    // it, with the names that there are.
     options[name] = std::string(value);
     for (const OptionSpec& spec : schema) {
       if (spec.name == name) {
@@ -53,6 +55,8 @@ std::string describe(const AllReduceDef& def, const Options& options) {
   std::string list;
   for (const OptionSpec& spec : def.options) {
     const OptionValue& value = options.at(spec.name);
+    // Ranks compare this text, so options that are spelled differently and mean
+    // the same must give the same.
     if (value == spec.value) continue;
     list += list.empty() ? "" : " ";
     list += spec.name + "=";
@@ -97,6 +101,8 @@ AllReduce::AllReduce(std::string_view text)
 PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
                                      std::size_t count, std::string_view name,
                                      int priority) const {
+  // Refusals look at the sizes of levels alone: here it is their number of
+  // ranks that is asked about.
   const Topology flat{{{communicator.size(), 0, 0}}};
   std::string reason = refusal(flat);
   if (!is_summable(dtype)) {
@@ -125,6 +131,8 @@ PreparedAllReduce::PreparedAllReduce(const AllReduceDef* def, Options options,
 Task<> PreparedAllReduce::run(std::byte* data) const {
   std::vector<Channel> channels;
   for (int i = 0; i < def_->operations(options_); ++i) {
+    // This is no coroutine, so that operations are entered when run() is
+    // called, in the same order on all ranks, whenever the task is started.
     channels.push_back(communicator_->open(operation_));
   }
   if (communicator_->size() == 1) return all_of({});

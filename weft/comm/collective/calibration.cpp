@@ -34,6 +34,7 @@ Task<std::vector<Timing>> pass_around(Channel channel,
   const auto next = place + 1 == members.end() ? members.begin() : place + 1;
   const auto before = (place == members.begin() ? members.end() : place) - 1;
   const bool is_first = place == members.begin();
+  // What comes back is timed by one clock: those of two ranks need not agree.
   const double begin = transport.now();
   for (const std::size_t size : kSizes) {
     const std::span<std::byte> message{room.empty() ? nullptr : room.data(),
@@ -48,6 +49,7 @@ Task<std::vector<Timing>> pass_around(Channel channel,
                                   : channel.receive(*before, message);
         co_await transfer;
       }
+      // Whatever else the machine does can only make it slower.
       least = std::min(least, (transport.now() - start) /
                                   static_cast<double>(members.size()));
       if (!room.empty() && room[0] == kEnough) {
@@ -80,6 +82,8 @@ Task<Topology> measure(Channel channel, Placement placement) {
   }
   Topology measured;
   for (const Group& group : groups) {
+    // One group of each kind is measured, for all that are like it; the other
+    // ranks wait at the broadcast and leave the network alone.
     if (channel.rank() % group.stride != 0 ||
         channel.rank() / group.stride >= group.size) {
       continue;
@@ -142,6 +146,8 @@ Level fit_level(int size, std::span<const Timing> timings) {
   double bytes_bytes = 0;
   double right_ones = 0;
   double right_bytes = 0;
+  // Errors are relative, or the largest messages alone would decide, and their
+  // seconds hide any latency.
   for (const Timing& timing : timings) {
     const double one = 1 / std::max(timing.seconds, 1e-12);
     const double bytes = timing.bytes * one;

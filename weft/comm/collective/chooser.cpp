@@ -42,6 +42,7 @@ std::vector<AllReduceChooser::Candidate> AllReduceChooser::candidates(
 }
 
 const AllReduce& AllReduceChooser::choose(std::size_t bytes) {
+  // Buckets of nearly the same size share a choice, and the predictions for it.
   const std::size_t rounded = std::bit_ceil(bytes);
   const auto known = chosen_.find(rounded);
   if (known != chosen_.end()) return known->second;

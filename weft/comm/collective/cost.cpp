@@ -37,6 +37,8 @@ ExchangeCost exchange_cost(const Topology& topology, double bytes,
     messages.push_back({rank, peer, level});
   }
   ExchangeCost cost;
+  // All messages are counted by now: each waits for the busier of its two
+  // cards.
   for (const auto& [from, peer, level] : messages) {
     const Level& fabric = topology.levels[static_cast<std::size_t>(level)];
     const int most = std::max(card(from, level).out, card(peer, level).in);
@@ -72,7 +74,8 @@ ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
   };
   switch (method) {
     case ScatterMethod::kRing: {
-      // The most of what a card carries and a part's way around.
+      // Ranks of a ring run ahead: a step takes what a hop takes on average or
+      // what the busiest card carries, whichever is longer.
       ExchangeCost cost = step(1, part);
       cost.latency = std::max(0.0, cost.mean - cost.transfer);
       add(cost, size - 1);

@@ -39,7 +39,7 @@ void add_elements(DType dtype, const std::byte* from, std::byte* to,
       add_halves(source, target, count);
     } else if constexpr (std::is_same_v<T, std::int32_t> ||
                          std::is_same_v<T, std::int64_t>) {
-      // Sums wrap around.
+      // Sums wrap around, which C++ defines for unsigned numbers alone.
       using Word = std::make_unsigned_t<T>;
       add_plain(reinterpret_cast<const Word*>(source),
                 reinterpret_cast<Word*>(target), count);
@@ -146,6 +146,7 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
       longest = std::max(longest, buffer.bytes(segment).size());
     }
     if (stream.forward_to >= 0 && i + 1 < stream.parts.size()) {
+      // The last part stays here.
       forwarded = segments.size();
     }
   }
@@ -176,10 +177,14 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
   for (std::size_t i = 0; i < segments.size(); ++i) {
     Transfer& arrival = received[i];
     co_await arrival;
+    // A transport that folds has added it on its way.
     if (!is_folded) co_await add(channel, slot(i), buffer, segments[i]);
     if (i < forwarded) {
+      // From the buffer, not from the slot: this segment is added to only once,
+      // so it does not change while it travels.
       sent.send(stream.forward_to, buffer.bytes(segments[i]));
     }
+    // The slot is free again.
     expect(i + kSlots);
   }
   co_await sent.all();

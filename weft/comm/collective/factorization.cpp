@@ -31,7 +31,9 @@ Factors parse_factors(std::string_view text) {
     if (error != std::errc()) throw mistake(text, "are not numbers");
     if (factor < 1) throw mistake(text, "are not all positive");
     product *= factor;
+    // It is asked at each factor, before the product can overflow.
     if (product > kMostRanks) throw mistake(text, "are of too many ranks");
+    // Groups of one do nothing, and would be a stage all the same.
     if (factor > 1) factors.push_back(factor);
     place = stop;
     if (place == end) break;
@@ -78,6 +80,8 @@ std::vector<Factors> compatible_factorizations(const Topology& topology) {
   for (const Level& level : topology.levels) {
     std::vector<Factors> longer;
     for (const Factors& inner : result) {
+      // Levels are factored one by one, so that no group crosses the border of
+      // a unit.
       for (const Factors& outer : ordered_factorizations(level.size)) {
         longer.push_back(inner);
         longer.back().insert(longer.back().end(), outer.begin(), outer.end());

@@ -24,6 +24,8 @@ Task<> on_folded(Channel channel, DenseBuffer buffer, PowerOfTwoTask inner) {
     stream.parts = {buffer.all()};
     co_await receive_and_add(channel, buffer, std::move(stream));
   }
+  // Those that handed their vector over have no part in this; inner() sees 2^k
+  // ranks.
   std::vector<int> members;
   for (int position = 0; position < shape.core; ++position) {
     members.push_back(shape.rank_of(position));

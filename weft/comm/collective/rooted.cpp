@@ -5,8 +5,9 @@
 namespace weft {
 namespace {
 
-// Ranks are numbered from the root here: child = parent + 2^k, 2^k above
-// the lowest bit of no number.
+// Ranks are numbered from the root here. The parent of a number is the number
+// without its lowest bit, so its children are those that add a lower one. The
+// root has no bit, and may add any below `size`.
 int lowest_bit(int number, int size) {
   int bit = 1;
   while (bit < size && (number & bit) == 0) bit *= 2;
@@ -23,6 +24,7 @@ Task<> broadcast_tree(Channel channel, DenseBuffer buffer, int root) {
     co_await received.all();
   }
   Transfers sent(channel);
+  // The largest subtree comes first, as it has the longest way to go.
   for (int d = bit / 2; d > 0; d /= 2) {
     if (number + d >= channel.size()) continue;
     send_part(sent, channel.around(channel.rank() + d), buffer, buffer.all());
@@ -33,6 +35,7 @@ Task<> broadcast_tree(Channel channel, DenseBuffer buffer, int root) {
 Task<> reduce_tree(Channel channel, DenseBuffer buffer, int root) {
   const int number = channel.around(channel.rank() - root);
   const int bit = lowest_bit(number, channel.size());
+  // The smallest subtree comes first, as it is done first.
   for (int d = 1; d < bit && number + d < channel.size(); d *= 2) {
     AddStream stream;
     stream.from = channel.around(channel.rank() + d);
@@ -47,6 +50,8 @@ Task<> reduce_tree(Channel channel, DenseBuffer buffer, int root) {
 
 Task<> broadcast_cut(Channel channel, DenseBuffer buffer, int root) {
   const Parts parts = Parts::near_equal(buffer.all(), channel.size());
+  // The root sends each element once, where a tree's root sends the vector log2
+  // P times; the ranks pass on the rest.
   co_await scatter(channel, buffer, parts, root);
   co_await all_gather(ScatterMethod::kRing, channel, buffer, parts);
 }
@@ -113,6 +118,7 @@ Task<> all_to_all(Channel channel, DenseBuffer from, Parts from_parts,
     const int peer = channel.around(rank + d);
     send_part(transfers, peer, from, from_parts[peer]);
   }
+  // The own part is copied while the others are on their way.
   const auto own = from.bytes(from_parts[rank]);
   if (own.data() != nullptr && !own.empty()) {
     std::memcpy(to.bytes(to_parts[rank]).data(), own.data(), own.size());
@@ -121,6 +127,8 @@ Task<> all_to_all(Channel channel, DenseBuffer from, Parts from_parts,
 }
 
 Task<> barrier(Channel channel) {
+  // After this step a rank has heard, if indirectly, of the 2 d - 1 ranks
+  // before it.
   for (int d = 1; d < channel.size(); d *= 2) {
     Transfers transfers(channel);
     transfers.receive(channel.around(channel.rank() - d), {});

@@ -48,6 +48,7 @@ Task<> all_gather_ring(Channel channel, DenseBuffer buffer, Parts parts) {
   std::vector<Interval> segments;
   std::size_t forwarded = 0;
   for (int step = 1; step < channel.size(); ++step) {
+    // What comes last is the next rank's own part.
     forwarded = segments.size();
     for (const Interval segment :
          segments_of(buffer.dtype, parts.cyclic(rank - step))) {
@@ -56,6 +57,7 @@ Task<> all_gather_ring(Channel channel, DenseBuffer buffer, Parts parts) {
   }
   Transfers received(channel);
   for (const Interval segment : segments) {
+    // Each part has a place of its own, so all may come as soon as they can.
     received.receive(channel.around(rank - 1), buffer.bytes(segment));
   }
   Transfers sent(channel);
@@ -81,6 +83,8 @@ Task<> reduce_scatter_halving(Channel channel, DenseBuffer buffer,
     stream.from = channel.around(rank - d);
     stream.parts = circle(parts, rank, count);
     Task<> adding = receive_and_add(channel, buffer, std::move(stream));
+    // The receive is open before anything is sent, and both ways are under way
+    // at once.
     adding.start();
     Transfers sent(channel);
     for (const Interval part : circle(parts, rank + d, count)) {

@@ -83,6 +83,7 @@ std::optional<Decomposition> decompose(const TensorType& type,
     if (!reason.empty()) return std::nullopt;
     const std::int64_t scatter = scatter_size(by_host);
     if (i == 0) result = {{{}, scatter}, {{}, groups.size / scatter}};
+    // The op has one size for all of its groups.
     if (scatter != result.scatter.size) {
       reason =
           fmt::format("one group scatters among {} ranks, another among {}",
@@ -144,10 +145,14 @@ class Rewriter {
   ValueId add_sum(ValueId x, const RankGroups& groups, const Location& location,
                   BlueConnectDecision& decision) {
     const TensorType type = copy_.function().type(x);
+    // The groups across are again groups of hosts, so the sum among them is
+    // taken apart in turn, until there is a reason not to.
     const auto parts = decompose(type, groups, hosts_, decision.reason);
     if (!parts) return add("all_reduce", x, groups.attributes(), location);
     decision.scatter_sizes.push_back(parts->scatter.size);
     const Attributes scatter = parts->scatter.attributes();
+    // A reduce_scatter cuts the first axis; flat, every divisor of the elements
+    // will do.
     const Shape flat{type.shape.num_elements()};
     const ValueId whole = add_reshape(x, flat, location);
     const ValueId part = add("reduce_scatter", whole, scatter, location);

@@ -36,6 +36,8 @@ Task<> sum(Channel channel, DenseBuffer buffer) {
 Channel NetworkCollectives::open(std::string_view operation,
                                  const TensorView& whole,
                                  const RankGroups& groups) {
+  // All ranks enter one operation, whatever their group: it names all groups,
+  // so that ranks which disagree about them find out.
   const auto group = groups.group_of(rank());
   const std::vector<int> members(group.begin(), group.end());
   return communicator_

@@ -62,6 +62,8 @@ NetworkPeers::~NetworkPeers() {
 void NetworkPeers::begin_run(const FlatGraph& graph) {
   graph_ = &graph;
   came_.clear();
+  // Each run is an operation: ranks that run different graphs, or cuts of it,
+  // find out here.
   channel_ = communicator_.open(operation_of(graph));
   listening_ = engine_.start(listen_to_all());
 }
@@ -76,6 +78,8 @@ Task<> NetworkPeers::listen_to_all() {
 
 Task<> NetworkPeers::listen(int from) {
   const Channel channel = *channel_;
+  // One room per peer will do: messages of one rank come in their order, and
+  // each is taken out before the next is asked for.
   std::vector<std::byte> room(sizeof(Header) + kMostInline);
   for (;;) {
     const std::size_t bytes = co_await channel.receive(from, room);
@@ -89,6 +93,7 @@ Task<> NetworkPeers::listen(int from) {
     if (header.crossing == kOver) co_return;
     Parcel parcel = parcel_of(from, std::span(room).first(bytes));
     if (parcel.value.bytes() > kMostInline) {
+      // A large value follows by itself, straight to its place.
       co_await channel.receive(from, bytes_of(parcel.value));
     }
     came_.push_back(std::move(parcel));
@@ -155,10 +160,13 @@ void NetworkPeers::poll(double seconds, std::vector<Parcel>& parcels) {
 void NetworkPeers::end_run() {
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
+    // Messages keep their order, so a rank that reads this has all that was
+    // sent before.
     outgoing_.emplace_back(*channel_, peer, message_of({}, {}));
   }
   engine_.wait(listening_);
   forget_sent();
+  // Sends refer to values of this run, which may go only when these are over.
   while (!outgoing_.empty()) {
     engine_.poll(kPollSeconds);
     forget_sent();

@@ -19,6 +19,8 @@ Partitioned::Partitioned(const Graph& graph, std::string_view entry,
                 "is placed on {} ranks, and there are {}", placement.ranks,
                 peers_.size());
   }
+  // Every rank lowers and cuts the whole graph by itself and comes to the same
+  // parts. A run is named after its cuts, so ranks that differ are told.
   const FlatGraph whole = lower(graph, entry, types, placement);
   result_count_ = whole.body(0).results.size();
   std::vector<GraphPart> parts = partition(whole, placement);
@@ -35,6 +37,7 @@ void Partitioned::check_arguments(std::span<const Tensor> arguments) const {
   }
   for (std::size_t i = 0; i < types_.size(); ++i) {
     const int rank = placement_.rank_of_argument(i);
+    // Only what is placed here is read here; others may leave it out.
     if (rank != peers_.rank() && rank != RankPlacement::kEverywhere) continue;
     if (arguments[i].is_defined() && arguments[i].type() == types_[i]) continue;
     throw Error(ErrorCode::kInvalidArgument, "@" + entry_,

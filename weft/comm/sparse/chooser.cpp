@@ -91,6 +91,7 @@ SparseChoice SparseChooser::choose(std::span<const Support> equally_likely,
   std::vector<Candidate> candidates;
   for (const Partitions& cut : cuts) {
     for (const auto& algorithm : sparse_all_reduce_registry().all()) {
+      // What does not cut the vector costs the same for every cut.
       if (&cut != cuts.data() && !algorithm.is_partitioned) continue;
       for (const bool is_quantized : {false, true}) {
         if (is_quantized &&
@@ -101,6 +102,7 @@ SparseChoice SparseChooser::choose(std::span<const Support> equally_likely,
         work.partitions = cut;
         work.dense_value_bytes =
             is_quantized ? quantized_value_bytes : exact_bytes;
+        // Nobody knows which of them it will be, so the mean is what counts.
         for (const Support& support : equally_likely) {
           work.support = support;
           const SparseCost cost = algorithm.cost(work, network_);

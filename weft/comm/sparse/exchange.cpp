@@ -59,6 +59,8 @@ Task<GatheredMessages> gather_messages(Channel channel,
   for (int step = 1; step < ranks; step *= 2) {
     const int count = std::min(step, ranks - step);
     const int from = (rank + step) % ranks;
+    // Messages are received right behind those that are there, so that what is
+    // sent on is one piece.
     const auto room = memory.subspan(ends.back());
     Transfer received = channel.receive(from, room);
     Transfer sent =
@@ -67,6 +69,8 @@ Task<GatheredMessages> gather_messages(Channel channel,
     const std::size_t bytes = co_await received;
     co_await sent;
     const std::string where = name_of(channel, from);
+    // Lengths come from other ranks: they are checked before anything is read
+    // or sent on by them.
     find_ends(ByteReader(room.first(bytes), where), most, count, ends);
   }
   for (int i = 0; i < ranks; ++i) {
@@ -100,6 +104,7 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
   const int rank = channel.rank();
   std::vector<Stream> parts =
       split(stream, partitions_of(options, stream.type(), ranks));
+  // The parts are copies; the whole need not be kept while they are summed.
   stream = Stream();
   const StreamType type = parts[static_cast<std::size_t>(rank)].type();
 
@@ -109,6 +114,8 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
   std::vector<RawBytes> rooms;
   for (int distance = 1; distance < ranks; ++distance) {
     rooms.emplace_back(type.most_bytes(options.most_items));
+    // Receives are open before anything is sent, so that a message finds its
+    // place when it comes.
     received.receive((rank - distance + ranks) % ranks, rooms.back().bytes());
   }
   for (int distance = 1; distance < ranks; ++distance) {
@@ -116,8 +123,6 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
     sent.send(to, parts[static_cast<std::size_t>(to)].message());
   }
 
-  // In the order of distances, which is about that of arrival, and always the
-  // same.
   SumTree tree(options.rates);
   Stream total;
   if (is_dense) {
@@ -125,6 +130,8 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
     co_await channel.pause(static_cast<double>(type.size) *
                            options.rates.clear);
   }
+  // Parts are added in the order of distances: that is about the order in which
+  // they come, and it is the same in every run, so the bits are too.
   for (int distance = 0; distance < ranks; ++distance) {
     Stream part;
     if (distance == 0) {
@@ -177,6 +184,8 @@ Task<Stream> gather_partitions(Channel channel, StreamType type,
       channel, mine.message(), largest.most_bytes(largest.size));
   std::vector<Stream> parts;
   for (int i = 0; i < partitions.count(); ++i) {
+    // A stream owns the memory that it lies in, so each message is copied out
+    // of the row.
     parts.push_back(copy_stream(messages.of[static_cast<std::size_t>(i)],
                                 {type.dtype, partitions.size(i)},
                                 name_of(channel, i)));

@@ -44,6 +44,7 @@ std::vector<Stream> split_items(const Stream& stream,
       continue;
     }
     const auto indices = stream.indices<Index>();
+    // Partitions are in order, so each search begins where the last one ended.
     const auto end =
         std::lower_bound(indices.begin() + static_cast<std::ptrdiff_t>(first),
                          indices.end(), partitions.end(i));

@@ -17,6 +17,7 @@ std::size_t round_up(std::size_t value, std::size_t to) {
 // Where the values of `count` items start.
 std::size_t offset_of_values(const StreamType& type, std::uint64_t count) {
   if (count == type.size) return Stream::kHeaderBytes;
+  // Values are aligned to their size, so that they can be used where they lie.
   return Stream::kHeaderBytes +
          round_up(count * type.index_bytes(), type.value_bytes());
 }
@@ -38,6 +39,8 @@ void write_header(const StreamType& type, std::uint64_t count,
 
 template <class Index>
 bool is_ascending(std::span<const Index> indices) {
+  // There is no early exit, which would keep the loop from being vectorised:
+  // indices that are checked are in order, but for damage.
   bool result = true;
   for (std::size_t i = 1; i < indices.size(); ++i) {
     result &= indices[i - 1] < indices[i];
@@ -71,6 +74,7 @@ std::uint64_t read_header(ByteReader& in, const StreamType& type) {
   if (count > size) {
     throw in.damaged("count", fmt::format("is {} of {} elements", count, size));
   }
+  // Both ends follow the rule of the smaller form, so nobody has written this.
   if (count < size && type.is_dense_at(count)) {
     throw in.damaged("count",
                      fmt::format("is {} of {} elements, too many for a sparse "
@@ -85,6 +89,7 @@ std::uint64_t read_header(ByteReader& in, const StreamType& type) {
 std::size_t StreamType::most_bytes(std::uint64_t count) const {
   return std::min(count, size) >= size || is_dense_at(count)
              ? bytes_of_message(*this, size)
+             // Fewer items may need padding that this many do not.
              : bytes_of_message(*this, count) + Stream::kMostPadding;
 }
 
@@ -148,6 +153,9 @@ Stream Stream::from_message(RawBytes message, std::size_t size,
     const std::size_t offset = offset_of_values(type, count);
     const auto bytes = in.take(offset - kHeaderBytes, "indices");
     with_stream_types(type, [&]<class Index, class Value>() {
+      // Memory of new[] is aligned to 16 bytes and the header has 24, so
+      // indices of 8 bytes may be read in place. They are checked to be there,
+      // and in order, before anything is written to where they point.
       const std::span indices(reinterpret_cast<const Index*>(bytes.data()),
                               count);
       if (!is_ascending(indices)) {

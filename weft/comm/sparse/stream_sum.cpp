@@ -88,6 +88,8 @@ template <class Index, class Value>
 Stream sum_sparse(const Stream& first, const Stream& second) {
   const auto a = first.indices<Index>();
   const auto b = second.indices<Index>();
+  // Items of separate ranges only have to be put one behind the other, which
+  // compares nothing.
   if (precedes(a, b)) return join<Index, Value>(first, second);
   if (precedes(b, a)) return join<Index, Value>(second, first);
   SparseWriter writer(first.type(), first.count() + second.count());
@@ -113,8 +115,11 @@ std::size_t merge_items(std::span<const Index> first_indices,
   std::size_t i = 0;
   std::size_t j = 0;
   std::size_t count = 0;
+  // The merge has no branch per item: which of two random supports is next
+  // cannot be predicted.
   for (;;) {
-    // So many steps pass no end.
+    // A step advances each of the two by one at most, so this many steps pass
+    // the end of neither.
     const std::size_t steps =
         std::min(first_indices.size() - i, second_indices.size() - j);
     if (steps == 0) break;

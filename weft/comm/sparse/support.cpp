@@ -33,6 +33,7 @@ Support Support::skewed(std::uint64_t size, double items) {
   double begin = 0;
   double before = 0;
   for (int i = kQuarterings; i >= 0; --i) {
+    // A quarter of the elements holds half of the items, at every scale.
     const double end = std::ldexp(static_cast<double>(size), -2 * i);
     const double share = std::ldexp(1, -i);
     cells.push_back({end - begin, items * (share - before)});
@@ -95,6 +96,7 @@ Partitions Support::cut(int parts, double evenness) const {
   for (const Cell& cell : cells_) {
     const double added = cell.size * of_element + cell.items * of_item;
     while (static_cast<int>(ends.size()) + 1 < parts) {
+      // A cell may hold several ends: inside it, weight is taken to be even.
       const double wanted = static_cast<double>(ends.size() + 1) / parts;
       if (weight + added < wanted || added <= 0) break;
       const double share = (wanted - weight) / added;

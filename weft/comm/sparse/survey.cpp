@@ -45,6 +45,8 @@ Bytes message_of(const Stream& stream, int rank, int ranks) {
   if (stream.count() == 0) return bytes;
   const int samples = samples_per_rank(ranks);
   for (int i = 0; i < samples; ++i) {
+    // Samples are quantiles of the items, so that they stand close where items
+    // do.
     const double share = (i + (rank + 0.5) / ranks) / samples;
     const auto position =
         static_cast<std::uint64_t>(share * static_cast<double>(stream.count()));

@@ -74,6 +74,7 @@ Doubling Timeline::doubling(int steps, std::span<const double> items,
   const double dense_bytes = size * static_cast<double>(type.value_bytes());
   const double dense_at = dense_bytes / static_cast<double>(type.pair_bytes());
   Doubling result;
+  // What has become dense once stays dense.
   bool is_dense = false;  // once for ever
   for (const double one : items.first(static_cast<std::size_t>(steps))) {
     is_dense = is_dense || one >= dense_at;
@@ -99,6 +100,8 @@ Doubling Timeline::doubling(int steps, double start) const {
 }
 
 double Timeline::cascade_seconds(int count, const Doubling& joins) const {
+  // SumTree joins as a counter carries: the stream that makes it `count` causes
+  // a join for each zero below the lowest bit.
   const auto bits = static_cast<unsigned>(count);
   double seconds = 0;
   for (int level = 0; level < std::countr_zero(bits); ++level) {

@@ -7,8 +7,9 @@
 namespace weft {
 namespace {
 
-// Added in the order of ranks, on all of them: what is before the own rank in
-// the first vector to come, then all into the buffer.
+// All ranks add in the order of ranks, for the same bits. What comes before the
+// own vector is summed in the place of the first one; that and all the rest are
+// then added to the own, as a sum of two does not depend on which comes first.
 Task<> run_direct(std::vector<Channel> channels, DenseBuffer buffer, Options) {
   const Channel& channel = channels.front();
   const std::size_t bytes = buffer.bytes();
@@ -53,6 +54,8 @@ void register_all_reduce_direct(AllReduceRegistry& registry) {
            [](const Options&, const Topology& topology, double bytes) {
              const int ranks = topology.ranks();
              return scatter_cost(topology, ScatterMethod::kDirect, {1, ranks},
+                                 // The price is that of a scatter whose parts
+                                 // are whole vectors.
                                  bytes * ranks)
                         .seconds() +
                     repeated_adding(topology, ranks - 1, bytes);

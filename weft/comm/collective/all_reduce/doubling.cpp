@@ -20,6 +20,7 @@ Task<> run_core(Channel channel, DenseBuffer buffer) {
     co_await received;
     // What is sent must not change before it is gone.
     co_await sent;
+    // Both sides of a pair compute the same bits, as a + b is b + a.
     co_await add(channel, scratch.get(), buffer, buffer.all());
   }
 }

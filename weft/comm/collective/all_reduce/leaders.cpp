@@ -19,6 +19,8 @@ Task<> run_leaders(std::vector<Channel> channels, DenseBuffer buffer,
   std::vector<int> neighbours;
   for (int i = 0; i < group; ++i) neighbours.push_back(first + i);
   const Channel inside = channel.among(neighbours);
+  // Three operations of one channel follow each other on every rank, so
+  // messages of one are never taken for those of the next.
   co_await reduce(RootedMethod::kCut, inside, buffer, 0);
   if (channel.rank() == first) {
     std::vector<int> leaders;

@@ -38,12 +38,15 @@ Task<> run_core(Channel channel, DenseBuffer buffer, bool near_first) {
     stream.from = step.peer;
     stream.parts = {step.kept};
     Task<> adding = receive_and_add(channel, buffer, std::move(stream));
+    // The receive is open before anything is sent, and both ways are under way
+    // at once.
     adding.start();
     Transfers sent(channel);
     send_part(sent, step.peer, buffer, step.given);
     co_await adding;
     co_await sent.all();
   }
+  // The way back: what was given away comes back summed, smallest pieces first.
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     Transfers transfers(channel);
     receive_part(transfers, step->peer, buffer, step->given);
@@ -84,6 +87,7 @@ double predict_rabenseifner(const Options& options, const Topology& topology,
                }).seconds();
     message /= 2;
   }
+  // The way back takes the same messages in the other order.
   return 2 * seconds;
 }
 
