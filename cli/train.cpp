@@ -199,7 +199,8 @@ void add_train(CLI::App& app) {
   verb->add_flag("--json", arguments->as_json,
                  "print one JSON object, and nothing else on standard output");
   verb->add_flag("--check-numerics", arguments->check_numerics,
-                 "find the op in which NaN or infinity first appears (slow)");
+                 "find the op in which NaN or infinity first appears, or an "
+                 "index lies outside of its axis (slow)");
   verb->add_option("--workers", arguments->workers,
                    "train with as many workers, threads of this process; "
                    "mpirun and srun start them as processes")

@@ -3,6 +3,8 @@
 
 #include "python/src/bind.h"
 
+#include "weft/graph/index_check.h"
+
 namespace weft::python {
 namespace {
 
@@ -34,6 +36,7 @@ struct ErrorTypes {
   py::object error;
   py::object invalid_argument;
   py::object unsupported;
+  py::object index_error;
 };
 
 // Never destroyed: exceptions may be raised until the interpreter is gone.
@@ -53,16 +56,21 @@ const py::object& type_of(ErrorCode code) {
   }
 }
 
+void raise(const py::object& type, const Error& error) {
+  py::object raised = type(error.what());
+  raised.attr("code") = std::string(to_string(error.code()));
+  PyErr_SetObject(type.ptr(), raised.ptr());
+}
+
 void translate(std::exception_ptr thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const PythonError& error) {
     error.restore();
+  } catch (const IndexError& error) {
+    raise(types().index_error, error);
   } catch (const Error& error) {
-    const py::object& type = type_of(error.code());
-    py::object raised = type(error.what());
-    raised.attr("code") = std::string(to_string(error.code()));
-    PyErr_SetObject(type.ptr(), raised.ptr());
+    raise(type_of(error.code()), error);
   }
 }
 
@@ -152,6 +160,9 @@ void bind_errors(py::module_& module) {
   types().unsupported = new_type(
       module, "Unsupported", "Well-formed, but nothing here can do it.",
       py::make_tuple(types().error, py::handle(PyExc_NotImplementedError)));
+  types().index_error = new_type(
+      module, "IndexError", "An index outside of its axis.",
+      py::make_tuple(types().invalid_argument, py::handle(PyExc_IndexError)));
   py::register_exception_translator(&translate);
 }
 

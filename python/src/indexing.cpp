@@ -5,6 +5,7 @@
 #include "python/src/convert.h"
 #include "python/src/operators.h"
 
+#include "weft/graph/index_check.h"
 #include "weft/ops/slice.h"
 #include "weft/tensor/symbol.h"
 
@@ -32,6 +33,12 @@ class Selection {
     for (; axes > 0; --axes) layout_.push_back(next_++);
   }
   void add_integer(std::int64_t at) {
+    const Dim size = x_.shape()[next_];
+    if (!is_symbolic(size) && (at < -size || at >= size)) {
+      throw IndexError(ErrorCode::kInvalidArgument, "index",
+                       "{} is outside of axis {}, which has {}", at, next_,
+                       size);
+    }
     const auto axis = count(next_++);
     begin_[axis] = at;
     end_[axis] = at == -1 ? kToEnd : at + 1;

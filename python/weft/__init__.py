@@ -31,6 +31,7 @@ from weft._weft import (
     Error,
     ExportedFunction,
     GraphFunction,
+    IndexError,
     InvalidArgument,
     Jit,
     Restored,

@@ -1,3 +1,4 @@
+import builtins
 from types import TracebackType
 from typing import Any, Callable, Generic, Iterator, ParamSpec
 from typing import Protocol, Sequence, TypeVar, Union, overload
@@ -40,6 +41,7 @@ class Error(RuntimeError):
 
 class InvalidArgument(Error, ValueError): ...
 class Unsupported(Error, NotImplementedError): ...
+class IndexError(InvalidArgument, builtins.IndexError): ...  # type: ignore[misc]
 
 class Dim:
     def __init__(self, name: str) -> None: ...

@@ -240,7 +240,8 @@ def pad(x, widths, value=0.0):
 
 
 def take(x, indices, axis=None):
-    """Elements by index: rows along an axis, or of the flat tensor."""
+    """Elements by index: rows along an axis, or of the flat tensor; -1 is the
+    last."""
     if axis is None:
         return ops.gather(_flat(x), indices, axis=0)
     return ops.gather(x, indices, axis=axis)

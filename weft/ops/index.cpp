@@ -59,7 +59,8 @@ void one_hot_reference(const OpCall&, std::span<const TensorView> inputs,
   const std::int64_t depth = outputs[0].shape().back();
   zero(outputs[0]);
   for (std::int64_t i = 0; i < inputs[0].size(); ++i) {
-    store_as(outputs[0], i * depth + index_at(inputs[0], i, depth), 1);
+    const auto label = load_as<std::int64_t>(inputs[0], i);
+    store_as(outputs[0], i * depth + class_of(label, depth), 1);
   }
 }
 
@@ -259,7 +260,7 @@ std::vector<OpSample> gather_samples() {
           along(floats({2, 7, 4}), indices({3}, 7), 1),
           along(floats({6}), indices({}, 6), 0),
           along(floats({5, 3}), indices({0}, 5), 0),
-          along(floats({3, 2}), integers({6}, -2, 4, DType::kI64), 0),
+          along(floats({3, 2}), integers({6}, -3, 2, DType::kI64), 0),
           along(floats({50, 70}), indices({40}, 50), 0),
           along(floats({9, 5}, -1, 1, DType::kBF16), indices({4}, 9), 0),
           along(integers({9, 5}, -9, 9), indices({4}, 9), 0)};
@@ -278,7 +279,7 @@ std::vector<OpSample> scatter_add_samples() {
           into(floats({3, 4}), indices({4}, 3), 3, -1),
           into(floats({}), indices({}, 6), 6, 0),
           into(floats({0, 3}), indices({0}, 5), 5, 0),
-          into(floats({6, 2}), integers({6}, -2, 4, DType::kI64), 3, 0),
+          into(floats({6, 2}), integers({6}, -3, 2, DType::kI64), 3, 0),
           into(floats({300, 40}), indices({300}, 50), 50, 0),
           into(floats({90, 5}, -1, 1, DType::kBF16), indices({90}, 3), 3, 0),
           into(floats({9, 5}, -1, 1, DType::kF64), indices({9}, 3), 3, 0),
@@ -291,7 +292,6 @@ std::vector<OpSample> one_hot_samples() {
       {{indices({2, 3}, 5, DType::kI32)}, {{"depth", std::int64_t{5}}}},
       {{indices({}, 2)}, {{"depth", std::int64_t{2}}, {"dtype", DType::kBF16}}},
       {{indices({0}, 2)}, {{"depth", std::int64_t{2}}}},
-      {{integers({6}, -2, 4, DType::kI64)}, {{"depth", std::int64_t{3}}}},
       {{indices({7}, 4)},
        {{"depth", std::int64_t{4}}, {"dtype", DType::kI32}}}};
 }
@@ -303,7 +303,7 @@ std::vector<OpSample> pick_samples() {
           {{floats({4, 3}), indices({4, 2}, 3)}, {}},
           {{floats({7}), indices({9}, 7)}, {}},
           {{floats({0, 3}), indices({0}, 3)}, {}},
-          {{floats({6, 3}), integers({6}, -2, 4, DType::kI64)}, {}},
+          {{floats({6, 3}), integers({6}, -3, 2, DType::kI64)}, {}},
           {{floats({128, 10}), indices({128}, 10)}, {}},
           {{floats({9, 5}, -1, 1, DType::kBF16), indices({9}, 5)}, {}}};
 }
@@ -343,7 +343,7 @@ Cost gather_cost(const OpCall& call) {
 
 void register_index(OpRegistry& ops) {
   ops.add("gather")
-      .summary("rows along an axis, by index")
+      .summary("rows along an axis, by index; -1 is the last")
       .signature("(x, indices) -> y")
       .attribute("axis", std::int64_t{0})
       .infer(infer_gather)
@@ -375,7 +375,7 @@ void register_index(OpRegistry& ops) {
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
       .samples(one_hot_samples);
   ops.add("pick")
-      .summary("elements along the last axis, by index")
+      .summary("elements along the last axis, by index; -1 is the last")
       .signature("(x, indices) -> y")
       .infer(infer_pick)
       .reference(pick_reference)

@@ -10,7 +10,7 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
-#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/indexing.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
@@ -122,9 +122,10 @@ void log_softmax_reference(const OpCall&, std::span<const TensorView> inputs,
 
 std::size_t label_of(const TensorView& labels, std::size_t row,
                      std::size_t classes) {
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(
-      load_as<std::int64_t>(labels, static_cast<std::int64_t>(row)), 0,
-      static_cast<std::int64_t>(classes) - 1));
+  const auto label =
+      load_as<std::int64_t>(labels, static_cast<std::int64_t>(row));
+  return static_cast<std::size_t>(
+      class_of(label, static_cast<std::int64_t>(classes)));
 }
 
 void cross_entropy_reference(const OpCall&, std::span<const TensorView> inputs,

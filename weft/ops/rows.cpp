@@ -130,7 +130,7 @@ std::vector<OpSample> add_rows_samples() {
       onto(floats({5, 3}), floats({6, 3}), indices({6}, 1, DType::kI32)),
       onto(floats({6}), floats({}), indices({}, 6)),
       onto(floats({5, 3}), floats({0, 3}), indices({0}, 5)),
-      onto(floats({3, 2}), floats({6, 2}), integers({6}, -2, 4, DType::kI64)),
+      onto(floats({3, 2}), floats({6, 2}), integers({6}, -3, 2, DType::kI64)),
       onto(floats({900, 70}), floats({300, 70}), indices({300}, 40)),
       onto(floats({9, 5}, -1, 1, DType::kBF16),
            floats({20, 5}, -1, 1, DType::kBF16), indices({20}, 9)),
@@ -148,7 +148,7 @@ std::vector<OpSample> coalesce_rows_samples() {
           of(floats({5, 3}), indices({5}, 1), 9),
           of(floats({}), indices({}, 6), 6),
           of(floats({0, 3}), indices({0}, 5), 5),
-          of(floats({6, 2}), integers({6}, -2, 4, DType::kI64), 3),
+          of(floats({6, 2}), integers({6}, -3, 2, DType::kI64), 3),
           of(floats({400, 70}), indices({400}, 50), 1000),
           of(floats({90, 5}, -1, 1, DType::kBF16), indices({90}, 3), 3),
           of(integers({9, 5}, -9, 9), indices({9}, 3), 3)};

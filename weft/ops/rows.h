@@ -3,7 +3,7 @@
 // others (optim/row_gradient.h).
 //
 // A table is [size, width…], rows are [count…, width…] and their indices
-// [count…], of any rank. Indices are as in ops/index.h: i32 or i64, clamped.
+// [count…], of any rank. Indices are as in ops/index.h.
 #pragma once
 
 #include "weft/graph/context.h"

@@ -5,6 +5,7 @@
 
 #include "weft/autodiff/gradient.h"
 #include "weft/graph/collectives.h"
+#include "weft/graph/index_check.h"
 #include "weft/graph/kernel.h"
 #include "weft/graph/variable.h"
 #include "weft/ops/constant.h"
@@ -23,6 +24,7 @@ struct PreparedCall {
   Attributes given;
   std::vector<TensorType> outputs;
   std::unique_ptr<PreparedKernel> kernel;
+  std::optional<IndexCheck> index_check;
   Tensor scratch;
 
   bool fits(const OpDef& wanted, std::span<const Value* const> operands,
@@ -73,9 +75,9 @@ class KernelCache {
     try {
       const Attributes complete = op.complete(attributes);
       call.outputs = op.infer_types(call.inputs, complete);
-      KernelChoice choice =
-          choose_kernel({op, call.inputs, complete, call.outputs});
-      call.kernel = std::move(choice.kernel);
+      const OpCall use{op, call.inputs, complete, call.outputs};
+      call.kernel = choose_kernel(use).kernel;
+      call.index_check = IndexCheck::of(use);
     } catch (Error& error) {
       if (location.is_known()) {
         error.detail("called at: " + to_string(location));
@@ -115,7 +117,7 @@ class EagerContext : public Context {
       outputs.emplace_back(Tensor::empty(type),
                            is_recorded ? Value::fresh_id() : -1);
     }
-    run(call, inputs, outputs);
+    run(call, inputs, outputs, location);
     if (is_recorded) record(op, inputs, attributes, outputs);
     return outputs;
   }
@@ -128,7 +130,7 @@ class EagerContext : public Context {
     }
     PreparedCall& call = cache().find(op, inputs, attributes, location);
     Value output(Tensor::empty(call.outputs[0]), -1);
-    run(call, inputs, {&output, 1});
+    run(call, inputs, {&output, 1}, location);
     return output;
   }
 
@@ -150,8 +152,24 @@ class EagerContext : public Context {
     return cache;
   }
 
+  // The kernel would clamp an index that lies outside of its axis.
+  static void check_indices(const PreparedCall& call,
+                            std::span<const Value* const> inputs,
+                            const Location& location) {
+    if (!call.index_check) return;
+    try {
+      (*call.index_check)(inputs[call.index_check->input()]->tensor().raw());
+    } catch (Error& error) {
+      if (location.is_known()) {
+        error.detail("called at: " + to_string(location));
+      }
+      throw;
+    }
+  }
+
   static void run(PreparedCall& call, std::span<const Value* const> inputs,
-                  std::span<const Value> outputs) {
+                  std::span<const Value> outputs, const Location& location) {
+    check_indices(call, inputs, location);
     const bool meets_others = meets_other_ranks(*call.op, call.given);
     if (meets_others) require_collectives(*call.op, call.given);
     std::array<void*, kMostOperands> in;

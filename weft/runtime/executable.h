@@ -31,8 +31,9 @@ struct ExecutableOptions {
   // (parameter, result) pairs that share memory: the result overwrites the
   // argument. A pair that cannot be computed in place costs one copy.
   std::vector<std::pair<std::size_t, std::size_t>> donated;
-  // Check every op's results for NaN and infinity as it runs. Fuses nothing,
-  // so that the error can name the op: for diagnosis.
+  // Check every op's results for NaN and infinity as it runs, and its indices.
+  // Fuses nothing, so that the error can name the op: for diagnosis. Without,
+  // indices that are arguments are checked, computed ones clamped.
   bool check_numerics = false;
   // Without, every op runs by itself, as it does eagerly, with the same bits.
   bool fuse = true;
@@ -54,8 +55,8 @@ class Executable {
 
   // Runs on `arguments` into `results`, whose types must be the function's.
   // A donated result must be the very argument it overwrites (share memory).
-  // Throws Error(kInvalidArgument) naming the parameter that does not fit;
-  // Error(kNumeric) with check_numerics; what TaggedExecutor::run() throws.
+  // Throws Error(kInvalidArgument) naming the parameter that does not fit; what
+  // Plan::run() and TaggedExecutor::run() throw.
   void run(std::span<const Tensor> arguments, std::span<const Tensor> results,
            ResultObserver* observer = nullptr);
   // Allocates the results; donated arguments are overwritten and returned.

@@ -7,6 +7,7 @@
 
 #include "weft/base/stopwatch.h"
 #include "weft/graph/collectives.h"
+#include "weft/graph/index_check.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/fuse_epilogue.h"
 #include "weft/runtime/memory_plan.h"
@@ -38,6 +39,7 @@ struct PlannedStep {
   const Node* node = nullptr;  // its last one
   std::vector<TensorType> output_types;
   std::vector<std::size_t> results;  // that it writes
+  std::optional<IndexCheck> index_check;
   bool meets_other_ranks = false;
   bool is_host = false;
   bool in_place = false;  // of a kernel: KernelCandidate::in_place
@@ -93,6 +95,11 @@ struct Plan::State {
     if (step.is_host) throw_host_failure();
   }
   void check(const PlannedStep& step) const;
+  void say_where(Error& error, const PlannedStep& step) const;
+  void note_index_check(PlannedStep& step, ValueId indices);
+  void check_indices(const PlannedStep& step) const;
+  void begin_run(std::span<void* const> arguments,
+                 std::span<void* const> results, std::byte* arena);
   void copy_results(std::span<void* const> arguments,
                     std::span<void* const> results, std::byte* arena,
                     ResultObserver* observer) const;
@@ -108,6 +115,7 @@ struct Plan::State {
   std::vector<std::size_t> last_step;   // by value
   std::vector<Tensor> constants;
   std::vector<Copy> copies;  // results that nothing could write
+  std::vector<const PlannedStep*> indexed_by_arguments;
   std::vector<Lifetime> buffers;
   MemoryPlan memory;
   std::size_t scratch_bytes = 0;
@@ -155,6 +163,8 @@ void Plan::State::prepare(const PlanOptions& options) {
     }
     steps[i].inputs.resize(formed[i].inputs.size());
     steps[i].outputs.resize(formed[i].outputs.size());
+    if (!steps[i].index_check) continue;
+    note_index_check(steps[i], formed[i].inputs[steps[i].index_check->input()]);
   }
 }
 
@@ -187,8 +197,9 @@ void Plan::State::prepare_step(const Step& step) {
     planned.meets_other_ranks = meets_other_ranks(*node.op, node.attributes);
     planned.is_host = node.op->has(kHost);
     const auto inputs = function.input_types(node);
-    KernelChoice choice = choose_kernel(
-        {*node.op, inputs, node.attributes, planned.output_types});
+    const OpCall call{*node.op, inputs, node.attributes, planned.output_types};
+    KernelChoice choice = choose_kernel(call);
+    planned.index_check = IndexCheck::of(call);
     info.kernel = choice.description();
     info.declined = std::move(choice.declined);
     info.cost = cost_of(function, node);
@@ -381,14 +392,48 @@ void Plan::State::check(const PlannedStep& step) const {
     Error error(ErrorCode::kNumeric, step.node->op->name(),
                 "NaN or infinity first appears here, at element {} of {}", bad,
                 to_string(step.output_types[i]));
-    error.detail("node: " + to_string(function, *step.node));
-    if (step.node->location.is_known()) {
-      error.detail("built at: " + to_string(step.node->location));
-    } else if (!step.node->location.scope.empty()) {
-      error.detail("in layer: " + step.node->location.scope);
-    }
+    say_where(error, step);
     throw error;
   }
+}
+
+void Plan::State::say_where(Error& error, const PlannedStep& step) const {
+  const Location& location = step.node->location;
+  error.detail("node: " + to_string(function, *step.node));
+  if (location.is_known()) {
+    error.detail("built at: " + to_string(location));
+  } else if (!location.scope.empty()) {
+    error.detail("in layer: " + location.scope);
+  }
+}
+
+// Indices that are constants are looked at here, once; arguments at the begin
+// of each run, before anything is overwritten. Those that steps compute are
+// left to check_numerics.
+void Plan::State::note_index_check(PlannedStep& step, ValueId indices) {
+  const ValueId source = storage(indices);
+  if (function.is_parameter(source)) {
+    indexed_by_arguments.push_back(&step);
+  } else if (place(source).kind == Place::kConstant) {
+    (*step.index_check)(constants[place(source).index].raw());
+    step.index_check.reset();
+  }
+}
+
+void Plan::State::check_indices(const PlannedStep& step) const {
+  try {
+    (*step.index_check)(step.inputs[step.index_check->input()]);
+  } catch (Error& error) {
+    say_where(error, step);
+    throw;
+  }
+}
+
+void Plan::State::begin_run(std::span<void* const> arguments,
+                            std::span<void* const> results, std::byte* arena) {
+  require_network();
+  resolve(arguments, results, arena);
+  for (const PlannedStep* step : indexed_by_arguments) check_indices(*step);
 }
 
 // Results that no step writes; the observer learns of them here.
@@ -407,11 +452,11 @@ void Plan::State::copy_results(std::span<void* const> arguments,
 void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
                void* arena, ResultObserver* observer) {
   State& state = *state_;
-  state.require_network();
   auto* base = static_cast<std::byte*>(arena);
-  state.resolve(arguments, results, base);
+  state.begin_run(arguments, results, base);
   void* scratch = base + state.memory.arena_bytes;
   for (PlannedStep& step : state.steps) {
+    if (state.check_numerics && step.index_check) state.check_indices(step);
     state.run_step(step, scratch);
     if (state.check_numerics) state.check(step);
     if (observer == nullptr) continue;
@@ -424,9 +469,8 @@ void Plan::run_timed(std::span<void* const> arguments,
                      std::span<void* const> results, void* arena,
                      std::span<double> seconds) {
   State& state = *state_;
-  state.require_network();
   auto* base = static_cast<std::byte*>(arena);
-  state.resolve(arguments, results, base);
+  state.begin_run(arguments, results, base);
   void* scratch = base + state.memory.arena_bytes;
   for (std::size_t i = 0; i < state.steps.size(); ++i) {
     const Stopwatch watch;

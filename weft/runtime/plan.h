@@ -24,6 +24,7 @@ struct StepInfo {
 struct PlanOptions {
   std::vector<std::pair<std::size_t, std::size_t>> donated;
   bool fuse = true;
+  // Look at every result for NaN and infinity, and at all indices.
   bool check_numerics = false;
 };
 
@@ -53,9 +54,12 @@ class Plan {
 
   // Runs with the arguments and results at these addresses. `arena` has
   // arena_bytes(). Tells `observer`, if there is one, about each result once.
-  // Throws only with check_numerics, what the observer throws, and where steps
-  // meet other ranks: what require_collectives() throws, before anything runs,
-  // and what ended the exchange (graph/collectives.h).
+  // Throws IndexError, before anything runs, if an argument that some op takes
+  // as indices holds one outside of its axis (graph/index_check.h); with
+  // check_numerics Error(kNumeric), and IndexError for computed indices too,
+  // which are clamped otherwise; what the observer throws; and where steps meet
+  // other ranks: what require_collectives() throws, before anything runs, and
+  // what ended the exchange (graph/collectives.h).
   void run(std::span<void* const> arguments, std::span<void* const> results,
            void* arena, ResultObserver* observer = nullptr);
   // The same, adding the seconds each step took to `seconds` (one per step).

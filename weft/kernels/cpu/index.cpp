@@ -42,7 +42,7 @@ std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
                      for (std::int64_t i = begin; i < end; ++i) {
                        const std::int64_t from =
                            i / count * cut.size +
-                           clamped(indices[i % count], cut.size);
+                           row_of(indices[i % count], cut.size);
                        std::memcpy(y + i * row, x + from * row, at(row));
                      }
                    });
@@ -74,7 +74,7 @@ std::unique_ptr<PreparedKernel> prepare_scatter_add(const OpCall& call) {
                 std::fill(rows + begin * cut.inner, rows + end * cut.inner,
                           T{0});
                 for (std::int64_t i = 0; i < count; ++i, from += cut.inner) {
-                  const std::int64_t row = clamped(indices[i], cut.size);
+                  const std::int64_t row = row_of(indices[i], cut.size);
                   if (row < begin || row >= end) continue;
                   T* to = rows + row * cut.inner;
                   for (std::int64_t n = 0; n < cut.inner; ++n) to[n] += from[n];
@@ -103,7 +103,7 @@ std::unique_ptr<PreparedKernel> prepare_one_hot(const OpCall& call) {
                      [&](std::int64_t begin, std::int64_t end) {
                        std::fill(to + begin * depth, to + end * depth, T{0});
                        for (std::int64_t i = begin; i < end; ++i) {
-                         to[i * depth + clamped(indices[i], depth)] = mark;
+                         to[i * depth + class_of(indices[i], depth)] = mark;
                        }
                      });
       });
@@ -126,7 +126,7 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
         T* to = output_of<T>(buffers, 0);
         parallel_for(count, 4096, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) {
-            to[i] = from[i / picks * size + clamped(index[i], size)];
+            to[i] = from[i / picks * size + row_of(index[i], size)];
           }
         });
       });
@@ -154,7 +154,7 @@ std::unique_ptr<PreparedKernel> prepare_pick_scatter(const OpCall& call) {
             [&](std::int64_t begin, std::int64_t end) {
               std::fill(y + begin * size, y + end * size, T{0});
               for (std::int64_t i = begin * picks; i < end * picks; ++i) {
-                y[i / picks * size + clamped(indices[i], size)] += values[i];
+                y[i / picks * size + row_of(indices[i], size)] += values[i];
               }
             });
       });

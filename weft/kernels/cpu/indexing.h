@@ -7,6 +7,7 @@
 
 #include "weft/base/index.h"
 #include "weft/kernels/cpu/function_kernel.h"
+#include "weft/ops/support/indexing.h"
 
 namespace weft {
 
@@ -42,11 +43,6 @@ inline std::optional<std::string> declines_sum(const OpCall& call) {
     default:
       return "sums must round once, at the end";
   }
-}
-
-template <class I>
-std::int64_t clamped(I index, std::int64_t size) {
-  return std::clamp<std::int64_t>(index, 0, size - 1);
 }
 
 // How many pieces of so many bytes are worth a thread.

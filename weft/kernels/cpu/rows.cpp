@@ -41,7 +41,7 @@ std::unique_ptr<PreparedKernel> prepare_add_rows(const OpCall& call) {
                      [&](std::int64_t begin, std::int64_t end) {
                        for (std::int64_t i = 0; i < rows.count; ++i) {
                          const T* from = updates + i * rows.width;
-                         T* to = y + clamped(indices[i], size) * rows.width;
+                         T* to = y + row_of(indices[i], size) * rows.width;
                          for (std::int64_t n = begin; n < end; ++n) {
                            to[n] += from[n];
                          }
@@ -110,7 +110,7 @@ std::unique_ptr<PreparedKernel> prepare_coalesce_rows(const OpCall& call) {
         T* sums = output_of<T>(buffers, 0);
         const std::int64_t* firsts = first_of.find(
             buffers.scratch,
-            [&](std::int64_t i) { return clamped(indices[i], size); });
+            [&](std::int64_t i) { return row_of(indices[i], size); });
         // A row is read before it is cleared: sums may lie over updates.
         parallel_for(rows.width, rows.grain(sizeof(T)),
                      [&](std::int64_t begin, std::int64_t end) {

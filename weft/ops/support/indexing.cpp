@@ -1,6 +1,7 @@
 #include "weft/ops/support/indexing.h"
 
 #include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
@@ -44,7 +45,9 @@ Dim size_attribute(const OpCall& call) {
 Value indices_of_all(const BatchContext& g, std::size_t input, Dim size) {
   const Value rows = element_count({size}, DType::kI64);
   const Value index = cast(stacked(g, input), DType::kI64);
-  const Value own = maximum(minimum(index, rows - 1), scalar_like(rows, 0));
+  const Value zero = scalar_like(rows, 0);
+  const Value counted = where(less(index, zero), index + rows, index);
+  const Value own = maximum(minimum(counted, rows - 1), zero);
   Shape column{g.size()};
   column.resize(index.shape().rank(), 1);
   return own + reshape(iota(g.size()) * rows, column);

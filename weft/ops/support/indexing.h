@@ -8,11 +8,23 @@
 
 namespace weft {
 
-// Index `i` of the tensor, clamped into an axis of `size`.
+// The row of an axis of `size` that an index names: negative ones count from
+// the end. What lies outside is clamped into the axis, so that no kernel
+// touches foreign memory; graph/index_check.h finds it.
+inline std::int64_t row_of(std::int64_t index, std::int64_t size) {
+  return std::clamp<std::int64_t>(index < 0 ? index + size : index, 0,
+                                  size - 1);
+}
+// The same for classes, which are not counted from the end: -1 often stands for
+// a label that is missing.
+inline std::int64_t class_of(std::int64_t label, std::int64_t classes) {
+  return std::clamp<std::int64_t>(label, 0, classes - 1);
+}
+
+// The row that index `i` of the tensor names.
 inline std::int64_t index_at(const TensorView& indices, std::int64_t i,
                              std::int64_t size) {
-  return std::clamp<std::int64_t>(load_as<std::int64_t>(indices, i), 0,
-                                  size - 1);
+  return row_of(load_as<std::int64_t>(indices, i), size);
 }
 
 // Calls visit(add), where add(x, from, to) adds x[from] to y[to]. Sums in
@@ -47,8 +59,8 @@ void require_rows(const OpCall& call, const Shape& updates,
 Dim size_attribute(const OpCall& call);
 
 // The instances' indices into `size` rows each, as indices into the rows of all
-// of them below each other. They are clamped here: no instance may see
-// another's rows.
+// of them below each other. They become rows here, so are clamped: no
+// instance may see another's.
 Value indices_of_all(const BatchContext& g, std::size_t input, Dim size);
 
 }  // namespace weft

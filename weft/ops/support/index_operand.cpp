@@ -1,0 +1,60 @@
+// Which operands of which ops are indices, and into what.
+#include <array>
+#include <string_view>
+
+#include "weft/graph/index_check.h"
+#include "weft/ops/support/axes.h"
+#include "weft/ops/support/indexing.h"
+
+namespace weft {
+namespace {
+
+struct Rule {
+  std::string_view op;
+  IndexOperand (*operand)(const OpCall& call);
+};
+
+IndexOperand into_axis(const OpCall& call) {
+  const Shape& shape = call.input(0).shape;
+  const int axis = resolved_axis(call.attributes.integer("axis"), shape.rank());
+  return {1, shape[axis]};
+}
+
+IndexOperand into_last_axis(const OpCall& call) {
+  return {1, call.input(0).shape.back()};
+}
+
+IndexOperand into_size(const OpCall& call) { return {1, size_attribute(call)}; }
+
+IndexOperand into_classes(const OpCall& call) {
+  return {1, call.input(0).shape.back(), /*from_end=*/false};
+}
+
+constexpr std::array<Rule, 9> kRules{{
+    {"gather", into_axis},
+    {"scatter_add", into_size},
+    {"pick", into_last_axis},
+    {"pick_scatter", into_size},
+    {"coalesce_rows", into_size},
+    {"add_rows",
+     [](const OpCall& call) -> IndexOperand {
+       return {2, call.input(0).shape[0]};
+     }},
+    {"one_hot",
+     [](const OpCall& call) -> IndexOperand {
+       return {0, call.attributes.integer("depth"), /*from_end=*/false};
+     }},
+    {"cross_entropy", into_classes},
+    {"cross_entropy_gradient", into_classes},
+}};
+
+}  // namespace
+
+std::optional<IndexOperand> index_operand(const OpCall& call) {
+  for (const Rule& rule : kRules) {
+    if (rule.op == call.op.name()) return rule.operand(call);
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft
