@@ -35,11 +35,11 @@ TEST(Reduce, OfNothing) {
   EXPECT_TENSOR(reduce_max(f32({2, 0}, {}), {0}), f32({0}, {}));
 }
 
-TEST(Reduce, NaNWinsTheMaximumAndNeverTheArgmax) {
+TEST(Reduce, NaNWinsTheMaximumAndTheArgmax) {
   const Value x = f32({4}, {1, kNaN, 3, 2});
   EXPECT_TENSOR(reduce_max(x), f32({}, {kNaN}));
   EXPECT_TENSOR(reduce_min(x), f32({}, {kNaN}));
-  EXPECT_TENSOR(argmax(x, 0), i64({}, {2}));
+  EXPECT_TENSOR(argmax(x, 0), i64({}, {1}));
 }
 
 TEST(Reduce, RefusesWrongAxes) {

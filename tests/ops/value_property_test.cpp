@@ -18,20 +18,6 @@ constexpr double kStep = 1e-5;
 constexpr double kTolerance = 2e-5;
 constexpr std::int64_t kMostProbes = 12;
 
-// The sample with its floats in double, also those that attributes name.
-OpSample in_double(const OpCase& c) {
-  OpSample result = c.sample();
-  for (InputSample& input : result.inputs) {
-    if (is_floating(input.type.dtype)) input.type.dtype = DType::kF64;
-  }
-  result.attributes = c.attributes();
-  for (auto& [name, value] : result.attributes) {
-    auto* dtype = std::get_if<DType>(&value);
-    if (dtype != nullptr && is_floating(*dtype)) *dtype = DType::kF64;
-  }
-  return result;
-}
-
 bool is_all_double(const std::vector<TensorType>& types) {
   for (const TensorType& type : types) {
     if (is_floating(type.dtype) && type.dtype != DType::kF64) return false;
@@ -121,7 +107,7 @@ void expect_slopes(const Objective& objective,
 void for_each_double_case(const std::function<void(const OpCase&)>& body) {
   for_each_case([&](const OpCase& c) {
     if (c.op().has(kNoGradient)) return;
-    const OpCase in_f64(c.op(), in_double(c), 5);
+    const OpCase in_f64(c.op(), c.in_dtype(DType::kF64), 5);
     if (!is_all_double(in_f64.output_types())) return;
     if (differentiable(in_f64).empty()) return;
     try {

@@ -1,5 +1,8 @@
 // Random programs do the same eagerly and staged: bit for bit where every op
 // runs by itself, and up to rounding where ops are fused.
+#include <array>
+#include <cmath>
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 #include "tests/support/values.h"
@@ -11,9 +14,15 @@
 namespace weft {
 namespace {
 
-constexpr int kPrograms = 25;
+constexpr std::uint64_t kPrograms = 25;  // of each round
 constexpr int kOps = 24;
 const Shape kSquare{5, 5};
+
+// Seeds count from 0; WEFT_TEST_ROUNDS tries more of them.
+std::uint64_t rounds() {
+  const char* text = std::getenv("WEFT_TEST_ROUNDS");
+  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
+}
 
 // Draws the same program each time it is run.
 class RandomProgram {
@@ -82,25 +91,61 @@ std::vector<Value> inputs(std::uint64_t seed) {
           test::pattern(kSquare, -1, 1, seed + 1000)};
 }
 
+// In another dtype, and with something in it that is no number.
+std::vector<Value> special_inputs(std::uint64_t seed, DType dtype) {
+  auto values = inputs(seed);
+  for (Value& value : values) {
+    const Tensor tensor = value.tensor().clone();
+    const auto place = RandomStream{seed, 1}.word(0) % 25;
+    const auto kind = RandomStream{seed, 1}.word(1) % 4;
+    constexpr std::array kSpecial{NAN, HUGE_VALF, -HUGE_VALF, -0.0f};
+    tensor.data<float>()[place] = kSpecial[kind];
+    value = cast(Value(tensor), dtype);
+  }
+  return values;
+}
+
 TEST(RandomPrograms, WithoutFusionHaveTheSameBits) {
-  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+  for (std::uint64_t seed = 0; seed < kPrograms * rounds(); ++seed) {
     const RandomProgram program(seed);
     const auto staged = jit(program, {.fuse = false});
-    const auto in = inputs(seed);
-    const auto expected = program(in[0], in[1]);
-    const auto actual = staged(in[0], in[1]);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      EXPECT_TRUE(identical(actual[i].tensor(), expected[i].tensor()))
-          << "program " << seed << ", result " << i;
+    for (const DType dtype :
+         {DType::kF32, DType::kF64, DType::kBF16, DType::kF16}) {
+      const auto in = special_inputs(seed, dtype);
+      const auto expected = program(in[0], in[1]);
+      const auto actual = staged(in[0], in[1]);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_TRUE(identical(actual[i].tensor(), expected[i].tensor()))
+            << "program " << seed << ", result " << i << ", "
+            << to_string(dtype);
+      }
     }
   }
 }
 
 TEST(RandomPrograms, WithFusionDifferByRounding) {
-  for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+  for (std::uint64_t seed = 0; seed < kPrograms * rounds(); ++seed) {
     const RandomProgram program(seed);
     const auto staged = jit(program);
     const auto in = inputs(seed);
+    const auto expected = program(in[0], in[1]);
+    const auto actual = staged(in[0], in[1]);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(test::near(actual[i].tensor(), expected[i].tensor(), 1e-6))
+          << "program " << seed << ", result " << i;
+    }
+  }
+}
+
+// What is no number stays so, or gives way, as it does eagerly.
+TEST(RandomPrograms, WithFusionKeepNan) {
+  for (std::uint64_t seed = 0; seed < kPrograms * rounds(); ++seed) {
+    const RandomProgram program(seed);
+    const auto staged = jit(program);
+    auto in = inputs(seed);
+    const Tensor x = in[0].tensor().clone();
+    x.data<float>()[seed % 25] = NAN;
+    in[0] = x;
     const auto expected = program(in[0], in[1]);
     const auto actual = staged(in[0], in[1]);
     for (std::size_t i = 0; i < expected.size(); ++i) {

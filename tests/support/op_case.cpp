@@ -84,6 +84,25 @@ OpCase::OpCase(const OpDef& op, const OpSample& sample, std::uint64_t seed)
   output_types_ = op.infer_types(input_types_, attributes_);
 }
 
+OpCase OpCase::with_inputs(std::vector<Tensor> inputs) const {
+  OpCase result = *this;
+  result.inputs_ = std::move(inputs);
+  return result;
+}
+
+OpSample OpCase::in_dtype(DType dtype) const {
+  OpSample result = sample_;
+  for (InputSample& input : result.inputs) {
+    if (is_floating(input.type.dtype)) input.type.dtype = dtype;
+  }
+  result.attributes = attributes_;
+  for (auto& [name, value] : result.attributes) {
+    auto* named = std::get_if<DType>(&value);
+    if (named != nullptr && is_floating(*named)) *named = dtype;
+  }
+  return result;
+}
+
 std::string OpCase::text() const {
   std::string text = op_->name() + "(";
   for (std::size_t i = 0; i < input_types_.size(); ++i) {

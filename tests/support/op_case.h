@@ -16,6 +16,11 @@ class OpCase {
  public:
   // Throws Error if inference refuses the sample.
   OpCase(const OpDef& op, const OpSample& sample, std::uint64_t seed);
+  // The same call of other numbers, of the same types.
+  OpCase with_inputs(std::vector<Tensor> inputs) const;
+  // The sample with its floats, also those that attributes name, in another
+  // floating dtype.
+  OpSample in_dtype(DType dtype) const;
 
   const OpDef& op() const { return *op_; }
   const OpSample& sample() const { return sample_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "weft/base/philox.h"
 
@@ -40,8 +41,10 @@ std::vector<double> numbers(const Tensor& tensor) {
     if (std::isnan(x) && std::isnan(y)) continue;
     if (x == y) continue;
     const double scale = std::max({1.0, std::fabs(x), std::fabs(y)});
-    const double difference = std::fabs(x - y) / scale;
-    if (!(difference <= worst)) {
+    const double gap = std::fabs(x - y) / scale;
+    const double difference =
+        std::isnan(gap) ? std::numeric_limits<double>::infinity() : gap;
+    if (difference > worst) {
       worst = difference;
       where = i;
     }

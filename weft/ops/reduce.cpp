@@ -90,7 +90,7 @@ void min_reference(const OpCall& call, std::span<const TensorView> inputs,
       [](auto a, auto b) { return b < a || b != b ? b : a; }, kAsIs);
 }
 
-// NaN never wins; if nothing does, the answer is 0.
+// The first NaN wins, as in NumPy.
 void argmax_reference(const OpCall& call, std::span<const TensorView> inputs,
                       std::span<const TensorView> outputs) {
   const TensorView& x = inputs[0];
@@ -104,7 +104,8 @@ void argmax_reference(const OpCall& call, std::span<const TensorView> inputs,
       std::int64_t winner = 0;
       for (std::int64_t n = 0; n < cut.size; ++n) {
         const auto value = load_as<Number>(x, start + n * cut.inner);
-        if (value > best) {
+        const bool is_first_nan = value != value && best == best;
+        if (value > best || is_first_nan) {
           best = value;
           winner = n;
         }
@@ -366,7 +367,9 @@ void register_reduce(OpRegistry& ops) {
       .gradient(product_gradient)
       .samples(product_samples);
   ops.add("argmax")
-      .summary("index of the first maximum along an axis, as i64")
+      .summary(
+          "index of the first maximum along an axis, as i64; the first NaN "
+          "wins")
       .signature("(x) -> y")
       .required("axis", std::int64_t{0})
       .attribute("keep_dims", false)

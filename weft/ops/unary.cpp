@@ -17,13 +17,15 @@ namespace {
 constexpr double kTwoOverSqrtPi = std::numbers::inv_sqrtpi * 2;
 constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;
 
+// The functions of one operand keep a NaN, as C's do.
+
 // exp never sees a positive argument, so it cannot overflow.
 constexpr auto kSigmoid = [](double x) {
   const double e = std::exp(-std::fabs(x));
   return x >= 0 ? 1 / (1 + e) : e / (1 + e);
 };
 constexpr auto kGelu = [](double x) {
-  return 0.5 * x * (1 + std::erf(x * kSqrtHalf));
+  return 0.5 * x * std::erfc(-x * kSqrtHalf);
 };
 
 // Integers wrap around: the minimum is its own negative and absolute value.
@@ -41,6 +43,20 @@ constexpr auto kSquare = []<class Number>(Number x) -> Number {
   } else {
     return x * x;
   }
+};
+
+// The sign bit goes too: |-0| is +0.
+constexpr auto kAbs = []<class Number>(Number x) -> Number {
+  if constexpr (std::is_integral_v<Number>) {
+    return x < 0 ? kNegate(x) : x;
+  } else {
+    return std::fabs(x);
+  }
+};
+
+// +0 for both zeros, as in NumPy.
+constexpr auto kSign = []<class Number>(Number x) -> Number {
+  return x != x ? x : static_cast<Number>((x > 0) - (x < 0));
 };
 
 // The nearest representable number; NaN becomes 0 in an integer.
@@ -69,19 +85,17 @@ void clamp_reference(const OpCall& call, std::span<const TensorView> inputs,
 // Floats that an integer cannot hold saturate, and NaN becomes 0.
 void cast_reference(const OpCall&, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
+  const TensorView& x = inputs[0];
   const TensorView& y = outputs[0];
-  reference_loop(inputs, y, [&]<class Number>(Number x) -> Number {
-    if constexpr (std::is_same_v<Number, double>) {
-      if (is_integer(y.dtype())) {
-        return dispatch(y.dtype(), [&]<class T>(T) -> double {
-          if constexpr (std::is_class_v<T> || std::is_same_v<T, bool>)
-            return x;
-          else
-            return static_cast<double>(saturate<T>(x));
-        });
+  if (!is_floating(x.dtype()) || !is_integer(y.dtype())) {
+    return reference_loop(inputs, y, [](auto value) { return value; });
+  }
+  dispatch(y.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      for (std::int64_t i = 0; i < y.size(); ++i) {
+        y.as<T>()[i] = saturate<T>(load_as<double>(x, i));
       }
     }
-    return x;
   });
 }
 
@@ -161,9 +175,10 @@ std::vector<OpSample> cast_samples() {
     add(integers({33}, 0, 255, DType::kU8), to);
     add(bools({33}), to);
   }
-  for (const DType to : {DType::kI8, DType::kI32, DType::kI64, DType::kBool}) {
-    add(floats({37}, -90, 90), to);
-    add(integers({37}, -90, 90, DType::kI64), to);
+  for (const DType to : {DType::kI8, DType::kU8, DType::kI16, DType::kI32,
+                         DType::kI64, DType::kBool}) {
+    add(floats({37}, -400, 400), to);
+    add(integers({37}, -400, 400, DType::kI64), to);
     add(bools({3}), to);
   }
   add(floats({0}), DType::kBF16);
@@ -260,7 +275,7 @@ void register_unary(OpRegistry& ops) {
       .cost(elementwise_cost<12>)
       .samples([] { return unary_samples(-5, 5); });
   number(ops, "relu")
-      .summary("max(x, 0); the gradient at 0 is 0")
+      .summary("max(x, 0); NaN stays; the gradient at 0 is 0")
       .reference(elementwise_reference<[](auto x) {
         return x < 0 ? decltype(x){0} : x;
       }>)
@@ -286,18 +301,15 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return unary_samples(-2, 2); });
   number(ops, "abs")
       .summary("|x|; the gradient at 0 is 0")
-      .reference(
-          elementwise_reference<[](auto x) { return x < 0 ? kNegate(x) : x; }>)
+      .reference(elementwise_reference<kAbs>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * sign(g.x(0))};
       })
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   number(ops, "sign")
-      .summary("-1, 0 or 1")
-      .reference(elementwise_reference<[](auto x) {
-        return decltype(x)((x > 0) - (x < 0));
-      }>)
+      .summary("-1, 0 or 1; NaN stays")
+      .reference(elementwise_reference<kSign>)
       .traits(kNoGradient)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
@@ -308,7 +320,9 @@ void register_unary(OpRegistry& ops) {
       .cost(elementwise_cost<1>)
       .samples([] { return unary_samples(-9, 9); });
   ops.add("clamp")
-      .summary("min(max(x, low), high); the gradient is 1 at the ends too")
+      .summary(
+          "min(max(x, low), high); NaN stays; the gradient is 1 at the ends "
+          "too")
       .signature("(x) -> y")
       .required("low", 0.0)
       .required("high", 0.0)
@@ -320,7 +334,9 @@ void register_unary(OpRegistry& ops) {
       .cost(elementwise_cost<2>)
       .samples(clamp_samples);
   ops.add("cast")
-      .summary("x in another dtype; float to integer truncates and saturates")
+      .summary(
+          "x in another dtype: float to integer truncates and saturates, NaN "
+          "gives 0; integer to integer keeps the low bits")
       .signature("(x) -> y")
       .required("dtype", DType::kF32)
       .traits(kElementwise)

@@ -19,7 +19,9 @@ bool is_elementwise(const Function& function, const Node& node) {
   if (node.op->name() != "cast" && find_tile_op(node.op->name()) == nullptr) {
     return false;
   }
-  return all_fit_tile(function.input_types(node)) &&
+  return is_exact_in_tile(node.op->name(),
+                          function.type(node.inputs[0]).dtype) &&
+         all_fit_tile(function.input_types(node)) &&
          all_fit_tile(function.output_types(node)) &&
          function.type(node.outputs[0]).shape.num_elements() > 0;
 }
@@ -55,7 +57,10 @@ std::optional<float> loop_immediate(const Function& function, ValueId id) {
   const Node& node = function.node(function.value(id).node);
   if (!fits_tile(function.type(id).dtype)) return std::nullopt;
   if (node.op->name() == "full") {
-    return static_cast<float>(node.attributes.real("value"));
+    // As the op rounds it: what is not exact in bf16 must not be so in a loop.
+    return static_cast<float>(
+        Tensor::scalar(node.attributes.real("value"), function.type(id).dtype)
+            .item());
   }
   if (node.op->name() == "constant" &&
       function.type(id).shape.num_elements() == 1) {

@@ -88,8 +88,11 @@ class LoopBuilder {
     const NodeId id = function_.value(value).node;
     const Node& node = function_.node(id);
     const TileOp* found = find_tile_op(node.op->name());
+    const DType dtype = function_.type(value).dtype;
     const TileOp op =
-        found != nullptr ? *found : tile_cast(function_.type(value).dtype);
+        found != nullptr
+            ? *found
+            : tile_cast(function_.type(node.inputs[0]).dtype, dtype);
     LoopProgram::Instruction instruction(op, {});
     for (const ValueId input : node.inputs) {
       instruction.operands.push_back(emit(input));
@@ -102,15 +105,18 @@ class LoopBuilder {
     const int number = static_cast<int>(program_.inputs.size() +
                                         program_.instructions.size() - 1);
     numbers_[value] = number;
-    if (selects(op.code) || node.op->name() == "cast") return number;
-    return round(number, function_.type(value).dtype, value);
+    // The negative of the smallest integer is no integer of its dtype.
+    const bool needs_none =
+        node.op->name() == "cast" || (selects(op.code) && is_floating(dtype));
+    return needs_none ? number : round(number, dtype, value);
   }
 
   // What a narrow op returns has the precision of its dtype, whether or not
   // it passes through memory.
   int round(int number, DType dtype, ValueId value) {
     if (dtype == DType::kF32 || dtype == DType::kBool) return number;
-    program_.instructions.emplace_back(tile_cast(dtype), std::vector{number});
+    program_.instructions.emplace_back(tile_cast(dtype, dtype),
+                                       std::vector{number});
     return numbers_[value] = number + 1;
   }
 

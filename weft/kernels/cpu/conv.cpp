@@ -89,8 +89,7 @@ std::optional<std::string> declines(const OpCall& call) {
 
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const Convolution c(call, call.input(0), call.input(1), call.outputs[0]);
-  const auto attr =
-      onednn::attributes(call.attributes.text("activation") == "relu");
+  const auto attr = onednn::attributes();
   std::optional<memory::desc> bias;
   if (call.has_input(2)) {
     bias = onednn::dense(call.input(2).dtype, {c.w.shape[3]});
@@ -106,6 +105,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   if (bias) arguments.push_back({DNNL_ARG_BIAS, *bias, Slot::input(2)});
   program->add(dnnl::convolution_forward(description),
                description.scratchpad_desc(), arguments);
+  if (call.attributes.text("activation") == "relu") program->end_with_relu(c.y);
   return program;
 }
 

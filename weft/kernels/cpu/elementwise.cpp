@@ -11,6 +11,10 @@ std::optional<std::string> declines(const OpCall& call) {
       if (!fits_tile(type.dtype)) {
         return fmt::format("{} is not exact in f32", to_string(type.dtype));
       }
+      if (!is_exact_in_tile(call.op.name(), type.dtype)) {
+        return fmt::format("results in {} take more bits than f32 has",
+                           to_string(type.dtype));
+      }
     }
   }
   return std::nullopt;
@@ -19,7 +23,8 @@ std::optional<std::string> declines(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const TensorType& result = call.outputs[0];
   const TileOp* found = find_tile_op(call.op.name());
-  const TileOp op = found != nullptr ? *found : tile_cast(result.dtype);
+  const TileOp op =
+      found != nullptr ? *found : tile_cast(call.input(0).dtype, result.dtype);
   LoopProgram program;
   program.shape = result.shape;
   LoopProgram::Instruction instruction(op, {});
@@ -31,7 +36,12 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
     instruction.operands.push_back(static_cast<int>(i));
   }
   program.instructions.push_back(std::move(instruction));
-  program.outputs.push_back({static_cast<int>(call.inputs.size()), result});
+  int last = static_cast<int>(call.inputs.size());
+  if (is_integer(result.dtype) && found != nullptr) {
+    const TileOp wrap = tile_cast(result.dtype, result.dtype);
+    program.instructions.emplace_back(wrap, std::vector{last++});
+  }
+  program.outputs.push_back({last, result});
   return std::make_unique<LoopKernel>(std::move(program));
 }
 

@@ -9,18 +9,19 @@
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/f32_or_bf16.h"
-#include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
+#include "weft/ops/support/indexing.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
 using simd::broadcast;
-using simd::Floats;
 using simd::Vector;
 
-// A row's largest element, and the sum of exp(x - largest).
+// A row's largest element, and the sum of exp(x - largest). A NaN may miss the
+// first, but not the second.
 struct RowSum {
   float largest;
   float sum;
@@ -37,8 +38,7 @@ RowSum row_sum(const T* row, std::size_t classes) {
   const float sum = simd::sum_lanes(simd::reduce(
       row, classes, 0.f, kLowest,
       [&](Vector total, Vector x) {
-        return simd::hn::Add(total,
-                             simd::hn::Exp(Floats(), simd::hn::Sub(x, shift)));
+        return simd::hn::Add(total, simd::exp(simd::hn::Sub(x, shift)));
       },
       [](Vector a, Vector b) { return simd::hn::Add(a, b); }));
   return {largest, sum};
@@ -88,7 +88,7 @@ class Softmax : public RowKernel {
       // Not exp(v - log sum exp): beside a large element, rounding would take
       // what the others add to the sum.
       simd::map(x, y, classes_, [&](Vector v) {
-        const Vector power = simd::hn::Exp(Floats(), simd::hn::Sub(v, shift));
+        const Vector power = simd::exp(simd::hn::Sub(v, shift));
         return simd::hn::Div(power, sum);
       });
     });
@@ -111,23 +111,23 @@ class LogSoftmax : public RowKernel {
   }
 };
 
-// Reads labels of either width; one out of range is clamped, as in gather.
+// Reads labels of either width.
 class Labels {
  public:
   Labels(const OpCall& call)
       : is_wide_(call.input(1).dtype == DType::kI64),
-        last_(call.input(0).shape.back() - 1) {}
+        classes_(call.input(0).shape.back()) {}
 
   std::size_t at(const void* labels, std::size_t row) const {
     const std::int64_t label =
         is_wide_ ? static_cast<const std::int64_t*>(labels)[row]
                  : static_cast<const std::int32_t*>(labels)[row];
-    return static_cast<std::size_t>(std::clamp<std::int64_t>(label, 0, last_));
+    return static_cast<std::size_t>(class_of(label, classes_));
   }
 
  private:
   bool is_wide_;
-  std::int64_t last_;
+  std::int64_t classes_;
 };
 
 template <class T>
@@ -168,8 +168,7 @@ class CrossEntropyGradient : public RowKernel {
       const Vector lse = broadcast(all_lse[row]);
       const Vector scale = broadcast(dy[row]);
       simd::map(x, dx, classes_, [&](Vector v) {
-        return simd::hn::Mul(scale,
-                             simd::hn::Exp(Floats(), simd::hn::Sub(v, lse)));
+        return simd::hn::Mul(scale, simd::exp(simd::hn::Sub(v, lse)));
       });
       dx[label] = T((p - 1.f) * dy[row]);
     });

@@ -73,7 +73,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const auto a = operand(product.a, rank, product.transpose_a);
   const auto b = operand(product.b, rank, product.transpose_b);
   const auto y = operand(product.y, rank, false);
-  const auto attr = onednn::attributes(product.is_relu);
+  const auto attr = onednn::attributes();
   auto program = std::make_unique<onednn::Program>();
   std::vector<onednn::Argument> arguments = {
       {DNNL_ARG_SRC, a, Slot::input(0)},
@@ -93,6 +93,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
     program->add(dnnl::matmul(description), description.scratchpad_desc(),
                  arguments);
   }
+  if (product.is_relu) program->end_with_relu(product.y);
   return program;
 }
 

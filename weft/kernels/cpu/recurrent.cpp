@@ -10,7 +10,7 @@
 #include "weft/base/parallel.h"
 #include "weft/graph/kernel.h"
 #include "weft/kernels/onednn/gemm.h"
-#include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,16 +18,12 @@ namespace weft::HWY_NAMESPACE {
 namespace {
 
 using onednn::gemm;
-using simd::Floats;
 using simd::kLanes;
+using simd::sigmoid;
+using simd::tanh;
 using simd::Vector;
 namespace hn = simd::hn;
 
-Vector sigmoid(Vector x) {
-  const Vector one = simd::broadcast(1.f);
-  return hn::Div(one, hn::Add(one, hn::Exp(Floats(), hn::Neg(x))));
-}
-Vector tanh(Vector x) { return hn::Tanh(Floats(), x); }
 // The derivative of sigmoid and tanh from their results.
 Vector sigmoid_slope(Vector y) { return hn::NegMulAdd(y, y, y); }
 Vector tanh_slope(Vector y) {

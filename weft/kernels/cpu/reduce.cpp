@@ -397,7 +397,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   });
 }
 
-// The maximum, without its NaNs.
+// The maximum, without its NaNs: half the work.
 struct MaxOfNumbers : Max {
   template <class A>
   static A fold(A a, A b) {
@@ -405,19 +405,30 @@ struct MaxOfNumbers : Max {
   }
 };
 
-// The first place of the maximum of a run; 0 if nothing beats the identity.
+// The first place of the maximum of a run, or of its first NaN. A sum that is a
+// number says that there is no NaN; one that is none may come of infinities.
 template <class T>
 std::int64_t argmax_run(const T* x, std::int64_t size) {
   using A = Accumulator<T>;
   A best = MaxOfNumbers::identity<A>;
+  bool may_have_nan = false;
   for (std::int64_t begin = 0; begin < size; begin += kRun) {
-    best = MaxOfNumbers::fold(
-        best, fold_run<MaxOfNumbers>(x + begin, std::min(kRun, size - begin)));
+    const std::int64_t count = std::min(kRun, size - begin);
+    best = MaxOfNumbers::fold(best, fold_run<MaxOfNumbers>(x + begin, count));
+    if constexpr (!std::is_integral_v<T>) {
+      const A sum = fold_run<Sum>(x + begin, count);
+      may_have_nan = may_have_nan || sum != sum;
+    }
   }
-  if (best == MaxOfNumbers::identity<A>) return 0;
-  std::int64_t i = 0;
-  while (widen(x[i]) != best) ++i;
-  return i;
+  const auto first = [&](auto&& is_it) {
+    const auto fits = [&](T element) { return is_it(widen(element)); };
+    return std::find_if(x, x + size, fits) - x;
+  };
+  if (may_have_nan) {
+    const std::int64_t nan = first([](A value) { return value != value; });
+    if (nan < size) return nan;
+  }
+  return first([&](A value) { return value == best; });
 }
 
 // The same down each of `width` columns.
@@ -426,13 +437,15 @@ void argmax_columns(const T* x, std::int64_t rows, std::int64_t stride,
                     std::int64_t width, std::int64_t* y) {
   using A = Accumulator<T>;
   A best[kWidth];
-  std::fill_n(best, width, MaxOfNumbers::identity<A>);
+  std::fill_n(best, width, Max::identity<A>);
   std::fill_n(y, width, 0);
   for (std::int64_t row = 0; row < rows; ++row, x += stride) {
     for (std::int64_t i = 0; i < width; ++i) {
       const A value = widen(x[i]);
-      y[i] = value > best[i] ? row : y[i];
-      best[i] = value > best[i] ? value : best[i];
+      const bool wins =
+          (value > best[i]) | ((value != value) & (best[i] == best[i]));
+      y[i] = wins ? row : y[i];
+      best[i] = wins ? value : best[i];
     }
   }
 }

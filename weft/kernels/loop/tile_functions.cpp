@@ -6,8 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <hwy/foreach_target.h>
+#include <limits>
 
-#include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -136,18 +137,10 @@ void negate(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Neg(x); });
 }
 void exp(const Tile& t) noexcept {
-  map<1>(t, [](auto x) { return hn::Exp(Lanes(), x); });
+  map<1>(t, [](auto x) { return simd::exp(x); });
 }
 void log(const Tile& t) noexcept {
-  map<1>(t, [](auto x) {
-    const Lanes d;
-    const auto negative = hn::Lt(x, zero());
-    const auto infinite = hn::Eq(x, hn::Set(d, HUGE_VALF));
-    const auto value = hn::IfThenElse(hn::Eq(x, zero()), hn::Set(d, -HUGE_VALF),
-                                      hn::Log(d, x));
-    return hn::IfThenElse(negative, hn::Set(d, NAN),
-                          hn::IfThenElse(infinite, x, value));
-  });
+  map<1>(t, [](auto x) { return simd::log(x); });
 }
 void sqrt(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Sqrt(x); });
@@ -159,12 +152,10 @@ void square(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Mul(x, x); });
 }
 void tanh(const Tile& t) noexcept {
-  map<1>(t, [](auto x) { return hn::Tanh(Lanes(), x); });
+  map<1>(t, [](auto x) { return simd::tanh(x); });
 }
 void sigmoid(const Tile& t) noexcept {
-  map<1>(t, [](auto x) {
-    return hn::Div(one(), hn::Add(one(), hn::Exp(Lanes(), hn::Neg(x))));
-  });
+  map<1>(t, [](auto x) { return simd::sigmoid(x); });
 }
 // Max keeps its second operand when either is NaN.
 void relu(const Tile& t) noexcept {
@@ -172,7 +163,9 @@ void relu(const Tile& t) noexcept {
 }
 
 // erf as an odd rational minimax approximation on [-4, 4], beyond which it is
-// 1 in f32.
+// 1 in f32. The quotient comes before the product with x, so that the smallest
+// numbers do not underflow on their way. NaN passes Min and Max as their second
+// operand.
 Vector erf_vector(Vector x) {
   const Lanes d;
   const auto set = [&](float c) { return hn::Set(d, c); };
@@ -189,7 +182,7 @@ Vector erf_vector(Vector x) {
                         -7.37332916720468e-03f, -1.42647390514189e-02f}) {
     q = hn::MulAdd(q, x2, set(c));
   }
-  return hn::Div(hn::Mul(x, p), q);
+  return hn::Mul(x, hn::Div(p, q));
 }
 void erf(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return erf_vector(x); });
@@ -206,7 +199,9 @@ void abs(const Tile& t) noexcept {
 }
 void sign(const Tile& t) noexcept {
   map<1>(t, [](auto x) {
-    return hn::Sub(truth(hn::Gt(x, zero())), truth(hn::Lt(x, zero())));
+    const auto sign =
+        hn::Sub(truth(hn::Gt(x, zero())), truth(hn::Lt(x, zero())));
+    return hn::IfThenElse(hn::IsNaN(x), x, sign);
   });
 }
 void floor(const Tile& t) noexcept {
@@ -232,11 +227,35 @@ void to_bf16(const Tile& t) noexcept {
 void to_f16(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return simd::round_to_f16(x); });
 }
+// A float, truncated; what T cannot hold becomes the nearest that it can, and
+// NaN becomes 0. Integers have no -0, hence the addition.
 template <class T>
-void to_integer(const Tile& t) noexcept {
-  for (std::int64_t i = 0; i < t.size; ++i) {
-    t.y[i] = static_cast<float>(static_cast<T>(t.x[0][i]));
-  }
+void saturate(const Tile& t) noexcept {
+  const auto least = hn::Set(Lanes(), std::numeric_limits<T>::min());
+  const auto most = hn::Set(Lanes(), std::numeric_limits<T>::max());
+  map<1>(t, [&](auto x) {
+    const auto held = hn::Min(most, hn::Max(least, x));
+    const auto number = hn::IfThenElseZero(hn::Eq(x, x), held);
+    return hn::Add(hn::Trunc(number), zero());
+  });
+}
+
+// The low bits of an integer that T may not hold. A quotient by 0, which is no
+// integer, gives 0, and others are truncated: see divide in ops/arithmetic.cpp.
+template <class T>
+void wrap(const Tile& t) noexcept {
+  constexpr int kHigh = 32 - 8 * static_cast<int>(sizeof(T));
+  using Word =
+      std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+  const hn::Rebind<std::int32_t, Lanes> integers;
+  const hn::Rebind<Word, Lanes> words;
+  map<1>(t, [&](auto x) {
+    const auto held = hn::Lt(hn::Abs(x), hn::Set(Lanes(), 0x1p31f));
+    const auto whole = hn::ConvertTo(integers, hn::IfThenElseZero(held, x));
+    const auto high = hn::ShiftLeft<kHigh>(hn::BitCast(words, whole));
+    const auto low = hn::BitCast(integers, hn::ShiftRight<kHigh>(high));
+    return hn::ConvertTo(Lanes(), low);
+  });
 }
 
 std::array<float, 2> clamp_parameters(const Attributes& attributes) {
@@ -282,8 +301,14 @@ constexpr TileOp kTileOps[] = {
 
 std::span<const TileOp> all_ops() { return kTileOps; }
 
-TileOp cast_to(DType dtype) {
-  switch (dtype) {
+template <class T>
+TileOp cast_to_integer(DType from) {
+  return {"cast", 1, is_floating(from) ? saturate<T> : wrap<T>, Opcode::kCall,
+          2};
+}
+
+TileOp cast(DType from, DType to) {
+  switch (to) {
     case DType::kBool:
       return {"cast", 1, to_bool, Opcode::kToBool, 1};
     case DType::kBF16:
@@ -291,11 +316,11 @@ TileOp cast_to(DType dtype) {
     case DType::kF16:
       return {"cast", 1, to_f16, Opcode::kToF16, 1};
     case DType::kI8:
-      return {"cast", 1, to_integer<std::int8_t>, Opcode::kCall, 2};
+      return cast_to_integer<std::int8_t>(from);
     case DType::kU8:
-      return {"cast", 1, to_integer<std::uint8_t>, Opcode::kCall, 2};
+      return cast_to_integer<std::uint8_t>(from);
     case DType::kI16:
-      return {"cast", 1, to_integer<std::int16_t>, Opcode::kCall, 2};
+      return cast_to_integer<std::int16_t>(from);
     default:
       return {"cast", 1, copy, Opcode::kCopy, 1};
   }
@@ -376,10 +401,18 @@ bool selects(Opcode code) {
   }
 }
 
-TileOp tile_cast(DType dtype) { return WEFT_FOR_MACHINE(cast_to)(dtype); }
+TileOp tile_cast(DType from, DType to) {
+  return WEFT_FOR_MACHINE(cast)(from, to);
+}
 
 bool fits_tile(DType dtype) {
   return dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64;
+}
+
+bool is_exact_in_tile(std::string_view op, DType dtype) {
+  if (op == "power") return !is_integer(dtype);
+  if (op == "multiply" || op == "square") return dtype != DType::kI16;
+  return true;
 }
 
 void load_tile(DType dtype, const void* source, float* tile,

@@ -81,14 +81,19 @@ bool selects(Opcode code);
 const TileOp* find_tile_op(std::string_view op);
 std::span<const TileOp> all_tile_ops();
 
-// Rounds f32 values to what `dtype` can hold, leaving them in f32.
-TileOp tile_cast(DType dtype);
+// Values of one dtype as those of another, as the op `cast` says, left in f32.
+// From a dtype to itself it rounds what an op of that dtype has computed in
+// f32; integers keep their low bits.
+TileOp tile_cast(DType from, DType to);
 
 // True if every value of the dtype is exact in f32, so that loops can carry
 // it: f32 bf16 f16 bool i8 u8 i16.
 bool fits_tile(DType dtype);
+// True if f32 holds what the op makes of values of the dtype before it is
+// rounded to it: not products of i16, and no powers of integers.
+bool is_exact_in_tile(std::string_view op, DType dtype);
 
-// Converts between memory and a tile.
+// Converts between memory and a tile, whose numbers are of the dtype already.
 void load_tile(DType dtype, const void* source, float* tile,
                std::int64_t size) noexcept;
 void store_tile(DType dtype, const float* tile, void* target,

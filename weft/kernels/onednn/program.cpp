@@ -1,5 +1,7 @@
 #include "weft/kernels/onednn/program.h"
 
+#include "weft/base/parallel.h"
+
 namespace weft::onednn {
 namespace {
 
@@ -18,6 +20,27 @@ dnnl::memory::data_type data_type(DType dtype) {
 
 std::size_t align(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void relu_in_place(const TensorType& type, void* y) {
+  constexpr std::int64_t kLeast = 16 << 10;
+  parallel_for(type.shape.num_elements(), kLeast,
+               [&](std::int64_t begin, std::int64_t end) {
+                 if (type.dtype == DType::kF32) {
+                   auto* values = static_cast<float*>(y);
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     values[i] = values[i] < 0 ? 0 : values[i];
+                   }
+                   return;
+                 }
+                 // A negative bf16 that is no NaN lies between these.
+                 auto* bits = static_cast<std::uint16_t*>(y);
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const bool is_negative =
+                       bits[i] > 0x8000 && bits[i] <= 0xff80;
+                   bits[i] = is_negative ? std::uint16_t{0} : bits[i];
+                 }
+               });
 }
 
 // "jit:avx512_core", or "ref:any" where oneDNN has nothing better.
@@ -55,18 +78,9 @@ dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims) {
   return {dims, data_type(dtype), dnnl::memory::format_tag::any};
 }
 
-dnnl::primitive_attr attributes(bool with_relu) {
+dnnl::primitive_attr attributes() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (with_relu) {
-    dnnl::post_ops tail;
-#if DNNL_VERSION_MAJOR >= 3
-    tail.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
-#else
-    tail.append_eltwise(1.f, dnnl::algorithm::eltwise_relu, 0.f, 0.f);
-#endif
-    attr.set_post_ops(tail);
-  }
   return attr;
 }
 
@@ -136,6 +150,7 @@ void Program::run(const KernelBuffers& buffers) noexcept {
     WEFT_CHECK(status == dnnl_success, "oneDNN status {}",
                static_cast<int>(status));
   }
+  if (relu_) relu_in_place(*relu_, buffers.outputs[0]);
 }
 
 }  // namespace weft::onednn

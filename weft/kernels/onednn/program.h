@@ -27,8 +27,8 @@ dnnl::memory::desc strided(DType dtype, const dnnl::memory::dims& dims,
 // The layout that the primitive likes best.
 dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims);
 
-// Scratch memory of the user's, and a fused relu when asked for.
-dnnl::primitive_attr attributes(bool with_relu = false);
+// Scratch memory of the user's.
+dnnl::primitive_attr attributes();
 
 // The primitive descriptor of a forward operation: version 3 merged the
 // operation descriptor of version 2 into it.
@@ -78,6 +78,9 @@ class Program : public PreparedKernel {
   void add(const dnnl::primitive& primitive,
            const dnnl::memory::desc& scratchpad,
            const std::vector<Argument>& arguments);
+  // max(y, 0) on what output 0 has become at the end. oneDNN's own makes 0 of
+  // NaN.
+  void end_with_relu(const TensorType& y) { relu_ = y; }
   // Copies between layouts or dtypes.
   void add_reorder(const dnnl::memory::desc& from, Slot source,
                    const dnnl::memory::desc& to, Slot target);
@@ -100,6 +103,7 @@ class Program : public PreparedKernel {
 
   dnnl::stream stream_;
   std::vector<Step> steps_;
+  std::optional<TensorType> relu_;  // of output 0
   std::size_t scratch_bytes_ = 0;
   std::string implementation_;
 };

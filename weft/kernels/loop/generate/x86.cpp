@@ -204,13 +204,8 @@ class Generator : public Xbyak::CodeGenerator {
       give(sum);
     } else if (output.type.dtype == DType::kBF16) {
       const Zmm narrow = take();
-      if (has_bf16_) {
-        vcvtneps2bf16(Ymm(narrow.getIdx()), reg);
-        vmovdqu16(mask(ptr[to + rax * 2]), Ymm(narrow.getIdx()));
-      } else {
-        round_bf16(narrow, reg);
-        vpmovdw(mask(ptr[to + rax * 2]), narrow);
-      }
+      round_bf16(narrow, reg);
+      vmovdqu16(mask(ptr[to + rax * 2]), Ymm(narrow.getIdx()));
       give(narrow);
     } else if (output.type.dtype == DType::kF16) {
       vcvtps2ph(mask(ptr[to + rax * 2]), reg, kToNearest);
@@ -227,10 +222,27 @@ class Generator : public Xbyak::CodeGenerator {
     release(output.operand);
   }
 
-  // The bf16 nearest to each lane, in its low half: (x + 0x7fff + odd) >> 16,
-  // and a quiet NaN for a NaN.
-  // The numbers come from memory: rdx may hold the pointer that is stored to.
+  // The bf16 nearest to each lane of x, in the lower half of `narrow`. The
+  // processor's own instruction takes subnormal numbers for zero, so it is for
+  // vectors that have none.
   void round_bf16(const Zmm& narrow, const Zmm& x) {
+    constexpr std::uint8_t kSubnormal = 0x20;
+    const Ymm words(narrow.getIdx());
+    Xbyak::Label done;
+    if (has_bf16_) {
+      vfpclassps(k1, x, kSubnormal);
+      vcvtneps2bf16(words, x);
+      kortestw(k1, k1);
+      jz(done, T_NEAR);
+    }
+    round_by_integers(narrow, x);
+    vpmovdw(words, narrow);
+    L(done);
+  }
+
+  // (x + 0x7fff + odd) >> 16, and a quiet NaN for a NaN.
+  // The numbers come from memory: rdx may hold the pointer that is stored to.
+  void round_by_integers(const Zmm& narrow, const Zmm& x) {
     vpsrld(narrow, x, 16);
     vpandd(narrow, narrow, ptr_b[rip + lowest_bit_]);
     vpaddd(narrow, narrow, ptr_b[rip + below_half_]);
@@ -404,12 +416,8 @@ class Generator : public Xbyak::CodeGenerator {
         vmovaps(y, a);
         break;
       case Opcode::kToBf16:
-        if (has_bf16_) {
-          vcvtneps2bf16(Ymm(y.getIdx()), a);
-          vpmovzxwd(y, Ymm(y.getIdx()));
-        } else {
-          round_bf16(y, a);
-        }
+        round_bf16(y, a);
+        vpmovzxwd(y, Ymm(y.getIdx()));
         vpslld(y, y, 16);
         break;
       case Opcode::kToF16:
@@ -447,7 +455,6 @@ class Generator : public Xbyak::CodeGenerator {
 
   const LoopProgram& program_;
   std::span<const DType> dtypes_;
-  // Rounds subnormal numbers to zero, which the rounding by integers does not.
   const bool has_bf16_ = instruction_set() >= InstructionSet::kAvx512Bf16;
   const std::vector<Reg64> saved_{rbx, rbp, r12, r13, r14, r15};
   // rdi: the table, rsi: size, rax: index, rcx and rdx: scratch.
@@ -458,7 +465,7 @@ class Generator : public Xbyak::CodeGenerator {
     for (int i = 0; i < 32; ++i) all.push_back(i);
     return all;
   }();
-  Xbyak::Label lowest_bit_;  // of numbers() that round_bf16() reads
+  Xbyak::Label lowest_bit_;  // of numbers() that rounding reads
   Xbyak::Label below_half_;
   Xbyak::Label quiet_bit_;
   Zmm zero_;
