@@ -1,0 +1,107 @@
+"""The optimizers, with random settings, against their formulas in NumPy. A
+failure names its seed (comparing.py)."""
+
+import unittest
+
+import numpy as np
+from comparing import same, seeds
+
+import weft
+
+
+def momentum(o, p, g, s, t, look_ahead=False):
+    g = g + o["weight_decay"] * p
+    s["v"] = o.get("momentum", 0) * s.get("v", 0) + g
+    return p - o["lr"] * (g + o["momentum"] * s["v"] if look_ahead else s["v"])
+
+
+def adam(o, p, g, s, t, decoupled=False):
+    if decoupled:
+        p = p - o["lr"] * o["weight_decay"] * p
+    else:
+        g = g + o["weight_decay"] * p
+    s["m"] = o["beta1"] * s.get("m", 0) + (1 - o["beta1"]) * g
+    s["v"] = o["beta2"] * s.get("v", 0) + (1 - o["beta2"]) * g * g
+    m = s["m"] / (1 - o["beta1"] ** t)
+    v = s["v"] / (1 - o["beta2"] ** t)
+    return p - o["lr"] * m / (np.sqrt(v) + o["epsilon"])
+
+
+def adagrad(o, p, g, s, t):
+    g = g + o["weight_decay"] * p
+    s["s"] = s.get("s", 0) + g * g
+    return p - o["lr"] * g / (np.sqrt(s["s"]) + o["epsilon"])
+
+
+def rmsprop(o, p, g, s, t):
+    g = g + o["weight_decay"] * p
+    s["s"] = o["beta2"] * s.get("s", 0) + (1 - o["beta2"]) * g * g
+    s["b"] = o["momentum"] * s.get("b", 0) + g / (
+        np.sqrt(s["s"]) + o["epsilon"]
+    )
+    return p - o["lr"] * s["b"]
+
+
+RULES = {
+    "sgd": (momentum, "weight_decay"),
+    "momentum": (momentum, "momentum weight_decay"),
+    "nesterov": (
+        lambda *a: momentum(*a, look_ahead=True),
+        "momentum weight_decay",
+    ),
+    "adam": (adam, "beta1 beta2 epsilon weight_decay"),
+    "adamw": (
+        lambda *a: adam(*a, decoupled=True),
+        "beta1 beta2 epsilon weight_decay",
+    ),
+    "adagrad": (adagrad, "epsilon weight_decay"),
+    "rmsprop": (rmsprop, "beta2 epsilon momentum weight_decay"),
+}
+DRAWS = {
+    "weight_decay": lambda r: float(r.choice([0.0, r.uniform(0, 0.1)])),
+    "momentum": lambda r: float(r.uniform(0.1, 0.95)),
+    "beta1": lambda r: float(r.uniform(0.1, 0.95)),
+    "beta2": lambda r: float(r.uniform(0.5, 0.999)),
+    "epsilon": lambda r: float(10 ** r.uniform(-8, -3)),
+}
+
+
+class Optimizers(unittest.TestCase):
+    def test_follow_their_formulas(self):
+        for seed in seeds(6):
+            for name, (rule, options) in RULES.items():
+                random = np.random.default_rng([seed, len(name)])
+                chosen = {o: DRAWS[o](random) for o in options.split()}
+                lr = float(10 ** random.uniform(-3, -1))
+                target = random.normal(size=7)
+                start = random.normal(size=7)
+                goal = weft.tensor(target.astype(np.float32))
+
+                for staged in (False, True):
+                    p = weft.Variable(start.astype(np.float32))
+                    optimizer = getattr(weft.optim, name)([p], lr, **chosen)
+
+                    def step():
+                        value = p.read()
+                        optimizer.update([value - goal])
+
+                    run = weft.jit(step) if staged else step
+                    expected, state = start.astype(np.float32).astype(float), {}
+                    for t in range(1, 21):
+                        run()
+                        expected = rule(
+                            {**chosen, "lr": lr},
+                            expected,
+                            expected - target.astype(np.float32),
+                            state,
+                            t,
+                        )
+                    self.assertTrue(
+                        same(p.read(), expected, 2e-5),
+                        f"{name}, seed {seed}, staged {staged}, {chosen}:\n"
+                        f"{p.read().numpy()}\nnot\n{expected}",
+                    )
+
+
+if __name__ == "__main__":
+    unittest.main()
