@@ -4,19 +4,20 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "tests/support/nested_calls.h"
 #include "tests/support/recursions.h"
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/eager.h"
-#include "weft/runtime/nested_calls.h"
 
 namespace weft {
 namespace {
 
 using test::kNumber;
 using test::kReal;
+using test::NestedCalls;
 using test::numbers;
 using test::Values;
 

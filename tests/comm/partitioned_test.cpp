@@ -5,10 +5,10 @@
 #include <mutex>
 
 #include "tests/support/errors.h"
+#include "tests/support/nested_calls.h"
 #include "tests/support/placed_programs.h"
 
 #include "weft/comm/transport/thread.h"
-#include "weft/runtime/nested_calls.h"
 #include "weft/runtime/tagged/lowering.h"
 #include "weft/runtime/tagged/partition.h"
 
@@ -19,6 +19,7 @@ using test::expect_error;
 using test::kNumber;
 using test::kReal;
 using test::layered_fibonacci;
+using test::NestedCalls;
 using test::number;
 using test::random_tree;
 using test::tree_program;

@@ -1,4 +1,4 @@
-#include "weft/runtime/nested_calls.h"
+#include "tests/support/nested_calls.h"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,8 @@ namespace {
 using test::expect_error;
 using test::kNumber;
 using test::kReal;
+using test::NestedCalls;
+using test::NestedCallsOptions;
 using test::numbers;
 using test::Values;
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/nested_calls.h"
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
@@ -11,7 +12,6 @@
 #include "weft/graph/program.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
-#include "weft/runtime/nested_calls.h"
 #include "weft/runtime/tagged/layout.h"
 #include "weft/runtime/tagged/lowering.h"
 #include "weft/runtime/tagged/runner.h"
@@ -19,6 +19,7 @@
 namespace weft {
 namespace {
 
+using test::NestedCalls;
 using Values = std::vector<Value>;
 
 constexpr std::int64_t kRows = 20'000;

@@ -6,11 +6,11 @@
 #include <set>
 #include <thread>
 
+#include "tests/support/nested_calls.h"
 #include "tests/support/recursions.h"
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
-#include "weft/runtime/nested_calls.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/runtime/tagged/lowering.h"
 
@@ -19,6 +19,7 @@ namespace {
 
 using test::kNumber;
 using test::near;
+using test::NestedCalls;
 using test::number;
 using test::pattern;
 using test::Values;

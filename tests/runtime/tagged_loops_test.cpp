@@ -4,12 +4,12 @@
 #include <random>
 
 #include "tests/support/errors.h"
+#include "tests/support/nested_calls.h"
 #include "tests/support/recursions.h"
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
 #include "weft/runtime/executable.h"
-#include "weft/runtime/nested_calls.h"
 #include "weft/runtime/tagged/lowering.h"
 #include "weft/runtime/tagged/scalar_program.h"
 
@@ -19,6 +19,7 @@ namespace {
 using test::kNumber;
 using test::kReal;
 using test::near;
+using test::NestedCalls;
 using test::number;
 using test::pattern;
 using test::real;

@@ -1,4 +1,4 @@
-#include "weft/runtime/prepared_function.h"
+#include "tests/support/prepared_function.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "weft/graph/text.h"
 #include "weft/runtime/simplify.h"
 
-namespace weft {
+namespace weft::test {
 namespace {
 
 std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
@@ -113,4 +113,4 @@ std::vector<Tensor> PreparedFunction::run_kernel(
   return outputs;
 }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -22,7 +22,7 @@
 #include "weft/graph/function.h"
 #include "weft/tensor/tensor.h"
 
-namespace weft {
+namespace weft::test {
 
 struct NestedCallsOptions {
   // Calls and branches that may be inside each other. Each takes a kilobyte or
@@ -50,4 +50,4 @@ class NestedCalls {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace weft
+}  // namespace weft::test

@@ -1,11 +1,11 @@
-#include "weft/runtime/nested_calls.h"
+#include "tests/support/nested_calls.h"
 
 #include <map>
 #include <unordered_map>
 
-#include "weft/runtime/prepared_function.h"
+#include "tests/support/prepared_function.h"
 
-namespace weft {
+namespace weft::test {
 namespace {
 
 using Tensors = std::vector<Tensor>;
@@ -311,4 +311,4 @@ std::int64_t NestedCalls::activations(std::string_view function) const {
   return found == state_->counts.end() ? 0 : found->second;
 }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -11,7 +11,7 @@
 #include "weft/graph/phases.h"
 #include "weft/tensor/tensor.h"
 
-namespace weft {
+namespace weft::test {
 
 class PreparedFunction {
  public:
@@ -52,4 +52,4 @@ class PreparedFunction {
   std::vector<Step> steps_;
 };
 
-}  // namespace weft
+}  // namespace weft::test
