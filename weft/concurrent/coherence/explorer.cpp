@@ -340,8 +340,8 @@ void Explorer::after(bool wrote, bool changed) noexcept {
   asleep_ = still_asleep(path_[taken_.size() - 1]);
 }
 
-// Two steps that could have come the other way round: somebody must be tried
-// at the first one's place who makes that happen.
+// Two steps could have come the other way round: a thread that makes this
+// happen must be tried at the first one's place.
 void Explorer::find_races(const std::vector<int>& races) {
   for (const int race : races) {
     Choice& choice = path_[static_cast<std::size_t>(race)];
@@ -357,8 +357,8 @@ void Explorer::find_races(const std::vector<int>& races) {
   }
 }
 
-// What was tried before this step commutes with it, and leads to nothing new
-// after it either.
+// Threads that were tried before this step, and whose steps commute with it,
+// lead to nothing new after it either.
 ThreadSet Explorer::still_asleep(const Choice& choice) {
   const Footprint step = footprint_of(taken_.back());
   ThreadSet result = 0;

@@ -10,11 +10,13 @@
 //   requestor wins     (k - 1) D     k x + B
 //   requestor aborts   (k - 1) D     (k - 1) x + B
 //
-// Who knew D would pay min((k - 1) D, B). Against the worst D, no deterministic
-// delay does better than 2 + 1/(k - 1) and 2 times that, by B / (k - 1). The
-// law of worst_case() has an expected cost of the same, smaller multiple
-// of it for every D, so nothing can be better; that of known_mean() is best
-// where the mean of D is known, and is small.
+// If D were known, the conflict would cost min((k - 1) D, B). For the worst D,
+// a deterministic delay costs at least 2 + 1/(k - 1) times that where the
+// requestor wins and 2 times that where it aborts; B / (k - 1) is the delay
+// that achieves it. The random delay of worst_case() is expected to cost a
+// smaller multiple, which is the same for every D, so no law is better against
+// the worst. The law of known_mean() is best where the mean of D is known and
+// small.
 //
 //   const DelayLaw law = DelayLaw::best({.protocol = Protocol::kRequestorWins,
 //                                        .abort_cost = 2000, .chain = 2}, 500);
@@ -53,7 +55,7 @@ struct Stakes {
 
 // What a delay has cost when the owner needed `remaining`.
 double conflict_cost(const Stakes& stakes, double remaining, double delay);
-// The least that could have been paid.
+// The least that it could have cost, had `remaining` been known.
 double least_cost(const Stakes& stakes, double remaining);
 
 // The competitive ratio of the deterministic delay: the largest cost over the

@@ -46,8 +46,8 @@ double time_option(const Options& options, std::string_view name);
 // The abort cost doubles this often at most.
 inline constexpr int kMostDoublings = 6;
 
-// Who dies is given by the protocol. Throws Error(kInvalidArgument) for costs
-// or counts that cannot be.
+// `protocol` says which of the two dies. Throws Error(kInvalidArgument) for
+// costs or counts that cannot be.
 Stakes stakes_of(const ConflictInfo& conflict, Protocol protocol,
                  double cleanup_ns);
 // The owner dies where it can.

@@ -6,9 +6,10 @@
 //   if (!ready_within(patience.sample(random))) do_it_again();
 //
 // Waiting costs `rent` per unit of time, stopping costs `price`. Whenever the
-// end comes, the expected cost is at most e/(e-1) = 1.58 times what one would
-// have paid who knew, and no law does better; with a small known mean it is
-// less. It is delay_law.h without the words of transactions.
+// end comes, the expected cost is at most e/(e-1) = 1.58 times the least that
+// it would cost if the end were known in advance, and no law does better; with
+// a small known mean it is less. It is delay_law.h without the words of
+// transactions.
 //
 // Threads: immutable.
 #pragma once

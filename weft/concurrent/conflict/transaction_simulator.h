@@ -76,8 +76,9 @@ struct TransactionStatistics {
 TransactionStatistics simulate_transactions(const TransactionWorkload& workload,
                                             const TransactionOptions& options);
 
-// The fixed delay that commits most, of a geometric sweep: what one gets who
-// tunes by hand for this very load. `options.policy` is not read.
+// The fixed delay, of a geometric sweep, with which most transactions commit:
+// it stands for a delay tuned by hand for this very load. `options.policy` is
+// not read.
 struct TunedDelay {
   double delay = 0;
   TransactionStatistics statistics;

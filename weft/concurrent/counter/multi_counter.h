@@ -94,14 +94,16 @@ class MultiCounter {
   std::uint64_t value(std::uint32_t i) const {
     return cell(i).load(std::memory_order_relaxed);
   }
-  // For who looks at it again and again: cells() times what it holds is a read.
+  // For a caller that looks at one cell many times: cells() times its value is
+  // a read.
   const auto& cell(std::uint32_t i) const { return *cells_[i]; }
 
  private:
   using Atomic = typename M::template Atomic<std::uint64_t>;
 
   static constexpr std::uint64_t kMostCount = (std::uint64_t{1} << 63U) - 1;
-  // What a thousand threads add that all saw a cell at its limit.
+  // A cell may pass its limit by what a thousand threads add that have all seen
+  // it just below.
   static constexpr std::uint64_t kSlack = std::uint64_t{kMostWeight} << 10U;
 
   static std::uint32_t checked(std::uint32_t cells) {

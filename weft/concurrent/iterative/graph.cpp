@@ -47,7 +47,8 @@ Graph Graph::renamed(std::span<const Vertex> new_name) const {
   for (Vertex v = 0; v < vertices(); ++v)
     result.begin_[v + 1] = result.begin_[v] + neighbours(old_name[v]).size();
   result.neighbours_.resize(arcs());
-  // Who appends itself to its neighbours in ascending order leaves sorted rows.
+  // Vertices append themselves to their neighbours' rows in ascending order, so
+  // the rows end up sorted.
   std::vector<std::size_t> end(result.begin_.begin(), result.begin_.end() - 1);
   for (Vertex v = 0; v < vertices(); ++v)
     for (const Vertex u : neighbours(old_name[v]))

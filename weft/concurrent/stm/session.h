@@ -285,7 +285,7 @@ class Session {
   EpochMember<M> epoch_;
   Transaction<M> transaction_;
   HardwareTrust trust_;
-  StmCounts counts_;  // but that `commits` are those in software
+  StmCounts counts_;  // with `commits` in software alone
 };
 
 }  // namespace weft::concurrent

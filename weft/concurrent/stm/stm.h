@@ -123,8 +123,9 @@ class Stm {
     for (Backoff<M> backoff; is_serial();) backoff();
   }
 
-  // Who commits announces that first and looks at `serial_` then; here it is
-  // the other way round, so one of the two sees the other.
+  // A commit is announced first, and looks at `serial_` then. Here `serial_` is
+  // set first, and announced commits are looked for then. So at least one of
+  // the two sees the other.
   void enter_serial() {
     Backoff<M> backoff;
     for (std::uint64_t free = 0; !serial_->compare_exchange_strong(free, 1);

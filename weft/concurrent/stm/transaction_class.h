@@ -1,5 +1,5 @@
 // One transaction: what it has read and will write. Its parts, in files of
-// their own, say how it commits; who uses transactions includes transaction.h,
+// their own, say how it commits; users of transactions include transaction.h,
 // which has them all.
 //
 // Threads: that of its session.
@@ -184,8 +184,9 @@ class Transaction {
   const bool beside_hardware_;
   SoftwarePresence<M>& software_;
   const VersionSource<M> version_source_;
-  Owner<M>* own_ = nullptr;    // null where there are none left
-  Owner<M>* owner_ = nullptr;  // in this attempt: own, or that of who is alone
+  Owner<M>* own_ = nullptr;  // null where there are none left
+  // In this attempt: own_, or that of the transaction that runs alone.
+  Owner<M>* owner_ = nullptr;
 
   // These belong to this attempt:
   std::uint64_t hardware_version_ = 0;  // in the place of a lock's
@@ -251,9 +252,9 @@ std::uint64_t Transaction<M>::read_in_software(const Word<M>& word,
     resolve(lock, before);
     before = lock.load(std::memory_order_acquire);
   }
-  // Acquire, so that the lock is loaded again after the value. The writer
-  // stores values with release after taking the lock: who sees the value sees
-  // the lock.
+  // Acquire, so that the lock is loaded again after the value. The writer takes
+  // the lock and then stores the value with release, so a reader that sees the
+  // new value sees the lock as taken.
   const std::uint64_t value = word.load(std::memory_order_acquire);
   if (lock.load(std::memory_order_relaxed) != before)
     fail(AbortCause::kChanged);

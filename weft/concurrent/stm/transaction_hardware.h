@@ -1,24 +1,26 @@
 // A transaction in hardware.
 //
 // It keeps no lists: it reads and writes the words themselves, and the
-// processor watches them. While nobody runs in software (software_presence.h),
-// that is all; who comes to do so ends it, as it has read the word that says
-// so. While somebody may, it keeps the locks, too:
+// processor watches them. While no transaction runs in software
+// (software_presence.h), that is all. One that begins to writes the word that
+// says so, which this transaction has read, and thereby ends it. While one may
+// run in software, this transaction keeps the locks, too:
 //
 // - It stops at a lock that is held. So it never meets half of what a commit in
 //   software writes; and a commit that comes later takes a lock that this
 //   transaction has looked at, which ends it.
 // - It gives the lock of each word that it writes a version drawn from the
-//   clock, by a word that it has read and that thus stands still until it
-//   commits: above every `now` drawn before. That is clock.h's invariant, with
-//   all locks taken and given back in the one moment of the commit. So who runs
-//   in software sees words of before or of after that moment, never both
-//   (opacity), and what it has read by then counts as changed.
-// - It stops where somebody runs alone.
+//   clock. It has read the clock's word, which thus stands still until the
+//   commit, so the version is above every `now` drawn before. That is clock.h's
+//   invariant, with all locks taken and given back in the one moment of the
+//   commit. So a transaction in software sees words of before or of after that
+//   moment, never both (opacity), and what it has read by then counts as
+//   changed.
+// - It stops where a transaction runs alone.
 //
-// It needs no epoch. What it can reach was not unlinked before it read the
-// link, and unlinking writes the link, which ends it: before the memory is
-// freed.
+// It needs no epoch. An object that it can reach was not unlinked before it
+// read the link. Unlinking writes the link, which ends this transaction before
+// the memory is freed.
 //
 // The clock stays where it is, as with GV5, so these transactions share only
 // what they read. Software raises it where it meets something newer.

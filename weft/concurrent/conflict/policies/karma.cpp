@@ -1,7 +1,7 @@
-// Who has worked more goes first; who has worked less waits for the difference
-// and then goes too: "Karma" of Scherer and Scott, "Advanced contention
-// management for dynamic software transactional memory", PODC 2005, with time
-// in the place of opened objects.
+// The transaction that has worked for longer goes first. The other one waits
+// for the difference and then goes too: "Karma" of Scherer and Scott, "Advanced
+// contention management for dynamic software transactional memory", PODC 2005,
+// with time in the place of opened objects.
 #include <algorithm>
 
 #include "weft/concurrent/conflict/policy_registry.h"

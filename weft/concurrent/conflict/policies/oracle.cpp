@@ -1,5 +1,6 @@
-// What one would do who knew: for simulations, which put the owner's true
-// remaining time where others have its mean.
+// The best that could be done if the owner's remaining time were known. It
+// serves simulations, which give the true time where other policies are given
+// its mean.
 #include "weft/concurrent/conflict/policy_registry.h"
 
 namespace weft {
