@@ -124,6 +124,8 @@ Tensors NestedCalls::State::advance(Activation& activation,
                                     const Tensors& arguments) {
   const Function& function = activation.prepared->function();
   const Phases& phases = activation.prepared->phases();
+  // Each level is a frame of this function on the thread's stack, which ends
+  // without a word if it is too deep: hence the limit.
   const Level level(*this, function.name());
   const std::size_t phase = activation.phase++;
   const std::size_t first = phases.first_argument(phase);
@@ -147,6 +149,7 @@ void NestedCalls::State::release_children(Activation& parent) {
   for (const std::int64_t id : parent.children) {
     const auto child = entered.find(id);
     if (child == entered.end()) continue;
+    // It leaves the table first, since its own children are looked up there.
     const auto ended = std::move(child->second);
     entered.erase(child);
     release_children(*ended);
@@ -210,6 +213,8 @@ Tensors NestedCalls::State::run_while(const Attributes& attributes,
                                       Tensors values) {
   const std::string& condition = attributes.function("condition").name;
   const std::string& body = attributes.function("body").name;
+  // The body returns what is carried; captured values stand behind it and do
+  // not change.
   while (call(condition, values)[0].item() != 0) {
     Tensors next = call(body, values);
     std::move(next.begin(), next.end(), values.begin());
@@ -226,6 +231,7 @@ Tensors NestedCalls::State::run_scan(const Function& function, const Node& node,
       static_cast<std::size_t>(node.attributes.integer("scanned"));
   Tensors results = in_part(values, 0, carried);
   for (std::size_t i = carried; i < node.outputs.size(); ++i) {
+    // Rows are written where they belong, as all of them are known to come.
     results.push_back(Tensor::empty(function.type(node.outputs[i])));
   }
   const Dim steps = values[carried].shape()[0];
@@ -267,6 +273,8 @@ Tensors NestedCalls::State::reenter(const Attributes& attributes,
   const Phases phases = Phases::of(attributes);
   const auto phase = static_cast<std::size_t>(attributes.integer("phase"));
   const auto found = entered.find(id);
+  // The number comes from the graph, which may be wrong; it must not reach into
+  // another activation.
   if (found == entered.end() || found->second->phase != phase) {
     throw Error(ErrorCode::kInvalidArgument, "nested calls",
                 "an activation was entered for phase {}, which is not its next",
@@ -302,6 +310,7 @@ Tensors NestedCalls::run(std::string_view function,
   state.counts.clear();
   state.entered.clear();
   Tensors results = state.call(name, {arguments.begin(), arguments.end()});
+  // Every activation ends with its caller at the latest.
   WEFT_CHECK(state.entered.empty(), "an activation outlived its run");
   return results;
 }

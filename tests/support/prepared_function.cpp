@@ -19,6 +19,7 @@ Function specialized(const Function& general, const Phases& phases,
                      std::span<const TensorType> arguments) {
   FunctionRef first = reference_to(general);
   auto parameters = first.signature->parameters;
+  // Arguments of later phases are not there yet; their sizes follow from these.
   parameters.resize(phases.first_argument(1));
   first.signature =
       std::make_shared<Signature>(Signature{std::move(parameters), {}});
@@ -55,6 +56,8 @@ PreparedFunction::Step PreparedFunction::step_of(const Node& node) const {
                 "the arguments do not tell the size of {}", to_string(type))
         .detail("in: " + to_string(function_, node));
   }
+  // A call is prepared when its callee is, with the types that it is given
+  // then.
   if (node.op->has(kControl)) return step;
   const auto inputs = function_.input_types(node);
   step.kernel =
@@ -66,6 +69,7 @@ PreparedFunction::Step PreparedFunction::step_of(const Node& node) const {
 }
 
 void PreparedFunction::schedule_phases() {
+  // A node may be possible in one phase and needed only in a later one.
   const auto earliest = phases_.of_values(function_);
   std::vector<bool> is_done(function_.nodes().size(), false);
   for (std::size_t phase = 0; phase < phases_.count(); ++phase) {
@@ -78,6 +82,8 @@ void PreparedFunction::schedule_phases() {
       need(function_.results()[i]);
     }
     std::vector<NodeId> needed;
+    // Backwards from the results, so that a phase runs what it needs and leaves
+    // the rest to phases that do.
     for (std::size_t n = function_.nodes().size(); n-- > 0;) {
       const Node& node = function_.nodes()[n];
       const bool is_live = std::any_of(

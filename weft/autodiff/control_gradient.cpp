@@ -54,6 +54,8 @@ ControlGradient::ControlGradient(FunctionBuilder& builder) : builder_(builder) {
   const auto& nodes = builder.function().nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (is_reentry(*nodes[i].op)) {
+      // An activation is read by one re-entry alone, so this finds the next
+      // node of a chain.
       reentries_[nodes[i].inputs[0]] = static_cast<NodeId>(i);
     }
   }
@@ -93,9 +95,12 @@ ControlGradient::Chain ControlGradient::start(NodeId enter) {
     if (is_plain || phase == chain.primal_phases) break;
     const auto next =
         reentries_.find(builder_.function().node(node).outputs.back());
+    // A later phase that nobody needed has been dropped from the function.
     if (next == reentries_.end()) break;
     node = next->second;
   }
+  // The nodes stay where they are and keep their results; they now run the
+  // joint, which returns an activation besides.
   for (std::size_t phase = 0; phase < chain.nodes.size(); ++phase) {
     replace(chain, phase);
   }
@@ -134,6 +139,7 @@ std::vector<Value> ControlGradient::enter_next(Chain& chain,
       {chain.functions[0].name, std::make_shared<Signature>(first)}, types);
   for (Value& argument : arguments) {
     const TensorType& type = parameters[chain.arguments.size()];
+    // No gradient arrived there, which is one of zeros.
     if (!argument.is_defined()) {
       argument = full({type.dtype, substitute(type.shape, bindings)}, 0);
     }
@@ -164,7 +170,11 @@ Gradients ControlGradient::operator()(const GradientContext& g) {
       builder_.function().value(static_cast<ValueId>(g.y().id())).node;
   const std::size_t phase = phase_of(builder_.function().node(id));
   Chain& chain = chain_of(id);
+  // Phase n + i of the joint is the adjoint of phase n - 1 - i
+  // (graph/phases.h).
   const std::size_t adjoint = 2 * chain.primal_phases - 1 - phase;
+  // Phases run in order. One that no gradient asked for is entered with zeros,
+  // for the sake of those after it.
   while (chain.next_phase < adjoint) skip_next(chain);
 
   const auto& [parameters, results] = *chain.functions[0].signature;

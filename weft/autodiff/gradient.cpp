@@ -10,6 +10,8 @@ namespace {
 // One application for each node that is there now.
 std::vector<Application> applications_of(FunctionBuilder& builder) {
   std::vector<Application> result;
+  // The walk adds nodes to the function while it goes, so the list is made
+  // first.
   for (const Node& node : builder.function().nodes()) {
     Application application{node.op, node.attributes, {}, {}};
     for (const ValueId id : node.inputs) {
@@ -28,6 +30,7 @@ std::vector<Application> applications_of(FunctionBuilder& builder) {
 std::vector<Value> gradients(const Value& root, std::span<const Value> wrt) {
   WEFT_CHECK(root.is_staged(), "gradients() differentiates staged values");
   FunctionBuilder& builder = *root.builder();
+  // Rules compute with ops like any other code; here these become nodes.
   ContextScope scope(builder);
   const Value seed = ones_like(root);
   return gradients(builder, {&root, 1}, {&seed, 1}, wrt);
@@ -42,6 +45,7 @@ std::vector<Value> gradients(FunctionBuilder& builder,
   ControlGradient control(builder);
   auto result = reverse(applications, roots, seeds, wrt, std::ref(control));
   for (std::size_t i = 0; i < result.size(); ++i) {
+    // No path leads from the root to it, so it does not change the root.
     if (!result[i].is_defined()) result[i] = zeros_like(wrt[i]);
   }
   return result;

@@ -34,6 +34,7 @@ std::vector<std::size_t> differentiable(const std::vector<TensorType>& types,
                                         std::size_t first, std::size_t count) {
   std::vector<std::size_t> positions;
   for (std::size_t i = first; i < first + count; ++i) {
+    // Integers and flags have no gradient, so no phase passes one for them.
     if (is_floating(types[i].dtype)) positions.push_back(i);
   }
   return positions;
@@ -55,10 +56,13 @@ PhasedFunction joint_of(Program& program, const PhasedFunction& from) {
     phases.results.push_back(
         static_cast<std::int64_t>(adjoint.parameters.size()));
   }
+  // A function that calls itself asks for its own joint while that is being
+  // built, and then calls it.
   if (const auto* known = program.find_derived(from.function, "joint")) {
     return {*known, phases};
   }
   const Function& body = program.body_of(from.function);
+  // It is declared before its body is built, so that the body can refer to it.
   const FunctionRef joint =
       program.declare_derived(from.function, "joint", std::move(signature));
   program.define(joint, [&](const std::vector<Value>& arguments) {

@@ -22,6 +22,8 @@ class Recorder : public Context {
                            const Location& location) override {
     Application application{&op, op.complete(attributes), {}, {}};
     for (const Value* input : inputs) application.inputs.push_back(*input);
+    // The outer context computes, or records nodes; an eager result without a
+    // tape has no number, by which reverse mode could know it.
     for (const Value& output : outer_.apply(op, inputs, attributes, location)) {
       application.outputs.push_back(numbered(output));
     }
@@ -54,6 +56,7 @@ std::vector<Value> told_apart(const GradientContext& g) {
     Value operand = numbered(g.x(i));
     for (const Value& earlier : operands) {
       if (earlier.id() != operand.id()) continue;
+      // A view costs nothing, and a staged one is a value of its own.
       operand = numbered(reshape(operand, operand.shape()));
       break;
     }
@@ -75,6 +78,7 @@ Gradients lowered_gradient(const GradientContext& g) {
   std::vector<Value> roots;
   std::vector<Value> seeds;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    // A result that no gradient arrived at is no root.
     if (!g.dy(i).is_defined()) continue;
     roots.push_back(outputs[i]);
     seeds.push_back(g.dy(i));

@@ -13,6 +13,7 @@ class Accumulator {
  public:
   void add(const Value& target, const Value& gradient) {
     Value& sum = gradients_[target.id()];
+    // Adding is an op as well, so gradients of gradients see it.
     sum = sum.is_defined() ? sum + gradient : gradient;
   }
   Value find(const Value& value) const {
@@ -30,6 +31,7 @@ std::unordered_set<std::int64_t> reached_from(
   std::unordered_set<std::int64_t> reached;
   for (const Value& value : wrt) reached.insert(value.id());
   for (const Application& application : applications) {
+    // Applications stand in the order in which they ran: one pass finds all.
     for (const Value& input : application.inputs) {
       if (!reached.contains(input.id())) continue;
       for (const Value& output : application.outputs) {
@@ -55,6 +57,8 @@ void step_back(const Application& application,
     dy.push_back(gradients.find(output));
     any = any || dy.back().is_defined();
   }
+  // Only what lies on a path from `wrt` to a root takes part: an op elsewhere
+  // may have no gradient, and need not have one.
   if (!any || !reached.contains(application.outputs[0].id())) return;
   const bool is_control = op.has(kControl) && control;
   if (op.gradient() == nullptr && !is_control && !application.backward) {
@@ -63,6 +67,8 @@ void step_back(const Application& application,
   }
   const GradientContext context(op, application.attributes, application.inputs,
                                 application.outputs, dy);
+  // A staged call brings its own backward function; control flow is for the
+  // walk, which knows the function around it; everything else has a rule.
   const Gradients result = application.backward ? application.backward(dy)
                            : is_control         ? control(context)
                                                 : op.gradient()(context);

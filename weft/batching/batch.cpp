@@ -45,6 +45,8 @@ class Batcher {
     Value& sum = at(summed_, id);
     if (sum.is_defined()) return sum;
     ++depth_;
+    // Without a rule the value is stacked and summed. What all instances share
+    // counts once for each of them.
     if (depth_ > kMostDepth || !fold_sum(id)) {
       const Value& value = stacked(id);
       sum = form_.depends(id) ? weft::sum(value, {0})
@@ -139,6 +141,7 @@ void check_result(const Node& node, std::size_t index, const Value& result,
 
 void Batcher::emit(const Node& node) {
   std::vector<Value> outputs;
+  // An op of shared values alone is computed once, as it stands.
   if (form_.depends(node.outputs[0])) {
     outputs = apply_rule(node);
   } else {
@@ -158,6 +161,7 @@ std::vector<Value> Batcher::apply_rule(const Node& node) {
     if (node.op->batch() == nullptr) {
       throw application.unsupported("it has no batching rule");
     }
+    // Ops that the rule adds belong to the layer of the op that it is for.
     const LayerScope layer(node.location.scope);
     auto outputs = node.op->batch()(application);
     WEFT_CHECK(outputs.size() == node.outputs.size());
@@ -184,6 +188,7 @@ bool Batcher::fold_sum(ValueId id) {
   if (node.op->batch_sum() == nullptr) return false;
   const Call call(function_, node);
   auto sums = node.op->batch_sum()(Application(*this, node, call));
+  // The rule exists, but not for this case.
   if (sums.empty()) return false;
   WEFT_CHECK(sums.size() == node.outputs.size());
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -196,6 +201,7 @@ bool Batcher::fold_sum(ValueId id) {
 // Whether any dim of the function mentions this symbol.
 bool mentions(const Function& function, Dim size) {
   Bindings bindings;
+  // A shape that a substitution changes holds the symbol.
   bindings.bind(size, 1);
   const auto is_in = [&](const Shape& shape) {
     return substitute(shape, bindings) != shape;
@@ -244,6 +250,8 @@ Batched batch(const Function& function,
               std::span<const bool> batched_parameters,
               std::span<const BatchMode> modes) {
   check_arguments(function, batched_parameters, modes);
+  // Composites without a rule become ops that have one, before anything is
+  // batched.
   const InstanceForm form = instance_form(function, batched_parameters);
   const Function& instance = form.function;
   const Dim size = fresh_size(instance);

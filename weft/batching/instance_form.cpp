@@ -24,6 +24,8 @@ class Recorder : public FunctionBuilder {
                            const Attributes& attributes,
                            const Location& location) override {
     const bool is_batched =
+        // An op of values that all instances share needs no rule, and stays
+        // whole.
         std::any_of(inputs.begin(), inputs.end(),
                     [&](const Value* input) { return differs(*input); });
     if (is_batched && op.batch() == nullptr && op.lower() != nullptr) {
@@ -70,6 +72,8 @@ InstanceForm instance_form(const Function& function,
                                              batched_parameters[i]));
     }
     std::vector<Value> results = inlined_results(recorder, function, arguments);
+    // Inside of build() all values are there, and the function has not been
+    // moved out of the recorder.
     is_batched = recorder.take_marks();
     return results;
   });

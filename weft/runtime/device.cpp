@@ -8,6 +8,7 @@
 namespace weft {
 namespace {
 
+// A scope is one thread's, as contexts and tapes are.
 thread_local std::size_t current = 0;
 
 std::size_t find(std::string_view name) {

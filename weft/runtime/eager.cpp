@@ -13,8 +13,11 @@
 namespace weft {
 namespace {
 
+// Up to so many addresses lie on the stack: a small op must not pay for an
+// allocation.
 constexpr std::size_t kMostOperands = 16;
 
+// Tapes nest on one thread; another thread records on its own.
 thread_local Tape* innermost_tape = nullptr;
 
 // A kernel prepared for one combination of op, types and attributes.
@@ -38,6 +41,8 @@ struct PreparedCall {
 };
 
 std::size_t hash_call(const OpDef& op, std::span<const Value* const> operands) {
+  // Attributes are compared, but not hashed: calls that differ in nothing else
+  // share a slot and put each other out.
   std::size_t hash = reinterpret_cast<std::uintptr_t>(&op) >> 4;
   for (const Value* operand : operands) {
     const TensorType& type = operand->tensor().type();
@@ -84,7 +89,10 @@ class KernelCache {
       }
       throw;
     }
+    // Kept as given, without defaults: completing them for each comparison
+    // would cost more than the comparison.
     call.given = attributes;
+    // The cache belongs to one thread, so its kernels may keep their scratch.
     const auto bytes = static_cast<Dim>(call.kernel->scratch_bytes());
     if (bytes > 0) call.scratch = Tensor::empty({DType::kU8, {bytes}});
     return call;
@@ -110,6 +118,7 @@ class EagerContext : public Context {
                            const Location& location) override {
     if (runs_lowered(op)) return lower(op, inputs, attributes, location);
     PreparedCall& call = cache().find(op, inputs, attributes, location);
+    // A result has an identity only where a tape may ask for it.
     const bool is_recorded = Tape::count_watching(inputs) > 0;
     std::vector<Value> outputs;
     outputs.reserve(call.outputs.size());
@@ -125,6 +134,7 @@ class EagerContext : public Context {
   Value apply_one(const OpDef& op, std::span<const Value* const> inputs,
                   const Attributes& attributes,
                   const Location& location) override {
+    // Most ops run without a tape and give one result, which needs no list.
     if (innermost_tape != nullptr || op.lower() != nullptr) {
       return std::move(apply(op, inputs, attributes, location).front());
     }
@@ -137,6 +147,7 @@ class EagerContext : public Context {
   void create(const VariableRef&) override {}
 
   Value read(const VariableRef& variable) override {
+    // What is not trained has no gradient, so no tape need see it.
     if (!variable->is_trainable) return variable->value;
     Tape::watch_on_all(variable->id);
     return {variable->value, variable->id};
@@ -171,6 +182,7 @@ class EagerContext : public Context {
                   std::span<const Value> outputs, const Location& location) {
     check_indices(call, inputs, location);
     const bool meets_others = meets_other_ranks(*call.op, call.given);
+    // This is asked before the kernel runs, as other ranks would wait for it.
     if (meets_others) require_collectives(*call.op, call.given);
     std::array<void*, kMostOperands> in;
     std::array<void*, kMostOperands> out;
@@ -238,6 +250,8 @@ std::vector<Value> staged_gradients(std::span<const Value> roots,
   if (builder == nullptr) return std::vector<Value>(wrt.size());
   std::vector<Value> own;
   for (const Value& value : wrt) {
+    // Gradients of captured values are those of the parameters that stand for
+    // them here.
     own.emplace_back(*builder, builder->id_of(value));
   }
   return gradients(*builder, roots, seeds, own);
@@ -270,6 +284,8 @@ Tape::Tape(TapeOptions options) : options_(options), outer_(innermost_tape) {
 }
 
 Tape::~Tape() {
+  // Where an exception unwinds several tapes, each is the innermost as its turn
+  // comes; one that was stopped is not.
   if (innermost_tape == this) stop();
 }
 
@@ -284,6 +300,8 @@ void Tape::stop() {
 
 void Tape::watch(Value& value) {
   if (value.is_staged()) return;  // a function knows all of its values
+  // A value is known by its number, not by its memory, which a later value may
+  // get.
   if (value.id() < 0) value = Value(value.tensor(), Value::fresh_id());
   watched_.insert(value.id());
   roots_.push_back(value);
@@ -292,6 +310,7 @@ void Tape::watch(Value& value) {
 std::vector<Value> Tape::gradient(const Value& root,
                                   std::span<const Value> wrt) {
   const Value seed = [&] {
+    // The seed is no part of what was computed.
     const Pause paused(*this);
     return ones_like(root);
   }();
@@ -329,6 +348,9 @@ std::vector<Value> Tape::walk(std::span<const Value> roots,
         .hint("call tape.watch(value) before computing with it");
   }
   return options_.is_persistent
+             // A tape that is asked once gives its list away: each application
+             // is dropped when it has been walked over, and the values that it
+             // kept with it.
              ? reverse(applications_, roots, seeds, wrt)
              : reverse(std::move(applications_), roots, seeds, wrt);
 }
@@ -355,6 +377,7 @@ void Tape::record_on_all(const Application& application) {
   for (Tape* tape = innermost_tape; tape; tape = tape->outer_) {
     if (!tape->would_record(inputs)) continue;
     for (const Value& output : application.outputs) {
+      // What is computed from a watched value is watched.
       tape->watched_.insert(output.id());
     }
     tape->applications_.push_back(application);
@@ -370,6 +393,8 @@ void Tape::watch_on_all(std::int64_t id) {
 Value Tape::recognise(const Value& value) {
   for (const Tape* tape = innermost_tape; tape; tape = tape->outer_) {
     for (const Value& root : tape->roots_) {
+      // The root keeps its memory alive, so no other value can have got the
+      // address.
       if (root.tensor().raw() == value.tensor().raw() &&
           root.type() == value.type()) {
         return root;

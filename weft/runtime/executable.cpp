@@ -39,6 +39,7 @@ struct Executable::State {
 
   State(Graph g, Function f, ExecutableOptions o)
       : graph(std::move(g)), function(std::move(f)), options(std::move(o)) {
+    // A function that stands alone has no graph around it to be checked.
     if (has_control(function)) {
       verify(graph);
     } else {
@@ -106,6 +107,8 @@ bool Executable::is_tagged() const { return has_control(state_->function); }
 
 Executable::State::Planned& Executable::State::find(
     std::span<const Tensor> arguments) {
+  // There are few combinations of shapes, and comparing types is cheaper than
+  // hashing them.
   for (const auto& planned : plans) {
     bool fits = planned->arguments.size() == arguments.size();
     for (std::size_t i = 0; fits && i < arguments.size(); ++i) {
@@ -118,6 +121,7 @@ Executable::State::Planned& Executable::State::find(
                 "takes {} arguments, got {}", function.parameters().size(),
                 arguments.size());
   }
+  // From here on the combination is new: what follows may be slow.
   Bindings bindings;
   std::vector<TensorType> types;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -141,6 +145,8 @@ Executable::State::Planned& Executable::State::find(
 void Executable::State::plan(Planned& planned, const Bindings& bindings) {
   planned.plan.emplace(
       specialize(function, bindings),
+      // A fused step stores its last value alone, and an error could not name
+      // the op.
       PlanOptions{options.donated, options.fuse && !options.check_numerics,
                   options.check_numerics});
   planned.results = planned.plan->result_types();
@@ -155,6 +161,8 @@ void Executable::State::lower_to_tagged(Planned& planned) {
   TaggedOptions tagged = options.tagged;
   tagged.check_numerics = tagged.check_numerics || options.check_numerics;
   tagged.fuse = tagged.fuse && options.fuse;
+  // The executor runs what the graph of the whole says; its regions make plans
+  // of their own, with these options.
   tagged.donated = options.donated;
   FlatGraph flat = lower(graph, function.name(), planned.arguments);
   for (const Endpoint result : flat.body(0).results) {
@@ -174,6 +182,7 @@ std::vector<Tensor> Executable::State::run_tagged(
     if (!destinations.empty() && result.raw() == destinations[i].raw()) {
       continue;
     }
+    // A function may return an argument, or a view of one.
     if (std::any_of(arguments.begin(), arguments.end(), [&](const Tensor& a) {
           return a.shares_memory_with(result);
         })) {
@@ -226,6 +235,8 @@ void Executable::run(std::span<const Tensor> arguments,
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     state.argument_pointers[i] = arguments[i].raw();
   }
+  // A plan writes the result at the address of the argument: another tensor
+  // there would be left as it was.
   for (const auto& [parameter, result] : state.options.donated) {
     WEFT_CHECK(
         state.argument_pointers[parameter] == state.result_pointers[result],
@@ -238,6 +249,8 @@ void Executable::run(std::span<const Tensor> arguments,
   }
   const auto made = state.run_tagged(*planned.tagged, arguments, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
+    // Copies come after the run, when nothing reads the donated arguments any
+    // more.
     if (made[i].raw() != results[i].raw()) results[i].copy_from(made[i]);
     if (observer != nullptr) observer->on_result(i);
   }
@@ -245,6 +258,8 @@ void Executable::run(std::span<const Tensor> arguments,
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
   State::Planned& planned = state_->find(arguments);
+  // The executor takes memory for results as they come, so none need be taken
+  // before.
   if (planned.tagged && state_->options.donated.empty()) {
     return state_->run_tagged(*planned.tagged, arguments, {});
   }

@@ -8,6 +8,8 @@ ExecutablePool::ExecutablePool(Graph graph, ExecutableOptions options)
 std::vector<Tensor> ExecutablePool::run(std::span<const Tensor> arguments) {
   std::unique_ptr<Executable> executable = take();
   std::vector<Tensor> results = executable->run(arguments);
+  // An executable whose run has thrown is not given back: nobody looks into
+  // what that run left behind.
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(executable));
   return results;
@@ -22,6 +24,7 @@ std::unique_ptr<Executable> ExecutablePool::take() {
       return executable;
     }
   }
+  // Making one takes no lock, so that other calls need not wait for it.
   return std::make_unique<Executable>(graph_, function().name(), options_);
 }
 

@@ -24,6 +24,7 @@ std::vector<std::vector<NodeId>> readers_of(const Function& function) {
 
 // An op takes an epilogue if its schema has the attribute for it.
 bool takes_epilogue(const Node& node) {
+  // With three operands it has a bias already.
   const Attribute* activation = node.attributes.find("activation");
   return activation != nullptr && node.inputs.size() == 2 &&
          std::get<std::string>(*activation) == "none";
@@ -68,6 +69,7 @@ class Fuser {
     const bool fits = other != y && type.dtype == y_type.dtype &&
                       type.shape.back() == y_type.shape.back() &&
                       type.shape.rank() <= y_type.shape.rank() &&
+                      // All other axes are 1, so it repeats over them.
                       type.shape.num_elements() == type.shape.back() &&
                       function_.type(add.outputs[0]) == y_type;
     return fits ? other : -1;
@@ -80,6 +82,8 @@ class Fuser {
       Epilogue epilogue{static_cast<NodeId>(i)};
       ValueId y = heavy.outputs[0];
       NodeId last = epilogue.heavy;
+      // The product itself is no longer in memory afterwards: nobody else may
+      // read it.
       NodeId next = only_reader(y);
       if (next >= 0 && function_.node(next).op->name() == "add") {
         epilogue.bias = bias_of(function_.node(next), y);
@@ -91,6 +95,7 @@ class Fuser {
         y = function_.node(next).outputs[0];
         next = only_reader(y);
       }
+      // The kernels take a relu and no other activation.
       if (next >= 0 && function_.node(next).op->name() == "relu") {
         epilogue.has_relu = true;
         skipped_[static_cast<std::size_t>(last)] = true;

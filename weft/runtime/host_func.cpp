@@ -21,6 +21,8 @@ class CallableFunction : public HostFunction {
   }
 
   std::vector<Tensor> run(std::span<const Tensor> operands) const override {
+    // The kernel may run while this thread builds another function, into which
+    // the code's ops must not go.
     const ContextScope eager(eager_context());
     const std::vector<Value> values(operands.begin(), operands.end());
     std::vector<TensorType> types;
@@ -38,6 +40,7 @@ class CallableFunction : public HostFunction {
     Signature types = *signature_.signature;
     std::vector<TensorType> results;
     for (const TensorType& type : types.parameters) {
+      // Nothing flows to or from integers and flags.
       if (is_floating(type.dtype)) results.push_back(type);
     }
     for (const TensorType& type : types.results) {
@@ -103,6 +106,7 @@ std::vector<Value> host_func(HostCallable callable,
                              const std::vector<Value>& operands,
                              const std::vector<TensorType>& results,
                              std::string name, const Location& where) {
+  // Eagerly it is a call like any other: tapes see the ops inside.
   if (current_context().builder() == nullptr) return callable(operands);
   static const OpDef& op = op_registry().get("host_func");
   Signature types;

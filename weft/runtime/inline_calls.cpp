@@ -63,6 +63,7 @@ class Inliner : public FunctionBuilder {
     }
     const bool is_call = op.name() == "call" || op.name() == "call_enter" ||
                          op.name() == "call_reenter";
+    // What leads back to itself would be expanded without end; it stays a call.
     if (!is_call || leads_back(attributes.function("function").name)) {
       return FunctionBuilder::apply(op, inputs, attributes, location);
     }
@@ -92,6 +93,8 @@ class Inliner : public FunctionBuilder {
                  std::span<const Value> arguments) const {
     Bindings bindings;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
+      // The types were checked when the call was built; a dim that stays open
+      // stays a symbol of the body.
       match(callee.signature->parameters[i].shape, arguments[i].shape(),
             bindings);
     }
@@ -103,6 +106,8 @@ class Inliner : public FunctionBuilder {
                              const std::vector<Value>& operands) {
     const auto found = activations_.find(operands[0].id());
     WEFT_CHECK(found != activations_.end(), "an activation is entered twice");
+    // A phase is entered once, so nobody else asks for the activation under
+    // this value.
     Activation activation = std::move(found->second);
     activations_.erase(found);
     const auto phase = static_cast<std::size_t>(attributes.integer("phase"));
@@ -166,6 +171,7 @@ Graph inline_calls(const Graph& graph, std::string_view entry) {
   WEFT_CHECK(first != nullptr, "@{} is not in the graph", entry);
   Graph result;
   result.functions.push_back(Inliner(graph, first->name()).copy(*first));
+  // Only what is still called is kept.
   for (const std::string& name : reachable(graph, result.functions[0])) {
     if (name == entry) continue;
     result.functions.push_back(Inliner(graph, name).copy(*graph.find(name)));

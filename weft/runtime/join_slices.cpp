@@ -25,6 +25,7 @@ class Parts {
     if (function_.is_parameter(value)) return false;
     const Node& node = function_.node(function_.value(value).node);
     if (node.op->name() == "unslice") return add_unslice(node);
+    // Additions nest: the gradient of four gates is a sum of sums.
     return node.op->name() == "add" &&
            std::all_of(node.inputs.begin(), node.inputs.end(),
                        [&](ValueId input) { return add(input); });
@@ -36,6 +37,7 @@ class Parts {
               [](const Part& a, const Part& b) { return a.begin < b.begin; });
     Dim end = 0;
     for (const Part& part : parts_) {
+      // A gap would have to be filled with zeros, an overlap to be added.
       if (part.begin != end) return false;
       end += part.size;
     }
@@ -54,6 +56,7 @@ class Parts {
     int cut = -1;
     for (int axis = 0; axis < whole.rank(); ++axis) {
       const SliceRange& range = ranges[static_cast<std::size_t>(axis)];
+      // An axis that is taken whole does not cut.
       if (range.begin == 0 && range.size == whole[axis]) continue;
       if (cut >= 0 || range.step != 1 || is_symbolic(range.begin) ||
           is_symbolic(range.size)) {
@@ -80,6 +83,7 @@ class Parts {
 
 std::optional<Value> joined_slices(FunctionBuilder& builder, const Value& a,
                                    const Value& b) {
+  // An add may broadcast; a concat may not.
   if (!(a.type() == b.type())) return std::nullopt;
   Parts parts(builder.function());
   if (!parts.add(static_cast<ValueId>(a.id())) ||

@@ -16,6 +16,8 @@ bool all_fit_tile(const std::vector<TensorType>& types) {
 
 bool is_elementwise(const Function& function, const Node& node) {
   if (!node.op->has(kElementwise) || node.outputs.size() != 1) return false;
+  // A cast has no tile function of its own: which one it is depends on its
+  // dtype.
   if (node.op->name() != "cast" && find_tile_op(node.op->name()) == nullptr) {
     return false;
   }
@@ -40,6 +42,9 @@ bool is_leading_sum(const Function& function, const Node& node) {
     summed[static_cast<std::size_t>(
         normalize_axis(axis, x.shape.rank(), node.op->name()))] = true;
   }
+  // Then each row of the loop is added to one row of sums, element by element.
+  // A sum over the last axis would add up within a row, across the lanes of a
+  // vector.
   bool in_prefix = true;
   for (int axis = 0; axis < x.shape.rank(); ++axis) {
     if (x.shape[axis] == 1) continue;
@@ -62,6 +67,7 @@ std::optional<float> loop_immediate(const Function& function, ValueId id) {
         Tensor::scalar(node.attributes.real("value"), function.type(id).dtype)
             .item());
   }
+  // One element is the same for the whole loop, and lies in an instruction.
   if (node.op->name() == "constant" &&
       function.type(id).shape.num_elements() == 1) {
     return static_cast<float>(node.attributes.get<Tensor>("value").item());
@@ -143,6 +149,8 @@ void LoopGroups::form_groups() {
         candidates.insert(group);
       }
     }
+    // Nodes stand in topological order, so a node joins the groups of its
+    // operands, and these may join each other through it.
     for (const int group : candidates) try_merge(find(id), find(group));
   }
 }
@@ -162,9 +170,13 @@ bool LoopGroups::reads_sum_of(int reader, int group) const {
 // Merges two groups unless a path between them leads through a third.
 bool LoopGroups::try_merge(int a, int b) {
   if (a == b || reads_sum_of(a, b) || reads_sum_of(b, a)) return false;
+  // A third group between would have to run after the one and before the other:
+  // within one loop that cannot be.
   const auto leads_through_third = [&](int from, int to) {
     const auto& predecessors = predecessors_[static_cast<std::size_t>(from)];
     return std::any_of(predecessors.begin(), predecessors.end(), [&](int p) {
+      // Predecessors are kept as they were when they were found; their groups
+      // may have been merged since.
       const int other = find(p);
       return other != from && other != to && depends_on(other, to);
     });
@@ -208,6 +220,8 @@ LoopGroups::Leaves LoopGroups::leaves_of(const Node& node) const {
 }
 
 void LoopGroups::choose_stored() {
+  // Values are decided in order, so that what an operand is made from is known
+  // when a value asks what it takes to compute it again.
   stored_.assign(function_.value_count(), true);
   leaves_.resize(function_.value_count());
   weight_.assign(function_.value_count(), 0);
@@ -268,16 +282,20 @@ void LoopGroups::decide(ValueId value) {
   double recompute = 0;
   for (const int group : groups) recompute += extra(group);
   const double store = bytes(value) * (2 + static_cast<double>(groups.size()));
+  // A value that only its own group reads need not reach memory at all.
   stored_[index] = must_store;
   if (!must_store && !groups.empty()) {
     stored_[index] = !is_cheap || recompute > 0.75 * store;
   }
   for (const int group : groups) {
+    // Also a value that is in memory may be computed anew by a group that reads
+    // what it is made from anyway.
     const bool again =
         !stored_[index] || (is_cheap && extra(group) < 0.5 * bytes(value));
     auto& reads = reads_[static_cast<std::size_t>(group)];
     if (again) {
       recomputed_in_[index].insert(group);
+      // Later values are weighed against what the group reads by now.
       reads.erase(value);
       reads.insert(leaves_[index].begin(), leaves_[index].end());
     }

@@ -61,6 +61,7 @@ std::int64_t first_bad(const TensorType& type, const void* data) {
     for (std::int64_t i = 0; i < size; ++i) {
       double value = 0;
       if constexpr (std::is_class_v<T>)
+        // The 16-bit floats convert to float alone.
         value = static_cast<float>(values[i]);
       else
         value = static_cast<double>(values[i]);
@@ -124,6 +125,8 @@ struct Plan::State {
 };
 
 Plan::Plan(const Function& function, const PlanOptions& options)
+    // Without fusion every op keeps the bits that it has eagerly, so nothing
+    // may be reassociated either.
     : state_(std::make_unique<State>(options.fuse
                                          ? fuse_epilogues(simplify(function))
                                          : simplify(function, false))) {
@@ -182,6 +185,8 @@ void Plan::State::prepare_step(const Step& step) {
     info.cost.flops += cost_of(function, node).flops;
   }
   if (step.loop) {
+    // Only what enters and leaves a loop moves through memory; counting every
+    // op would make fusion look useless.
     info.name = "loop(" + info.name + ")";
     for (const ValueId id : step.inputs) {
       info.cost.bytes += static_cast<double>(function.type(id).bytes());
@@ -206,6 +211,7 @@ void Plan::State::prepare_step(const Step& step) {
     planned.kernel = std::move(choice.kernel);
     planned.in_place = choice.in_place;
   }
+  // Steps run one after the other, and none leaves anything in its scratch.
   scratch_bytes = std::max(scratch_bytes, planned.kernel->scratch_bytes());
   steps.push_back(std::move(planned));
   infos.push_back(std::move(info));
@@ -213,6 +219,9 @@ void Plan::State::prepare_step(const Step& step) {
 
 void Plan::State::place_values(const std::vector<Step>& formed,
                                const PlanOptions& options) {
+  // The order below is that of need: arguments and constants are where they
+  // are, a donated result has one place that saves a copy, another result has
+  // memory of the caller, and everything else may be anywhere in the arena.
   places.resize(function.value_count());
   first_step.assign(function.value_count(), 0);
   last_step.assign(function.value_count(), 0);
@@ -230,6 +239,7 @@ void Plan::State::place_values(const std::vector<Step>& formed,
       last_step[static_cast<std::size_t>(id)] = i;
     }
     for (const ValueId id : formed[i].inputs) {
+      // Who reads a view reads the bytes of what it is a view of.
       last_step[static_cast<std::size_t>(storage(id))] = i;
     }
   }
@@ -244,6 +254,8 @@ bool Plan::State::can_overwrite(const std::vector<Step>& formed,
   const Step& step = formed[index];
   if (!step.loop) {
     const auto reads = [&](ValueId id) { return storage(id) == input; };
+    // A kernel promises this for its first operand and its first result. A
+    // second operand with the same bytes would see what was written.
     return steps[index].in_place && output == step.outputs[0] &&
            reads(step.inputs[0]) &&
            std::count_if(step.inputs.begin(), step.inputs.end(), reads) == 1;
@@ -255,6 +267,7 @@ bool Plan::State::can_overwrite(const std::vector<Step>& formed,
       step.outputs.begin());
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     if (storage(step.inputs[i]) != input) continue;
+    // The same value may enter a loop in several ways, also broadcast.
     if (!kernel->can_overwrite(step.loop_inputs[i], target)) return false;
   }
   return true;
@@ -267,6 +280,7 @@ void Plan::State::place_donated(const std::vector<Step>& formed,
   for (const auto& [parameter, result] : options.donated) {
     const ValueId old = function.parameters()[parameter];
     const ValueId value = storage(function.results()[result]);
+    // It is a parameter or a constant, or the result of an earlier pair.
     if (place(value).kind != Place::kNone) continue;
     const auto last = last_step[static_cast<std::size_t>(old)];
     const auto written = first_step[static_cast<std::size_t>(value)];
@@ -295,6 +309,8 @@ void Plan::State::place_results(const PlanOptions& options) {
     if (current.kind == Place::kNone && donor.contains(j)) {
       current = {Place::kArena, buffers.size()};
       buffers.push_back(
+          // The copy is made when all steps have run, so the buffer lives until
+          // then.
           {bytes, first_step[static_cast<std::size_t>(value)], steps.size()});
     }
     if (current.kind == Place::kNone) {
@@ -341,6 +357,8 @@ void Plan::State::place_in_arena(const std::vector<Step>& formed) {
   memory = plan_memory(buffers);
 }
 
+// Addresses are looked up at every run, because arguments, results and the
+// arena are the caller's; a step then has plain pointers.
 void* Plan::State::address(const Place& place, std::span<void* const> arguments,
                            std::span<void* const> results,
                            std::byte* arena) const {
@@ -454,12 +472,16 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
   State& state = *state_;
   auto* base = static_cast<std::byte*>(arena);
   state.begin_run(arguments, results, base);
+  // The size of the arena is a multiple of kAlignment, and so aligned behind
+  // it.
   void* scratch = base + state.memory.arena_bytes;
   for (PlannedStep& step : state.steps) {
     if (state.check_numerics && step.index_check) state.check_indices(step);
     state.run_step(step, scratch);
     if (state.check_numerics) state.check(step);
     if (observer == nullptr) continue;
+    // Each step knows its results, so that an exchange can begin while later
+    // steps run.
     for (const std::size_t result : step.results) observer->on_result(result);
   }
   state.copy_results(arguments, results, base, observer);

@@ -33,6 +33,7 @@ bool is_half(const Value& x) {
 bool is_identity(const OpDef& op, const TensorType& input,
                  const TensorType& output) {
   if (!(input == output)) return false;
+  // An op that only renames or repeats does nothing where the type stays.
   return op.has(kView) || op.name() == "cast" || op.name() == "broadcast_to";
 }
 
@@ -61,6 +62,9 @@ class SimplifyingBuilder : public FunctionBuilder {
                            const Location& location) override {
     std::vector<TensorType> types;
     std::vector<Value> arguments;
+    // Equal nodes are found by their text (value numbering): the op, its
+    // operands as they are here, its attributes. Operands were merged before,
+    // as nodes come in order.
     std::string key = op.name() + "(";
     for (const Value* input : inputs) {
       arguments.emplace_back(*this, id_of(*input));
@@ -80,6 +84,7 @@ class SimplifyingBuilder : public FunctionBuilder {
     }
     const KernelCandidate* kernel = kernel_of({op, types, complete, outputs});
     if (op.lower() != nullptr && kernel == nullptr) {
+      // What it lowers to comes back here, op by op, and is simplified in turn.
       LayerScope scope(location.scope);
       ContextScope context(*this);
       return op.lower()(complete, arguments);
@@ -88,6 +93,7 @@ class SimplifyingBuilder : public FunctionBuilder {
       return apply_widened(op, std::move(arguments), complete, outputs,
                            location);
     }
+    // Both change the order of additions, and with it the last bits.
     if (may_reassociate_ && op.name() == "add") {
       if (auto joined = joined_slices(*this, arguments[0], arguments[1])) {
         return {*joined};
@@ -141,6 +147,8 @@ class SimplifyingBuilder : public FunctionBuilder {
     for (const std::size_t n : {0u, 1u}) {
       const Value factor(*this, product.inputs[n]);
       const Value rest(*this, product.inputs[1 - n]);
+      // The product must take its shape from the other operand, or the sum of
+      // that one would be over fewer elements.
       if (!(rest.shape() == x.shape()) || factor.shape() == x.shape() ||
           !repeats_along(factor.shape(), x.shape(), axes)) {
         continue;
@@ -172,6 +180,8 @@ Function eliminate_dead_nodes(const Function& function) {
   const auto use = [&](ValueId id) {
     is_used[static_cast<std::size_t>(id)] = true;
   };
+  // Code of the program may do more than compute, so it runs even if nobody
+  // reads what it gives.
   const auto is_live = [&](const Node& node) {
     return node.op->has(kHost) ||
            std::any_of(node.outputs.begin(), node.outputs.end(),

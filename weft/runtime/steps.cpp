@@ -82,6 +82,7 @@ class LoopBuilder {
   }
 
   int emit(ValueId value) {
+    // A value that several members read is computed once.
     if (const auto found = numbers_.find(value); found != numbers_.end()) {
       return found->second;
     }
@@ -105,7 +106,9 @@ class LoopBuilder {
     const int number = static_cast<int>(program_.inputs.size() +
                                         program_.instructions.size() - 1);
     numbers_[value] = number;
-    // The negative of the smallest integer is no integer of its dtype.
+    // What selects returns one of its operands, which are rounded already, and
+    // a cast has rounded. Among integers only that of a cast is safe: the
+    // negative of the smallest one is no integer of its dtype.
     const bool needs_none =
         node.op->name() == "cast" || (selects(op.code) && is_floating(dtype));
     return needs_none ? number : round(number, dtype, value);
@@ -129,6 +132,8 @@ class LoopBuilder {
       nodes_.push_back(id);
       output.is_sum = true;
       if (node.op->name() == "mean") {
+        // The mean is the sum times results / elements: one over how many each
+        // result adds up.
         output.scale = static_cast<float>(output.type.shape.num_elements()) /
                        static_cast<float>(program_.shape.num_elements());
       }
@@ -211,6 +216,7 @@ std::vector<Step> in_order(const Function& function, std::vector<Step> steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::set<std::size_t> sources;
     for (const ValueId id : steps[i].inputs) {
+      // An operand that no step makes is a parameter or a constant.
       const auto found = maker.find(storage_of(function, id));
       if (found != maker.end()) sources.insert(found->second);
     }
@@ -218,6 +224,9 @@ std::vector<Step> in_order(const Function& function, std::vector<Step> steps) {
     for (const std::size_t source : sources) dependents[source].push_back(i);
   }
   using Entry = std::pair<NodeId, std::size_t>;
+  // Of the steps that can run, the one whose last node stands first goes first:
+  // that keeps the order in which the function was written, so the same
+  // function has the same plan.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   const auto push = [&](std::size_t i) {
     ready.emplace(

@@ -19,6 +19,7 @@ std::size_t words_for(std::int64_t bytes) {
 std::size_t payload(const std::vector<std::int64_t>& words, std::size_t at) {
   switch (words[at]) {
     case ArgumentKey::kTensor:
+      // These are the dtype, the rank and the dims.
       return 2 + static_cast<std::size_t>(words[at + 2]);
     case ArgumentKey::kText:
       return 1 + words_for(words[at + 1]);
@@ -65,6 +66,8 @@ bool is_same_leaf(const ArgumentKey& a, const ArgumentLeaf& x,
   const std::size_t count = payload(a.words, x.begin - 1);
   if (count != payload(b.words, y.begin - 1)) return false;
   if (x.kind == ArgumentKey::kObject) {
+    // Objects are the same if they have one owner: the address of one that died
+    // may be another's by now.
     const auto& one = a.objects[static_cast<std::size_t>(a.words[x.begin])];
     const auto& other = b.objects[static_cast<std::size_t>(b.words[y.begin])];
     return !one.owner_before(other) && !other.owner_before(one);
@@ -78,6 +81,7 @@ bool is_same_leaf(const ArgumentKey& a, const ArgumentLeaf& x,
 }  // namespace
 
 bool ArgumentKey::operator==(const ArgumentKey& other) const {
+  // Equal words have equally many objects, in the same places.
   if (words != other.words) return false;
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (objects[i].owner_before(other.objects[i]) ||
@@ -85,6 +89,8 @@ bool ArgumentKey::operator==(const ArgumentKey& other) const {
       return false;
     }
   }
+  // Two objects that are gone cannot be told apart, so that a key with one fits
+  // nothing any more.
   return !has_dead_objects();
 }
 
@@ -96,6 +102,7 @@ bool ArgumentKey::has_dead_objects() const {
 }
 
 std::size_t ArgumentKey::hash() const {
+  // Objects count by their number alone, and are compared afterwards.
   std::uint64_t hash = 0;
   for (const std::int64_t word : words) {
     hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
@@ -113,6 +120,7 @@ std::vector<ArgumentLeaf> leaves_of(const ArgumentKey& key) {
     leaves.push_back({kind, at + 1, argument});
     if (kind == ArgumentKey::kBegin) ++depth;
     if (kind == ArgumentKey::kEnd) --depth;
+    // A container is one argument, as the caller counts them.
     if (depth == 0 && kind != ArgumentKey::kContext) ++argument;
     at += 1 + payload(key.words, at);
   }
@@ -133,6 +141,8 @@ std::vector<std::size_t> dim_places(const ArgumentKey& key) {
 
 bool covers(const ArgumentKey& pattern, const ArgumentKey& key) {
   if (pattern.words.size() != key.words.size()) return false;
+  // Each symbol takes the size that stands in its place first; the keys are
+  // then equal only if it is that size everywhere.
   ArgumentKey filled = pattern;
   std::map<std::int64_t, std::int64_t> sizes;
   for (const std::size_t place : dim_places(pattern)) {
@@ -168,12 +178,15 @@ void Arguments::add(const TensorType& type) {
 }
 
 void Arguments::add(double value) {
+  // Numbers are compared as bits: NaN is then equal to itself, and does not
+  // cause a new graph at each call.
   add_words(ArgumentKey::kReal, std::bit_cast<std::int64_t>(value));
 }
 
 void Arguments::add(std::string_view text) {
   add_words(ArgumentKey::kText, static_cast<std::int64_t>(text.size()));
   const std::size_t begin = key_.words.size();
+  // The last word is filled up with zeros, so that equal texts are equal words.
   key_.words.resize(begin + words_for(static_cast<std::int64_t>(text.size())));
   std::memcpy(key_.words.data() + begin, text.data(), text.size());
 }

@@ -34,6 +34,7 @@ Function extract(const Function& from, std::string name,
         node.outputs.begin(), node.outputs.end(),
         [&](ValueId id) { return is_needed[at(id)] && !is_known[at(id)]; });
   };
+  // A value that is given is not computed, nor is what only it needs.
   for (auto node = from.nodes().rbegin(); node != from.nodes().rend(); ++node) {
     if (!is_wanted(*node)) continue;
     for (const ValueId id : node->inputs) is_needed[at(id)] = true;
@@ -58,12 +59,15 @@ GradientSplit::GradientSplit(const Function& function, std::size_t outputs,
                              std::vector<bool> wrt, std::size_t order)
     : function_(lowered(function)), outputs_(outputs), wrt_(std::move(wrt)) {
   WEFT_CHECK(wrt_.size() == function_.parameters().size());
+  // What is saved is an output too, which a later gradient may arrive at: its
+  // own gradient may read more, and so on for each order.
   for (std::size_t i = 0; i < order; ++i) {
     std::vector<bool> arrived;
     for (const ValueId id : differentiable()) {
       arrived.push_back(is_floating(function_.type(id).dtype));
     }
     std::vector<ValueId> next = needed(joint(arrived));
+    // Nothing more will be added, as the next round would ask the same.
     if (next == saved_) break;
     saved_ = std::move(next);
   }
@@ -96,6 +100,8 @@ GradientSplit::Joint GradientSplit::joint(
       if (!arrived[i]) continue;
       roots.push_back(values[static_cast<std::size_t>(outputs[i])]);
       seeds.push_back(builder.parameter(function_.type(outputs[i])));
+      // A gradient that has not arrived is no parameter: its part of the
+      // backward function is not built at all.
       result.seeds.push_back(static_cast<ValueId>(seeds.back().id()));
     }
     std::vector<Value> wrt;
@@ -121,7 +127,9 @@ std::vector<ValueId> GradientSplit::needed(const Joint& joint) const {
       return;
     }
     const Node& node = f.node(f.value(id).node);
+    // A node without operands gives the same each time, and is made again.
     if (node.inputs.empty()) return;
+    // The bytes are those of its source, and the view is made again from these.
     if (node.op->has(kView)) return save(node.inputs[0]);
     found.insert(id);
   };
@@ -133,6 +141,8 @@ std::vector<ValueId> GradientSplit::needed(const Joint& joint) const {
     }
   };
   for (const ValueId id : f.results()) use(id);
+  // The joint function begins with the nodes of the forward part, under the
+  // same numbers; those behind are the gradient's.
   for (std::size_t i = f.nodes().size(); i-- > forward_nodes;) {
     const Node& node = f.nodes()[i];
     const bool is_live = std::any_of(

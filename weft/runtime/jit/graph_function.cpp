@@ -83,8 +83,12 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
                         [](const Hidden& each) { return each.is_assigned; }))),
       options_(std::move(options)),
       modes_(std::move(modes)) {
+  // Calls are expanded for running alone. The graph itself keeps them, as a
+  // caller that is traced takes over the functions as they are.
   Graph inlined = inline_calls(graph_, entry_);
   const Function& function = inlined.functions.front();
+  // Only a single plan knows when the last reader of a variable's old value has
+  // run.
   const bool can_overwrite = !has_control(function);
   for (std::size_t i = 0; i < hidden_.size(); ++i) {
     if (!hidden_[i].is_assigned) continue;
@@ -93,6 +97,8 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
     assigned_.push_back({i, input, result_count() + assigned_.size(),
                          can_overwrite && !is_returned(function, parameter)});
     const Assigned& each = assigned_.back();
+    // A training step then updates its parameters without a second copy of
+    // them.
     if (each.is_in_place) {
       options_.donated.emplace_back(each.input, each.result);
     }
@@ -133,6 +139,8 @@ std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
   }
   std::vector<const Value*> pointers;
   for (Value& input : inputs) {
+    // An argument without a number may have the bytes of a value that a tape
+    // watches.
     if (input.id() < 0) input = Tape::recognise(input);
     pointers.push_back(&input);
   }
@@ -146,6 +154,7 @@ std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
 std::vector<Value> GraphFunction::call_in(FunctionBuilder& builder,
                                           std::vector<Value> inputs) {
   for (const ModeReading& reading : modes_) builder.depend_on(reading);
+  // A function that is called twice is added once.
   add_missing(builder.program(), graph_.functions);
   std::vector<Value> results = weft::call(reference_to(function()), inputs);
   std::size_t next = result_count();
@@ -169,11 +178,15 @@ class GraphFunction::Assignment {
       if (!each.is_in_place) continue;
       Tensor& value = taken_.back().variable->value;
       Tensor& argument = arguments[each.input];
+      // The copy among the arguments goes first, or the variable would never
+      // own its memory alone.
       argument = Tensor();
       // What was read before keeps its value.
       argument = value.owns_uniquely() ? std::move(value) : value.clone();
     }
   }
+  // Here the run has failed, and may have written over a part of the memory.
+  // The variable gets it back all the same: one without a value cannot be read.
   ~Assignment() {
     for (const auto& [variable, assigned] : taken_) {
       if (variable->value.is_defined()) continue;
@@ -247,14 +260,20 @@ std::vector<Value> GraphFunction::call_recorded(std::vector<Value> inputs,
   const auto derived = derivative(wrt, tapes);
   std::vector<Value> outputs = run(derived->forward(), inputs);
   for (Value& output : outputs) {
+    // What is kept for the backward run is an output as well: a tape around
+    // this one must see that gradients flow to it.
     output = Value(output.tensor(), Value::fresh_id());
   }
   std::vector<Value> kept = inputs;
   kept.insert(kept.end(), outputs.begin(), outputs.end());
+  // The tape owns what the backward run reads, and lets it go when it has
+  // walked past this application.
   const auto backward = [derived, kept, wrt](std::span<const Value> arrived) {
     std::vector<bool> has_arrived;
     std::vector<Value> arguments = kept;
     for (const Value& gradient : arrived) {
+      // There is one backward function for each set of gradients that arrive:
+      // most often one.
       has_arrived.push_back(gradient.is_defined());
       if (gradient.is_defined()) arguments.push_back(gradient);
     }

@@ -24,11 +24,14 @@ constexpr int kMostPasses = 4;
 
 // What a graph depends on beside arguments and modes.
 std::int64_t surroundings() {
+  // A precision is a dtype, which fits in a byte.
   return static_cast<std::int64_t>(current_device() << 8) |
          static_cast<std::int64_t>(PrecisionScope::current());
 }
 
 std::string unique_name(const std::string& stem) {
+  // Functions of several traces may come together in one program, where names
+  // are unique.
   static std::atomic<std::int64_t> next{1};
   return fmt::format("{}.{}", stem, next.fetch_add(1));
 }
@@ -112,9 +115,12 @@ JitFunction::JitFunction(JitOptions options)
 
 JitFunction::Results JitFunction::call(Arguments arguments, const Body& body) {
   const ArgumentKey key = key_of(arguments);
+  // A call of a known kind takes no lock of the whole process.
   Traced traced = cache_.find(key);
   if (traced.function == nullptr) {
     const std::lock_guard lock(trace_mutex());
+    // This is looked at before a new trace begins, or a recursion would be
+    // traced without end.
     if (Open* open = find_open(key)) return call_itself(*open, arguments);
     Pass pass = find_or_trace(key, body);
     if (!pass.part.empty()) return call_part(pass, arguments);
@@ -137,6 +143,8 @@ ArgumentKey JitFunction::key_of(Arguments& arguments) const {
   if (!options_.signature) return arguments.key();
   check_signature(arguments);
   Arguments declared;
+  // All calls that fit the signature share one graph, so the key is made of it
+  // and not of what was given.
   for (const TensorType& type : *options_.signature) declared.add(type);
   declared.add_context(surroundings());
   return declared.key();
@@ -194,6 +202,8 @@ JitFunction::Pass JitFunction::find_or_trace(const ArgumentKey& key,
 
 JitFunction::Pass JitFunction::trace(const ArgumentKey& key, const Body& body) {
   Pass pass = trace_once(key, body, /*may_create=*/!was_called_, {});
+  // A call that made variables is traced again, now that they are there: the
+  // graph that is kept must find them, not make them.
   was_called_ = true;
   if (pass.has_created_variables) {
     pass = trace_once(key, body, /*may_create=*/false, {});
@@ -235,6 +245,8 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
     results = body(parameters);
     std::vector<Value> all = std::move(results.tensors);
     for (Value& value : trace.assigned_values()) {
+      // A recursive call would assign too, in an order that the graph does not
+      // say.
       if (open.calls_itself || open.calls_outer) {
         throw Error(ErrorCode::kUnsupported, "@" + open.name,
                     "assigns a variable and calls itself")
@@ -247,6 +259,8 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
   Pass pass{.hidden = trace.hidden(),
             .modes = trace.modes(),
             .has_created_variables = trace.has_created_variables()};
+  // The inner calls passed on fewer hidden arguments than the function turned
+  // out to have: it is traced again, with all of them from the start.
   if (open.calls_itself && pass.hidden.size() != expected.size()) return pass;
   program.add(function);
   pass.traced.structure = results.structure;
@@ -267,6 +281,8 @@ JitFunction::Open* JitFunction::find_open(const ArgumentKey& key) {
   for (Open* open : open_) {
     if (covers(open->key, key)) return open;
   }
+  // A number of the host that counts down is another kind of argument each
+  // time, and would be traced until the stack ends.
   if (open_.size() < kMostOpen) return nullptr;
   throw Error(ErrorCode::kExhausted, "@" + options_.name,
               "calls itself {} deep while it is traced", open_.size())
@@ -294,6 +310,8 @@ JitFunction::Results JitFunction::call_itself(Open& open,
   const auto& hidden = open.trace.hidden_parameters();
   operands.insert(operands.end(), hidden.begin(), hidden.end());
   open.calls_itself = true;
+  // Traces between this call and the open one have no graph of their own: they
+  // refer to a function that has no body yet.
   OpenScope::mark_inside(open);
   return {weft::call(self, operands), nullptr};
 }

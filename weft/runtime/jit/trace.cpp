@@ -7,6 +7,7 @@ namespace {
 
 bool is_same(const Value& a, const Value& b) {
   if (a.is_staged() != b.is_staged()) return false;
+  // A staged value has no memory yet; it is known by its place in its function.
   if (a.is_staged()) return a.builder() == b.builder() && a.id() == b.id();
   return a.id() == b.id() && a.tensor().raw() == b.tensor().raw() &&
          a.type() == b.type();
@@ -60,6 +61,9 @@ std::vector<Value> Trace::apply(const OpDef& op,
                                 std::span<const Value* const> inputs,
                                 const Attributes& attributes,
                                 const Location& location) {
+  // A composite without a gradient rule is lowered where a tape inside of the
+  // trace may differentiate it. Else it stays one node, which keeps the graph
+  // small and its kernel usable.
   set_lower_composites(Tape::innermost() != outer_tape_);
   return FunctionBuilder::apply(op, inputs, attributes, location);
 }

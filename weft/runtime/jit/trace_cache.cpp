@@ -41,6 +41,7 @@ ArgumentKey form_of(const ArgumentKey& key) {
 
 Traced TraceCache::find(const ArgumentKey& key) {
   const std::lock_guard lock(mutex_);
+  // Several graphs may have one key, made for other modes.
   const auto [begin, end] = exact_.equal_range(key.hash());
   for (auto entry = begin; entry != end; ++entry) {
     if (entry->second->key == key &&
@@ -48,6 +49,8 @@ Traced TraceCache::find(const ArgumentKey& key) {
       return use(entry->second);
     }
   }
+  // A key with symbols stands for many, and has no hash by which they would
+  // find it. There are few such keys, and most calls have been served by now.
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     if (entry->has_symbols && entry->traced.function->is_callable() &&
         covers(entry->key, key)) {
@@ -71,6 +74,8 @@ TraceCache::Changes& TraceCache::changes_of(const ArgumentKey& key) {
     }
   }
   changes_.push_front({key, {}, false});
+  // The list is bounded like the graphs are, or numbers that change at each
+  // call would fill memory.
   if (changes_.size() > limit_) changes_.pop_back();
   return changes_.front();
 }
@@ -104,6 +109,7 @@ void TraceCache::insert(ArgumentKey key, Traced traced) {
   {
     const std::lock_guard lock(mutex_);
     erase_useless();
+    // It is said once: a program that means it should not be told at each call.
     if (++made_ == warn_after_ && !entries_.empty()) {
       const std::string what = difference(entries_.front().key, key);
       warning = fmt::format(
@@ -119,6 +125,8 @@ void TraceCache::insert(ArgumentKey key, Traced traced) {
     exact_.emplace(hash, entries_.begin());
     if (entries_.size() > limit_) erase(std::prev(entries_.end()));
   }
+  // The lock is free here, as the program's own code is called, which may call
+  // the function again.
   if (!warning.empty()) warn_(warning);
 }
 
