@@ -45,6 +45,7 @@ Error& Error::hint(std::string text) & {
 }
 
 void Error::compose() {
+  // what() must return a text that exists already, as it cannot throw.
   text_ = where_.empty() ? message_ : where_ + ": " + message_;
   for (const auto& line : details_) text_ += "\n  " + line;
   if (!hint_.empty()) text_ += "\n  hint: " + hint_;
@@ -53,6 +54,8 @@ void Error::compose() {
 namespace {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  // Levenshtein's distance by one row of its table, of which each entry needs
+  // its left, upper and diagonal neighbour.
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -72,6 +75,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word,
                     const std::vector<std::string>& known) {
   std::string best;
+  // A third of the letters may be wrong, or two of a short word; what is
+  // further away is another word, and a guess would mislead.
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const auto& candidate : known) {
     const std::size_t distance = edit_distance(word, candidate);

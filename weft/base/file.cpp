@@ -25,6 +25,7 @@ std::string reason_text(int reason) {
 }
 
 Error system_error(const char* action, const fs::path& path, int reason) {
+  // The caller can mend these by making room, all others by another path.
   const bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
   Error error(is_full ? ErrorCode::kExhausted : ErrorCode::kUnavailable,
               path.string(),
@@ -89,6 +90,8 @@ std::string read_text(const fs::path& path, std::size_t limit) {
 
   std::string text;
   if (S_ISREG(status.st_mode)) {
+    // The size is a hint: the file may grow while it is read, and a pipe has
+    // none.
     text.reserve(std::min(limit, static_cast<std::size_t>(status.st_size)) + 1);
   }
   std::vector<char> piece(std::size_t{64} << 10);
@@ -114,6 +117,7 @@ MappedFile::MappedFile(const fs::path& path) {
     throw Error(ErrorCode::kUnavailable, path.string(), "not a regular file");
   }
   const auto size = static_cast<std::size_t>(status.st_size);
+  // mmap refuses to map nothing.
   if (size == 0) return;
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) throw system_error("map", path, errno);
@@ -137,6 +141,8 @@ MappedFile::~MappedFile() {
 AtomicFile::AtomicFile(fs::path path)
     : path_(std::move(path)), temporary_(temporary_for(path_)) {
   descriptor_ =
+      // The file stands beside its target, as a rename is atomic within one
+      // file system alone.
       ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw system_error("create", path_, errno);
 }
@@ -155,10 +161,15 @@ void AtomicFile::write(const void* data, std::size_t size) {
 }
 
 void AtomicFile::commit() {
+  // The bytes reach the disk before the name does: after a crash the name never
+  // leads to a file that is cut off.
   if (::fsync(descriptor_) != 0) fail("flush", errno);
   if (::close(std::exchange(descriptor_, -1)) != 0) fail("close", errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename", errno);
+  // The new file has its name: from here on there is nothing to undo.
   temporary_.clear();
+  // The name itself is a part of the folder, which has to reach the disk as
+  // well.
   flush_folder(folder_of(path_));
 }
 
@@ -181,6 +192,7 @@ void write_file(const fs::path& path, std::string_view text) {
 
 void link_file(const fs::path& source, const fs::path& target) {
   const fs::path temporary = temporary_for(target);
+  // Some file systems have no hard links, and none has them across disks.
   if (::link(source.c_str(), temporary.c_str()) != 0) {
     const MappedFile original(source);
     AtomicFile copy(target);
@@ -218,6 +230,8 @@ void remove_stale_temporaries(const fs::path& folder) noexcept {
       const auto parsed = std::from_chars(digits, end, writer);
       const bool is_ours = parsed.ec == std::errc() && parsed.ptr != end &&
                            *parsed.ptr == '-' && writer > 0;
+      // Signal 0 asks only whether the process exists. One of another user
+      // exists too, and answers EPERM.
       if (is_ours && ::kill(writer, 0) != 0 && errno == ESRCH) {
         ::unlink(entry.path().c_str());
       }

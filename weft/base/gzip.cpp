@@ -8,6 +8,8 @@
 namespace weft {
 namespace {
 
+// Room is doubled as it is needed: the size at the end of a gzip file is that
+// of its last member alone, modulo 2^32.
 constexpr std::size_t kFirstPiece = std::size_t{64} << 10;
 constexpr int kGzipOnly = 16 + MAX_WBITS;  // zlib's way to say "gzip header"
 
@@ -31,6 +33,7 @@ class Inflater {
 };
 
 uInt clamp_to_uint(std::size_t size) {
+  // zlib counts in 32 bits, so larger data go in pieces.
   return static_cast<uInt>(
       std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
 }
@@ -96,6 +99,7 @@ UnpackedFile::UnpackedFile(const std::filesystem::path& path, std::size_t limit)
     : map_(path) {
   if (!is_gzip(map_.bytes())) return;
   unpacked_ = gunzip(map_.bytes(), path.string(), limit);
+  // Doubling may have left half of it unused, and data sets stay in memory.
   unpacked_.shrink_to_fit();
   is_packed_ = true;
   map_ = MappedFile();

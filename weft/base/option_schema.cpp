@@ -20,6 +20,8 @@ bool convert(const OptionValue& value, const OptionValue& wanted,
     result = value;
     return true;
   }
+  // People write 1 for 1.0. Nothing else is converted: a text that looks like a
+  // number is a mistake.
   if (std::holds_alternative<double>(wanted) &&
       std::holds_alternative<std::int64_t>(value)) {
     result = static_cast<double>(std::get<std::int64_t>(value));

@@ -26,6 +26,8 @@ class Permutation {
       : size_(size), random_{seed, stream, epoch} {
     WEFT_CHECK(size >= 1);
     const auto bits = static_cast<int>(std::bit_width(size - 1));
+    // Feistel's halves have equal sizes, so the domain is a power of four, and
+    // at most four times `size`.
     half_bits_ = (bits + 1) / 2 > 0 ? (bits + 1) / 2 : 1;
     mask_ = (std::uint64_t{1} << half_bits_) - 1;
   }
@@ -36,6 +38,8 @@ class Permutation {
   std::uint64_t operator()(std::uint64_t index) const {
     do {
       index = encrypt(index);
+      // Encryption permutes the whole domain, so a walk that begins inside the
+      // range must come back to it.
     } while (index >= size_);
     return index;
   }

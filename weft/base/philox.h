@@ -57,6 +57,8 @@ constexpr float uniform_from(std::uint32_t word) {
 
 // Two standard normals from two words (Box and Muller, 1958).
 inline std::array<float, 2> normal_from(std::uint32_t a, std::uint32_t b) {
+  // The logarithm of zero must not come up; in double, the smallest u gives a
+  // radius of 6.7.
   const double u = (static_cast<double>(a) + 1.0) * 0x1p-32;  // (0, 1]
   const double angle = static_cast<double>(b) * 0x1p-32 * 6.283185307179586;
   const double radius = std::sqrt(-2.0 * std::log(u));

@@ -13,6 +13,7 @@ extern char** environ;
 namespace weft {
 namespace {
 
+// The last lines say why a program ended; a chatty one must not fill memory.
 constexpr std::size_t kMostErrors = 4096;
 
 [[noreturn]] void fail(const std::string& program, int reason) {
@@ -29,6 +30,8 @@ std::string read_tail(int descriptor) {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     text.append(piece.data(), static_cast<std::size_t>(count));
+    // Everything is read all the same, or the program would wait for room in
+    // the pipe.
     if (text.size() > kMostErrors) text.erase(0, text.size() - kMostErrors);
   }
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) {
@@ -58,6 +61,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   const int reason = ::posix_spawnp(&child, arguments[0], &actions, nullptr,
                                     arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
+  // Only the child has the writing end now, so that its end ends the reading.
   ::close(pipe[1]);
   if (reason != 0) {
     ::close(pipe[0]);
@@ -71,6 +75,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   result.exit_code =
+      // Shells count the death by a signal the same way.
       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

@@ -20,6 +20,7 @@ std::string constant_text(const Tensor& tensor) {
   std::string text = to_string(tensor.type()) + "(";
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
     if (i > 0) text += ", ";
+    // A double does not hold every i64.
     text += tensor.dtype() == DType::kI64
                 ? fmt::format("{}", tensor.data<std::int64_t>()[i])
                 : real_text(tensor.item(i));
@@ -75,6 +76,8 @@ std::string to_string(const Attribute& attribute) {
 
 bool equal(const Attribute& a, const Attribute& b) {
   if (a.index() != b.index()) return false;
+  // Constants are equal by their bits: NaN equals itself, so that a graph
+  // equals its copy, and zeros of different signs differ.
   if (const auto* tensor = std::get_if<Tensor>(&a)) {
     return identical(*tensor, std::get<Tensor>(b));
   }
@@ -88,6 +91,7 @@ bool equal(const Attribute& a, const Attribute& b) {
       a);
 }
 
+// An op has a handful of attributes, so a list in order beats any index.
 const Attribute* Attributes::find(std::string_view name) const {
   for (const auto& [key, value] : entries_) {
     if (key == name) return &value;

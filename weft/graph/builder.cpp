@@ -6,6 +6,8 @@
 namespace weft {
 
 Value FunctionBuilder::parameter(const TensorType& type, std::string name) {
+  // Captured values are the last parameters, since what they are is known only
+  // when the body has been built.
   WEFT_CHECK(captures_.empty(), "@{} has captured values already",
              function_.name());
   return {*this, function_.add_parameter(type, std::move(name))};
@@ -44,6 +46,8 @@ ValueId FunctionBuilder::id_of(const Value& value) {
 }
 
 ValueId FunctionBuilder::adopt(const Value& value) {
+  // A number is copied into each body that uses it. A larger tensor becomes a
+  // constant of the outermost function once, and branches capture it.
   if (!value.is_staged() &&
       (enclosing_ == nullptr || value.shape().is_scalar())) {
     return static_cast<ValueId>(constant(value.tensor()).id());
@@ -54,9 +58,11 @@ ValueId FunctionBuilder::adopt(const Value& value) {
                 value.builder()->function().name(), function_.name())
         .hint("pass it as a parameter, or return it from its branch or loop");
   }
+  // The function around this one may have to capture the value in turn.
   const Value outer(*enclosing_, enclosing_->id_of(value));
   const std::size_t own = function_.parameters().size() - captures_.size();
   for (std::size_t i = 0; i < captures_.size(); ++i) {
+    // A value that is captured twice is one parameter.
     if (captures_[i].id() == outer.id()) return function_.parameters()[own + i];
   }
   captures_.push_back(outer);
@@ -67,6 +73,8 @@ std::vector<Value> FunctionBuilder::apply(const OpDef& op,
                                           std::span<const Value* const> inputs,
                                           const Attributes& attributes,
                                           const Location& location) {
+  // Reverse mode finds a rule for every node this way. An op that lets no
+  // gradient pass needs none.
   if (lower_composites_ && op.lower() != nullptr && op.gradient() == nullptr &&
       !op.has(kNoGradient)) {
     return lower(op, inputs, attributes, location);
@@ -74,6 +82,8 @@ std::vector<Value> FunctionBuilder::apply(const OpDef& op,
   std::vector<ValueId> ids;
   for (const Value* input : inputs) ids.push_back(id_of(*input));
   Location scoped = location;
+  // A node that is copied from another function keeps the layer that it came
+  // from.
   if (scoped.scope.empty()) scoped.scope = LayerScope::current();
   const Node& node = function_.add_node(op, std::move(ids), attributes, scoped);
   std::vector<Value> outputs;
@@ -157,6 +167,7 @@ void FunctionBuilder::create(const VariableRef& variable) {
 Value FunctionBuilder::read(const VariableRef& variable) {
   const auto bound = variables_.find(variable);
   if (bound != variables_.end()) return bound->second;
+  // What no function binds is read as it is now, and becomes a constant.
   return enclosing_ != nullptr ? enclosing_->read(variable)
                                : Value(variable->value);
 }
@@ -179,6 +190,8 @@ void FunctionBuilder::assign(const VariableRef& variable, const Value& value) {
                 variable->name)
         .hint("stage with jit, or bind the variable first");
   }
+  // Nothing is stored: a later read in this function gets the new value, and
+  // the caller takes the last one as a result.
   bound->second = Value(*this, id_of(value));
 }
 
@@ -192,6 +205,8 @@ void FunctionBuilder::depend_on(const ModeReading& reading) {
 
 // The function has been built, or never will be.
 void FunctionBuilder::close() {
+  // Values may outlive the builder that they came from: by this link they know,
+  // and can name the function in an error.
   link_->builder = nullptr;
   variables_.clear();
 }

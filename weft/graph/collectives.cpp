@@ -6,6 +6,7 @@
 namespace weft {
 namespace {
 
+// Ranks may be threads of one process, each with its own network.
 thread_local Collectives* innermost_collectives = nullptr;
 
 }  // namespace
@@ -45,6 +46,7 @@ std::int64_t RankGroups::position_of(int rank) const {
 }
 
 void Collectives::throw_failure() {
+  // A kernel cannot throw; it leaves the error here, and whoever ran it asks.
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -58,6 +60,7 @@ CollectivesScope::CollectivesScope(Collectives& collectives)
 CollectivesScope::~CollectivesScope() { innermost_collectives = outer_; }
 
 bool meets_other_ranks(const OpDef& op, const Attributes& attributes) {
+  // A group of one meets nobody, so such a graph runs without a network.
   return op.has(kCollective) && attributes.integer("group_size") > 1;
 }
 

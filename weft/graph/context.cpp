@@ -12,6 +12,7 @@ thread_local Context* innermost_context = nullptr;
 }  // namespace
 
 Context& current_context() {
+  // Without a scope ops run at once: eager is the default, not a mode.
   return innermost_context != nullptr ? *innermost_context : eager_context();
 }
 
@@ -34,6 +35,8 @@ Value::Value(FunctionBuilder& builder, ValueId id)
     : link_(builder.link()), id_(id) {}
 
 std::int64_t Value::fresh_id() {
+  // Numbers of eager values begin where those of a function's values, which
+  // count from zero, never come: both meet in one list of applications.
   static std::atomic<std::int64_t> next{std::int64_t{1} << 40};
   return next.fetch_add(1, std::memory_order_relaxed);
 }

@@ -29,6 +29,8 @@ void FunctionCopy::add_node(const Node& node, const Attributes& attributes) {
                                         attributes, node.location);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     ValueId& output = (*this)[node.outputs[i]];
+    // A value that was given as a parameter stays that, though its node is
+    // copied for its other results.
     if (output < 0) output = copy.outputs[i];
   }
 }

@@ -49,10 +49,14 @@ void KernelRegistry::add_to_all(KernelCandidate candidate) {
 
 void KernelRegistry::freeze() {
   for (auto& [op, candidates] : by_op_) {
+    // A candidate for all ops is entered for those that have another one; it
+    // stands among them by its rank.
     for (const KernelCandidate& candidate : for_all_) {
       candidates.push_back(candidate);
       candidates.back().op = op;
     }
+    // Candidates of equal rank stay in the order of registration, which the
+    // build fixes.
     std::stable_sort(
         candidates.begin(), candidates.end(),
         [](const auto& a, const auto& b) { return a.rank > b.rank; });
@@ -82,6 +86,8 @@ KernelChoice choose_kernel(const OpCall& call, const KernelRegistry& kernels) {
     }
     try {
       choice.kernel = candidate.prepare(call);
+      // Some libraries tell only here that they cannot: the next candidate is
+      // asked, and the reason is shown with the plan.
     } catch (const std::exception& failure) {
       choice.declined.push_back(candidate.name + ": " + failure.what());
       continue;
@@ -91,6 +97,7 @@ KernelChoice choose_kernel(const OpCall& call, const KernelRegistry& kernels) {
     choice.in_place = candidate.in_place;
     return choice;
   }
+  // The op's own definition comes last: it is right everywhere, and slow.
   if (call.op.reference() != nullptr) {
     choice.kernel = std::make_unique<ReferenceKernel>(call);
     choice.name = "reference";

@@ -6,6 +6,8 @@
 namespace weft {
 namespace {
 
+// The path is kept as text, as it is needed with every node: entering a layer
+// appends to it, and leaving cuts it off.
 thread_local std::string layer_path;
 
 std::string_view base_name(std::string_view path) {

@@ -28,6 +28,8 @@ class Parser {
         fail("there are two functions of this name");
       }
     }
+    // Functions may refer to later ones, so references are checked when all are
+    // there, each at the place where it stands.
     const FunctionIndex index(graph);
     for (const auto& [position, reference] : references_) {
       const auto problem = index.problem_with(reference);
@@ -41,6 +43,7 @@ class Parser {
  private:
   // --- Lexing -----------------------------------------------------------
   [[noreturn]] void fail(const std::string& message) const {
+    // Lines are counted for an error only, not at every character.
     std::size_t line = 1;
     std::size_t column = 1;
     for (const char c : text_.substr(0, position_)) {
@@ -95,6 +98,8 @@ class Parser {
       if (position_ >= text_.size()) fail("a text has no closing quote");
       char c = text_[position_++];
       if (c == '"') break;
+      // Whatever follows is taken as it is: the printer escapes quotes and
+      // backslashes alone.
       if (c == '\\' && position_ < text_.size()) c = text_[position_++];
       result += c;
     }
@@ -184,6 +189,8 @@ class Parser {
     if (!is_integer(dtype)) return true;
     const bool is_signed = dtype != DType::kU8;
     const int bits = static_cast<int>(8 * size_of(dtype)) - is_signed;
+    // All these limits are exact in a double, as the widest type here has 32
+    // bits.
     const double most = std::ldexp(1.0, bits) - 1;
     return value == std::trunc(value) && value <= most &&
            value >= (is_signed ? -most - 1 : 0);
@@ -191,6 +198,7 @@ class Parser {
 
   void store(Tensor& tensor, std::int64_t index) {
     if (tensor.dtype() == DType::kI64) {
+      // A double would round numbers beyond 2^53.
       tensor.data<std::int64_t>()[index] = number<std::int64_t>();
       if (accept(".0")) return;
       return;
@@ -232,6 +240,7 @@ class Parser {
     if (accept("false")) return false;
     if (accept("shape")) return shape();
     const DType element = dtype();
+    // A dtype with a shape begins a constant; alone it is an attribute itself.
     if (position_ < text_.size() && text_[position_] == '[') {
       return constant(element);
     }
@@ -262,6 +271,7 @@ class Parser {
       ++end;
     }
     const auto token = text_.substr(position_, end - position_);
+    // The printer writes reals so that one of these always stands in them.
     if (token.find_first_of(".einf") == token.npos) {
       return number<std::int64_t>();
     }
@@ -323,6 +333,8 @@ class Parser {
         results.push_back(known_value());
       } while (accept(","));
     }
+    // The text states what inference would find. A text that was written for
+    // ops of another meaning fails here, not in a kernel.
     check_types(function, results, result_types, "the results");
     function.set_results(std::move(results));
     expect("}");
@@ -425,6 +437,7 @@ class Parser {
 
 Graph parse_graph(std::string_view text, std::string_view source) {
   Graph graph = Parser(text, source).graph();
+  // What the syntax cannot say is checked as for a graph that a program built.
   verify(graph);
   return graph;
 }

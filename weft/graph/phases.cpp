@@ -16,6 +16,7 @@ std::size_t sum_of_first(const Integers& counts, std::size_t phases) {
 bool adds_up(const Integers& counts, std::size_t total) {
   auto left = static_cast<std::int64_t>(total);
   for (const std::int64_t count : counts) {
+    // Counts may come from a file; added up first, they could overflow.
     if (count < 0 || count > left) return false;
     left -= count;
   }
@@ -68,6 +69,7 @@ std::vector<std::size_t> Phases::of_values(const Function& function) const {
   }
   for (const Node& node : function.nodes()) {
     std::size_t phase = 0;
+    // A node can run when the latest of its operands is there.
     for (const ValueId id : node.inputs) phase = std::max(phase, at(id));
     for (const ValueId id : node.outputs) at(id) = phase;
   }

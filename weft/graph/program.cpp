@@ -16,6 +16,8 @@ Program::Program(const Graph& graph) {
 }
 
 void Program::claim(const std::string& name) {
+  // The name is taken before the body is built, so that the body cannot define
+  // another function under it.
   if (!names_.emplace(name, FunctionRef{name, nullptr}).second) {
     throw wrong("there is a function @{} already", name)
         .hint("unique_name() makes a name that is free");

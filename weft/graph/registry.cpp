@@ -10,6 +10,8 @@ void OpRegistry::freeze() {
   for (const OpDef& op : ops_) {
     WEFT_CHECK(by_name_.emplace(op.name(), &op).second,
                "the op '{}' is registered twice", op.name());
+    // Every other part of an op may be missing; without its types nothing can
+    // be built or checked.
     WEFT_CHECK(op.infer() != nullptr, "the op '{}' has no inference",
                op.name());
   }

@@ -54,6 +54,8 @@ Bindings bind_call(const FunctionRef& function,
          arguments.size());
   }
   Bindings bindings;
+  // Parameters are matched in rounds, as the order in which sizes become known
+  // is not that of the parameters.
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < parameters.size(); ++i) open.push_back(i);
   // A size like N+M becomes known once another argument has told N.

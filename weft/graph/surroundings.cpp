@@ -41,6 +41,8 @@ Value RandomKeyScope::current() {
             "Python, RandomKeyScope in C++), or switch training off by "
             "model.train(false)");
   }
+  // The key is asked for when it is drawn with, as a trace makes it a parameter
+  // only if something does.
   return innermost_key->find_();
 }
 

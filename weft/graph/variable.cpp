@@ -23,6 +23,8 @@ bool may_hold(const TensorType& wanted, const TensorType& given) {
   return true;
 }
 
+// A variable outlives the function that makes it, so its first value must be a
+// number now.
 const Tensor& first_value(const Value& initial, const std::string& name) {
   if (initial.is_staged()) {
     throw Error(ErrorCode::kInvalidArgument, title(name),
@@ -41,6 +43,8 @@ Variable::Variable(const TensorType& type, VariableOptions options)
                         .is_trainable = options.is_trainable,
                         .id = Value::fresh_id(),
                         .value = Tensor()})) {
+  // A context may refuse: a staged function makes variables in its first call
+  // alone.
   current_context().create(state_);
 }
 

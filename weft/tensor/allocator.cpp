@@ -11,10 +11,12 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kSmallest = 64;
-// Blocks up to 64 KiB are recycled; larger ones go back to the system, which
-// keeps the peak of a process near what it uses.
+// Blocks from 64 bytes to 64 KiB are recycled by powers of two; larger ones go
+// back to the system, which keeps the peak of a process near what it uses.
 constexpr std::size_t kClasses = 11;
 constexpr std::uint32_t kUncached = kClasses;
+// The bound keeps a thread that only frees, as one that consumes what another
+// makes, from collecting memory.
 constexpr std::size_t kMostPerClass = 64;
 
 std::atomic<std::int64_t> live{0};

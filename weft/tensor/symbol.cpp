@@ -62,6 +62,9 @@ class Table {
     return table;
   }
 
+  // A dim is one number: a size, or the place of an expression in this table,
+  // which is kept for the life of the process. So shapes are compared and
+  // copied like numbers.
   Dim intern(const Polynomial& polynomial) {
     if (polynomial.empty()) return 0;
     if (polynomial.size() == 1 && polynomial.begin()->first.empty()) {
@@ -109,6 +112,7 @@ class Table {
   static constexpr Dim kFirst = -2;
 
   std::mutex mutex_;
+  // Deques keep their elements where they are while they grow.
   std::deque<Atom> atoms_;
   std::map<Atom, int> numbers_;
   std::deque<Polynomial> polynomials_;
@@ -120,10 +124,14 @@ Table& table() { return Table::instance(); }
 void add_term(Polynomial& sum, const Monomial& monomial, std::int64_t factor) {
   const auto entry = sum.try_emplace(monomial, 0).first;
   entry->second += factor;
+  // Equal expressions have equal polynomials only if no term is zero: that
+  // makes comparing dims a comparison of numbers.
   if (entry->second == 0) sum.erase(entry);
 }
 
 Polynomial multiply(const Polynomial& a, const Polynomial& b) {
+  // Terms may cancel, so the product is allowed to be larger for a moment;
+  // intern() checks what is left.
   if (a.size() * b.size() > 4 * kMaxTerms) refuse("a dim has too many terms");
   Polynomial product;
   for (const auto& [left, left_factor] : a) {
@@ -234,6 +242,8 @@ std::optional<Dim> solve(std::int64_t factor, const Polynomial& rest,
     solution[monomial] = count / factor;
   }
   const bool is_size = solution.size() == 1 && solution.begin()->first.empty();
+  // The actual size is smaller than the rest alone: it does not match, which is
+  // no error here.
   if (is_size && solution.begin()->second < 0) return std::nullopt;
   return table().intern(solution);
 }
@@ -242,6 +252,8 @@ bool match_dim(Dim pattern, Dim actual, Bindings& bindings) {
   const Polynomial wanted = table().expand(pattern);
   const std::set<int> unbound = unbound_in(wanted, bindings);
   if (unbound.empty()) return substitute(pattern, bindings) == actual;
+  // One equation tells one unknown. A caller who knows more by another argument
+  // asks again (bind_call).
   if (unbound.size() > 1) return false;
   const int unknown = *unbound.begin();
   std::int64_t factor = 0;
@@ -327,6 +339,7 @@ class DimParser {
     const std::size_t begin = position_;
     while (position_ < text_.size() && is_digit(text_[position_])) {
       value = value * 10 + (text_[position_++] - '0');
+      // It is checked at every digit, before the number can overflow.
       if (value > kMaxDim) fail();
     }
     if (begin == position_) fail();
@@ -385,9 +398,12 @@ Dim dim_multiply(Dim a, Dim b) {
 Dim dim_floor_divide(Dim a, std::int64_t divisor) {
   WEFT_CHECK(divisor > 0);
   if (!is_symbolic(a)) return a / divisor;
+  // A quotient that comes out even is a polynomial again, and so can be
+  // compared and solved; only others become atoms.
   if (const auto exact = dim_divide_exactly(a, divisor)) return *exact;
   check_magnitude(divisor);
   const Polynomial numerator = table().expand(a);
+  // Printing and substituting recurse as deep as quotients nest.
   if (depth_of(numerator) >= kMaxDepth) refuse("a dim nests too deep");
   return table().intern({{{table().atom({"", numerator, divisor})}, 1}});
 }
@@ -396,6 +412,7 @@ std::optional<Dim> dim_divide_exactly(Dim a, Dim b) {
   if (a == b) return 1;
   if (b == 0) return std::nullopt;
   const Polynomial divisor = table().expand(b);
+  // Division by a sum would need the division of polynomials.
   if (divisor.size() != 1) return std::nullopt;
   const auto& [monomial, factor] = *divisor.begin();
   Polynomial quotient;
@@ -448,6 +465,7 @@ void Bindings::bind(Dim symbol, Dim size) {
 }
 
 std::optional<Dim> Bindings::find(Dim symbol) const {
+  // A function has a few symbols, so a walk is as fast as a search.
   for (const auto& [name, size] : sizes_) {
     if (name == symbol) return size;
   }

@@ -64,6 +64,7 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
   }
   Tensor result = *this;
   const std::size_t rows = static_cast<std::size_t>(shape()[0]);
+  // Rows of the first axis lie one behind the other, so a slice is a view.
   const std::size_t row_bytes = rows == 0 ? 0 : bytes() / rows;
   result.type_.shape[0] = end - begin;
   result.data_ += static_cast<std::size_t>(begin) * row_bytes;
@@ -78,6 +79,7 @@ Tensor Tensor::clone() const {
 
 void Tensor::copy_from(const Tensor& source) const {
   WEFT_CHECK(source.type_ == type_, "copy between different types");
+  // The two may be views of one block.
   if (bytes() > 0) std::memmove(data_, source.data_, bytes());
 }
 
