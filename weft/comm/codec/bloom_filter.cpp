@@ -137,6 +137,8 @@ void append_keys(const std::uint32_t* filter, std::uint32_t bits, int hashes,
     fill(block, static_cast<std::uint32_t>(first),
          static_cast<std::size_t>(
              std::min<std::uint64_t>(kBlock, size - first)));
+    // Half of a filter's bits are set, so each hash leaves about half of the
+    // keys that are in none: later ones have few to look at.
     for (int i = 0; i < hashes && block.count > 0; ++i) {
       sieve(block, static_cast<std::uint32_t>(i), modulo, filter);
     }
@@ -158,6 +160,8 @@ std::uint32_t murmur3(std::uint32_t key, std::uint32_t seed) {
 
 BloomGeometry bloom_geometry(std::uint32_t keys, double rate) {
   WEFT_CHECK(keys >= 1 && rate > 0 && rate <= 0.5);
+  // The optimum of Bloom's analysis, at which half of the bits are set: n ln(1
+  // / rate) / (ln 2)^2 bits and log2(1 / rate) hashes.
   const double bits = static_cast<double>(keys) * -std::log(rate) /
                       (std::numbers::ln2 * std::numbers::ln2);
   return {static_cast<std::size_t>(std::ceil(bits / 8)),
@@ -167,6 +171,7 @@ BloomGeometry bloom_geometry(std::uint32_t keys, double rate) {
 BloomFilter::BloomFilter(const BloomGeometry& geometry)
     : bits_(static_cast<std::uint32_t>(geometry.bytes * 8)),
       hashes_(geometry.hashes),
+      // A scan gathers whole words.
       words_((geometry.bytes + 3) / 4) {
   WEFT_CHECK(geometry.bytes >= 1 && geometry.bytes <= kMaxBytes);
   WEFT_CHECK(hashes_ >= 1 && hashes_ <= kMaxHashes);

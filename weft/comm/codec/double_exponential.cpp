@@ -32,6 +32,8 @@ std::optional<Exponents> fit_exponents(std::span<const float> y,
   double sum = 0;
   double sum_of_sums = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
+    // Exponents do not depend on the scale of y, and products of values of
+    // about 1 neither overflow nor vanish.
     const double value = static_cast<double>(y[i]) / largest;
     const double last_sum = sum;
     if (i > 0) {

@@ -14,6 +14,8 @@ constexpr Code code_of(std::uint32_t k) {
   Code code;
   while (k > 1) {
     const int digits = bits_for(k);
+    // The omega code puts each group before those it already has; the reader
+    // begins with the lowest bit, so groups are reversed.
     code.word = (code.word << digits) | reversed(k, digits);
     code.bits += digits;
     k = static_cast<std::uint32_t>(digits - 1);
@@ -44,6 +46,7 @@ void put_elias(BitWriter& out, std::uint32_t k) {
 std::uint32_t get_elias(BitReader& in) {
   std::uint32_t k = 1;
   while (in.get(1) != 0) {
+    // The next group would have more digits than a number has bits.
     if (k > 30) throw in.damaged("has a number that is too large");
     const auto digits = static_cast<int>(k);
     k = (1u << digits) | reversed(in.get(digits), digits);

@@ -49,6 +49,7 @@ Lengths HuffmanCode::best_lengths(Counts counts) {
   }
   if (used.empty()) return lengths;
   if (used.size() == 1) {
+    // A tree of one leaf has no depth, but each symbol must take a bit.
     lengths[used[0]] = 1;
     return lengths;
   }
@@ -63,6 +64,9 @@ Lengths HuffmanCode::best_lengths(Counts counts) {
       return lengths;
     }
     for (const std::size_t symbol : used) {
+      // Halved, the weights come closer to each other and the tree gets
+      // flatter. Equal weights, to which this leads, have codes of 8
+      // bits at most.
       counts[symbol] = (counts[symbol] + 1) / 2;
     }
   }
@@ -74,6 +78,8 @@ bool HuffmanCode::is_valid(const Lengths& lengths) {
     if (length > kMaxLength) return false;
     if (length > 0) taken += std::uint64_t{1} << (kMaxLength - length);
   }
+  // Kraft's inequality: codes of these lengths exist of which none begins
+  // another.
   return taken > 0 && taken <= std::uint64_t{1} << kMaxLength;
 }
 
@@ -82,6 +88,8 @@ HuffmanCode::HuffmanCode(const Lengths& lengths) : lengths_(lengths) {
   for (const std::uint8_t length : lengths_) {
     if (length > 0) ++count_[length];
   }
+  // The code is canonical: codes of a length follow each other in the order of
+  // symbols, and so the lengths are all that travels.
   for (std::size_t i = 1; i < count_.size(); ++i) {
     first_[i] = (first_[i - 1] + count_[i - 1]) << 1;
     offset_[i] = offset_[i - 1] + count_[i - 1];
@@ -92,6 +100,8 @@ HuffmanCode::HuffmanCode(const Lengths& lengths) : lengths_(lengths) {
     const std::uint8_t length = lengths_[symbol];
     if (length == 0) continue;
     const std::uint32_t code = next[length]++;
+    // BitWriter begins with the lowest bit, and codes are told apart by their
+    // highest.
     codes_[symbol] = reversed(code, length);
     symbols_[offset_[length] + code - first_[length]] =
         static_cast<std::uint8_t>(symbol);

@@ -22,6 +22,8 @@ LeastSquares::LeastSquares(int unknowns)
 
 void LeastSquares::add(std::span<const double> row, double right) {
   WEFT_CHECK(row.size() == unknowns_);
+  // Rows are folded into the triangle as they come: memory does not grow with
+  // their number, and a reflection is as exact as those of all rows at once.
   if (rows_ == kRows) triangularise();
   for (std::size_t i = 0; i < unknowns_; ++i) at(rows_, i) = row[i];
   at(rows_, unknowns_) = right;
@@ -36,6 +38,8 @@ void LeastSquares::triangularise() {
     double* const end = &at(0, j) + rows_;
     const double norm = std::sqrt(std::inner_product(pivot, end, pivot, 0.0));
     if (norm == 0) continue;
+    // The sign is the other one, so that the difference below cancels no
+    // digits.
     const double target = *pivot > 0 ? -norm : norm;
     *pivot -= target;
     const double scale = 1 / (norm * std::abs(*pivot));

@@ -37,6 +37,8 @@ bool is_bounded(std::span<const float> series) {
 
 std::optional<std::vector<float>> fit_series(std::span<const float> y,
                                              int degree) {
+  // The basis is that of Chebyshev polynomials: powers of x look alike on an
+  // interval, and their equations are nearly dependent.
   LeastSquares equations(degree + 1);
   std::vector<double> row(static_cast<std::size_t>(degree) + 1, 1.0);
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -50,6 +52,7 @@ std::optional<std::vector<float>> fit_series(std::span<const float> y,
   WEFT_CHECK(solution.has_value(), "more points than coefficients");
   std::vector<float> series;
   for (const double c : *solution) series.push_back(static_cast<float>(c));
+  // It is asked of the rounded coefficients, as the receiver sees no others.
   if (!is_bounded(series)) return std::nullopt;
   return series;
 }
@@ -128,6 +131,8 @@ std::vector<std::uint32_t> chord_segments(std::span<const float> y, int degree,
   for (int i = 0; i < breaks && y.size() >= 2 * fewest; ++i) {
     const std::size_t knot = farthest_from_chord(y);
     if (knot < fewest || y.size() - knot < fewest) break;
+    // What lies behind the knot is flat and done; the steep part before it is
+    // cut again.
     lengths.push_back(static_cast<std::uint32_t>(y.size() - knot));
     y = y.first(knot);
   }
@@ -146,6 +151,7 @@ std::optional<PiecewisePolynomial> fit_piecewise(
     const auto segment = y.first(length);
     y = y.subspan(length);
     if (length <= coefficients_of(length, options.degree)) {
+      // So few points take no more room than a polynomial through them.
       curve.coefficients.insert(curve.coefficients.end(), segment.begin(),
                                 segment.end());
       continue;

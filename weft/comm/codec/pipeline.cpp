@@ -105,6 +105,9 @@ Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
   value = make(stages.value, given);
   bytes = make(stages.bytes, given);
   check(given);
+  // What was left out is filled in, so that the text names all that is done;
+  // the fingerprint is made of it, and pipelines that are written differently
+  // and mean the same understand each other.
   if (sparsifier && !sparsifier->is_shared() && !index) {
     stages.index = parse_pipeline("index:raw").index;
     index = make(stages.index, given);
@@ -168,6 +171,8 @@ void Pipeline::State::encode_sparse(std::span<const float> gradient,
                                     ByteWriter& out) const {
   WEFT_CHECK(memory.empty() || !sparsifier->is_unbiased(),
              "{} needs no error feedback", text);
+  // With a memory, what is sent is picked from the sum of all that was not sent
+  // so far.
   std::span<const float> dense = gradient;
   if (!memory.empty()) {
     accumulate(gradient, memory);
@@ -184,6 +189,9 @@ void Pipeline::State::encode_sparse(std::span<const float> gradient,
     sent.indices = selected;
   }
 
+  // A lossy index codec sends other places than were selected: values are those
+  // of the places that the receiver will see, unless the codec says that it
+  // sends the selected ones all the same.
   const bool sends_selected = index && index->sends_selected_values();
   const auto& places = sends_selected ? selected : sent.indices;
   WEFT_CHECK(places.size() == sent.indices.size());
@@ -236,6 +244,7 @@ void Pipeline::State::read_stages(ByteReader& in, std::size_t elements,
     return;
   }
   Bytes unpacked;
+  // The bound keeps a small message from unpacking to all of memory.
   bytes->decode(in.take(in.remaining(), "stages"), most_stage_bytes(elements),
                 unpacked);
   ByteReader inner(unpacked, text);
@@ -271,6 +280,8 @@ void Pipeline::encode(std::span<const float> gradient, std::span<float> memory,
   WEFT_CHECK(memory.empty() || memory.size() == gradient.size());
   const std::uint32_t elements = size_of_tensor(gradient.size());
   const bool is_bypassed = bypasses(elements);
+  // This is looked at before anything changes, so that the memory is as it was
+  // if it throws.
   const float largest = largest_finite(gradient, memory);
   message.bytes.clear();
   message.sent.size = elements;
@@ -285,6 +296,7 @@ void Pipeline::encode(std::span<const float> gradient, std::span<float> memory,
   if (is_bypassed) {
     if (!memory.empty()) accumulate(gradient, memory);
     out.write_all(memory.empty() ? gradient : std::span<const float>(memory));
+    // Plain f32 carries all of it.
     std::fill(memory.begin(), memory.end(), 0.0f);
     return;
   }
@@ -332,7 +344,8 @@ void Pipeline::decode_sparse(std::span<const std::byte> bytes,
   entries.size = size;
   ByteReader in(bytes, state_->text);
   if (state_->read_header(in, size)) {
-    // Before memory is taken for them.
+    // This comes before memory is taken for the entries: a damaged header shall
+    // not make the receiver take any.
     if (in.remaining() != std::size_t{size} * sizeof(float)) {
       throw in.damaged("values", "do not have the length of the tensor");
     }

@@ -94,6 +94,8 @@ class Parser {
     do {
       const std::size_t place = at_;
       const Part found = read_stage();
+      // index: and value: are two stages of one part; of any other kind, a part
+      // has one.
       if (part != Part::kNone && (found != part || part != Part::kCodecs)) {
         throw fail(place, "a '|' is due between two stages");
       }
@@ -228,6 +230,7 @@ class Parser {
       std::string name(take_name("the name of an option"));
       if (take('=')) return name;
     }
+    // What was read may be the value of an option without its name.
     at_ = begin;
     return "";
   }

@@ -46,6 +46,8 @@ void write_polynomial_form(std::span<const float> values,
   const std::span<const float> all(magnitudes);
   const auto positive = fit_piecewise(all.first(sorted.positives), options);
   const auto negative = fit_piecewise(all.subspan(sorted.positives), options);
+  // The message says in its first byte which form it has, so values that no
+  // curve fits travel as they are.
   if (!positive || !negative) return write_plain(values, residual, out);
 
   out.write(static_cast<std::uint8_t>(CurveForm::kPolynomials));
@@ -54,6 +56,7 @@ void write_polynomial_form(std::span<const float> values,
   write_piecewise(*negative, options, out);
   write_places(sorted.order, out);
   if (residual.empty()) return;
+  // The residual is what the receiver's own evaluation leaves.
   const auto decoded = evaluate_both(*positive, *negative, sorted.positives,
                                      values.size(), options.degree);
   for (std::size_t place = 0; place < decoded.size(); ++place) {

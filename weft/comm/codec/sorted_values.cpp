@@ -40,6 +40,8 @@ int place_bits(std::size_t count) {
 SortedBySign sort_by_sign(std::span<const float> values) {
   // The bits of finite floats ascend with the magnitude.
   SortedBySign sorted;
+  // The bits of finite floats ascend with the magnitude. With all but the sign
+  // flipped, magnitudes descend, and those without a minus sign come first.
   sorted.order =
       sort_by_key(values, [](std::uint32_t bits) { return bits ^ ~kSignBit; });
   sorted.positives = static_cast<std::size_t>(
@@ -74,6 +76,7 @@ std::vector<std::uint32_t> read_places(ByteReader& in, std::size_t count) {
   std::vector<bool> is_taken(count);
   for (std::uint32_t& place : places) {
     place = packed.get(bits);
+    // A place that is given twice leaves another one without a value.
     if (place >= count || is_taken[place]) {
       throw packed.damaged("is not one");
     }

@@ -39,6 +39,7 @@ bool unpack(std::span<const std::byte> packed, float scale,
           &values[first], std::min(lanes, values.size() - first));
     }
   });
+  // One look at the end, rather than one for each byte, finds damage.
   return hn::GetLane(hn::MaxOfLanes(integers, most)) <= kMostCode;
 }
 
@@ -55,6 +56,8 @@ constexpr std::uint8_t kFirstRun = 243;  // two bytes of zeros
 constexpr std::size_t kLongestRun = 14;
 constexpr std::uint64_t kZeroWord = kZeros * 0x0101010101010101u;
 
+// Subtracting 1 sets the top bit of a byte that was 0. Without one nothing is
+// borrowed, and no byte below 128 gets its top bit set (Mycroft's test).
 bool has_zero_byte(std::uint64_t word) {
   return ((word - 0x0101010101010101u) & ~word & 0x8080808080808080u) != 0;
 }
@@ -68,6 +71,8 @@ bool unpack_ternary(std::span<const std::byte> packed, float scale,
 }
 
 std::size_t shorten_zero_runs(std::span<std::byte> bytes) {
+  // In place: a run is never longer than what it stands for, so writing does
+  // not pass reading.
   std::byte* to = bytes.data();
   std::size_t run = 0;
   const auto end_run = [&] {
@@ -87,6 +92,7 @@ std::size_t shorten_zero_runs(std::span<std::byte> bytes) {
         i += 8;
         continue;
       }
+      // Not one byte of zeros among the eight: they are copied together.
       if (!has_zero_byte(word ^ kZeroWord)) {
         end_run();
         std::memcpy(to, &word, sizeof(word));

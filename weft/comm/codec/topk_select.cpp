@@ -54,6 +54,7 @@ void append_where(std::span<const float> values, Pick&& pick,
                   std::vector<std::uint32_t>& indices) {
   const Words words;
   constexpr std::size_t kBlock = 2048;
+  // Stores are of whole vectors, so there is room for one beyond the block.
   std::array<std::uint32_t, kBlock + kLanes> found;
   std::size_t count = 0;
   for_each_vector(
@@ -141,6 +142,8 @@ void append_largest(std::span<const float> values, std::uint32_t count,
   for (const Digit digit : kDigits) {
     count_digits(values, digit, key, histogram);
     std::uint32_t bin = (1u << digit.bits) - 1;
+    // Bins of larger keys are taken whole; the one in which the count runs out
+    // holds the key.
     for (; histogram[bin] < left; --bin) left -= histogram[bin];
     key |= bin << digit.shift;
   }

@@ -40,6 +40,7 @@ class IndexSum {
       : in_(in), size_(size), indices_(indices) {}
 
   void add(std::uint64_t gap) {
+    // The difference cannot wrap around: next_ is never above size_.
     if (gap >= size_ - next_) {
       throw in_.damaged("gaps", "pass the tensor's end");
     }
@@ -97,6 +98,8 @@ void write_coded(std::span<const std::uint32_t> gaps, ByteWriter& out) {
 
 void read_coded(ByteReader& in, std::uint64_t count, IndexSum& sum) {
   const std::uint64_t bytes = in.read_varint("bytes of the gaps");
+  // This comes before memory is taken: the count was checked, and each varint
+  // has one byte to five.
   if (bytes < count || bytes > count * kMostVarintBytes) {
     throw in.damaged("bytes of the gaps", "does not go with the count");
   }

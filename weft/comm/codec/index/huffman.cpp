@@ -40,6 +40,7 @@ class HuffmanIndexCodec final : public IndexCodec {
     out.write_varint(selected.size());
     sent.assign(selected.begin(), selected.end());
     if (selected.empty()) return;
+    // It depends on the size alone, so the receiver makes the same.
     const HuffmanCode code = code_of_all(size);
     std::uint64_t bits = 0;
     for_each_byte(selected, [&](std::uint8_t byte) {

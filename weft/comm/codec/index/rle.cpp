@@ -51,6 +51,8 @@ class RleIndexCodec final : public IndexCodec {
     sent.clear();
     const std::uint64_t count = in.read_varint("number of runs");
     const int bits = in.read<std::uint8_t>("bits of a run");
+    // The first run may be empty and no other, so there is one more than
+    // elements at most.
     if (count > std::uint64_t{size} + 1) {
       throw in.damaged("number of runs", "is more than the tensor");
     }

@@ -24,6 +24,7 @@ std::uint32_t picked_of(const Settings& settings, std::size_t n) {
   const double wanted =
       settings.count > 0 ? static_cast<double>(settings.count)
                          : std::floor(settings.ratio * static_cast<double>(n));
+  // A tensor that sent nothing would wait for ever in the memory.
   return static_cast<std::uint32_t>(std::clamp(
       wanted, std::min(1.0, static_cast<double>(n)), static_cast<double>(n)));
 }
@@ -98,6 +99,7 @@ class TopK final : public Sparsifier {
         indices.push_back(
             static_cast<std::uint32_t>(begin + (*each & 0xFFFFFFFFu)));
       }
+      // Selecting does not sort, and indices must ascend.
       std::sort(indices.begin() + static_cast<std::ptrdiff_t>(first),
                 indices.end());
     }

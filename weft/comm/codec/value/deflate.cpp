@@ -34,6 +34,8 @@ class DeflateValueCodec final : public ValueCodec {
 
   void encode(std::span<const float> values, const MessageId&,
               std::span<float> residual, ByteWriter& out) const override {
+    // A compressor has state and a codec has none, as threads share it: each
+    // message has a compressor of its own.
     const std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor(
         libdeflate_alloc_compressor(level_));
     if (!compressor) throw_exhausted();
@@ -62,6 +64,7 @@ class DeflateValueCodec final : public ValueCodec {
     if (result != LIBDEFLATE_SUCCESS || consumed != deflated.size()) {
       throw in.damaged("values", "do not inflate to their number");
     }
+    // Deflate has no check sum; what is damaged may still inflate.
     if (!std::isfinite(largest_magnitude(values))) {
       throw in.damaged("values", "holds a value that is not finite");
     }

@@ -59,6 +59,8 @@ class Int8 final : public StreamValueCodec {
     ValueStream::for_each_vector(
         stream.size(), [&](std::size_t i, std::size_t count) {
           const auto value = stream.load(i, count);
+          // The inverse is rounded, so the largest magnitude may come out as
+          // 128; -128 is left out as well, so that levels are symmetric.
           const auto code = hn::Min(hn::NearestInt(hn::Mul(value, inverse)),
                                     hn::Set(Integers(), 127));
           const auto level = hn::Max(code, hn::Set(Integers(), -127));

@@ -29,6 +29,8 @@ struct Levels {
 Levels levels_of(const ValueStream& stream) {
   const hn::ScalableTag<double> doubles;
   const hn::Half<simd::Floats> half;
+  // Sums are in f64: in f32, millions of small values added to a large sum
+  // would be lost.
   auto negative = hn::Zero(doubles);  // sums
   auto positive = hn::Zero(doubles);
   std::size_t negatives = 0;

@@ -90,6 +90,7 @@ simd::Vector quantize(simd::Vector values, float unit, float inverse,
   const simd::Floats floats;
   const Integers integers;
   const hn::Rebind<std::uint32_t, simd::Floats> unsigned_words;
+  // 24 bits are what an f32 holds exactly, so that the number is below 1.
   const auto uniform = hn::Mul(
       hn::ConvertTo(floats, hn::BitCast(integers, hn::ShiftRight<8>(hn::LoadU(
                                                       unsigned_words, words)))),
@@ -98,6 +99,8 @@ simd::Vector quantize(simd::Vector values, float unit, float inverse,
   const auto below = hn::Floor(scaled);
   const auto is_above = hn::Lt(uniform, hn::Sub(scaled, below));
   const auto level =
+      // The unit and its inverse are rounded, so the largest value may come out
+      // above the last level.
       hn::Min(hn::Add(below, hn::IfThenElseZero(is_above, simd::broadcast(1))),
               simd::broadcast(static_cast<float>(levels)));
   const auto rounded = hn::CopySign(level, values);
@@ -178,6 +181,7 @@ class Qsgd final : public ValueCodec {
     const ValueStream stream(values, residual);
     const int levels = settings_.levels();
     if (unit == 0) {
+      // Too small to be scaled: all of it is left for later messages.
       std::fill_n(codes, values.size(), static_cast<std::uint8_t>(levels));
       stream.keep_all();
       return;
@@ -202,6 +206,7 @@ class Qsgd final : public ValueCodec {
     }
   }
 
+  // A unit is bounded so that no level times it overflows.
   float read_unit(float unit, const ByteReader& in) const {
     if (!(unit >= 0 && unit <= settings_.most_unit())) {
       throw in.damaged("unit", "is no size of a level");
@@ -290,7 +295,8 @@ class Qsgd final : public ValueCodec {
     bits.finish();
   }
 
-  // The regime that is shorter for these.
+  // Writes the regime that is shorter for these codes: both lengths are added
+  // up before a bit is written.
   void put_levels(std::span<const std::uint8_t> codes, BitWriter& out) const {
     const int zero = settings_.levels();
     std::uint32_t count = 0;

@@ -65,6 +65,7 @@ class SketchValueCodec final : public ValueCodec {
     const std::size_t size = sorted.order.size();
     if (sorted.positives == 0) return 0;
     if (sorted.positives == size) return buckets_;
+    // Where there are values of both signs, each has a bucket at least.
     return std::clamp<std::size_t>(buckets_ * sorted.positives / size, 1,
                                    buckets_ - 1);
   }
