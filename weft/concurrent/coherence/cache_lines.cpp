@@ -6,6 +6,7 @@
 namespace weft::concurrent {
 
 std::uint32_t CacheLines::find(std::uintptr_t number) {
+  // At most half of the slots are taken, so probes are short.
   if (2 * (lines_.size() + 1) > slots_.size()) grow();
   std::uint32_t& slot = slots_[slot_of(number)];
   if (slot == 0) {

@@ -272,6 +272,8 @@ int Explorer::choose(ThreadSet ready) {
 // At a state that no earlier execution has seen.
 void Explorer::add_choice(ThreadSet ready) {
   const ThreadSet candidates = ready & ~asleep_;
+  // All that could run here is asleep: whatever follows has been tried
+  // elsewhere, and the execution only runs to its end.
   if (candidates == 0) {
     is_free_ = true;
     return;
@@ -283,6 +285,7 @@ void Explorer::add_choice(ThreadSet ready) {
   choice.to_try = only(choice.thread);
   if (options_.preemptions) {
     choice.preemptions = preemptions();
+    // To switch from a thread that has ended or waits is no preemption.
     if (!can_go_on || choice.preemptions < *options_.preemptions)
       choice.to_try = ready;
   }
@@ -303,10 +306,12 @@ void Explorer::before(const Operation& operation) noexcept {
   if (operation.kind == Kind::kFence) return;
   Thread& self = running();
   self.next = operation;
+  // Each access is a place at which another thread may go first.
   self.fiber.suspend();
   // It is this thread's turn.
   ++self.time;
   taken_.push_back({running_, self.next, false});
+  // Memory reports the end of what may write; a load ends here.
   if (operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead)
     after(false, false);
 }
@@ -336,6 +341,8 @@ void Explorer::after(bool wrote, bool changed) noexcept {
     }
 
   if (is_free_ || options_.preemptions) return;
+  // Races between steps that an earlier execution took as well were found
+  // there.
   if (taken_.size() >= known_) find_races(races);
   asleep_ = still_asleep(path_[taken_.size() - 1]);
 }
@@ -346,6 +353,8 @@ void Explorer::find_races(const std::vector<int>& races) {
   for (const int race : races) {
     Choice& choice = path_[static_cast<std::size_t>(race)];
     const ThreadSet initials = order_.initials(race);
+    // One of the initials is enough (source sets): the others lead to the same
+    // orders.
     if ((initials & choice.to_try) != 0) continue;
     const ThreadSet possible = initials & choice.enabled;
     if (possible == 0)

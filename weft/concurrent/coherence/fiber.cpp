@@ -102,6 +102,8 @@ struct Fiber::State {
 Fiber::Fiber() : state_(std::make_unique<State>()) {}
 
 Fiber::~Fiber() {
+  // An idle stack holds the loop over bodies alone, which is let go of. One
+  // that is unfinished is not unwound: see fiber.h.
   if (state_->stage != State::Stage::kIdle) return;
   state_->stage = State::Stage::kEnding;
   resume();
@@ -123,6 +125,8 @@ void Fiber::State::prepare() {
   context::stack_context memory;
   memory.sp = stack.top();
   memory.size = kStackBytes;
+  // A new handle is put over the old one without destroying that, which would
+  // unwind what the stack held.
   new (&inside.fiber) context::fiber(
       std::allocator_arg, context::preallocated(memory.sp, memory.size, memory),
       KeepsStack{}, [this](context::fiber&& host) {
@@ -144,6 +148,7 @@ void Fiber::State::run_bodies(context::fiber&& host) {
 
 void Fiber::State::step_aside() {
   sanitizer.leave();
+  // Resuming uses a handle up; what comes back is the one to resume next.
   context::fiber host = std::move(outside.fiber).resume();
   sanitizer.entered();
   new (&outside.fiber) context::fiber(std::move(host));

@@ -23,6 +23,7 @@ void PartialOrder::clear() {
 // Joins a step that the new one depends on into the new one's past.
 void PartialOrder::depend(int step, const Clock& before, Clock& clock) {
   const Step& other = steps_[static_cast<std::size_t>(step)];
+  // What was in the past already could not have come the other way round.
   if (!is_before(other, before)) races_.push_back(step);
   join(clock, other.clock);
 }
@@ -44,6 +45,8 @@ void PartialOrder::use(Word& word, bool writes, const Clock& before,
 void PartialOrder::use_everything(const Clock& before, Clock& clock) {
   if (words_.empty() && everything_ >= 0) depend(everything_, before, clock);
   for (auto& [unit, word] : words_) use(word, true, before, clock);
+  // All of them were written just now: `everything_` stands for them, and words
+  // that are used from now on begin with it.
   words_.clear();
   everything_ = size();
 }

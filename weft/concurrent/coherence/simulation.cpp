@@ -56,6 +56,7 @@ void Simulation::run(int threads, const std::function<void(int)>& body) {
     throw Error(ErrorCode::kInvalidArgument, "Simulation",
                 "cannot run {} threads", threads);
   WEFT_CHECK(Machine::current() == nullptr, "a simulated thread runs another");
+  // Stacks are kept from one run to the next.
   while (fibers_.size() < static_cast<std::size_t>(threads))
     fibers_.push_back(std::make_unique<Fiber>());
 
@@ -177,6 +178,7 @@ void Simulation::before(const Operation& operation) noexcept {
     next_thread();
   if (operation.kind == Kind::kFence) {
     settle();
+    // Such a fence waits until the store buffer is empty.
     if (operation.order == std::memory_order_seq_cst)
       spend(std::max(costs_.atomic,
                      std::max(core_->now, core_->stores_end) - core_->now));

@@ -35,7 +35,9 @@ bool wins(const Stakes& stakes) {
   return stakes.protocol == Protocol::kRequestorWins;
 }
 
-// The density at s, without the factor 1 / B.
+// Gives the density at s, without the factor 1 / B. For worst_case() it solves
+// the equation by which the expected cost is the same multiple of the least one
+// for every D; for known_mean(), that by which it is n D (1 + l D).
 double density_of(const Stakes& stakes, bool uses_mean, double s) {
   const double n = waiters(stakes);
   if (!uses_mean) {
@@ -75,6 +77,7 @@ void check_mean(double mean) {
 }  // namespace
 
 void Stakes::check() const {
+  // Written so that NaN is refused too.
   if (!(abort_cost >= 0) || std::isinf(abort_cost))
     throw Error(ErrorCode::kInvalidArgument, "conflict",
                 "an abort cannot cost {}", abort_cost)

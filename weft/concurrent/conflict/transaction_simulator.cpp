@@ -67,6 +67,8 @@ class TransactionSimulator {
     while (!alarms_.empty() && alarms_.top().time <= options_.time) {
       const Alarm alarm = alarms_.top();
       alarms_.pop();
+      // A core has one alarm; those that it replaced stay in the queue and are
+      // passed over.
       if (alarm.number != core(alarm.core).alarm) continue;
       now_ = alarm.time;
       handle(alarm);
@@ -195,6 +197,8 @@ class TransactionSimulator {
 
   double mean_remaining() const {
     return result_.conflicts > 1
+               // This conflict is counted and not yet in the sum: a policy sees
+               // the earlier ones alone.
                ? remaining_sum_ / static_cast<double>(result_.conflicts - 1)
                : std::numeric_limits<double>::quiet_NaN();
   }
@@ -232,6 +236,7 @@ class TransactionSimulator {
     for (std::size_t k = 0; k < self.held; ++k) {
       const int freed = self.accesses[k].object;
       object(freed).owner = kNobody;
+      // A copy, as each that stops waiting leaves the list.
       const std::vector<int> waiters = object(freed).waiters;
       for (const int waiter : waiters) {
         stop_waiting(waiter);

@@ -42,6 +42,7 @@ double CostDistribution::distance_to(const CostDistribution& other) const {
 double distance_threshold(std::size_t first, std::size_t second, double level) {
   const auto n = static_cast<double>(first);
   const auto m = static_cast<double>(second);
+  // The asymptotic bound of Kolmogorov and Smirnov for two samples.
   return std::sqrt(-0.5 * std::log(level / 2) * (n + m) / (n * m));
 }
 

@@ -35,9 +35,12 @@ CostBounds read_costs(std::span<const CounterOperation> history) {
   std::vector<double> highest;
   for (const CounterOperation& read : history) {
     if (read.kind != Kind::kRead) continue;
+    // What had returned before the call is in the count, and what was called
+    // after the return is not.
     const double least = count_below(returned, read.called);
     const double most = count_below(called, read.returned);
     const auto answer = static_cast<double>(read.answer);
+    // An answer between the bounds may have been right.
     lowest.push_back(std::max({0.0, least - answer, answer - most}));
     highest.push_back(std::max(answer - least, most - answer));
   }

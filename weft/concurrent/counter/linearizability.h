@@ -48,6 +48,8 @@ class LinearizabilitySearch {
 
   bool succeeds(const Object& object, std::uint64_t done = 0) {
     if (done == all()) return true;
+    // A state is entered when it is first tried: who comes to it again has seen
+    // it fail, as success would have ended the search.
     if (!failed_.emplace(done, object).second) return false;
     const std::uint64_t first_return = earliest_return(done);
     for (std::size_t i = 0; i < history_.size(); ++i) {

@@ -125,6 +125,7 @@ class MultiCounter {
         seen = seen_there;
       }
     }
+    // Before the addition: the limit leaves room for all that look at once.
     if (seen > limit_) [[unlikely]]
       throw Error(ErrorCode::kExhausted, "MultiCounter",
                   "a cell holds {}: reads would pass 2^63", seen);

@@ -20,6 +20,7 @@ class Cells {
 
   void increment() {
     if (next_ == chosen_.size()) {
+      // All of them look before the first one adds.
       for (std::uint32_t& choice : chosen_) choice = choose();
       next_ = 0;
     }

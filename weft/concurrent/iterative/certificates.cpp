@@ -5,6 +5,8 @@
 
 namespace weft::concurrent {
 
+// Each vertex is compared with its earlier neighbours alone: by induction over
+// ranks, that makes the whole the sequential result.
 bool is_greedy_independent_set(const Graph& ranked,
                                std::span<const std::uint8_t> chosen) {
   if (chosen.size() != ranked.vertices()) return false;

@@ -14,6 +14,7 @@ void check(const WeightedGraph& graph) {
                 "{} edges and {} weights of edges", graph.edges.size(),
                 graph.edge_weight.size());
   for (std::size_t i = 0; i < graph.edges.size(); ++i)
+    // A sort by weights needs an order, and NaN has none.
     if (std::isnan(graph.edge_weight[i]))
       throw Error(ErrorCode::kInvalidArgument, "coarsen",
                   "the weight of edge {} is not a number", i);
@@ -45,6 +46,7 @@ std::vector<Vertex> joined(const WeightedGraph& graph,
   std::vector<Vertex> coarse_of(graph.vertices());
   Vertex next = 0;
   for (Vertex v = 0; v < graph.vertices(); ++v)
+    // The smaller of two partners comes first and has its number by now.
     coarse_of[v] = partner[v] < v ? coarse_of[partner[v]] : next++;
   return coarse_of;
 }

@@ -40,6 +40,8 @@ class Colouring {
       if (u >= v) break;
       const std::uint32_t colour = colours_[u].load(std::memory_order_acquire);
       if (colour == kNone) return Outcome::kBlocked;
+      // A mark names the vertex that made it, so nothing need be cleared before
+      // the next one.
       taken[colour] = v;
     }
     std::uint32_t colour = 1;

@@ -27,6 +27,8 @@ class ExactRun {
   void work(int thread) {
     RunCounts counts;
     for (;;) {
+      // Numbers are drawn in order, so all earlier tasks are done or in
+      // somebody's hands: waiting for them comes to an end.
       const std::uint64_t next = head_->fetch_add(1, std::memory_order_relaxed);
       if (next >= problem_.tasks()) break;
       Backoff<M> wait;

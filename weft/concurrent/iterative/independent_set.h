@@ -34,6 +34,7 @@ class IndependentSet {
       return Outcome::kDropped;
     const auto neighbours = graph_.neighbours(v);
     std::size_t i = 0;
+    // Neighbours are sorted, so the earlier ones come first.
     for (; i < neighbours.size() && neighbours[i] < v; ++i) {
       const State state =
           states_[neighbours[i]].load(std::memory_order_acquire);
@@ -44,6 +45,8 @@ class IndependentSet {
       }
     }
     states_[v].store(kChosen, std::memory_order_release);
+    // No later neighbour can have been chosen, as each waited for this one; to
+    // mark them only spares them the way here.
     for (; i < neighbours.size(); ++i)
       states_[neighbours[i]].store(kDead, std::memory_order_release);
     return Outcome::kProcessed;

@@ -24,6 +24,8 @@ LubySet luby_independent_set(const Graph& graph, std::uint64_t seed) {
   std::iota(live.begin(), live.end(), 0);
   while (!live.empty()) {
     const RandomStream random{seed, kLubyStream,
+                              // Priorities are drawn anew in each round, as its
+                              // analysis asks for.
                               static_cast<std::uint32_t>(result.rounds++)};
     std::vector<Vertex> winners;
     for (const Vertex v : live) {
@@ -34,6 +36,8 @@ LubySet luby_independent_set(const Graph& graph, std::uint64_t seed) {
           });
       if (wins) winners.push_back(v);
     }
+    // All winners are known before any takes effect, as if the round ran at
+    // once.
     for (const Vertex v : winners) {
       result.chosen[v] = 1;
       is_live[v] = 0;

@@ -90,10 +90,12 @@ class Matching {
     const std::uint32_t start = cursors_[v].load(std::memory_order_relaxed);
     std::uint32_t cursor = start;
     Standing standing = Standing::kFirst;
+    // The edge itself is on the list, which ends the loop.
     for (; incident[cursor] < task; ++cursor) {
       const Task earlier = incident[cursor];
       const auto [a, b] = edges_.edge(earlier);
       const Task taker = taker_of(a == v ? b : a);
+      // The earlier edge has taken its other end and is about to take this one.
       if (taker == earlier + 1) standing = Standing::kTaken;
       if (taker == kFree) standing = Standing::kBlocked;
       if (standing != Standing::kFirst) break;

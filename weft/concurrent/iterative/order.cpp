@@ -15,6 +15,8 @@ Order order_of(Task tasks, Label&& label) {
   std::vector<std::pair<std::uint64_t, Task>> labelled(tasks);
   for (Task task = 0; task < tasks; ++task)
     labelled[task] = {label(task), task};
+  // Pairs: equal labels go by number, so that the order is a function of the
+  // labels.
   std::sort(labelled.begin(), labelled.end());
   Order order{std::vector<Task>(tasks), std::vector<Task>(tasks)};
   for (Task rank = 0; rank < tasks; ++rank) {

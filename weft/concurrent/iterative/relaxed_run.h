@@ -80,6 +80,8 @@ class RelaxedRun {
     for (;;) {
       const auto entry = handle.pop();
       if (!entry) {
+        // It is published only when there seems to be nothing left: while there
+        // is work, nobody touches a line that others read.
         worker.decided.store(worker.counts.decided(),
                              std::memory_order_release);
         if (all_decided() || has_failed()) return;
@@ -95,6 +97,8 @@ class RelaxedRun {
       }
       handle.push(*entry);
       if (++blocked_in_a_row < kPatience) continue;
+      // What a thread that failed had in its hands is never decided, and blocks
+      // those behind it.
       if (has_failed()) return;
       wait();
     }

@@ -30,6 +30,8 @@ class Barrier {
   void arrive_and_wait() {
     const std::uint64_t ticket =
         arrived_.fetch_add(1, std::memory_order_acq_rel);
+    // The count goes on from one use to the next, so there is nothing to reset,
+    // and no moment at which a slow thread could miss it.
     const std::uint64_t all = (ticket / threads_ + 1) * threads_;
     Backoff<M> wait;
     while (arrived_.load(std::memory_order_acquire) < all) wait();
@@ -65,6 +67,8 @@ class RoundRun {
     const auto number = static_cast<std::size_t>(thread);
     Worker& worker = *workers_[number];
     while (!line_.empty()) {
+      // Shares are pieces of the line, so that the blocked ones, put together
+      // in the order of threads, are in order again.
       const std::size_t begin = line_.size() * number / threads_;
       const std::size_t end = line_.size() * (number + 1) / threads_;
       for (std::size_t i = begin; i < end; ++i) {
@@ -73,6 +77,7 @@ class RoundRun {
         if (outcome == Outcome::kBlocked) worker.blocked.push_back(line_[i]);
       }
       barrier_.arrive_and_wait();
+      // Between the two barriers nobody else looks at the line or the blocked.
       if (thread == 0) line_up();
       barrier_.arrive_and_wait();
     }

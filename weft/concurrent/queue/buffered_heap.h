@@ -31,11 +31,15 @@ class BufferedHeap {
 
   // May throw std::bad_alloc, and has then changed nothing.
   void push(const Entry& entry) {
+    // With nothing behind and room in front, any entry may go in front.
+    // Otherwise only those may that come before the last one there: something
+    // behind may come before the others.
     const bool belongs_behind =
         in_front_ != 0 && !(entry.key < front_[0].key) &&
         (in_front_ == kBuffer || arrived_ != 0 || !heap_.empty());
     if (belongs_behind) return arrive(entry);
     if (in_front_ == kBuffer) {
+      // This may throw, and comes before anything has changed.
       arrive(front_[0]);
       std::copy(front_.begin() + 1, front_.end(), front_.begin());
       --in_front_;
@@ -47,6 +51,8 @@ class BufferedHeap {
   Entry pop() {
     const Entry first = front_[--in_front_];
     M::touch(&front_[in_front_], sizeof(Entry), Access::kRead);
+    // Before the next look at the first entry, which follows each pop of a
+    // MultiQueue.
     if (in_front_ == 0) refill();
     return first;
   }

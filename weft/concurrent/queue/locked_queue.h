@@ -82,6 +82,8 @@ class UniformTopK {
   bool empty() const { return window_.empty(); }
 
   void push(const Entry& entry) {
+    // What does not come before the last of the first k entries is not one of
+    // them.
     if (window_.size() == k_ && !(entry.key < window_.back().key))
       return rest_.push(entry);
     if (window_.size() == k_) {

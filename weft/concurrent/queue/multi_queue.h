@@ -86,6 +86,7 @@ class MultiQueue {
     SpinLock<M> lock;
     BufferedHeap<Entry, M> heap;
 
+    // Relaxed: it is a hint, and what is done is decided under the lock.
     void publish() {
       first_key.store(heap.empty() ? kEmpty : heap.top().key,
                       std::memory_order_relaxed);
@@ -137,6 +138,7 @@ class MultiQueue<Key, Value, M, Pair>::Handle {
         break;
       }
       pair_.redraw(random_);
+      // A lock that is taken is no reason to wait while there are other queues.
       if (failures % queue_.options_.queues == 0) wait();
     }
     pair_.used(random_);
@@ -146,9 +148,12 @@ class MultiQueue<Key, Value, M, Pair>::Handle {
     for (int tries = 0; tries < queue_.options_.queues; ++tries) {
       Slot& slot = better_slot();
       const Key seen = slot.first_key.load(std::memory_order_relaxed);
+      // The better of the two is empty, and so are both: whether all are, only
+      // a look at all can tell.
       if (seen == kEmpty) break;
       if (slot.lock.try_lock()) {
         const std::lock_guard lock(slot.lock, std::adopt_lock);
+        // Another thread may have emptied it between the look and the lock.
         if (is_as_seen(slot, seen)) {
           pair_.used(random_);
           return slot.take();

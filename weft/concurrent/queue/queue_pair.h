@@ -44,6 +44,8 @@ class RandomPair {
     if (queues_ == 1) return;
     first_ = random.below(queues_);
     second_ = random.below(queues_ - 1);
+    // Drawn from one less, and moved past the first: two different ones, all
+    // pairs alike.
     if (second_ >= first_) ++second_;
   }
 
@@ -80,6 +82,9 @@ class OwnedPair {
     // Swaps what stands at the place `own` of the caller for what stands at
     // another.
     void swap(std::uint32_t own, std::uint32_t places, FastRandom& random) {
+      // The own place is emptied first, so that no queue ever stands at two
+      // places. Orders are relaxed: places only say who should look where, and
+      // the locks of the queues keep the entries in order.
       const std::uint32_t queue =
           places_[own]->exchange(kMoving, std::memory_order_relaxed);
       std::uint32_t found = queue;

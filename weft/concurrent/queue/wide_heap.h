@@ -66,6 +66,8 @@ class WideHeap {
   void pop(std::span<Entry> firsts) {
     end_ -= firsts.size();
     std::array<Entry, kMost> spare;
+    // The last entries leave, whoever they are, and fill the holes that are
+    // left by the first.
     for (std::size_t i = 0; i < firsts.size(); ++i) spare[i] = at(end_ + i);
     const auto comes_first = [](const Entry& a, const Entry& b) {
       return a.key < b.key;
@@ -78,6 +80,7 @@ class WideHeap {
     for (Entry& first : firsts) {
       if (!empty() && at(kRoot).key < spare[smallest].key) {
         first = at(kRoot);
+        // The largest spare sinks; the smallest may be the next to come out.
         sinking.start(spare[--spares]);
         sinking.sink_one_level(*this);
         sinking.sink_one_level(*this);

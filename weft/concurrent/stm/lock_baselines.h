@@ -93,6 +93,8 @@ class GlobalLockSession {
     } catch (...) {
       failure = std::current_exception();
     }
+    // Outside of the handler, as in session.h, and before anybody else may
+    // look.
     if (failure) undo_.undo();
     undo_.forget();
     lock_.unlock();

@@ -87,6 +87,7 @@ class OwnerTable {
     const std::uint32_t number = count_.load(std::memory_order_relaxed);
     if (number == LockWord::kMostOwners) return nullptr;
     owners_[number] = std::make_unique<Owner<M>>(number);
+    // Who sees the count sees the owner.
     count_.store(number + 1, std::memory_order_release);
     return owners_[number].get();
   }
