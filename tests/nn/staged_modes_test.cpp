@@ -8,6 +8,7 @@
 #include "weft/graph/surroundings.h"
 #include "weft/nn/nn.h"
 #include "weft/ops/ops.h"
+#include "weft/ops/recursive.h"
 #include "weft/runtime/jit/jit.h"
 
 namespace weft {
@@ -73,6 +74,26 @@ TEST(StagedModes, AreFoundWhereverTheyAreRead) {
     }
   }
   EXPECT_EQ(f.core().trace_count(), 4u);
+}
+
+// The body of a recursion is a function of its own.
+TEST(StagedModes, AreFoundInRecursions) {
+  nn::Dropout layer(0.5);
+  const auto f = jit([&](const Value& x) {
+    const TensorType number{DType::kF32, {}};
+    return recursive("down", {x}, {number},
+                     [&](const std::vector<Value>& v, const Recursion& self) {
+                       const double step = layer.is_training() ? 2 : 1;
+                       return cond(
+                           less(v[0], scalar(1, DType::kF32)),
+                           [&] { return v; },
+                           [&] { return self({v[0] - step}); });
+                     })[0];
+  });
+  const Value five = Tensor::scalar(5.5f);
+  EXPECT_EQ(f(five).tensor().item(), -0.5);
+  layer.train(false);
+  EXPECT_EQ(f(five).tensor().item(), 0.5);
 }
 
 TEST(StagedModes, AFunctionThatSwitchesAModeDoesSoInEachTrace) {

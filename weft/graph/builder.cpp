@@ -149,10 +149,12 @@ std::vector<Value> FunctionBuilder::replace(NodeId node, const OpDef& op,
 Function FunctionBuilder::build(
     const std::function<std::vector<Value>()>& body) {
   std::vector<Value> results;
+  outer_ = &current_context();
   {
     ContextScope scope(*this);
     results = body();
   }
+  outer_ = nullptr;
   std::vector<ValueId> ids;
   for (const Value& result : results) ids.push_back(id_of(result));
   function_.set_results(std::move(ids));
@@ -200,7 +202,7 @@ void FunctionBuilder::bind(const VariableRef& variable, const Value& value) {
 }
 
 void FunctionBuilder::depend_on(const ModeReading& reading) {
-  if (enclosing_ != nullptr) enclosing_->depend_on(reading);
+  if (outer_ != nullptr) outer_->depend_on(reading);
 }
 
 // The function has been built, or never will be.

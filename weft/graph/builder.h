@@ -61,7 +61,7 @@ class FunctionBuilder : public Context {
   void assign(const VariableRef& variable, const Value& value) override;
   void bind(const VariableRef& variable, const Value& value);
 
-  // The function around this one depends on it too.
+  // Who builds this function depends on it too.
   void depend_on(const ModeReading& reading) override;
 
   // Copies the nodes of `function` into this one, lowering as above. Returns a
@@ -117,6 +117,7 @@ class FunctionBuilder : public Context {
   bool lower_composites_ = true;
   Program* program_ = nullptr;
   FunctionBuilder* enclosing_ = nullptr;
+  Context* outer_ = nullptr;  // where build() was called, while it runs
   std::vector<Value> captures_;
 };
 
