@@ -35,33 +35,46 @@ def cross_entropy(logits, labels):
     return ops.cross_entropy(logits, labels)[0]
 
 
-def _axes(axis):
-    return () if axis is None else axis
+_SMALL = ("bool", "i8", "u8", "i16", "i32")
+
+
+def _wide(x):
+    # Sums of small integers are i64, as NumPy's are int64: they overflow.
+    x = tensor(x)
+    return x.cast("i64") if x.dtype in _SMALL else x
+
+
+def _reduce(op, x, axis, keepdims):
+    if axis is None:
+        return op(x, keep_dims=keepdims)
+    if isinstance(axis, (tuple, list)) and not axis:
+        return tensor(x)  # over no axes
+    return op(x, axes=axis, keep_dims=keepdims)
 
 
 def sum(x, axis=None, keepdims=False):
-    """The sum over some axes, or all."""
-    return ops.sum(x, axes=_axes(axis), keep_dims=keepdims)
+    """The sum over some axes, or all; of small integers i64."""
+    return _reduce(ops.sum, _wide(x), axis, keepdims)
 
 
 def mean(x, axis=None, keepdims=False):
     """The mean over some axes, or all."""
-    return ops.mean(x, axes=_axes(axis), keep_dims=keepdims)
+    return _reduce(ops.mean, x, axis, keepdims)
 
 
 def max(x, axis=None, keepdims=False):
     """The maximum over some axes, or all; ties share the gradient."""
-    return ops.max(x, axes=_axes(axis), keep_dims=keepdims)
+    return _reduce(ops.max, x, axis, keepdims)
 
 
 def min(x, axis=None, keepdims=False):
     """The minimum over some axes, or all; ties share the gradient."""
-    return ops.min(x, axes=_axes(axis), keep_dims=keepdims)
+    return _reduce(ops.min, x, axis, keepdims)
 
 
 def prod(x, axis=None, keepdims=False):
-    """The product over some axes, or all."""
-    return ops.prod(x, axes=_axes(axis), keep_dims=keepdims)
+    """The product over some axes, or all; of small integers i64."""
+    return _reduce(ops.prod, _wide(x), axis, keepdims)
 
 
 def var(x, axis=None, keepdims=False):
@@ -87,10 +100,12 @@ def argmax(x, axis=None, keepdims=False):
 
 
 def cumsum(x, axis=None):
-    """The running sum along an axis, or of all elements in order."""
+    """The running sum along an axis, or of all elements in order; of small
+    integers i64.
+    """
     if axis is None:
-        return ops.cumsum(_flat(x), axis=0)
-    return ops.cumsum(x, axis=axis)
+        return ops.cumsum(_flat(_wide(x)), axis=0)
+    return ops.cumsum(_wide(x), axis=axis)
 
 
 def _sorted(x, axis):

@@ -319,6 +319,20 @@ class Operators(unittest.TestCase):
         self.same("pad", x, ((1, 2),))
         self.same("pad", whole, ((1, 0), (0, 2)))
 
+    def test_sums_of_small_integers_do_not_overflow(self):
+        rng = np.random.default_rng(4)
+        for dtype in "bool int8 int16 int32 int64".split():
+            x = rng.integers(0, 2 if dtype == "bool" else 127, (40, 3))
+            x = x.astype(dtype)
+            for axis in (None, 0, (0, 1), ()):
+                self.same("sum", x, axis=axis)
+            self.same("prod", x[:4], axis=0)
+            self.same("cumsum", x, axis=0)
+            self.same("prod", x[:4], axis=())
+        x = np.full(1000, 200, np.uint8)
+        self.assertEqual(weft.sum(x).item(), 200_000)
+        self.assertEqual((weft.tensor([1, 2, 3]) > 1).sum().item(), 2)
+
     def test_arange_as_numpy(self):
         for arguments in (
             (5,),
