@@ -178,9 +178,8 @@ void print(const Arguments& arguments, const Solution& found) {
   row("tries", fmt::format("{} for {} tasks: {} wasted, {:.2f} %",
                            count(found.counts.iterations()), count(found.tasks),
                            count(found.counts.blocked), 100 * waste_of(found)));
-  row("time", fmt::format("{:.4g} s, {} tasks/s", found.seconds,
-                          count(static_cast<std::uint64_t>(found.tasks /
-                                                           found.seconds))));
+  row("time", fmt::format("{:.4g} s, {:.3g} million tasks/s", found.seconds,
+                          1e-6 * found.tasks / found.seconds));
   row("certificate", found.is_certified
                          ? "holds: it is what the sequential algorithm gives"
                          : "FAILS");
