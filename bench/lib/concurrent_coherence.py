@@ -41,7 +41,8 @@ def measure(where: Setting) -> dict:
          for name, load in loads.items()},
         log_x=True, log_y=True))
     costs = ", ".join(f"{name} {cost:.1f}"
-                      for name, cost in found["costs"].items())
+                      for name, cost in found["costs"].items()
+                      if name != "migrates")
     rows = {prediction(name): compared(loads[name], costs) for name in LOADS}
     rate = {name: dict(map(tuple, load["scaling"]))
             for name, load in loads.items()}

@@ -1,6 +1,8 @@
 """The bars of transactions: an array of which each transaction adds one to two
 random objects."""
 
+import json
+from dataclasses import dataclass
 from functools import cache, partial
 from statistics import median
 
@@ -21,16 +23,22 @@ METHODS = {"ml_wt": "libitm in software", "": "libitm's own choice"}
 DEFAULT = "gv4"
 
 # Two threads at eight objects meet all the time. "none" is TL2's own rule: it
-# looks a thousand times whether the lock is free, and aborts.
+# looks a thousand times whether the lock is free, and aborts. Policies need
+# locks that are taken at the first write, so that "none" has them, too; as TL2
+# comes, it takes them at the commit.
 FEW_OBJECTS = 8
 POLICIES = ("none", "no-delay", "fixed", "deterministic", "random",
             "random-mean", "hybrid", "backoff", "karma", "timestamp")
+LOCKINGS = {"encounter": "locks at the first write",
+            "commit": "locks at the commit"}
 
 CORES = (1, 2, 4, 8, 16, 32, 48, 64, 72)
 SIMULATED = ("gv1", "gv4", "gv6", "relaxed")
 SIMULATED_STEPS = 60_000  # of all cores together
 DELTA_CORES, DELTA_OBJECTS = 32, 100_000
 DELTA_TENTHS = (1, 3, 10, 30, 100)  # of the usual delta
+CHECKED_CORES, CHECK_ROUNDS = 2, 9
+OWN_OBJECTS = 1000  # all in the cache
 
 
 def benches(where: Setting) -> list[Bench]:
@@ -38,7 +46,10 @@ def benches(where: Setting) -> list[Bench]:
              for objects in OBJECTS for clock in CLOCKS]
     found += [race_bench(where, DEFAULT, objects, "") for objects in OBJECTS]
     found += [aborts_bench(where, objects) for objects in OBJECTS]
-    found += [policy_bench(where, policy) for policy in POLICIES]
+    found += [policy_bench(where, policy, "encounter") for policy in POLICIES]
+    found += [policy_bench(where, "none", "commit")]
+    found += [check_bench(where, clock, objects) for objects in OBJECTS
+              for clock in SIMULATED]
     return found + [simulated_bench(where)]
 
 
@@ -46,11 +57,11 @@ def benches(where: Setting) -> list[Bench]:
 
 def ours(where: Setting, clock: str, objects: int, hardware: str = "off",
          policy: str = "none", threads: int = THREADS, steps: int = STEPS,
-         draws: str = "once") -> Worker:
+         draws: str = "once", locking: str = "commit") -> Worker:
     return Worker([where.concurrent_worker, "transactions", clock, "--hardware",
-                   hardware, "--policy", policy, "--objects", objects,
-                   "--draws", draws, "--threads", threads, "--steps", steps],
-                  threads)
+                   hardware, "--policy", policy, "--locking", locking,
+                   "--objects", objects, "--draws", draws,
+                   "--threads", threads, "--steps", steps], threads)
 
 
 def libitm(where: Setting, objects: int, method: str, steps: int) -> Worker:
@@ -124,14 +135,17 @@ def count_aborts(where: Setting, objects: int, bar: Bar) -> dict:
 
 # --- Who gives way, in software -------------------------------------------------
 
-def policy_bench(where: Setting, policy: str) -> Bench:
+def policy_bench(where: Setting, policy: str, locking: str) -> Bench:
     bar = Bar(f"TL2 {DEFAULT}, {THREADS} threads, {FEW_OBJECTS} objects, "
-              f"conflicts by {policy}", "transactions/s", None)
-    return Bench((bar,), partial(measure_policy, where, policy, bar))
+              f"{LOCKINGS[locking]}, conflicts by {policy}", "transactions/s",
+              None)
+    return Bench((bar,), partial(measure_policy, where, policy, locking, bar))
 
 
-def measure_policy(where: Setting, policy: str, bar: Bar) -> dict:
-    with ours(where, DEFAULT, FEW_OBJECTS, policy=policy) as us:
+def measure_policy(where: Setting, policy: str, locking: str,
+                   bar: Bar) -> dict:
+    with ours(where, DEFAULT, FEW_OBJECTS, policy=policy,
+              locking=locking) as us:
         us.ask("check")
         blocks = [us.ask("run") for _ in range(3 if where.quick else 9)]
         counts = us.ask("counts")
@@ -145,23 +159,81 @@ def measure_policy(where: Setting, policy: str, bar: Bar) -> dict:
 
 # --- On simulated cores --------------------------------------------------------
 
-def own_ns(where: Setting) -> float:
+def calibrated(where: Setting) -> str:
+    """What lines cost here now, as JSON that a simulation takes."""
+    return json.dumps(answer([where.concurrent_worker, "calibrate"]),
+                      sort_keys=True)
+
+
+def own_ns(where: Setting, costs: str) -> int:
     """What a transaction of one thread takes beside its shared accesses."""
-    with ours(where, "gv1", 1000, threads=1, draws="anew") as alone:
+    with ours(where, "gv1", OWN_OBJECTS, threads=1, draws="anew") as alone:
         alone.ask("check")
         seconds = min(alone.ask("run")["seconds"] for _ in range(5))
-    accesses = simulate(where, "gv1", 1000, 1, 0)["seconds"] / SIMULATED_STEPS
-    return max(0.0, 1e9 * (seconds / STEPS - accesses))
+    found = Simulated(where, 0, costs).run("gv1", OWN_OBJECTS, 1)
+    accesses = found["seconds"] / SIMULATED_STEPS
+    return max(0, round(1e9 * (seconds / STEPS - accesses)))
 
 
-@cache
-def simulate(where: Setting, clock: str, objects: int, cores: int, own: int,
-             delta: int = 0) -> dict:
-    """A delta of 0 is the usual one."""
-    return answer([where.concurrent_worker, "simulated-transactions", clock,
-                   "--objects", objects, "--cores", cores, "--steps",
-                   SIMULATED_STEPS // cores, "--own-ns", own, "--delta",
-                   delta])
+@dataclass(frozen=True)
+class Simulated:
+    """One machine for all runs that are compared: costs drift, so that what
+    was calibrated at another time is another machine."""
+    where: Setting
+    own: int  # nanoseconds of a transaction beside its accesses
+    costs: str
+
+    @cache
+    def run(self, clock: str, objects: int, cores: int,
+            delta: int = 0) -> dict:
+        """A delta of 0 is the usual one."""
+        return answer([self.where.concurrent_worker, "simulated-transactions",
+                       clock, "--objects", objects, "--cores", cores,
+                       "--steps", SIMULATED_STEPS // cores, "--own-ns",
+                       self.own, "--delta", delta, "--costs", self.costs])
+
+    def rate(self, clock: str, objects: int, cores: int) -> float:
+        found = self.run(clock, objects, cores)
+        return found["commits"] / found["seconds"] / 1e6
+
+    @property
+    def note(self) -> str:
+        costs = ", ".join(f"{name} {cost:.3g}" for name, cost
+                          in json.loads(self.costs).items()
+                          if name != "migrates")
+        return (f"{self.own} ns of own work per transaction, measured; one "
+                f"calibration for all: {costs}; each attempt draws anew")
+
+
+def check_bench(where: Setting, clock: str, objects: int) -> Bench:
+    bar = Bar(f"TL2 {clock}, {objects:,} objects, on {CHECKED_CORES} cores: "
+              "|simulated / measured - 1|", "", 0.2, at_most=True)
+    return Bench((bar,), partial(check_prediction, where, clock, objects, bar))
+
+
+def check_prediction(where: Setting, clock: str, objects: int,
+                     bar: Bar) -> dict:
+    """Each round calibrates, and compares with what it measures next to that:
+    the same load on real cores and on the cores of the curves, its objects
+    drawn anew by each attempt on both."""
+    ratios, rates = [], []
+    for _ in range(3 if where.quick else CHECK_ROUNDS):
+        costs = calibrated(where)
+        machine = Simulated(where, own_ns(where, costs), costs)
+        with ours(where, clock, objects, draws="anew") as us:
+            us.ask("check")
+            blocks = [us.ask("run") for _ in range(5)]
+        # Other programs only make a block slower.
+        measured = max(block["work"] / block["seconds"] for block in blocks)
+        rates.append((1e6 * machine.rate(clock, objects, CHECKED_CORES),
+                      measured))
+        ratios.append(rates[-1][0] / measured)
+    simulated, measured = (median(side) / 1e6 for side in zip(*rates))
+    off = abs(median(ratios) - 1)
+    return {bar.name: {"ours": off, "ratio": off, "note": marked(
+        where, f"simulated / measured {median(ratios):.2f} ({min(ratios):.2f} "
+        f"- {max(ratios):.2f} in {len(ratios)} rounds); {simulated:.2f} "
+        f"against {measured:.2f} M/s")}}
 
 
 def simulated_bench(where: Setting) -> Bench:
@@ -177,32 +249,28 @@ def simulated_bench(where: Setting) -> Bench:
 
 
 def measure_simulated(where: Setting, bars: tuple[Bar, ...]) -> dict:
-    own = round(own_ns(where))
+    costs = calibrated(where)
+    machine = Simulated(where, own_ns(where, costs), costs)
     cores_tried = CORES[::4] if where.quick else CORES
-
-    def rate(clock: str, objects: int, cores: int) -> float:
-        found = simulate(where, clock, objects, cores, own)
-        return found["commits"] / found["seconds"] / 1e6
-
+    rate = machine.rate
     for objects in OBJECTS:
         draw(where, f"tl2-{objects}-objects", chart(
             f"TL2 on simulated cores, {objects:,} objects", "cores",
             "million transactions / s",
             {clock: [(n, rate(clock, objects, n)) for n in cores_tried]
              for clock in SIMULATED}))
-    draw_aborts(where, own, cores_tried)
-    draw_deltas(where, own)
+    draw_aborts(machine, cores_tried)
+    draw_deltas(machine)
     most = cores_tried[-1]
     gain = rate("relaxed", OBJECTS[-1], most) / rate("gv1", OBJECTS[-1], most)
     least = min(rate("relaxed", OBJECTS[0], n) / rate("gv1", OBJECTS[0], n)
                 for n in cores_tried)
-    found = simulate(where, "relaxed", OBJECTS[-1], most, own)
-    aborts = aborts_per_commit(found)
+    aborts = aborts_per_commit(machine.run("relaxed", OBJECTS[-1], most))
     off = abs(aborts / expected_aborts(usual_delta(most), OBJECTS[-1]) - 1)
-    note = marked(where, f"{own} ns of own work per transaction, measured; "
-                  + ", ".join(f"{clock} {rate(clock, OBJECTS[-1], most):.1f}"
-                              for clock in SIMULATED)
-                  + f" M/s at {most} cores; {aborts:.3g} aborts per commit")
+    note = marked(where, ", ".join(
+        f"{clock} {rate(clock, OBJECTS[-1], most):.1f}" for clock in SIMULATED)
+        + f" M/s at {most} cores; {aborts:.3g} aborts per commit; "
+        + machine.note)
     return {bar.name: {"ours": value, "ratio": value, "note": note}
             for bar, value in zip(bars, (gain, least, off))}
 
@@ -211,31 +279,30 @@ def aborts_per_commit(found: dict) -> float:
     return found["aborts"] / found["commits"]
 
 
-def draw_aborts(where: Setting, own: int, cores_tried: tuple) -> None:
+def draw_aborts(machine: Simulated, cores_tried: tuple) -> None:
     lines = {}
     for objects in OBJECTS:
         lines[f"{objects:,} objects"] = [
-            (n, aborts_per_commit(simulate(where, "relaxed", objects, n, own)))
+            (n, aborts_per_commit(machine.run("relaxed", objects, n)))
             for n in cores_tried]
         lines[f"4 delta / {objects:,}"] = [
             (n, expected_aborts(usual_delta(n), objects)) for n in cores_tried]
-    draw(where, "tl2-aborts", chart(
+    draw(machine.where, "tl2-aborts", chart(
         "TL2 with the relaxed clock on simulated cores", "cores",
         "aborts / commit", lines, log_y=True))
 
 
-def draw_deltas(where: Setting, own: int) -> None:
-    found = {delta: simulate(where, "relaxed", DELTA_OBJECTS, DELTA_CORES, own,
-                             delta)
+def draw_deltas(machine: Simulated) -> None:
+    found = {delta: machine.run("relaxed", DELTA_OBJECTS, DELTA_CORES, delta)
              for delta in (usual_delta(DELTA_CORES) * share // 10
                            for share in DELTA_TENTHS)}
     title = (f"TL2 with the relaxed clock, {DELTA_CORES} simulated cores, "
              f"{DELTA_OBJECTS:,} objects")
-    draw(where, "tl2-delta", chart(
+    draw(machine.where, "tl2-delta", chart(
         title, "delta", "million transactions / s",
         {"relaxed": [(delta, run["commits"] / run["seconds"] / 1e6)
                      for delta, run in found.items()]}, log_x=True))
-    draw(where, "tl2-delta-aborts", chart(
+    draw(machine.where, "tl2-delta-aborts", chart(
         title, "delta", "aborts / commit",
         {"found": [(delta, aborts_per_commit(run))
                    for delta, run in found.items()],

@@ -118,6 +118,8 @@ def line(row: dict) -> str:
     spread = ("" if row["low"] is None
               else f" ({number(row['low'])} – {number(row['high'])})")
     ratio = "" if row["ratio"] is None else number(row["ratio"]) + spread
+    if row["ours"] is not None and row["ours"] == row["ratio"]:
+        ratio = spread.strip()  # no peer: our own figure is what has a bar
     bar = "" if row["bar"] is None else (
         "at most " * row["at_most"] + number(row["bar"]))
     ours = "" if row["ours"] is None else number(row["ours"])

@@ -1,5 +1,6 @@
-"""JAX's side of the L2HMC race: what examples/l2hmc computes, under jax.jit.
-Protocol: bench/README.md.
+"""JAX's side of the L2HMC races: what examples/l2hmc computes, under jax.jit:
+called once a move, or once for all moves of a block by lax.scan. Protocol:
+bench/README.md.
 
 A move draws its own random numbers, as ours does; the checked moves are given
 ours, so that answers can be compared.
@@ -8,6 +9,7 @@ ours, so that answers can be compared.
 import argparse
 import math
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -89,12 +91,21 @@ def move_with(weights, start, noise, dice):
     return jnp.where(dice < probability, x, start), probability
 
 
-@jax.jit
-def move(weights, x, index):
+def draw_and_move(weights, x, index):
     for_noise, for_dice = jax.random.split(
         jax.random.fold_in(jax.random.key(1), index))
     return move_with(weights, x, jax.random.normal(for_noise, x.shape),
                      jax.random.uniform(for_dice, (x.shape[0], 1)))
+
+
+move = jax.jit(draw_and_move)
+
+
+@partial(jax.jit, static_argnums=2)
+def all_moves(weights, x, count):
+    return jax.lax.scan(
+        lambda x, index: (draw_and_move(weights, x, index)[0], None), x,
+        jnp.arange(count))[0]
 
 
 class Chains:
@@ -104,6 +115,8 @@ class Chains:
                         for name, value in self.inputs.items()
                         if name.startswith(("momentum", "position"))}
         self.chains, self.moves = options.chains, options.moves
+        self.walk = {"jit": self.one_by_one, "scan": self.at_once}[
+            options.form]
 
     def start(self):
         return jnp.zeros((self.chains, 2))
@@ -117,16 +130,22 @@ class Chains:
             values += [float(jnp.abs(x).sum()), float(probability.sum())]
         return {"values": values}
 
-    def block(self) -> int:
-        x = self.start()
+    def one_by_one(self, x):
         for i in range(self.moves):
             x, _ = move(self.weights, x, np.int32(i))
-        x.block_until_ready()
+        return x
+
+    def at_once(self, x):
+        return all_moves(self.weights, x, self.moves)
+
+    def block(self) -> int:
+        self.walk(self.start()).block_until_ready()
         return self.moves * self.chains
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("form", choices=("jit", "scan"))
     parser.add_argument("--chains", type=int, required=True)
     parser.add_argument("--moves", type=int, default=1, help="in one block")
     parser.add_argument("--weights", type=Path, required=True)

@@ -21,7 +21,7 @@ class Racer:
 
     def __init__(self, model: Model, options: argparse.Namespace):
         self.training = Training(model, safetensors.read(options.weights),
-                                 options.dtype)
+                                 options.dtype, options.compile)
         self.batches = [tensors(*synthetic.batch(model, options.batch, step))
                         for step in range(synthetic.DISTINCT_BATCHES)]
         self.options = options
@@ -49,6 +49,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=1, help="in one block")
     parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--compile", action="store_true",
+                        help="the loss and its gradient by torch.compile")
     options = parser.parse_args()
 
     torch.set_num_threads(options.threads)

@@ -18,7 +18,7 @@ class Training:
     """
 
     def __init__(self, model: Model, weights: dict[str, np.ndarray],
-                 dtype: str = "f32"):
+                 dtype: str = "f32", compiled: bool = False):
         self.module = torch_models.build(model.name, weights)
         self.module = self.module.to(memory_format=torch.channels_last)
         self.parameters = [p for p in self.module.parameters()
@@ -28,6 +28,7 @@ class Training:
             self.parameters, lr=model.optimizer.lr,
             momentum=model.optimizer.momentum,
             weight_decay=model.optimizer.weight_decay)
+        self.loss = torch.compile(self._loss) if compiled else self._loss
         self.dtype = dtype
         self.state = None  # zero; each step goes on from the one before
 
@@ -35,13 +36,15 @@ class Training:
         """The loss before the update."""
         self.optimizer.zero_grad()
         with self._autocast():
-            logits = self._forward(inputs)
-            loss = F.cross_entropy(logits, labels.flatten())
+            loss = self.loss(inputs, labels)
         loss.backward()
         if self.clip_norm:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         self.optimizer.step()
         return loss.item()
+
+    def _loss(self, inputs: Tensor, labels: Tensor) -> Tensor:
+        return F.cross_entropy(self._forward(inputs), labels.flatten())
 
     def _forward(self, inputs: Tensor) -> Tensor:
         if not isinstance(self.module, torch_models.LstmLm):

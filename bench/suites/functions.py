@@ -3,7 +3,7 @@
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
-from lib.measure import largest_gap, race
+from lib.measure import largest_gap, race, rate
 from lib.suite import answer, benches_of
 from lib.worker import Worker, WorkerError
 
@@ -18,7 +18,12 @@ PUBLISHED, ALLOWED = 0.439, 0.015
 
 def benches(where: Setting) -> list[Bench]:
     recursion = Recursion(where)
-    return [tree_bench(where, BATCH), tree_bench(where, 1), torch_bench(where),
+    name = f"tree LSTM training, b{BATCH}"
+    return [tree_bench(where, BATCH), tree_bench(where, 1),
+            torch_bench(where, "recursion", name, 10.0,
+                        "eager recursion, leaves at once"),
+            torch_bench(where, "levels", f"{name}, against levels at once", 1.0,
+                        "eager, all nodes of one height at once"),
             accuracy_bench(where), recursion.bench(), staging_bench(where),
             cache_bench(where), *benches_of("functions_", where)]
 
@@ -31,28 +36,42 @@ def spread(figures: list[float]) -> dict:
 
 # --- Trees -------------------------------------------------------------------
 
-def tree_options(where: Setting, batch: int, steps: int) -> list:
+RECIPE = "as the recipe trains, weight decay included, but for dropout"
+TRIED_BLOCKS = 2
+
+
+def tree_options(where: Setting, batch: int, steps: int, threads: int) -> list:
     weights = where.build / "bench" / f"tree-lstm-{batch}.safetensors"
     weights.parent.mkdir(parents=True, exist_ok=True)
-    return ["--batch", batch, "--steps", steps, "--threads", where.threads,
+    return ["--batch", batch, "--steps", steps, "--threads", threads,
             "--data", where.data_folder("sst"), "--weights", weights]
 
 
 def race_trees(where: Setting, batch: int, steps: int, program: list,
-               peer_name: str, note: str = "") -> dict:
-    """Ours first: it writes the weights that a peer reads."""
-    options = tree_options(where, batch, steps)
-    with Worker([where.worker, "trees", "batched", *options],
-                where.threads) as ours:
+               peer_name: str, note: str) -> dict:
+    """Ours first: it writes the weights that a peer reads. The peer has the
+    number of threads that suits it."""
+    def side(program: list, threads: int) -> Worker:
+        return Worker([*program, *tree_options(where, batch, steps, threads)],
+                      threads)
+
+    with side([where.worker, "trees", "batched"], where.threads) as ours:
         first = ours.ask("check")["losses"]
-        with Worker([*program, *options], where.threads) as peer:
-            gap = largest_gap(first, peer.ask("check")["losses"])
-            if not gap <= LOSS_GAP:
-                raise WorkerError(f"the first losses differ by {gap:.1e}")
+        rates = {}
+        for threads in sorted({1, where.threads}):
+            with side(program, threads) as peer:
+                gap = largest_gap(first, peer.ask("check")["losses"])
+                if not gap <= LOSS_GAP:
+                    raise WorkerError(f"the first losses differ by {gap:.1e}")
+                rates[threads] = max(rate(peer) for _ in range(TRIED_BLOCKS))
+        best = max(rates, key=rates.get)
+        with side(program, best) as peer:
+            peer.ask("check")
             result = race(ours, peer, where.pairs)
     return {"ours": result.ours, "peer": result.peer, "peer_name": peer_name,
             "ratio": result.ratio, "low": result.low, "high": result.high,
-            "note": f"{note}first losses differ by at most {gap:.1e}"}
+            "note": f"{note}; {RECIPE}; the peer by {best} of {max(rates)} "
+            f"threads; first losses differ by at most {gap:.1e}"}
 
 
 def tree_bench(where: Setting, batch: int) -> Bench:
@@ -61,21 +80,23 @@ def tree_bench(where: Setting, batch: int) -> Bench:
               5.0 if batch > 1 else 1.5)
 
     def measure() -> dict:
-        return {bar.name: race_trees(where, batch, 2 if batch > 1 else 40,
-                                     [where.worker, "trees", "loop"],
-                                     "while loop")}
+        return {bar.name: race_trees(
+            where, batch, 2 if batch > 1 else 40,
+            [where.worker, "trees", "loop"], "while loop",
+            "a node at a time, tables as values")}
 
     return Bench((bar,), measure)
 
 
-def torch_bench(where: Setting) -> Bench:
-    bar = Bar(f"tree LSTM training, b{BATCH}", "trees/s", 10.0)
+def torch_bench(where: Setting, form: str, name: str, least: float,
+                note: str) -> Bench:
+    bar = Bar(name, "trees/s", least)
 
     def measure() -> dict:
-        program = [where.peers.python, where.root / "bench/peers/torch_trees.py"]
+        program = [where.peers.python,
+                   where.root / "bench/peers/torch_trees.py", form]
         return {bar.name: race_trees(where, BATCH, 8, program,
-                                     where.peers.torch_name,
-                                     "eager recursion; ")}
+                                     where.peers.torch_name, note)}
 
     return Bench((bar,), measure)
 

@@ -1,4 +1,6 @@
-"""Our side of the L2HMC races, from Python. Protocol: bench/README.md."""
+"""Our side of the L2HMC races, from Python: eagerly, staged and called once a
+move, or staged with all moves of a block in one scan. Protocol:
+bench/README.md."""
 
 import argparse
 import sys
@@ -33,9 +35,14 @@ def write_inputs(path: Path, sampler: l2hmc.L2hmc, chains: int) -> None:
 
 class Chains:
     def __init__(self, sampler: l2hmc.L2hmc, options: argparse.Namespace):
+        self.sampler = sampler
         self.move = (sampler.move if options.form == "eager"
                      else weft.jit(sampler.move))
         self.chains, self.moves = options.chains, options.moves
+        self.keys = weft.tensor([[1, move] for move in range(self.moves)])
+        self.scanned = weft.jit(self.all_moves)
+        self.walk = (self.at_once if options.form == "scan"
+                     else self.one_by_one)
 
     def start(self) -> weft.Tensor:
         return weft.zeros((self.chains, 2))
@@ -47,16 +54,28 @@ class Chains:
             values += [abs(x).sum().item(), probability.sum().item()]
         return {"values": values}
 
-    def block(self) -> int:
-        x = self.start()
+    def all_moves(self, x: weft.Tensor, keys: weft.Tensor) -> weft.Tensor:
+        def body(x, key):
+            following, probability = self.sampler.move(x, key, True)
+            return following, probability.sum()
+        return weft.scan(body, x, keys)[0]
+
+    def at_once(self, x: weft.Tensor) -> weft.Tensor:
+        return self.scanned(x, self.keys)
+
+    def one_by_one(self, x: weft.Tensor) -> weft.Tensor:
         for move in range(self.moves):
             x, _ = self.move(x, key_of(move), True)
+        return x
+
+    def block(self) -> int:
+        self.walk(self.start())
         return self.moves * self.chains
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("form", choices=("eager", "staged", "write"))
+    parser.add_argument("form", choices=("eager", "staged", "scan", "write"))
     parser.add_argument("--chains", type=int, required=True)
     parser.add_argument("--moves", type=int, default=1, help="in one block")
     parser.add_argument("--weights", type=Path, help="for write")

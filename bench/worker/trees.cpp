@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::int64_t kDistinctBatches = 8;
 constexpr int kCheckedSteps = 5;
+// As recipes/sst-treelstm.toml.
 constexpr double kLearningRate = 0.05;
+constexpr double kWeightDecay = 1e-4;
 constexpr std::int32_t kClasses = 5;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
@@ -83,7 +85,8 @@ void race_trees(const WorkerOptions& options) {
   const std::string& form = options.model;
   std::shared_ptr<nn::Layer> model = network;
   if (form == "loop") model = std::make_shared<TreeLoop>(network);
-  const auto optimizer = make_optimizer("adagrad", {});
+  const auto optimizer =
+      make_optimizer("adagrad", {{"weight_decay", kWeightDecay}});
   TrainStepOptions settings;
   settings.tagged.batching =
       form == "single" ? Batching::kNever : Batching::kWhereItPays;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bench/concurrent/command.h"
+#include "bench/concurrent/costs.h"
 
 #include "weft/concurrent/backoff.h"
 #include "weft/concurrent/cache_line.h"
@@ -294,14 +295,7 @@ void coherence(const bench::WorkerOptions& options) {
     found[3].push_back(compare<Queue>(costs, steps, work));
   }
   const CoherenceCosts costs = middle_costs(found[0]);
-  const Json result{{"costs",
-                     {{"load", costs.load_ns},
-                      {"atomic", costs.atomic_ns},
-                      {"transfer", costs.transfer_ns},
-                      {"ahead", costs.ahead_ns},
-                      {"handover", costs.handover_ns},
-                      {"tenure", costs.tenure_ns}}},
-                    {"migrates", costs.migrates},
+  const Json result{{"costs", bench::json_of(costs)},
                     {"loads",
                      {report<FetchAdd>(found[0]), report<Counter>(found[1]),
                       report<Head>(found[2]), report<Queue>(found[3])}}};

@@ -1,14 +1,16 @@
 // weft-concurrent-bench simulated-transactions CLOCK --objects M --cores N
-// --steps S --own-ns X --delta D: the same on a simulated machine whose costs
-// are measured on this one: N threads, S transactions each, after as many to
-// warm up. X is what a transaction takes beside its accesses.
+// --steps S --own-ns X --delta D --costs JSON: the same on a simulated machine:
+// N threads, S transactions each, after as many to warm up. X is what a
+// transaction takes beside its accesses. The costs are those that `calibrate`
+// printed: they drift, so that runs which are compared must share them. Each
+// attempt draws its objects anew.
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/concurrent/array_updates.h"
 #include "bench/concurrent/command.h"
+#include "bench/concurrent/costs.h"
 
-#include "weft/concurrent/coherence/calibrate.h"
 #include "weft/concurrent/coherence/simulated_memory.h"
 #include "weft/concurrent/coherence/simulation.h"
 
@@ -26,8 +28,9 @@ void simulated_transactions(const bench::WorkerOptions& options) {
   choices.delta = static_cast<std::uint64_t>(options.integer("delta"));
   bench::ArrayUpdates<SimulatedMemory> array(
       choices, static_cast<std::uint32_t>(options.integer("objects")));
-  Simulation simulation(
-      {.costs = calibrate().costs, .cores = cores, .most_ns = 1e12});
+  Simulation simulation({.costs = bench::costs_of(options.text("costs")),
+                         .cores = cores,
+                         .most_ns = 1e12});
   bench::ArrayCounts total;
   std::uint64_t runs = 0;
   const auto run = [&] {

@@ -1,10 +1,11 @@
 // weft-concurrent-bench transactions CLOCK --hardware auto|off --policy
-// NAME|none --draws once|anew
-// --objects M --threads T --steps N: T threads share N transactions of
-// array_updates.h. With a policy locks are taken at the first write, and it
-// decides conflicts.
-// Serves `check` (the sum after a first block, and what it must be) and `run`;
-// `counts` gives commits, how many of them were in hardware, and aborts so far.
+// NAME|none --locking commit|encounter --draws once|anew --objects M --threads
+// T
+// --steps N: T threads share N transactions of array_updates.h. A policy
+// decides conflicts where there is one, and needs locks that are taken at the
+// first write (encounter). Serves `check` (the sum after a first block, and
+// what it must be) and `run`; `counts` gives commits, how many of them were in
+// hardware, and aborts so far.
 //
 // In software each object has its lock beside it. In hardware locks are hardly
 // ever looked at, so that objects do best without: half the memory.
@@ -67,8 +68,10 @@ void update_arrays(const bench::WorkerOptions& options,
 void transactions(const bench::WorkerOptions& options) {
   const auto threads = static_cast<std::uint32_t>(options.integer("threads"));
   StmOptions choices = bench::options_for(options.model, threads);
-  if (const std::string& policy = options.text("policy"); policy != "none") {
+  if (options.text("locking") == "encounter") {
     choices.locking = Locking::kEncounterTime;
+  }
+  if (const std::string& policy = options.text("policy"); policy != "none") {
     choices.policy = make_conflict_policy(policy);
   }
   if (options.text("hardware") == "auto") {
