@@ -1,6 +1,7 @@
 // weft inspect FILE: what a file is, and what would run.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <set>
 
 #include "cli/plan_table.h"
 #include "cli/terminal.h"
@@ -8,6 +9,7 @@
 
 #include "weft/base/file.h"
 #include "weft/base/parallel.h"
+#include "weft/comm/graph/blueconnect_rewrite.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/inline_calls.h"
 #include "weft/runtime/tagged/lowering.h"
@@ -27,6 +29,7 @@ struct InspectArguments {
   bool with_graph = false;
   bool with_dot = false;  // for Graphviz, and nothing else
   std::string function;
+  std::vector<std::string> hosts;  // of ranks, for collectives
   std::int64_t batch = 0;
   int threads = 0;
 };
@@ -205,6 +208,20 @@ const Function& entry_of(const Graph& graph,
               "there is no function @{}", arguments.function);
 }
 
+// What BlueConnect makes of the all_reduce ops on these hosts.
+void print_rewrite(const Function& function,
+                   const InspectArguments& arguments) {
+  const BlueConnectRewrite rewrite =
+      rewrite_blueconnect(function, arguments.hosts);
+  if (rewrite.decisions.empty()) return;
+  fmt::print("on {} hosts:\n",
+             std::set(arguments.hosts.begin(), arguments.hosts.end()).size());
+  for (const BlueConnectDecision& each : rewrite.decisions) {
+    fmt::print("  {}\n", to_string(each));
+  }
+  fmt::print("{}\n", to_string(rewrite.function));
+}
+
 void print_functions(const Graph& graph, const InspectArguments& arguments) {
   const Function& entry = entry_of(graph, arguments);
   if (!arguments.with_dot) {
@@ -213,6 +230,7 @@ void print_functions(const Graph& graph, const InspectArguments& arguments) {
                  function.name(), function.parameters().size(),
                  function.nodes().size(), function.results().size());
       fmt::print("{}\n", to_string(function));
+      if (!arguments.hosts.empty()) print_rewrite(function, arguments);
       if (arguments.with_graph && !has_control(function)) {
         print_plan(function, arguments.batch);
       }
@@ -263,6 +281,11 @@ void add_inspect(CLI::App& app) {
   verb->add_option("--function", arguments->function,
                    "which one to draw (default: the last)")
       ->type_name("NAME");
+  verb->add_option("--hosts", arguments->hosts,
+                   "the host of each rank: what BlueConnect makes of the "
+                   "all_reduce ops of a graph there")
+      ->delimiter(',')
+      ->type_name("NAME,NAME,…");
   verb->add_option("--set", arguments->overrides, "change a key of a recipe")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");

@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 
 #include "weft/comm/collective/chooser.h"
+#include "weft/comm/sparse/chooser.h"
 
 namespace weft::cli {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 struct InspectCollectiveArguments {
   std::string topology;
   std::uint64_t bytes = 0;
+  std::uint64_t items = 0;  // of a sparse vector; 0: a dense one
   bool as_json = false;
 };
 
@@ -62,7 +64,27 @@ void print_report(AllReduceChooser& chooser, std::uint64_t bytes) {
   print_json({{"topology", to_string(chooser.topology())}, {"sizes", sizes}});
 }
 
+// Of f32 values of which each rank contributes some, nobody knows where.
+void print_sparse(const Topology& topology,
+                  const InspectCollectiveArguments& arguments) {
+  const std::uint64_t values = arguments.bytes / sizeof(float);
+  if (arguments.items > values) {
+    throw Error(ErrorCode::kInvalidArgument, "--items",
+                "{} are more than the {} values of {} bytes", arguments.items,
+                values, arguments.bytes)
+        .hint("--bytes is the size of the whole vector as f32");
+  }
+  const SparseChooser chooser({DType::kF32, values}, topology.ranks(),
+                              flat_level(topology));
+  fmt::print(
+      "{}",
+      chooser.choose_blindly(static_cast<double>(arguments.items)).explanation);
+}
+
 void inspect(const InspectCollectiveArguments& arguments) {
+  if (arguments.items > 0) {
+    return print_sparse(parse_topology(arguments.topology), arguments);
+  }
   AllReduceChooser chooser(parse_topology(arguments.topology));
   if (arguments.as_json) return print_report(chooser, arguments.bytes);
   if (arguments.bytes == 0) return print_choices(chooser);
@@ -86,6 +108,12 @@ void add_inspect_collective(CLI::App& verb) {
       ->transform(CLI::AsSizeValue(true))
       ->type_name("SIZE");
   collective->add_flag("--json", arguments->as_json, "print one JSON object");
+  collective
+      ->add_option("--items", arguments->items,
+                   "sparse sums of so many values of each rank instead, as "
+                   "topk sends them")
+      ->needs("--bytes")
+      ->excludes("--json");
   collective->callback([arguments] { inspect(*arguments); });
 }
 

@@ -23,7 +23,8 @@ struct RunArguments {
   std::string input_file;
   std::string output_file;
   std::string placement;
-  int workers = 0;  // threads; 0: none but this one
+  std::string collective;  // empty: in parts
+  int workers = 0;         // threads; 0: none but this one
   std::int64_t max_frames = TaggedOptions().max_frames;
 
   TaggedOptions tagged() const {
@@ -139,7 +140,22 @@ std::vector<Tensor> read_inputs(const ExportedFunction& function,
   return inputs;
 }
 
-// In parts, by threads of this process.
+// This rank's results: of its part, or of all on its own inputs.
+std::vector<Tensor> run_rank(ExportedFunction& function,
+                             const RunArguments& arguments,
+                             const std::vector<Tensor>& inputs,
+                             Transport& transport) {
+  if (arguments.collective.empty()) {
+    return function.run_parts(inputs, arguments.placement, transport);
+  }
+  std::string said;
+  auto results =
+      function.run_together(inputs, arguments.collective, transport, said);
+  if (transport.rank() == 0) fmt::print(stderr, "{}", said);
+  return results;
+}
+
+// By threads of this process.
 std::vector<Tensor> run_on_threads(const RunArguments& arguments) {
   std::vector<Tensor> results;
   const int compute_threads = thread_count();
@@ -147,8 +163,8 @@ std::vector<Tensor> run_on_threads(const RunArguments& arguments) {
   world.run([&](Transport& transport) {
     set_thread_count(std::max(1, compute_threads / arguments.workers));
     ExportedFunction function(arguments.file, arguments.tagged());
-    auto own = function.run_parts(read_inputs(function, arguments),
-                                  arguments.placement, transport);
+    auto own = run_rank(function, arguments, read_inputs(function, arguments),
+                        transport);
     if (transport.rank() == 0) results = std::move(own);
   });
   return results;
@@ -181,6 +197,11 @@ void run(const RunArguments& arguments) {
                 launched->size())
         .hint("leave out --workers: each process is a worker");
   }
+  if (!arguments.collective.empty() && !launched && arguments.workers == 0) {
+    throw Error(ErrorCode::kInvalidArgument, "--collective",
+                "is for several workers")
+        .hint("--workers 4, or mpirun -n 4");
+  }
   if (arguments.workers > 0) {
     print_results(arguments, run_on_threads(arguments));
     return;
@@ -191,8 +212,7 @@ void run(const RunArguments& arguments) {
     print_results(arguments, function.run(inputs));
     return;
   }
-  const auto results =
-      function.run_parts(inputs, arguments.placement, *launched);
+  const auto results = run_rank(function, arguments, inputs, *launched);
   if (launched->rank() == 0) print_results(arguments, results);
 }
 
@@ -217,10 +237,16 @@ void add_run(CLI::App& app) {
                    "run in parts, by as many threads; mpirun and srun start "
                    "parts as processes")
       ->check(CLI::Range(1, 1024));
+  verb->add_option("--collective", arguments->collective,
+                   "every worker runs all of it on its own inputs, and its "
+                   "all_reduce ops add up over them; blueconnect takes these "
+                   "apart for the hosts first")
+      ->check(CLI::IsMember({"ring", "halving", "direct", "blueconnect"}));
   verb->add_option("--place", arguments->placement,
                    "which part computes what: function=1 *=0; what is not "
                    "named follows its operands")
-      ->type_name("TEXT");
+      ->type_name("TEXT")
+      ->excludes("--collective");
   verb->add_option("--max-frames", arguments->max_frames,
                    "activations of recursive functions that may be alive at "
                    "once")

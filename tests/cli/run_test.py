@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import CliTest  # noqa: E402
+from weft import CliTest, run  # noqa: E402
 
 GRAPH = """
 func @scale(%0 "x": f32[N, 2], %1 "factor": f32[2]) -> (f32[N, 2]) {
@@ -75,6 +75,27 @@ class RunTest(CliTest):
                     "--place", "twize=1", parts=("twize", "twice"))
         self.refuse("run", path, "--input", "x=[[1, 2]]", "--workers", "2",
                     "--place", "twice=2", parts=("rank 2", "0 to 1"))
+
+    def test_adds_up_over_workers(self) -> None:
+        graph = GRAPH.replace("return %2", """%3 = all_reduce(%2) \
+{group_size = 4, groups = [0, 1, 2, 3]} : f32[N, 2]
+  return %3""")
+        path = self.exported(graph)
+        for collective in ("ring", "halving", "direct", "blueconnect"):
+            done = run("run", path, "--input", "x=[[1, 2]]", "--workers", "4",
+                       "--collective", collective)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["results"], [
+                {"type": "f32[1, 2]", "value": [[40, 800]]}])
+            self.assertEqual("stays: " in done.stderr,
+                             collective == "blueconnect", done.stderr)
+        self.refuse("run", path, "--input", "x=[[1, 2]]", "--collective",
+                    "ring", parts=("several workers",))
+        text = self.write("sum.weft", graph.replace("[N, 2]", "[3, 4]")
+                          .replace("f32[2]", "f32[4]"))
+        said = self.succeed("inspect", text, "--hosts", "a,b,a,b")
+        self.assertIn("scattered among 2", said)
+        self.assertIn("reduce_scatter", said)
 
     def test_mistakes(self) -> None:
         path = self.exported()

@@ -170,6 +170,12 @@ otherwise = @go_on(f64[]) -> (f64[])} : f64[]
         # 3/4 of the vector goes out twice, at 12.5 MB/s.
         self.assertAlmostEqual(taken["seconds"], 1.5 * 1e6 / 12.5e6,
                                delta=1e-3)
+        sparse = self.succeed("inspect", "collective", slow, "--bytes", "1MB",
+                              "--items", "1000")
+        self.assertIn("4 ranks, 1000 of", sparse)
+        self.assertRegex(sparse, r"-> \w+")
+        self.refuse("inspect", "collective", slow, "--bytes", "1MB", "--items",
+                    "1000000", parts=("--items",))
         self.refuse("inspect", "collective", "4@50parsecs,1GB/s",
                     parts=("parsecs",))
         self.refuse("inspect", "collective", parts=("TOPOLOGY",))

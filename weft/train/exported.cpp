@@ -2,8 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/comm/graph/blueconnect_rewrite.h"
+#include "weft/comm/graph/network_collectives.h"
 #include "weft/comm/graph/partitioned.h"
 #include "weft/graph/text.h"
+#include "weft/runtime/executable.h"
 #include "weft/train/safetensors.h"
 
 namespace weft {
@@ -179,20 +182,54 @@ void ExportedFunction::check_count(const std::vector<Tensor>& arguments) const {
               arguments.size());
 }
 
-std::vector<Tensor> ExportedFunction::run_parts(
-    const std::vector<Tensor>& arguments, std::string_view placement,
-    Transport& transport) {
+std::vector<Tensor> ExportedFunction::all_inputs(
+    const std::vector<Tensor>& arguments) const {
   check_count(arguments);
-  const std::string& entry = function_->function().name();
   std::vector<Tensor> inputs = arguments;
   for (const Hidden& each : function_->hidden()) {
     if (each.is_assigned) {
-      throw Error(ErrorCode::kUnsupported, "@" + entry,
-                  "assigns the variable '{}', which parts cannot", each.name);
+      throw Error(ErrorCode::kUnsupported, "@" + function_->function().name(),
+                  "assigns the variable '{}', which several ranks cannot",
+                  each.name);
     }
     inputs.push_back(each.is_variable() ? each.variable.lock()->value
                                         : each.value.tensor());
   }
+  return inputs;
+}
+
+std::vector<Tensor> ExportedFunction::run_together(
+    const std::vector<Tensor>& arguments, std::string_view collective,
+    Transport& transport, std::string& said) {
+  const std::vector<Tensor> inputs = all_inputs(arguments);
+  const bool is_blueconnect = collective == "blueconnect";
+  const ScatterMethod method =
+      is_blueconnect ? ScatterMethod::kRing : scatter_method(collective);
+  Function function = function_->function();
+  if (is_blueconnect) {
+    std::vector<std::string> hosts;
+    for (int rank = 0; rank < transport.size(); ++rank) {
+      hosts.push_back(transport.host(rank));
+    }
+    BlueConnectRewrite rewrite = rewrite_blueconnect(function, hosts);
+    for (const BlueConnectDecision& each : rewrite.decisions) {
+      said += to_string(each) + "\n";
+    }
+    function = std::move(rewrite.function);
+  }
+  Engine engine(transport);
+  Communicator all(transport);
+  NetworkCollectives network(all, engine, method);
+  const CollectivesScope scope(network);
+  Executable executable(std::move(function));
+  return executable.run(inputs);
+}
+
+std::vector<Tensor> ExportedFunction::run_parts(
+    const std::vector<Tensor>& arguments, std::string_view placement,
+    Transport& transport) {
+  const std::string& entry = function_->function().name();
+  const std::vector<Tensor> inputs = all_inputs(arguments);
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());
   RankPlacement ranks = parse_placement(placement, transport.size());

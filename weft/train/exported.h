@@ -73,7 +73,22 @@ class ExportedFunction {
                                 std::string_view placement,
                                 Transport& transport);
 
+  // By several ranks, each of which runs all of it on arguments of its own and
+  // calls this alike; its collective ops exchange over `transport` as
+  // `collective` says, "ring", "halving" or "direct"
+  // (comm/collective/scatter_gather.h). With "blueconnect" its all_reduce ops
+  // are first taken apart for the hosts (comm/graph/blueconnect_rewrite.h), and
+  // `said` gets what became of each. Returns this rank's results.
+  // Throws Error(kUnsupported) for a function that assigns variables,
+  // Error(kInvalidArgument) for ops of another number of ranks, and what the
+  // engine does.
+  std::vector<Tensor> run_together(const std::vector<Tensor>& arguments,
+                                   std::string_view collective,
+                                   Transport& transport, std::string& said);
+
  private:
+  // The arguments and the hidden ones behind them, none of which is assigned.
+  std::vector<Tensor> all_inputs(const std::vector<Tensor>& arguments) const;
   void check_count(const std::vector<Tensor>& arguments) const;
 
   TaggedOptions tagged_;

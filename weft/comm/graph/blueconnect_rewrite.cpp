@@ -1,6 +1,7 @@
 #include "weft/comm/graph/blueconnect_rewrite.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 #include <map>
 #include <optional>
 
@@ -180,6 +181,16 @@ class Rewriter {
 };
 
 }  // namespace
+
+std::string to_string(const BlueConnectDecision& decision) {
+  const std::string name = fmt::format("all_reduce of node {}", decision.node);
+  if (decision.scatter_sizes.empty()) {
+    return fmt::format("{} stays: {}", name, decision.reason);
+  }
+  return fmt::format("{} is scattered among {}; what is left stays: {}", name,
+                     fmt::join(decision.scatter_sizes, ", then "),
+                     decision.reason);
+}
 
 BlueConnectRewrite rewrite_blueconnect(const Function& function,
                                        std::span<const std::string> hosts) {

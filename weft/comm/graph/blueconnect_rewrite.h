@@ -40,6 +40,9 @@ struct BlueConnectDecision {
   std::string reason;
 };
 
+// "all_reduce 2: scattered among 4, then 2; the rest stays: …", for people.
+std::string to_string(const BlueConnectDecision& decision);
+
 struct BlueConnectRewrite {
   Function function;
   std::vector<BlueConnectDecision> decisions;  // one per all_reduce

@@ -2,8 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include "weft/comm/collective/scatter_gather.h"
-
 namespace weft {
 namespace {
 
@@ -16,19 +14,17 @@ Parts parts_of(const Channel& channel, const DenseBuffer& buffer) {
   return Parts::near_equal(buffer.all(), channel.size());
 }
 
-Task<> scatter(Channel channel, DenseBuffer buffer) {
-  return reduce_scatter(ScatterMethod::kRing, channel, buffer,
-                        parts_of(channel, buffer));
+Task<> scatter(ScatterMethod method, Channel channel, DenseBuffer buffer) {
+  return reduce_scatter(method, channel, buffer, parts_of(channel, buffer));
 }
 
-Task<> gather(Channel channel, DenseBuffer buffer) {
-  return all_gather(ScatterMethod::kRing, channel, buffer,
-                    parts_of(channel, buffer));
+Task<> gather(ScatterMethod method, Channel channel, DenseBuffer buffer) {
+  return all_gather(method, channel, buffer, parts_of(channel, buffer));
 }
 
-Task<> sum(Channel channel, DenseBuffer buffer) {
-  co_await scatter(channel, buffer);
-  co_await gather(channel, buffer);
+Task<> sum(ScatterMethod method, Channel channel, DenseBuffer buffer) {
+  co_await scatter(method, channel, buffer);
+  co_await gather(method, channel, buffer);
 }
 
 }  // namespace
@@ -49,17 +45,20 @@ Channel NetworkCollectives::open(std::string_view operation,
 
 void NetworkCollectives::all_reduce(const TensorView& whole,
                                     const RankGroups& groups) {
-  engine_.run(sum(open("all_reduce", whole, groups), buffer_of(whole)));
+  engine_.run(
+      sum(method_, open("all_reduce", whole, groups), buffer_of(whole)));
 }
 
 void NetworkCollectives::reduce_scatter(const TensorView& whole,
                                         const RankGroups& groups) {
-  engine_.run(scatter(open("reduce_scatter", whole, groups), buffer_of(whole)));
+  engine_.run(scatter(method_, open("reduce_scatter", whole, groups),
+                      buffer_of(whole)));
 }
 
 void NetworkCollectives::all_gather(const TensorView& whole,
                                     const RankGroups& groups) {
-  engine_.run(gather(open("all_gather", whole, groups), buffer_of(whole)));
+  engine_.run(
+      gather(method_, open("all_gather", whole, groups), buffer_of(whole)));
 }
 
 }  // namespace weft

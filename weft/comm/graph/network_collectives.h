@@ -6,14 +6,16 @@
 //   CollectivesScope scope(network);
 //   executable.run(arguments, results);
 //
-// Every op goes around rings, one per group: which ranks form a group, and
-// what becomes of large groups, is up to the graph (blueconnect_rewrite.h).
+// Every op goes through the groups of its own, around rings unless told
+// otherwise: which ranks form a group, and what becomes of large groups, is up
+// to the graph (blueconnect_rewrite.h).
 //
 // Threads: that of the engine.
 #pragma once
 
 #include <string_view>
 
+#include "weft/comm/collective/scatter_gather.h"
 #include "weft/comm/transport/communicator.h"
 #include "weft/comm/transport/engine.h"
 #include "weft/graph/collectives.h"
@@ -24,8 +26,9 @@ class NetworkCollectives final : public Collectives {
  public:
   // Both must outlive this. The groups of the ops are those of the ranks of
   // `communicator`, all of which must run the same graph.
-  NetworkCollectives(Communicator& communicator, Engine& engine)
-      : communicator_(communicator), engine_(engine) {}
+  NetworkCollectives(Communicator& communicator, Engine& engine,
+                     ScatterMethod method = ScatterMethod::kRing)
+      : communicator_(communicator), engine_(engine), method_(method) {}
 
   int rank() const override { return communicator_.rank(); }
   int size() const override { return communicator_.size(); }
@@ -44,6 +47,7 @@ class NetworkCollectives final : public Collectives {
 
   Communicator& communicator_;
   Engine& engine_;
+  ScatterMethod method_;
 };
 
 }  // namespace weft
