@@ -93,6 +93,27 @@ TEST(Engine, GroupsRunSideBySide) {
   });
 }
 
+// Groups come and go for ever.
+TEST(Engine, GroupsAreReleased) {
+  ThreadWorld world(4);
+  world.run([](Transport& transport) {
+    Engine engine(transport);
+    Communicator all(transport);
+    const int color = transport.rank() % 2;
+    for (int i = 0; i < 50; ++i) {
+      // Pairs and all, in turn, so that numbers go to other groups.
+      const std::vector<int> members = i % 3 == 0
+                                           ? std::vector<int>{0, 1, 2, 3}
+                                           : std::vector<int>{color, color + 2};
+      Communicator group = all.split(members);
+      const Communicator copy = group;
+      std::vector<int> values(10, 1);
+      engine.run(add_up(group.open({"add_up", "i32[10]"}), values));
+      EXPECT_EQ(values, std::vector<int>(10, group.size()));
+    }
+  });
+}
+
 TEST(Engine, NamesTheSilentRankTheOperationAndTheTensor) {
   ThreadWorld world(2);
   std::string message;

@@ -80,6 +80,12 @@ class MpiTransportTest(unittest.TestCase):
                       errors)
         self.assertIn("give of i32[3] 'b'", errors)
 
+    def test_a_message_that_mpi_cannot_count(self) -> None:
+        errors = self.refuse("too_large")
+        self.assertIn("MPI counts bytes in 31 bits; a message has 2147483648",
+                      errors)
+        self.assertIn("send it in several messages", errors)
+
     def test_both_sides_of_a_mismatch(self) -> None:
         errors = self.refuse("mismatch")
         self.assertIn("different operations", errors)

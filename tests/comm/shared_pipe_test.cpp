@@ -4,6 +4,8 @@
 #include <thread>
 #include <vector>
 
+#include "weft/base/error.h"
+
 namespace weft {
 namespace {
 
@@ -29,6 +31,26 @@ std::vector<std::byte> message_of(std::size_t size, std::size_t number) {
 
 bool write(Pipe& pipe, std::uint32_t tag, std::span<const std::byte> message) {
   return pipe.writer.write({tag, 0, message.size()}, message);
+}
+
+// Whatever another process may have left there.
+TEST(SharedPipe, RefusesDamagedHeaders) {
+  const auto damaged = [](std::size_t word, std::uint64_t value) {
+    Pipe pipe;
+    EXPECT_TRUE(write(pipe, 5, message_of(100, 0)));
+    // Two cache lines of counters, then the ring: tag and kind, then the size.
+    pipe.words[16 + word] = value;
+    try {
+      pipe.reader.next();
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::kDataLoss;
+    }
+    return false;
+  };
+  EXPECT_TRUE(damaged(1, 1000));
+  EXPECT_TRUE(damaged(1, ~std::uint64_t{0}));
+  EXPECT_TRUE(damaged(0, std::uint64_t{2} << 32));
+  EXPECT_FALSE(damaged(1, 100));
 }
 
 TEST(SharedPipe, GivesPacketsInTheirOrder) {

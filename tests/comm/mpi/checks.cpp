@@ -150,6 +150,19 @@ void check_truncation(Transport& transport) {
   }
 }
 
+// Refused before a byte of it is looked at.
+void check_too_large(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  std::byte first{};
+  const auto give = [&](Channel channel) -> Task<> {
+    const std::size_t size = std::size_t{1} << 31;
+    co_await channel.send((channel.rank() + 1) % channel.size(),
+                          {&first, size});
+  };
+  engine.run(give(all.open({"give", "f32[536870912]"})));
+}
+
 void check_mismatch(Transport& transport) {
   Engine engine(transport, {.timeout = 60, .ask_after = 0.01});
   Communicator all(transport);
@@ -258,6 +271,7 @@ int run(const std::string& name) {
       {"order", check_order},
       {"async", check_async},
       {"truncation", check_truncation},
+      {"too_large", check_too_large},
       {"mismatch", check_mismatch},
       {"failure", check_failure},
       {"death", check_death},

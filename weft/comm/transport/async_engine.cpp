@@ -64,7 +64,12 @@ void AsyncEngine::serve() {
     // busy.
     const bool is_busy = !under_way_.empty();
     const double started = transport_.now();
-    engine.poll(kPollSeconds);
+    try {
+      engine.poll(kPollSeconds);
+    } catch (...) {
+      // The network itself has failed, and with it all that is under way.
+      engine.fail(failure_of(std::current_exception()));
+    }
     if (is_busy) count(started);
     collect();
   }

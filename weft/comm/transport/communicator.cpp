@@ -1,6 +1,7 @@
 #include "weft/comm/transport/communicator.h"
 
 #include <algorithm>
+#include <bitset>
 #include <numeric>
 
 namespace weft {
@@ -67,9 +68,42 @@ Channel Channel::among(std::span<const int> positions) const {
   return part;
 }
 
+struct Communicator::Groups {
+  std::bitset<1u << kContextBits> taken;
+  std::uint32_t last = 1;  // given out
+
+  // Around in a circle, so that a group's last messages are long over when its
+  // number is given out again.
+  std::uint32_t take() {
+    taken.set(0);  // the transport's own
+    taken.set(1);  // all ranks
+    WEFT_CHECK(!taken.all(), "too many groups of ranks at a time");
+    do {
+      last = (last + 1) & ((1u << kContextBits) - 1);
+    } while (taken.test(last));
+    taken.set(last);
+    return last;
+  }
+};
+
+class Communicator::Lease {
+ public:
+  explicit Lease(std::shared_ptr<Groups> groups)
+      : groups_(std::move(groups)), context_(groups_->take()) {}
+  ~Lease() { groups_->taken.reset(context_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  std::uint32_t context() const { return context_; }
+
+ private:
+  std::shared_ptr<Groups> groups_;
+  std::uint32_t context_;
+};
+
 Communicator::Communicator(Transport& transport)
     : transport_(&transport),
-      contexts_(std::make_shared<std::uint32_t>(1)),
+      groups_(std::make_shared<Groups>()),
       rank_(transport.rank()),
       context_(1) {
   std::vector<int> all(static_cast<std::size_t>(transport.size()));
@@ -83,11 +117,10 @@ Communicator Communicator::split(std::span<const int> positions) {
   part.members_ =
       std::make_shared<const std::vector<int>>(pick(*members_, positions));
   part.rank_ = position_of(*part.members_, transport_->rank());
-  part.contexts_ = contexts_;
-  // Groups that are split off share the counter, and all members split at the
-  // same point, so that a number means one group on every rank.
-  part.context_ = ++*contexts_;
-  WEFT_CHECK(part.context_ < (1u << kContextBits), "too many groups of ranks");
+  part.groups_ = groups_;
+  part.lease_ = std::make_shared<const Lease>(groups_);
+  part.context_ = part.lease_->context();
+  transport_->ledger().forget(part.context_);
   return part;
 }
 

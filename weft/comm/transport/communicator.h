@@ -144,15 +144,22 @@ class Communicator {
   // A group whose operations are independent of this one's. Every member of
   // this communicator calls it, at the same point among its other calls, with
   // the part of the members (positions here) that this rank belongs to; the
-  // parts are disjoint. At most 14 per transport.
+  // parts are disjoint. A group is released with the last copy of what is
+  // returned, on all of its ranks between the same calls and when all its
+  // operations are over; 14 may live at a time per transport.
   Communicator split(std::span<const int> positions);
 
  private:
+  // Which groups live, of one transport.
+  struct Groups;
+  class Lease;
+
   Communicator() = default;
 
   Transport* transport_ = nullptr;
   std::shared_ptr<const std::vector<int>> members_;
-  std::shared_ptr<std::uint32_t> contexts_;  // given out on this transport
+  std::shared_ptr<Groups> groups_;
+  std::shared_ptr<const Lease> lease_;  // null for all ranks
   int rank_ = 0;
   std::uint32_t context_ = 0;
   std::uint32_t operations_ = 0;  // entered

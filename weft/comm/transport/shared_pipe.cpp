@@ -108,7 +108,18 @@ std::optional<PacketHeader> PipeReader::next() {
   }
   PacketHeader header;
   memory_.copy_out(read_, std::as_writable_bytes(std::span(&header, 1)));
-  WEFT_CHECK(packet_bytes(header) <= written_ - read_);
+  // Before sizes are added up: a damaged one may be near 2^64.
+  const bool is_whole =
+      header.is_announcement <= 1 &&
+      (header.is_announcement == 1 || header.bytes <= memory_.capacity()) &&
+      packet_bytes(header) <= written_ - read_ &&
+      written_ - read_ <= memory_.capacity();
+  if (!is_whole) {
+    throw Error(ErrorCode::kDataLoss, "shared memory",
+                "the header of a message of {} bytes is damaged: {} bytes were "
+                "written",
+                header.bytes, written_ - read_);
+  }
   return header;
 }
 
