@@ -43,25 +43,31 @@ TEST(AllReduceChooser, TakesTheRingAmongThoseThatAreAlike) {
   EXPECT_NE(fast.choose(270'000).name(), "ring");
 }
 
-TEST(AllReduceChooser, IsNeverSlowerThanTheUsualFactorizations) {
-  AllReduceChooser chooser(parse_topology(kCluster));
+// What is chosen, as it runs on the simulated network, against the usual ones
+// as they run there: the model that chooses has no part in the comparison.
+TEST(AllReduceChooser, IsAsFastAsTheUsualFactorizationsWhereItRuns) {
+  const Topology topology = parse_topology("4@5us,35GB/s x 8@5us,10GB/s");
+  const auto runs = [&](const AllReduce& algorithm, std::size_t count) {
+    SimWorld world(topology, {.carries_payload = false});
+    return world.run([&](Transport& transport) -> Task<> {
+      Communicator all(transport);
+      const PreparedAllReduce sum = algorithm.prepare(all, DType::kF32, count);
+      co_await sum.run(nullptr);
+    });
+  };
+  AllReduceChooser chooser(topology);
   for (const std::size_t bytes :
-       {std::size_t{1} << 10, std::size_t{1} << 16, std::size_t{1} << 20,
-        std::size_t{1} << 23, std::size_t{1} << 27, std::size_t{1} << 29}) {
-    const double best = chooser.choose(bytes).seconds(
-        chooser.topology(), static_cast<double>(bytes));
-    for (const char* text :
-         {"ring", "doubling", "rabenseifner", "rabenseifner(order=near)",
-          "blueconnect(factors=4,64)", "blueconnect(factors=4,8,8)",
-          "blueconnect(factors=2,2,2,2,2,2,2,2)",
-          "blueconnect(factors=4,64 chunks=8)"}) {
-      // Equals may differ by rounding.
-      EXPECT_LE(best, (1 + 1e-6) *
-                          AllReduce(text).seconds(chooser.topology(),
-                                                  static_cast<double>(bytes)))
-          << text << " of " << bytes;
+       {std::size_t{1} << 12, std::size_t{1} << 18, std::size_t{1} << 24}) {
+    const double chosen = runs(chooser.choose(bytes), bytes / 4);
+    for (const char* text : {"ring", "doubling", "rabenseifner", "leaders(4)",
+                             "blueconnect(4,8)", "blueconnect(2,2,2,2,2)"}) {
+      EXPECT_LE(chosen, 1.1 * runs(AllReduce(text), bytes / 4))
+          << text << " of " << bytes << ", " << chooser.choose(bytes).text();
     }
   }
+  // A hierarchy is what makes the difference between these.
+  EXPECT_LT(1.3 * runs(AllReduce("blueconnect(4,8)"), 1 << 22),
+            runs(AllReduce("leaders(4)"), 1 << 22));
 }
 
 // Groups of 8 by halving are steps of 2 in another dress, which rounding alone

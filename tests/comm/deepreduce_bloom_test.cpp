@@ -8,6 +8,7 @@
 #include "tests/support/errors.h"
 
 #include "weft/comm/codec/bloom_policy.h"
+#include "weft/comm/codec/pipeline.h"
 
 namespace weft {
 namespace {
@@ -310,6 +311,28 @@ TEST(BloomCodec, AutomaticRateIsSmallestForP0) {
       EXPECT_LT(automatic, 1.001 * total(best * factor)) << factor;
     }
   }
+}
+
+// With values of fewer bits a false positive costs less.
+TEST(BloomCodec, AutomaticRateIsSmallestForQuantizedValues) {
+  constexpr std::uint32_t kSize = 100000;
+  std::vector<float> gradient(kSize);
+  const RandomStream random{.seed = 4};
+  for (std::uint32_t i = 0; i < kSize; ++i) {
+    gradient[i] = normal_from(random.word(2 * i), random.word(2 * i + 1))[0];
+  }
+  const auto bytes = [&](const std::string& rate) {
+    const Pipeline pipeline("topk(0.1) | index:bloom(" + rate +
+                            "policy=p0) value:qsgd(7)");
+    Message message;
+    pipeline.encode(gradient, {}, {}, message);
+    return static_cast<double>(message.bytes.size());
+  };
+  const double automatic = bytes("");
+  for (const char* rate : {"eps=0.0072, ", "eps=0.1, "}) {
+    EXPECT_LT(automatic, 0.97 * bytes(rate)) << rate;
+  }
+  EXPECT_LT(automatic, 1.01 * bytes("eps=0.03, "));
 }
 
 TEST(BloomCodec, HasTheVolumeOfTheFormulas) {

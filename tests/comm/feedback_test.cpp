@@ -89,14 +89,23 @@ TEST(Feedback, FollowsWithWhateverItAccepts) {
   EXPECT_GT(accepted, 40);
 }
 
+// The target moves by about 0.55 in a step. A copy by terngrad does not run
+// away for ever, as values that have grown alike are sent as they are, but it
+// ends many steps off.
 TEST(Feedback, RefusesWhatDiverges) {
-  for (const char* text : {"qsgd(2)", "qsgd(4)", "terngrad",
-                           "randomk(0.1, scale=true)", "topk(0.5) | qsgd(2)"}) {
+  struct Refused {
+    const char* text;
+    double distance;
+  };
+  for (const auto& [text, distance] : {Refused{"qsgd(2)", 100},
+                                       {"qsgd(4)", 100},
+                                       {"terngrad", 5},
+                                       {"randomk(0.1, scale=true)", 100},
+                                       {"topk(0.5) | qsgd(2)", 100}}) {
     const Pipeline pipeline(text, {.min_elements = 0});
     EXPECT_NE(pipeline.feedback_refusal(), "") << text;
     const Distances distances = follow(pipeline);
-    // The target moves by about 0.55 in a step.
-    EXPECT_GT(std::max(distances.before, distances.after), 100) << text;
+    EXPECT_GT(std::max(distances.before, distances.after), distance) << text;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "tests/support/exchanges.h"
 
+#include "weft/comm/collective/all_reduce.h"
 #include "weft/comm/transport/engine.h"
 #include "weft/comm/transport/sim.h"
 #include "weft/comm/transport/thread.h"
@@ -199,6 +200,29 @@ TEST(SimTransport, AThousandRanksPassATokenRound) {
   EXPECT_NEAR(seconds, 2 * 1024 * kLatency, 1e-9);
   for (int rank = 0; rank < 1024; ++rank) {
     EXPECT_EQ(world.traffic(rank)[0].messages, 2);
+  }
+}
+
+// The code that MPI runs, on a thousand ranks and more.
+TEST(SimTransport, AThousandRanksAddUp) {
+  constexpr int kRanks = 1024;
+  const Topology topology{{{4, 1e-6, 1e-10}, {256, 5e-6, 1e-9}}};
+  for (const char* text : {"doubling", "rabenseifner",
+                           "blueconnect(4,256 "
+                           "stage=halving)"}) {
+    SimWorld world(topology);
+    std::vector<std::vector<std::int32_t>> values(kRanks);
+    const AllReduce sum(text);
+    world.run([&](Transport& transport) -> Task<> {
+      auto& own = values[static_cast<std::size_t>(transport.rank())];
+      own.assign(16, transport.rank());
+      Communicator all(transport);
+      co_await sum.run(all, dense(std::span(own)));
+    });
+    for (const auto& own : values) {
+      ASSERT_EQ(own, std::vector<std::int32_t>(16, kRanks * (kRanks - 1) / 2))
+          << text;
+    }
   }
 }
 

@@ -100,6 +100,11 @@ class IndexCodec {
   virtual void decode(ByteReader& in, std::uint32_t size, const MessageId& id,
                       std::vector<std::uint32_t>& sent) const = 0;
   virtual bool is_lossless() const { return true; }
+  // The same codec, made for values that take so many bits each; null where
+  // these do not matter.
+  virtual std::unique_ptr<IndexCodec> for_values(double /*bits*/) const {
+    return nullptr;
+  }
   // For indices that do not stand for `selected` in order: the values sent
   // are then those of `selected`, not those at `sent` (only the naive Bloom
   // policy, which shows why).
@@ -145,6 +150,11 @@ class ValueCodec {
   // The dtype in which messages may be summed on their way ("f32", "bf16",
   // "f16"), or "" if they cannot.
   virtual std::string_view summable_as() const { return ""; }
+  // What a value takes, roughly, beside what all of a message share.
+  virtual double value_bits() const { return 32; }
+  // Tensors of fewer elements travel as they are unless a recipe says
+  // otherwise: as many as keep the accuracy of training.
+  virtual std::int64_t min_elements() const { return 256; }
   // True if it makes sense for a whole tensor (curve fits do not).
   virtual bool is_for_dense() const { return true; }
 };

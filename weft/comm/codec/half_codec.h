@@ -40,6 +40,7 @@ class HalfValueCodec final : public StreamValueCodec {
   }
 
   std::string_view summable_as() const override { return Half::kName; }
+  double value_bits() const override { return 16; }
 
  private:
   static constexpr std::size_t kBytes = 2;

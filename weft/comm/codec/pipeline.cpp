@@ -116,6 +116,11 @@ Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
     stages.value = parse_pipeline("none").value;
     value = make(stages.value, given);
   }
+  if (index) {
+    if (auto made = index->for_values(value->value_bits())) {
+      index = std::move(made);
+    }
+  }
   text = to_string(stages);
   fingerprint = fingerprint_of(text);
 }

@@ -15,23 +15,24 @@ namespace {
 constexpr double kLowestRate = 1e-9;
 constexpr double kHighestRate = 0.5;
 
-// Without a rate given. Under P0 each false positive costs a value of 32
-// bits: the rate for which filter and values together are smallest is
-// r / ((ln 2)^2 32 (d - r)). The others choose r of about r + rate (d - r)
+// Without a rate given. Under P0 each false positive costs a value of b bits:
+// the rate for which filter and values together are smallest is
+// r / ((ln 2)^2 b (d - r)). The others choose r of about r + rate (d - r)
 // positives: a tenth of r of them false.
-double automatic_rate(BloomPolicy policy, double selected, double size) {
+double automatic_rate(BloomPolicy policy, double selected, double size,
+                      double value_bits) {
   const double others = std::max(1.0, size - selected);
-  const double rate =
-      policy == BloomPolicy::kP0
-          ? selected / (std::numbers::ln2 * std::numbers::ln2 * 32 * others)
-          : 0.1 * selected / size;
+  const double rate = policy == BloomPolicy::kP0
+                          ? selected / (std::numbers::ln2 * std::numbers::ln2 *
+                                        value_bits * others)
+                          : 0.1 * selected / size;
   return std::clamp(rate, kLowestRate, kHighestRate);
 }
 
 class BloomIndexCodec final : public IndexCodec {
  public:
-  BloomIndexCodec(double rate, BloomPolicy policy)
-      : rate_(rate), policy_(policy) {}
+  BloomIndexCodec(double rate, BloomPolicy policy, double value_bits)
+      : rate_(rate), policy_(policy), value_bits_(value_bits) {}
 
   void encode(std::span<const std::uint32_t> selected, std::uint32_t size,
               const MessageId& id, std::vector<std::uint32_t>& sent,
@@ -41,7 +42,7 @@ class BloomIndexCodec final : public IndexCodec {
     if (selected.empty()) return;
     const auto count = static_cast<std::uint32_t>(selected.size());
     const double rate =
-        rate_ > 0 ? rate_ : automatic_rate(policy_, count, size);
+        rate_ > 0 ? rate_ : automatic_rate(policy_, count, size, value_bits_);
     BloomGeometry geometry = bloom_geometry(count, rate);
     // Beyond 2^32 bits, which takes 10^8 entries, the rate is higher.
     geometry.bytes = std::min(geometry.bytes, BloomFilter::kMaxBytes);
@@ -71,6 +72,9 @@ class BloomIndexCodec final : public IndexCodec {
   }
 
   bool is_lossless() const override { return false; }
+  std::unique_ptr<IndexCodec> for_values(double bits) const override {
+    return std::make_unique<BloomIndexCodec>(rate_, policy_, bits);
+  }
   bool sends_selected_values() const override {
     return policy_ == BloomPolicy::kNaive;
   }
@@ -104,6 +108,7 @@ class BloomIndexCodec final : public IndexCodec {
 
   double rate_;  // 0: automatic
   BloomPolicy policy_;
+  double value_bits_;
 };
 
 std::unique_ptr<IndexCodec> make_bloom(const Options& options) {
@@ -114,7 +119,7 @@ std::unique_ptr<IndexCodec> make_bloom(const Options& options) {
                 kHighestRate);
   }
   return std::make_unique<BloomIndexCodec>(
-      rate, parse_bloom_policy(option<std::string>(options, "policy")));
+      rate, parse_bloom_policy(option<std::string>(options, "policy")), 32);
 }
 
 }  // namespace

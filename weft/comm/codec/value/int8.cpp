@@ -44,6 +44,8 @@ class Int8 final : public StreamValueCodec {
     });
   }
 
+  double value_bits() const override { return 8; }
+
  private:
   void encode_stream(const ValueStream& stream,
                      ByteWriter& out) const override {

@@ -133,6 +133,7 @@ class Qsgd final : public ValueCodec {
   }
 
   bool is_unbiased() const override { return true; }
+  double value_bits() const override { return settings_.bits; }
 
   std::string feedback_refusal() const override {
     if (settings_.most_left_out() <= kMostLeftOut) return "";

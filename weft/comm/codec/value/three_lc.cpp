@@ -51,6 +51,12 @@ class ThreeLc final : public StreamValueCodec {
     unpack(packed, scale, in, values);
   }
 
+  double value_bits() const override { return 8.0 / 5; }
+  // Above s = 1 a memory holds back so much that a classifier, which nothing
+  // normalizes, costs accuracy: ResNet-20's has 640 values
+  // (docs/results/comm.md).
+  std::int64_t min_elements() const override { return s_ > 1 ? 1000 : 256; }
+
  private:
   void encode_stream(const ValueStream& stream,
                      ByteWriter& out) const override {
