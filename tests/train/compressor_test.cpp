@@ -137,6 +137,63 @@ TEST(Compressor, SendsWhatPersists) {
     arrived += decoded[kQuiet];
   }
   EXPECT_GT(arrived, 0.5 * 200 * 0.05);
+
+  // Without, by either way of saying so, it never does.
+  SyncRecipe forgetful = recipe("topk(0.1)");
+  forgetful.memory = "none";
+  Compressor by_key(forgetful, 1, buckets, Compressor::Memory::kKept);
+  Compressor by_caller(recipe("topk(0.1)"), 1, buckets,
+                       Compressor::Memory::kNone);
+  for (Compressor* without : {&by_key, &by_caller}) {
+    EXPECT_TRUE(without->memory().empty());
+    double sent = 0;
+    for (int step = 0; step < 200; ++step) {
+      auto values = gradient(0, step);
+      values[kQuiet] = 0.05F;
+      Bytes message;
+      std::vector<float> decoded(kSize);
+      without->encode(buckets[0], values, {.number = step}, 0, message);
+      without->add_decoded(buckets[0], message, {.number = step}, 0, decoded);
+      sent += decoded[kQuiet];
+    }
+    EXPECT_EQ(sent, 0);
+  }
+}
+
+// With a rate that falls, the model of dense SGD less that of sparsified SGD is
+// what the memories hold, if they hold updates; memories of gradients hold
+// something else, as what is sent late is applied at a smaller rate.
+TEST(Compressor, MemoriesOfUpdatesAreTheDistanceToDenseTraining) {
+  const auto buckets = one_bucket();
+  const auto distance_from_memory = [&](const char* memory) {
+    SyncRecipe kept = recipe("topk(0.02)");
+    kept.memory = memory;
+    Compressor worker(kept, 1, buckets, Compressor::Memory::kKept);
+    std::vector<double> dense(kSize);
+    std::vector<double> sparse(kSize);
+    for (int step = 0; step < 40; ++step) {
+      const double lr = step == 17 ? 0 : 0.5 / (1 + step);
+      const SyncStep at{.number = step, .epoch = 0, .lr = lr};
+      const auto values = gradient(0, step);
+      Bytes message;
+      std::vector<float> decoded(kSize);
+      worker.encode(buckets[0], values, at, 0, message);
+      worker.add_decoded(buckets[0], message, at, 0, decoded);
+      for (std::size_t i = 0; i < kSize; ++i) {
+        dense[i] += lr * static_cast<double>(values[i]);
+        sparse[i] += lr * static_cast<double>(decoded[i]);
+      }
+    }
+    const Tensor held = worker.memory()[0].tensor;
+    double most = 0;
+    for (std::size_t i = 0; i < kSize; ++i) {
+      most = std::max(most, std::abs(dense[i] - sparse[i] -
+                                     held.item(static_cast<std::int64_t>(i))));
+    }
+    return most;
+  };
+  EXPECT_LT(distance_from_memory("updates"), 1e-5);
+  EXPECT_GT(distance_from_memory("gradients"), 0.1);
 }
 
 // Momentum correction: velocities are cleared where they were sent, and only

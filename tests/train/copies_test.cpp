@@ -170,9 +170,19 @@ TEST(Copies, OfAServerAreThoseOfAnAllReduce) {
             1e-6);
 }
 
-// With K = n nothing is kept back, and the streams that carry all entries add
-// them in the order in which a dense all-reduce of the same kind does.
+// With K = n nothing is kept back: where sums have the same order the bits are
+// those of dense SGD.
 TEST(Copies, OfTopKOfEverythingAreThoseOfDenseTraining) {
+  const Trained gathered =
+      train(recipe_of("allreduce", "none", "none", "all_gather"));
+  for (const char* all : {"topk(1.0)", "topk(1.0, method=bucket)"}) {
+    const Trained picked =
+        train(recipe_of("allreduce", all, "none", "all_gather"));
+    for (std::size_t p = 0; p < gathered.parameters[0].size(); ++p) {
+      EXPECT_TRUE(identical(gathered.parameters[0][p], picked.parameters[0][p]))
+          << all;
+    }
+  }
   const Trained dense = train(recipe_of("allreduce", "none", "none", "direct"));
   for (const char* collective : {"all_gather", "gather_pairs", "dense",
                                  "split_allgather", "recursive_double"}) {

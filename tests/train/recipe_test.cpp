@@ -234,5 +234,21 @@ TEST(LoadRecipe, PutsRunsIntoAFolderOfTheRecipesName) {
                [&] { load_recipe(folder / "none.toml"); });
 }
 
+// What keeps accuracy, unless the recipe says otherwise.
+TEST(Recipe, SmallTensorsAreThoseOfTheCodec) {
+  const auto min_elements = [](std::vector<std::string> overrides) {
+    overrides.insert(overrides.end(),
+                     {"model.name=mlp", "data.name=digits",
+                      "optimizer.name=sgd", "log.folder=runs/x"});
+    return parse_recipe("", "test", overrides).sync.min_elements;
+  };
+  EXPECT_EQ(min_elements({}), 256);
+  EXPECT_EQ(min_elements({"sync.codec=3lc"}), 256);
+  EXPECT_EQ(min_elements({"sync.codec=3lc(1.75)"}), 1000);
+  EXPECT_EQ(min_elements({"sync.codec=3lc(1.75) | zstd"}), 1000);
+  EXPECT_EQ(min_elements({"sync.codec=3lc(1.75)", "sync.min_elements=7"}), 7);
+  EXPECT_EQ(min_elements({"sync.codec=auto"}), 256);
+}
+
 }  // namespace
 }  // namespace weft

@@ -194,6 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"topk_warm",
              {"sync.sparsify=topk(0.05)", "sync.warmup_epochs=1",
               "sync.momentum_correction=0.9", "optimizer.name=sgd"}},
+        Case{"updates", {"sync.sparsify=topk(0.05)", "sync.memory=updates"}},
         Case{"randomk", {"sync.sparsify=randomk(0.3)"}},
         Case{"bloom",
              {"sync.sparsify=topk(0.05)",
@@ -205,6 +206,58 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"no_overlap", {"sync.overlap=false"}},
         Case{"clipped", {"optimizer.clip_norm=0.5"}}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// traffic.jsonl, line by line.
+TEST_F(WorkersTest, DensityXiAndDriftStandInTheTrafficLog) {
+  for (const char* memory : {"gradients", "updates"}) {
+    train(recipe(memory, {"train.epochs=1", "sync.sparsify=topk(0.05)",
+                          "sync.measure_every=3", "sync.min_elements=0",
+                          fmt::format("sync.memory={}", memory), kNetwork}),
+          3);
+    std::ifstream file(root_.path() / memory / "traffic.jsonl");
+    int steps = 0;
+    for (std::string line; std::getline(file, line);) {
+      ++steps;
+      const auto number = [&](const std::string& name) {
+        const auto found = line.find("\"" + name + "\": ");
+        return found == line.npos
+                   ? -1
+                   : std::stod(line.substr(found + name.size() + 4));
+      };
+      // Each of three picks a twentieth, largely others.
+      EXPECT_GT(number("density"), 0.04) << line;
+      EXPECT_LT(number("density"), 0.16) << line;
+      EXPECT_EQ(number("xi") > 0, steps % 3 == 0) << line;
+      EXPECT_EQ(number("drift") > 0, steps % 3 == 0) << line;
+      EXPECT_LT(number("xi"), 5) << line;
+    }
+    EXPECT_EQ(steps, 12);
+  }
+}
+
+// What was exchanged otherwise has no memories, and the run says so.
+TEST_F(WorkersTest, ACheckpointWithoutMemoriesIsSaid) {
+  train(recipe("run", {"train.max_steps=3"}), 2);
+  std::mutex mutex;
+  std::vector<std::string> notes;
+  class Noting : public TrainObserver {
+   public:
+    void on_note(const std::string& note) override { all += note + "\n"; }
+    std::string all;
+  };
+  ThreadWorld world(2);
+  world.run([&](Transport& transport) {
+    set_thread_count(1);
+    Noting observer;
+    Trainer(recipe("run", {"train.max_steps=4", "sync.codec=3lc"}),
+            {.name = "test", .is_resumed = true, .transport = &transport})
+        .run(observer);
+    const std::lock_guard lock(mutex);
+    notes.push_back(observer.all);
+  });
+  EXPECT_THAT(notes, testing::Contains(HasSubstr(
+                         "no memory of what was not sent for 2 of 2 tensors")));
+}
 
 // Two factors, so that neither is the ring of all.
 TEST_F(WorkersTest, BlueConnectOfTwoByTwo) {
@@ -353,6 +406,23 @@ TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"sync.sparsify=topk(0.01)", "sync.collective=ring"}),
               HasSubstr("dense"));
   EXPECT_THAT(refusal({"sync.warmup_epochs=2"}), HasSubstr("sparsif"));
+  EXPECT_THAT(refusal({"sync.measure_every=2"}), HasSubstr("sparsif"));
+  EXPECT_THAT(refusal({"sync.memory=some"}), HasSubstr("gradients"));
+  EXPECT_THAT(refusal({"sync.sparsify=topk(0.1)", "sync.memory=none",
+                       "sync.momentum_correction=0.9"}),
+              HasSubstr("needs a memory"));
+  EXPECT_EQ(refusal({"sync.sparsify=topk(0.1)", "sync.codec=qsgd(4)",
+                     "sync.memory=none"}),
+            "accepted");
+  for (const char* optimizer : {"momentum", "nesterov", "adam"}) {
+    EXPECT_THAT(
+        refusal({"sync.sparsify=topk(0.1)", "sync.momentum_correction=0.9",
+                 fmt::format("optimizer.name={}", optimizer)}),
+        HasSubstr("momentum of its own"));
+  }
+  EXPECT_EQ(refusal({"sync.sparsify=topk(0.1)", "sync.momentum_correction=0.9",
+                     "optimizer.name=sgd"}),
+            "accepted");
   EXPECT_THAT(refusal({"sync.momentum_correction=0.9"}),
               HasSubstr("sparsified"));
   EXPECT_THAT(refusal({"sync.codec=auto", "sync.sparsify=topk(0.1)"}),

@@ -7,6 +7,7 @@
 #include "weft/nn/model.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/recipe_section.h"
+#include "weft/train/sync/compressor.h"
 #include "weft/train/sync/network.h"
 #include "weft/train/sync/policy.h"
 
@@ -216,7 +217,25 @@ TrainRecipe read_train(const toml::table* table, const RecipeSource& source) {
   return train;
 }
 
-SyncRecipe read_sync(const toml::table* table, const RecipeSource& source) {
+// Momentum before the selection and after it would be applied twice.
+void refuse_momentum_twice(const SyncRecipe& sync,
+                           const OptimizerRecipe& optimizer) {
+  if (sync.momentum_correction == 0) return;
+  const auto made = make_optimizer(optimizer.name, optimizer.options);
+  const auto slots = made->slots();
+  if (std::ranges::count(slots, "velocity") + std::ranges::count(slots, "m") ==
+      0) {
+    return;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "sync",
+              "momentum_correction is momentum before entries are picked, and "
+              "optimizer '{}' has momentum of its own",
+              optimizer.name)
+      .hint("optimizer.name = \"sgd\", or leave momentum_correction out");
+}
+
+SyncRecipe read_sync(const toml::table* table, const RecipeSource& source,
+                     const OptimizerRecipe& optimizer) {
   RecipeSection section(table, "sync", source);
   SyncRecipe sync;
   section.read("policy", sync.policy);
@@ -228,8 +247,11 @@ SyncRecipe read_sync(const toml::table* table, const RecipeSource& source) {
   section.read("overlap", sync.overlap);
   section.read("momentum_correction", sync.momentum_correction,
                {.most = 1, .is_open_above = true});
+  section.read_choice("memory", sync.memory, {"gradients", "updates", "none"});
   section.read("warmup_epochs", sync.warmup_epochs, 0, kMost);
+  const bool has_min_elements = section.find("min_elements") != nullptr;
   section.read("min_elements", sync.min_elements, 0, kMost);
+  section.read("measure_every", sync.measure_every, 0, kMost);
   section.read("timeout", sync.timeout, kPositive);
   section.refuse_unknown();
   sync.topology =
@@ -239,6 +261,9 @@ SyncRecipe read_sync(const toml::table* table, const RecipeSource& source) {
         return sync_policy_registry().get(sync.policy);
       });
   blame(section, "codec", [&] { policy.check(sync); });
+  if (!has_min_elements) sync.min_elements = default_min_elements(sync);
+  blame(section, "momentum_correction",
+        [&] { refuse_momentum_twice(sync, optimizer); });
   return sync;
 }
 
@@ -264,9 +289,14 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
   const toml::table* sync = find("sync");
   const toml::table* log = find("log");
   sections.refuse_unknown();
-  return {read_model(model, source),         read_data(data, source),
-          read_optimizer(optimizer, source), read_train(train, source),
-          read_sync(sync, source),           read_log(log, source)};
+  Recipe recipe;
+  recipe.model = read_model(model, source);
+  recipe.data = read_data(data, source);
+  recipe.optimizer = read_optimizer(optimizer, source);
+  recipe.train = read_train(train, source);
+  recipe.sync = read_sync(sync, source, recipe.optimizer);
+  recipe.log = read_log(log, source);
+  return recipe;
 }
 
 }  // namespace

@@ -77,9 +77,14 @@ struct SyncRecipe {
   // The optimizer's momentum, applied before sparsifying (Lin et al., "Deep
   // Gradient Compression", ICLR 2018); 0: not at all.
   double momentum_correction = 0;
+  // What is kept of what was not sent: "gradients", "updates" (gradients times
+  // the rate of their step, as in the theory of SGD with memory) or "none".
+  std::string memory = "gradients";
   std::int64_t warmup_epochs = 0;   // in which more is sent than in the end
   std::int64_t min_elements = 256;  // smaller tensors are sent as they are
-  double timeout = 60;              // seconds of silence that are an error
+  // Steps between measurements of xi and drift (drift.h); 0: none.
+  std::int64_t measure_every = 0;
+  double timeout = 60;  // seconds of silence that are an error
 
   bool operator==(const SyncRecipe&) const = default;
 };

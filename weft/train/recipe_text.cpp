@@ -136,8 +136,10 @@ std::string to_toml(const Recipe& recipe) {
   out.key("bucket_bytes", sync.bucket_bytes);
   out.key("overlap", sync.overlap);
   out.key("momentum_correction", sync.momentum_correction);
+  out.key("memory", sync.memory);
   out.key("warmup_epochs", sync.warmup_epochs);
   out.key("min_elements", sync.min_elements);
+  out.key("measure_every", sync.measure_every);
   out.key("timeout", sync.timeout);
 
   out.section("log");

@@ -13,7 +13,7 @@ WorkerTotals SingleWorker::run(const Batch& batch, const WorkerStep& step) {
   return totals;
 }
 
-void SingleWorker::restore(const CheckpointFile& file) {
+std::string SingleWorker::restore(const CheckpointFile& file) {
   std::vector<CheckpointFile::Wanted> wanted;
   for (const NamedTensor& named : step_.state()) {
     wanted.push_back({named.name, named.tensor.type()});
@@ -24,6 +24,7 @@ void SingleWorker::restore(const CheckpointFile& file) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     step_.state()[i].tensor.copy_from(tensors[i]);
   }
+  return "";
 }
 
 }  // namespace weft

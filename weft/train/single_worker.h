@@ -22,7 +22,7 @@ class SingleWorker : public Worker {
     return step_.state();
   }
   std::vector<NamedTensor> checkpoint() override { return step_.state(); }
-  void restore(const CheckpointFile& file) override;
+  std::string restore(const CheckpointFile& file) override;
 
  private:
   TaskKind task_;

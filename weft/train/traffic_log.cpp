@@ -1,6 +1,8 @@
 #include "weft/train/traffic_log.h"
 
+#include <cmath>
 #include <fmt/core.h>
+#include <utility>
 
 #include "weft/base/error.h"
 
@@ -17,9 +19,11 @@ void TrafficMean::add(const StepTraffic& step) {
 
 StepTraffic TrafficMean::mean() const {
   if (steps_ == 0) return {};
-  return {sum_.bytes_sent / steps_, sum_.bytes_received / steps_,
-          sum_.wire_seconds / steps_, sum_.hidden_seconds / steps_,
-          sum_.seconds / steps_};
+  return {.bytes_sent = sum_.bytes_sent / steps_,
+          .bytes_received = sum_.bytes_received / steps_,
+          .wire_seconds = sum_.wire_seconds / steps_,
+          .hidden_seconds = sum_.hidden_seconds / steps_,
+          .seconds = sum_.seconds / steps_};
 }
 
 TrafficLog::TrafficLog(const std::filesystem::path& folder,
@@ -35,10 +39,17 @@ void TrafficLog::add(std::int64_t step, const StepTraffic& traffic) {
   file_ << fmt::format(
       R"({{"step": {}, "bytes_sent": {}, "bytes_received": {}, )"
       R"("seconds": {:.6f}, "wire_seconds": {:.6f}, )"
-      R"("hidden_seconds": {:.6f}}})"
-      "\n",
+      R"("hidden_seconds": {:.6f})",
       step, traffic.bytes_sent, traffic.bytes_received, traffic.seconds,
       traffic.wire_seconds, traffic.hidden_seconds);
+  for (const auto& [name, value] :
+       {std::pair("density", traffic.density), std::pair("xi", traffic.xi),
+        std::pair("drift", traffic.drift)}) {
+    if (std::isfinite(value)) {
+      file_ << fmt::format(", \"{}\": {:.6g}", name, value);
+    }
+  }
+  file_ << "}\n";
   file_.flush();
 }
 

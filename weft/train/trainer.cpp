@@ -315,7 +315,8 @@ class Trainer::Run {
                        " yet: starting from the beginning");
       return;
     }
-    worker_->restore(*file);
+    note = worker_->restore(*file);
+    if (!note.empty()) observer.on_note(note);
     restore(file->info());
     if (file->info().recipe != recipe_text()) {
       observer.on_note("the recipe has changed since " +

@@ -64,8 +64,8 @@ class Worker {
   }
   // Restores what checkpoint() gave, also that of another number of workers.
   // Throws Error(kDataLoss) for what is missing, kUnsupported for what cannot
-  // be dealt out anew.
-  virtual void restore(const CheckpointFile& file) = 0;
+  // be dealt out anew. Returns what there is to say; empty if nothing.
+  virtual std::string restore(const CheckpointFile& file) = 0;
 
   // What the last step sent and waited for; nothing for a single worker.
   virtual std::optional<StepTraffic> traffic() const { return std::nullopt; }

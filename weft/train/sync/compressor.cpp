@@ -31,6 +31,32 @@ std::string pipeline_text(const SyncRecipe& recipe) {
                                 : recipe.sparsify + " | " + recipe.codec;
 }
 
+std::int64_t default_min_elements(const SyncRecipe& recipe) {
+  if (recipe.codec == "auto") return SyncRecipe().min_elements;
+  return Pipeline(pipeline_text(recipe)).value_codec().min_elements();
+}
+
+namespace {
+
+// Whether anything is kept that could be measured, or that momentum needs.
+void check_memory(const SyncRecipe& recipe, const Pipeline& pipeline) {
+  if (recipe.memory == "none" && recipe.momentum_correction > 0) {
+    throw Error(ErrorCode::kInvalidArgument, "sync",
+                "momentum_correction needs a memory of what was not sent")
+        .hint("leave out sync.memory");
+  }
+  if (recipe.measure_every == 0) return;
+  if (!pipeline.is_sparse() || recipe.memory == "none" ||
+      recipe.policy != "allreduce") {
+    throw Error(ErrorCode::kInvalidArgument, "sync",
+                "measure_every measures memories of sparsified gradients under "
+                "policy 'allreduce'")
+        .hint("set sync.sparsify, say to \"topk(0.01)\"");
+  }
+}
+
+}  // namespace
+
 void check_compression(const SyncRecipe& recipe) {
   if (recipe.codec == "auto") {
     SyncRecipe plain = recipe;
@@ -46,18 +72,20 @@ void check_compression(const SyncRecipe& recipe) {
   }
   const PipelineText text = parse_pipeline(pipeline_text(recipe));
   const Pipeline pipeline(pipeline_text(recipe));
+  check_memory(recipe, pipeline);
   if (recipe.momentum_correction > 0 && !pipeline.is_sparse()) {
     throw Error(ErrorCode::kInvalidArgument, "sync",
                 "momentum_correction is for sparsified gradients")
         .hint("set sync.sparsify, say to \"topk(0.01)\"");
   }
   if (const std::string reason = pipeline.feedback_refusal();
-      pipeline.needs_feedback() && !reason.empty()) {
+      pipeline.needs_feedback() && recipe.memory != "none" && !reason.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "sync",
                 "what '{}' leaves out is added to the next step's gradient, "
                 "and would grow from step to step",
                 pipeline_text(recipe))
-        .detail("reason: " + reason);
+        .detail("reason: " + reason)
+        .hint("or memory = \"none\", which loses what is left out");
   }
   if (recipe.warmup_epochs > 0 &&
       !(text.sparsifier && text.sparsifier->options.contains("ratio"))) {
@@ -70,7 +98,9 @@ void check_compression(const SyncRecipe& recipe) {
 Compressor::Compressor(const SyncRecipe& recipe, std::uint64_t seed,
                        std::span<const Bucket> buckets, Memory kept)
     : seed_(seed) {
+  if (recipe.memory == "none") kept = Memory::kNone;
   if (kept == Memory::kKept) momentum_ = recipe.momentum_correction;
+  holds_updates_ = recipe.memory == "updates";
   const std::string text = pipeline_text(recipe);
   const PipelineOptions options{.min_elements = recipe.min_elements};
   for (std::int64_t epoch = 0; epoch < recipe.warmup_epochs; ++epoch) {
@@ -106,6 +136,28 @@ MessageId Compressor::id_of(const BucketMember& member, const SyncStep& step,
           static_cast<std::uint32_t>(sender)};
 }
 
+void Compressor::encode_at_rate(const Pipeline& pipeline,
+                                std::span<const float> gradient,
+                                std::span<float> residual, float rate,
+                                const MessageId& id) {
+  if (rate == 0) {
+    // Whatever is sent, and whatever is not, changes nothing.
+    pipeline.encode(gradient, {}, id, message_);
+    return;
+  }
+  for (float& value : residual) value /= rate;
+  const auto restore = [&] {
+    for (float& value : residual) value *= rate;
+  };
+  try {
+    pipeline.encode(gradient, residual, id, message_);
+  } catch (...) {
+    restore();
+    throw;
+  }
+  restore();
+}
+
 Message& Compressor::encode_member(const Bucket& bucket,
                                    const BucketMember& member,
                                    std::span<const float> values,
@@ -125,7 +177,13 @@ Message& Compressor::encode_member(const Bucket& bucket,
   if (memory.residual.is_defined()) residual = memory.residual.span<float>();
   message_.bytes.clear();
   try {
-    pipeline.encode(gradient, residual, id_of(member, step, sender), message_);
+    const MessageId id = id_of(member, step, sender);
+    if (holds_updates_ && !residual.empty()) {
+      encode_at_rate(pipeline, gradient, residual, static_cast<float>(step.lr),
+                     id);
+    } else {
+      pipeline.encode(gradient, residual, id, message_);
+    }
   } catch (Error& error) {
     error.detail("tensor: " + member.name).detail("in: " + bucket.text());
     throw;

@@ -9,6 +9,13 @@
 // cleared. During warm-up a quarter of what is kept back each epoch is kept
 // back in the next: 25 %, 6.25 %, … down to the recipe's ratio.
 //
+// A memory holds gradients, or with [sync] memory = "updates" gradients times
+// the rate of their step: what is sent late is then applied at the rate at
+// which it arose, and the memories' sum is how far the model is from that of
+// dense SGD (Alistarh et al., "The Convergence of Sparsified Gradient Methods",
+// NeurIPS 2018; Stich et al., "Sparsified SGD with Memory", NeurIPS 2018). At a
+// rate of 0 such a memory stays as it is.
+//
 // Threads: one at a time; decode() from any.
 #pragma once
 
@@ -28,6 +35,9 @@ namespace weft {
 // The pipeline that [sync] sparsify and codec make together, "none" left out.
 // What "auto" stands for must be settled.
 std::string pipeline_text(const SyncRecipe& recipe);
+
+// What [sync] min_elements is where a recipe does not say: the codec's.
+std::int64_t default_min_elements(const SyncRecipe& recipe);
 
 // Throws Error(kInvalidArgument) for stages that do not go together, "auto"
 // beside a choice of one's own, and warm-up or momentum correction of what is
@@ -74,6 +84,10 @@ class Compressor {
     Tensor velocity;  // undefined: no momentum correction
   };
 
+  // Of a memory that holds updates, as gradients for `rate` while encoding.
+  void encode_at_rate(const Pipeline& pipeline, std::span<const float> gradient,
+                      std::span<float> residual, float rate,
+                      const MessageId& id);
   Message& encode_member(const Bucket& bucket, const BucketMember& member,
                          std::span<const float> values, const SyncStep& step,
                          int sender);
@@ -83,6 +97,7 @@ class Compressor {
   std::vector<Pipeline> pipelines_;  // of the epochs of warm-up; then for ever
   std::uint64_t seed_;
   double momentum_ = 0;
+  bool holds_updates_ = false;
   std::vector<TensorMemory> memory_;  // by trainable parameter
   std::vector<std::string> names_;    // by trainable parameter
   Message message_;

@@ -8,8 +8,8 @@
 // A worker's gradients are scaled by its share of the batch beforehand, so
 // their sum is the gradient of the whole batch.
 //
-// The order of calls in a step: begin(), exchange() once per bucket, in the
-// order of buckets and as soon as its gradients are there, apply(). Exchanges
+// The order of calls in a step: exchange() once per bucket, in the order of
+// buckets and as soon as its gradients are there; then apply(). Exchanges
 // are tasks of the network's thread and run while others are computed;
 // apply() runs after all of them, on the thread that trains.
 //
@@ -76,9 +76,10 @@ class SyncPolicy {
   virtual std::vector<OwnedTensor> state() const = 0;
   // Takes what a checkpoint of `ranks` workers holds under `name`; undefined
   // if it is not there. Called on each rank for what it needs after the
-  // parameters are restored.
-  virtual void restore(const std::function<Tensor(const std::string&)>& read,
-                       int ranks) = 0;
+  // parameters are restored. Returns what there is to say of what was not
+  // there and could be done without; empty if nothing.
+  virtual std::string restore(
+      const std::function<Tensor(const std::string&)>& read, int ranks) = 0;
 
   // For people: "all_reduce(ring) of f32, 3 buckets, …".
   virtual std::string text() const = 0;

@@ -23,11 +23,12 @@ std::vector<OwnedTensor> rank_memory(const std::vector<NamedTensor>& own,
   return result;
 }
 
-void restore_rank_memory(const std::vector<NamedTensor>& own,
-                         const Communicator& communicator,
-                         const std::function<Tensor(const std::string&)>& read,
-                         int ranks) {
+std::string restore_rank_memory(
+    const std::vector<NamedTensor>& own, const Communicator& communicator,
+    const std::function<Tensor(const std::string&)>& read, int ranks) {
+  std::size_t missing = 0;
   for (const NamedTensor& named : own) {
+    if (!read(name_of(0, named.name)).is_defined()) ++missing;
     const auto target = named.tensor.span<float>();
     std::ranges::fill(target, 0.0f);
     for (int rank = communicator.rank(); rank < ranks;
@@ -43,6 +44,11 @@ void restore_rank_memory(const std::vector<NamedTensor>& own,
       for (std::size_t i = 0; i < target.size(); ++i) target[i] += source[i];
     }
   }
+  if (missing == 0) return "";
+  return fmt::format(
+      "the checkpoint has no memory of what was not sent for {} of {} tensors: "
+      "these begin with none",
+      missing, own.size());
 }
 
 }  // namespace weft

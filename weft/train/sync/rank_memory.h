@@ -20,10 +20,10 @@ std::vector<OwnedTensor> rank_memory(const std::vector<NamedTensor>& own,
                                      const Communicator& communicator);
 
 // Fills `own` from what `ranks` ranks saved: rank r takes the sum of those of
-// r, r + size, r + 2 size, …
-void restore_rank_memory(const std::vector<NamedTensor>& own,
-                         const Communicator& communicator,
-                         const std::function<Tensor(const std::string&)>& read,
-                         int ranks);
+// r, r + size, r + 2 size, … Returns what there is to say where the checkpoint
+// has none of what some need: they begin with nothing kept.
+std::string restore_rank_memory(
+    const std::vector<NamedTensor>& own, const Communicator& communicator,
+    const std::function<Tensor(const std::string&)>& read, int ranks);
 
 }  // namespace weft

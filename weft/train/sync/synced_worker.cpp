@@ -65,6 +65,8 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
       backward_(model, task, batch, backward_options(options, recipe, group)),
       buckets_(make_buckets(backward_.trainable(), recipe.bucket_bytes)),
       bucket_of_(buckets_of(buckets_, backward_.trainable().size())),
+      measure_every_(recipe.measure_every),
+      is_sparsified_(recipe.sparsify != "none" && recipe.policy == "allreduce"),
       overlaps_(recipe.overlap),
       missing_(buckets_.size()),
       exchanges_(buckets_.size()) {
@@ -98,6 +100,10 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
     }
   }
   traffic_.emplace();
+  if (measure_every_ > 0) {
+    drift_meter_.emplace(group_, buckets_, policy_->state(), settled,
+                         options.seed);
+  }
 }
 
 SyncedWorker::~SyncedWorker() = default;
@@ -162,6 +168,9 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
     missing_[b] = buckets_[b].members().size();
   }
   next_bucket_ = 0;
+  const bool is_measured =
+      drift_meter_ && (step.number + 1) % measure_every_ == 0;
+  if (is_measured) drift_meter_->begin_step();
   compute(batch, step);
 
   std::vector<double> totals = {0, 0, 0, step.wants_stop ? 1.0 : 0.0};
@@ -184,6 +193,8 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   for (auto& exchange : exchanges_) group_.network().wait(exchange);
   group_.network().wait(summed);
   const double exposed = waiting.seconds();
+  const double sum_density = is_sparsified_ ? density() : kNotMeasured;
+  const Drift drift = is_measured ? drift_meter_->end_step(step_) : Drift();
   policy_->apply(step_);
 
   const Traffic after = group_.network().traffic();
@@ -194,13 +205,29 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
           static_cast<double>(after.bytes_received - before.bytes_received),
       .wire_seconds = wire,
       .hidden_seconds = std::clamp(wire - exposed, 0.0, computing),
-      .seconds = whole.seconds()};
+      .seconds = whole.seconds(),
+      .density = sum_density,
+      .xi = drift.xi,
+      .drift = drift.drift};
   WorkerTotals result;
   result.mean.loss_sum = totals[0];
   result.mean.correct_sum = totals[1];
   result.mean.count = totals[2];
   result.is_stopping = totals[3] > 0;
   return result;
+}
+
+double SyncedWorker::density() const {
+  std::size_t all = 0;
+  std::size_t set = 0;
+  for (const Bucket& bucket : buckets_) {
+    for (const BucketMember& member : bucket.members()) {
+      const auto sum = part_of(bucket.gradient(), member);
+      all += sum.size();
+      set += sum.size() - static_cast<std::size_t>(std::ranges::count(sum, 0));
+    }
+  }
+  return static_cast<double>(set) / static_cast<double>(all);
 }
 
 // A worker without examples, at the end of an epoch, still takes part.
@@ -301,7 +328,7 @@ std::optional<CheckpointFile> SyncedWorker::newest(
   return file;
 }
 
-void SyncedWorker::restore(const CheckpointFile& file) {
+std::string SyncedWorker::restore(const CheckpointFile& file) {
   const auto workers = file.info().metrics.find("workers");
   const int saved = workers == file.info().metrics.end()
                         ? 1
@@ -334,7 +361,7 @@ void SyncedWorker::restore(const CheckpointFile& file) {
     targets[i].copy_from(tensors[i]);
   }
   const SafetensorsFile& saved_tensors = file.tensors();
-  policy_->restore(
+  return policy_->restore(
       [&](const std::string& name) {
         return saved_tensors.find(name) == nullptr ? Tensor()
                                                    : saved_tensors.read(name);

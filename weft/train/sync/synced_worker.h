@@ -9,6 +9,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/train/sync/backward_step.h"
 #include "weft/train/sync/bucket.h"
+#include "weft/train/sync/drift.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/worker_group.h"
 #include "weft/train/worker.h"
@@ -40,7 +41,7 @@ class SyncedWorker : public Worker {
   std::optional<CheckpointFile> newest(
       const std::optional<std::filesystem::path>& own,
       std::string& note) override;
-  void restore(const CheckpointFile& file) override;
+  std::string restore(const CheckpointFile& file) override;
   std::optional<StepTraffic> traffic() const override { return traffic_; }
   std::string text() const override;
   void fail(const Error& error) override;
@@ -52,6 +53,8 @@ class SyncedWorker : public Worker {
   void gradient_is_there(std::size_t parameter);
   void start_exchanges();
   void compute(const Batch& batch, const WorkerStep& step);
+  // The share of the entries of the sum that are not 0.
+  double density() const;
   // The recipe with what "auto" stands for.
   SyncRecipe settle(SyncRecipe recipe);
   // All tensors of the distributed state: the policy's and what each worker
@@ -66,6 +69,9 @@ class SyncedWorker : public Worker {
   std::string chosen_;                  // how "auto" was settled, for people
   std::unique_ptr<SyncPolicy> policy_;
   std::vector<NamedTensor> state_;
+  std::optional<DriftMeter> drift_meter_;
+  std::int64_t measure_every_;
+  bool is_sparsified_;
   bool overlaps_;
 
   SyncStep step_;

@@ -1,5 +1,8 @@
 // Whole gradients in a dense all-reduce, as f32 or as a 16-bit type that sums
 // travel in too.
+#include <algorithm>
+#include <optional>
+
 #include "weft/train/sync/dense_collective.h"
 #include "weft/train/sync/exchange.h"
 
@@ -15,46 +18,46 @@ class DenseExchange : public Exchange {
   DenseExchange(const SyncContext& context, Network network)
       : communicator_(std::move(network.communicator)),
         seed_(context.seed),
-        codec_(pipeline_text(context.recipe)),
+        codec_(pipeline_text(context.recipe),
+               {.min_elements = context.recipe.min_elements}),
         dtype_(wire_dtype(codec_)),
-        collective_(context.recipe.collective, std::move(network.topology)) {
+        collective_(context.recipe.collective, std::move(network.topology)),
+        memory_kind_(context.recipe.memory) {
     for (const Bucket& bucket : context.buckets) {
-      sums_.push_back(collective_.prepare(
-          communicator_, dtype_, bucket.gradient().size(), bucket.text()));
-    }
-    if (dtype_ == DType::kF32) return;
-    for (const Bucket& bucket : context.buckets) {
-      residuals_.push_back(Tensor::zeros(
-          {DType::kF32, {static_cast<Dim>(bucket.gradient().size())}}));
-      for (const BucketMember& member : bucket.members()) {
-        const auto begin = static_cast<std::int64_t>(member.offset);
-        memory_.push_back(
-            {"residual." + member.name,
-             residuals_.back().slice(
-                 begin, begin + static_cast<std::int64_t>(member.size))});
-      }
+      parts_.push_back(dtype_ == DType::kF32 ? prepare_whole(bucket)
+                                             : prepare(bucket));
     }
   }
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
-    const PreparedAllReduce& sum = sums_[bucket.number()];
+    Parts& parts = parts_[bucket.number()];
     if (dtype_ == DType::kF32) {
-      co_await sum.run(std::as_writable_bytes(bucket.gradient()).data());
+      co_await parts.plain->run(
+          std::as_writable_bytes(bucket.gradient()).data());
       co_return;
     }
+    std::vector<Task<>> sums;
+    std::vector<float> small = packed(bucket, parts.small);
+    std::vector<float> large = packed(bucket, parts.large);
     const MessageId id{seed_, bucket.number(),
                        static_cast<std::uint32_t>(step.number),
                        static_cast<std::uint32_t>(communicator_.rank())};
-    const auto residual = residuals_[bucket.number()].span<float>();
-    for (std::size_t i = 0; i < residual.size(); ++i) {
-      residual[i] += bucket.gradient()[i];
-    }
     Bytes bytes;
-    ByteWriter out(bytes);
-    codec_.value_codec().encode(residual, id, residual, out);
-    co_await sum.run(bytes.data());
-    ByteReader in(bytes, "sum of gradients");
-    codec_.value_codec().decode(in, id, bucket.gradient());
+    if (parts.plain) {
+      sums.push_back(
+          parts.plain->run(std::as_writable_bytes(std::span(small)).data()));
+    }
+    if (parts.coded) {
+      encode(large, parts.residual, id, static_cast<float>(step.lr), bytes);
+      sums.push_back(parts.coded->run(bytes.data()));
+    }
+    co_await all_of(std::move(sums));
+    if (parts.coded) {
+      ByteReader in(bytes, "sum of gradients");
+      codec_.value_codec().decode(in, id, large);
+    }
+    unpack(small, parts.small, bucket);
+    unpack(large, parts.large, bucket);
   }
 
   std::vector<NamedTensor> memory() const override { return memory_; }
@@ -64,13 +67,97 @@ class DenseExchange : public Exchange {
   }
 
  private:
+  // Of a bucket: what travels as it is, and what through the codec.
+  struct Parts {
+    std::vector<BucketMember> small;
+    std::vector<BucketMember> large;
+    std::optional<PreparedAllReduce> plain;
+    std::optional<PreparedAllReduce> coded;
+    Tensor residual;  // of `large`, one after the other; undefined: none
+  };
+
+  Parts prepare_whole(const Bucket& bucket) {
+    Parts parts;
+    parts.plain = collective_.prepare(communicator_, dtype_,
+                                      bucket.gradient().size(), bucket.text());
+    return parts;
+  }
+
+  Parts prepare(const Bucket& bucket) {
+    Parts parts;
+    std::size_t small = 0;
+    std::size_t large = 0;
+    for (const BucketMember& member : bucket.members()) {
+      const bool is_small =
+          codec_.bypasses(static_cast<std::int64_t>(member.size));
+      (is_small ? parts.small : parts.large).push_back(member);
+      (is_small ? small : large) += member.size;
+    }
+    if (small > 0) {
+      parts.plain = collective_.prepare(communicator_, DType::kF32, small,
+                                        "small tensors of " + bucket.text());
+    }
+    if (large == 0) return parts;
+    parts.coded =
+        collective_.prepare(communicator_, dtype_, large, bucket.text());
+    if (memory_kind_ == "none") return parts;
+    parts.residual = Tensor::zeros({DType::kF32, {static_cast<Dim>(large)}});
+    std::int64_t begin = 0;
+    for (const BucketMember& member : parts.large) {
+      const auto end = begin + static_cast<std::int64_t>(member.size);
+      memory_.push_back(
+          {"residual." + member.name, parts.residual.slice(begin, end)});
+      begin = end;
+    }
+    return parts;
+  }
+
+  // Leaves what rounding takes away in the memory, if there is one. At a rate
+  // of 0 a memory of updates stays as it is (compressor.h).
+  void encode(std::span<const float> gradient, const Tensor& memory,
+              const MessageId& id, float rate, Bytes& bytes) const {
+    ByteWriter out(bytes);
+    if (memory_kind_ != "updates") rate = 1;
+    if (!memory.is_defined() || rate == 0) {
+      codec_.value_codec().encode(gradient, id, {}, out);
+      return;
+    }
+    const auto residual = memory.span<float>();
+    for (std::size_t i = 0; i < residual.size(); ++i) {
+      residual[i] = residual[i] / rate + gradient[i];
+    }
+    codec_.value_codec().encode(residual, id, residual, out);
+    if (rate == 1) return;
+    for (float& value : residual) value *= rate;
+  }
+
+  static std::vector<float> packed(const Bucket& bucket,
+                                   std::span<const BucketMember> members) {
+    std::vector<float> values;
+    for (const BucketMember& member : members) {
+      const auto part = part_of(bucket.gradient(), member);
+      values.insert(values.end(), part.begin(), part.end());
+    }
+    return values;
+  }
+
+  static void unpack(std::span<const float> values,
+                     std::span<const BucketMember> members,
+                     const Bucket& bucket) {
+    for (const BucketMember& member : members) {
+      std::ranges::copy(values.first(member.size),
+                        part_of(bucket.gradient(), member).begin());
+      values = values.subspan(member.size);
+    }
+  }
+
   Communicator communicator_;
   std::uint64_t seed_;
   Pipeline codec_;
   DType dtype_;
   DenseCollective collective_;
-  std::vector<PreparedAllReduce> sums_;  // by bucket
-  std::vector<Tensor> residuals_;        // by bucket; none for f32
+  std::string memory_kind_;
+  std::vector<Parts> parts_;  // by bucket
   std::vector<NamedTensor> memory_;
 };
 

@@ -67,9 +67,10 @@ class AllReducePolicy : public SyncPolicy {
     return result;
   }
 
-  void restore(const std::function<Tensor(const std::string&)>& read,
-               int ranks) override {
-    restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
+  std::string restore(const std::function<Tensor(const std::string&)>& read,
+                      int ranks) override {
+    std::string note =
+        restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
     for (const NamedTensor& slot : update_.slots()) {
       const Tensor saved = read(slot.name);
       if (!saved.is_defined() || !(saved.type() == slot.tensor.type())) {
@@ -79,6 +80,7 @@ class AllReducePolicy : public SyncPolicy {
       }
       slot.tensor.copy_from(saved);
     }
+    return note;
   }
 
   std::string text() const override {

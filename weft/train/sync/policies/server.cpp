@@ -96,9 +96,10 @@ class ServerPolicy : public SyncPolicy {
     return result;
   }
 
-  void restore(const std::function<Tensor(const std::string&)>& read,
-               int ranks) override {
-    restore_rank_memory(push_.memory(), communicator_, read, ranks);
+  std::string restore(const std::function<Tensor(const std::string&)>& read,
+                      int ranks) override {
+    std::string note =
+        restore_rank_memory(push_.memory(), communicator_, read, ranks);
     for (const Bucket& bucket : buckets_) {
       if (!is_owner(bucket)) continue;
       Served& served = served_[bucket.number()];
@@ -114,6 +115,7 @@ class ServerPolicy : public SyncPolicy {
         }
       }
     }
+    return note;
   }
 
   std::string text() const override {
