@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import ROOT, CliTest, mpirun, run, start_mpirun  # noqa: E402
+from weft import BIN, ROOT, CliTest, mpirun, run, start_mpirun  # noqa: E402
 
 DIGITS = ROOT / "recipes" / "digits.toml"
 SHORT = ("--set", "train.epochs=3", "--set", "sync.topology=2@20us,1GB/s")
@@ -84,8 +84,23 @@ class WorkersTest(CliTest):
             self.assertRegex(errors, rf"rank {lost}: is lost", said)
             self.assertRegex(
                 errors, rf"waiting to (hear|send) rank \d+ \d+ bytes, in "
-                r"(all_reduce\(ring\) of f32\[\d+\]|sum of totals of step "
-                r"\d+)", said)
+                # Whatever of a step, an epoch's end or a checkpoint it was.
+                r"(all_reduce\(ring\) of f32\[\d+\]|(sum|gather|broadcast) of "
+                r"\w+)", said)
+
+    def test_processes_with_other_recipes_end_with_what_differs(self) -> None:
+        def command(rank: int, *more: str) -> list[str]:
+            return ["train", str(DIGITS), "--out",
+                    str(self.folder / f"host{rank}"), *more]
+
+        result = mpirun(1, [*command(0), ":", "-n", "1", str(BIN),
+                            *command(1, "--set", "train.seed=5")])
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("weft: recipe: rank 1 and rank 0 do not train the same",
+                      result.stderr)
+        self.assertIn("train.seed: rank 0 has 1, rank 1 has 5", result.stderr)
+        self.assertIn("hint: start every worker with the same recipe",
+                      result.stderr)
 
     def test_a_run_that_is_told_to_end_leaves_a_checkpoint(self) -> None:
         """SIGTERM to all ranks, as a batch system sends it."""
