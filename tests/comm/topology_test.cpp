@@ -63,5 +63,15 @@ TEST(Topology, PointsAtMistakes) {
                [] { parse_topology("99999@1us,1GB/s x 99999@1us,1GB/s"); });
 }
 
+// Four ranks share a card of 10 GB/s.
+TEST(Topology, FlatLevelSharesTheCardsOfTheOutermost) {
+  const Level flat = flat_level(parse_topology("4@1us,35GB/s x 64@5us,10GB/s"));
+  EXPECT_EQ(flat.size, 256);
+  EXPECT_EQ(flat.latency, 5e-6);
+  EXPECT_NEAR(1 / flat.seconds_per_byte, 2.5e9, 1);
+  const Topology one = parse_topology("8@5us,10GB/s");
+  EXPECT_EQ(flat_level(one), one.levels[0]);
+}
+
 }  // namespace
 }  // namespace weft

@@ -237,6 +237,28 @@ TEST(Compressor, WarmsUpByQuarters) {
   }
 }
 
+// Ranks need not ask each other what they know.
+TEST(Compressor, KnowsHowManyEntriesItSends) {
+  const auto buckets = one_bucket();
+  for (const char* text :
+       {"topk(0.02)", "topk(count=77)", "topk(0.02, method=bucket)",
+        "topk(count=77, method=bucket)", "randomk(0.3)"}) {
+    Compressor worker(recipe(text), 1, buckets, Compressor::Memory::kKept);
+    for (int step = 0; step < 3; ++step) {
+      SparseEntries entries;
+      worker.sparsify(buckets[0], gradient(0, step), {.number = step}, 0,
+                      entries);
+      EXPECT_EQ(worker.entry_count(buckets[0], 0), entries.indices.size())
+          << text;
+    }
+  }
+  for (const char* text : {"topk(0.02, method=sampled)", "threshold(0.1)"}) {
+    const Compressor worker(recipe(text), 1, buckets,
+                            Compressor::Memory::kKept);
+    EXPECT_EQ(worker.entry_count(buckets[0], 0), std::nullopt) << text;
+  }
+}
+
 TEST(Compressor, RefusesNaNNamingTheTensor) {
   const auto buckets = one_bucket();
   Compressor worker(recipe("topk(0.01)"), 1, buckets,

@@ -194,6 +194,24 @@ TEST(Copies, OfTopKOfEverythingAreThoseOfDenseTraining) {
   }
 }
 
+// Tensors below min_elements travel as they are beside those that do not, in
+// 16-bit sums too. Doubling adds the same whatever stands beside a value.
+TEST(Copies, SmallTensorsTravelAsTheyAreBesideHalves) {
+  const Trained f32 = train(recipe_of("allreduce", "none", "none", "doubling"));
+  SyncRecipe halves = recipe_of("allreduce", "none", "bf16", "doubling");
+  halves.min_elements = 1000;  // none is larger
+  const Trained all_small = train(halves);
+  halves.min_elements = 100;  // both biases are smaller, and one weight
+  const Trained mixed = train(halves);
+  bool is_other = false;
+  for (std::size_t p = 0; p < f32.parameters[0].size(); ++p) {
+    EXPECT_TRUE(identical(f32.parameters[0][p], all_small.parameters[0][p]));
+    is_other |= !identical(f32.parameters[0][p], mixed.parameters[0][p]);
+  }
+  EXPECT_TRUE(is_other);
+  EXPECT_LT(largest_difference(f32.parameters[0], mixed.parameters[0]), 1e-2);
+}
+
 // The inner factor of a hierarchy lies inside of hosts, however the launcher
 // dealt the ranks out to them.
 TEST(Copies, RanksOfAHostAreNeighbours) {
