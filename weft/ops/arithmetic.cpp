@@ -56,6 +56,7 @@ constexpr auto kPower = []<class Number>(Number a, Number b) -> Number {
   if constexpr (std::is_integral_v<Number>) {
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
     Number result = 1;
+    // By repeated squaring: an exponent may be any 64-bit number.
     for (; b > 0; b /= 2) {
       if (b % 2 == 1) result = kMultiply(result, a);
       a = kMultiply(a, a);
@@ -81,6 +82,7 @@ Gradients multiply_gradient(const GradientContext& g) {
 }
 
 Gradients divide_gradient(const GradientContext& g) {
+  // With y = a / b, the gradient of b is -dy y / b.
   const Value da = g.dy() / g.x(1);
   return {sum_to(da, g.x(0).shape()),
           sum_to(negate(da * g.y()), g.x(1).shape())};

@@ -14,6 +14,8 @@ std::vector<TensorType> types_of(const std::vector<Value>& values) {
 void require_types(const FunctionRef& function,
                    const std::vector<Value>& results) {
   const Signature made{function.signature->parameters, types_of(results)};
+  // Calls inside the body were built with the declared types, before anything
+  // was known of what it returns.
   if (made == *function.signature) return;
   throw Error(ErrorCode::kInvalidArgument, "@" + function.name,
               "does not return what it was said to")
@@ -49,6 +51,7 @@ std::vector<Value> recursive(const std::string& name,
                              std::source_location where) {
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {
+    // Eagerly the recursion is the program's own, on its stack.
     Recursion self;
     self = [&](const std::vector<Value>& v) { return body(v, self); };
     return self(arguments);

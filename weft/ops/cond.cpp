@@ -37,10 +37,12 @@ std::vector<Value> cond(const Value& predicate, const Branch& then,
                         const Branch& otherwise, const Location& where) {
   static const OpDef& op = op_registry().get("cond");
   FunctionBuilder* builder = current_context().builder();
+  // Eagerly one branch runs, and the other is never called.
   if (builder == nullptr) {
     return predicate.tensor().item() != 0 ? then() : otherwise();
   }
   Closures bodies(*builder);
+  // Staged, both are traced, as which one will run is not known.
   bodies.add("then", {}, [&](const auto&) { return then(); });
   bodies.add("otherwise", {}, [&](const auto&) { return otherwise(); });
   const auto functions = bodies.finish();

@@ -125,6 +125,7 @@ void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
       for (Dim column = 0; column < y[2]; ++column)
         for (Dim tap_row = 0; tap_row < w[0]; ++tap_row) {
           const std::int64_t x_row = window.rows.position(row, tap_row);
+          // Padding is zero, so its products are left out.
           if (x_row < 0 || x_row >= x[1]) continue;
           for (Dim tap_column = 0; tap_column < w[1]; ++tap_column) {
             const std::int64_t x_column =
@@ -224,6 +225,7 @@ Gradients gradient_of_weight_gradient(const GradientContext& g) {
 }
 
 std::vector<Value> sum_of_convolutions(const BatchContext& g) {
+  // A relu is not linear, and a bias would be added once for each instance.
   return has_tail(g.call()) ? std::vector<Value>{} : sum_of_multilinear(g);
 }
 
@@ -394,6 +396,7 @@ Integers same_padding(std::int64_t kernel_rows, std::int64_t kernel_columns,
                       std::int64_t dilation) {
   const std::int64_t rows = dilation * (kernel_rows - 1);
   const std::int64_t columns = dilation * (kernel_columns - 1);
+  // Where the padding is odd, the pixel more comes behind.
   return {rows / 2, rows - rows / 2, columns / 2, columns - columns / 2};
 }
 

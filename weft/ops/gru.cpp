@@ -127,6 +127,8 @@ void gru_gradient_reference(const OpCall& call,
         dh_row[j] = dx_row[j];
         dh_row[hidden + j] = dx_row[hidden + j];
         dh_row[2 * hidden + j] = dn * r;
+        // What goes straight on to the state before; the rest goes by way of
+        // the gates, below.
         flow *= z;
       }
     }
@@ -153,6 +155,8 @@ void gru_gradient_reference(const OpCall& call,
 std::vector<Value> lower_gru(const Attributes&, std::span<const Value> inputs) {
   const std::int64_t hidden = inputs[1].shape()[1];
   Value h = inputs[1];
+  // The input's product does not depend on the state: it is one product over
+  // all steps.
   const Value from_x = matmul(inputs[0], inputs[2]) + inputs[4];
   std::vector<Value> y, gates;
   for (std::int64_t t = 0; t < steps_of(inputs[0]); ++t) {
@@ -162,6 +166,7 @@ std::vector<Value> lower_gru(const Attributes&, std::span<const Value> inputs) {
     const Value z = sigmoid(block(input, 1, hidden) + block(state, 1, hidden));
     const Value candidate = block(state, 2, hidden);
     const Value n = tanh(block(input, 2, hidden) + r * candidate);
+    // This is (1 - z) n + z h with one product less.
     h = n + z * (h - n);
     y.push_back(h);
     gates.push_back(concat(std::array{r, z, n, candidate}, 1));
@@ -202,6 +207,7 @@ std::vector<Value> lower_gru_gradient(const Attributes&,
 }
 
 Gradients gru_rule(const GradientContext& g) {
+  // The gates have a gradient only while a gradient is differentiated.
   if (g.dy(2).is_defined()) return lowered_gradient(g);
   static const OpDef& op = op_registry().get("gru_gradient");
   const std::array inputs = {g.x(0),

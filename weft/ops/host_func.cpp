@@ -25,6 +25,8 @@ void host_func_reference(const OpCall& call, std::span<const TensorView> inputs,
       std::memcpy(outputs[i].data, results[i].raw(), results[i].bytes());
     }
   } catch (...) {
+    // A kernel cannot throw: until its caller asks for the failure, the results
+    // hold numbers and no leftovers.
     for (const TensorView& output : outputs) {
       std::memset(output.data, 0, output.type.bytes());
     }
@@ -38,6 +40,8 @@ Gradients host_func_gradient(const GradientContext& g) {
   for (std::size_t i = 0; i < g.input_count(); ++i) operands.push_back(g.x(i));
   for (std::size_t i = 0; i < g.output_count(); ++i) {
     if (!is_floating(g.y(i).dtype())) continue;
+    // The function's gradient takes one for each floating result, whether or
+    // not something arrived there.
     operands.push_back(g.dy(i).is_defined() ? g.dy(i) : zeros_like(g.y(i)));
   }
   const auto found = call_all(

@@ -69,6 +69,7 @@ std::vector<TensorType> infer_concat(const OpCall& call) {
     if (fits) {
       const Dim sum = dim_add(y.shape[axis], other[axis]);
       y.shape[axis] = other[axis] = sum;
+      // With the joined axis made equal, all others have to be.
       fits = other == y.shape;
     }
     if (!fits) {
@@ -147,6 +148,7 @@ Gradients split_gradient(const GradientContext& g) {
   const auto parts = g.attributes().integers("sizes").size();
   std::vector<Value> gradients;
   for (std::size_t i = 0; i < parts; ++i) {
+    // A part that no gradient arrived at still has its place.
     gradients.push_back(g.dy(i).is_defined() ? g.dy(i) : zeros_like(g.y(i)));
   }
   return {concat(gradients, g.attributes().integer("axis"))};

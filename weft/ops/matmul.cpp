@@ -134,6 +134,8 @@ Gradients matmul_gradient(const GradientContext& g) {
   const Value& a = g.x(0);
   const Value& b = g.x(1);
   const Value da = ta ? matmul(b, dy, {tb, true}) : matmul(dy, b, {false, !tb});
+  // One matrix against a stack: its gradient is a sum over the stack, which a
+  // product over all rows takes by itself.
   const bool is_flat = b.shape().rank() == 2 && !ta;
   const Value rows = is_flat ? as_matrix(a) : a;
   const Value dy_rows = is_flat ? as_matrix(dy) : dy;
@@ -183,6 +185,8 @@ Value batch_product(const BatchContext& g) {
 }
 
 std::vector<Value> batch(const BatchContext& g) {
+  // The bias and the activation come apart from the product, as each instance
+  // may have a bias of its own.
   Value y = batch_product(g);
   if (g.call().has_input(2)) {
     const int rank = g.call().outputs[0].shape.rank();

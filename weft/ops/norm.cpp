@@ -72,6 +72,8 @@ void moments_reference(const OpCall&, std::span<const TensorView> inputs,
   const double count =
       static_cast<double>(x.size()) / static_cast<double>(channels);
   std::vector<double> mean(channels);
+  // There are two passes: the mean of the squares less the square of the mean
+  // would lose the digits that count where the mean is large.
   std::vector<double> variance(channels);
   for (std::size_t i = 0; i < x.size(); ++i) mean[i % channels] += x[i] / count;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -119,6 +121,8 @@ std::vector<Value> batch_moments(const BatchContext& g) {
 // (x - mean) * scale / sqrt(variance + epsilon) + shift.
 Value normalise(const Value& x, const Value& mean, const Value& variance,
                 const Value& scale, const Value& shift, double epsilon) {
+  // This is one number per channel, so that each element takes a subtraction
+  // and a multiply-add.
   const Value factor = scale * rsqrt(variance + epsilon);
   return to_dtype((to_dtype(x, mean.dtype()) - mean) * factor + shift,
                   x.dtype());

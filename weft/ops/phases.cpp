@@ -25,6 +25,8 @@ std::vector<TensorType> phase_types(const OpCall& call,
   const Phases phases = Phases::of(call.attributes);
   phases.require_fit(call, function);
   const auto& [parameters, results] = *function.signature;
+  // Arguments of earlier phases come along, as their types tell the sizes of
+  // this phase's results.
   const auto known =
       static_cast<std::ptrdiff_t>(phases.first_argument(phase + 1));
   const auto first = static_cast<std::ptrdiff_t>(phases.first_result(phase));
@@ -33,6 +35,7 @@ std::vector<TensorType> phase_types(const OpCall& call,
                  {results.begin() + first, results.begin() + last}};
   auto types = result_types(
       {function.name, std::make_shared<Signature>(std::move(part))}, arguments);
+  // After the last phase there is nothing left to enter.
   if (phase + 1 < phases.count()) types.push_back(kActivation);
   return types;
 }

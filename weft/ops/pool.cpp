@@ -28,6 +28,7 @@ Attributes same_windows(const Attributes& attributes) {
 
 Window pool_window(const OpCall& call) {
   const Integers& window = call.attributes.integers("window");
+  // Positions in a window then fit an i32.
   constexpr std::int64_t kMost = std::int64_t{1} << 15;
   for (const std::int64_t size : window) {
     if (size < 1 || size > kMost) {
@@ -234,6 +235,7 @@ Value gather(const Value& x, const Value& position, const Attributes& windows) {
 }
 
 Gradients max_gradient(const GradientContext& g) {
+  // Positions are integers, through which nothing flows.
   if (!g.dy(0).is_defined()) return {Value()};
   return {scatter(g.dy(0), g.y(1), g.x(0).shape(), g.attributes())};
 }

@@ -34,6 +34,8 @@ void normal_reference(const OpCall& call, std::span<const TensorView> inputs,
                       std::span<const TensorView> outputs) {
   const RandomStream stream = stream_of(call, inputs[0]);
   for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
+    // Each pair of words gives two normals, so that element i can be drawn
+    // without those before it.
     const auto pair = static_cast<std::uint64_t>(i / 2 * 2);
     const auto normals = normal_from(stream.word(pair), stream.word(pair + 1));
     store_as(outputs[0], i, normals[static_cast<std::size_t>(i % 2)]);

@@ -26,6 +26,8 @@ AxisSet axes_of(const Attributes& attributes, const Shape& shape) {
 template <class Fold, class Finish>
 void fold(const OpCall& call, const TensorView& x, const TensorView& y,
           double start, Fold&& step, Finish&& finish) {
+  // With the reduced axes at size 1, the operand's elements find their
+  // accumulators by broadcasting.
   const Shape kept =
       reduced_shape(x.shape(), axes_of(call.attributes, x.shape()), true);
   const BroadcastIndex to_output(kept, x.shape());

@@ -47,6 +47,8 @@ void coalesce_rows_reference(const OpCall& call,
   accumulate(outputs[0], [&](auto&& add) {
     for (std::int64_t i = 0; i < indices.size(); ++i) {
       const std::int64_t row = index_at(indices, i, size);
+      // Sums stand where their row came first, so the result has as many rows
+      // as the updates, known before it runs.
       const std::int64_t first = firsts.try_emplace(row, i).first->second;
       for (std::int64_t n = 0; n < width; ++n) {
         add(updates, i * width + n, first * width + n);
@@ -91,6 +93,7 @@ std::vector<TensorType> infer_coalesce_rows(const OpCall& call) {
 }
 
 Gradients add_rows_gradient(const GradientContext& g) {
+  // Each update was added once to its row, whose gradient it takes.
   return {g.dy(), gather(g.dy(), g.x(2)), Value()};
 }
 

@@ -68,6 +68,8 @@ std::vector<Value> run_scan(std::vector<Value> carried,
                             const std::vector<Value>& scanned,
                             const ScanBody& body, bool reverse) {
   const Dim steps = scanned.at(0).shape()[0];
+  // Staged, the types come from tracing the body once; here nothing has called
+  // it.
   if (steps == 0) {
     throw Error(ErrorCode::kUnsupported, "scan",
                 "no steps: the outputs' types are unknown where ops run at "
@@ -91,6 +93,8 @@ std::vector<Value> run_scan(std::vector<Value> carried,
     }
   }
   for (auto& output : outputs) {
+    // Outputs stand where their slices stood, not in the order in which they
+    // were made.
     if (reverse) std::reverse(output.begin(), output.end());
     carried.push_back(stacked(std::move(output)));
   }

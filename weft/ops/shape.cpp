@@ -17,6 +17,7 @@ namespace {
 void reshape_reference(const OpCall&, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
   const std::size_t bytes = inputs[0].type.bytes();
+  // A plan may give a view the memory of its source.
   if (bytes > 0 && outputs[0].data != inputs[0].data) {
     std::memcpy(outputs[0].data, inputs[0].data, bytes);
   }
@@ -186,6 +187,7 @@ Shape without_rest(const Operand& x, Shape shape) {
     for (const Dim dim : shape) {
       if (dim != -1) known = dim_multiply(known, dim);
     }
+    // Beside a dim of zero, any size would make zero elements.
     if (known != 0) {
       quotient = dim_divide_exactly(dim_product(type.shape.dims()), known);
     }
@@ -248,6 +250,8 @@ Value transpose(const Operand& x, Integers permutation) {
 }
 
 Value broadcast_to(const Operand& x, const Shape& shape) {
+  // Nothing is recorded where nothing changes: gradient rules broadcast and sum
+  // as a matter of course.
   if (x.value->shape() == shape) return *x.value;
   static const OpDef& op = op_registry().get("broadcast_to");
   return call(op, {x.value}, {{"shape", shape}}, x.location);

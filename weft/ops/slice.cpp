@@ -93,6 +93,7 @@ Gradients pad_gradient(const GradientContext& g) {
   const Integers& high = g.attributes().integers("high");
   Integers end;
   for (const std::int64_t count : high) {
+    // -0 would be the beginning.
     end.push_back(count == 0 ? kToEnd : -count);
   }
   return {slice(g.dy(), g.attributes().integers("low"), end)};

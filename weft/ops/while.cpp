@@ -14,6 +14,8 @@ std::vector<TensorType> infer_while(const OpCall& call) {
   }
   const auto next = result_types(call.attributes.function("body"), call.inputs);
   require_carried(call, next, carried);
+  // Operands beyond the carried ones are captures, which the body reads and
+  // never returns.
   if (next.size() != carried) {
     throw call.error("the body returns {} values, but {} are carried",
                      next.size(), carried);

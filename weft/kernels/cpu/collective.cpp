@@ -55,6 +55,8 @@ std::unique_ptr<PreparedKernel> prepare_reduce_scatter(const OpCall& call) {
       [groups = RankGroups::of(call.attributes), whole = call.input(0),
        part = call.outputs[0]](Collectives& network,
                                const KernelBuffers& buffers) {
+        // The sum is formed over the whole operand, which is not to be
+        // overwritten, and the result has room for a part of it.
         copy(buffers.scratch, buffers.inputs[0], whole.bytes());
         network.reduce_scatter({whole, buffers.scratch}, groups);
         copy(buffers.outputs[0],

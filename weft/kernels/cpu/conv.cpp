@@ -54,7 +54,9 @@ struct Convolution {
   }
   memory::desc weights() const {
     const Shape& s = w.shape;
+    // The dims are O, I, H, W; in memory O is innermost.
     memory::dims strides_of = {1, s[3], s[1] * s[2] * s[3], s[2] * s[3]};
+    // Output channels of one group lie side by side.
     if (groups > 1) strides_of.insert(strides_of.begin(), s[3] / groups);
     return onednn::strided(w.dtype, weight_dims(), strides_of);
   }
@@ -157,6 +159,7 @@ std::unique_ptr<PreparedKernel> prepare_weight_gradient(const OpCall& call) {
           image(c.x), c.free_weights(DType::kF32), image(c.y), c.strides,
           c.dilation, c.padding_before, c.padding_after);
   const memory::desc computed = description.diff_weights_desc();
+  // The primitive may have chosen another layout or, for bf16 weights, f32.
   const bool is_final = computed == c.weights();
   const Slot weights = is_final ? Slot::output(0) : program->reserve(computed);
   program->add(dnnl::convolution_backward_weights(description),

@@ -23,6 +23,7 @@ std::optional<std::string> declines(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const TensorType& result = call.outputs[0];
   const TileOp* found = find_tile_op(call.op.name());
+  // Only a cast is in no table, as its function depends on both dtypes.
   const TileOp op =
       found != nullptr ? *found : tile_cast(call.input(0).dtype, result.dtype);
   LoopProgram program;

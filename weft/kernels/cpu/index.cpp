@@ -14,6 +14,7 @@ template <class Body>
 std::unique_ptr<PreparedKernel> for_width(DType dtype, Body&& body) {
   switch (size_of(dtype)) {
     case 1:
+      // Moving an element needs its size, not its dtype.
       return body(std::uint8_t{});
     case 2:
       return body(std::uint16_t{});

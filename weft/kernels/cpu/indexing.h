@@ -41,6 +41,7 @@ inline std::optional<std::string> declines_sum(const OpCall& call) {
     case DType::kI64:
       return std::nullopt;
     default:
+      // Narrow floats would round at each addition, and narrow integers wrap.
       return "sums must round once, at the end";
   }
 }

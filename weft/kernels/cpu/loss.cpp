@@ -61,6 +61,7 @@ class RowKernel : public PreparedKernel {
   template <class Body>
   void for_each_row(Body&& body) const {
     constexpr std::int64_t kLeastWork = 4096;
+    // A thread takes at least so many elements.
     const auto grain = 1 + kLeastWork / static_cast<std::int64_t>(classes_);
     parallel_for(rows_, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {

@@ -16,6 +16,7 @@ memory::desc operand(const TensorType& type, int rank, bool transpose) {
   const Shape& shape = type.shape;
   const auto own_strides = row_major_strides(shape);
   memory::dims dims(static_cast<std::size_t>(rank - shape.rank()), 1);
+  // The stride of a dim of 1 is never taken.
   memory::dims strides(dims.size(), shape.num_elements());
   for (int axis = 0; axis < shape.rank(); ++axis) {
     dims.push_back(shape[axis]);
@@ -47,6 +48,8 @@ struct Product {
         transpose_b(call.attributes.flag("transpose_b")),
         has_bias(call.has_input(2)),
         is_relu(call.attributes.text("activation") == "relu") {
+    // A stack of transposed matrices cannot be flattened, as its rows are the
+    // columns of each.
     if (b.shape.rank() == 2 && a.shape.rank() > 2 && !transpose_a) {
       a = flattened(a);
       y = flattened(y);

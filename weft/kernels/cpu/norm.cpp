@@ -62,6 +62,7 @@ class Moments : public PreparedKernel {
 
  private:
   static constexpr std::size_t kBlock = 4;  // vectors held in registers
+  // It is read twice, the second time from the cache.
   static constexpr std::size_t kChunkBytes = 64 << 10;
 
   std::size_t rows_of(std::size_t chunk) const {
@@ -133,6 +134,8 @@ class Moments : public PreparedKernel {
 
   void combine(const T* x, const float* scratch, std::size_t c, float& mean,
                float& variance) const {
+    // There are few groups, so that combining them in double costs little and
+    // loses nothing.
     double sum = 0;
     for_each_group(x, scratch, c, [&](double count, double own, double) {
       sum += count * own;
@@ -140,6 +143,8 @@ class Moments : public PreparedKernel {
     const double centre = sum / static_cast<double>(rows_);
     double squares = 0;
     for_each_group(x, scratch, c, [&](double count, double own, double m2) {
+      // The squares about the common centre are those about the group's own,
+      // and the distance of the two for each of its elements.
       squares += m2 + count * (own - centre) * (own - centre);
     });
     mean = static_cast<float>(centre);

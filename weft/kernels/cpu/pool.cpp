@@ -138,6 +138,7 @@ class MaxPool : public PoolKernel<T> {
             image * g.result_size() + (row * g.y_columns + column) * g.channels;
         const Place place{row, column, y + result, position + result};
         std::size_t c = 0;
+        // Four vectors share the arithmetic of a window's addresses.
         for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
           window<4>(source, place, c, kLanes);
         }
@@ -167,6 +168,8 @@ class MaxPool : public PoolKernel<T> {
         static_cast<std::int32_t>(this->g_.first_tap(place.row, place.column));
     for (std::size_t i = 0; i < kVectors; ++i) {
       best[i] = simd::broadcast(-std::numeric_limits<float>::infinity());
+      // Where nothing beats minus infinity, the position is that of a pixel of
+      // the image: padding has no gradient to receive.
       where[i] = hn::Set(Integers(), first);
     }
     this->g_.for_each_tap(
@@ -304,6 +307,8 @@ class MaxPoolGather : public PoolKernel<T> {
             image * g.result_size() + (row * g.y_columns + column) * g.channels;
         T* to = y + result;
         const std::uint8_t* where = position + result;
+        // A position that no tap of the window has gives zero, as in the
+        // reference.
         std::fill_n(to, g.channels, T(0.f));
         g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t tap) {
           const T* from = x + image * g.image_size() + offset;

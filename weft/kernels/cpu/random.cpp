@@ -20,6 +20,8 @@ void for_each_group(const RandomStream& stream, std::int64_t size,
       groups, kGroupsPerThread, [&](std::int64_t first, std::int64_t last) {
         std::uint32_t words[kPhiloxWords];
         for (std::int64_t group = first; group < last; ++group) {
+          // Words follow from the place alone, so groups may be drawn on any
+          // thread.
           philox_blocks(
               stream, static_cast<std::uint64_t>(group) * kPhiloxBlocks, words);
           const std::int64_t begin = group * kPhiloxWords;

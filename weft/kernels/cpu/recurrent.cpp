@@ -96,6 +96,7 @@ class Recurrent : public PreparedKernel {
   // over rows.
   template <class Body>
   void for_each_span(Body&& body) const {
+    // Rows are shared out only if each thread gets about so many elements.
     constexpr std::size_t kLeastElements = 1024;
     parallel_for(integer(batch_), integer(1 + kLeastElements / hidden_),
                  [&](std::int64_t begin, std::int64_t end) {
@@ -140,6 +141,8 @@ class Recurrent : public PreparedKernel {
     const std::int64_t columns = integer(columns_);
     const std::int64_t hidden = integer(hidden_);
     const std::int64_t batch = integer(batch_);
+    // The first step's state is an operand, and those of the others lie one
+    // behind the other in y: two products cover all steps.
     gemm(hidden, columns, batch, {h, hidden, true}, {dz, columns}, 0.f, dw_hh,
          columns);
     if (steps_ > 1) {
@@ -164,6 +167,7 @@ class Lstm : public Recurrent {
     gemm(rows(), columns, integer(inputs_),
          {floats(buffers, 0), integer(inputs_)}, {floats(buffers, 3), columns},
          0.f, gates, columns);
+    // States are read where the step before wrote them: in y, and in the cells.
     const float* h = floats(buffers, 1);
     const float* c = floats(buffers, 2);
     for (std::size_t t = 0; t < steps_; ++t) {
@@ -226,6 +230,7 @@ class LstmGradient : public Recurrent {
     for (std::size_t t = steps_; t-- > 0;) {
       float* step_dz = dz + t * batch_ * columns_;
       step(buffers, t, dh, dc, step_dz);
+      // All of dh has gone into the gates, so the product begins anew.
       gemm(integer(batch_), integer(hidden_), columns, {step_dz, columns},
            {w_hh, integer(hidden_)}, 0.f, dh, integer(hidden_));
     }
@@ -346,6 +351,8 @@ class GruGradient : public Recurrent {
     for (std::size_t t = steps_; t-- > 0;) {
       const std::size_t at = t * batch_ * columns_;
       step(buffers, t, dh, by_x + at, by_h + at);
+      // A part of dh has passed the gates by (flow z), to which the product is
+      // added.
       gemm(integer(batch_), integer(hidden_), columns, {by_h + at, columns},
            {w_hh, integer(hidden_)}, 1.f, dh, integer(hidden_));
     }

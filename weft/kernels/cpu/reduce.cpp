@@ -126,6 +126,7 @@ struct Layout {
     std::vector<Group> groups;
     for (int axis = 0; axis < shape.rank(); ++axis) {
       if (shape[axis] == 1) continue;
+      // Neighbours of one kind are one longer axis: elements keep their order.
       if (!groups.empty() && groups.back().is_reduced == axes.has(axis)) {
         groups.back().extent *= shape[axis];
       } else {

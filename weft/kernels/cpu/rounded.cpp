@@ -58,6 +58,7 @@ class RoundedKernel : public PreparedKernel {
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
+    // Operands that are not narrow are used where they lie.
     std::copy_n(buffers.inputs, inputs_.size(), inputs_.begin());
     std::copy_n(buffers.outputs, outputs_.size(), outputs_.begin());
     for (const Converted& each : widened_inputs_) {
@@ -146,6 +147,8 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
 void register_cpu_rounded(KernelRegistry& kernels) {
   kernels.add_to_all({.op = {},
                       .name = "f32, rounded",
+                      // Every kernel that takes the narrow dtype itself is
+                      // asked first.
                       .rank = 1,
                       .declines = declines,
                       .prepare = prepare,

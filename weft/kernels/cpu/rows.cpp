@@ -36,6 +36,7 @@ std::unique_ptr<PreparedKernel> prepare_add_rows(const OpCall& call) {
         const T* updates = input_of<T>(buffers, 1);
         const I* indices = input_of<I>(buffers, 2);
         T* y = output_of<T>(buffers, 0);
+        // In place, only the rows that change are touched.
         if (y != x && bytes > 0) std::memcpy(y, x, bytes);
         parallel_for(rows.width, rows.grain(sizeof(T)),
                      [&](std::int64_t begin, std::int64_t end) {
@@ -75,6 +76,7 @@ class FirstOfRows {
       const std::int64_t row = row_at(i);
       std::int64_t slot = hash(row);
       while (table[slot] != kEmpty && row_at(table[slot]) != row) {
+        // The table is at most half full, so a free slot is near.
         slot = (slot + 1) & (slots() - 1);
       }
       if (table[slot] == kEmpty) table[slot] = i;

@@ -70,6 +70,7 @@ std::unique_ptr<PreparedKernel> prepare_reshape(const OpCall& call) {
   const Shape flat{call.outputs[0].shape.num_elements()};
   const StridedCopy copy(element_bytes(call), flat, {1}, {1});
   return make_kernel([copy](const KernelBuffers& buffers) {
+    // A plan gives a view the memory of its source; eagerly it has its own.
     if (buffers.inputs[0] == buffers.outputs[0]) return;
     copy.run(buffers.inputs[0], buffers.outputs[0]);
   });
@@ -100,6 +101,7 @@ std::unique_ptr<PreparedKernel> prepare_broadcast(const OpCall& call) {
   const int extra = shape.rank() - source.rank();
   Strides from{};
   for (int axis = 0; axis < source.rank(); ++axis) {
+    // A stride of zero repeats the element.
     if (source[axis] != 1) from[at(axis + extra)] = strides[at(axis)];
   }
   const StridedCopy copy(element_bytes(call), shape, from,
@@ -224,6 +226,7 @@ std::unique_ptr<PreparedKernel> prepare_tile(const OpCall& call) {
 std::optional<std::string> declines_tile(const OpCall& call) {
   int rank = call.input(0).shape.rank();
   for (const std::int64_t count : call.attributes.integers("repeats")) {
+    // Each repeated axis becomes two.
     rank += count != 1 ? 1 : 0;
   }
   if (rank <= Shape::kMaxRank) return std::nullopt;

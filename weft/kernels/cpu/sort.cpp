@@ -24,6 +24,7 @@ constexpr std::uint32_t kSignBit = 0x80000000u;
 
 std::uint32_t ordered(float value) {
   if (value != value) return ~std::uint32_t{0};
+  // Adding zero makes +0 of -0 and changes nothing else.
   const auto bits = std::bit_cast<std::uint32_t>(value + 0.0f);
   return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
 }

@@ -54,6 +54,8 @@ struct LoopKernel::Worker {
 
 LoopKernel::LoopKernel(LoopProgram program) : program_(std::move(program)) {
   size_ = program_.shape.num_elements();
+  // Each step needs those before it: which operands need a buffer depends on
+  // whether there is code, and the tile on the largest buffer.
   classify_inputs();
   generate_code();
   choose_tile();
@@ -81,6 +83,7 @@ void LoopKernel::generate_code() {
         (operand.access == Access::kPeriodic && operand.period <= most_);
     dtypes.push_back(is_buffered ? DType::kF32 : operand.dtype);
   }
+  // The pointers of a tile lie on the stack.
   if (operands_.size() + program_.outputs.size() <= kMostPointers) {
     code_ = LoopCode::compile(program_, dtypes);
   }
@@ -141,6 +144,8 @@ void LoopKernel::choose_tile() {
   for (const auto& output : program_.outputs) {
     if (output.is_sum) note(output.type.shape.num_elements());
   }
+  // Periods divide each other, so that the longest of those that fit covers the
+  // others.
   tile_ = most_ / short_period * short_period;
   row_ = long_period == 0 ? std::max<std::int64_t>(1, size_) : long_period;
   tiles_per_row_ = ceil_divide(row_, tile_);
@@ -176,6 +181,8 @@ void LoopKernel::assign_result_buffers() {
     const auto& output = program_.outputs[j];
     if (output.is_sum || output.type.dtype != DType::kF32) continue;
     const auto number = static_cast<std::size_t>(output.operand);
+    // An f32 result that is stored needs no buffer: its instruction writes it
+    // to memory. A value that is stored twice is copied for the second.
     if (number >= inputs && results_[number - inputs].output < 0) {
       results_[number - inputs].output = static_cast<int>(j);
     }
@@ -214,6 +221,8 @@ void LoopKernel::plan_sums() {
     Sum sum;
     sum.output = j;
     sum.period = program_.outputs[j].type.shape.num_elements();
+    // An accumulator has room for a whole tile, which is then added to it
+    // without a look at where periods end.
     sum.width = std::max(sum.period, tile_);
     sum.partial_offset = partial_floats;
     sum.accumulator_offset = worker_floats_;
@@ -226,6 +235,8 @@ void LoopKernel::plan_sums() {
   const std::int64_t useful =
       std::max<std::int64_t>(1, size_ * steps / kWorkPerThread);
   workers_ = std::max<std::int64_t>(
+      // Chunks are handed out to whatever workers there are; their number does
+      // not change what is added to what.
       1, std::min<std::int64_t>({thread_count(), useful, chunks_}));
   // The partial sums stand behind the workers' parts.
   const std::size_t all_workers =
@@ -237,6 +248,8 @@ void LoopKernel::plan_sums() {
 bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {
   const Operand& operand = operands_[input];
   const auto& target = program_.outputs[output];
+  // An operand that is read at several places must not change before the last
+  // of them.
   if (operand.access != Access::kFull || target.is_sum ||
       size_of(operand.dtype) != size_of(target.type.dtype)) {
     return false;
@@ -250,6 +263,8 @@ bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {
                                                  static_cast<int>(output);
   const std::size_t written =
       is_direct ? number - inputs : program_.instructions.size();
+  // Tile functions write a result as soon as they have it: no later instruction
+  // may read the operand, and no other output copy it.
   for (std::size_t i = written + 1; i < program_.instructions.size(); ++i) {
     for (const int read : program_.instructions[i].operands) {
       if (static_cast<std::size_t>(read) == input) return false;
@@ -281,6 +296,7 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
                 static_cast<float*>(buffers.scratch) +
                     static_cast<std::size_t>(index) * worker_floats_,
                 most_};
+  // Once for each worker, not for each tile.
   prepare_patterns(worker);
   const std::int64_t first = chunks_ * index / workers_;
   const std::int64_t last = chunks_ * (index + 1) / workers_;
@@ -486,6 +502,7 @@ void LoopKernel::finish_sums(const KernelBuffers& buffers) const noexcept {
   for (const Sum& sum : sums_) {
     const auto& output = program_.outputs[sum.output];
     float* partial = static_cast<float*>(buffers.scratch) + sum.partial_offset;
+    // No chunk has run, and the sum of nothing is zero.
     if (size_ == 0) std::fill_n(partial, sum.period, 0.0f);
     for (std::int64_t chunk = 1; chunk < chunks_; ++chunk) {
       accumulate_tile(partial + chunk * sum.period, partial, sum.period);

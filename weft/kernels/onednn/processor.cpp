@@ -34,6 +34,7 @@ dnnl::cpu_isa highest_isa(InstructionSet set) {
 }  // namespace
 
 void obey_instruction_set() {
+  // It is done once, on whichever thread comes first.
   static const bool is_done = [] {
     if (const auto cap = instruction_cap()) {
       const dnnl::status status = dnnl::set_max_cpu_isa(highest_isa(*cap));

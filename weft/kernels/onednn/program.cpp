@@ -80,6 +80,7 @@ dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims) {
 
 dnnl::primitive_attr attributes() {
   dnnl::primitive_attr attr;
+  // Its memory then comes from the plan's scratch, and a run allocates nothing.
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
 }
@@ -97,6 +98,8 @@ void Program::add(const dnnl::primitive& primitive,
                   const std::vector<Argument>& arguments) {
   Step step{primitive, {}, {}, {}};
   const auto bind = [&](const Argument& argument) {
+    // Addresses are set at each run, since operands may lie elsewhere each
+    // time.
     step.memories.emplace_back(argument.layout, engine(), nullptr);
     step.slots.push_back(argument.slot);
     step.arguments.push_back({argument.name, step.memories.back().get()});
@@ -106,6 +109,7 @@ void Program::add(const dnnl::primitive& primitive,
     bind({DNNL_ARG_SCRATCHPAD, scratchpad, reserve(scratchpad)});
   }
   steps_.push_back(std::move(step));
+  // People look for what computes.
   if (primitive.get_kind() == dnnl::primitive::kind::reorder) return;
   if (!implementation_.empty()) implementation_ += ", ";
   implementation_ += name_of(primitive);
@@ -121,6 +125,7 @@ void Program::add_reorder(const dnnl::memory::desc& from, Slot source,
 
 Slot Program::in_layout(const dnnl::memory::desc& from, Slot slot,
                         const dnnl::memory::desc& to) {
+  // Most often the plain layout is the one that the primitive likes.
   if (from == to) return slot;
   const Slot copy = reserve(to);
   add_reorder(from, slot, to, copy);

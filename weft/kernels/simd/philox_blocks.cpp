@@ -62,6 +62,7 @@ void blocks(const RandomStream& stream, Vector low, std::uint32_t high,
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
+  // A block's four words stand side by side, as RandomStream numbers them.
   hn::StoreInterleaved4(c0, c1, c2, c3, words, out);
 }
 

@@ -33,6 +33,8 @@ void copy_rows(const std::byte* from, std::int64_t from_stride, std::byte* to,
 void copy_rows(const std::byte* from, std::int64_t from_stride, std::byte* to,
                std::int64_t to_stride, std::int64_t rows,
                std::int64_t run_bytes) {
+  // A copy of a size that is known becomes a move or two, where a call would
+  // take longer than a short run.
   switch (run_bytes) {
     case 1:
       return copy_rows<1>(from, from_stride, to, to_stride, rows);
@@ -144,9 +146,11 @@ StridedCopy::StridedCopy(std::size_t element_bytes, const Shape& shape,
     const Axis axis{shape[i], from_strides[size(i)] * element_,
                     to_strides[size(i)] * element_};
     if (axis.extent == 0) is_empty_ = true;
+    // An axis of one element has no stride that matters.
     if (axis.extent == 1) continue;
     if (rank_ > 0) {
       Axis& outer = axes_[size(rank_ - 1)];
+      // Both sides step over the whole inner axis at once: the two are one.
       if (outer.from == axis.from * axis.extent &&
           outer.to == axis.to * axis.extent) {
         outer = {outer.extent * axis.extent, axis.from, axis.to};

@@ -31,6 +31,7 @@ void apply_tail(const OpCall& call, const std::vector<double>& bias,
                 std::vector<double>& y) {
   const bool is_relu = call.attributes.text("activation") == "relu";
   for (std::size_t i = 0; i < y.size(); ++i) {
+    // The channels are the last axis, so that the bias repeats along y.
     if (!bias.empty()) y[i] += bias[i % bias.size()];
     if (is_relu) y[i] = std::max(y[i], 0.0);
   }
@@ -42,6 +43,8 @@ bool has_tail(const OpCall& call) {
 
 Value tail_gradient(const GradientContext& g) {
   if (g.attributes().text("activation") != "relu") return g.dy();
+  // The result tells where relu let something through; what went into it is not
+  // kept.
   const Value zero = scalar_like(g.dy(), 0);
   return where(greater(g.y(), zero), g.dy(), zero);
 }

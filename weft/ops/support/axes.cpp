@@ -24,6 +24,7 @@ AxisSet checked_axes(const OpCall& call, const Integers& axes, int rank) {
   for (const std::int64_t axis : axes) {
     bool& is_seen =
         seen[static_cast<std::size_t>(checked_axis(call, axis, rank))];
+    // -1 and the last axis are the same one, which the set would hide.
     if (is_seen) throw call.error("axis {} is named twice", axis);
     is_seen = true;
   }

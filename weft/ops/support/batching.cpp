@@ -23,6 +23,7 @@ Value stacked(const BatchContext& g, std::size_t input) {
 Value aligned(const BatchContext& g, std::size_t input, int rank) {
   const Value x = g.x(input);
   const Shape& dims = g.call().input(input).shape;
+  // A shared operand is aligned at its last axis already, as broadcasting does.
   if (!g.is_batched(input) || dims.rank() == rank) return x;
   Shape shape{g.size()};
   shape.resize(1 + rank - dims.rank(), 1);
@@ -99,6 +100,7 @@ std::vector<Value> batch_images(const BatchContext& g, std::size_t images) {
 
 std::vector<Value> sum_of_linear(const BatchContext& g) {
   std::vector<Value> inputs;
+  // A shared operand is summed as well: it counts once for each instance.
   for (std::size_t i = 0; i < g.input_count(); ++i) inputs.push_back(g.sum(i));
   return call_again(g, inputs);
 }
@@ -109,6 +111,8 @@ std::vector<Value> sum_of_multilinear(const BatchContext& g) {
   for (std::size_t i = 0; i < g.input_count(); ++i) {
     if (g.is_batched(i)) ++batched;
   }
+  // The sum of products is no product of sums: with two operands that differ,
+  // there is nothing to fold.
   if (batched != 1) return {};
   for (std::size_t i = 0; i < g.input_count(); ++i) {
     inputs.push_back(g.is_batched(i) ? g.sum(i) : g.x(i));

@@ -9,6 +9,7 @@ void learn_sizes(const TensorType& type, Bindings& told) {
 
 // `told`, and what the parameters add to it.
 Bindings told_by_parameters(const Function& function, Bindings told) {
+  // A parameter of size N + M tells M once another has told N.
   for (std::size_t before = told.size();; before = told.size()) {
     for (const ValueId id : function.parameters()) {
       learn_sizes(function.type(id), told);
@@ -25,6 +26,7 @@ void capture_sizes(FunctionBuilder& body, FunctionBuilder& around) {
   for (ValueId id = 0; id < values; ++id) {
     for (const Dim dim : function.type(id).shape) {
       const Bindings told = told_by_parameters(function, {});
+      // Captures so far may have told it.
       if (determines(told, {dim})) continue;
       const auto candidates =
           static_cast<ValueId>(around.function().value_count());
@@ -93,6 +95,8 @@ void Closures::add(const std::string& role,
 std::vector<FunctionRef> Closures::finish() {
   std::vector<FunctionRef> references;
   for (std::size_t i = 0; i < functions_.size(); ++i) {
+    // What later functions captured, earlier ones are given too, unused: the op
+    // has one list of operands for all of them.
     for (std::size_t c = capture_counts_[i]; c < captures_.size(); ++c) {
       functions_[i].add_parameter(captures_[c].type(), "");
     }

@@ -12,6 +12,8 @@ Shape broadcast_shapes(const OpCall& call) {
     rank = std::max(rank, x.shape.rank());
   }
   Shape result;
+  // NumPy's rule: shapes are aligned at the last axis, and missing axes count
+  // as 1.
   result.resize(rank, 1);
   for (const TensorType& x : call.inputs) {
     for (int back = 1; back <= x.shape.rank(); ++back) {
@@ -93,6 +95,8 @@ Value sum_to(const Value& gradient, const Shape& shape) {
       axes.push_back(axis);
     }
   }
+  // The axes stay at size 1 here, as the operand has some of them; new leading
+  // ones go with the reshape.
   const Value summed = axes.empty() ? gradient : sum(gradient, axes, true);
   return summed.shape() == shape ? summed : reshape(summed, shape);
 }
@@ -101,6 +105,7 @@ BroadcastIndex::BroadcastIndex(const Shape& from, const Shape& to) : to_(to) {
   const auto strides = row_major_strides(from);
   const int extra = to.rank() - from.rank();
   for (int axis = 0; axis < from.rank(); ++axis) {
+    // A stride of zero repeats the element.
     if (from[axis] == 1) continue;
     const auto i = static_cast<std::size_t>(axis);
     strides_[i + static_cast<std::size_t>(extra)] = strides[i];

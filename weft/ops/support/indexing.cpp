@@ -21,6 +21,7 @@ void require_indices(const OpCall& call, std::size_t input) {
 void require_choice(const OpCall& call, Dim size, const Shape& indices) {
   if (size != 0) return;
   for (const Dim dim : indices) {
+    // No index, so none that could be wrong.
     if (dim == 0) return;
   }
   throw call.error("there is nothing to index: the axis has size 0");
@@ -50,6 +51,7 @@ Value indices_of_all(const BatchContext& g, std::size_t input, Dim size) {
   const Value own = maximum(minimum(counted, rows - 1), zero);
   Shape column{g.size()};
   column.resize(index.shape().rank(), 1);
+  // Instance b has the rows from b * size on.
   return own + reshape(iota(g.size()) * rows, column);
 }
 

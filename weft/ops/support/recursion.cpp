@@ -20,6 +20,8 @@ using Values = std::vector<Value>;
 // What `function` returns, computed in the function being built.
 Values inlined(const Program& program, const FunctionRef& function,
                const Values& arguments) {
+  // The body stands in the loop's function rather than being called: a loop
+  // then has one activation for each iteration, not three.
   const Function body = specialize(program.body_of(function),
                                    bind_call(function, types_of(arguments)));
   return inlined_results(*current_context().builder(), body, arguments);
@@ -32,6 +34,7 @@ void append(Values& values, std::span<const Value> more) {
 FunctionRef recursive_while(Program& program, const Attributes& attributes) {
   const FunctionRef& condition = attributes.function("condition");
   const FunctionRef& body = attributes.function("body");
+  // One body may be that of loops with several conditions.
   const std::string kind = "while." + condition.name;
   if (const auto* known = program.find_derived(body, kind)) return *known;
   const auto carried = static_cast<std::size_t>(attributes.integer("carried"));
@@ -41,6 +44,8 @@ FunctionRef recursive_while(Program& program, const Attributes& attributes) {
         inlined(program, condition, values)[0],
         [&] {
           Values next = inlined(program, body, values);
+          // Captured values are passed on unchanged, which lets the executor
+          // read them in place.
           append(next, std::span(values).subspan(carried));
           return call(loop, next);
         },
@@ -140,6 +145,8 @@ FunctionRef recursive_scan(Program& program, const Attributes& attributes) {
                   parts.carried, parts.scanned);
   if (const auto* known = program.find_derived(body, kind)) return *known;
   Signature signature = *body.signature;
+  // The number of steps is that of the arguments: one function serves scans of
+  // any length.
   const Dim rows = symbol("scan_steps");
   for (std::size_t i = 0; i < parts.scanned; ++i) {
     TensorType& type = signature.parameters[carried + i];
@@ -153,6 +160,8 @@ FunctionRef recursive_scan(Program& program, const Attributes& attributes) {
   program.define(scan, [&](const Values& values) {
     Values arguments{Tensor::scalar<std::int64_t>(0), number_of(rows)};
     for (std::size_t i = carried; i < signature.results.size(); ++i) {
+      // Each row is added once to zeros. The stack is the loop's alone, so the
+      // executor may write into it.
       arguments.push_back(full(signature.results[i], 0));
     }
     append(arguments, values);

@@ -9,6 +9,7 @@ namespace {
 // Where an index that may count from the end stands; checked if possible.
 Dim position(const OpCall& call, std::int64_t index, Dim size, int axis) {
   if (index == kToEnd) return size;
+  // A size that is not known yet is checked when it is.
   const Dim most = is_symbolic(size) ? kMaxDim : size;
   if (index < -most || index > most) {
     throw call
@@ -43,12 +44,15 @@ std::vector<SliceRange> slice_ranges(const OpCall& call, const Shape& shape) {
       throw call.error("axis {} begins at {}, after its end {}", axis, begin,
                        end);
     }
+    // Symbols are sizes, and so not negative; but a number less a symbol may
+    // be.
     if (is_symbolic(begin) && !is_symbolic(end)) {
       throw call.error("axis {} from {} to {} has no known sign", axis,
                        to_string(begin), end);
     }
     const Dim span = dim_subtract(end, begin);
     ranges.push_back(
+        // The last step may reach beyond the end: the quotient is rounded up.
         {begin, dim_floor_divide(dim_add(span, step - 1), step), step});
   }
   return ranges;

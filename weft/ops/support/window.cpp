@@ -9,6 +9,7 @@ namespace {
 
 const Integers& checked(const OpCall& call, std::string_view name,
                         std::size_t count, std::int64_t least) {
+  // Products of two of these, as of a dilation and a kernel, fit 64 bits.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const Integers& values = call.attributes.integers(name);
   if (values.size() != count) {
@@ -39,6 +40,7 @@ Window window_of(const OpCall& call, std::int64_t kernel_rows,
 
 Dim window_count(const OpCall& call, const WindowAxis& axis, Dim size) {
   const Dim padded = dim_add(size, axis.before + axis.after);
+  // A dilated window covers its taps and what lies between them.
   const Dim span = dim_add(dim_multiply(axis.dilation, axis.kernel - 1), 1);
   if (!is_symbolic(padded) && padded < span) {
     throw call

@@ -52,6 +52,7 @@ class Generator : public Xbyak::CodeGenerator {
  private:
   // --- The frame ----------------------------------------------------------
   void prologue() {
+    // System V's calling convention wants these unchanged on return.
     for (const Reg64& reg : saved_) push(reg);
     const std::size_t pointers =
         program_.inputs.size() + program_.outputs.size();
@@ -64,6 +65,8 @@ class Generator : public Xbyak::CodeGenerator {
     one_ = constant(1.0f);
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
       const auto& input = program_.inputs[i];
+      // Constants hold a register for the whole loop. Those beyond a quarter of
+      // the registers are read from a buffer, like other operands.
       if (!input.immediate || constants_.size() >= 8) continue;
       constants_[static_cast<int>(i)] = constant(*input.immediate);
     }
@@ -73,10 +76,13 @@ class Generator : public Xbyak::CodeGenerator {
     Xbyak::Label next;
     Xbyak::Label rest;
     Xbyak::Label done;
+    // The body is generated twice, and each time begins with the registers that
+    // are free outside of it.
     const auto outside = free_;
     L(next);
     lea(rdx, ptr[rax + kLanes]);
     cmp(rdx, rsi);
+    // The body may be longer than a short jump reaches.
     jg(rest, T_NEAR);
     body(/*masked=*/false);
     add(rax, kLanes);
@@ -85,6 +91,7 @@ class Generator : public Xbyak::CodeGenerator {
     mov(rcx, rsi);
     sub(rcx, rax);
     jz(done, T_NEAR);
+    // The mask has a bit for each of the fewer than 16 elements that are left.
     mov(edx, 1);
     shl(edx, cl);
     dec(edx);
@@ -95,6 +102,8 @@ class Generator : public Xbyak::CodeGenerator {
   }
 
   void epilogue() {
+    // The caller's code may use SSE, which is slow while upper halves are in
+    // use.
     vzeroupper();
     for (auto reg = saved_.rbegin(); reg != saved_.rend(); ++reg) pop(*reg);
     ret();
@@ -164,6 +173,7 @@ class Generator : public Xbyak::CodeGenerator {
   // Called once per reading of a value; frees its register after the last.
   void release(int number) {
     if (--left_[static_cast<std::size_t>(number)] > 0) return;
+    // Constants stay for the next round.
     if (constants_.contains(number)) return;
     give(values_.at(number));
     values_.erase(number);
@@ -343,6 +353,8 @@ class Generator : public Xbyak::CodeGenerator {
         vdivps(y, a, b);
         break;
       case Opcode::kMaximum:
+        // vmaxps returns its second operand if either is NaN, so only a NaN of
+        // the first has to be put back.
         vmaxps(y, a, b);
         keep_nan(y, a);
         break;
@@ -384,6 +396,7 @@ class Generator : public Xbyak::CodeGenerator {
         vblendmps(y | k1, x[2], b);
         break;
       case Opcode::kNegate:
+        // The sign bit is turned: zero less x would make +0 of -(+0).
         mov(edx, 0x80000000u);
         vpbroadcastd(y, edx);
         vpxord(y, y, a);
@@ -398,15 +411,19 @@ class Generator : public Xbyak::CodeGenerator {
         break;
       case Opcode::kRsqrt:
         vsqrtps(y, a);
+        // The instruction for it is an approximation, and results are to be
+        // those of the tile functions.
         vdivps(y, one_, y);
         break;
       case Opcode::kSquare:
         vmulps(y, a, a);
         break;
       case Opcode::kRelu:
+        // A NaN comes out, as it is the second operand.
         vmaxps(y, zero_, a);
         break;
       case Opcode::kFloor:
+        // Mode 1 rounds down.
         vrndscaleps(y, a, 1);
         break;
       case Opcode::kClamp:
@@ -445,6 +462,7 @@ class Generator : public Xbyak::CodeGenerator {
              const Zmm& x) {
     mov(edx, std::bit_cast<std::uint32_t>(instruction.parameters[0]));
     vpbroadcastd(y, edx);
+    // The value is the second operand of both, so that a NaN stays one.
     vmaxps(y, y, x);
     const Zmm high = take();
     mov(edx, std::bit_cast<std::uint32_t>(instruction.parameters[1]));
