@@ -237,6 +237,8 @@ Tensors NestedCalls::State::run_scan(const Function& function, const Node& node,
   const Dim steps = values[carried].shape()[0];
   for (Dim step = 0; step < steps; ++step) {
     const Dim at = node.attributes.flag("reverse") ? steps - 1 - step : step;
+    // Captured operands stand behind the scanned ones and are passed on
+    // unchanged.
     Tensors arguments = values;
     std::copy_n(results.begin(), carried, arguments.begin());
     for (std::size_t i = carried; i < carried + scanned; ++i) {

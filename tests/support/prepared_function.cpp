@@ -23,6 +23,7 @@ Function specialized(const Function& general, const Phases& phases,
   parameters.resize(phases.first_argument(1));
   first.signature =
       std::make_shared<Signature>(Signature{std::move(parameters), {}});
+  // Composites without a kernel must be lowered here too, as for a plan.
   return simplify(specialize(general, bind_call(first, arguments)));
 }
 

@@ -44,6 +44,7 @@ Attributes attributes_of_phase(const std::vector<FunctionRef>& functions,
   } else {
     attributes.set("function", functions[0]);
   }
+  // An enter is always the first phase.
   if (phase > 0) attributes.set("phase", static_cast<std::int64_t>(phase));
   return attributes;
 }
@@ -116,6 +117,8 @@ void ControlGradient::replace(Chain& chain, std::size_t phase) {
                    attributes_of_phase(chain.functions, chain.phases, phase));
   const Node& node = builder_.function().node(id);
   chain.activation = {builder_, node.outputs.back()};
+  // A re-entry is given the arguments of all phases so far, so the last one has
+  // them all.
   chain.arguments.clear();
   for (std::size_t i = leading_operands(op); i < node.inputs.size(); ++i) {
     chain.arguments.emplace_back(builder_, node.inputs[i]);

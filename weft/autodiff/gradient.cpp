@@ -56,6 +56,8 @@ Function differentiate(const Function& function,
   FunctionBuilder builder(function.name() + "_gradient");
   return builder.build([&] {
     const std::vector<Value> arguments = add_parameters(builder, function);
+    // The function's own nodes come first, so that its results need no second
+    // computation.
     std::vector<Value> results = inlined_results(builder, function, arguments);
     std::vector<Value> wrt;
     for (const std::size_t index : parameters) wrt.push_back(arguments[index]);

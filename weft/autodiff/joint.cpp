@@ -51,6 +51,8 @@ PhasedFunction joint_of(Program& program, const PhasedFunction& from) {
     for (const std::size_t i : adjoint.parameters) {
       signature.results.push_back(from.function.signature->parameters[i]);
     }
+    // The adjoint phases follow the primal ones, in the order in which they
+    // run.
     phases.arguments.push_back(
         static_cast<std::int64_t>(adjoint.results.size()));
     phases.results.push_back(

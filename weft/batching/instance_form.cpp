@@ -52,6 +52,7 @@ class Recorder : public FunctionBuilder {
   }
   bool differs(const Value& value) const {
     const auto id = static_cast<std::size_t>(value.id());
+    // A constant that is not in the graph yet is the same for all instances.
     return value.is_staged() && id < is_batched_.size() && is_batched_[id];
   }
 

@@ -317,6 +317,8 @@ class Parser {
   }
 
   Function function() {
+    // Numbers name values within one function. They need not be in order, as
+    // the text may have been edited.
     values_.clear();
     expect("func");
     expect_raw('@');
@@ -404,6 +406,7 @@ class Parser {
       return function
           .add_node(op_registry().get(name), inputs, given, Location())
           .outputs;
+      // The reason is the op's; the place is the text's.
     } catch (const Error& error) {
       fail(error.what());
     }

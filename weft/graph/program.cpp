@@ -74,6 +74,7 @@ FunctionRef Program::add(const Function& function) {
         .detail("declared: " + to_string(*known.signature))
         .detail("defined:  " + to_string(*made.signature));
   }
+  // A name that was claimed without a signature gets it here.
   known = made;
   // A copy numbers the values in their order, also those that came late.
   bodies_[made.name] =
@@ -116,6 +117,7 @@ std::string Program::unique_name(const std::string& stem) {
 }
 
 Graph Program::build() const {
+  // A name that was claimed by declare() may never have got a body.
   for (const auto& [name, function] : names_) {
     if (bodies_.contains(name)) continue;
     throw wrong("@{} is declared, but it has no body", name)

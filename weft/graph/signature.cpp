@@ -70,6 +70,7 @@ Bindings bind_call(const FunctionRef& function,
          to_string(arguments[open[0]]), to_string(parameters[open[0]]));
   }
   for (const TensorType& result : function.signature->results) {
+    // The caller's values need dims, which nothing else would tell.
     if (determines(bindings, result.shape)) continue;
     fail(function, arguments,
          "the arguments do not tell the size of the result {}",

@@ -62,6 +62,7 @@ std::vector<TensorType> infer_reduce_scatter(const OpCall& call) {
   const std::int64_t members = checked_group_size(call);
   require_sum(call);
   const Dim whole = leading_axis(call);
+  // Parts are equal, so that every rank knows where each begins.
   const auto part = dim_divide_exactly(whole, members);
   if (!part) {
     throw call.error("the leading axis, {}, is not known to split into {}",

@@ -39,6 +39,7 @@ void check_image(const OpCall& call, const TensorType& x) {
 
 void check_weight_dtype(const OpCall& call, DType image, DType weight) {
   if (weight == image) return;
+  // Mixed precision keeps its weights in f32, and rounds them as they are used.
   if (weight == DType::kF32 && image == DType::kBF16) return;
   throw call
       .error("weights are {}, images {}", to_string(weight), to_string(image))
@@ -119,6 +120,8 @@ template <class Body>
 void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
                       const Shape& y, Body&& body) {
   const Window window = window_of(call, w[0], w[1]);
+  // Output channels of a group read the input channels of that group, w[2] of
+  // them.
   const std::int64_t group_out = w[3] / call.attributes.integer("groups");
   for (Dim n = 0; n < y[0]; ++n)
     for (Dim row = 0; row < y[1]; ++row)

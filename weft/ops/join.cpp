@@ -93,6 +93,7 @@ std::vector<TensorType> infer_split(const OpCall& call) {
     parts.back().shape[axis] = size;
     total = dim_add(total, size);
   }
+  // The sizes are numbers, so the axis has to be one too.
   if (parts.empty() || total != x.shape[axis]) {
     throw call.error("the parts add up to {}, but axis {} has {}", total, axis,
                      to_string(x.shape[axis]));

@@ -69,6 +69,7 @@ void lstm_reference(const OpCall& call, std::span<const TensorView> inputs,
     for (Dim row = 0; row < batch; ++row, z += columns) {
       for (Dim j = 0; j < columns; ++j) {
         z[j] += bias[static_cast<std::size_t>(j)];
+        // The blocks are i, f, g, o, of which g alone is a tanh.
         z[j] = j / hidden == 2 ? std::tanh(z[j]) : sigmoid_of(z[j]);
       }
       double* cell = row_of(c, row, hidden);

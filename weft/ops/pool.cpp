@@ -41,6 +41,7 @@ Window pool_window(const OpCall& call) {
   }
   const Window result = window_of(call, window[0], window[1]);
   for (const WindowAxis& axis : {result.rows, result.columns}) {
+    // Such a window would have no maximum, and no position to give.
     if (axis.before >= axis.kernel || axis.after >= axis.kernel) {
       throw call.error("a window would see nothing but padding")
           .hint("padding must be smaller than the window");

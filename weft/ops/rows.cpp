@@ -102,6 +102,8 @@ Gradients coalesce_rows_gradient(const GradientContext& g) {
   const Dim size = g.attributes().get<Shape>("size")[0];
   const Value& indices = g.x(1);
   const Value ones = ones_like(g.dy());
+  // Sums of ones are at least 1 in the first place of an index, and 0 in
+  // others.
   const Value is_first = minimum(coalesce_rows(ones, indices, size), ones);
   const Value table = scatter_add(g.dy() * is_first, indices, size);
   return {gather(table, indices), Value()};

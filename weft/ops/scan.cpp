@@ -38,6 +38,7 @@ std::vector<TensorType> infer_scan(const OpCall& call) {
   std::vector<TensorType> arguments(call.inputs.begin(), call.inputs.end());
   for (std::size_t i = carried; i < carried + scanned; ++i) {
     arguments[i] = slice_type(call, call.input(i));
+    // One counter runs through all of them.
     if (call.input(i).shape[0] != call.input(carried).shape[0]) {
       throw call.error("the scanned operands differ in their leading axis");
     }

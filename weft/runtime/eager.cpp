@@ -236,6 +236,7 @@ class EagerContext : public Context {
   static void record(const OpDef& op, std::span<const Value* const> inputs,
                      const Attributes& attributes,
                      const std::vector<Value>& outputs) {
+    // Gradient rules read attributes that a call may have left out.
     Application application{&op, op.complete(attributes), {}, outputs};
     for (const Value* input : inputs) application.inputs.push_back(*input);
     Tape::record_on_all(application);

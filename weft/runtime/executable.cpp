@@ -133,6 +133,8 @@ Executable::State::Planned& Executable::State::find(
     types.push_back(arguments[i].type());
   }
   auto planned = std::make_unique<Planned>();
+  // The types are kept, not the arguments: these must not live on with the
+  // plan.
   planned->arguments = std::move(types);
   if (has_control(function)) {
     lower_to_tagged(*planned);

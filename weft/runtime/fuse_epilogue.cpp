@@ -40,6 +40,8 @@ class Fuser {
         copy_(function, function.name()) {}
 
   Function run() {
+    // The order of parameters and results is that of the function: a plan's
+    // caller counts on it.
     copy_.add_parameters();
     find_epilogues();
     for (std::size_t i = 0; i < function_.nodes().size(); ++i) {

@@ -45,6 +45,7 @@ constexpr std::size_t kMostNodes = std::size_t{1} << 20;
 class Inliner : public FunctionBuilder {
  public:
   Inliner(const Graph& graph, std::string name)
+      // Nodes are copied as they are: what was recorded whole stays whole.
       : FunctionBuilder(std::move(name), /*lower_composites=*/false),
         graph_(graph) {}
 

@@ -106,6 +106,7 @@ std::vector<NodeId> LoopGroups::members(int group) const {
 }
 
 double LoopGroups::bytes(ValueId value) const {
+  // An immediate is part of the loop, and moves no bytes.
   if (loop_immediate(function_, value)) return 0;
   const ValueId source = loop_source(function_, value);
   return static_cast<double>(function_.type(source).bytes());
@@ -127,6 +128,7 @@ void LoopGroups::classify() {
     }
   }
   for (const ValueId id : function_.results()) {
+    // A result has a reader outside of the function.
     readers_[static_cast<std::size_t>(id)].push_back(-1);
   }
 }

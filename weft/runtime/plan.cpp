@@ -228,6 +228,8 @@ void Plan::State::place_values(const std::vector<Step>& formed,
   for (std::size_t i = 0; i < function.parameters().size(); ++i) {
     place(function.parameters()[i]) = {Place::kArgument, i};
   }
+  // The plan holds on to the tensors of constants, which steps read where they
+  // lie.
   for (const Node& node : function.nodes()) {
     if (node.op->name() != "constant") continue;
     place(node.outputs[0]) = {Place::kConstant, constants.size()};

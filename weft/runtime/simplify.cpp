@@ -20,6 +20,7 @@ namespace {
 // The candidate that takes the call, or null.
 const KernelCandidate* kernel_of(const OpCall& call) {
   for (const auto& candidate : kernel_registry().candidates(call.op.name())) {
+    // Candidates come in the order in which a plan asks them.
     if (!candidate.declines || !candidate.declines(call)) return &candidate;
   }
   return nullptr;

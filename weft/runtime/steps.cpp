@@ -23,6 +23,7 @@ class LoopBuilder {
     for (const NodeId member : members) {
       const Node& node = function_.node(member);
       const ValueId value = node.outputs[0];
+      // Values that stay inside live in registers or in the first-level cache.
       const bool is_seen = groups_.is_stored(value) && is_read_outside(value);
       if (groups_.is_sum(member) || is_seen) outputs_.push_back(value);
     }
@@ -171,6 +172,8 @@ std::vector<Step> unordered_steps(const Function& function) {
   for (std::size_t i = 0; i < function.nodes().size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const Node& node = function.nodes()[i];
+    // Their values are found by the plan: constants hold their tensor, and a
+    // view has the address of its source.
     if (takes_no_time(node)) continue;
     if (!groups.is_loop_node(id)) {
       steps.push_back(single_step(id, node));
@@ -220,6 +223,7 @@ std::vector<Step> in_order(const Function& function, std::vector<Step> steps) {
       const auto found = maker.find(storage_of(function, id));
       if (found != maker.end()) sources.insert(found->second);
     }
+    // A step may read several results of another, and waits for it once.
     missing[i] = sources.size();
     for (const std::size_t source : sources) dependents[source].push_back(i);
   }

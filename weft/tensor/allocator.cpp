@@ -48,6 +48,7 @@ thread_local ThreadCache cache;
 
 std::uint32_t class_of(std::size_t bytes) {
   const std::size_t rounded =
+      // Any block of a class fits every request of it.
       std::bit_ceil(bytes < kSmallest ? kSmallest : bytes);
   const auto index = static_cast<std::uint32_t>(std::countr_zero(rounded) -
                                                 std::countr_zero(kSmallest));
@@ -58,6 +59,8 @@ void recycle(Block* block) {
   live.fetch_sub(static_cast<std::int64_t>(block->bytes),
                  std::memory_order_relaxed);
   if (block->size_class != kUncached && !ThreadCache::closed) {
+    // It goes to the thread that frees it, which need not be the one that took
+    // it: no lock is needed.
     FreeList& list = cache.lists[block->size_class];
     if (list.size < kMostPerClass) {
       list.blocks[list.size++] = block;
@@ -70,6 +73,8 @@ void recycle(Block* block) {
 Block* system_block(std::size_t capacity) {
   static_assert(sizeof(Block) <= kAlignment);
   const std::size_t total =
+      // The block's header takes one alignment's worth before the data, so both
+      // come from one allocation.
       (capacity + 2 * kAlignment - 1) / kAlignment * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, total);
   if (memory == nullptr) {
@@ -115,6 +120,7 @@ BlockRef wrap_foreign(void* data, std::size_t bytes, void* owner,
   foreign->block.data = static_cast<std::byte*>(data);
   foreign->block.owner = owner;
   foreign->block.release = [](Block* block) {
+    // The block is the first member, so both have one address.
     auto* self = reinterpret_cast<Foreign*>(block);
     self->release(block->owner);
     delete self;

@@ -49,6 +49,9 @@ float16::float16(float value) {
     bits = static_cast<std::uint16_t>(
         sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
   } else {
+    // The exponent's bias goes from 127 to 15, and 13 bits are rounded away:
+    // half of the last place less one, and one more where that place is odd,
+    // rounds ties to even.
     const std::uint32_t odd = (magnitude >> 13) & 1u;
     bits = static_cast<std::uint16_t>(
         sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
@@ -60,6 +63,7 @@ float16::operator float() const {
   const std::uint32_t exponent = (bits >> 10) & 0x1fu;
   const std::uint32_t fraction = bits & 0x3ffu;
   if (exponent == 0) {
+    // Subnormal numbers count in units of 2^-24, which f32 holds exactly.
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
   }

@@ -6,6 +6,7 @@ namespace weft {
 
 void Shape::push_back(Dim dim) {
   if (rank_ == kMaxRank) {
+    // Dims lie in the shape itself, without an allocation: hence the limit.
     throw Error(ErrorCode::kUnsupported, "shape",
                 "more than {} dims are not supported", kMaxRank);
   }

@@ -255,6 +255,7 @@ bool match_dim(Dim pattern, Dim actual, Bindings& bindings) {
   // One equation tells one unknown. A caller who knows more by another argument
   // asks again (bind_call).
   if (unbound.size() > 1) return false;
+  // The pattern is read as factor * unknown + rest.
   const int unknown = *unbound.begin();
   std::int64_t factor = 0;
   Polynomial rest;
@@ -300,6 +301,7 @@ class DimParser {
     return true;
   }
   Dim sum(int depth) {
+    // Each bracket is a call of this function, on the thread's stack.
     if (depth > kMaxDepth) fail();
     Dim result = accept("-") ? dim_subtract(0, product(depth)) : product(depth);
     while (position_ < text_.size()) {

@@ -49,6 +49,7 @@ struct Geometry {
   void for_each_tap(std::int64_t row, std::int64_t column, Body&& body) const {
     const std::int64_t top = row * stride_rows - before_rows;
     const std::int64_t left = column * stride_columns - before_columns;
+    // The window is cut to the image once, so that no tap is tested.
     const std::int64_t first_row = std::max<std::int64_t>(0, -top);
     const std::int64_t last_row = std::min(window_rows, x_rows - top);
     const std::int64_t first_column = std::max<std::int64_t>(0, -left);

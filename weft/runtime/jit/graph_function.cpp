@@ -52,6 +52,8 @@ class GraphFunction::Derivative {
           split_ ? Graph{{split_->backward(arrived)}}
                  : backward_with_forward(of_->graph(), outputs_, wrt_, arrived);
       std::string name = graph.functions.front().name();
+      // The backward function is a staged function itself, so that it can be
+      // called under a tape and differentiated again.
       known = std::make_shared<GraphFunction>(std::move(graph), std::move(name),
                                               std::vector<Hidden>(), options_);
     }
@@ -131,6 +133,7 @@ std::vector<Value> GraphFunction::with_hidden(
 
 std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
   std::vector<Value> inputs = with_hidden(arguments);
+  // Inside of another trace nothing runs; the call becomes a node there.
   if (FunctionBuilder* builder = current_context().builder()) {
     return call_in(*builder, std::move(inputs));
   }
@@ -189,6 +192,7 @@ class GraphFunction::Assignment {
   // The variable gets it back all the same: one without a value cannot be read.
   ~Assignment() {
     for (const auto& [variable, assigned] : taken_) {
+      // Only what was taken away is given back.
       if (variable->value.is_defined()) continue;
       variable->value = std::move(arguments_[assigned.input]);
     }

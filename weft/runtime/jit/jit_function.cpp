@@ -146,6 +146,7 @@ ArgumentKey JitFunction::key_of(Arguments& arguments) const {
   // All calls that fit the signature share one graph, so the key is made of it
   // and not of what was given.
   for (const TensorType& type : *options_.signature) declared.add(type);
+  // The same graph would be wrong on another device or in another precision.
   declared.add_context(surroundings());
   return declared.key();
 }
@@ -302,6 +303,7 @@ JitFunction::Results JitFunction::call_itself(Open& open,
   }
   Signature signature{tensor_types(open.key), *options_.results};
   for (const Value& hidden : open.trace.hidden_parameters()) {
+    // A recursive call passes on what the function captures.
     signature.parameters.push_back(hidden.type());
   }
   const FunctionRef self{open.name,

@@ -34,6 +34,8 @@ Hidden Hidden::random_key() {
 }
 
 VariableRef Hidden::living(const std::string& function) const {
+  // A graph does not keep the variables alive that it uses: they belong to the
+  // program.
   VariableRef found = variable.lock();
   if (found == nullptr) {
     throw Error(ErrorCode::kInvalidArgument, "@" + function,
@@ -82,6 +84,8 @@ void Trace::create(const VariableRef& variable) {
 }
 
 Value Trace::read(const VariableRef& variable) {
+  // A variable that is read twice is one parameter, and what was assigned to it
+  // in between is read back.
   for (const Hidden& hidden : hidden_) {
     if (hidden.is_variable() && hidden.variable.lock() == variable) {
       return FunctionBuilder::read(variable);

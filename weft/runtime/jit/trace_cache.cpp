@@ -90,6 +90,9 @@ ArgumentKey TraceCache::generalise(const ArgumentKey& key) {
     int& count = changes.count[place];
     if (changes.last.words[place] != dim) ++count;
     if (count < kMostChanges || changes.is_static || is_symbolic(dim)) continue;
+    // Two dims that have one size now may not have it next time; but a graph in
+    // which they are one symbol is right for this call, and another is traced
+    // where they differ.
     const auto known = symbols.find(dim);
     general.words[place] =
         known != symbols.end() ? known->second : free_symbol(general);

@@ -202,6 +202,8 @@ bool Batcher::run(TaggedWorker& worker) {
   Queue* next = nullptr;
   for (Queue& queue : queues_) {
     if (queue.items.empty()) continue;
+    // A graph has tens of regions: looking at all of them costs less than
+    // keeping them in order.
     if (next == nullptr || is_before(queue, *next)) next = &queue;
   }
   if (next == nullptr) return false;
@@ -228,6 +230,7 @@ Batcher::Batch& Batcher::batch_of(Queue& queue, const Layout& layout,
     const Batched batched =
         batch_region(region, variant.shared, variant.summed);
     Bindings bindings;
+    // A plan needs known dims, so each number of instances has its own.
     bindings.bind(batched.size, static_cast<Dim>(variant.count));
     std::vector<bool> is_added = accumulated_results(layout, work);
     for (std::size_t i = 0; i < is_added.size(); ++i) {
@@ -236,6 +239,8 @@ Batcher::Batch& Batcher::batch_of(Queue& queue, const Layout& layout,
     }
     WithTotals made =
         add_to_totals(specialize(batched.function, bindings), is_added);
+    // Checks and unfused plans run regions one by one (executor.cpp), so only
+    // donations matter here.
     Plan plan(made.function, {.donated = made.donated});
     known =
         std::make_unique<Batch>(Batch{std::move(plan), batched.is_stacked,

@@ -57,6 +57,7 @@ std::vector<Endpoint> Branches::antecedents(int id) const {
   std::vector<Endpoint> result;
   if (node.kind == FlatKind::kReturn) {
     for (const int call : graph_.sites[at(node.site)].calls) {
+      // A result of an early phase does not wait for a later one.
       if (graph_.node(call).phase <= node.phase) result.push_back({call, 0});
     }
     return result;

@@ -12,6 +12,8 @@ namespace {
 
 // Whether some body makes two calls that do not wait for each other.
 bool has_parallel_calls(const FlatGraph& graph) {
+  // Two calls in the two branches of one condition count as well: the answer
+  // may be yes where only one of them runs at a time.
   std::vector<int> sites(graph.bodies.size(), 0);
   for (const CallSite& site : graph.sites) {
     if (++sites[static_cast<std::size_t>(site.caller)] > 1) return true;
@@ -177,6 +179,8 @@ std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
              (destinations.empty() && state_->options.donated.empty()));
   session.arguments = arguments;
   session.destinations = destinations;
+  // State of the last run goes here, so that a run which threw leaves nothing
+  // to clear.
   session.results.assign(entry.results.size(), {});
   session.stop = std::move(stop);
   session.peak_frames = 0;

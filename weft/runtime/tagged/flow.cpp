@@ -42,6 +42,7 @@ Flow::Flow(const FlatGraph& graph)
     if (parameters.size() <= at(node.index)) {
       parameters.resize(at(node.index) + 1, -1);
     }
+    // A draft lists its parameters by index; a graph may have dropped some.
     parameters[at(node.index)] = static_cast<int>(id);
   }
 }
@@ -54,6 +55,8 @@ std::vector<Flow::Reader> Flow::readers_of(int from) const {
   }
   while (!ways.is_empty()) {
     const Endpoint value = ways.take();
+    // Only the entry's results leave the graph; those of other bodies go on by
+    // their Returns.
     if (graph_.node(value.node).body == 0) {
       const auto& results = graph_.body(0).results;
       for (std::size_t i = 0; i < results.size(); ++i) {

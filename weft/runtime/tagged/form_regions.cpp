@@ -76,6 +76,7 @@ class RegionFormer {
   FlatGraph run() {
     find_needed();
     for (int id = 0; id < nodes(); ++id) {
+      // Members come by rising number, which is an order in which they can run.
       if (is_needed_[at(id)] && groups_[at(id)] >= 0) {
         members_[groups_[at(id)]].push_back(id);
       }
@@ -148,6 +149,8 @@ class RegionFormer {
         if (node(call).index < 0) begins = call;
         if (node(call).phase == 0 && is_needed_[at(call)]) is_begun = true;
       }
+      // Where an argument that is passed begins the activation, the bare Call
+      // would only be one unit of work more.
       if (!is_begun) need(begins);
     }
     std::map<int, bool> receives;  // by group
@@ -214,6 +217,7 @@ class RegionFormer {
       made.trigger = draft_.markers[at(members[0])];
     }
     made_.regions.push_back(builder.finish(results));
+    // Groups hold ops of one rank.
     made_.regions.back().rank = draft_.ranks[at(node(members[0]).region)];
     emplace(std::move(made));
   }

@@ -135,6 +135,8 @@ class LayoutBuilder {
     // are bits of a word, so that many of them make several units, which meet
     // in one callee: they share its place in the frame.
     const std::size_t most = is_strict ? site.calls.size() : kMostArguments;
+    // The caller's frame keeps where the callee is: no table of activations is
+    // searched.
     const std::uint32_t child = layout(site.caller).children++;
     for (std::size_t begin = 0; begin < site.calls.size(); begin += most) {
       const std::size_t end = std::min(begin + most, site.calls.size());
@@ -173,6 +175,8 @@ class LayoutBuilder {
                 .pending = 1,
                 .index = static_cast<int>(i)};
       work.inputs.push_back({type, is_inline(type), false, 0});
+      // Returns are the body's, not a site's: where a result goes is looked up
+      // by the site that the frame was begun at.
       returns_[{body, static_cast<int>(i)}] = add(body, std::move(work));
     }
   }
@@ -311,6 +315,8 @@ class LayoutBuilder {
     Target made{index, Target::kNowhere, argument, Readiness::kCounted,
                 work.kind == FlatKind::kCall};
     if (input >= 0) made.slot = work.inputs[at(input)].slot;
+    // What waits for one value alone needs no count, and no atomic change of
+    // one.
     if (work.pending == 0) {
       made.readiness = Readiness::kArgument;
     } else if (work.pending == 1) {

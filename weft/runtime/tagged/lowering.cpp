@@ -165,6 +165,7 @@ class Lowering {
     // finds it: a recursion becomes a cycle.
     bodies_.emplace(std::move(key), body);
     for (const ValueId result : function.results()) {
+      // A Return has its type before the body has its results.
       result_types_[body].push_back(function.type(result));
     }
     // Bodies wait in a list rather than on the stack, as chains of functions
@@ -241,6 +242,8 @@ class Lowering {
   Activation branch(const FunctionRef& function, const Phases& phases,
                     std::span<const Endpoint> first, Scope scope,
                     const Location& location) {
+    // A function that is referred to elsewhere, as by itself, stands in the
+    // graph once and is called.
     if (references_[function.name] > 1) {
       return by_calls(function, phases, first, scope, location);
     }

@@ -26,6 +26,7 @@ WithTotals add_to_totals(const Function& region,
   std::vector<ValueId> results = region.results();
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Node* node = maker_of(region, results[i]);
+    // A result that is read otherwise must be a tensor of its own.
     if (!is_accumulated[i] || node == nullptr ||
         node->op->name() != "scatter_add" ||
         // add_rows takes rows of the first axis alone.
@@ -57,6 +58,7 @@ std::vector<std::pair<std::size_t, std::size_t>> changed_tables(
     if (node == nullptr || node->op->name() != "add_rows") continue;
     const auto table =
         std::find(parameters.begin(), parameters.end(), node->inputs[0]);
+    // A table that the region makes itself is its own already.
     if (table == parameters.end()) continue;
     tables.emplace_back(table - parameters.begin(), i);
   }

@@ -26,6 +26,7 @@ TaggedWorker::TaggedWorker(Session& session, bool is_alone)
       frames_(session.program, session.slab),
       runners_(session.graph.regions.size()) {
   counts_.regions.resize(session.graph.regions.size());
+  // Each worker counts for itself; profile() adds up.
   counts_.activations.resize(session.graph.bodies.size());
 }
 
@@ -49,6 +50,7 @@ RegionRunner& TaggedWorker::runner(const Layout& layout, const Work& work) {
 }
 
 void* TaggedWorker::arena(std::size_t bytes) {
+  // A worker runs one plan at a time, so all of them share one arena.
   if (!arena_.is_defined() || arena_.bytes() < bytes) {
     arena_ = Tensor();  // free the old one before the new one is taken
     arena_ = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});
@@ -57,6 +59,7 @@ void* TaggedWorker::arena(std::size_t bytes) {
 }
 
 void TaggedWorker::begin_run() {
+  // A run that failed may have left work; its frames are free again by now.
   last_.clear();
   ready_.clear();
   calls_.clear();
@@ -273,6 +276,7 @@ std::int32_t TaggedWorker::send(Frame* frame, const Port& port, Tensor tensor) {
 std::uint64_t TaggedWorker::argument_word(std::uint32_t index) const {
   const Tensor& argument = session_.arguments[index];
   std::uint64_t word = 0;
+  // A word has 8 bytes, of which a scalar of any dtype takes the first.
   std::memcpy(&word, argument.raw(), argument.bytes());
   return word;
 }
@@ -344,6 +348,7 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
   }
   Cell* const scalars = cell;
   const FinalRegion* last = final_region(work.region);
+  // A final region's results have places of their own.
   const bool in_place = last == nullptr && owns_changed(frame, work, runner);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorType& type = function.type(results[i]);
@@ -378,6 +383,8 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
   }
   std::int32_t begun = 0;
   cell = scalars;
+  // Cells and tensors were made in the order of the results, each kind by
+  // itself, and are taken in that order.
   std::size_t next = 0;
   for (std::size_t i = 0; i < work.outputs.size(); ++i) {
     const Port& port = work.outputs[i];

@@ -170,6 +170,7 @@ class TaggedWorker {
   std::int64_t most_frames_ = 0;
   WorkerCounts counts_;
 
+  // These lists keep their memory from one unit of work to the next.
   Tensor arena_;
   std::vector<Cell> cells_;
   std::vector<void*> inputs_;
