@@ -37,6 +37,8 @@ Assembly assemble(const Recipe& recipe, int workers) {
                   {.example = train.features().at(0).type.shape,
                    .classes = static_cast<std::int64_t>(train.classes().size()),
                    .words = static_cast<std::int64_t>(train.words().size()),
+                   // Each worker carries the state of the lanes of its own part
+                   // of a batch.
                    .lanes = train.lanes() / workers},
                   recipe.model.options);
   return result;

@@ -104,6 +104,8 @@ std::vector<Tensor> CheckpointFile::read(std::span<const Wanted> wanted,
     } else if (entry->type != type) {
       problems.push_back(fmt::format("{} is {}, not {}", name,
                                      to_string(entry->type), to_string(type)));
+      // All problems are told together; what is read beside one would be thrown
+      // away.
     } else if (problems.empty()) {
       result.push_back(tensors_.read(*entry));
     }
@@ -136,6 +138,7 @@ CheckpointFolder::CheckpointFolder(fs::path folder, bool is_writer)
     : folder_(std::move(folder)) {
   if (!is_writer) return;
   create_folders(folder_);
+  // A run that was killed while it wrote leaves a temporary file behind.
   remove_stale_temporaries(folder_);
 }
 

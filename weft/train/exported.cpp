@@ -148,6 +148,7 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
   }
   std::vector<Hidden> hidden;
   std::size_t result = entry->results().size();
+  // What variables are assigned are the last results.
   for (const ExportedHidden& each : info.hidden) result -= each.is_assigned;
   for (std::size_t i = 0; i < info.hidden.size(); ++i) {
     const ExportedHidden& each = info.hidden[i];
@@ -156,6 +157,8 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
     if (stored == nullptr || stored->type != type) {
       throw damaged("'" + each.tensor + "' is no " + to_string(type));
     }
+    // The metadata and the graph are two texts of a file, and may be damaged
+    // apart from each other.
     if (each.is_assigned && (result >= entry->results().size() ||
                              entry->type(entry->results()[result++]) != type)) {
       throw damaged("'" + each.tensor + "' is assigned something else");

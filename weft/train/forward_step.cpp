@@ -12,7 +12,8 @@
 namespace weft {
 namespace {
 
-// The model's values as arguments; what it carries gets memory of its own.
+// The model's values as arguments. What it carries gets memory of its own,
+// since measuring must not change what training goes on with.
 std::vector<Tensor> arguments_of(const nn::Module& model) {
   std::vector<Tensor> result;
   for (const auto& named : model.parameters()) {

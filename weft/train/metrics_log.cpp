@@ -80,6 +80,7 @@ MetricsLog::MetricsLog(std::filesystem::path folder, std::string title,
   std::string line;
   while (std::getline(file, line)) {
     EpochMetrics epoch;
+    // What the log has beyond the checkpoint will be measured again.
     if (read_line(line, epoch) && epoch.epoch <= last_epoch) {
       epochs_.push_back(epoch);
     }
@@ -89,6 +90,8 @@ MetricsLog::MetricsLog(std::filesystem::path folder, std::string title,
 void MetricsLog::add(const EpochMetrics& epoch) {
   epochs_.push_back(epoch);
   std::string lines;
+  // The file is replaced as a whole, so that whoever reads it never sees half a
+  // line.
   for (const EpochMetrics& each : epochs_) lines += to_json(each) + "\n";
   write_file(folder_ / "metrics.jsonl", lines);
   write_file(folder_ / "curve.svg", training_curve_svg(title_, epochs_));

@@ -24,6 +24,8 @@ Objective tree_objective(nn::TreeReader& model, const Value& trees,
   const auto [loss, logits] = model.read(trees, label);
   const Shape per_tree{trees.shape()[0]};
   const Value root_label = reshape(slice_axis(label, 1, 0, 1), per_tree);
+  // The loss is a mean over trees and the labels of all their nodes count for
+  // it, but a tree is right if its root is.
   return {loss / element_count(per_tree, DType::kF32),
           count_hits(logits, root_label)};
 }

@@ -39,6 +39,7 @@ std::vector<Found> nodes_below(const NodeRef& root) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Found here = found[i];
     for (const auto& [name, child] : here.node->edges) {
+      // Objects may be shared, and may even lead back to themselves.
       if (known.insert(child.get()).second) {
         found.push_back({child, join(here.path, name)});
       }
@@ -134,6 +135,8 @@ Object::Object() : node_(std::make_shared<Node>()) {}
 
 void Object::attach(const std::string& name, const Object& child) {
   node_->edges[name] = child.node_;
+  // Layers make variables when they first run, which may be after the
+  // restoring: what the file has for the new edge is read now.
   if (node_->restoration) node_->restoration->match_edge(node_, name, "");
 }
 

@@ -46,6 +46,8 @@ bool is_bare_key(std::string_view key) {
 // --set train.dtype=bf16 needs no quotes within quotes.
 toml::table parse_override_value(const std::string& text,
                                  const std::string& override) {
+  // Text that begins so was meant as TOML: a mistake in it is told, and not
+  // taken for a string.
   const bool is_quoted =
       !text.empty() &&
       std::string_view("\"'[{").find(text[0]) != std::string_view::npos;
@@ -288,6 +290,7 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
   const toml::table* train = find("train");
   const toml::table* sync = find("sync");
   const toml::table* log = find("log");
+  // A section that is mistyped is told before what the others lack.
   sections.refuse_unknown();
   Recipe recipe;
   recipe.model = read_model(model, source);
@@ -306,6 +309,8 @@ Recipe parse_recipe(std::string_view text, std::string_view where,
   toml::table root = parse_toml(text, where);
   RecipeSource source(where);
   for (const auto& override : overrides) {
+    // Overrides go into the table before it is read, so that they are checked
+    // as what stands in the file is.
     apply_override(root, override, source);
   }
   return read_recipe(root, source);

@@ -39,7 +39,9 @@ std::string_view dtype_name(DType dtype) {
   return "?";
 }
 
-// Widest dtype first, then by name.
+// Widest dtype first: each tensor then begins at a multiple of its element
+// without padding, which the format does not allow. Within a dtype by name, so
+// that equal tensors make equal files.
 std::vector<std::size_t> order_of(std::span<const NamedTensor> tensors) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -186,6 +186,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     std::size_t need = size_of(type.dtype);
     for (const Dim dim : type.shape) {
       const auto size = static_cast<std::size_t>(dim);
+      // A division, since the product may pass any integer.
       if (need > bytes / size) return false;
       need *= size;
     }
@@ -196,6 +197,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   void check_layout() {
     if (depth_ != 0) fail("the header ends too early");
     auto& entries = header_.entries;
+    // An empty tensor may begin where the next one does, and comes before it.
     std::stable_sort(entries.begin(), entries.end(),
                      [](const auto& a, const auto& b) {
                        return std::pair(a.begin, a.type.bytes()) <

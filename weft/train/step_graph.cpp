@@ -24,6 +24,7 @@ BackwardValues stage_backward(nn::Layer& model, TaskKind task,
       wrt.push_back(staged.arguments()[i]);
     }
   }
+  // The weight scales gradients alone; the loss is reported as it is.
   const Value target = weight.is_defined() ? wanted.loss * weight : wanted.loss;
   return {wanted.loss, wanted.correct, gradients(target, wrt)};
 }
@@ -45,6 +46,7 @@ void clip_updates(std::span<UpdateValues> updates, double max_norm) {
   for (const UpdateValues& update : updates) {
     gradients.push_back(update.gradient);
   }
+  // Rows of a table that are left out are zeros, which add nothing to the norm.
   gradients = clip_by_global_norm(gradients, max_norm);
   for (std::size_t i = 0; i < updates.size(); ++i) {
     updates[i].gradient = gradients[i];

@@ -19,6 +19,8 @@ void set_zero(const Tensor& tensor) {
 
 std::vector<TensorType> open_batch(const nn::Module& model,
                                    std::vector<TensorType> types) {
+  // What a model carries from batch to batch has a place per example, so the
+  // size of a batch is part of its types; all others take any.
   for (const auto& named : model.parameters()) {
     if (named.parameter->role == nn::Role::kCarried) return types;
   }
@@ -119,6 +121,7 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
   settings.check_numerics = options.check_numerics;
   settings.tagged = options.tagged;
   for (std::size_t i = 0; i < state_.size(); ++i) {
+    // Each part of the state is overwritten by its new value, in place.
     settings.donated.emplace_back(i, i);
   }
   return Executable(program.build(), "train_step", std::move(settings));
@@ -127,8 +130,11 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
 void TrainStep::run(std::span<const Tensor> batch, double lr,
                     std::int64_t step) {
   WEFT_CHECK(batch.size() == kBatchTensors);
+  // The random key is a function of the seed and the step alone, so that a run
+  // that is resumed draws as it would have.
   key_.data<std::int64_t>()[1] = step;
   lr_.data<float>()[0] = static_cast<float>(lr);
+  // Optimizers count from 1, as the bias corrections of Adam do.
   step_.data<double>()[0] = static_cast<double>(step + 1);
   arguments_[arguments_.size() - 2] = batch[0];
   arguments_[arguments_.size() - 1] = batch[1];
@@ -143,6 +149,7 @@ Plan& TrainStep::plan() {
   const std::size_t first = arguments_.size() - kBatchTensors;
   for (std::size_t i = 0; i < kBatchTensors; ++i) {
     if (!arguments_[first + i].is_defined()) {
+      // Before the first batch, zeros of its types stand for it.
       arguments_[first + i] = Tensor::zeros(batch_[i]);
     }
   }

@@ -83,6 +83,7 @@ class Trainer::Run {
     try {
       return train(worker_->is_first() ? observer : silent);
     } catch (const Error& error) {
+      // The others would wait for this worker until the timeout.
       worker_->fail(error);
       throw;
     } catch (const std::exception& error) {
@@ -147,6 +148,7 @@ class Trainer::Run {
   }
 
   void train_epoch(TrainObserver& observer) {
+    // A run that goes on within an epoch keeps what the checkpoint had.
     if (position_.batch == 0) {
       mean_ = {};
       worker_->reset_carried();
@@ -270,6 +272,8 @@ class Trainer::Run {
 
   void save(bool is_best) {
     for (const NamedTensor& named : worker_->state()) {
+      // A checkpoint from which nobody can go on must not replace one from
+      // which one can.
       if (!is_finite(named.tensor)) {
         fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
       }
@@ -295,6 +299,7 @@ class Trainer::Run {
       info.metrics["workers"] = worker_->ranks();
     }
     std::vector<NamedTensor> tensors = worker_->checkpoint();
+    // All workers give what they hold; the first one writes.
     if (!worker_->is_first()) return;
     folder_.save({std::move(info), std::move(tensors)}, is_best);
   }

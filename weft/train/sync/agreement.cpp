@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-// Of each part of the data: enough to tell other files, and other orders, from
-// these, in milliseconds.
+// So many examples of each part of the data are compared: enough to tell other
+// files, and other orders, from these, in milliseconds.
 constexpr std::int64_t kExamples = 128;
 
 std::string content_of(const Dataset& data) {
@@ -53,6 +53,7 @@ void add_part(const char* name, const DatasetRef& data,
 
 std::vector<AgreedItem> recipe_items(const Recipe& recipe, bool is_resumed) {
   Recipe shared = recipe;
+  // Machines may keep the data and the logs in folders of other names.
   shared.data.folder.clear();
   shared.log.folder.clear();
   shared.train.check_numerics = false;

@@ -42,6 +42,8 @@ std::vector<Bucket> make_buckets(std::span<const NamedTensor> trainable,
     members.clear();
     size = 0;
   };
+  // From the last parameter on, as backward computes the gradients of the last
+  // layers first.
   for (std::size_t i = trainable.size(); i-- > 0;) {
     const NamedTensor& named = trainable[i];
     const auto count = static_cast<std::size_t>(named.tensor.size());

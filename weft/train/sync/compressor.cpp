@@ -10,6 +10,7 @@ namespace {
 // The share that is sent in an epoch of warm-up.
 double warmup_ratio(std::int64_t epoch, double ratio) {
   double sent = 1;
+  // As in Deep Gradient Compression: 25 %, 6.25 %, …
   for (std::int64_t i = 0; i <= epoch && sent > ratio; ++i) sent /= 4;
   return std::max(sent, ratio);
 }
@@ -191,6 +192,8 @@ Message& Compressor::encode_member(const Bucket& bucket,
   const auto size = static_cast<std::int64_t>(member.size);
   if (memory.velocity.is_defined() && !pipeline.bypasses(size)) {
     const auto velocity = memory.velocity.span<float>();
+    // Momentum factor masking (Deep Gradient Compression): momentum that was
+    // sent does not push the same entry again.
     for (const std::uint32_t index : message_.sent.indices) velocity[index] = 0;
   }
   return message_;

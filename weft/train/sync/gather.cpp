@@ -24,6 +24,8 @@ Task<> sum_over_workers(Channel channel, std::vector<double>& values) {
   co_await transfers.all();
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = 0;
+    // In the order of ranks, which gives the same bits everywhere: decisions
+    // are made of these sums.
     for (const auto& part : parts) values[i] += part[i];
   }
 }

@@ -28,6 +28,8 @@ Task<> find(Communicator& all, const std::string& given,
     topology = co_await calibrate(all, placement);
   } else {
     topology = parse_topology(given);
+    // A given topology whose levels do not end at hosts is about the ranks as
+    // they are numbered.
     if (!placement.flat_because.empty() ||
         !ends_at_hosts(topology, placement)) {
       std::iota(order.begin(), order.end(), 0);

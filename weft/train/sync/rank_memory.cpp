@@ -31,6 +31,8 @@ std::string restore_rank_memory(
     if (!read(name_of(0, named.name)).is_defined()) ++missing;
     const auto target = named.tensor.span<float>();
     std::ranges::fill(target, 0.0f);
+    // What ranks that are no more had left unsent is taken over by those that
+    // are.
     for (int rank = communicator.rank(); rank < ranks;
          rank += communicator.size()) {
       const Tensor saved = read(name_of(rank, named.name));

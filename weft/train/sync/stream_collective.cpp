@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-// Of normal values, as sums of many are.
+// The sample is of normal values, as sums of many values are.
 double bytes_per_value(const ValueCodec& codec) {
   constexpr std::size_t kSample = 4096;
   const RandomStream random{.seed = 1};

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Of a difference, so many items are told.
+// So many items of a difference are told.
 constexpr std::size_t kMostTold = 8;
 // A file travels in messages of this size.
 constexpr std::size_t kPiece = std::size_t{64} << 20;
@@ -132,6 +132,7 @@ std::vector<std::string> WorkerGroup::gather(const std::string& what,
 
 std::vector<int> WorkerGroup::others(const std::string& what,
                                      const std::string& text) {
+  // Digests first: texts may be long, and travel only where they differ.
   const auto digests = gather("digests of " + what, sha256_of(text));
   std::vector<int> result;
   for (std::size_t rank = 1; rank < digests.size(); ++rank) {
@@ -146,6 +147,8 @@ void WorkerGroup::agree(const std::string& what,
   const std::string text = to_text(items);
   const std::vector<int> ranks = others(what, text);
   if (ranks.empty()) return;
+  // All ranks compare the same digests, so all of them come here, and all
+  // throw.
   const auto texts = gather(what, text);
   const auto first = items_in(texts[0]);
   Error error(ErrorCode::kInvalidArgument, what,

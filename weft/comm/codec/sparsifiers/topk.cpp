@@ -67,7 +67,7 @@ class TopK final : public Sparsifier {
   }
 
  private:
-  // Of a bucket of a tensor: the tensor's share of it.
+  // A bucket gives the same share as the whole tensor.
   std::uint32_t picked_of_bucket(std::size_t size, std::size_t bucket) const {
     const double ratio =
         settings_.count > 0

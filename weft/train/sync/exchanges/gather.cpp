@@ -19,6 +19,8 @@ class GatherExchange : public Exchange {
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
     const std::string& codec = compressor_.pipeline(step.epoch).text();
+    // Both channels are opened before anything is waited for: buckets overtake
+    // each other, and operations must be entered in the same order everywhere.
     const Channel counting =
         communicator_.open({"sum", "sizes of " + bucket.text()});
     const Channel gathering = communicator_.open(

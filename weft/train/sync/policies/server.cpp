@@ -34,6 +34,8 @@ class ServerPolicy : public SyncPolicy {
         trainable_(context.trainable.begin(), context.trainable.end()),
         push_(context.recipe, context.seed, context.buckets,
               Compressor::Memory::kKept),
+        // Rounding at random on the way back draws other numbers than on the
+        // way there.
         pull_(context.recipe, context.seed + 1, context.buckets,
               Compressor::Memory::kNone),
         text_(pipeline_text(context.recipe)) {
@@ -43,6 +45,8 @@ class ServerPolicy : public SyncPolicy {
   }
 
   Task<> exchange(Bucket& bucket, SyncStep step) override {
+    // Both are opened before anything is waited for, in the same order on all
+    // ranks.
     const Channel push = communicator_.open({"push", bucket.text()});
     const Channel pull = communicator_.open({"pull", bucket.text()});
     Served& served = served_[bucket.number()];
