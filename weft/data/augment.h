@@ -48,7 +48,7 @@ class ImageConverter {
   std::int64_t height_;
   std::int64_t width_;
   std::int64_t channels_;
-  // Per element of a row, so that the inner loop knows no channels.
+  // Kept per element of a row, so that the inner loop knows no channels.
   std::vector<float> mean_;
   std::vector<float> std_;
 };

@@ -197,7 +197,7 @@ class Table final : public Dataset {
   std::vector<float> values_;
   std::vector<std::int32_t> labels_;
   std::vector<float> targets_;
-  // Only while reading.
+  // Needed only while reading.
   std::vector<std::string> label_texts_;
   std::vector<std::size_t> lines_;
 };

@@ -31,7 +31,7 @@ struct TreeCell {
   // What the functions below are given as weights: the body of a recursive
   // function sees nothing around it.
   std::vector<Value> weights;
-  // From the vector of a word, [1, width].
+  // Takes the vector of a word, [1, width].
   std::function<States(const Value& word, Weights)> leaf;
   std::function<States(const States& left, const States& right, Weights)> join;
 };

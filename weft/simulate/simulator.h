@@ -165,8 +165,8 @@ class Simulator {
   std::int64_t peak_memory(ResourceId device) const {
     return of(device).peak_bytes;
   }
-  // In the order of their ends; slices of a job that follow on each other are
-  // one.
+  // They stand in the order of their ends; slices of a job that follow on each
+  // other are one.
   std::span<const Interval> intervals() const { return intervals_; }
   // The jobs that made the last one end when it did, first to last: each had
   // to wait for the one before, as its successor or for a resource. For
@@ -201,7 +201,7 @@ class Simulator {
     bool has_started = false;
   };
 
-  // To a job that waits for this one's start or end.
+  // Leads to a job that waits for this one's start or end.
   struct Edge {
     JobId to = kNone;
     std::int32_t next = kNone;

@@ -75,9 +75,9 @@ class Restored {
   Restored(std::shared_ptr<Restoration> restoration, Object root)
       : restoration_(std::move(restoration)), root_(std::move(root)) {}
 
-  // In the file, and not in the program.
+  // Paths of what is in the file, and not in the program.
   std::vector<std::string> missing() const;
-  // In the program, and not in the file.
+  // Paths of what is in the program, and not in the file.
   std::vector<std::string> unexpected() const;
   // Throws Error(kDataLoss) that lists both, unless both are empty.
   void require_complete() const;

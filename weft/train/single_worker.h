@@ -10,7 +10,7 @@ namespace weft {
 
 class SingleWorker : public Worker {
  public:
-  // As TrainStep.
+  // Arguments are those of TrainStep.
   SingleWorker(nn::Layer& model, TaskKind task, const Optimizer& optimizer,
                const std::vector<TensorType>& batch,
                const TrainStepOptions& options)

@@ -33,7 +33,7 @@ class BloomFilter {
 
   // Empty. 1 <= bytes <= kMaxBytes, 1 <= hashes <= kMaxHashes.
   explicit BloomFilter(const BloomGeometry& geometry);
-  // With the bits that another one had.
+  // Has the bits that another one had.
   BloomFilter(std::span<const std::byte> bytes, int hashes);
 
   void insert(std::uint32_t key);

@@ -109,7 +109,7 @@ ConflictSets::ConflictSets(const BloomFilter& filter,
   order_by_size();
 }
 
-// By counting, as most sets are small.
+// Sorts by counting, as most sets are small.
 void ConflictSets::order_by_size() {
   std::vector<std::size_t> places;
   for (const Range& set : sets_) {
@@ -123,9 +123,9 @@ void ConflictSets::order_by_size() {
   sets_ = std::move(ordered);
 }
 
-// As the paper has it; a set that lost an element to others in a pass gives
-// none in that pass. Two passes take an element from each set or empty it, so
-// it ends.
+// Chooses as the paper has it; a set that lost an element to others in a pass
+// gives none in that pass. Two passes take an element from each set or empty
+// it, so it ends.
 void ConflictSets::choose(std::size_t count, const RandomStream& random,
                           std::vector<std::uint32_t>& chosen) {
   std::uint64_t draws = 0;

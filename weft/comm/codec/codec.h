@@ -105,7 +105,7 @@ class IndexCodec {
   virtual std::unique_ptr<IndexCodec> for_values(double /*bits*/) const {
     return nullptr;
   }
-  // For indices that do not stand for `selected` in order: the values sent
+  // True for indices that do not stand for `selected` in order: the values sent
   // are then those of `selected`, not those at `sent` (only the naive Bloom
   // policy, which shows why).
   virtual bool sends_selected_values() const { return false; }

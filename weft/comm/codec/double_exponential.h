@@ -22,9 +22,9 @@ struct DoubleExponential {
   void evaluate(std::span<float> y) const;
 };
 
-// With x from 0 to 1. Nothing where the method has no answer: exponents that
-// are complex or equal, coefficients that do not fit an f32, fewer than 5
-// points. `y` are not negative.
+// Fits with x from 0 to 1. Gives nothing where the method has no answer:
+// exponents that are complex or equal, coefficients that do not fit an f32,
+// fewer than 5 points. `y` are not negative.
 std::optional<DoubleExponential> fit_double_exponential(
     std::span<const float> y);
 

@@ -32,7 +32,7 @@ struct PiecewisePolynomial {
 };
 
 std::vector<std::uint32_t> fixed_segments(std::uint32_t points);
-// At most `breaks` knots; a piece is cut while both sides have more than
+// Makes at most `breaks` knots; a piece is cut while both sides have more than
 // `degree` points.
 std::vector<std::uint32_t> chord_segments(std::span<const float> y, int degree,
                                           int breaks);
@@ -43,7 +43,7 @@ struct PolynomialOptions {
   int breaks = 5;  // for kChord
 };
 
-// By least squares. Nothing if a coefficient does not fit an f32.
+// Fits by least squares. Gives nothing if a coefficient does not fit an f32.
 std::optional<PiecewisePolynomial> fit_piecewise(
     std::span<const float> y, const PolynomialOptions& options);
 void evaluate(const PiecewisePolynomial& curve, int degree, std::span<float> y);

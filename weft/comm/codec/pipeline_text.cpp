@@ -193,7 +193,7 @@ class Parser {
     stage = {&def, complete(def.options, given, def.name), place};
   }
 
-  // After an option: true at ')', false at ','.
+  // Takes what follows an option: true at ')', false at ','.
   bool take_end_of_options() {
     if (take(')')) return true;
     if (!take(',')) throw fail(at_, "a ',' or ')' is due here");
@@ -218,7 +218,8 @@ class Parser {
       throw fail(place, fmt::format("option '{}' is given twice", name));
     }
     const OptionValue value = take_literal();
-    // By itself, so that what is wrong with it is said at its place.
+    // It is completed by itself, so that what is wrong with it is said at its
+    // place.
     at(place, [&] { complete(schema, {{name, value}}, stage); });
     given[name] = value;
   }

@@ -35,7 +35,7 @@ struct PipelineText {
   std::optional<Stage<ByteCodec>> bytes;
 };
 
-// Only the stages that the text names.
+// Only the stages that the text names are set. Throws as Pipeline does.
 PipelineText parse_pipeline(std::string_view text);
 
 // `error` with the text and a caret under `place` below its message.

@@ -19,7 +19,7 @@ enum class CurveForm : std::uint8_t {
   kDoubleExponential = 2,
 };
 
-// With fewer values than this a curve does not pay.
+// A curve does not pay for fewer values than this.
 inline constexpr std::size_t kFewestForCurve = 7;
 
 // See ValueCodec::encode(). Layout: u8 form; then

@@ -90,7 +90,7 @@ class AllReduce {
   AllReduce(const AllReduceDef& def, const Options& given);
 
   const std::string& name() const { return def_->name; }
-  // With the options that are not the default.
+  // Names the options that are not the default.
   const std::string& text() const { return text_; }
 
   std::string refusal(const Topology& topology) const {

@@ -94,7 +94,7 @@ Task<Topology> measure(Channel channel, Placement placement) {
         co_await pass_around(channel, std::move(members));
     measured.levels.push_back(fit_level(group.size, timings));
   }
-  // As text, which all then read alike.
+  // It travels as text, which all then read alike.
   std::string text = channel.rank() == 0 ? to_string(measured) : "";
   WEFT_CHECK(text.size() < kTextBytes);
   text.resize(kTextBytes);
@@ -109,7 +109,7 @@ Task<Topology> alone() { co_return Topology{{Level{}}}; }
 }  // namespace
 
 Placement placement_of(std::span<const std::string> hosts) {
-  // By host, in the order of their first ranks.
+  // Hosts stand in the order of their first ranks.
   std::vector<std::string> names;
   std::map<std::string, std::vector<int>> ranks;
   for (std::size_t i = 0; i < hosts.size(); ++i) {

@@ -59,7 +59,7 @@ ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
   const int stride = shape.stride;
   const int size = shape.size;
   const double part = bytes / size;
-  // To the rank `distance` further around the group.
+  // Each rank sends to the one that is `distance` further around its group.
   const auto step = [&](int distance, double message) {
     return exchange_cost(topology, message, [=](int rank) {
       const int digit = rank / stride % size;

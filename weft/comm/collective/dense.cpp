@@ -62,7 +62,7 @@ constexpr double kAddedBytesPerSecond = 5e9;
 constexpr double kAddedInCache = 20e9;
 constexpr double kCacheBytes = 32 * 1024;
 
-// As a Fold.
+// This is add() as a Fold.
 template <DType kDtype>
 void add_bytes(const std::byte* from, std::byte* into, std::size_t bytes) {
   add(kDtype, from, into, bytes / size_of(kDtype));

@@ -100,7 +100,7 @@ Task<> NetworkPeers::listen(int from) {
   }
 }
 
-// With its value, unless that comes by itself.
+// The parcel has its value, unless that comes by itself.
 Parcel NetworkPeers::parcel_of(int from,
                                std::span<const std::byte> message) const {
   Header header;
@@ -139,7 +139,7 @@ void NetworkPeers::send(Parcel parcel) {
   forget_sent();
 }
 
-// From the oldest on. Throws what failed one.
+// Goes from the oldest on, as far as sends are over. Throws what failed one.
 void NetworkPeers::forget_sent() {
   while (!outgoing_.empty() && outgoing_.front().transfer.await_ready()) {
     outgoing_.front().transfer.await_resume();

@@ -73,7 +73,7 @@ class SumTree {
   // What it took, for simulated worlds.
   double add(Stream stream);
   double finish();
-  // After finish().
+  // Only after finish().
   Stream result() && { return std::move(pending_.front().stream); }
 
  private:

@@ -140,12 +140,12 @@ class SparseWriter {
   // Room for `most` items, which a sparse stream must be able to have.
   SparseWriter(const StreamType& type, std::uint64_t most);
 
-  // To be filled from the front.
+  // Both are to be filled from the front.
   template <class Index>
   Index* indices();
   template <class Value>
   Value* values();
-  // With its first `count` items.
+  // The stream has the first `count` items.
   Stream finish(std::uint64_t count) &&;
 
  private:

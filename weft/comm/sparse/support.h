@@ -26,12 +26,12 @@ class Support {
 
   // A support of no elements.
   Support() = default;
-  // At random places of the whole vector.
+  // Items lie at random places of the whole vector.
   static Support random(std::uint64_t size, double items);
   // Half of the items in the first quarter, and there again: item densities
   // that fall with the square root of the index.
   static Support skewed(std::uint64_t size, double items);
-  // In order.
+  // Cells are given in order.
   explicit Support(std::vector<Cell> cells);
 
   double size() const { return size_; }

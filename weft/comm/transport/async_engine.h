@@ -25,7 +25,7 @@
 
 namespace weft {
 
-// Since the engine began.
+// What has been moved since the engine began.
 struct Traffic {
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;

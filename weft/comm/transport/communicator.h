@@ -67,7 +67,7 @@ class Channel {
     return transport_->can_fold((*members_)[static_cast<std::size_t>(from)],
                                 bytes);
   }
-  // To be awaited after computing that takes `seconds` in a simulated world.
+  // Is to be awaited after computing that takes `seconds` in a simulated world.
   Pause pause(double seconds) const { return {*transport_, seconds}; }
 
   // The same operation among some of its members: positions in this channel,
@@ -109,7 +109,7 @@ class Transfers {
   void fold(int from, std::span<std::byte> into, Fold fold) {
     start(Transfer::Kind::kReceive, from, into.data(), into.size(), fold);
   }
-  // To be awaited, in any order.
+  // They may be awaited in any order.
   Transfer& operator[](std::size_t index) { return transfers_[index]; }
   // Ends with the last of them.
   Task<> all() {

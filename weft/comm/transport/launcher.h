@@ -15,7 +15,8 @@
 
 namespace weft {
 
-// By the environment that Open MPI, MPICH's and others' PMI, and Slurm set.
+// Known by the environment that Open MPI, MPICH's and others' PMI, and Slurm
+// set.
 bool is_launched();
 
 // What to say before MPI starts, since it may end the process without a chance

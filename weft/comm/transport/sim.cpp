@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostNamed = 16;  // ranks in the text of a deadlock
 
-// From the moment it is sent until its receiver has it.
+// Lives from the moment it is sent until its receiver has it.
 struct Message {
   int from = 0;
   int to = 0;

@@ -81,7 +81,7 @@ class SimWorld {
   // naming who waits for what. A world whose run threw has done its service.
   double run(const std::function<Task<>(Transport&)>& body);
 
-  // By level, since the world was made.
+  // What a rank has sent since the world was made, by level.
   std::span<const SimTraffic> traffic(int rank) const;
   // Seconds that `rank` has spent in pauses.
   double computing_seconds(int rank) const;

@@ -117,7 +117,7 @@ class TopologyParser {
   std::size_t place_ = 0;
 };
 
-// In the largest unit that leaves at least 1.
+// Takes the largest unit that leaves at least 1.
 std::string to_text(double value, std::span<const Unit> units) {
   const Unit* best = &units.front();
   for (const Unit& unit : units) {

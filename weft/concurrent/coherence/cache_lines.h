@@ -50,7 +50,7 @@ class CacheLines {
   // The number of a line among all that were ever asked for.
   std::uint32_t find(std::uintptr_t number);
 
-  // Until the next find().
+  // The reference is good until the next find().
   CoherentLine& operator[](std::uint32_t index) { return lines_[index]; }
   const std::vector<CoherentLine>& all() const { return lines_; }
 

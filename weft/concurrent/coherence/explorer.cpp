@@ -269,7 +269,7 @@ int Explorer::choose(ThreadSet ready) {
   return choice.thread;
 }
 
-// At a state that no earlier execution has seen.
+// The state is one that no earlier execution has seen.
 void Explorer::add_choice(ThreadSet ready) {
   const ThreadSet candidates = ready & ~asleep_;
   // All that could run here is asleep: whatever follows has been tried

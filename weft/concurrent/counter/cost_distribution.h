@@ -25,7 +25,7 @@ class CostDistribution {
   double most() const { return sorted_.back(); }
   // The fraction of costs that are at most `cost`.
   double at_most(double cost) const;
-  // By how much, at most, costs at or below some value are rarer here than
+  // Says by how much, at most, costs at or below some value are rarer here than
   // there. 0 says that these costs are stochastically no larger.
   double excess_over(const CostDistribution& other) const;
   // Kolmogorov and Smirnov's statistic: the largest difference of the two.

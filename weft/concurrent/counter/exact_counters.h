@@ -42,8 +42,8 @@ class ShardedCounter {
                                                 std::memory_order_acq_rel);
   }
 
-  // At least what had been added when it began, at most what has been added
-  // when it ends.
+  // Gives at least what had been added when it began, at most what has been
+  // added when it ends.
   std::uint64_t read() const {
     std::uint64_t sum = 0;
     for (const auto& shard : shards_)

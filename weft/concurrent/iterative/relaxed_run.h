@@ -69,7 +69,7 @@ class RelaxedRun {
     Word decided{0};  // of counts, when the queue last looked empty
   };
 
-  // So many blocked tasks in a row, and others need the core more.
+  // After so many blocked tasks in a row others need the core more.
   static constexpr int kPatience = 64;
 
   void work_until_decided(int thread) {
@@ -123,7 +123,7 @@ class RelaxedRun {
   Word failed_{0};
 };
 
-// On threads of its own. The queue must be empty, and is again afterwards.
+// Runs on threads of its own. The queue must be empty, and is again afterwards.
 template <IterativeProblem Problem, RelaxedQueue Queue>
 RunCounts run_relaxed(Problem& problem, Queue& queue, int threads) {
   RelaxedRun<Problem, Queue> run(problem, queue, threads);

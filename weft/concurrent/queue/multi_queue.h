@@ -92,7 +92,7 @@ class MultiQueue {
                       std::memory_order_relaxed);
     }
 
-    // With the lock held, and not empty.
+    // Needs the lock, and an entry to take.
     Entry take() {
       const Entry entry = heap.pop();
       publish();

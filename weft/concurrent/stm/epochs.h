@@ -122,7 +122,7 @@ class EpochMember {
       retired_.reserve(2 * retired_.size() + count);
   }
 
-  // From outside, after the last pointer to it is gone.
+  // Is called from outside, after the last pointer to it is gone.
   void retire(const Retired& retired) {
     retired_.push_back(retired);
     retired_.back().epoch = epochs_.epoch_->load();

@@ -97,7 +97,7 @@ class Stm {
                               ? options.delta
                               : std::uint64_t{10} * options.clock_cells)) {}
 
-  // With a clock of the caller's.
+  // Uses a clock of the caller's.
   Stm(const StmOptions& options, std::unique_ptr<Clock<M>> clock)
       : options_(options),
         clock_(std::move(clock)),

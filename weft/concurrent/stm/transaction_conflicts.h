@@ -79,9 +79,9 @@ void Transaction<M>::ask_policy(Lock& lock, Owner<M>& owner, std::uint64_t seen,
     release_dead(lock, seen);
 }
 
-// Until the lock or its owner's state changes, this transaction is killed, or
-// the time is over. True where the first happened. All waits end, so no circle
-// of waiting transactions lasts.
+// Waits until the lock or its owner's state changes, this transaction is
+// killed, or the time is over. True where the first happened. All waits end, so
+// no circle of waiting transactions lasts.
 template <Memory M>
 bool Transaction<M>::wait(Lock& lock, Owner<M>& owner, std::uint64_t seen,
                           std::uint64_t status, double delay_ns) {
@@ -112,7 +112,7 @@ bool Transaction<M>::has_read(const Lock& lock) const {
                      [&](const Read& read) { return read.lock == &lock; });
 }
 
-// Not where it is committing or alone: then the status says so.
+// A transaction that is committing or alone passes: its status says so.
 template <Memory M>
 void Transaction<M>::check_alive() {
   if (OwnerStatus::state(owner_->status.load(std::memory_order_acquire)) ==

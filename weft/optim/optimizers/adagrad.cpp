@@ -28,7 +28,7 @@ class Adagrad : public Optimizer {
     return {parameter - scalars[0] * g / (sqrt(s) + epsilon_), {s}};
   }
 
-  // Without epsilon, 0 / 0.
+  // Without epsilon, a place that has had no gradient yet is divided 0 by 0.
   bool keeps_without_gradient() const override {
     return weight_decay_ == 0 && epsilon_ > 0;
   }

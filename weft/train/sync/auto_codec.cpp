@@ -41,7 +41,8 @@ double wire_seconds(const CodecSpeed& speed, const Topology& network,
   const Level level = flat_level(network);
   const double others = level.size - 1;
   if (is_server) {
-    // To the owners of all buckets, and from them: each owns its share.
+    // Messages go to the owners of all buckets, and come from them: each owns
+    // its share.
     return 2 * (level.latency +
                 sent * others / level.size * level.seconds_per_byte);
   }
@@ -77,7 +78,7 @@ double total(const CodecSpeed& speed, const Topology& network, double bytes,
          wire_seconds(speed, network, bytes, is_server);
 }
 
-// Where the two cost the same, by bisection on the logarithm: the gain of
+// Finds where the two cost the same, by bisection on the logarithm: the gain of
 // fewer bytes shrinks as the network gets faster.
 double break_even(const CodecSpeed& speed, const CodecSpeed& none,
                   const Topology& network, double bytes, bool is_server) {

@@ -33,8 +33,8 @@ struct CodecSpeed {
   double decode_seconds_per_byte = 0;
 };
 
-// On this thread, with values like those of gradients of one of so many
-// workers; tenths of a second.
+// Measures on this thread, with values like those of gradients of one of so
+// many workers. Takes tenths of a second.
 CodecSpeed measure_codec(const std::string& codec, int workers);
 
 struct CodecPrice {

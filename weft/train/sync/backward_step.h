@@ -21,8 +21,8 @@ namespace weft {
 
 class BackwardStep {
  public:
-  // As TrainStep; with clip_norm the gradients of this worker alone are
-  // clipped.
+  // Arguments are those of TrainStep; with clip_norm the gradients of this
+  // worker alone are clipped.
   BackwardStep(nn::Layer& model, TaskKind task,
                const std::vector<TensorType>& batch,
                const TrainStepOptions& options);

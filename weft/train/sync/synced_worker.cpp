@@ -251,7 +251,7 @@ void SyncedWorker::gradient_is_there(std::size_t parameter) {
   if (overlaps_) start_exchanges();
 }
 
-// In the order of the buckets, whatever the order of the gradients: all
+// Buckets start in their order, whatever the order of the gradients: all
 // workers enter the same operations in the same order.
 void SyncedWorker::start_exchanges() {
   for (; next_bucket_ < buckets_.size() && missing_[next_bucket_] == 0;

@@ -15,10 +15,10 @@ namespace {
 constexpr double kLowestRate = 1e-9;
 constexpr double kHighestRate = 0.5;
 
-// Without a rate given. Under P0 each false positive costs a value of b bits:
-// the rate for which filter and values together are smallest is
-// r / ((ln 2)^2 b (d - r)). The others choose r of about r + rate (d - r)
-// positives: a tenth of r of them false.
+// The rate where none is given. Under P0 each false positive costs a value of b
+// bits: the rate for which filter and values together are smallest is r / ((ln
+// 2)^2 b (d - r)). The others choose r of about r + rate (d - r) positives: a
+// tenth of r of them are false.
 double automatic_rate(BloomPolicy policy, double selected, double size,
                       double value_bits) {
   const double others = std::max(1.0, size - selected);

@@ -34,9 +34,9 @@ class RandomK final : public Sparsifier {
   }
   bool is_shared() const override { return true; }
 
-  // Without replacement, by Floyd's method (Bentley and Floyd, "A sample of
-  // brilliance", CACM 1987): the j-th step takes a random element of 0 … j, or
-  // j itself if that one is taken already. A bitmap puts them in order.
+  // Draws without replacement, by Floyd's method (Bentley and Floyd, "A sample
+  // of brilliance", CACM 1987): the j-th step takes a random element of 0 … j,
+  // or j itself if that one is taken already. A bitmap puts them in order.
   void draw(std::uint32_t size, const MessageId& id,
             std::vector<std::uint32_t>& indices) const override {
     const std::uint32_t count = picked_of(size);

@@ -44,7 +44,7 @@ double predict_leaders(const Options& options, const Topology& topology,
                        double bytes) {
   const int group = group_of(options);
   const int leaders = topology.ranks() / group;
-  // To or from the leader, one after the other.
+  // Ranks send to the leader, or hear from it, one after the other.
   ExchangeCost rooted;
   for (int d = 1; d < group; ++d) {
     const ExchangeCost cost = exchange_cost(

@@ -62,7 +62,8 @@ Task<> recursive_double(Channel channel, Stream& stream,
   }
 }
 
-// Between log2(P) k (all supports equal) and (P - 1) k (all disjoint).
+// A rank sends between log2(P) k (all supports equal) and (P - 1) k (all
+// disjoint).
 SparseCost recursive_double_cost(const SparseWorkload& workload,
                                  const Level& network) {
   const Timeline timeline(workload, network);

@@ -18,7 +18,8 @@ Task<> split_allgather(Channel channel, Stream& stream, SparseOptions options) {
       std::move(mine));
 }
 
-// Between 2 (P - 1) / P k (all supports equal) and P k (all disjoint).
+// A rank sends between 2 (P - 1) / P k (all supports equal) and P k (all
+// disjoint).
 SparseCost split_allgather_cost(const SparseWorkload& workload,
                                 const Level& network) {
   const Timeline timeline(workload, network);
