@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
     return report(kBadUsage,
                   fmt::format("{}\n  hint: weft{} --help", error.what(),
                               verbs.empty() ? "" : " " + verbs[0]->get_name()));
+    // Another process has said what went wrong.
   } catch (const Reported& reported) {
     return exit_code(reported.code);
   } catch (const Error& error) {

@@ -46,6 +46,7 @@ std::string plain(const Image& image) {
     for (std::int64_t column = 0; column < image.width; ++column) {
       const Pixel p = pixel_at(image, row, column);
       const auto grey = static_cast<std::size_t>((p[0] + p[1] + p[2]) / 3);
+      // Two characters are about as wide as a line is high.
       line.append(2, kRamp[grey * (kRamp.size() - 1) / 255]);
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -24,6 +24,7 @@ std::vector<double> time_steps(Plan& plan, std::span<const Tensor> arguments,
   const Tensor arena =
       Tensor::empty({DType::kU8, {static_cast<Dim>(plan.arena_bytes())}});
   std::vector<double> seconds(plan.steps().size());
+  // The first run meets the memory for the first time, which takes longer.
   plan.run(in, out, arena.raw());
   for (int i = 0; i < kTimedRuns; ++i) {
     plan.run_timed(in, out, arena.raw(), seconds);

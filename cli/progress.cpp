@@ -114,6 +114,7 @@ void Progress::on_step(const TrainProgress& progress) {
   shown_at_ = now;
   const std::string text =
       line(progress, progress.train) + "  " + time_left(progress) + " left";
+  // A terminal has one line drawn over; a log file gets a line now and then.
   if (is_terminal_) {
     fmt::print(stderr, "\r\033[K{}", text);
     std::fflush(stderr);

@@ -161,6 +161,7 @@ std::vector<Tensor> run_on_threads(const RunArguments& arguments) {
   const int compute_threads = thread_count();
   ThreadWorld world(arguments.workers);
   world.run([&](Transport& transport) {
+    // Workers share the cores that one would have.
     set_thread_count(std::max(1, compute_threads / arguments.workers));
     ExportedFunction function(arguments.file, arguments.tagged());
     auto own = run_rank(function, arguments, read_inputs(function, arguments),

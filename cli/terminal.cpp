@@ -44,6 +44,8 @@ std::string printable(std::string_view text) {
     const std::size_t size = character_size(text);
     const std::string_view character =
         text.substr(0, std::max<std::size_t>(size, 1));
+    // Names and texts come from files: what would steer the terminal is shown
+    // as bytes.
     if (size == 0 || steers(character)) {
       for (const char c : character) {
         result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));

@@ -147,6 +147,7 @@ TrainResult run_launched(const TrainArguments& arguments, const Recipe& recipe,
     return run_worker(arguments, recipe, &launched);
   } catch (const Error& error) {
     if (launched.rank() == 0 || error.where() == "rank 0") throw;
+    // All processes have failed for one reason; one of them tells it.
     throw Reported{error.code()};
   }
 }
@@ -167,6 +168,8 @@ void train(const TrainArguments& arguments) {
   if (launched) refuse_both(arguments, *launched);
   const Recipe recipe = recipe_of(arguments);
   std::signal(SIGINT, request_stop);
+  // The transport is open by now and has its handler, which is kept to be
+  // called.
   network_termination = std::signal(SIGTERM, request_stop);
   const TrainResult result = run_workers(arguments, recipe, launched.get());
   if (launched && launched->rank() != 0) return;

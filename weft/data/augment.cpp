@@ -21,6 +21,8 @@ ImageChange draw_change(const Augmentation& augmentation, std::uint64_t seed,
                         std::uint32_t epoch, std::uint64_t index) {
   const PhiloxBlock words =
       RandomStream{seed, kChangeStream, epoch}.block(index);
+  // The change is a function of the seed, the epoch and the example: it does
+  // not depend on who makes the batch, nor on which batch it is.
   ImageChange change;
   if (augmentation.crop) {
     change.down = shift_from(words[0], kCropPadding);
@@ -78,6 +80,7 @@ void ImageConverter::convert(const std::uint8_t* image,
 void ImageConverter::fill(float* out, std::int64_t pixels) const {
   for (std::int64_t i = 0; i < pixels * channels_; ++i) {
     const auto at = static_cast<std::size_t>(i);
+    // Padding is black before it is scaled, as if the file had it.
     out[i] = (0.0f - mean_[at]) / std_[at];
   }
 }

@@ -41,6 +41,7 @@ void check_shard(const Dataset& dataset, const LoaderOptions& options) {
     throw wrong(dataset, fmt::format("{} workers cannot share a batch of {}",
                                      shard.ranks, batch));
   }
+  // A stream stays with its worker, which carries the model's state for it.
   if (dataset.is_sequential() && batch % shard.ranks != 0) {
     throw wrong(dataset,
                 fmt::format("its {} streams cannot be dealt out evenly to {} "
@@ -125,6 +126,7 @@ void BatchMaker::make(LoaderPosition position,
   batch.size = static_cast<std::int64_t>(rows_.size());
   batch.tensors.resize(buffers.size());
   for (std::size_t f = 0; f < buffers.size(); ++f) {
+    // The last batch may be shorter than the buffers.
     batch.tensors[f] = buffers[f].slice(0, batch.size);
   }
 }
@@ -134,8 +136,12 @@ void BatchMaker::pick_rows(LoaderPosition position) {
   const std::int64_t size = std::min(options_.batch, dataset_->size() - first);
   const auto [begin, end] = part_of(size, options_.shard);
   rows_.resize(static_cast<std::size_t>(end - begin));
+  // All workers count the same batch and take their part of it, so the order of
+  // examples does not depend on their number.
   std::iota(rows_.begin(), rows_.end(), first + begin);
   if (!options_.shuffle) return;
+  // A permutation that is computed for each place takes no memory and no time
+  // when a run is resumed within an epoch.
   const Permutation order(static_cast<std::uint64_t>(dataset_->size()),
                           options_.seed, kOrderStream,
                           static_cast<std::uint32_t>(position.epoch));

@@ -11,6 +11,7 @@ std::int64_t check_cifar(ByteSpan bytes, std::string_view where) {
                 records * kCifarRecord, rest, kCifarRecord);
   }
   for (std::size_t record = 0; record < records; ++record) {
+    // Labels are checked when they are read, because kernels cannot throw.
     const std::uint8_t label = bytes[record * kCifarRecord];
     if (label >= kCifarClasses) {
       throw Error(ErrorCode::kDataLoss, where,
@@ -25,6 +26,7 @@ void copy_cifar_image(const std::uint8_t* record, std::uint8_t* image) {
   const std::uint8_t* planes = record + 1;
   for (std::size_t pixel = 0; pixel < kCifarPlane; ++pixel) {
     for (std::size_t channel = 0; channel < 3; ++channel) {
+      // The file has a plane per channel; kernels take channels last.
       image[3 * pixel + channel] = planes[channel * kCifarPlane + pixel];
     }
   }

@@ -28,6 +28,8 @@ bool CsvReader::next(std::vector<std::string>& fields) {
   record_line_ = line_;
   std::size_t count = 0;
   do {
+    // Strings of the record before are filled again, with the memory that they
+    // have.
     if (fields.size() == count) fields.emplace_back();
     std::string& field = fields[count++];
     field.clear();
@@ -107,6 +109,7 @@ void CsvReader::fail(std::size_t line, const std::string& reason) const {
 }
 
 bool parse_number(std::string_view text, double& value) {
+  // from_chars() knows no plus, and files do.
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);

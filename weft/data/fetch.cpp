@@ -99,6 +99,7 @@ void unpack(const fs::path& archive, const fs::path& folder) {
         .detail(result.errors);
   }
   for (const auto& entry : fs::recursive_directory_iterator(work.path)) {
+    // Links may lead out of the folder.
     if (!entry.is_regular_file() || entry.is_symlink()) continue;
     fs::rename(entry.path(), folder / entry.path().filename());
   }
@@ -120,6 +121,8 @@ fs::path data_cache() {
 
 fs::path locate_data(const DatasetDef& def, const fs::path& given) {
   std::vector<fs::path> places{given};
+  // A folder that the user names is the only one that is looked into: other
+  // data in its place would go unnoticed.
   if (given.empty()) places = {from_environment("WEFT_DATA")};
   if (given.empty() && def.is_named_set) {
     places.insert(places.end(), {WEFT_SHIPPED_DATA, data_cache()});
@@ -162,6 +165,7 @@ fs::path fetch_data(const DatasetDef& def, const fs::path& cache,
     const fs::path file = part.path / source.name;
     download(source, file);
     check(file, source);
+    // Only what has the publisher's checksum is unpacked.
     if (source.is_archive) unpack(file, part.path);
   }
   std::error_code error;

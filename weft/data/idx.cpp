@@ -69,6 +69,7 @@ IdxArray parse_idx(ByteSpan bytes, std::string_view where) {
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const std::uint32_t dim = big_endian(bytes.subspan(4 + 4 * axis, 4));
     result.shape.push_back(dim);
+    // A division, as the product of damaged dims may pass any integer.
     if (dim != 0 && need > result.data.size() / dim) {
       throw Error(ErrorCode::kDataLoss, where,
                   "byte {}: dim {} of {} needs more data than the {} bytes "

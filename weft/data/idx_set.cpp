@@ -128,6 +128,7 @@ class IdxSet final : public Dataset {
                   "byte {}: pixel {}, but the largest is {}",
                   16 + (above - pixels_.begin()), *above, white);
     }
+    // Pixels of 0 to `white` are spread over 0 to 255, rounded.
     for (int pixel = 0; pixel <= white; ++pixel) {
       table_[static_cast<std::size_t>(pixel)] =
           static_cast<std::uint8_t>((pixel * 255 + white / 2) / white);

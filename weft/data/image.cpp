@@ -71,6 +71,8 @@ Image resize_image(const Image& image, std::int64_t height,
       for (std::int64_t c = 0; c < image.channels; ++c) {
         double sum = 0;
         double area = 0;
+        // A pixel becomes the mean of the area that it covers, so that nothing
+        // between sampled points is lost where an image shrinks.
         for (auto v = static_cast<std::int64_t>(top);
              v < image.height && static_cast<double>(v) < bottom; ++v) {
           for (auto u = static_cast<std::int64_t>(left);

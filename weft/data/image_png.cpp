@@ -49,6 +49,7 @@ class PngDecoder {
       throw Error(ErrorCode::kExhausted, "png", "no memory for libpng");
     }
     png_set_read_fn(png_, &input_, on_read);
+    // The limits keep a small file from asking for much memory.
     png_set_user_limits(png_, kMostImageSide, kMostImageSide);
     png_set_chunk_malloc_max(png_, file.size() + 1024);
     // Damage is damage, also in a chunk that says nothing about the pixels.
@@ -76,6 +77,8 @@ class PngDecoder {
   bool convert_to(bool to_colour) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     const bool is_colour = header().channels == 3;
+    // Palettes, small bit depths and transparency become plain bytes first, so
+    // that all files look alike from here on.
     png_set_expand(png_);
     png_set_scale_16(png_);
     png_set_strip_alpha(png_);
@@ -93,6 +96,7 @@ class PngDecoder {
   bool read_rows(png_bytep* rows) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_read_image(png_, rows);
+    // What follows the pixels is read too, since damage there is damage.
     png_read_end(png_, nullptr);
     return true;
   }

@@ -34,9 +34,12 @@ class Loader::Worker {
     // Started here and not on construction, so that seek() costs nothing.
     if (!thread_.joinable()) start();
     std::unique_lock lock(mutex_);
+    // Who takes the next batch has done with the last one, whose slot is free
+    // now.
     released_ = taken_;
     room_.notify_one();
     ready_.wait(lock, [&] { return made_ > taken_ || error_; });
+    // Batches that were made before the failure are given out first.
     if (made_ == taken_) std::rethrow_exception(error_);
     Slot& slot = slots_[taken_ % slots_.size()];
     ++taken_;
@@ -94,6 +97,8 @@ class Loader::Worker {
       });
       if (is_stopping_) return;
       Slot& slot = slots_[made_ % slots_.size()];
+      // Making takes long and touches nothing shared: the slot is not in the
+      // taker's hands.
       lock.unlock();
       std::exception_ptr error;
       try {

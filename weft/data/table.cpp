@@ -89,6 +89,7 @@ class Table final : public Dataset {
   }
 
   static std::size_t label_column(const std::vector<std::string>& header) {
+    // A header may name the label; without one it is the last column.
     for (const char* name : {"label", "class", "target", "y"}) {
       const auto found = std::find(header.begin(), header.end(), name);
       if (found != header.end()) {
@@ -155,6 +156,7 @@ class Table final : public Dataset {
   }
 
   bool label_by_value() {
+    // An attempt to read the labels as classes may have left some.
     labels_.clear();
     for (const auto& text : label_texts_) {
       double value = 0;

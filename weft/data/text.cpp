@@ -62,11 +62,14 @@ class Streams final : public Dataset {
     auto* labels = batch[1].as<std::int32_t>();
     const auto steps = static_cast<std::size_t>(steps_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      // Place i of every batch is stream i, and the next batch has its next
+      // piece: what a model carries from batch to batch fits.
       const std::int64_t stream = rows[i] % lanes_;
       const std::int64_t piece = rows[i] / lanes_;
       const std::int32_t* from =
           tokens_.data() + stream * stream_length_ + piece * steps_;
       std::memcpy(tokens + i * steps, from, steps * sizeof *from);
+      // The label of a word is the word after it.
       std::memcpy(labels + i * steps, from + 1, steps * sizeof *from);
     }
   }
@@ -93,6 +96,8 @@ Vocabulary Vocabulary::build(std::string_view text, std::string_view where) {
   std::vector<std::pair<std::string_view, std::int64_t>> order(counts.begin(),
                                                                counts.end());
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    // Frequent words have small numbers; ties go by spelling, as the order of a
+    // hash table means nothing.
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   Vocabulary result;

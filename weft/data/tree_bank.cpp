@@ -42,6 +42,7 @@ class Trees final : public Dataset {
                            2 * nodes_};
       const std::span label{batch[1].as<std::int32_t>() + i * nodes_, nodes_};
       std::ranges::fill(tree, 0);
+      // Trees are shorter than the table; nothing behind their end is read.
       std::ranges::fill(label, -1);
       for (std::size_t row = 0; row < nodes.size(); ++row) {
         const std::size_t n = nodes.size() - 1 - row;
@@ -74,6 +75,7 @@ TreeBank::TreeBank(const std::vector<ParseTree>& train, std::int64_t most_nodes)
   std::vector<std::pair<std::string_view, std::int64_t>> order(counts.begin(),
                                                                counts.end());
   std::ranges::sort(order, [](const auto& a, const auto& b) {
+    // Ties go by spelling, as the order of a hash table means nothing.
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   words_.emplace_back(kUnknownWord);

@@ -13,6 +13,7 @@ float drawn(const Init& init, const RandomStream& random, std::uint64_t i) {
   if (init.kind == Init::Kind::kUniform) {
     return (2 * uniform_from(random.word(i)) - 1) * scale;
   }
+  // A block has four words, and two words make two normal numbers.
   const PhiloxBlock block = random.block(i / 4);
   const std::size_t pair = i % 4 / 2 * 2;
   return normal_from(block[pair], block[pair + 1])[i % 2] * scale;
@@ -38,6 +39,8 @@ Tensor initial_value(const TensorType& type, const Init& init,
     std::fill(values.begin(), values.end(), static_cast<float>(init.scale));
     return result;
   }
+  // The stream is that of the full name: what a parameter starts with does not
+  // depend on which others the model has.
   const RandomStream random{seed, stream_of(name), 0};
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = drawn(init, random, i);

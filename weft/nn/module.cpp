@@ -20,6 +20,8 @@ void Module::adopt(std::string name, std::shared_ptr<Module> module) {
 
 void Module::visit(const std::string& path, std::set<const Module*>& seen,
                    const Visitor& visitor) const {
+  // A module may stand at several places; its parameters are counted at the
+  // first.
   if (!seen.insert(this).second) return;
   visitor(path, *this);
   for (const auto& child : children()) {

@@ -45,6 +45,7 @@ class Lstm::Cell : public Layer {
  public:
   Cell(std::int64_t inputs, std::int64_t hidden, std::int64_t carried_batch)
       : hidden_(hidden),
+        // All four gates are one product.
         w_ih_(parameter("w_ih", {inputs, 4 * hidden}, matrix_init(hidden))),
         w_hh_(parameter("w_hh", {hidden, 4 * hidden}, matrix_init(hidden))),
         bias_(parameter("bias", {4 * hidden}, Init::constant(0))) {
@@ -60,6 +61,7 @@ class Lstm::Cell : public Layer {
     const auto [all, h, c] =
         lstm(x, first_state(h_, x, hidden_), first_state(c_, x, hidden_),
              value_of(w_ih_), value_of(w_hh_), value_of(bias_));
+    // What the last step left is where the next batch goes on.
     if (h_) h_->variable.assign(h);
     if (c_) c_->variable.assign(c);
     return all;

@@ -28,6 +28,8 @@ Value ResidualBlock::shortcut(const Value& x) const {
   constexpr auto kEnd = std::numeric_limits<std::int64_t>::max();
   Value y = x;
   if (stride_ > 1) {
+    // Option A of the paper: pixels a stride apart, and zeros for the channels
+    // that the input does not have.
     y = slice(y, {0, 0, 0, 0}, {kEnd, kEnd, kEnd, kEnd},
               {1, stride_, stride_, 1});
   }

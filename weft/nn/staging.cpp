@@ -7,6 +7,8 @@ Staging::Staging(const Module& model, FunctionBuilder& builder)
   for (const NamedParameter& named : parameters_) {
     const Variable& variable = named.parameter->variable;
     arguments_.push_back(builder.parameter(variable.type(), named.name));
+    // From here on, reading or assigning the variable is about the function's
+    // value and leaves the model as it is.
     builder.bind(variable.state(), arguments_.back());
   }
 }

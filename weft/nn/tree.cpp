@@ -71,6 +71,7 @@ Values subtree(const Value& node, const Forest& forest, const TreeCell& cell,
         return own;
       },
       [&] {
+        // Neither call needs the other, so both may run at once.
         Values a = self(forest.at(node + cast(left, node.dtype())));
         Values b = self(forest.at(node + 1));
         if (!forest.is_labelled())

@@ -44,6 +44,7 @@ Optimizer::Update AdamRule::update(const Value& parameter,
   Value p = parameter;
   Value g = gradient;
   if (settings_.weight_decay != 0) {
+    // Decoupled, the decay is not divided by the gradient's scale (AdamW).
     if (settings_.is_decoupled) {
       p = p - lr * settings_.weight_decay * p;
     } else {
@@ -52,6 +53,8 @@ Optimizer::Update AdamRule::update(const Value& parameter,
   }
   const Value m = slots[0] * settings_.beta1 + g * (1 - settings_.beta1);
   const Value v = slots[1] * settings_.beta2 + g * g * (1 - settings_.beta2);
+  // Both bias corrections are scalars of the step: sqrt(v) is scaled rather
+  // than v, so that epsilon stands where the paper has it.
   return {p - step_size * (m / (sqrt(v) * scale + settings_.epsilon)), {m, v}};
 }
 

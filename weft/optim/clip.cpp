@@ -20,6 +20,7 @@ Value global_norm(std::span<const Value> gradients) {
 std::vector<Value> clip_by_global_norm(std::span<const Value> gradients,
                                        double max_norm) {
   const Value norm = global_norm(gradients);
+  // The small number keeps gradients of zero from dividing by zero.
   const Value wanted = max_norm / (norm + 1e-6);
   const Value scale = minimum(wanted, scalar_like(wanted, 1));
   std::vector<Value> result;

@@ -20,6 +20,8 @@ Optimizer::Update MomentumRule::update(const Value& parameter,
   }
   if (settings_.momentum == 0) return {parameter - lr * g, {}};
   const Value v = slots[0] * settings_.momentum + g;
+  // The parameters that are kept lie a step of momentum ahead, where Nesterov
+  // takes the gradient; written for them, the step is this.
   const Value direction = settings_.nesterov ? g + v * settings_.momentum : v;
   return {parameter - lr * direction, {v}};
 }

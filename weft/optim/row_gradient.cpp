@@ -21,11 +21,13 @@ bool is_worth_it(const Shape& indices, Dim table, const Bindings& sizes) {
 std::optional<RowGradient> row_gradient(const Value& gradient,
                                         const Bindings& sizes) {
   FunctionBuilder* builder = gradient.builder();
+  // Eager gradients have no graph to look into.
   if (builder == nullptr) return std::nullopt;
   const Function& function = builder->function();
   const ValueId id = builder->id_of(gradient);
   if (function.is_parameter(id)) return std::nullopt;
   const Node& node = function.node(function.value(id).node);
+  // The gradient of a lookup is such a node; any other gradient is dense.
   if (node.op->name() != "scatter_add" || node.attributes.integer("axis") != 0)
     return std::nullopt;
   const Value updates(*builder, node.inputs[0]);

@@ -11,6 +11,8 @@ namespace weft {
 double Schedule::at(std::int64_t step, std::int64_t steps,
                     std::int64_t steps_per_epoch) const {
   if (step < warmup) {
+    // The first step already moves, and the last one of the warm-up has the
+    // whole rate.
     return from * static_cast<double>(step + 1) / static_cast<double>(warmup);
   }
   // The last step of a run stands at progress 1.

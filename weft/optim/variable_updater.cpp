@@ -45,6 +45,7 @@ void VariableUpdater::update(std::span<const Value> gradients) {
                 "{} gradients for {} variables", gradients.size(),
                 variables_.size());
   }
+  // Steps count from 1, as bias corrections need it.
   step_.assign_add(Tensor::scalar(1.0));
   const auto scalars = optimizer_->scalars(learning_rate_.read(), step_.read());
   Context& context = current_context();

@@ -28,6 +28,7 @@ std::vector<fs::path> train_files(const fs::path& folder) {
       files.push_back(entry.path());
     }
   }
+  // A folder lists its files in any order, and examples are numbered by it.
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -43,6 +44,7 @@ class Cifar10 final : public Dataset {
     classes_ = kClasses;
     pixel_scale_ = kPixelScale;
     for (const auto& path : paths) {
+      // Files are mapped: the system keeps of them what is used.
       files_.emplace_back(path);
       size_ += check_cifar(files_.back().bytes(), path.string());
       ends_.push_back(size_);

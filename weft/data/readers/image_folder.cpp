@@ -61,6 +61,8 @@ class ImageFolder final : public Dataset {
     const bool takes_classes = classes_.empty();
     for (const auto& subfolder : subfolders(folder)) {
       const std::string label = subfolder.filename().string();
+      // A test part with classes of its own would be numbered differently from
+      // what the model was trained on.
       if (takes_classes) classes_.push_back(label);
       add_class(subfolder, index_of(label, subfolder));
     }
@@ -85,6 +87,7 @@ class ImageFolder final : public Dataset {
       const MappedFile file = open_image_folder(files_[row]);
       const Image image = decode_image(file.bytes(), files_[row].string(),
                                        static_cast<int>(channels_));
+      // The file may have been replaced since its header was read.
       check_size({image.height, image.width, image.channels}, files_[row]);
       std::memcpy(images + i * bytes, image.pixels.data(), bytes);
       labels[i] = labels_[row];

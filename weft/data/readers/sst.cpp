@@ -33,6 +33,8 @@ DatasetSplits open_sst(const DataRequest& request) {
   std::vector<ParseTree> train = read_part(request.folder / "train.txt");
   std::vector<ParseTree> valid = read_part(request.folder / "dev.txt");
   std::vector<ParseTree> test = read_part(request.folder / "test.txt");
+  // All parts share one table size, so that a model that was trained on one can
+  // be measured on another.
   std::size_t most = 1;
   for (const auto* part : {&train, &valid, &test}) {
     for (const ParseTree& tree : *part)

@@ -24,6 +24,8 @@ DatasetSplits open_text(const DataRequest& request, const std::string& prefix) {
   };
   const std::string train = read_text(path("train"), kMostTextBytes);
   const Vocabulary vocabulary =
+      // Words are numbered by the training text alone: the others must not tell
+      // the model what it will meet.
       Vocabulary::build(train, path("train").string());
   const auto read = [&](const char* part, const std::string& text) {
     const std::string where = path(part).string();

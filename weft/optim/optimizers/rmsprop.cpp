@@ -23,6 +23,7 @@ class Rmsprop : public Optimizer {
         weight_decay_(option<double>(options, "weight_decay")) {}
 
   std::vector<std::string> slots() const override {
+    // Without momentum there is no velocity to keep, nor to save.
     if (momentum_ == 0) return {"square"};
     return {"square", "velocity"};
   }
