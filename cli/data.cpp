@@ -15,6 +15,7 @@ std::string place_of(const DatasetDef& def) {
   try {
     return locate_data(def).string();
   } catch (const Error& error) {
+    // Data that is not here is an answer; all else is a mistake.
     if (error.code() != ErrorCode::kUnavailable) throw;
     return "";
   }

@@ -36,6 +36,7 @@ Json found_data() {
     try {
       found[def.name] = locate_data(def).string();
     } catch (const Error& error) {
+      // Data that is not here is an answer; all else is a mistake.
       if (error.code() != ErrorCode::kUnavailable) throw;
       found[def.name] = nullptr;
     }

@@ -252,6 +252,7 @@ void print_functions(const Graph& graph, const InspectArguments& arguments) {
 void inspect(const InspectArguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   fs::path path = arguments.file;
+  // The folder of a run stands for its best checkpoint.
   if (fs::is_directory(path)) path /= "best.safetensors";
   const auto extension = path.extension();
   if (extension == ".toml") return inspect_recipe(arguments);

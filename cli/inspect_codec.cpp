@@ -23,6 +23,7 @@ constexpr std::size_t kSyntheticSize = std::size_t{1} << 20;
 
 // The tensor NAME of a file, from "FILE:NAME".
 std::vector<float> read_values(const std::string& place) {
+  // Paths may hold colons, so the last one counts.
   const std::size_t colon = place.rfind(':');
   if (colon == std::string::npos) {
     throw Error(ErrorCode::kInvalidArgument, "--tensor", "'{}' names no tensor",

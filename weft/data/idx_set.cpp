@@ -110,6 +110,7 @@ class IdxSet final : public Dataset {
         classes_.push_back(std::to_string(label));
       }
     }
+    // Labels are checked here because kernels cannot throw.
     if (*largest >= classes_.size()) {
       throw Error(ErrorCode::kDataLoss, path.string(),
                   "byte {}: label {}, but there are only {} classes",

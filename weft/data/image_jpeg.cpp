@@ -56,6 +56,8 @@ class JpegDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
   ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
 
+  // Each function that calls libjpeg has a setjmp of its own: the frame that an
+  // error returns to must be alive.
   bool read_header() {
     if (setjmp(errors_.back) != 0) return false;
     jpeg_create_decompress(&info_);

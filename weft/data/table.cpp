@@ -22,6 +22,7 @@ class Table final : public Dataset {
       throw Error(ErrorCode::kDataLoss, where, "no records");
     }
     size_ = static_cast<std::int64_t>(label_texts_.size());
+    // A label of the test part means what it means in the training part.
     if (train != nullptr) {
       label_as(*train, where);
     } else if (!label_by_number() && !label_by_value()) {

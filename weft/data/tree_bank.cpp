@@ -27,6 +27,8 @@ class Trees final : public Dataset {
     for (const ParseTree& tree : trees_) {
       for (const auto& node : tree.nodes) {
         const auto found = numbers.find(node.word);
+        // Word 0 is the unknown one; inner nodes have it too, and nobody reads
+        // it.
         numbers_.push_back(found == numbers.end() ? 0 : found->second);
       }
       ends_.push_back(numbers_.size());

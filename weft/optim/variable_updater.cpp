@@ -14,6 +14,8 @@ Optimizer::Update next_of(const Optimizer& optimizer, const Value& value,
                           const Value& gradient, std::span<const Value> slots,
                           std::span<const Value> scalars) {
   if (optimizer.keeps_without_gradient()) {
+    // The rest of such a table has no gradient, and an optimizer of this kind
+    // would leave it as it is.
     if (const auto found = row_gradient(gradient)) {
       return update_rows(optimizer, value, *found, slots, scalars);
     }

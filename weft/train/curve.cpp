@@ -42,6 +42,7 @@ using Pick = double (*)(const EpochMetrics&);
 std::vector<Point> points_of(std::span<const EpochMetrics> epochs, Pick pick) {
   std::vector<Point> points;
   for (const EpochMetrics& epoch : epochs) {
+    // Epochs without a measurement are left out, and the line goes past them.
     if (!std::isfinite(pick(epoch))) continue;
     points.push_back({static_cast<double>(epoch.epoch), pick(epoch)});
   }
@@ -101,6 +102,7 @@ std::string axes_of(const Panel& panel) {
        v <= panel.high + step * 1e-9; v += step) {
     svg += grid_line(panel, panel.y(v));
     svg += text(panel.left - 6, panel.y(v) + 3.5, "end",
+                // Sums of steps miss zero by rounding.
                 fmt::format("{:.4g}", std::abs(v) < step * 1e-6 ? 0 : v));
   }
   const double epochs =
@@ -126,7 +128,10 @@ std::string panel_of(const char* title, double left,
       high = std::max(high, point.y);
     }
   }
+  // The accuracy's panel ends at 1 and begins at the tenth below the worst,
+  // where differences can be seen.
   if (!from_zero) low = std::floor(low * 10) / 10;
+  // A flat line needs a panel with a height, too.
   if (high - low < 1e-6) high = low + 1;
   const Panel panel{
       title, left, low, high,

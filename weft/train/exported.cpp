@@ -38,6 +38,7 @@ Tensor value_of(const Hidden& hidden, const std::string& function) {
             "argument and open its scope inside");
   }
   if (!hidden.is_variable()) {
+    // Such a value exists only while the outer function runs.
     if (hidden.value.is_staged()) {
       throw Error(ErrorCode::kUnsupported, "@" + function,
                   "captured a value of a function around it")
@@ -236,6 +237,8 @@ std::vector<Tensor> ExportedFunction::run_parts(
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());
   RankPlacement ranks = parse_placement(placement, transport.size());
+  // Every rank has read the same file and the same inputs, so nothing has to be
+  // sent at the start.
   ranks.arguments.assign(inputs.size(), RankPlacement::kEverywhere);
   Engine engine(transport);
   Communicator all(transport);

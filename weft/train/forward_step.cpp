@@ -72,6 +72,7 @@ Executable EvalStep::stage(nn::Layer& model, TaskKind task,
     std::vector<Value> results;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].parameter->role != nn::Role::kCarried) continue;
+      // What is carried is overwritten in place, batch by batch.
       settings.donated.emplace_back(i, results.size());
       results.push_back(values[i]);
       results_.push_back(arguments_[i]);
@@ -90,6 +91,7 @@ void EvalStep::run(std::span<const Tensor> batch) {
 }
 
 void EvalStep::reset_carried() {
+  // The last two results are the loss and the number of hits.
   for (std::size_t i = 0; i + 2 < results_.size(); ++i) {
     std::memset(results_[i].raw(), 0, results_[i].bytes());
   }

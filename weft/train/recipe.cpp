@@ -54,6 +54,8 @@ toml::table parse_override_value(const std::string& text,
   try {
     toml::table parsed = toml::parse("value = " + text);
     const toml::node* value = parsed.get("value");
+    // A line break in the text could add further keys; dates are no values of
+    // recipes, and may be names.
     if (parsed.size() == 1 && !value->is_date() && !value->is_time() &&
         !value->is_date_time()) {
       return parsed;
@@ -160,6 +162,7 @@ Schedule read_lr(RecipeSection& optimizer, double fallback,
   Schedule lr;
   lr.from = fallback;
   const toml::node* node = optimizer.find("lr");
+  // A number alone stands for a constant rate.
   if (node == nullptr || node->is_number()) {
     optimizer.read("lr", lr.from, kPositive);
     return lr;
@@ -256,6 +259,8 @@ SyncRecipe read_sync(const toml::table* table, const RecipeSource& source,
   section.read("measure_every", sync.measure_every, 0, kMost);
   section.read("timeout", sync.timeout, kPositive);
   section.refuse_unknown();
+  // From here on the recipe holds the network itself, and not the name of a
+  // file that other machines may not have.
   sync.topology =
       blame(section, "topology", [&] { return topology_text(sync.topology); });
   const SyncPolicyDef& policy =

@@ -60,6 +60,7 @@ void RecipeSource::add_override(std::string path, std::string override) {
 
 std::string RecipeSource::describe(const std::string& path,
                                    const toml::node* node) const {
+  // An override of a table is where all that is in it comes from.
   for (std::string prefix = path; !prefix.empty();) {
     const auto found = overrides_.find(prefix);
     if (found != overrides_.end()) {
@@ -81,6 +82,8 @@ std::string RecipeSource::describe(const std::string& path,
 }
 
 const toml::node* RecipeSection::find(const std::string& key) {
+  // What has been asked for is what is known: there is no second list of keys
+  // that could differ from what is read.
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
     known_.push_back(key);
   }

@@ -78,6 +78,7 @@ Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
   if (bytes == 0) return result;
   const std::size_t begin = header_.data_begin + entry.begin;
   const ByteSpan data = map_.bytes().subspan(begin, bytes);
+  // A bool of another value than 0 or 1 is undefined in C++.
   if (entry.type.dtype == DType::kBool) {
     const auto wrong = std::find_if(data.begin(), data.end(),
                                     [](std::uint8_t byte) { return byte > 1; });
@@ -128,6 +129,7 @@ void write_safetensors(const std::filesystem::path& path,
     length[i] = static_cast<std::uint8_t>(text.size() >> (8 * i));
   }
 
+  // Who reads `path` sees the old file or the new one, and never a part.
   AtomicFile file(path);
   file.write(length.data(), length.size());
   file.write(text);

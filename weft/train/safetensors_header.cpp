@@ -54,6 +54,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   bool key(std::string& text) override {
     if (depth_ == 1) {
       name_ = text;
+      // JSON lets a key occur twice, and readers differ in which of the two
+      // they take.
       if (!names_.insert(text).second) fail("occurs twice");
     } else {
       key_ = text;

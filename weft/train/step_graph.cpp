@@ -31,6 +31,8 @@ BackwardValues stage_backward(nn::Layer& model, TaskKind task,
 
 void keep_touched_rows(const Optimizer& optimizer,
                        std::span<UpdateValues> updates, const Bindings& sizes) {
+  // An optimizer that also moves rows without a gradient, as momentum does,
+  // must see the whole table.
   if (!optimizer.keeps_without_gradient()) return;
   for (UpdateValues& update : updates) {
     const LayerScope scope("optimizer/" + update.name);

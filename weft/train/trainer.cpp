@@ -187,6 +187,8 @@ class Trainer::Run {
     examples_trained_ += batch.whole_size;
     training_seconds_ += watch.seconds();
     note_traffic();
+    // This comes last: the step is wholly counted, and the checkpoint is what
+    // an uninterrupted run has here.
     if (totals.is_stopping) interrupt();
   }
 
@@ -208,6 +210,7 @@ class Trainer::Run {
                          .traffic = {}};
     const bool is_last = steps_done_ >= steps_in_all();
     if (is_last || metrics.epoch % recipe_.train.eval_every == 0) {
+      // All measure with the same statistics, those of the first worker.
       worker_->share_statistics();
       const RunningMean mean = worker_->total(held_out_.run());
       metrics.held_out = {mean.loss(), mean.accuracy()};

@@ -31,6 +31,7 @@ float largest(std::size_t count, Load&& load, LoadOne&& load_one) {
   const auto magnitude = [&](std::size_t i) {
     return hn::And(hn::BitCast(words, load(i)), mask);
   };
+  // Two maxima, so that one need not wait for the other.
   auto a = hn::Zero(words);
   auto b = a;
   std::size_t i = 0;

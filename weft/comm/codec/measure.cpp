@@ -72,6 +72,7 @@ std::vector<StageReport> measure_pipeline(std::string_view text,
   std::vector<StageReport> reports;
   const auto add = [&](auto PipelineText::*stage) {
     if (!(whole.*stage)) return;
+    // Stages add up: a report is of all stages so far.
     part.*stage = whole.*stage;
     const Pipeline pipeline(to_string(part), {.min_elements = 0});
     reports.push_back(measure(to_string(*(whole.*stage)), pipeline, values));

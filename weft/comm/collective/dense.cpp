@@ -68,6 +68,8 @@ void add_bytes(const std::byte* from, std::byte* into, std::size_t bytes) {
   add(kDtype, from, into, bytes / size_of(kDtype));
 }
 
+// A Fold is a plain function, which transports can call without knowing of
+// dtypes; so each dtype has one.
 Fold adding(DType dtype) {
   switch (dtype) {
     case DType::kF32:

@@ -72,6 +72,7 @@ std::vector<double> Support::sum_items(double ranks,
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const double end = begin + cells_[i].size;
     const double density = sum_density(i, ranks);
+    // Cells and parts are both in order, so one walk goes over both.
     for (;; ++part) {
       const auto first = static_cast<double>(cut.begin(part));
       const auto last = static_cast<double>(cut.end(part));

@@ -86,7 +86,10 @@ ThreadSet PartialOrder::initials(int step) const {
   for (int i = step + 1; i < size(); ++i) {
     const Step& candidate = steps_[static_cast<std::size_t>(i)];
     const bool is_last = i + 1 == size();
+    // What had to follow `step` cannot come before it in another order.
     if (!is_last && is_before(origin, candidate.clock)) continue;
+    // A thread could go first if nothing else that is kept had to come before
+    // its first step.
     const bool is_first = std::none_of(
         kept.begin(), kept.end(),
         [&](const Step* other) { return is_before(*other, candidate.clock); });

@@ -64,6 +64,8 @@ void Simulation::run(int threads, const std::function<void(int)>& body) {
   turns_.clear();
   failure_ = nullptr;
   for (Core& core : cores_)
+    // Time goes on from the last run, as caches and the times at which lines
+    // are free do.
     core = {.now = started_,
             .work_end = started_,
             .stores_end = started_,

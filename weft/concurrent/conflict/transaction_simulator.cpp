@@ -173,10 +173,12 @@ class TransactionSimulator {
     const ConflictInfo conflict{
         .self_cost_ns = now_ - self.started,
         .owner_cost_ns = now_ - owner.started,
+        // The owner, those that wait for it already, and this one.
         .chain = static_cast<int>(place.waiters.size()) + 2,
         .mean_remaining_ns =
             options_.knows_remaining ? remaining : mean_remaining(),
         .can_kill_owner = options_.can_kill_owner,
+        // Those of the one that would die.
         .aborts = static_cast<int>(std::min<std::uint64_t>(
             options_.can_kill_owner ? owner.aborts : self.aborts,
             std::numeric_limits<int>::max()))};
@@ -207,6 +209,7 @@ class TransactionSimulator {
   void act(int i, AfterDelay after) {
     if (after == AfterDelay::kAbortSelf) return abort(i);
     const int wanted = core(i).accesses[core(i).held].object;
+    // Others that wait for the object must not get it in between.
     abort(object(wanted).owner, wanted);
     take(i, wanted);
   }

@@ -7,6 +7,7 @@ namespace weft::concurrent {
 namespace {
 
 double exponential(FastRandom& random, double mean) {
+  // unit() is below 1, so the logarithm is finite.
   return -mean * std::log1p(-random.unit());
 }
 

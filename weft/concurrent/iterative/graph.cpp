@@ -33,6 +33,7 @@ Graph::Graph(Vertex vertices, std::span<const Edge> edges)
     neighbours_[--begin_[b]] = a;
   }
   for (Vertex v = 0; v < vertices; ++v)
+    // Sorted rows let problems stop at the first neighbour that is later.
     std::sort(neighbours_.begin() + static_cast<std::ptrdiff_t>(begin_[v]),
               neighbours_.begin() + static_cast<std::ptrdiff_t>(begin_[v + 1]));
 }

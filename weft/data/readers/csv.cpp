@@ -51,6 +51,7 @@ DatasetSplits open_csv(const DataRequest& request) {
   }
   DatasetSplits splits;
   splits.train = read(folder / "train.csv");
+  // The test part takes its classes from the training part.
   splits.test = read(folder / "test.csv", splits.train.get());
   return splits;
 }

@@ -17,6 +17,7 @@ class GradientObserver : public ResultObserver {
                    const std::function<void(std::size_t)>& on_gradient)
       : first_(first), on_gradient_(on_gradient) {}
   void on_result(std::size_t index) override {
+    // Gradients are the last results.
     if (index >= first_) on_gradient_(index - first_);
   }
 
@@ -54,6 +55,8 @@ Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
     }
     auto& kept = parameter->role == nn::Role::kCarried ? carried_ : statistics_;
     kept.push_back({name, tensor});
+    // Statistics and what is carried are overwritten in place. Parameters are
+    // no results here: the policy changes them when all gradients are summed.
     settings.donated.emplace_back(i, results_.size());
     results_.push_back(tensor);
   }
@@ -92,6 +95,7 @@ Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
 
 void BackwardStep::set_gradients(std::vector<Tensor> gradients) {
   WEFT_CHECK(gradients.size() == trainable_.size());
+  // The loss and the number of hits stand before the gradients.
   results_.resize(statistics_.size() + carried_.size() + 2);
   results_.insert(results_.end(), gradients.begin(), gradients.end());
 }

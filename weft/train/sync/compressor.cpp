@@ -68,6 +68,7 @@ void check_compression(const SyncRecipe& recipe) {
                   "and collective must be left to it")
           .hint("leave them out, or name a codec");
     }
+    // Whatever is chosen later, the rest must make sense now.
     check_compression(plain);
     return;
   }
@@ -100,11 +101,15 @@ Compressor::Compressor(const SyncRecipe& recipe, std::uint64_t seed,
                        std::span<const Bucket> buckets, Memory kept)
     : seed_(seed) {
   if (recipe.memory == "none") kept = Memory::kNone;
+  // What a server sends back are changes of parameters, which have no momentum
+  // to correct.
   if (kept == Memory::kKept) momentum_ = recipe.momentum_correction;
   holds_updates_ = recipe.memory == "updates";
   const std::string text = pipeline_text(recipe);
   const PipelineOptions options{.min_elements = recipe.min_elements};
   for (std::int64_t epoch = 0; epoch < recipe.warmup_epochs; ++epoch) {
+    // Each epoch of warm-up has a pipeline of its own; the last one is for all
+    // that follow.
     pipelines_.emplace_back(with_ratio(text, epoch), options);
   }
   pipelines_.emplace_back(text, options);

@@ -51,6 +51,7 @@ Task<> gather_texts(Channel channel, std::string own,
   });
   all.assign(ranks, "");
   for (std::size_t i = 0; i < ranks; ++i) {
+    // The number comes from another rank, and memory is taken by it.
     if (sizes[i] > kMost) {
       throw Error(ErrorCode::kDataLoss, fmt::format("rank {}", i),
                   "announces a text of {} bytes", sizes[i]);

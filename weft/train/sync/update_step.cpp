@@ -43,6 +43,8 @@ Executable UpdateStep::stage(const Optimizer& optimizer,
   const Value lr = take(lr_, "lr", false);
   const Value step = take(step_, "step", false);
   Function function = builder.build([&] {
+    // The gradients are sums over all workers here, so clipping is as one
+    // worker would do it.
     if (clip_norm > 0) clip_updates(updates, clip_norm);
     stage_update(optimizer, updates, lr, step);
     std::vector<Value> results;

@@ -13,7 +13,8 @@ namespace {
 
 // So many items of a difference are told.
 constexpr std::size_t kMostTold = 8;
-// A file travels in messages of this size.
+// A file travels in messages of this size, far below the 31 bits in which MPI
+// counts bytes.
 constexpr std::size_t kPiece = std::size_t{64} << 20;
 
 std::string sha256_of(std::string_view text) {
@@ -180,6 +181,8 @@ std::optional<CheckpointFile> WorkerGroup::share_checkpoint(
   }
   const auto states = gather("checkpoints", state);
   given.clear();
+  // The checkpoint of the first worker counts, as it is the one that saves;
+  // those that lack it, or have another, are given it.
   if (states[0] == kNone) return std::nullopt;
   for (std::size_t rank = 1; rank < states.size(); ++rank) {
     if (states[rank] != states[0]) given.push_back(static_cast<int>(rank));

@@ -37,6 +37,7 @@ double predict_doubling(const Options&, const Topology& topology,
                       (shape.folded > 0 ? 1 : 0);
   double seconds = repeated_adding(topology, vectors, bytes);
   if (shape.folded > 0) {
+    // Those that do not take part hand their vector over, and get the sum.
     seconds += 2 * exchange_cost(topology, bytes, [&](int rank) {
                      return shape.position_of(rank) < 0 ? rank - 1 : -1;
                    }).seconds();

@@ -53,6 +53,8 @@ class DenseExchange : public Exchange {
     }
     co_await all_of(std::move(sums));
     if (parts.coded) {
+      // Messages of this codec are added as numbers, so their sum is read as
+      // one of them.
       ByteReader in(bytes, "sum of gradients");
       codec_.value_codec().decode(in, id, large);
     }
