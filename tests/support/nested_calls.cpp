@@ -84,6 +84,8 @@ struct NestedCalls::State {
   // The calls that are open in this run, outermost first, and how many of each.
   std::vector<const std::string*> chain;
   std::map<std::string, std::int64_t, std::less<>> counts;
+  // An activation that may be entered again outlives the call that began it: it
+  // stands here by its number, and its caller's Activation lists it.
   std::unordered_map<std::int64_t, std::unique_ptr<Activation>> entered;
   std::int64_t next_activation = 0;
 };

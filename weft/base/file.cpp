@@ -151,6 +151,7 @@ AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::write(const void* data, std::size_t size) {
   const char* next = static_cast<const char*>(data);
+  // The system may take a part of what it is given.
   while (size > 0) {
     const ssize_t count = ::write(descriptor_, next, size);
     if (count < 0 && errno == EINTR) continue;

@@ -14,6 +14,9 @@
 
 namespace weft {
 
+// The most threads that a parallel_for of the calling thread takes. OpenMP
+// keeps the number for each thread by itself, so setting it does not change it
+// for others; below 1 counts as 1.
 int thread_count();
 void set_thread_count(int count);
 

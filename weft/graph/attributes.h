@@ -24,6 +24,8 @@ using Attribute =
 
 std::string_view kind_of(const Attribute& attribute);
 std::string to_string(const Attribute& attribute);
+// Tensors are equal by type and bytes, functions by name and signature, code of
+// the program by identity.
 bool equal(const Attribute& a, const Attribute& b);
 
 class Attributes {
@@ -33,7 +35,10 @@ class Attributes {
   Attributes() = default;
   Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
 
+  // Null if there is none. Takes time in proportion to the number of
+  // attributes, which is small.
   const Attribute* find(std::string_view name) const;
+  // Replaces the value, or adds the attribute behind the others.
   void set(std::string name, Attribute value);
 
   // The value of an attribute that the op's schema guarantees.
@@ -45,6 +50,7 @@ class Attributes {
     WEFT_CHECK(value != nullptr, "attribute '{}' has another kind", name);
     return *value;
   }
+  // The same for each kind.
   std::int64_t integer(std::string_view name) const {
     return get<std::int64_t>(name);
   }
@@ -65,6 +71,8 @@ class Attributes {
   auto end() const { return entries_.end(); }
   auto begin() { return entries_.begin(); }
   auto end() { return entries_.end(); }
+  // Whether the entries are equal and in the same order, which is the schema's
+  // for attributes that OpDef::complete() made.
   bool operator==(const Attributes& other) const;
 
  private:

@@ -30,7 +30,7 @@ class BatchContext {
   // The sum of the instances' operands: [dims…].
   virtual Value sum(std::size_t input) const = 0;
 
-  // For rules that cannot batch a call, with the reason.
+  // The error for a rule that cannot batch a call, with the reason.
   Error unsupported(std::string_view reason) const {
     return {ErrorCode::kUnsupported, op().name(), "cannot be batched: {}",
             reason};

@@ -20,11 +20,15 @@ class Context {
  public:
   virtual ~Context() = default;
 
+  // Throws what OpDef::infer_types() throws, with the location added. Eagerly
+  // also Error(kUnsupported) if no kernel takes the call, and what running it
+  // throws.
   virtual std::vector<Value> apply(const OpDef& op,
                                    std::span<const Value* const> inputs,
                                    const Attributes& attributes,
                                    const Location& location) = 0;
-  // For ops with one result, so that eager need not build a vector.
+  // An op with one result takes this way, so that eager execution need not
+  // build a vector.
   virtual Value apply_one(const OpDef& op, std::span<const Value* const> inputs,
                           const Attributes& attributes,
                           const Location& location) {

@@ -26,6 +26,7 @@ class Mode {
  public:
   explicit Mode(bool is_on) : is_on_(std::make_shared<bool>(is_on)) {}
 
+  // A function that is being traced depends on the answer from here on.
   bool is_on() const {
     current_context().depend_on({is_on_, *is_on_});
     return *is_on_;

@@ -24,6 +24,7 @@ class Parser {
     skip_space();
     while (position_ < text_.size()) {
       graph.functions.push_back(function());
+      // References go by name, so that two of one name could not be told apart.
       if (!names.insert(graph.functions.back().name()).second) {
         fail("there are two functions of this name");
       }
@@ -146,6 +147,7 @@ class Parser {
       }
       std::string_view dim = text_.substr(begin, position_ - begin);
       while (dim.ends_with(' ')) dim.remove_suffix(1);
+      // The shape itself would throw, but without the place.
       if (shape.rank() == Shape::kMaxRank) fail("too many dims");
       try {
         shape.push_back(parse_dim(dim));
@@ -239,6 +241,8 @@ class Parser {
     if (accept("true")) return true;
     if (accept("false")) return false;
     if (accept("shape")) return shape();
+    // What is left is a dtype, alone or in front of a constant; words that are
+    // none fail there.
     const DType element = dtype();
     // A dtype with a shape begins a constant; alone it is an attribute itself.
     if (position_ < text_.size() && text_[position_] == '[') {

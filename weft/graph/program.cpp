@@ -100,6 +100,8 @@ const FunctionRef* Program::find_derived(const FunctionRef& from,
 FunctionRef Program::declare_derived(const FunctionRef& from,
                                      const std::string& kind,
                                      Signature signature) {
+  // The name says what it was made from: a placement finds it by that
+  // (tagged/placement.h).
   FunctionRef made{unique_name(from.name + "." + kind),
                    std::make_shared<Signature>(std::move(signature))};
   names_[made.name] = made;
@@ -124,6 +126,7 @@ Graph Program::build() const {
         .hint("give it one with define()");
   }
   const Graph graph{{functions_.begin(), functions_.end()}};
+  // All bodies are there only now, so calls are checked against them here.
   verify(graph);
   return graph;
 }

@@ -18,8 +18,11 @@ class OpRegistry {
 
   // The entry to fill in. A name is registered once.
   OpDef& add(std::string name);
+  // Nothing may be added afterwards. Asserts that names differ and every op has
+  // inference.
   void freeze();
 
+  // Null if there is none.
   const OpDef* find(std::string_view name) const;
   // Throws Error(kInvalidArgument) with the nearest known name.
   const OpDef& get(std::string_view name) const;

@@ -54,6 +54,7 @@ Shape convolved(const OpCall& call, const Shape& x, const Shape& w) {
         "output channels], not {}",
         to_string(w));
   }
+  // How far a window reaches decides the result's shape.
   if (is_symbolic(w[0]) || is_symbolic(w[1]) || w[0] < 1 || w[1] < 1) {
     throw call.error("the kernel must have known rows and columns");
   }

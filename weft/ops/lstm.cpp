@@ -120,6 +120,7 @@ void lstm_gradient_reference(const OpCall& call,
   Doubles gates = to_doubles(inputs[6]);
   Doubles cells = to_doubles(inputs[7]);
   Doubles h_in = entering(to_doubles(inputs[1]), to_doubles(inputs[5]));
+  // Cells need not be computed again, as the forward op returned them.
   Doubles c_in = entering(to_doubles(inputs[2]), cells);
   Doubles dy = to_doubles(inputs[8]);
   Doubles dh = to_doubles(inputs[9]);
@@ -135,6 +136,7 @@ void lstm_gradient_reference(const OpCall& call,
                      row_of(c_in, at, hidden), row_of(dh, row, hidden),
                      row_of(dc, row, hidden), row_of(dz, at, columns), hidden);
     }
+    // A state acts on the step before through the gates alone.
     dh = zeros(batch * hidden);
     add_product_bt(row_of(dz, t * batch, columns), w_hh.data(), dh.data(),
                    batch, columns, hidden);

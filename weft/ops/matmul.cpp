@@ -177,6 +177,8 @@ Value batch_product(const BatchContext& g) {
   }
   Value a = aligned(g, 0, std::max(rank(0), rank(1)));
   const Value b = aligned(g, 1, std::max(rank(0), rank(1)));
+  // Rows that lie one behind the other make one product with the shared matrix,
+  // which pays for moving them.
   if (transpose_a && !g.is_batched(1) && rank(1) == 2) {
     a = with_last_axes_swapped(a);
     transpose_a = false;

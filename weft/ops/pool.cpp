@@ -167,6 +167,8 @@ void scatter_reference(const OpCall& call, std::span<const TensorView> inputs,
   std::vector<double> dx(static_cast<std::size_t>(outputs[0].size()));
   for_each_tap(call, outputs[0].shape(), inputs[0].shape(),
                [&](std::size_t i, std::size_t o, std::int64_t tap) {
+                 // Windows may overlap, so that one pixel is the maximum of
+                 // several.
                  if (position[o] == static_cast<double>(tap)) dx[i] += dy[o];
                });
   from_doubles(dx, outputs[0]);

@@ -69,6 +69,8 @@ void permutation_reference(const OpCall& call,
 
 void dropout_reference(const OpCall& call, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
+  // The mask is that of bernoulli() with the same key and stream, so that the
+  // op and its lowered form agree.
   const RandomStream stream = stream_of(call, inputs[1]);
   const double rate = call.attributes.real("rate");
   const std::uint32_t threshold = bernoulli_threshold(1 - rate);

@@ -43,6 +43,9 @@ struct ExecutableOptions {
 
 class Executable {
  public:
+  // Checks the function, and plans nothing yet: the first run for each
+  // combination of shapes does, and is slow. Throws what verify() throws, and
+  // Error(kInvalidArgument) for a donation between different types.
   explicit Executable(Function function, ExecutableOptions options = {});
   // The function `entry` of a graph. Throws Error(kInvalidArgument) if there
   // is none.

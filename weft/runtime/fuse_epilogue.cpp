@@ -89,7 +89,8 @@ class Fuser {
       NodeId next = only_reader(y);
       if (next >= 0 && function_.node(next).op->name() == "add") {
         epilogue.bias = bias_of(function_.node(next), y);
-        // Of two products of one row, each could be the other's bias.
+        // Where two products of one row are added, each could be the other's
+        // bias: the first one takes it.
         const auto add = static_cast<std::size_t>(next);
         if (epilogue.bias < 0 || is_taken_[add]) continue;
         is_taken_[add] = true;

@@ -73,6 +73,8 @@ class CallableFunction : public HostFunction {
       wrt.push_back(operand);
     }
     std::vector<Value> roots;
+    // The callable runs a second time, under a tape: nothing of the first run
+    // was kept, as it may have happened in a plan.
     for (const Value& result : callable(own)) {
       if (is_floating(result.dtype())) roots.push_back(result);
     }

@@ -54,6 +54,7 @@ Cost cost_of(const Function& function, const Node& node) {
 
 // Index of the first NaN or infinity, or -1.
 std::int64_t first_bad(const TensorType& type, const void* data) {
+  // Integers and flags are always numbers.
   if (!is_floating(type.dtype)) return -1;
   return dispatch(type.dtype, [&]<class T>(T) -> std::int64_t {
     const T* values = static_cast<const T*>(data);
@@ -462,6 +463,7 @@ void Plan::State::copy_results(std::span<void* const> arguments,
                                ResultObserver* observer) const {
   for (const Copy& copy : copies) {
     const void* from = address(copy.from, arguments, results, arena);
+    // A result that is a donated argument itself may be in its place.
     if (from != results[copy.result]) {
       std::memcpy(results[copy.result], from, copy.bytes);
     }

@@ -40,7 +40,10 @@ class ResultObserver {
 
 class Plan {
  public:
-  // Plans `function`, whose dims must all be static.
+  // Plans `function`, whose dims must all be static. This is slow: it
+  // simplifies, chooses a kernel for every step and generates code. Throws
+  // Error(kUnsupported) if no kernel takes a node, or if a donated parameter is
+  // also another result.
   Plan(const Function& function, const PlanOptions& options);
   ~Plan();
   Plan(Plan&&) noexcept;

@@ -228,8 +228,8 @@ std::vector<Step> in_order(const Function& function, std::vector<Step> steps) {
     for (const std::size_t source : sources) dependents[source].push_back(i);
   }
   using Entry = std::pair<NodeId, std::size_t>;
-  // Of the steps that can run, the one whose last node stands first goes first:
-  // that keeps the order in which the function was written, so the same
+  // The step whose last node stands first goes first, among those that can run:
+  // that keeps the order in which the function was written, so that the same
   // function has the same plan.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   const auto push = [&](std::size_t i) {

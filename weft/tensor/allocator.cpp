@@ -103,6 +103,8 @@ BlockRef allocate(std::size_t bytes) {
     block->release = recycle;
   }
   block->bytes = bytes;
+  // What is counted are the bytes that were asked for; nothing is ordered by
+  // the count.
   live.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   return BlockRef(block);
 }

@@ -39,6 +39,7 @@ class Shape {
   // The last dim, or 1 for a scalar.
   Dim back() const { return rank_ == 0 ? 1 : (*this)[rank_ - 1]; }
 
+  // Both throw Error(kUnsupported) above kMaxRank dims.
   void push_back(Dim dim);
   void resize(int rank, Dim fill = 1);
 

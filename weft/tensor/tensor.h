@@ -52,7 +52,8 @@ class Tensor {
  public:
   Tensor() = default;  // holds nothing; is_defined() is false
 
-  // Uninitialised. `type` must be static.
+  // The elements are not initialised. `type` must be static. Throws
+  // Error(kExhausted), as everything here that takes memory does.
   static Tensor empty(const TensorType& type);
   static Tensor zeros(const TensorType& type);
   // Copies `values`, row-major. Throws Error(kInvalidArgument) if the count is
@@ -93,12 +94,15 @@ class Tensor {
     return {data<T>(), static_cast<std::size_t>(size())};
   }
   TensorView view() const { return {type_, data_}; }
-  // Element `index` in row-major order, whatever the dtype.
+  // Element `index` in row-major order, whatever the dtype; an i64 beyond 2^53
+  // is rounded. Asserts that the element exists.
   double item(std::int64_t index = 0) const;
 
-  // Shares the bytes under another shape of the same size.
+  // Shares the bytes under another shape of the same size. Throws
+  // Error(kInvalidArgument) for another size.
   Tensor reshape(const Shape& shape) const;
-  // Rows [begin, end) of the leading axis; shares the bytes.
+  // Rows [begin, end) of the leading axis; shares the bytes. Throws
+  // Error(kInvalidArgument) for rows that are not there.
   Tensor slice(std::int64_t begin, std::int64_t end) const;
   // A copy of its own.
   Tensor clone() const;
@@ -107,6 +111,8 @@ class Tensor {
   bool shares_memory_with(const Tensor& other) const {
     return block_.get() == other.block_.get();
   }
+  // Whether no other Tensor and no foreign owner can see the bytes, so that
+  // they may be overwritten.
   bool owns_uniquely() const { return block_.is_unique(); }
 
  private:

@@ -9,6 +9,7 @@ namespace weft {
 namespace {
 
 std::optional<std::string> declines(const OpCall& call) {
+  // The reference copies, which is all that a group of one has to do.
   if (meets_other_ranks(call.op, call.attributes)) return std::nullopt;
   return "groups of one member need no network";
 }
@@ -36,6 +37,7 @@ std::unique_ptr<PreparedKernel> make_collective(Body body,
   return make_kernel(
       [body = std::move(body)](const KernelBuffers& buffers) {
         Collectives& network = *current_collectives();
+        // A kernel must not throw: the network keeps the failure.
         network.attempt([&] { body(network, buffers); });
       },
       scratch_bytes);

@@ -77,6 +77,7 @@ class Moments : public PreparedKernel {
     for (; c + kBlock * kLanes <= width_; c += kBlock * kLanes) {
       measure_block<kBlock>(first + c, rows_of(chunk), mean + c, squares + c);
     }
+    // The width is a multiple of the lanes, by the choice of the fold.
     for (; c < width_; c += kLanes) {
       measure_block<1>(first + c, rows_of(chunk), mean + c, squares + c);
     }

@@ -269,6 +269,7 @@ class MaxPoolScatter : public PoolKernel<T> {
       g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t tap) {
         T* to = dx + image * g.image_size() + offset;
         const auto number = static_cast<std::uint8_t>(tap);
+        // Several windows may have put something there.
         if constexpr (kAdd) {
 #pragma omp simd
           for (std::int64_t c = 0; c < g.channels; ++c) {

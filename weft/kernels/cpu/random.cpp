@@ -84,6 +84,7 @@ std::unique_ptr<PreparedKernel> prepare_normal(const OpCall& call) {
             for (std::int64_t i = begin; i < end; i += 2, words += 2) {
               const auto pair = normal_from(words[0], words[1]);
               y[i] = static_cast<T>(pair[0]);
+              // The last pair of an odd size is drawn for one element.
               if (i + 1 < end) y[i + 1] = static_cast<T>(pair[1]);
             }
           });

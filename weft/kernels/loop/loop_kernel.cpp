@@ -81,6 +81,7 @@ void LoopKernel::generate_code() {
         operand.access == Access::kConstant ||
         operand.access == Access::kStrided ||
         (operand.access == Access::kPeriodic && operand.period <= most_);
+    // Buffers hold f32, whatever the operand is in memory.
     dtypes.push_back(is_buffered ? DType::kF32 : operand.dtype);
   }
   // The pointers of a tile lie on the stack.

@@ -24,6 +24,7 @@ dnnl::cpu_isa highest_isa(InstructionSet set) {
 #else
       return dnnl::cpu_isa::avx512_core_bf16;
 #endif
+    // With everything allowed, oneDNN finds out by itself what there is.
     case InstructionSet::kAmx:
     case InstructionSet::kBaseline:
       break;

@@ -122,6 +122,7 @@ void transpose_tile(const std::byte* from, std::int64_t from_stride,
     }
   }
   for (std::int64_t column = 0; column < columns; ++column) {
+    // Edges that make no whole square go element by element.
     const std::int64_t done = column < square_columns ? square_rows : 0;
     for (std::int64_t row = done; row < rows; ++row) {
       tile[column * kTile + row] = element(row, column);
@@ -129,6 +130,7 @@ void transpose_tile(const std::byte* from, std::int64_t from_stride,
   }
   for (std::int64_t column = 0; column < columns; ++column) {
     const T* line = tile + column * kTile;
+    // The first copy has a size that the compiler knows.
     if (rows == kTile) {
       std::memcpy(to + column * to_stride, line, kTile * sizeof(T));
     } else {

@@ -47,10 +47,10 @@ class GradientSplit {
   Function forward_;
 };
 
-// For a function that branches, loops or calls itself, which cannot be cut in
-// two: the first function of `graph` with its gradient, as one function of the
-// same parameters and results as GradientSplit::backward() has, with nothing
-// saved. It computes the forward values again.
+// A function that branches, loops or calls itself cannot be cut in two. This
+// makes of the first function of `graph`, with its gradient, one function of
+// the same parameters and results as GradientSplit::backward() has, with
+// nothing saved. It computes the forward values again.
 Graph backward_with_forward(const Graph& graph, std::size_t outputs,
                             const std::vector<bool>& wrt,
                             const std::vector<bool>& arrived);

@@ -9,6 +9,7 @@ bool is_same(const Value& a, const Value& b) {
   if (a.is_staged() != b.is_staged()) return false;
   // A staged value has no memory yet; it is known by its place in its function.
   if (a.is_staged()) return a.builder() == b.builder() && a.id() == b.id();
+  // One tensor may be captured under another shape, as a view of it.
   return a.id() == b.id() && a.tensor().raw() == b.tensor().raw() &&
          a.type() == b.type();
 }
@@ -101,6 +102,7 @@ void Trace::assign(const VariableRef& variable, const Value& value) {
   FunctionBuilder::assign(variable, value);
   for (Hidden& hidden : hidden_) {
     if (hidden.is_variable() && hidden.variable.lock() == variable) {
+      // The function then returns the last value besides its results.
       hidden.is_assigned = true;
     }
   }

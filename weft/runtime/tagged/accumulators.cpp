@@ -36,6 +36,8 @@ class Accumulators {
   }
 
   void run() {
+    // All or nothing: where the accumulators of one body do not fit, sums are
+    // returned and added as they were, which is right and slower.
     if (sums_.empty() || !name_accumulators() || !classify_sites()) return;
     for (const auto& [result, sum] : sums_) rewrite(result, sum);
     for (const int site : inner_) graph_.sites[at(site)].adds_to_caller = true;
@@ -82,6 +84,7 @@ class Accumulators {
   }
 
   void find_sums() {
+    // The entry runs once: it has no recursion to add over.
     for (int body = 1; body < static_cast<int>(graph_.bodies.size()); ++body) {
       const auto& results = graph_.body(body).results;
       for (int i = 0; i < static_cast<int>(results.size()); ++i) {
@@ -149,6 +152,7 @@ class Accumulators {
     }
     for (const auto& [result, sum] : sums_) {
       for (const int id : sum.returns) {
+        // Results that are added into each other are found by union and find.
         parents_[at(root(result_of(id)))] = root(result);
       }
     }

@@ -19,6 +19,8 @@ class Verifier {
     for (int id = 0; id < count(graph_.sites); ++id) check_site(id);
     for (int id = 0; id < count(graph_.bodies); ++id) {
       for (const Endpoint result : graph_.body(id).results) {
+        // A result leaves when its activation has it, so it cannot be
+        // another's.
         if (!exists(result) || owner(result) != id) {
           throw Error(ErrorCode::kInternal, "verify",
                       "a result of @{} is not of its activation",
@@ -49,6 +51,7 @@ class Verifier {
 
   // The body whose activation a value belongs to.
   int owner(Endpoint value) const {
+    // A Call stands in the caller, and what it gives belongs to the callee.
     const FlatNode& node = graph_.node(value.node);
     if (node.kind != FlatKind::kCall) return node.body;
     return graph_.sites[static_cast<std::size_t>(node.site)].callee;
@@ -111,6 +114,8 @@ class Verifier {
 
   void check_parameter(int id) const {
     const FlatNode& node = graph_.node(id);
+    // The run begins the entry once; a call of it goes to a body of its own
+    // (lowering.cpp).
     if (node.body == 0 && !node.inputs.empty()) {
       fail(id, "nothing calls the entry");
     }
@@ -163,6 +168,8 @@ class Verifier {
   void check_return(int id) const {
     const FlatNode& node = graph_.node(id);
     const CallSite& site = site_of(id);
+    // Without a Call no activation begins, and the Return would be awaited for
+    // ever.
     if (site.calls.empty() ||
         std::count(site.returns.begin(), site.returns.end(), id) != 1) {
       fail(id, "a Return has no matching Call");

@@ -13,7 +13,8 @@ std::string to_string(Endpoint value) {
 std::string label(const FlatGraph& graph, const FlatNode& node) {
   switch (node.kind) {
     case FlatKind::kParameter: {
-      const char* name = node.body == 0            ? "argument"
+      const char* name = node.body == 0 ? "argument"
+                         // A parameter with one Call merges nothing.
                          : node.inputs.size() == 1 ? "identity"
                                                    : "merge";
       return fmt::format("{} [{}]", name, node.index);
@@ -166,6 +167,7 @@ std::string to_dot(const FlatGraph& graph) {
     for (const Endpoint input : graph.nodes[id].inputs) {
       text += dot_edge(graph, input, static_cast<int>(id), "");
     }
+    // A trigger carries no value, so its line is dashed.
     if (graph.nodes[id].trigger.node >= 0) {
       text += dot_edge(graph, graph.nodes[id].trigger, static_cast<int>(id),
                        ", style=dashed");

@@ -293,8 +293,8 @@ class LayoutBuilder {
         continue;
       }
       const FlatNode& node = graph_.node(reader.node);
-      // Of two branches one sends, so a Merge needs no work of its own: both
-      // sides send to who reads it.
+      // One of the two branches sends, so a Merge needs no work of its own:
+      // both sides send to who reads it.
       if (node.kind == FlatKind::kMerge) {
         add_targets({reader.node, 0}, targets);
         continue;

@@ -307,6 +307,8 @@ class Lowering {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const std::size_t at = activation.phases.first_argument(phase) + i;
       const int node = add(FlatKind::kCall, at, type(arguments[i]));
+      // A parameter has an input for each site that calls its body, and so
+      // merges them.
       draft_.graph.nodes[index(node)].inputs = {arguments[i]};
       draft_.graph.nodes[index(body.parameters[at])].inputs.push_back({node});
       site.calls.push_back(node);

@@ -30,6 +30,7 @@ class Mailbox {
   bool is_waiting() const { return !waiting_.empty(); }
   // The one that began last, deepest in the run.
   Waiting newest() const;
+  // Drops what came and what waits, as after a failed run.
   void clear();
 
  private:

@@ -217,6 +217,7 @@ class PartBuilder {
       }
       std::vector<Endpoint> inputs;
       if (node.kind == FlatKind::kReturn) {
+        // A Return is at home where its result is.
         inputs.push_back(own(node.inputs[0]));
         part_.graph.nodes[at(own_.at(id))].index = result_indices_.at(
             {whole_.sites[at(node.site)].callee, node.index});

@@ -37,6 +37,7 @@ class WorkPool {
   bool wants_work() const {
     return wanted_.load(std::memory_order_relaxed) > 0;
   }
+  // Gives `item` to whichever worker waits, or asks next.
   void offer(Item item);
   // Waits for an item; nothing when the run is over. When all workers wait,
   // nothing can happen any more: an error of the graph.

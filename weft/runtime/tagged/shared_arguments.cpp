@@ -3,9 +3,9 @@
 namespace weft {
 namespace {
 
-// For every parameter the one argument of the entry that all calls give it,
-// if there is one: the greatest solution, so that a parameter that a recursion
-// passes on to itself is what the first call gave.
+// Finds for every parameter the one argument of the entry that all calls give
+// it, if there is one: the greatest solution, so that a parameter that a
+// recursion passes on to itself is what the first call gave.
 class Origins {
  public:
   explicit Origins(const FlatGraph& graph)

@@ -287,6 +287,8 @@ std::int32_t TaggedWorker::run_region(Frame* frame, const Work& work) {
   ++use.instances;
   std::optional<Stopwatch> watch;
   if (session_.is_timed) watch.emplace();
+  // It is made when the region first runs: a graph may have branches that this
+  // run never takes.
   RegionRunner& runner = this->runner(*frame->layout, work);
   std::int32_t begun = 0;
   // Conditions and counters of a recursion are single numbers, for which a plan

@@ -77,6 +77,7 @@ class TaggedWorker {
  public:
   TaggedWorker(Session& session, bool is_alone);
 
+  // Forgets what the last run left; the slab has its frames back.
   void begin_run();
   // Begins the entry's activation.
   void begin_entry();

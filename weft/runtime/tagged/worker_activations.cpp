@@ -132,6 +132,7 @@ bool TaggedWorker::send_totals(Frame* frame) {
     if (!value.is_defined()) value = Tensor::zeros(total.type);
     begun += send(frame, total.port, std::move(value));
   }
+  // The Sums go back to the list, for the next recursion of this run.
   sums.totals.clear();
   free_sums_.push_back(&sums);
   frame->owns_sums = false;
