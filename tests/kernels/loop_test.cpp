@@ -70,7 +70,8 @@ TEST(Loops, RoundAsTheDtypesDo) {
     LoopProgram program;
     program.shape = {size};
     program.inputs.push_back({{DType::kF32, {size}}, std::nullopt});
-    program.instructions.emplace_back(tile_cast(dtype), std::vector{0});
+    program.instructions.emplace_back(tile_cast(DType::kF32, dtype),
+                                      std::vector{0});
     program.outputs.push_back({1, {dtype, {size}}});
     program.outputs.push_back({1, {DType::kF32, {size}}});
     LoopKernel kernel(program);
@@ -84,8 +85,6 @@ TEST(Loops, RoundAsTheDtypesDo) {
     dispatch(dtype, [&]<class T>(T) {
       if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
         for (std::size_t i = 0; i < values.size(); ++i) {
-          // The instruction for bf16 rounds subnormal numbers to zero.
-          if (std::fpclassify(values[i]) == FP_SUBNORMAL) continue;
           const auto expected = static_cast<float>(T(values[i]));
           const auto n = static_cast<std::int64_t>(i);
           for (const double actual : {half.item(n), wide.item(n)}) {

@@ -421,15 +421,12 @@ std::int64_t argmax_run(const T* x, std::int64_t size) {
       may_have_nan = may_have_nan || sum != sum;
     }
   }
-  const auto first = [&](auto&& is_it) {
-    const auto fits = [&](T element) { return is_it(widen(element)); };
-    return std::find_if(x, x + size, fits) - x;
-  };
-  if (may_have_nan) {
-    const std::int64_t nan = first([](A value) { return value != value; });
-    if (nan < size) return nan;
+  for (std::int64_t i = 0; may_have_nan && i < size; ++i) {
+    if (widen(x[i]) != widen(x[i])) return i;
   }
-  return first([&](A value) { return value == best; });
+  std::int64_t i = 0;
+  while (widen(x[i]) != best) ++i;
+  return i;
 }
 
 // The same down each of `width` columns.

@@ -347,6 +347,20 @@ void load(DType dtype, const void* source, float* tile,
   });
 }
 
+// Whole vectors; returns how many elements that are.
+template <class T>
+std::int64_t store_integers(const float* tile, T* to, std::int64_t size) {
+  const hn::Rebind<std::int32_t, Lanes> words;
+  const hn::Rebind<T, Lanes> narrow;
+  const auto step = static_cast<std::int64_t>(hn::Lanes(Lanes()));
+  std::int64_t i = 0;
+  for (; i + step <= size; i += step) {
+    const auto word = hn::ConvertTo(words, hn::LoadU(Lanes(), tile + i));
+    hn::StoreU(hn::DemoteTo(narrow, word), narrow, to + i);
+  }
+  return i;
+}
+
 void store(DType dtype, const float* tile, void* target,
            std::int64_t size) noexcept {
   dispatch(dtype, [&]<class T>(T) {
@@ -357,7 +371,12 @@ void store(DType dtype, const float* tile, void* target,
       simd::map(tile, to, static_cast<std::size_t>(size),
                 [](auto x) { return x; });
     } else {
-      for (std::int64_t i = 0; i < size; ++i) {
+      std::int64_t i = 0;
+      if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(float) &&
+                    !std::is_same_v<T, bool>) {
+        i = store_integers(tile, to, size);
+      }
+      for (; i < size; ++i) {
         if constexpr (std::is_same_v<T, bool>)
           to[i] = tile[i] != 0.0f;
         else
