@@ -68,28 +68,26 @@ def setting(options: argparse.Namespace) -> Setting:
 
 
 def measure(options: argparse.Namespace, where: Setting) -> list[Row]:
+    """Keeps what each bench has found at once: a suite may take hours."""
     wanted, rows = matcher(options.only), []
     for suite in options.suites:
-        for bench in suites.load(suite).benches(where):
+        benches = suites.load(suite).benches(where)
+        listed = {suite: {bar.name for bench in benches for bar in bench.bars}}
+        for bench in benches:
             if any(wanted(bar.name) for bar in bench.bars):
                 print(f"bench: {bench.bars[0].name}", file=sys.stderr)
-                rows += bench.rows(suite, wanted)
+                found = bench.rows(suite, wanted)
+                if options.json:
+                    keep(options.json, found, listed, where)
+                rows += found
     return rows
 
 
-def names(options: argparse.Namespace, where: Setting) -> dict[str, list[str]]:
-    """All rows of each suite."""
-    return {suite: [bar.name for bench in suites.load(suite).benches(where)
-                    for bar in bench.bars] for suite in options.suites}
-
-
-def keep(path: Path, rows: list[Row], options: argparse.Namespace,
+def keep(path: Path, rows: list[Row], listed: dict[str, set[str]],
          where: Setting) -> None:
     provenance = provenance_now(where)
     measured = [{**row.as_json(), "provenance": provenance(row)}
                 for row in rows]
-    listed = {suite: set(found)
-              for suite, found in names(options, where).items()}
     save(path, merge(load(path), measured, listed,
                      lambda text: print(f"bench: {text}", file=sys.stderr)))
 
@@ -98,7 +96,9 @@ def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     where = setting(options)
     if options.list:
-        print("\n".join(sum(names(options, where).values(), [])))
+        for suite in options.suites:
+            for bench in suites.load(suite).benches(where):
+                print("\n".join(bar.name for bar in bench.bars))
         return 0
     print(f"bench: on {line_of(machine())}", file=sys.stderr)
     if not options.no_build and (problem := build(ROOT, where.build)):
@@ -110,6 +110,4 @@ def main(argv: list[str] | None = None) -> int:
               file=sys.stderr)
         return 2
     print(table(rows))
-    if options.json:
-        keep(options.json, rows, options, where)
     return 0 if all(row.holds for row in rows) else 1
