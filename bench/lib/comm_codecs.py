@@ -5,26 +5,35 @@ from pathlib import Path
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
-from lib.lab_training import RESNET20, Trainings
+from lib.lab_training import RESNET20, Trainings, Way
 from lib.lab_ways import THREE_LC, trainings
 from lib.picture import chart
 from lib.suite import answer, draw, initial_weights, marked
 
+SMALLEST = 256  # elements of a tensor that a codec takes (pipeline.h)
 BLOOM_QSGD = "topk(0.1) | index:bloom(policy=p0) value:qsgd(7)"
 
 
 def benches(where: Setting) -> list[Bench]:
-    return [*(three_lc_bench(where, s) for s in THREE_LC), volume_bench(where),
-            micro_bench(where), drift_bench(where, trainings(where, RESNET20))]
+    runs = trainings(where, RESNET20)
+    return [*(three_lc_bench(where, s) for s in THREE_LC),
+            *(workers_bench(where, runs, how) for how in THREE_LC.values()),
+            volume_bench(where), micro_bench(where), drift_bench(where, runs)]
 
 
 @cache
-def codec(where: Setting, pipeline: str) -> dict:
+def codec(where: Setting, pipeline: str, steps: int) -> dict:
+    """ResNet-20 trained through a pipeline: sizes and times, tensor by
+    tensor."""
     return answer([
         where.worker, "codec", "resnet20", "--pipeline", pipeline, "--data",
-        where.data_folder("cifar10").parent, "--batch", 32, "--steps",
-        40 if where.quick else 400, "--elements", 4_000_000, "--threads", 1,
+        where.data_folder("cifar10").parent, "--batch", 32, "--steps", steps,
+        "--elements", 4_000_000, "--threads", 1,
         "--weights", initial_weights(where, "resnet20")])
+
+
+def codec_steps(where: Setting) -> int:
+    return 40 if where.quick else 400
 
 
 def compressed(measured: dict, field: str) -> float:
@@ -42,7 +51,7 @@ def three_lc_bench(where: Setting, s: str) -> Bench:
 
 
 def measure_three_lc(where: Setting, s: str, bars: tuple) -> dict:
-    found = codec(where, f"3lc({s})")
+    found = codec(where, f"3lc({s})", codec_steps(where))
     elements = compressed(found, "elements")
     figures = (8 * compressed(found, "bytes") / elements,
                4e-9 * elements / compressed(found, "encode_seconds"),
@@ -51,6 +60,35 @@ def measure_three_lc(where: Setting, s: str, bars: tuple) -> dict:
                   "tensor")
     return {bar.name: {"ours": figure, "ratio": figure, "note": note}
             for bar, figure in zip(bars, figures)}
+
+
+WORKERS_STEPS = 1_560  # 20 epochs: memories are full long before
+
+
+def workers_bench(where: Setting, runs: Trainings, how: Way) -> Bench:
+    """What 3LC takes where memories fill, of what it quantizes and of all."""
+    bar = Bar(f"{how.name}, four workers: size", "bits/value", None)
+    return Bench((bar,), partial(measure_workers, where, runs, how, bar))
+
+
+def measure_workers(where: Setting, runs: Trainings, how: Way,
+                    bar: Bar) -> dict:
+    steps = 156 if where.quick else WORKERS_STEPS
+    traffic = runs.ours(how, steps).traffic
+    sent, received = (sum(step[field] for step in traffic) / len(traffic)
+                      for field in ("bytes_sent", "bytes_received"))
+    tensors = codec(where, "value:none", 1)["tensors"]
+    least = dict(how.settings).get("sync.min_elements", SMALLEST)
+    whole = sum(4 * tensor["elements"] for tensor in tensors
+                if tensor["elements"] < least)
+    values = sum(tensor["elements"] for tensor in tensors
+                 if tensor["elements"] >= least)
+    figure = 8 * ((sent + received) / 2 - whole) / values
+    return {bar.name: {"ours": figure, "ratio": figure, "note": marked(
+        where, f"of the {values:,} values that are quantized, both directions "
+        f"of the first worker, mean of {steps} steps; {sent / 1e3:.1f} kB "
+        f"sent a step, {received / 1e3:.1f} received, of which "
+        f"{whole / 1e3:.1f} are small tensors that go whole")}}
 
 
 def volume_bench(where: Setting) -> Bench:
@@ -62,7 +100,7 @@ def volume_bench(where: Setting) -> Bench:
 
 
 def measure_volume(where: Setting, bars: tuple) -> dict:
-    found = codec(where, BLOOM_QSGD)
+    found = codec(where, BLOOM_QSGD, codec_steps(where))
     share = (sum(tensor["bytes"] for tensor in found["tensors"])
              / sum(4 * tensor["elements"] for tensor in found["tensors"]))
     times = [1e3 * s for s in found["speed"]["encode_seconds"]]

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -115,6 +115,7 @@ class Run:
     step_seconds: list[float]
     curve: Points
     report: dict
+    traffic: list[dict] = field(default_factory=list)  # of each of our steps
 
     @property
     def step_s(self) -> float:
@@ -149,7 +150,8 @@ class Trainings:
             answer = self._in_lab(link, "mpi", command, hosts)
         lines = [json.loads(line) for line in
                  (out / "traffic.jsonl").read_text().splitlines()]
-        return Run([line["seconds"] for line in lines], _curve(out), answer)
+        return Run([line["seconds"] for line in lines], _curve(out), answer,
+                   lines)
 
     def curve(self, how: Way, steps: int, seed: int = 1) -> Points:
         settings = (self._job.keys(steps) | {"train.seed": seed}

@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"blueconnect", make_blueconnect_table},
     {"codec", measure_codec},
     {"drift", measure_drift},
+    {"convex", check_convex},
     {"simulate-step", simulate_step},
     {"crossings", measure_crossings},
     {"recursion", measure_recursion},

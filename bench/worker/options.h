@@ -27,6 +27,7 @@ void make_sparse_table(const WorkerOptions& options);
 void make_blueconnect_table(const WorkerOptions& options);
 void measure_codec(const WorkerOptions& options);
 void measure_drift(const WorkerOptions& options);
+void check_convex(const WorkerOptions& options);
 void simulate_step(const WorkerOptions& options);
 void measure_crossings(const WorkerOptions& options);
 void measure_recursion(const WorkerOptions& options);
