@@ -83,8 +83,8 @@ void PreparedFunction::schedule_phases() {
       need(function_.results()[i]);
     }
     std::vector<NodeId> needed;
-    // Backwards from the results, so that a phase runs what it needs and leaves
-    // the rest to phases that do.
+    // The walk goes backwards from the results, so that a phase runs what it
+    // needs and leaves the rest to phases that do.
     for (std::size_t n = function_.nodes().size(); n-- > 0;) {
       const Node& node = function_.nodes()[n];
       const bool is_live = std::any_of(

@@ -142,7 +142,7 @@ std::vector<Value> ControlGradient::enter_next(Chain& chain,
       {chain.functions[0].name, std::make_shared<Signature>(first)}, types);
   for (Value& argument : arguments) {
     const TensorType& type = parameters[chain.arguments.size()];
-    // No gradient arrived there, which is one of zeros.
+    // No gradient arrived there: zeros stand for it.
     if (!argument.is_defined()) {
       argument = full({type.dtype, substitute(type.shape, bindings)}, 0);
     }

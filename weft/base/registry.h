@@ -32,7 +32,7 @@ class Registry {
   }
 
   const Def* find(std::string_view name) const {
-    // There are tens of entries at most, looked up when a recipe is read.
+    // There are few entries, which are looked up as a recipe is read.
     for (const Def& def : defs_) {
       if (def.name == name) return &def;
     }

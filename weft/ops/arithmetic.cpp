@@ -56,7 +56,8 @@ constexpr auto kPower = []<class Number>(Number a, Number b) -> Number {
   if constexpr (std::is_integral_v<Number>) {
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
     Number result = 1;
-    // By repeated squaring: an exponent may be any 64-bit number.
+    // The power is taken by repeated squaring, as an exponent may be any 64-bit
+    // number.
     for (; b > 0; b /= 2) {
       if (b % 2 == 1) result = kMultiply(result, a);
       a = kMultiply(a, a);

@@ -33,8 +33,8 @@ std::vector<TensorType> infer_where(const OpCall& call) {
 }
 
 Gradients where_gradient(const GradientContext& g) {
-  // Not a product with the condition: where it does not hold, the other side
-  // may have given NaN, and zero times NaN is no zero.
+  // This is no product with the condition: the side that was not chosen may
+  // have given NaN, and zero times NaN is no zero.
   const Value zero = scalar_like(g.dy(), 0);
   return {Value(), sum_to(where(g.x(0), g.dy(), zero), g.x(1).shape()),
           sum_to(where(g.x(0), zero, g.dy()), g.x(2).shape())};

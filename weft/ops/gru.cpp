@@ -127,8 +127,8 @@ void gru_gradient_reference(const OpCall& call,
         dh_row[j] = dx_row[j];
         dh_row[hidden + j] = dx_row[hidden + j];
         dh_row[2 * hidden + j] = dn * r;
-        // What goes straight on to the state before; the rest goes by way of
-        // the gates, below.
+        // This part goes straight on to the state before; the rest goes by way
+        // of the gates, below.
         flow *= z;
       }
     }

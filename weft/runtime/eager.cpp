@@ -89,8 +89,8 @@ class KernelCache {
       }
       throw;
     }
-    // Kept as given, without defaults: completing them for each comparison
-    // would cost more than the comparison.
+    // Attributes are kept as given, without defaults: completing them for each
+    // comparison would cost more than the comparison.
     call.given = attributes;
     // The cache belongs to one thread, so its kernels may keep their scratch.
     const auto bytes = static_cast<Dim>(call.kernel->scratch_bytes());

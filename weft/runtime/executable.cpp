@@ -107,8 +107,7 @@ bool Executable::is_tagged() const { return has_control(state_->function); }
 
 Executable::State::Planned& Executable::State::find(
     std::span<const Tensor> arguments) {
-  // There are few combinations of shapes, and comparing types is cheaper than
-  // hashing them.
+  // There are few combinations of shapes: a look at each needs no hash.
   for (const auto& planned : plans) {
     bool fits = planned->arguments.size() == arguments.size();
     for (std::size_t i = 0; fits && i < arguments.size(); ++i) {
@@ -147,8 +146,8 @@ Executable::State::Planned& Executable::State::find(
 void Executable::State::plan(Planned& planned, const Bindings& bindings) {
   planned.plan.emplace(
       specialize(function, bindings),
-      // A fused step stores its last value alone, and an error could not name
-      // the op.
+      // A fused step keeps values to itself, and an error could not name the
+      // op.
       PlanOptions{options.donated, options.fuse && !options.check_numerics,
                   options.check_numerics});
   planned.results = planned.plan->result_types();
@@ -163,8 +162,7 @@ void Executable::State::lower_to_tagged(Planned& planned) {
   TaggedOptions tagged = options.tagged;
   tagged.check_numerics = tagged.check_numerics || options.check_numerics;
   tagged.fuse = tagged.fuse && options.fuse;
-  // The executor runs what the graph of the whole says; its regions make plans
-  // of their own, with these options.
+  // Regions have plans of their own, which are made with these options.
   tagged.donated = options.donated;
   FlatGraph flat = lower(graph, function.name(), planned.arguments);
   for (const Endpoint result : flat.body(0).results) {

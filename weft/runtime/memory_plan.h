@@ -24,7 +24,7 @@ struct MemoryPlan {
   std::size_t arena_bytes = 0;
 };
 
-// Takes time quadratic in the number of buffers, of which a plan has hundreds.
+// Takes time quadratic in the number of buffers.
 MemoryPlan plan_memory(const std::vector<Lifetime>& buffers);
 
 }  // namespace weft

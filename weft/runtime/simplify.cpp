@@ -94,7 +94,8 @@ class SimplifyingBuilder : public FunctionBuilder {
       return apply_widened(op, std::move(arguments), complete, outputs,
                            location);
     }
-    // Both change the order of additions, and with it the last bits.
+    // Neither of these keeps every bit: one leaves out additions of zero, the
+    // other adds before it multiplies.
     if (may_reassociate_ && op.name() == "add") {
       if (auto joined = joined_slices(*this, arguments[0], arguments[1])) {
         return {*joined};

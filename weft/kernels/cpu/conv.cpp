@@ -159,7 +159,8 @@ std::unique_ptr<PreparedKernel> prepare_weight_gradient(const OpCall& call) {
           image(c.x), c.free_weights(DType::kF32), image(c.y), c.strides,
           c.dilation, c.padding_before, c.padding_after);
   const memory::desc computed = description.diff_weights_desc();
-  // The primitive may have chosen another layout or, for bf16 weights, f32.
+  // The primitive gives f32 in the layout that it prefers, which need not be
+  // those of the result.
   const bool is_final = computed == c.weights();
   const Slot weights = is_final ? Slot::output(0) : program->reserve(computed);
   program->add(dnnl::convolution_backward_weights(description),

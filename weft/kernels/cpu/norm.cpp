@@ -62,7 +62,7 @@ class Moments : public PreparedKernel {
 
  private:
   static constexpr std::size_t kBlock = 4;  // vectors held in registers
-  // It is read twice, the second time from the cache.
+  // A chunk is read twice, the second time from the cache.
   static constexpr std::size_t kChunkBytes = 64 << 10;
 
   std::size_t rows_of(std::size_t chunk) const {

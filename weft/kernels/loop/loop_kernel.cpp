@@ -297,7 +297,7 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
                 static_cast<float*>(buffers.scratch) +
                     static_cast<std::size_t>(index) * worker_floats_,
                 most_};
-  // Once for each worker, not for each tile.
+  // Patterns are filled once for each worker, not for each tile.
   prepare_patterns(worker);
   const std::int64_t first = chunks_ * index / workers_;
   const std::int64_t last = chunks_ * (index + 1) / workers_;

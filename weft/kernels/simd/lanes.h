@@ -82,7 +82,7 @@ inline void store(Vector value, float16* p) {
 // The first `count` < kLanes elements, the rest filled.
 template <class T>
 Vector load_part(const T* p, std::size_t count, float fill) {
-  // By way of a copy: memory behind the last element may belong to nobody.
+  // A copy is taken, as memory behind the last element may belong to nobody.
   std::array<T, kLanes> part;
   part.fill(T(fill));
   std::memcpy(part.data(), p, count * sizeof(T));

@@ -21,7 +21,7 @@ void require_indices(const OpCall& call, std::size_t input) {
 void require_choice(const OpCall& call, Dim size, const Shape& indices) {
   if (size != 0) return;
   for (const Dim dim : indices) {
-    // No index, so none that could be wrong.
+    // There is no index, so none that could be wrong.
     if (dim == 0) return;
   }
   throw call.error("there is nothing to index: the axis has size 0");

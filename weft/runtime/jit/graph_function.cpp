@@ -276,8 +276,7 @@ std::vector<Value> GraphFunction::call_recorded(std::vector<Value> inputs,
     std::vector<bool> has_arrived;
     std::vector<Value> arguments = kept;
     for (const Value& gradient : arrived) {
-      // There is one backward function for each set of gradients that arrive:
-      // most often one.
+      // There is one backward function for each set of gradients that arrive.
       has_arrived.push_back(gradient.is_defined());
       if (gradient.is_defined()) arguments.push_back(gradient);
     }

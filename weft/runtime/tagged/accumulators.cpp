@@ -36,8 +36,8 @@ class Accumulators {
   }
 
   void run() {
-    // All or nothing: where the accumulators of one body do not fit, sums are
-    // returned and added as they were, which is right and slower.
+    // It is all or nothing: where the accumulators of one body do not fit, sums
+    // are returned and added as they were, which is right and slower.
     if (sums_.empty() || !name_accumulators() || !classify_sites()) return;
     for (const auto& [result, sum] : sums_) rewrite(result, sum);
     for (const int site : inner_) graph_.sites[at(site)].adds_to_caller = true;

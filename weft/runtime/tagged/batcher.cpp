@@ -202,8 +202,8 @@ bool Batcher::run(TaggedWorker& worker) {
   Queue* next = nullptr;
   for (Queue& queue : queues_) {
     if (queue.items.empty()) continue;
-    // A graph has tens of regions: looking at all of them costs less than
-    // keeping them in order.
+    // Sizes change with every item, so an order of the queues would have to be
+    // kept up; looking at all of them is once for a batch.
     if (next == nullptr || is_before(queue, *next)) next = &queue;
   }
   if (next == nullptr) return false;

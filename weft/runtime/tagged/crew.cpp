@@ -33,7 +33,7 @@ void Crew::run(const std::function<void(int)>& work) {
   const int threads = thread_count();
   set_thread_count(1);  // of this thread's kernels
   work(0);
-  // It is the caller's thread, who has set a count for his own work.
+  // This is the caller's thread, which keeps the count that it had.
   set_thread_count(threads);
   std::unique_lock lock(mutex_);
   // `work` is the caller's, and lives until all have left it.

@@ -121,8 +121,8 @@ struct TaggedExecutor::State {
 
   // An error on this rank ends the run on all.
   void run_among_peers(std::span<const Tensor> arguments) {
-    // Arguments of other ranks come into this copy; the caller's are not his to
-    // see change.
+    // Arguments of other ranks come into this copy; the caller's stay as they
+    // were given.
     std::vector<Tensor> own(arguments.begin(), arguments.end());
     try {
       session.peers->begin_run(session.graph);

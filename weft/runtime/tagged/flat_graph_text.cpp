@@ -13,8 +13,7 @@ std::string to_string(Endpoint value) {
 std::string label(const FlatGraph& graph, const FlatNode& node) {
   switch (node.kind) {
     case FlatKind::kParameter: {
-      const char* name = node.body == 0 ? "argument"
-                         // A parameter with one Call merges nothing.
+      const char* name = node.body == 0            ? "argument"
                          : node.inputs.size() == 1 ? "identity"
                                                    : "merge";
       return fmt::format("{} [{}]", name, node.index);

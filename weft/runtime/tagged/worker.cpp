@@ -377,7 +377,7 @@ std::int32_t TaggedWorker::run_plan(Frame* frame, const Work& work,
   // are two plans, of which the second is made when it is first needed.
   Plan& plan = in_place ? runner.plan_in_place() : runner.plan();
   plan.run(inputs_, outputs_, arena(plan.arena_bytes()));
-  // Memory of operands is free before readers of the results are run.
+  // Operands give their memory back before readers of the results are run.
   for (const Input& input : work.inputs) {
     if (!input.is_argument && !input.is_inline) {
       frame->tensor(input.slot) = Tensor();

@@ -42,8 +42,8 @@ void TaggedWorker::count_frame(Frame* parent) {
   if (live <= most_frames_) return;
   most_frames_ = live;
   // Summing over the workers reads memory that they write, which must not
-  // happen at every activation. A run can grow only while some worker reaches a
-  // new maximum.
+  // happen at every activation. It happens when this worker has more frames
+  // than ever, and so the peak of several workers is an estimate.
   const std::int64_t all = is_alone_ ? live : session_.live_frames();
   std::int64_t peak = session_.peak_frames.load(std::memory_order_relaxed);
   while (all > peak && !session_.peak_frames.compare_exchange_weak(
@@ -91,7 +91,7 @@ void TaggedWorker::begin_entry() {
   std::int32_t begun = 0;
   for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
     const Port& port = layout.parameters[i];
-    // Most arguments are read in place and sent nowhere.
+    // An argument that regions read in place is sent nowhere.
     if (port.targets.empty()) continue;
     begun += port.is_inline ? send(frame, port,
                                    argument_word(static_cast<std::uint32_t>(i)))
