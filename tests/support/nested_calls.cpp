@@ -107,6 +107,7 @@ PreparedFunction& NestedCalls::State::prepare(const std::string& name,
                                               const Tensors& arguments) {
   Known& known = functions.at(name);
   const Phases& wanted = phases != nullptr ? *phases : known.whole;
+  // A function is called with few combinations of types.
   for (const auto& candidate : known.prepared) {
     if (candidate->fits(wanted, arguments)) return *candidate;
   }

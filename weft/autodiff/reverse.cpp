@@ -125,6 +125,8 @@ std::vector<Value> reverse(std::vector<Application>&& applications,
                            std::span<const Value> seeds,
                            std::span<const Value> wrt) {
   return collect(applications, roots, seeds, wrt, nullptr, [&](auto&& step) {
+    // Each application is dropped when it has been walked over, and with it the
+    // values that only it kept.
     for (; !applications.empty(); applications.pop_back()) {
       step(applications.back());
     }

@@ -162,6 +162,7 @@ std::uint64_t memory_bytes() {
 std::uint64_t peak_memory_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
+  // Linux counts it in KiB.
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 

@@ -51,6 +51,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   arguments.push_back(nullptr);
 
   std::array<int, 2> pipe{};
+  // The child keeps the end that it gets as standard error, and no other.
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) fail(command[0], errno);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

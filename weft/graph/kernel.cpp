@@ -24,6 +24,8 @@ class ReferenceKernel : public PreparedKernel {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       outputs_[i].data = buffers.outputs[i];
     }
+    // An OpCall refers to what its caller holds, so the kernel has copies to
+    // make one from.
     op_.reference()({op_, input_types_, attributes_, output_types_}, inputs_,
                     outputs_);
   }

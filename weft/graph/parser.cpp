@@ -59,6 +59,7 @@ class Parser {
     while (position_ < text_.size()) {
       const char c = text_[position_];
       if (c == '#') {
+        // A comment ends with its line, or with the text.
         position_ = std::min(text_.find('\n', position_), text_.size());
       } else if (std::isspace(static_cast<unsigned char>(c))) {
         ++position_;

@@ -58,6 +58,8 @@ void gru_reference(const OpCall& call, std::span<const TensorView> inputs,
   Doubles gates = zeros(steps * batch * 4 * hidden);
   for (Dim t = 0; t < steps; ++t) {
     Doubles from_x = zeros(batch * columns);
+    // The two products are kept apart, as the reset gate multiplies only a part
+    // of the second.
     Doubles from_h = zeros(batch * columns);
     add_product(row_of(x, t * batch, width), w_ih.data(), from_x.data(), batch,
                 width, columns);

@@ -97,6 +97,8 @@ Gradients moments_gradient(const GradientContext& g) {
   const Value count = count_per_channel(x, mean.dtype());
   Value dx;
   if (g.dy(1).is_defined()) {
+    // The factor of each channel is computed first: one product remains for
+    // each element.
     dx = (to_dtype(x, mean.dtype()) - mean) * (g.dy(1) * 2.0 / count);
   }
   if (g.dy(0).is_defined()) {

@@ -158,6 +158,8 @@ class EagerContext : public Context {
   }
 
  private:
+  // A cache for each thread takes no lock, and its kernels run on one thread at
+  // a time.
   static KernelCache& cache() {
     thread_local KernelCache cache;
     return cache;
@@ -334,6 +336,8 @@ std::vector<Value> Tape::gradient(std::span<const Value> roots,
                     ? staged_gradients(roots, seeds, wrt)
                     : walk(roots, seeds, wrt);
   for (std::size_t i = 0; i < result.size(); ++i) {
+    // Nobody who takes a gradient, as an optimizer, need ask whether one
+    // flowed.
     if (!result[i].is_defined()) result[i] = zeros_like(wrt[i]);
   }
   return result;

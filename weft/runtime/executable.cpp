@@ -94,6 +94,7 @@ void Executable::State::check_donations() {
           .detail("result:    " + to_string(to));
     }
   }
+  // Room is taken here, so that a run allocates nothing.
   argument_pointers.resize(f.parameters().size());
   result_pointers.resize(f.results().size());
 }

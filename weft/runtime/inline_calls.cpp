@@ -71,6 +71,8 @@ class Inliner : public FunctionBuilder {
     std::vector<Value> arguments;
     for (const Value* input : inputs) arguments.push_back(*input);
     if (op.name() == "call_reenter") return reenter(attributes, arguments);
+    // Shapes are settled call by call, as two calls of a function may differ in
+    // them.
     const Function body = bound(attributes.function("function"), arguments);
     if (op.name() == "call") return inlined_results(*this, body, arguments);
     Activation activation{body, Phases::of(attributes), {}};

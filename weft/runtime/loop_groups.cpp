@@ -34,6 +34,7 @@ bool is_leading_sum(const Function& function, const Node& node) {
   if (node.op->name() != "sum" && node.op->name() != "mean") return false;
   const TensorType& x = function.type(node.inputs[0]);
   if (!is_floating(x.dtype) || !fits_tile(x.dtype)) return false;
+  // A loop of no iterations would not write its sums: a kernel does.
   if (x.shape.num_elements() == 0) return false;
   const Integers& axes = node.attributes.integers("axes");
   std::vector<bool> summed(static_cast<std::size_t>(x.shape.rank()),
@@ -141,6 +142,8 @@ void LoopGroups::form_groups() {
     const auto id = static_cast<NodeId>(i);
     parent_[i] = id;
     const Node& node = function_.nodes()[i];
+    // An op joins groups of its own iteration shape only; others run before it,
+    // as predecessors.
     std::set<int> candidates;
     for (const ValueId input : node.inputs) {
       if (function_.is_parameter(input)) continue;
@@ -256,6 +259,7 @@ void LoopGroups::decide(ValueId value) {
   const TileOp* op = find_tile_op(node.op->name());
   weight_[index] = op != nullptr ? op->weight : 1;
   for (const ValueId input : node.inputs) {
+    // Whoever computes this value again has to compute those again, too.
     if (!is_stored(input)) {
       weight_[index] += weight_[static_cast<std::size_t>(input)];
     }
@@ -280,6 +284,8 @@ void LoopGroups::decide(ValueId value) {
     }
     return sum;
   };
+  // The factors below lean towards storing, as the count of bytes leaves out
+  // the arithmetic.
   const bool is_cheap = weight_[index] <= kMostRecomputedWeight;
   double recompute = 0;
   for (const int group : groups) recompute += extra(group);

@@ -157,6 +157,8 @@ void Plan::State::prepare(const PlanOptions& options) {
   place_values(formed, options);
   for (std::size_t i = 0; i < formed.size(); ++i) {
     for (const ValueId id : formed[i].inputs) {
+      // An operand may be a view, which has no place of its own; what a step
+      // writes never is one.
       steps[i].input_places.push_back(place(storage(id)));
     }
     for (const ValueId id : formed[i].outputs) {
@@ -175,6 +177,7 @@ void Plan::State::prepare(const PlanOptions& options) {
 void Plan::State::prepare_step(const Step& step) {
   PlannedStep planned;
   StepInfo info;
+  // The last node is the one whose result leaves the step; errors name it.
   planned.node = &function.node(step.nodes.back());
   for (const ValueId id : step.outputs) {
     planned.output_types.push_back(function.type(id));
@@ -482,6 +485,8 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
   for (PlannedStep& step : state.steps) {
     if (state.check_numerics && step.index_check) state.check_indices(step);
     state.run_step(step, scratch);
+    // Each step is looked at as it ends, so that the first op that gave a NaN
+    // is the one that is named.
     if (state.check_numerics) state.check(step);
     if (observer == nullptr) continue;
     // Each step knows its results, so that an exchange can begin while later

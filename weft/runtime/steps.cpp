@@ -33,6 +33,8 @@ class LoopBuilder {
     for (const ValueId value : outputs_) add_output(value);
     Step step;
     step.nodes = nodes_;
+    // They were written as they were needed; people read them in the order of
+    // the function.
     std::sort(step.nodes.begin(), step.nodes.end());
     step.inputs = inputs_;
     step.outputs = outputs_;
@@ -199,6 +201,7 @@ void drop_unread(const Function& function, std::vector<Step>& steps) {
         read.insert(storage_of(function, id));
       }
     }
+    // Code of the program runs even if nobody reads what it gives.
     dropped = std::erase_if(steps, [&](const Step& step) {
       return !function.node(step.nodes.front()).op->has(kHost) &&
              std::none_of(step.outputs.begin(), step.outputs.end(),

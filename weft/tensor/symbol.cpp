@@ -66,6 +66,8 @@ class Table {
   // which is kept for the life of the process. So shapes are compared and
   // copied like numbers.
   Dim intern(const Polynomial& polynomial) {
+    // The sum of nothing is zero, and a constant term alone is a plain size:
+    // neither needs an entry.
     if (polynomial.empty()) return 0;
     if (polynomial.size() == 1 && polynomial.begin()->first.empty()) {
       const Dim size = polynomial.begin()->second;
@@ -251,6 +253,7 @@ std::optional<Dim> solve(std::int64_t factor, const Polynomial& rest,
 bool match_dim(Dim pattern, Dim actual, Bindings& bindings) {
   const Polynomial wanted = table().expand(pattern);
   const std::set<int> unbound = unbound_in(wanted, bindings);
+  // With nothing to find out, the two have to be equal.
   if (unbound.empty()) return substitute(pattern, bindings) == actual;
   // One equation tells one unknown. A caller who knows more by another argument
   // asks again (bind_call).

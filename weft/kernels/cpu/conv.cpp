@@ -67,6 +67,8 @@ struct Convolution {
 
   auto forward(const dnnl::primitive_attr& attr,
                const std::optional<memory::desc>& bias = {}) const {
+    // Winograd's algorithm would be faster for some shapes, with larger
+    // rounding errors (docs/design.md).
     constexpr auto direct = dnnl::algorithm::convolution_direct;
     constexpr auto training = dnnl::prop_kind::forward_training;
     if (bias) {

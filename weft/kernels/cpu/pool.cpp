@@ -93,6 +93,7 @@ class PoolKernel : public PreparedKernel {
   // Calls body(image, row) for every row of windows, in parallel.
   template <class Body>
   void for_each_row(Body&& body) const {
+    // A thread takes some thousand taps at least.
     parallel_for(g_.batch * g_.y_rows, 1 + 4096 / (1 + row_work()),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i) {
@@ -342,6 +343,7 @@ class AvgPool : public PoolKernel<T> {
             image * g.result_size() + (row * g.y_columns + column) * g.channels;
         for (std::int64_t c = 0; c < g.channels; c += this->kBlock) {
           const std::int64_t count = std::min(this->kBlock, g.channels - c);
+          // Sums are f32 also for bf16 images, and rounded once.
           alignas(kAlignment) std::array<float, PoolKernel<T>::kBlock> sum{};
           g.for_each_tap(row, column, [&](std::int64_t offset, std::int64_t) {
             const T* pixel = x + image * g.image_size() + offset + c;

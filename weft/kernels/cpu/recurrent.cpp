@@ -111,6 +111,8 @@ class Recurrent : public PreparedKernel {
 
   // out[j] = the sum of column j of [rows, columns_].
   void sum_columns(const float* matrix, float* out) const {
+    // Threads share out the columns, so that each is summed in the order of the
+    // rows.
     parallel_for(integer((columns_ + kLanes - 1) / kLanes), 4,
                  [&](std::int64_t begin, std::int64_t end) {
                    const auto first = static_cast<std::size_t>(begin) * kLanes;

@@ -169,6 +169,7 @@ std::vector<Placed> parts_along(const TensorType& whole,
     } else {
       copies.push_back({{element, part.shape, strides, own}, offset, 0});
     }
+    // Parts follow each other along the axis of the whole.
     offset += at(part.shape[cut] * strides[at(cut)]) * element;
   }
   return copies;

@@ -308,6 +308,7 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
     const std::int64_t end = tiles_ * (chunk + 1) / chunks_;
     for (std::int64_t tile = tiles_ * chunk / chunks_; tile < end; ++tile) {
       const std::int64_t start = tile_start(tile);
+      // The last tile of a row may be short.
       const std::int64_t row_end = (start / row_ + 1) * row_;
       run_tile(worker, start, std::min(tile_, row_end - start));
     }
@@ -391,6 +392,7 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
     const auto& output = program_.outputs[j];
     if (output.is_sum) {
       float* accumulator = worker.memory + sum->accumulator_offset;
+      // A long accumulator is longer than a tile: each tile has its part of it.
       if (sum->period > most_) accumulator += start % sum->period;
       pointers[count++] = accumulator;
       ++sum;

@@ -161,6 +161,7 @@ StridedCopy::StridedCopy(std::size_t element_bytes, const Shape& shape,
     }
     axes_[size(rank_++)] = axis;
   }
+  // A single element, as of a scalar, is one run of one.
   if (rank_ == 0) axes_[size(rank_++)] = {1, element_, element_};
   // Two axes at least, so that loops over rows of runs need no special case.
   if (rank_ == 1) {
@@ -220,6 +221,8 @@ void StridedCopy::copy_runs(const std::byte* from, std::byte* to) const {
   parallel_for(outer, grain, [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       const auto at = offsets(begin, rank_ - 1);
+      // A range of rows may begin and end within a block of the last axis but
+      // one.
       const std::int64_t count =
           std::min(rows.extent - begin % rows.extent, end - begin);
       copy_rows(from + at[0], rows.from, to + at[1], rows.to, count, run_bytes);
@@ -277,6 +280,8 @@ template <class T>
 void StridedCopy::transpose_tiles(const std::byte* from, std::byte* to) const {
   const Axis& across = axes_[size(rank_ - 2)];  // contiguous in the source
   const Axis& along = axes_[size(rank_ - 1)];   // contiguous in the target
+  // Strips cut the axis that is strided in the target, so that each thread
+  // writes lines of its own.
   const std::int64_t strips = (across.extent + kStrip - 1) / kStrip;
   std::int64_t outer = strips;
   for (int i = 0; i < rank_ - 2; ++i) outer *= axes_[size(i)].extent;

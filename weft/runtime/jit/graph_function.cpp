@@ -28,6 +28,8 @@ class GraphFunction::Derivative {
       : of_(of.executables_),
         outputs_(of.result_count()),
         options_(of.options_) {
+    // The backward function then computes the forward values itself
+    // (gradient_split.h).
     if (has_control(of_->function())) {
       forward_ = of_;
       wrt_ = std::move(wrt);

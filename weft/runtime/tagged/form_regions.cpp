@@ -44,6 +44,7 @@ class RegionBuilder {
   }
 
   void add(int id) {
+    // A copied op may be an operand of several members.
     if (values_.contains({id, 0})) return;
     const FlatNode& node = draft_.graph.node(id);
     const Node& op = *draft_.ops[at(node.region)];
@@ -212,6 +213,8 @@ class RegionFormer {
       }
     }
     made.inputs = builder.inputs();
+    // Such a region receives nothing within the activation, so something has to
+    // say when it may run.
     if (std::all_of(made.inputs.begin(), made.inputs.end(),
                     [&](Endpoint v) { return draft_.graph.is_argument(v); })) {
       made.trigger = draft_.markers[at(members[0])];

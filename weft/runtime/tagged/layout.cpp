@@ -77,6 +77,7 @@ class LayoutBuilder {
       // where it is read as a result.
       if (node.kind == FlatKind::kReturn) continue;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        // A region looks arguments up where they are; nothing is sent to it.
         if (node.kind == FlatKind::kRegion &&
             graph_.is_argument(node.inputs[i])) {
           continue;
@@ -282,6 +283,7 @@ class LayoutBuilder {
 
   void add_targets(Endpoint value, std::vector<Target>& targets) const {
     const auto found = readers_.find(value);
+    // Nobody waits for the value, which then ends where it is made.
     if (found == readers_.end()) return;
     for (const Reader& reader : found->second) {
       if (reader.node < 0) {
@@ -328,6 +330,7 @@ class LayoutBuilder {
   // Whether `value` is read as result `index` of the body, and not otherwise.
   bool is_only_result(Endpoint value, int index) const {
     const auto found = readers_.find(value);
+    // A result that something else reads keeps the caller's frame busy.
     if (found == readers_.end() || found->second.size() != 1) return false;
     const Reader& reader = found->second[0];
     if (reader.node < 0) return reader.input == index;

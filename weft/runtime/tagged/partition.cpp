@@ -163,6 +163,7 @@ class PartBuilder {
     for (int id = 0; id < static_cast<int>(whole_.nodes.size()); ++id) {
       if (!is_own(id)) continue;
       FlatNode node = whole_.node(id);
+      // Inputs are connected when all nodes that are here have their numbers.
       node.inputs.clear();
       node.trigger = {};
       if (node.kind == FlatKind::kRegion) {

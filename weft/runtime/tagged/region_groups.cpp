@@ -231,6 +231,7 @@ class Groups {
       }
       const auto found = received_.find(input);
       if (found != received_.end() && found->second.contains(into)) return true;
+      // An op that only this chain needs may move with it.
       return group_[at(input.node)] == group_[at(id)] &&
              may_sink(input.node, into, chain);
     });

@@ -318,6 +318,8 @@ class Generator : public Xbyak::CodeGenerator {
     for (std::size_t n = 0; n < instruction.operands.size(); ++n) {
       x[n] = value(instruction.operands[n], masked);
     }
+    // The operands are released only afterwards: an op may read one after it
+    // has begun to write.
     const Zmm y = take();
     emit(instruction, y, x);
     for (const int operand : instruction.operands) release(operand);
