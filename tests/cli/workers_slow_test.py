@@ -35,11 +35,13 @@ SETTINGS = [
     *(f"collective={collective}" for collective in (
         "ring", "direct", "tree", "doubling", "rabenseifner",
         "rabenseifner(order=near)", "leaders(group=2)",
-        "blueconnect(factors=2,2)", "blueconnect(factors=2,2 chunks=2)",
+        "blueconnect(2,2)", "blueconnect(factors=2,2 chunks=2)",
         "all_gather")),
     *(f"sparsify=topk(0.05) collective={collective}" for collective in (
         "recursive_double", "split_allgather", "dsar", "dsar(qsgd(4))",
-        "gather_pairs", "all_gather")),
+        "gather_pairs", "all_gather", "auto(qsgd(4))")),
+    *(f"sparsify=topk(0.05) memory={memory}" for memory in (
+        "updates", "none")),
     *(f"policy=server codec={codec}" for codec in (
         "none", "f16", "int8", "qsgd(5)", "onebit", "3lc", "3lc(1.5)")),
     "policy=server sparsify=topk(0.05)",
@@ -51,7 +53,7 @@ SETTINGS = [
 def options_of(setting: str) -> list[str]:
     """The words of a setting; a value may hold spaces before the next key."""
     keys = ("policy=", "codec=", "sparsify=", "collective=", "overlap=",
-            "bucket_bytes=")
+            "bucket_bytes=", "memory=")
     values: list[str] = []
     for word in setting.split(" "):
         if word.startswith(keys):
