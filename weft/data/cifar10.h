@@ -1,5 +1,7 @@
 // The binary version of CIFAR-10: records of 3,073 bytes, a label and then
 // 1,024 red, 1,024 green and 1,024 blue bytes, row-major.
+//
+// Threads: pure functions.
 #pragma once
 
 #include <cstdint>

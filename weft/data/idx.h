@@ -4,6 +4,8 @@
 //   byte 2    element type: 08 u8, 09 i8, 0B i16, 0C i32, 0D f32, 0E f64
 //   byte 3    number of dims
 //   byte 4…   one big-endian u32 per dim, then the elements, row-major
+//
+// Threads: pure functions.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,7 @@
 // Images of one size with one label each, from the pair of IDX files that
 // MNIST and its kin are published as.
+//
+// Threads: pure functions; what is opened is a Dataset.
 #pragma once
 
 #include <filesystem>

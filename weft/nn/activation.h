@@ -1,5 +1,7 @@
 // The elementwise functions that models use, under the name they have in
 // models: nn::Sequential{nn::Linear{4, 8}, nn::relu}.
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"

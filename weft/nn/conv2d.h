@@ -1,4 +1,6 @@
 // A convolution over NHWC images.
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"

@@ -1,5 +1,7 @@
 // Dropout: while training, zeroes elements with probability `rate` and scales
 // the rest by 1/(1 - rate) (Srivastava et al., 2014).
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"

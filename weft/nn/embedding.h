@@ -1,4 +1,6 @@
 // A table of vectors, one per word.
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"

@@ -1,4 +1,6 @@
 // A dense layer: y = x w + b, over the last axis.
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"

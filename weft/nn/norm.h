@@ -1,4 +1,6 @@
 // Normalisation layers. Both compute their statistics in f32.
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"

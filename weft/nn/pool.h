@@ -1,4 +1,6 @@
 // Layers without parameters that change the shape of NHWC images.
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"

@@ -1,5 +1,7 @@
 // Recurrent layers over whole sequences, [steps, batch, width]. They compute
 // in f32 whatever the precision around them.
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"

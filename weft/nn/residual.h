@@ -1,5 +1,7 @@
 // The basic residual block (He et al., "Deep residual learning", 2015):
 // relu(x + bn2(conv2(relu(bn1(conv1(x)))))).
+//
+// Threads: as Module.
 #pragma once
 
 #include "weft/nn/conv2d.h"

@@ -4,6 +4,8 @@
 //                        nn::Flatten{}, nn::Linear{6272, 10}};
 //
 // A part is named by its position: the last one here is "4".
+//
+// Threads: as Module.
 #pragma once
 
 #include <concepts>

@@ -7,6 +7,8 @@
 //   m <- b1 * m + (1 - b1) * g
 //   v <- b2 * v + (1 - b2) * g^2
 //   p <- p - lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + epsilon)
+//
+// Threads: immutable.
 #pragma once
 
 #include "weft/optim/optimizer.h"

@@ -8,6 +8,8 @@
 // The learning rate stands outside the velocity, so that changing it acts at
 // once (Sutskever et al., "On the importance of initialization and momentum
 // in deep learning", ICML 2013, section 2, differs in this).
+//
+// Threads: immutable.
 #pragma once
 
 #include "weft/optim/optimizer.h"

@@ -18,6 +18,7 @@ namespace weft {
 // the model carries from batch to batch is kept here, apart from training's.
 class EvalStep {
  public:
+  // `model` must be initialized.
   EvalStep(nn::Layer& model, TaskKind task,
            const std::vector<TensorType>& batch, DType dtype = DType::kF32);
 

@@ -35,6 +35,7 @@ class BitWriter {
 
   // `value` is below 2^bits, bits <= 32.
   void put(std::uint32_t value, int bits) {
+    // Below 32 bits are pending, so 32 more fit into the word.
     pending_ |= std::uint64_t{value} << count_;
     count_ += bits;
     if (count_ >= 32) {
@@ -86,6 +87,7 @@ class BitReader {
 
  private:
   void refill(int bits) {
+    // A word at a time, as long as there is one: the last bytes may be fewer.
     const std::size_t size = std::min<std::size_t>(4, bytes_.size());
     std::uint32_t word = 0;
     if (size > 0) std::memcpy(&word, bytes_.data(), size);

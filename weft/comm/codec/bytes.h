@@ -79,6 +79,7 @@ class ByteReader {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const auto byte = read<std::uint8_t>(field);
+      // The tenth byte has room for one bit.
       if (shift == 63 && byte > 1) break;
       value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
       if (byte < 0x80) return value;

@@ -1,4 +1,6 @@
 // Plain f32 values in a message.
+//
+// Threads: pure functions.
 #pragma once
 
 #include <span>

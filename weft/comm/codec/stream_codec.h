@@ -1,5 +1,7 @@
 // A value codec that reads its values once, front to back: the same pass
 // encodes them with a memory and without.
+//
+// Threads: codecs are immutable.
 // Compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_COMM_CODEC_STREAM_CODEC_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_COMM_CODEC_STREAM_CODEC_H_

@@ -52,6 +52,7 @@ Task<std::vector<Timing>> pass_around(Channel channel,
       // Whatever else the machine does can only make it slower.
       least = std::min(least, (transport.now() - start) /
                                   static_cast<double>(members.size()));
+      // All ranks see the byte in the same round, so all stop together.
       if (!room.empty() && room[0] == kEnough) {
         timings.push_back({static_cast<double>(size), least});
         co_return timings;

@@ -17,6 +17,8 @@
 // communication operations in MPICH" (2005); halving around a circle, for any
 // number of ranks: Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient
 // algorithms for all-to-all communications" (1997).
+//
+// Threads: as Channel.
 #pragma once
 
 #include <string_view>

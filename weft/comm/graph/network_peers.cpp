@@ -55,6 +55,7 @@ NetworkPeers::Outgoing::Outgoing(const Channel& channel, int to, Tensor large)
 
 NetworkPeers::~NetworkPeers() {
   if (listening_ == nullptr) return;
+  // The listeners refer to this, so they must come to their end.
   fail(Error(ErrorCode::kCancelled, fmt::format("rank {}", rank()),
              "left in the middle of a run"));
 }
@@ -148,6 +149,7 @@ void NetworkPeers::forget_sent() {
 }
 
 void NetworkPeers::poll(double seconds, std::vector<Parcel>& parcels) {
+  // What has come is given out before more is waited for.
   if (came_.empty()) engine_.poll(seconds);
   if (listening_->is_done() && listening_->failure()) {
     engine_.wait(listening_);  // throws it

@@ -42,6 +42,7 @@ Bytes message_of(const Stream& stream, int rank, int ranks) {
   Bytes bytes;
   ByteWriter out(bytes);
   out.write(stream.count());
+  // There is nothing to sample.
   if (stream.count() == 0) return bytes;
   const int samples = samples_per_rank(ranks);
   for (int i = 0; i < samples; ++i) {
@@ -87,6 +88,7 @@ Support support_of(std::span<const SurveyMessage> messages,
     begin = end;
     items = 0;
   }
+  // No sample lies behind the last one, so this cell holds next to nothing.
   cells.push_back({static_cast<double>(type.size) - begin, 0});
   return Support(std::move(cells));
 }

@@ -31,6 +31,8 @@ double gather_seconds(std::span<const double> bytes, const Level& network) {
   for (std::size_t step = 1; step < ranks; step *= 2) {
     const std::size_t count = std::min(step, ranks - step);
     for (std::size_t i = 0; i < ranks; ++i) {
+      // All ranks send at once, and each then waits for the message of one
+      // other.
       is_sent[i] =
           clock[i] + (before[i + count] - before[i]) * network.seconds_per_byte;
     }
@@ -81,6 +83,8 @@ Doubling Timeline::doubling(int steps, std::span<const double> items,
     result.bytes.push_back(is_dense ? dense_bytes : bytes(one, size));
     if (is_dense) {
       result.seconds.push_back(size * rates.add);
+      // The sum is made in a dense stream as soon as its items might not fit
+      // into a smaller sparse one.
     } else if (2 * one >= dense_at) {
       result.seconds.push_back(size * rates.clear + 2 * one * rates.scatter);
       is_dense = true;

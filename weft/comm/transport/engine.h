@@ -34,6 +34,8 @@ struct EngineOptions {
 
 class Engine {
  public:
+  // The transport must outlive the engine. Leaving while tasks are under way
+  // fails them, here and on all other ranks.
   explicit Engine(Transport& transport, const EngineOptions& options = {});
   ~Engine();
 

@@ -180,6 +180,7 @@ Calibration calibrate() {
   std::array<std::vector<std::vector<double>>, 2> sides;
   Together together;
   run_threads(2, [&](int self) {
+    // Threads that moved would bring their lines along.
     pin_to_core(self);
     auto& own = sides[static_cast<std::size_t>(self)];
     own.resize(all.size());

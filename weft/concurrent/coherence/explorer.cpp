@@ -184,6 +184,8 @@ void Explorer::fail_stuck(const std::string& why) {
 }
 
 void Explorer::execute() {
+  // Each execution begins from nothing, so that the same order of steps does
+  // the same.
   const std::unique_ptr<Program> program = make_();
   {
     const Scope scope(*this);
@@ -383,7 +385,11 @@ ThreadSet Explorer::still_asleep(const Choice& choice) {
 void Explorer::pause() noexcept {
   Thread& self = running();
   ++self.time;
+  // Who has looked at nothing since it last waited waits for nothing that could
+  // change.
   if (self.used.empty() || self.is_waiting) return;
+  // What it waits for may have changed between the look and the wait; then it
+  // goes on at once.
   if (self.change < 0) {
     self.is_waiting = true;
     return;

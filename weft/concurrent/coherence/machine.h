@@ -5,6 +5,8 @@
 // SimulatedMemory tells the machine of an access before it happens; the machine
 // returns when it is this thread's turn. Nothing comes between that and the
 // access itself, so accesses are atomic and sequentially consistent.
+//
+// Threads: a machine and all that runs on it share one thread of the host.
 #pragma once
 
 #include <atomic>

@@ -32,6 +32,8 @@ Stakes stakes_of(const ConflictInfo& conflict, Protocol protocol,
                           : conflict.self_cost_ns;
   const Stakes stakes{
       .protocol = protocol,
+      // The cost doubles with each abort that was suffered, so that whoever is
+      // aborted again and again is waited for at last.
       .abort_cost = std::ldexp(cost + cleanup_ns,
                                std::clamp(conflict.aborts, 0, kMostDoublings)),
       .chain = conflict.chain};

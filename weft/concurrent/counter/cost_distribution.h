@@ -9,6 +9,8 @@
 //
 // Where: Alistarh and others, SPAA 2018, section on distributional
 // linearizability; two-sample Kolmogorov-Smirnov test for the comparison.
+//
+// Threads: immutable.
 #pragma once
 
 #include <cstddef>

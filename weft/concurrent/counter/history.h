@@ -11,6 +11,8 @@
 //   CostBounds bounds = read_costs(history);
 //   bounds.lowest.excess_over(process) and process.excess_over(bounds.highest)
 //   are below distance_threshold(…)
+//
+// Threads: a pure function.
 #pragma once
 
 #include <cstdint>

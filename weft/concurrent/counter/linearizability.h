@@ -17,6 +17,8 @@
 // and Gong's (1993), with Lowe's memory of states that failed (2017).
 //
 // Cost: exponential in what overlaps; for histories of up to 64 operations.
+//
+// Threads: caller synchronises.
 #pragma once
 
 #include <algorithm>

@@ -7,6 +7,8 @@
 // add. Costs of reads grow with n, so it bounds what n threads may do.
 //
 // Where: Alistarh and others, SPAA 2018.
+//
+// Threads: a pure function.
 #pragma once
 
 #include <cstdint>

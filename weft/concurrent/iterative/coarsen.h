@@ -13,6 +13,8 @@
 //
 // The result is a function of the graph and the seed alone.
 // Errors: Error(kInvalidArgument) for ends, weights or lists that fit no graph.
+//
+// Threads: a pure function, which starts as many as the options say.
 #pragma once
 
 #include <cstdint>

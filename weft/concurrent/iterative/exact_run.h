@@ -3,6 +3,9 @@
 // head. A thread that draws a blocked task waits until it is no longer blocked.
 //
 // Source: the exact scheduler that PODC 2018 (relaxed_run.h) compares with.
+//
+// Threads: work() by all at once, each with a number of its own; the rest by
+// the caller.
 #pragma once
 
 #include <memory>
@@ -19,6 +22,7 @@ namespace weft::concurrent {
 template <IterativeProblem Problem>
 class ExactRun {
  public:
+  // The problem must outlive the run.
   ExactRun(Problem& problem, int threads)
       : problem_(problem),
         threads_(static_cast<std::size_t>(threads)),

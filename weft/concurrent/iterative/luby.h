@@ -4,6 +4,8 @@
 //
 // Source: Luby, "A simple parallel algorithm for the maximal independent set
 // problem", SIAM Journal on Computing 15 (4), 1986, algorithm A.
+//
+// Threads: a pure function.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,9 @@
 // nothing, as another thread may hold a task.
 //
 // Source: Alistarh, Brown, Kopinsky, Nadiradze, PODC 2018, algorithm 2.
+//
+// Threads: fill() and work() by all at once, each with a number of its own;
+// the rest by the caller.
 #pragma once
 
 #include <memory>
@@ -27,7 +30,7 @@ namespace weft::concurrent {
 template <IterativeProblem Problem, RelaxedQueue Queue>
 class RelaxedRun {
  public:
-  // The queue must be empty.
+  // The queue must be empty. It and the problem must outlive the run.
   RelaxedRun(Problem& problem, Queue& queue, int threads)
       : problem_(problem),
         queue_(queue),

@@ -5,6 +5,9 @@
 //
 // Source: Blelloch, Fineman, Shun, "Greedy sequential maximal independent set
 // and matching are parallel on average", SPAA 2012, the prefix-based algorithm.
+//
+// Threads: work() by all at once, each with a number of its own; the rest by
+// the caller.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +49,8 @@ class Barrier {
 template <IterativeProblem Problem>
 class RoundRun {
  public:
-  // Throws Error(kInvalidArgument) unless prefix is at least 1.
+  // The problem must outlive the run. Throws Error(kInvalidArgument) unless
+  // prefix is at least 1.
   RoundRun(Problem& problem, int threads, Task prefix)
       : problem_(problem),
         threads_(static_cast<std::size_t>(threads)),

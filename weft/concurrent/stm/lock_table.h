@@ -10,6 +10,8 @@
 //
 // Where: Dice, Shalev, Shavit, "Transactional Locking II", DISC 2006; with the
 // version beside the owner as in Silo (SOSP 2013).
+//
+// Threads: all at once.
 #pragma once
 
 #include <bit>

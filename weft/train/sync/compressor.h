@@ -16,7 +16,7 @@
 // NeurIPS 2018; Stich et al., "Sparsified SGD with Memory", NeurIPS 2018). At a
 // rate of 0 such a memory stays as it is.
 //
-// Threads: one at a time; decode() from any.
+// Threads: one at a time; add_decoded() from any.
 #pragma once
 
 #include <cstdint>

@@ -77,6 +77,7 @@ std::vector<Stage> stages_of(const Channel& channel, Interval chunk,
         {channel.among(members_of(channel.rank(), {stride, factor})),
          Parts::near_equal(chunk, factor)});
     stride *= factor;
+    // The next stage works on the part that this one leaves to this rank.
     chunk = stages.back().parts[stages.back().group.rank()];
   }
   return stages;
@@ -147,6 +148,8 @@ double predict_blueconnect(const Options& options, const Topology& topology,
     size /= factor;
     stride *= factor;
   }
+  // An all-gather costs what its reduce-scatter does, and they come in the
+  // other order.
   for (std::size_t i = costs.size(); i-- > 0;) costs.push_back(costs[i]);
   double seconds = 0;
   for (const Tick tick : ticks_of(settings)) {
@@ -160,6 +163,7 @@ double predict_blueconnect(const Options& options, const Topology& topology,
     }
     for (std::size_t level = 0; level < busy.size(); ++level) {
       if (busy[level] == 0) continue;
+      // Chunks that are at the same level share its cards.
       longest = std::max(longest, busy[level] + topology.levels[level].latency);
     }
     seconds += longest;

@@ -41,6 +41,8 @@ void check_finite(std::span<const float> values) {
 
 // The id under which rank `sender` encodes its partition.
 MessageId id_of(const SparseOptions& options, int sender) {
+  // Random numbers of the codec are functions of the id, so each part must have
+  // one of its own.
   MessageId id = options.message;
   id.sender = static_cast<std::uint32_t>(sender);
   return id;
@@ -52,6 +54,7 @@ Task<Stream> gather_quantized(Channel channel, StreamType type,
   const ValueCodec& quantizer = *options.quantizer;
   const int ranks = channel.size();
   const auto values = mine.values<float>();
+  // Codecs take finite values alone, and the sum of finite ones may overflow.
   check_finite(values);
   Bytes coded;
   ByteWriter out(coded);
@@ -63,6 +66,8 @@ Task<Stream> gather_quantized(Channel channel, StreamType type,
       channel, coded,
       partitions.largest() * kMostCodedValueBytes + kMostCodecHeaderBytes);
 
+  // Every rank decodes its own message too, rather than keep its exact sum: all
+  // hold the same bits.
   Stream result = Stream::dense_zeros(type);
   const auto all = result.mutable_values<float>();
   for (int i = 0; i < ranks; ++i) {

@@ -9,6 +9,8 @@ Task<> gather_pairs(Channel channel, Stream& stream, SparseOptions options) {
   const StreamType type = stream.type();
   const GatheredMessages messages = co_await gather_messages(
       channel, stream.message(), type.most_bytes(options.most_items));
+  // All ranks add in the order of ranks, by the same tree: the bits are the
+  // same.
   SumTree tree(options.rates);
   double seconds = 0;
   for (int i = 0; i < channel.size(); ++i) {

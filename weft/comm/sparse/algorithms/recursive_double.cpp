@@ -32,6 +32,7 @@ Task<> recursive_double(Channel channel, Stream& stream,
   if (has_neighbour && rank % 2 == 0) {
     Transfer sent = channel.send(rank + 1, stream.message());
     co_await sent;
+    // The sum may have items everywhere.
     stream = co_await receive_stream(channel, rank + 1, type, type.size);
     co_return;
   }
@@ -40,6 +41,7 @@ Task<> recursive_double(Channel channel, Stream& stream,
     co_await add(channel, std::move(lower), std::move(stream), options.rates,
                  stream);
   }
+  // A stream may hold two contributions by now, whoever has taken one in.
   if (rest > 0) most *= 2;
 
   const int virtual_rank = has_neighbour ? rank / 2 : rank - rest;
