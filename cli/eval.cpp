@@ -57,6 +57,7 @@ void eval(const EvalArguments& arguments) {
     const std::string folder = trained.recipe.log.folder;
     Json json = report_of(
         std::filesystem::path(folder).filename().string(),
+        // The checkpoint says what training measured; only the scores are new.
         {.steps = trained.info.step,
          .epochs =
              static_cast<std::int64_t>(metric(trained, "epochs_measured")),

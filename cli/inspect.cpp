@@ -75,6 +75,7 @@ void print_flat(const TaggedExecutor& executor,
 
 void print_step(Assembly& assembly, const Recipe& recipe,
                 const InspectArguments& arguments) {
+  // Steps are run to be timed, so there must be weights.
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
   const auto optimizer =
       make_optimizer(recipe.optimizer.name, recipe.optimizer.options);
@@ -169,6 +170,8 @@ void inspect_checkpoint(const InspectArguments& arguments,
   const Loader loader(trained.assembly.data.train,
                       eval_loading(trained.recipe));
   TensorType input = loader.types()[0];
+  // The batch of running text is the number of its streams, which the model has
+  // state for.
   if (arguments.batch > 0 && !data.is_sequential()) {
     input.shape[0] = arguments.batch;
   }

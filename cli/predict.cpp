@@ -44,6 +44,7 @@ std::vector<Guess> guess(TrainedModel& trained, const Image& image) {
   const Tensor input =
       Tensor::empty({DType::kF32, {1, shape[0], shape[1], shape[2]}});
   ImageConverter(shape, data.pixel_scale())
+      // Changes of images are for training.
       .convert(image.pixels.data(), {}, input.data<float>());
   PredictStep step(trained.model(), input.type(), trained.recipe.train.dtype);
   const Tensor probabilities = step.run(input);
@@ -96,6 +97,7 @@ void predict(const PredictArguments& arguments) {
                 {"classes", classes}});
     return;
   }
+  // A file gets characters that any reader shows.
   const bool has_colour = is_terminal(STDOUT_FILENO);
   fmt::print("{}", draw_picture(image, has_colour, terminal_width()));
   print_guesses(guesses, are_digits(data.classes()) ? "digit" : "class");

@@ -28,6 +28,7 @@ std::string bar(double share) {
   return cells;
 }
 
+// Numbers are as wide as the largest will be, so that the line does not jump.
 std::string right_aligned(std::int64_t number, std::int64_t largest) {
   return fmt::format("{:>{}}", number, fmt::format("{}", largest).size());
 }
@@ -59,6 +60,7 @@ Progress::Progress()
 Progress::~Progress() { clear(); }
 
 void Progress::clear() {
+  // What comes next is drawn over the bar.
   if (has_bar_) fmt::print(stderr, "\r\033[K");
   has_bar_ = false;
 }
@@ -117,6 +119,7 @@ void Progress::on_step(const TrainProgress& progress) {
   // A terminal has one line drawn over; a log file gets a line now and then.
   if (is_terminal_) {
     fmt::print(stderr, "\r\033[K{}", text);
+    // A line without an end may stay in a buffer.
     std::fflush(stderr);
     has_bar_ = true;
   } else {

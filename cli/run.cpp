@@ -123,6 +123,7 @@ std::vector<Tensor> read_inputs(const ExportedFunction& function,
     const auto text = texts.find(name);
     if (text != texts.end()) {
       inputs.push_back(parse_tensor(text->second, type.dtype));
+      // What is left over in the end was meant for an input that there is not.
       texts.erase(text);
     } else if (file && file->find(name) != nullptr) {
       inputs.push_back(file->read(name));
@@ -163,6 +164,7 @@ std::vector<Tensor> run_on_threads(const RunArguments& arguments) {
   world.run([&](Transport& transport) {
     // Workers share the cores that one would have.
     set_thread_count(std::max(1, compute_threads / arguments.workers));
+    // Each worker reads the file for itself, as processes do.
     ExportedFunction function(arguments.file, arguments.tagged());
     auto own = run_rank(function, arguments, read_inputs(function, arguments),
                         transport);

@@ -14,6 +14,7 @@ std::size_t character_size(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return static_cast<unsigned char>(text[i]);
   };
+  // 0xC0, 0xC1 and what is above 0xF4 begin no character (RFC 3629).
   const unsigned char first = byte(0);
   const std::size_t size = first < 0x80   ? 1
                            : first < 0xC2 ? 0

@@ -53,6 +53,7 @@ void ImageConverter::convert(const std::uint8_t* image,
       continue;
     }
     const std::uint8_t* from = image + from_y * row;
+    // The plain case has an inner loop that the compiler can vectorise.
     if (!change.is_mirrored && change.right == 0) {
       for (std::int64_t i = 0; i < row; ++i) {
         const auto at = static_cast<std::size_t>(i);

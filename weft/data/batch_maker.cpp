@@ -92,6 +92,7 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
     TensorType type{feature.type.dtype, with_batch(most, feature.type.shape)};
     if (types_.empty() && is_image(feature.type)) {
       converter_.emplace(feature.type.shape, dataset_->pixel_scale());
+      // Pixels are read as bytes, and become numbers image by image.
       pixels_ = Tensor::empty(type);
       type.dtype = DType::kF32;
     }

@@ -25,6 +25,8 @@ bool CsvReader::next(std::vector<std::string>& fields) {
   }
   if (position_ == text_.size()) return false;
 
+  // Errors name the line on which a record begins, as a quoted field may run
+  // over several.
   record_line_ = line_;
   std::size_t count = 0;
   do {

@@ -119,6 +119,7 @@ class IdxSet final : public Dataset {
   }
 
   void build_pixel_table(int white, const fs::path& path) {
+    // Most sets use all 256 values, and are copied as they are.
     is_scaled_ = white != 255;
     if (!is_scaled_) return;
     const auto above =

@@ -58,6 +58,7 @@ class Parser {
     if (at_ < line_.size() && line_[at_] != ' ' && line_[at_] != '(') {
       fail("expected a space or '(' behind the label");
     }
+    // Each open node becomes one of the tree.
     if (open_.size() + tree_.nodes.size() >= kMostNodes) {
       fail(fmt::format("a tree of more than {} nodes", kMostNodes));
     }

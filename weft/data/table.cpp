@@ -25,6 +25,8 @@ class Table final : public Dataset {
     // A label of the test part means what it means in the training part.
     if (train != nullptr) {
       label_as(*train, where);
+      // Small whole numbers are classes, other numbers are targets, and all
+      // else is names of classes.
     } else if (!label_by_number() && !label_by_value()) {
       collect_names();
       label_by_name(where);
@@ -32,6 +34,7 @@ class Table final : public Dataset {
     const DType label = targets_.empty() ? DType::kI32 : DType::kF32;
     features_ = {{"features", {DType::kF32, {columns_}}},
                  {"label", {label, {}}}};
+    // The texts are of no more use, and may be many.
     label_texts_ = {};
     lines_ = {};
   }
@@ -84,6 +87,7 @@ class Table final : public Dataset {
 
   static bool is_header(const std::vector<std::string>& fields) {
     double ignored = 0;
+    // A record without any number can only be a header.
     return std::none_of(fields.begin(), fields.end(), [&](const auto& field) {
       return parse_number(field, ignored);
     });

@@ -16,6 +16,7 @@ Init matrix_init(std::int64_t hidden) { return Init::fan_in(hidden); }
 Value first_state(const ParameterRef& carried, const Value& x,
                   std::int64_t hidden) {
   if (carried) return value_of(carried);
+  // Sequences stand in the order of time, so the batch is the second dim.
   return full({x.dtype(), {x.shape()[1], hidden}}, 0);
 }
 

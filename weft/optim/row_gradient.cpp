@@ -13,6 +13,7 @@ namespace {
 bool is_worth_it(const Shape& indices, Dim table, const Bindings& sizes) {
   const Dim count = substitute(dim_product(indices.dims()), sizes);
   const Dim rows = substitute(table, sizes);
+  // What is not known cannot be weighed; the whole table is right in any case.
   return !is_symbolic(count) && !is_symbolic(rows) && 2 * count < rows;
 }
 

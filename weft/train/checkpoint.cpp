@@ -49,6 +49,7 @@ T count_at(const Json& json, const char* key, std::string_view where) {
 std::string to_json(const CheckpointInfo& info) {
   Json metrics = Json::object();
   for (const auto& [name, value] : info.metrics) {
+    // JSON has no NaN.
     metrics[name] = std::isfinite(value) ? Json(value) : Json();
   }
   const Json json{{"format", kCheckpointFormat},
@@ -136,6 +137,7 @@ std::vector<Tensor> CheckpointFile::read(std::span<const Wanted> wanted,
 
 CheckpointFolder::CheckpointFolder(fs::path folder, bool is_writer)
     : folder_(std::move(folder)) {
+  // Workers that only read must not remove what the first one is writing.
   if (!is_writer) return;
   create_folders(folder_);
   // A run that was killed while it wrote leaves a temporary file behind.

@@ -37,6 +37,7 @@ std::vector<Found> nodes_below(const NodeRef& root) {
   std::vector<Found> found{{root, ""}};
   std::set<const Object::Node*> known{root.get()};
   for (std::size_t i = 0; i < found.size(); ++i) {
+    // It is copied because the vector grows, and may move, below.
     const Found here = found[i];
     for (const auto& [name, child] : here.node->edges) {
       // Objects may be shared, and may even lead back to themselves.
@@ -174,6 +175,8 @@ void save_objects(const std::filesystem::path& path, const Object& root) {
   const std::vector<Found> found = nodes_below(root.node());
   std::map<const Object::Node*, std::size_t> index;
   for (std::size_t i = 0; i < found.size(); ++i) {
+    // Nodes are named by their numbers, so that shared ones and circles are
+    // edges like all others.
     index[found[i].node.get()] = i;
   }
   std::vector<NamedTensor> tensors;

@@ -22,6 +22,7 @@ std::string text_of(const std::string& value) {
     if (c == '"' || c == '\\') {
       text += '\\';
       text += c;
+      // TOML allows no control characters in strings.
     } else if (byte < 0x20 || byte == 0x7f) {
       text += fmt::format("\\u{:04X}", byte);
     } else {
@@ -95,6 +96,8 @@ std::vector<std::string> augment_names(const Augmentation& augment) {
 
 }  // namespace
 
+// Keys are written whether they were given or not, so that the recipe in a
+// checkpoint keeps its meaning if a default changes.
 std::string to_toml(const Recipe& recipe) {
   Writer out;
   out.section("model");

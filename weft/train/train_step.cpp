@@ -41,6 +41,8 @@ TrainStep::TrainStep(nn::Layer& model, TaskKind task,
       executable_(stage(model, task, optimizer, batch, options)),
       batch_(batch) {
   for (const NamedTensor& named : state_) arguments_.push_back(named.tensor);
+  // The state comes first in arguments and in results, in one order, so that
+  // result i overwrites argument i.
   results_ = arguments_;
   results_.insert(results_.end(), {loss_, correct_});
   arguments_.insert(arguments_.end(), {key_, lr_, step_});
@@ -69,6 +71,8 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
   const std::vector<TensorType> types = open_batch(model, batch);
   Bindings sizes;
   for (std::size_t i = 0; i < kBatchTensors; ++i) {
+    // How many rows a full batch looks up decides whether a table is updated
+    // row by row.
     match(types[i].shape, batch[i].shape, sizes);
   }
   const nn::Staging staged(model, builder);

@@ -229,6 +229,8 @@ class Trainer::Run {
     metrics.seconds = seconds();
     if (worker_->traffic()) metrics.traffic = traffic_.mean();
     save(metrics.is_best);
+    // The log follows the checkpoint: what it had beyond one would be measured
+    // again.
     if (log) log->add(metrics);
     observer.on_epoch(at_end, metrics);
   }

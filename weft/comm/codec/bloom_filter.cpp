@@ -114,6 +114,8 @@ void sieve(Candidates& block, std::uint32_t seed, const Modulo& modulo,
     const Vector word = hn::GatherIndex(
         words, filter, hn::BitCast(offsets, hn::ShiftRight<5>(bit)));
     const Vector shifted = hn::Shr(word, hn::And(bit, set(31)));
+    // Lanes behind the last candidate hold what was there before, and do not
+    // count.
     const auto is_set = hn::And(hn::TestBit(shifted, set(1)),
                                 hn::FirstN(words, block.count - i));
     const Vector keys = hn::LoadU(words, block.keys.data() + i);

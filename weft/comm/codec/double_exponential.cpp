@@ -50,6 +50,7 @@ std::optional<Exponents> fit_exponents(std::span<const float> y,
   const double a = (*solution)[0];
   const double b = (*solution)[1];
   const double discriminant = b * b + 4 * a;
+  // The exponents would be complex, or equal and thus one.
   if (!(discriminant > 0)) return std::nullopt;
   const double root = std::sqrt(discriminant);
   return Exponents{(b + root) / 2, (b - root) / 2};
@@ -91,6 +92,7 @@ std::optional<DoubleExponential> fit_double_exponential(
   if (y.size() < kFewestPoints) return std::nullopt;
   const auto largest =
       static_cast<double>(*std::max_element(y.begin(), y.end()));
+  // Nothing but zeros has no shape to fit.
   if (largest == 0) return std::nullopt;
   const auto exponents = fit_exponents(y, largest);
   if (!exponents) return std::nullopt;

@@ -17,6 +17,7 @@ double seconds_of(Body&& body) {
   constexpr int kLeastRuns = 3;
   const Stopwatch whole;
   double best = HUGE_VAL;
+  // The fastest run is the one that was disturbed least.
   for (int run = 0; run < kLeastRuns || whole.seconds() < kEnough; ++run) {
     const Stopwatch watch;
     body();

@@ -129,6 +129,8 @@ class Parser {
       }
       return Part::kCodecs;
     }
+    // A name without its kind is looked for among the kinds that can go
+    // without.
     if (sparsifier_registry().find(name) != nullptr) {
       read_into(pipeline_.sparsifier, sparsifier_registry(), name, place);
       return Part::kSparsifier;
@@ -248,9 +250,12 @@ class Parser {
     if (word.empty()) throw fail(begin, "a value is due here");
     skip_space();
     if (word == "true" || word == "false") return word == "true";
+    // This comes before numbers, as from_chars() would take "inf" and "nan" for
+    // some.
     if (is_word(word)) return std::string(word);
     const char* end = word.data() + word.size();
     std::int64_t integer = 0;
+    // What can be an integer is one: options of that type refuse a real number.
     if (const auto read = std::from_chars(word.data(), end, integer);
         read.ec == std::errc() && read.ptr == end) {
       return integer;

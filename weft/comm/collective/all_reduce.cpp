@@ -30,6 +30,7 @@ Options parse_options(std::string_view text,
     if (word.empty()) continue;
     const auto equals = word.find('=');
     const bool is_named = equals != word.npos;
+    // Only the first option may go without its name, as in "blueconnect(4,8)".
     if (!is_named && (schema.empty() || !options.empty())) {
       throw Error(ErrorCode::kInvalidArgument, where, "'{}' {}", word,
                   schema.empty() ? "stands where there are no options"

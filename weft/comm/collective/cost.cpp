@@ -83,6 +83,8 @@ ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
     }
     case ScatterMethod::kHalving:
       for (int d = 1; d < size; d *= 2) {
+        // Where the ranks are no power of two, the last step has fewer parts
+        // left.
         add(step(d, std::min(d, size - d) * part), 1);
       }
       break;

@@ -66,6 +66,8 @@ struct Decomposition {
     const auto step = static_cast<std::size_t>(scatter.size);
     scatter.ranks.insert(scatter.ranks.end(), ranks.begin(), ranks.end());
     for (std::size_t position = 0; position < step; ++position) {
+      // Across go those that stand at one position of their scatter groups:
+      // they are left with the same part.
       for (std::size_t i = position; i < ranks.size(); i += step) {
         across.ranks.push_back(ranks[i]);
       }

@@ -11,6 +11,7 @@ Stream cut(const Stream& stream, std::size_t first, std::size_t last,
            std::uint64_t begin, const StreamType& type) {
   const auto indices = stream.indices<Index>().subspan(first, last - first);
   const auto values = stream.values<Value>().subspan(first, last - first);
+  // A part may be nearly full where the whole is sparse.
   if (type.is_dense_at(indices.size())) {
     Stream part = Stream::dense_zeros(type);
     const auto all = part.mutable_values<Value>();
@@ -77,6 +78,8 @@ Stream join_sparse(const StreamType& type, std::span<const Stream> parts,
   for (const Stream& part : parts) {
     const auto values = part.values<Value>();
     to_value = std::copy(values.begin(), values.end(), to_value);
+    // All elements of a dense part become items, zeros too, as a zero is an
+    // item like others.
     if (part.is_dense()) {
       for (std::uint64_t i = 0; i < part.type().size; ++i) {
         *to_index++ = static_cast<Index>(begin + i);

@@ -79,6 +79,8 @@ std::optional<Neighbour::Outcome> Neighbour::move() {
   while (!waiting_.empty()) {
     const auto header = in_.next();
     if (!header) break;
+    // Receives are asked in the order in which they began, so messages of one
+    // tag are taken in theirs.
     const auto found = std::find_if(
         waiting_.begin(), waiting_.end(),
         [&](const Transfer* t) { return t->route().tag == header->tag; });

@@ -378,6 +378,7 @@ Task<> SimWorld::State::accompany(const std::function<Task<>(Transport&)>& body,
   try {
     co_await body(endpoint(rank));
   } catch (const std::exception& error) {
+    // What others throw afterwards follows from this.
     if (!failure) {
       failure = std::current_exception();
       told = Error(ErrorCode::kUnavailable, fmt::format("rank {}", rank),

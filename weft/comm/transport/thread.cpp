@@ -184,6 +184,7 @@ class ThreadWorld::State::Endpoint : public Transport {
       flow.waiting.push_back(&transfer);
       match(flow);
       const auto peer = static_cast<std::size_t>(route.peer);
+      // The rank is gone, and older receives will take all that it sent before.
       if (gone_[peer] && flow.waiting.size() > flow.packets.size()) {
         flow.waiting.pop_back();
         outcomes_.push_back({&transfer, 0, left(route.peer)});

@@ -83,6 +83,8 @@ class TopologyParser {
     if (error != std::errc() || !(number >= 0)) throw mistake(wanted);
     place_ += static_cast<std::size_t>(end - begin);
     skip_spaces();
+    // A unit ends where the grammar goes on, so that "GB/s" is not read as
+    // "B/s".
     const auto last = text_.find_first_of(", @", place_);
     const std::string_view name = text_.substr(place_, last - place_);
     for (const Unit& unit : units) {

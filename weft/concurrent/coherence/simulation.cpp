@@ -174,6 +174,8 @@ void Simulation::before(const Operation& operation) noexcept {
   using Kind = Operation::Kind;
   WEFT_CHECK(operation.kind != Kind::kTransaction,
              "what a transaction in hardware costs is not known");
+  // A quantum ends at the first access after its time: nothing else is seen
+  // here.
   if (core_->threads.size() > 1 &&
       std::max(core_->now, core_->work_end) - core_->slice_start >
           costs_.quantum)

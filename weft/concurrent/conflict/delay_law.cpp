@@ -109,6 +109,8 @@ DelayLaw DelayLaw::best(const Stakes& stakes, double mean_remaining) {
   check_mean(mean_remaining);
   const DelayLaw without = worst_case(stakes);
   const DelayLaw with = known_mean(stakes);
+  // A mean that is not known is NaN, which is below nothing: the comparison
+  // then takes the law for any time.
   return with.ratio(mean_remaining) < without.ratio(mean_remaining) ? with
                                                                     : without;
 }

@@ -23,6 +23,7 @@ void check(const WeightedGraph& graph) {
 // Heavy edges first, ties in random order.
 Order heavy_first(const std::vector<double>& weights, std::uint64_t seed) {
   const auto edges = static_cast<Task>(weights.size());
+  // A stable sort by weight keeps this order among equals.
   const Order random = random_order(edges, seed);
   Order order = random;
   std::stable_sort(order.at_rank.begin(), order.at_rank.end(),

@@ -10,6 +10,8 @@ namespace {
 
 template <IterativeProblem Problem>
 void run(Problem& problem, const KernelOptions& options) {
+  // The order of the tasks decides the result, so neither the queue nor the
+  // threads can change it.
   run_scheduled(problem, {.threads = options.threads,
                           .queues = options.queues,
                           .seed = options.seed});

@@ -110,6 +110,7 @@ ExchangeKind exchange_kind(const SyncRecipe& recipe) {
 }
 
 void check_ranks(const SyncRecipe& recipe, int ranks) {
+  // Whether a collective can run depends on numbers of ranks alone.
   Topology network{{{ranks, 0, 0}}};
   if (recipe.topology != kAuto) {
     network = parse_topology(recipe.topology);

@@ -46,6 +46,7 @@ Task<> gather_texts(Channel channel, std::string own,
     co_await transfers.all();
   };
   const std::uint64_t size = own.size();
+  // Sizes go first, so that each text comes into room of its size.
   co_await exchange(std::as_bytes(std::span(&size, 1)), [&](std::size_t i) {
     return std::as_writable_bytes(std::span(&sizes[i], 1));
   });

@@ -188,6 +188,7 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
             {"sum", fmt::format("totals of step {}", step.number + 1)}),
         totals);
   });
+  // What is waited for from here on was not hidden behind computing.
   const Stopwatch waiting;
   const double computing = whole.seconds();
   for (auto& exchange : exchanges_) group_.network().wait(exchange);

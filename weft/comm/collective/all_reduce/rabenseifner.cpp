@@ -30,6 +30,7 @@ Task<> run_core(Channel channel, DenseBuffer buffer, bool near_first) {
   Interval mine = buffer.all();
   for (const int distance : distances(channel.size(), near_first)) {
     const int digit = (channel.rank() & distance) != 0 ? 1 : 0;
+    // One keeps the half of its own digit and gives the other one away.
     const Parts halves = Parts::near_equal(mine, 2);
     mine = halves[digit];
     steps.push_back({channel.rank() ^ distance, mine, halves[1 - digit]});
