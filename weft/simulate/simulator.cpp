@@ -71,6 +71,7 @@ Simulator::JobId Simulator::add_job(const Job& job) {
     WEFT_CHECK(held >= 0 && held < resources());
     WEFT_CHECK(of(held).resource.queueing != Queueing::kFair ||
                std::distance(job.resources.begin(), job.resources.end()) == 1);
+    // All are held at once, so the slowest sets the pace.
     rate = std::min(rate, of(held).resource.rate);
     state.latency += of(held).resource.latency;
   }
@@ -193,6 +194,8 @@ std::vector<Simulator::JobId> Simulator::critical_path() const {
 }
 
 void Simulator::settle() {
+  // Jobs become ready no earlier than here, so their dependencies can be added
+  // after them.
   for (const JobId id : fresh_) {
     const JobState& state = job_of(id);
     if (state.state == State::kBlocked && state.waits_for == 0) {
@@ -327,6 +330,7 @@ void Simulator::hold(JobId id) {
     ResourceState& place = of(held);
     place.is_busy = true;
     if (place.resource.queueing == Queueing::kSliced) {
+      // After a slice, the resource asks again who goes first.
       seconds = std::min(seconds, place.resource.slice);
     }
     // It was ready before and starts as this resource comes free, so the job
@@ -460,6 +464,7 @@ void Simulator::release(JobId id) {
   JobState& state = job_of(id);
   events_.push_back({Event::Kind::kReleased, id});
   state.state = State::kReleased;
+  // The resource is free while the last byte is on its way.
   if (state.latency > 0) {
     set_alarm(now_ + state.latency, id);
   } else {
@@ -474,6 +479,7 @@ void Simulator::end(JobId id) {
   change_memory(state.job.memory.device, state.job.memory.at_end);
   events_.push_back({Event::Kind::kEnded, id});
   --unfinished_;
+  // Time does not go back, so the last end is the latest.
   makespan_ = now_;
   last_ended_ = id;
   follow_edges(state.at_end, id);

@@ -86,6 +86,8 @@ ConflictSets::ConflictSets(const BloomFilter& filter,
     bits.clear();
     for (int i = 0; i < filter.hashes(); ++i) {
       const std::uint32_t bit = filter.bit_of(key, i);
+      // Two hashes of a key may fall on one bit, and it must be in the set
+      // once.
       if (std::find(bits.begin(), bits.end(), bit) == bits.end()) {
         bits.push_back(bit);
       }

@@ -19,6 +19,8 @@ std::vector<int> tree_depths(const std::vector<std::uint64_t>& weights) {
   // that every parent lies behind its children.
   const std::size_t leaves = weights.size();
   std::vector<std::size_t> parent(2 * leaves - 1);
+  // Pairs compare by weight and then by number, so that all machines build the
+  // same tree.
   using Node = std::pair<std::uint64_t, std::size_t>;  // weight, number
   std::priority_queue<Node, std::vector<Node>, std::greater<>> open;
   for (std::size_t i = 0; i < leaves; ++i) open.emplace(weights[i], i);

@@ -37,6 +37,7 @@ void LeastSquares::triangularise() {
     double* const pivot = &at(j, j);
     double* const end = &at(0, j) + rows_;
     const double norm = std::sqrt(std::inner_product(pivot, end, pivot, 0.0));
+    // The column is zero from here on already.
     if (norm == 0) continue;
     // The sign is the other one, so that the difference below cancels no
     // digits.
@@ -65,6 +66,7 @@ std::optional<std::vector<double>> LeastSquares::solve() {
   }
   std::vector<double> solution(unknowns_);
   for (std::size_t i = unknowns_; i-- > 0;) {
+    // Written so that NaN is refused too.
     if (!(std::abs(at(i, i)) > kSmallestPivot * largest)) return std::nullopt;
     double right = at(i, unknowns_);
     for (std::size_t k = i + 1; k < unknowns_; ++k) {

@@ -130,6 +130,7 @@ std::vector<std::uint32_t> chord_segments(std::span<const float> y, int degree,
   const auto fewest = static_cast<std::size_t>(degree) + 1;
   for (int i = 0; i < breaks && y.size() >= 2 * fewest; ++i) {
     const std::size_t knot = farthest_from_chord(y);
+    // Neither side may have fewer points than a polynomial has coefficients.
     if (knot < fewest || y.size() - knot < fewest) break;
     // What lies behind the knot is flat and done; the steep part before it is
     // cut again.

@@ -104,6 +104,8 @@ Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
   index = make(stages.index, given);
   value = make(stages.value, given);
   bytes = make(stages.bytes, given);
+  // It is checked before anything is filled in, as mistakes are told about what
+  // was written.
   check(given);
   // What was left out is filled in, so that the text names all that is done;
   // the fingerprint is made of it, and pipelines that are written differently
@@ -229,6 +231,7 @@ bool Pipeline::State::read_header(ByteReader& in,
   }
   const auto flags = in.read<std::uint8_t>("flags");
   if (flags > kBypassed) throw in.damaged("flags", "has unknown bits");
+  // What the receiver knows is compared, and never taken from the message.
   if (const auto sent = in.read<std::uint32_t>("elements"); sent != elements) {
     throw in.damaged("elements",
                      fmt::format("is {}, but {} are expected", sent, elements));

@@ -160,6 +160,7 @@ void append_largest(std::span<const float> values, std::uint32_t count,
           const auto found =
               static_cast<std::uint32_t>(hn::CountTrue(words, ties));
           const std::uint32_t kept = std::min(left, found);
+          // Among equals, those of lower index are taken.
           mask = hn::Or(mask, kept == found ? ties : lowest(ties, kept));
           left -= kept;
         }

@@ -172,6 +172,7 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
       received.receive(stream.from, {slot(i), place.size()});
     }
   };
+  // Receives are open before anything is sent.
   for (std::size_t i = 0; i < kSlots; ++i) expect(i);
   if (stream.forward_to >= 0) {
     send_part(sent, stream.forward_to, buffer, stream.lead);

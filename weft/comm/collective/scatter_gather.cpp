@@ -77,6 +77,8 @@ Task<> reduce_scatter_halving(Channel channel, DenseBuffer buffer,
   const int size = channel.size();
   int held = size;
   for (int d = largest_distance(size); d > 0; d /= 2) {
+    // Parts from d on go to the rank that far ahead. The first d stay, and as
+    // many of them as come from behind are added to.
     const int count = held - d;
     held = d;
     AddStream stream;
@@ -99,6 +101,7 @@ Task<> all_gather_doubling(Channel channel, DenseBuffer buffer, Parts parts) {
   const int rank = channel.rank();
   const int size = channel.size();
   for (int d = 1; d < size; d *= 2) {
+    // Where the ranks are no power of two, the last step has fewer left.
     const int count = std::min(d, size - d);
     Transfers transfers(channel);
     for (const Interval part : circle(parts, rank + d, count)) {

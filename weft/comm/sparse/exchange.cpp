@@ -134,6 +134,7 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
   // they come, and it is the same in every run, so the bits are too.
   for (int distance = 0; distance < ranks; ++distance) {
     Stream part;
+    // The own part is taken first, while the others are on their way.
     if (distance == 0) {
       part = std::move(parts[static_cast<std::size_t>(rank)]);
     } else {

@@ -229,6 +229,7 @@ class SimWorld::State::Endpoint : public Transport {
       flow.waiting.pop_front();
       flow.messages.pop_front();
     }
+    // Tags are many, and operations that are over must take no memory.
     if (flow.is_empty()) flows_.erase(found);
   }
 
@@ -279,6 +280,8 @@ SimWorld::State::State(Topology t, SimWorldOptions o)
       simulator.add_resource(card);
       simulator.add_resource(card);
     }
+    // A card of a level belongs to a unit of the level inside, whose ranks
+    // share it.
     units /= level.size;
   }
   for (int rank = 0; rank < ranks; ++rank) {
@@ -329,6 +332,7 @@ bool SimWorld::State::step(int not_resumed) {
     simulator.forget(event->job);
     end(std::move(ended), not_resumed);
   } else if (errand.is_way_out && errand.message->sender != nullptr) {
+    // The last byte has left the card: the send is over.
     Transfer& transfer = *std::exchange(errand.message->sender, nullptr);
     Endpoint& sender = endpoint(errand.message->from);
     sender.sent(transfer);

@@ -86,6 +86,7 @@ class ThreadWorld::State::Endpoint : public Transport {
       match_due();
       while (seconds > 0 && outcomes_.empty() && incoming_.empty() &&
              !is_woken_) {
+        // A message that becomes due wakes nobody by itself.
         const auto until = std::min(end, next_due());
         if (changed_.wait_until(lock, until) == std::cv_status::timeout &&
             Clock::now() >= end) {

@@ -283,6 +283,7 @@ void Explorer::add_choice(ThreadSet ready) {
   Choice choice{.enabled = ready, .asleep = asleep_};
   const int last = taken_.empty() ? -1 : taken_.back().thread;
   const bool can_go_on = last >= 0 && (candidates & only(last)) != 0;
+  // To stay with the same thread is no preemption.
   choice.thread = can_go_on ? last : std::countr_zero(candidates);
   choice.to_try = only(choice.thread);
   if (options_.preemptions) {
@@ -402,6 +403,7 @@ bool Explorer::next_path() {
   while (!path_.empty()) {
     Choice& last = path_.back();
     last.tried |= only(last.thread);
+    // What is asleep leads to orders that have been run from an earlier state.
     const ThreadSet left = last.to_try & ~last.tried & ~last.asleep;
     if (left != 0) {
       last.thread = std::countr_zero(left);
@@ -415,6 +417,8 @@ bool Explorer::next_path() {
 void Explorer::describe_schedule() {
   std::unordered_map<const void*, std::string> names;
   for (const Taken& step : taken_) {
+    // Addresses differ from run to run; letters in the order of first use do
+    // not.
     std::string& name = names[step.operation.address];
     if (name.empty()) {
       const std::size_t number = names.size() - 1;

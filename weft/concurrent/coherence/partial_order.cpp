@@ -55,6 +55,8 @@ const std::vector<int>& PartialOrder::add(int thread,
                                           const Footprint& footprint) {
   races_.clear();
   const auto self = static_cast<std::size_t>(thread);
+  // Races are looked for against what was in the past before this step: joining
+  // one dependency must not hide another.
   const Clock before = threads_[self];
   Clock clock = before;
   ++clock[self];

@@ -206,6 +206,7 @@ void Simulation::access(std::uint32_t line, const Operation& operation) {
   wait_for_turn();
   if (operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead)
     return read(line, operation.order == std::memory_order_relaxed);
+  // The store buffer takes what need not be sequentially consistent.
   const bool is_buffered = operation.kind == Kind::kPlainWrite ||
                            (operation.kind == Kind::kStore &&
                             operation.order != std::memory_order_seq_cst);
@@ -283,6 +284,8 @@ Simulation::Time Simulation::fetch(std::uint32_t line, Time not_before,
   wanted.waited += arrival - asked - costs_.transfer;
   core_->now =
       stalls ? arrival - costs_.handover : std::max(asked, wanted.free_at);
+  // The next in the queue gets the line when this access is done and the tenure
+  // over.
   wanted.free_at = begin + cost + costs_.tenure;
   wait_for_turn();
   return begin;

@@ -20,6 +20,7 @@ Graph::Graph(Vertex vertices, std::span<const Edge> edges)
       throw Error(ErrorCode::kInvalidArgument, "Graph",
                   "edge {} - {} in a graph of {} vertices", a, b, vertices)
           .hint("vertices are 0 … vertices-1");
+    // A vertex is no neighbour of its own.
     if (a == b) continue;
     ++begin_[a];
     ++begin_[b];

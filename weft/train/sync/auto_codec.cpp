@@ -172,6 +172,7 @@ std::vector<CodecPrice> price_codecs(std::span<const CodecSpeed> speeds,
              ? 0
              : break_even(speed, speeds[0], network, bytes, is_server)});
   }
+  // Among equals the first candidate stands, which is "none".
   std::ranges::stable_sort(prices, {}, &CodecPrice::seconds);
   return prices;
 }

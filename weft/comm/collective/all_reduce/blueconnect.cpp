@@ -94,6 +94,7 @@ Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
   }
   const int levels = static_cast<int>(settings.factors.size());
   const auto one_step = [&](int chunk, int step) {
+    // The second half of the steps goes back through the levels.
     const bool is_gather = step >= levels;
     const int level = is_gather ? 2 * levels - 1 - step : step;
     const Stage& stage = stages[static_cast<std::size_t>(chunk)]
