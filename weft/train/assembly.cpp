@@ -32,13 +32,12 @@ Assembly assemble(const Recipe& recipe, int workers) {
   const Dataset& train = *result.data.train;
   require_fit(def, train);
   result.task = def.task;
+  // Each worker carries the state of the lanes of its own part of a batch.
   result.model =
       build_model(def,
                   {.example = train.features().at(0).type.shape,
                    .classes = static_cast<std::int64_t>(train.classes().size()),
                    .words = static_cast<std::int64_t>(train.words().size()),
-                   // Each worker carries the state of the lanes of its own part
-                   // of a batch.
                    .lanes = train.lanes() / workers},
                   recipe.model.options);
   return result;

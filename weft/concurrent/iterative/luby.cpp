@@ -23,9 +23,8 @@ LubySet luby_independent_set(const Graph& graph, std::uint64_t seed) {
   std::vector<Vertex> live(graph.vertices());
   std::iota(live.begin(), live.end(), 0);
   while (!live.empty()) {
+    // Priorities are drawn anew in each round, as its analysis asks for.
     const RandomStream random{seed, kLubyStream,
-                              // Priorities are drawn anew in each round, as its
-                              // analysis asks for.
                               static_cast<std::uint32_t>(result.rounds++)};
     std::vector<Vertex> winners;
     for (const Vertex v : live) {

@@ -53,9 +53,8 @@ void register_all_reduce_direct(AllReduceRegistry& registry) {
        .seconds =
            [](const Options&, const Topology& topology, double bytes) {
              const int ranks = topology.ranks();
+             // The price is that of a scatter whose parts are whole vectors.
              return scatter_cost(topology, ScatterMethod::kDirect, {1, ranks},
-                                 // The price is that of a scatter whose parts
-                                 // are whole vectors.
                                  bytes * ranks)
                         .seconds() +
                     repeated_adding(topology, ranks - 1, bytes);
