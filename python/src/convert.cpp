@@ -42,13 +42,13 @@ Error no_tensor(const py::handle& object) {
 }
 
 // Also NumPy's integers; not bool.
-bool is_integer(const py::handle& object) {
+bool is_whole_number(const py::handle& object) {
   return PyBool_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0 &&
          !py::isinstance<Value>(object);
 }
 
 std::int64_t integer_from(const py::handle& object) {
-  if (!is_integer(object)) {
+  if (!is_whole_number(object)) {
     throw Error(ErrorCode::kInvalidArgument, "argument",
                 "an integer is due, and this is a {}", type_name(object));
   }
@@ -144,7 +144,7 @@ py::object from_dim(Dim dim) {
 }
 
 bool is_dim(const py::handle& object) {
-  return py::isinstance<SymbolicDim>(object) || is_integer(object);
+  return py::isinstance<SymbolicDim>(object) || is_whole_number(object);
 }
 
 Dim dim_from(const py::handle& object) {
@@ -178,7 +178,7 @@ Shape shape_from(const py::handle& object) {
 
 Integers integers_from(const py::handle& object) {
   Integers integers;
-  if (is_integer(object)) return {integer_from(object)};
+  if (is_whole_number(object)) return {integer_from(object)};
   for (const auto each : object) integers.push_back(integer_from(each));
   return integers;
 }

@@ -163,6 +163,11 @@ void bind_errors(py::module_& module) {
   types().index_error = new_type(
       module, "IndexError", "An index outside of its axis.",
       py::make_tuple(types().invalid_argument, py::handle(PyExc_IndexError)));
+  // Also where the package raises them itself.
+  types().invalid_argument.attr("code") =
+      std::string(to_string(ErrorCode::kInvalidArgument));
+  types().unsupported.attr("code") =
+      std::string(to_string(ErrorCode::kUnsupported));
   py::register_exception_translator(&translate);
 }
 

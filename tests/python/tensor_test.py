@@ -371,8 +371,9 @@ class Operators(unittest.TestCase):
             lambda: weft.clip(x, None, None),
             lambda: weft.arange(1, 5, 0),
         ):
-            with self.assertRaises(weft.InvalidArgument):
+            with self.assertRaises(weft.InvalidArgument) as caught:
                 refused()
+            self.assertEqual(caught.exception.code, "invalid argument")
 
     def test_gradients_pass_them(self):
         x = np.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]])
