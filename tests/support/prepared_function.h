@@ -45,7 +45,7 @@ class PreparedFunction {
   Step step_of(const Node& node) const;
   void schedule_phases();
 
-  std::vector<TensorType> arguments_;  // of the first phase
+  std::vector<TensorType> arguments_;  // what the first phase takes
   Phases phases_;
   Function function_;
   std::vector<std::vector<NodeId>> schedule_;

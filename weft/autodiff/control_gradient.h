@@ -27,10 +27,10 @@ class ControlGradient {
  private:
   struct Chain {
     std::vector<NodeId> nodes;           // the enter, then the re-entries
-    Value predicate;                     // of a branch
+    Value predicate;                     // a branch has one
     std::vector<FunctionRef> functions;  // one, or those of the two branches
     std::size_t primal_phases = 0;       // that the joint differentiates
-    Phases phases;                       // of the joint
+    Phases phases;                       // the joint has these
     // What has been run so far.
     std::size_t next_phase = 0;
     Value activation;

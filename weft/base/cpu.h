@@ -46,7 +46,7 @@ std::string cpu_model();
 // The vectors that are used: "AVX-512", "AVX2", "NEON".
 std::string vector_instructions();
 
-std::uint64_t memory_bytes();       // of the machine
-std::uint64_t peak_memory_bytes();  // that this process ever held
+std::uint64_t memory_bytes();       // what the machine has
+std::uint64_t peak_memory_bytes();  // what this process ever held
 
 }  // namespace weft

@@ -89,7 +89,7 @@ class Batcher {
   Dim size_;
   std::vector<Value> stacked_;
   std::vector<Value> summed_;
-  int depth_ = 0;  // of summed()
+  int depth_ = 0;  // how deep summed() is
 };
 
 // A call that owns what OpCall refers to.

@@ -17,7 +17,7 @@ namespace weft {
 // A partition of the ranks 0, 1, … into groups of equal size.
 struct RankGroups {
   Integers ranks;         // one group after another
-  std::int64_t size = 1;  // of each group
+  std::int64_t size = 1;  // how many each group has
 
   // All ranks in one group.
   static RankGroups whole(int ranks);

@@ -34,7 +34,7 @@ struct Node {
 struct ValueInfo {
   TensorType type;
   NodeId node = -1;  // who computes it; -1 for a parameter
-  std::string name;  // of a parameter; may be empty
+  std::string name;  // a parameter's; may be empty
 };
 
 class Function {

@@ -70,8 +70,8 @@ const KernelRegistry& kernel_registry();
 
 struct KernelChoice {
   std::unique_ptr<PreparedKernel> kernel;
-  std::string name;            // of the candidate
-  std::string implementation;  // of the kernel, or ""
+  std::string name;            // the candidate's
+  std::string implementation;  // the kernel's, or ""
   bool in_place = false;
   std::vector<std::string> declined;  // "name: why", in the order tried
 

@@ -179,7 +179,7 @@ Integers stacked_axes(const BatchContext& g) {
 
 std::vector<Value> batch_reduction(const BatchContext& g) {
   const Integers axes = stacked_axes(g);
-  if (axes.empty()) return {g.x(0)};  // of a scalar
+  if (axes.empty()) return {g.x(0)};  // a scalar has no axes
   Attributes attributes = g.attributes();
   attributes.set("axes", axes);
   return call_all(g.op(), std::array{g.x(0)}, attributes, {});

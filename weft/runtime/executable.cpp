@@ -55,7 +55,7 @@ struct Executable::State {
                                  std::span<const Tensor> arguments,
                                  std::span<const Tensor> destinations);
 
-  Graph graph;  // of a function that branches, loops or calls
+  Graph graph;  // empty unless the function branches, loops or calls
   Function function;
   ExecutableOptions options;
   // Few in number: one per combination of shapes.

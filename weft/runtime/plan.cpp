@@ -42,7 +42,7 @@ struct PlannedStep {
   std::optional<IndexCheck> index_check;
   bool meets_other_ranks = false;
   bool is_host = false;
-  bool in_place = false;  // of a kernel: KernelCandidate::in_place
+  bool in_place = false;  // what KernelCandidate::in_place says
 };
 
 Cost cost_of(const Function& function, const Node& node) {

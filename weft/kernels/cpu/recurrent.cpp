@@ -154,7 +154,7 @@ class Recurrent : public PreparedKernel {
   }
 
   std::size_t steps_, batch_, inputs_, hidden_;
-  std::size_t columns_;  // of the weights
+  std::size_t columns_;  // what the weights have
 };
 
 class Lstm : public Recurrent {

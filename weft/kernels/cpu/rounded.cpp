@@ -87,10 +87,10 @@ class RoundedKernel : public PreparedKernel {
   static constexpr std::int64_t kHalfBytes = 2;
 
   struct Converted {
-    std::size_t index;  // of the operand or result
+    std::size_t index;  // which operand or result
     DType dtype;
     std::int64_t size;
-    std::size_t offset;  // of its f32 form, in bytes of scratch
+    std::size_t offset;  // where its f32 form lies, in bytes of scratch
 
     float* in(void* scratch) const {
       return reinterpret_cast<float*>(static_cast<std::byte*>(scratch) +
@@ -116,7 +116,7 @@ class RoundedKernel : public PreparedKernel {
   std::vector<Converted> widened_inputs_;
   std::vector<Converted> rounded_outputs_;
   std::size_t scratch_bytes_ = 0;
-  std::vector<void*> inputs_;  // of the run
+  std::vector<void*> inputs_;  // what the run is given
   std::vector<void*> outputs_;
 };
 

@@ -60,8 +60,8 @@ class LoopKernel : public PreparedKernel {
   struct Sum {
     std::size_t output = 0;
     std::int64_t period = 1;
-    std::int64_t width = 0;              // of an accumulator: whole tiles
-    std::size_t partial_offset = 0;      // floats, in scratch
+    std::int64_t width = 0;          // what an accumulator holds: whole tiles
+    std::size_t partial_offset = 0;  // floats, in scratch
     std::size_t accumulator_offset = 0;  // floats, in a worker's part
   };
   struct Worker;

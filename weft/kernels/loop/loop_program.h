@@ -36,7 +36,7 @@ struct LoopProgram {
     float scale = 1;
   };
 
-  Shape shape;  // of the iteration
+  Shape shape;  // what is iterated over
   std::vector<Input> inputs;
   std::vector<Instruction> instructions;
   std::vector<Output> outputs;

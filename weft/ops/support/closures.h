@@ -37,7 +37,8 @@ class Closures {
  private:
   FunctionBuilder& around_;
   std::vector<Function> functions_;
-  std::vector<std::size_t> capture_counts_;  // of each function, when built
+  std::vector<std::size_t>
+      capture_counts_;  // what each function had, when built
   std::vector<Value> captures_;
 };
 

@@ -27,7 +27,7 @@ struct ArgumentKey {
     kReal,     // bits
     kText,     // length, bytes in words
     kObject,   // index into `objects`
-    kBegin,    // of a container: size
+    kBegin,    // a container begins: size
     kEnd,
     kContext,  // bits: what else the graph depends on
   };
@@ -46,8 +46,8 @@ struct ArgumentKey {
 // Where a leaf begins in the words, and what it is.
 struct ArgumentLeaf {
   ArgumentKey::Kind kind;
-  std::size_t begin;     // of its words, after the kind
-  std::size_t argument;  // of the call: leaves outside of containers count
+  std::size_t begin;     // where its words begin, after the kind
+  std::size_t argument;  // which one; leaves outside of containers count
 };
 
 std::vector<ArgumentLeaf> leaves_of(const ArgumentKey& key);

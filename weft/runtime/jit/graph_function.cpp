@@ -69,7 +69,7 @@ class GraphFunction::Derivative {
   std::shared_ptr<ExecutablePool> forward_;
   std::optional<GradientSplit> split_;  // without control flow
   std::vector<bool> wrt_;               // with it
-  std::mutex mutex_;                    // of backwards_
+  std::mutex mutex_;                    // guards backwards_
   std::map<std::vector<bool>, GraphFunctionRef> backwards_;
 };
 
@@ -87,7 +87,7 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
                         [](const Hidden& each) { return each.is_assigned; }))),
       options_(std::move(options)),
       modes_(std::move(modes)) {
-  // Calls are expanded for running alone. The graph itself keeps them, as a
+  // Calls are expanded for running only. The graph itself keeps them, as a
   // caller that is traced takes over the functions as they are.
   Graph inlined = inline_calls(graph_, entry_);
   const Function& function = inlined.functions.front();

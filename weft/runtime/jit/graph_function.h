@@ -88,7 +88,7 @@ class GraphFunction {
   std::vector<ModeReading> modes_;
   std::vector<Assigned> assigned_;
   std::shared_ptr<ExecutablePool> executables_;
-  std::mutex mutex_;  // of derivatives_
+  std::mutex mutex_;  // guards derivatives_
   std::map<std::pair<std::vector<bool>, std::size_t>,
            std::shared_ptr<Derivative>>
       derivatives_;

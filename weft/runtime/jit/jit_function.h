@@ -32,7 +32,7 @@
 namespace weft {
 
 struct JitOptions {
-  std::string name = "jit";  // of the graphs, in messages
+  std::string name = "jit";  // messages call the graphs so
   // The types of the tensor arguments, with symbols where any size may come:
   // then there is one graph for all calls.
   std::optional<std::vector<TensorType>> signature = std::nullopt;

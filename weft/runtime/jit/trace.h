@@ -40,7 +40,7 @@ struct Hidden {
   Kind kind;
   Value value;                            // if captured
   std::weak_ptr<VariableState> variable;  // if one is meant
-  bool is_assigned = false;  // of a variable: its value is a hidden result
+  bool is_assigned = false;  // the variable's value is a hidden result
   std::string name;          // in the graph
 };
 
@@ -87,7 +87,7 @@ class Trace : public FunctionBuilder {
   bool has_created_variables_ = false;
   const Tape* outer_tape_ = Tape::innermost();
   std::vector<Hidden> hidden_;
-  std::vector<Value> parameters_;  // of hidden_
+  std::vector<Value> parameters_;  // stand for hidden_
   std::vector<ModeReading> modes_;
 };
 

@@ -64,8 +64,7 @@ class Accumulators {
   bool may_come_last(Result result) const {
     const TensorType& type =
         graph_.type(graph_.body(result.first).results[at(result.second)]);
-    // A scalar lies in the frame, and is returned for less than adding it apart
-    // would cost.
+    // An accumulator takes tensors, and a scalar lies in the frame as a word.
     if (!is_floating(type.dtype) || type.shape.is_scalar()) return false;
     for (const CallSite& site : graph_.sites) {
       if (site.callee != result.first) continue;
@@ -226,7 +225,7 @@ class Accumulators {
   std::map<Endpoint, int> readers_;
   std::map<Result, Sum> sums_;
   std::map<Result, int> names_;
-  std::vector<int> parents_;  // of equal accumulators
+  std::vector<int> parents_;  // equal accumulators have one root
   std::vector<int> inner_;    // sites
 };
 

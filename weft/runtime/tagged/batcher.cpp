@@ -301,8 +301,7 @@ void* Batcher::gather(const Input& input, std::span<const Item> items) {
                ? item.frame->at(input.slot)
                : static_cast<std::byte*>(item.frame->tensor(input.slot).raw());
   };
-  // Results of an earlier batch lie so, and level follows level in the same
-  // order.
+  // Rows of one earlier batch lie so, where their order has stayed.
   std::byte* first = address(items[0]);
   bool is_adjacent = true;
   for (std::size_t i = 1; is_adjacent && i < items.size(); ++i) {
@@ -387,8 +386,8 @@ void Batcher::send(TaggedWorker& worker, const Work& work, const Batch& batch,
                      std::exchange(made_[i], Tensor()));
   }
   // The worker takes its newest item first, which so belongs to the first
-  // instance: the next batch has the order of this one, and its rows are
-  // adjacent.
+  // instance: Calls, Switches and Returns that follow run in the order of the
+  // instances.
   for (std::size_t k = items.size(); k-- > 0;) {
     Frame* frame = items[k].frame;
     std::int32_t begun = 0;

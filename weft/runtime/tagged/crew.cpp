@@ -31,7 +31,7 @@ void Crew::run(const std::function<void(int)>& work) {
   }
   changed_.notify_all();
   const int threads = thread_count();
-  set_thread_count(1);  // of this thread's kernels
+  set_thread_count(1);  // this thread's kernels obey it
   work(0);
   // This is the caller's thread, which keeps the count that it had.
   set_thread_count(threads);

@@ -25,7 +25,7 @@
 namespace weft {
 
 enum class FlatKind {
-  kParameter,   // of a body: merges the Calls of its sites; or an argument of
+  kParameter,   // a body's: merges the Calls of its sites; or an argument of
                 // the entry, when its body is 0
   kRegion,      // runs a Function without calls and branches
   kSwitch,      // (data, predicate) -> (data if true, data if false)
@@ -49,19 +49,18 @@ struct Endpoint {
 
 struct FlatNode {
   FlatKind kind;
-  int body;  // of the activation that its outputs belong to; a Call's: whose
-             // inputs do
+  int body;  // whose activation its outputs, or a Call's inputs, belong to
   std::vector<Endpoint> inputs = {};
   // A value whose arrival a region, a Receive or a Call without inputs of its
   // own awaits: it marks the branch. Node -1 where the activation itself is
   // enough.
   Endpoint trigger = {};
-  int site = -1;    // of a Call and a Return
-  int phase = 0;    // of these: in which the activation is entered for it
-  int index = -1;   // of a parameter, an argument, a result, an accumulator;
-                    // of a Send and a Receive: which crossing
-  int region = -1;  // of a region
-  std::vector<TensorType> types = {};  // of its outputs
+  int site = -1;    // a Call and a Return have one
+  int phase = 0;    // theirs: in which one they enter the activation
+  int index = -1;   // which parameter, argument, result or accumulator it is;
+                    // a Send and a Receive say which crossing
+  int region = -1;  // which one a region runs
+  std::vector<TensorType> types = {};  // what its outputs are
 };
 
 // Where one body calls another.
@@ -78,7 +77,7 @@ struct CallSite {
 struct Body {
   std::string name;
   std::vector<int> parameters = {};    // nodes
-  std::vector<Endpoint> results = {};  // of its activation
+  std::vector<Endpoint> results = {};  // what its activation gives
 };
 
 struct Region {

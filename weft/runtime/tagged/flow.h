@@ -18,7 +18,7 @@ class Flow {
   // Who reads a value: a region, or the entry, as its results.
   struct Reader {
     int region = -1;  // node
-    int result = -1;  // of the entry
+    int result = -1;  // which the entry returns
   };
   // Who reads any output of a node; a reader that several ways lead to is
   // listed several times.

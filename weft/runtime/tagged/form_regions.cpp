@@ -285,7 +285,7 @@ class RegionFormer {
   std::map<Endpoint, std::set<int>> readers_;
   FlatGraph made_;
   std::map<Endpoint, Endpoint> renamed_;
-  std::map<int, int> new_ids_;  // of what is no region
+  std::map<int, int> new_ids_;  // regions have none
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ struct Sums {
 struct Frame {
   const Layout* layout = nullptr;  // null while it is free
   Frame* parent = nullptr;         // where results go; null for the entry
-  int site = -1;                   // of the call, in the parent
+  int site = -1;                   // where the parent calls it
   // What may still happen here: arguments to come, work that is ready or
   // running, and activations that return here. At zero it is done.
   std::int32_t outstanding = 0;

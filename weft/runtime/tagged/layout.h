@@ -26,7 +26,7 @@ struct Target {
 
   std::uint32_t work;
   std::uint32_t slot;      // bytes into the frame; kNowhere for a trigger
-  std::uint32_t argument;  // of a call
+  std::uint32_t argument;  // which of a call's
   Readiness readiness;
   bool is_call;
 };
@@ -41,7 +41,7 @@ struct Port {
 struct Input {
   TensorType type;
   bool is_inline;
-  bool is_argument;    // of the entry, read in place; or a call's trigger
+  bool is_argument;    // it is the entry's, read in place; or a call's trigger
   std::uint32_t slot;  // bytes into the frame, or the number of the argument
 };
 
@@ -51,12 +51,12 @@ struct Work {
   // argument when it is there.
   std::uint32_t pending = 0;
   int region = -1;
-  int site = -1;   // of a call
+  int site = -1;   // which one a call is of
   int index = -1;  // which result is returned, to what is added, what crosses
   std::vector<Input> inputs = {};
   // These are a region's results, a switch's sides, or a call's arguments.
   std::vector<Port> outputs = {};
-  std::uint32_t child = 0;  // of a call: where its frame keeps the callee's
+  std::uint32_t child = 0;  // where a call's frame keeps the callee's
   bool is_first = false;    // runs as soon as its activation begins
 };
 

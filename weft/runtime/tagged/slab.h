@@ -31,7 +31,7 @@ class FrameSlab {
   struct Pool {
     std::mutex mutex;
     std::vector<std::unique_ptr<std::byte[]>> chunks;
-    std::vector<std::size_t> sizes;  // of the chunks, in frames
+    std::vector<std::size_t> sizes;  // what each chunk holds, in frames
     std::vector<Frame*> free;
   };
 

@@ -22,7 +22,7 @@ namespace weft {
 // What regions did, and how many activations there were.
 struct RegionUse {
   std::int64_t runs = 0;
-  std::int64_t instances = 0;  // of the region, several of which may be one run
+  std::int64_t instances = 0;  // several of them may be one run
   double seconds = 0;
 };
 struct WorkerCounts {

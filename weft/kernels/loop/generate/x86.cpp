@@ -25,7 +25,7 @@ using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 constexpr int kLanes = 16;
-constexpr int kToNearest = 0;  // of vcvtps2ph: ties go to even
+constexpr int kToNearest = 0;  // tells vcvtps2ph that ties go to even
 constexpr std::size_t kCodeBytes = std::size_t{32} * 1024;
 
 bool can_store(DType dtype) {
@@ -485,7 +485,7 @@ class Generator : public Xbyak::CodeGenerator {
     for (int i = 0; i < 32; ++i) all.push_back(i);
     return all;
   }();
-  Xbyak::Label lowest_bit_;  // of numbers() that rounding reads
+  Xbyak::Label lowest_bit_;  // numbers() that rounding reads
   Xbyak::Label below_half_;
   Xbyak::Label quiet_bit_;
   Zmm zero_;
