@@ -17,8 +17,9 @@ namespace weft {
 
 class LoopCode {
  public:
-  // How the code finds operand i: memory of this dtype, at a pointer given
-  // with each run.
+  // `input_dtypes` say how the code finds operand i: memory of this dtype, at a
+  // pointer given with each run. Null where the machine, a dtype or an op is
+  // not covered, or registers run out.
   static std::unique_ptr<LoopCode> compile(const LoopProgram& program,
                                            std::span<const DType> input_dtypes);
 
