@@ -108,6 +108,7 @@ std::optional<InstructionSet> parse_instruction_cap(std::string_view name,
   if (name.empty()) return std::nullopt;
   std::string offered;
   for (const NamedSet& cap : kCaps) {
+    // Only what this machine has is offered.
     if (cap.set > machine) break;
     offered += offered.empty() ? "" : ", ";
     offered += cap.name;

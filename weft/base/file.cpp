@@ -55,6 +55,7 @@ struct stat status_of(int descriptor, const fs::path& path) {
   if (::fstat(descriptor, &status) != 0) {
     throw system_error("read", path, errno);
   }
+  // A folder can be opened, and only reading it would fail.
   if (S_ISDIR(status.st_mode)) throw system_error("read", path, EISDIR);
   return status;
 }

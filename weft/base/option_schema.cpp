@@ -58,6 +58,8 @@ std::string_view kind_of(const OptionValue& value) {
 Options complete(const std::vector<OptionSpec>& schema, const Options& given,
                  std::string_view where) {
   Options result;
+  // All options of the schema are there afterwards, so readers need no
+  // defaults.
   for (const OptionSpec& spec : schema) result[spec.name] = spec.value;
   for (const auto& [name, value] : given) {
     const auto spec = std::find_if(

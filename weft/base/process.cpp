@@ -46,6 +46,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   WEFT_CHECK(!command.empty());
   std::vector<char*> arguments;
   for (const auto& word : command) {
+    // The interface takes pointers to char, and does not write to them.
     arguments.push_back(const_cast<char*>(word.c_str()));
   }
   arguments.push_back(nullptr);
@@ -73,6 +74,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   result.errors = read_tail(pipe[0]);
   ::close(pipe[0]);
   int status = 0;
+  // A signal to this process does not end the wait.
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   result.exit_code =

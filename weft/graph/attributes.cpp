@@ -11,6 +11,7 @@ namespace {
 // Shortest text that reads back to the same double, and never as an integer.
 std::string real_text(double value) {
   std::string text = fmt::format("{}", value);
+  // The parser tells reals from integers by these characters.
   if (text.find_first_of(".einf") == std::string::npos) text += ".0";
   return text;
 }
@@ -40,6 +41,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string_view kind_of(const Attribute& attribute) {
+  // The order is that of the variant.
   constexpr std::string_view kKinds[] = {
       "bool",  "integer", "real",   "text",     "integers",
       "shape", "dtype",   "tensor", "function", "host function"};

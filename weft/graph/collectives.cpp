@@ -71,6 +71,8 @@ void require_collectives(const OpDef& op, const Attributes& attributes) {
                 "needs a network of {} ranks, and this thread has none", ranks)
         .hint("open a CollectivesScope around the run");
   }
+  // A graph lists its groups rank by rank: on another number of ranks it would
+  // wait for some that are not there.
   if (static_cast<std::size_t>(innermost_collectives->size()) != ranks) {
     throw Error(ErrorCode::kInvalidArgument, op.name(),
                 "was made for {} ranks, but the network has {}", ranks,

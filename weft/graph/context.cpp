@@ -55,11 +55,13 @@ Value::operator bool() const {
                 "what is built cannot depend on a value that is known only "
                 "when it runs");
     const ValueInfo& value = in->function().value(static_cast<ValueId>(id_));
+    // A parameter has no line that computed it.
     if (value.node >= 0 && in->function().node(value.node).location.is_known())
       error.detail("computed at: " +
                    to_string(in->function().node(value.node).location));
     throw error.hint("use cond, while_loop or where");
   }
+  // As in NumPy, several elements have no one truth.
   if (tensor_.size() != 1) {
     throw Error(ErrorCode::kInvalidArgument, "value",
                 "{} is neither true nor false", to_string(type()));

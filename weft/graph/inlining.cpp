@@ -15,6 +15,8 @@ std::vector<Value> add_parameters(FunctionBuilder& builder,
 std::vector<Value> inlined_results(FunctionBuilder& builder,
                                    const Function& function,
                                    std::span<const Value> arguments) {
+  // All of the function's nodes are copied; what no result needs goes when the
+  // function is simplified.
   const auto values = builder.inline_function(function, arguments);
   std::vector<Value> results;
   for (const ValueId id : function.results()) {

@@ -13,6 +13,7 @@ class ReferenceKernel : public PreparedKernel {
         attributes_(call.attributes),
         input_types_(call.inputs.begin(), call.inputs.end()),
         output_types_(call.outputs.begin(), call.outputs.end()) {
+    // The views are made once; a run sets their addresses.
     for (const auto& type : input_types_) inputs_.push_back({type, nullptr});
     for (const auto& type : output_types_) outputs_.push_back({type, nullptr});
   }
@@ -109,6 +110,7 @@ KernelChoice choose_kernel(const OpCall& call, const KernelRegistry& kernels) {
               "no kernel takes this call");
   for (const auto& type : call.inputs) error.detail(to_string(type));
   for (const auto& reason : choice.declined) error.detail(reason);
+  // The op is right, but stands in a function that was taken out of its graph.
   if (call.op.has(kControl)) {
     error.hint("it runs functions of its graph, so the graph has to run whole");
   }

@@ -42,6 +42,7 @@ std::string to_string(const Location& location) {
 
 LayerScope::LayerScope(const std::string& name)
     : outer_size_(layer_path.size()) {
+  // A layer without a name adds nothing to the path.
   if (name.empty()) return;
   if (!layer_path.empty()) layer_path += '/';
   layer_path += name;

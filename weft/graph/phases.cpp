@@ -40,6 +40,7 @@ Phases Phases::of(const Attributes& attributes) {
 
 void Phases::require_fit(const OpCall& call,
                          const FunctionRef& function) const {
+  // One phase is a plain call, which needs no enter.
   if (function.signature == nullptr || arguments.size() < 2 ||
       arguments.size() != results.size() ||
       !adds_up(arguments, function.signature->parameters.size()) ||

@@ -105,6 +105,7 @@ FunctionRef Program::declare_derived(const FunctionRef& from,
   FunctionRef made{unique_name(from.name + "." + kind),
                    std::make_shared<Signature>(std::move(signature))};
   names_[made.name] = made;
+  // From here on find_derived() gives it, also to what builds its body.
   derived_[{from.name, kind}] = made;
   return made;
 }

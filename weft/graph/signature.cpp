@@ -62,9 +62,11 @@ Bindings bind_call(const FunctionRef& function,
   while (!open.empty()) {
     const std::size_t before = bindings.size();
     std::erase_if(open, [&](std::size_t i) {
+      // A parameter that matches leaves the list, and may have told a size.
       return parameters[i].dtype == arguments[i].dtype &&
              match(parameters[i].shape, arguments[i].shape, bindings);
     });
+    // A round that told nothing new would be followed by one like it.
     if (open.empty() || bindings.size() > before) continue;
     fail(function, arguments, "the argument {} is {}, which is no {}", open[0],
          to_string(arguments[open[0]]), to_string(parameters[open[0]]));

@@ -27,6 +27,8 @@ std::string type_list(const Function& function,
 }  // namespace
 
 std::string to_string(const Function& function, const Node& node) {
+  // Types could be inferred again; they are written because people read them,
+  // and because a text that disagrees with its ops is found out by them.
   return fmt::format("{} = {}({}){} : {}", value_list(node.outputs),
                      node.op->name(), value_list(node.inputs),
                      to_string(node.attributes),
@@ -40,6 +42,8 @@ std::string to_string(const Function& function) {
     const ValueInfo& value = function.value(id);
     if (i > 0) text += ", ";
     text += fmt::format("%{}", id);
+    // A name is written as a text attribute is, so that any characters in it
+    // read back.
     if (!value.name.empty()) text += " " + to_string(Attribute(value.name));
     text += ": " + to_string(value.type);
   }

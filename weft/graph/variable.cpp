@@ -64,6 +64,7 @@ Value Variable::read() const {
 }
 
 void Variable::assign(const Value& value, const Location& where) const {
+  // The type is fixed, as graphs were made for it.
   if (!may_hold(type(), value.type())) {
     Error error(ErrorCode::kInvalidArgument, title(name()),
                 "{} cannot be assigned to {}", to_string(value.type()),

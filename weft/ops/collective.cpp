@@ -29,6 +29,7 @@ std::int64_t checked_group_size(const OpCall& call) {
   }
   std::vector<bool> seen(ranks.size(), false);
   for (const std::int64_t rank : ranks) {
+    // A rank that is in no group, or in two, would wait for ever.
     if (rank < 0 || rank >= count || seen[static_cast<std::size_t>(rank)]) {
       throw call.error("the groups do not hold each rank once")
           .hint("list the ranks from 0, group after group");

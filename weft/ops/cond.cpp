@@ -14,6 +14,7 @@ std::vector<TensorType> infer_cond(const OpCall& call) {
   const auto then = result_types(call.attributes.function("then"), arguments);
   const auto otherwise =
       result_types(call.attributes.function("otherwise"), arguments);
+  // Whoever reads the results must not have to know which branch ran.
   if (then != otherwise) {
     throw call.error("the two branches return different types");
   }

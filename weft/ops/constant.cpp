@@ -88,6 +88,8 @@ void register_constant(OpRegistry& ops) {
       .traits(kNoGradient)
       .infer([](const OpCall& call) {
         const auto& shape = call.attributes.get<Shape>("shape");
+        // The size is a shape of one dim rather than a number, so that it may
+        // be symbolic.
         if (shape.rank() != 1) throw call.error("makes a vector");
         return std::vector{
             TensorType{call.attributes.get<DType>("dtype"), shape}};

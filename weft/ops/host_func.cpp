@@ -22,6 +22,7 @@ void host_func_reference(const OpCall& call, std::span<const TensorView> inputs,
     }
     const auto results = function_of(call.attributes)->run(operands);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
+      // run() has checked the types of what came back.
       std::memcpy(outputs[i].data, results[i].raw(), results[i].bytes());
     }
   } catch (...) {

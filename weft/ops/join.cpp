@@ -127,6 +127,8 @@ Gradients concat_gradient(const GradientContext& g) {
     const Dim end = dim_add(before, g.x(i).shape()[axis]);
     const Dim after = dim_subtract(g.y().shape()[axis], end);
     const bool has_start = !is_symbolic(before);
+    // A slice counts from the beginning or from the end by a number: one of the
+    // two distances has to be known.
     if ((!has_start && is_symbolic(dim_add(after, g.x(i).shape()[axis]))) ||
         (is_symbolic(end) && is_symbolic(after))) {
       throw Error(ErrorCode::kUnsupported, "concat",

@@ -62,6 +62,7 @@ void lstm_reference(const OpCall& call, std::span<const TensorView> inputs,
   Doubles y, cells;
   Doubles gates = zeros(steps * batch * columns);
   for (Dim t = 0; t < steps; ++t) {
+    // The gates are computed where they are returned.
     double* z = row_of(gates, t * batch, columns);
     add_product(row_of(x, t * batch, width), w_ih.data(), z, batch, width,
                 columns);

@@ -57,6 +57,7 @@ void permutation_reference(const OpCall& call,
                            std::span<const TensorView> inputs,
                            std::span<const TensorView> outputs) {
   const TensorView& y = outputs[0];
+  // A permutation of nothing has no first element to draw.
   if (y.size() == 0) return;
   const RandomStream stream = stream_of(call, inputs[0]);
   const Permutation order(static_cast<std::uint64_t>(y.size()), stream.seed,

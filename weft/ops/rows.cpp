@@ -164,6 +164,8 @@ Cost add_rows_cost(const OpCall& call) {
   const double updates =
       static_cast<double>(call.input(1).shape.num_elements());
   Cost cost;
+  // The table itself does not count: in place, only the rows that are named are
+  // touched.
   cost.flops = updates;
   cost.bytes = 3 * static_cast<double>(call.input(1).bytes()) +
                static_cast<double>(call.input(2).bytes());

@@ -35,6 +35,7 @@ TensorType stacked_type(const TensorType& step, Dim steps) {
 std::vector<TensorType> infer_scan(const OpCall& call) {
   const std::size_t carried = carried_count(call);
   const std::size_t scanned = scanned_count(call, carried);
+  // The body sees one step of each scanned operand, and all others as they are.
   std::vector<TensorType> arguments(call.inputs.begin(), call.inputs.end());
   for (std::size_t i = carried; i < carried + scanned; ++i) {
     arguments[i] = slice_type(call, call.input(i));

@@ -75,6 +75,8 @@ std::vector<TensorType> infer_transpose(const OpCall& call) {
   if (!order.empty() && order.size() != at(rank)) {
     throw call.error("a permutation of {} axes names {}", rank, order.size());
   }
+  // The list has one entry for each axis, so if none comes twice, all are
+  // there.
   if (!order.empty()) checked_axes(call, order, rank);
   TensorType y{x.dtype, {}};
   for (const std::int64_t axis : resolved_permutation(call.attributes, rank)) {

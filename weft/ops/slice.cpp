@@ -24,6 +24,7 @@ void slice_reference(const OpCall& call, std::span<const TensorView> inputs,
 void unslice_reference(const OpCall& call, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
   const Shape& whole = outputs[0].shape();
+  // Where a slice would not read, nothing flows back.
   fill_with(outputs[0], 0);
   for_each_placed(inputs[0].shape(), whole, slice_ranges(call, whole),
                   [&](std::int64_t part, std::int64_t place) {

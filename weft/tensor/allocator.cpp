@@ -27,6 +27,7 @@ struct FreeList {
 };
 
 void free_block(Block* block) {
+  // The header was made in place, so it ends by hand.
   block->~Block();
   std::free(block);
 }
@@ -94,6 +95,7 @@ BlockRef allocate(std::size_t bytes) {
       cache.lists[size_class].size > 0) {
     FreeList& list = cache.lists[size_class];
     block = list.blocks[--list.size];
+    // Nobody else sees the block yet.
     block->references.store(1, std::memory_order_relaxed);
   } else {
     block =

@@ -67,6 +67,8 @@ float16::operator float() const {
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
   }
+  // The largest exponent means infinity or NaN in both; all others change their
+  // bias from 15 to 127.
   const std::uint32_t wide = exponent == 31 ? 0xffu : exponent + 112u;
   return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
 }

@@ -140,6 +140,7 @@ Polynomial multiply(const Polynomial& a, const Polynomial& b) {
     for (const auto& [right, right_factor] : b) {
       Monomial both = left;
       both.insert(both.end(), right.begin(), right.end());
+      // Sorted, equal products are equal lists.
       std::sort(both.begin(), both.end());
       add_term(product, both, checked_product(left_factor, right_factor));
     }
@@ -201,6 +202,8 @@ Polynomial substitute_in(const Polynomial& polynomial,
       Dim value = 0;
       if (atom.divisor != 0) {
         value = dim_floor_divide(
+            // A quotient is taken again once its numerator is known better: it
+            // may come out even, or as a number.
             table().intern(substitute_in(atom.numerator, bindings)),
             atom.divisor);
       } else {
@@ -370,6 +373,7 @@ Dim symbol(std::string_view name) {
 }
 
 Dim dim_add(Dim a, Dim b) {
+  // Most dims are numbers, for which no table is asked.
   if (!is_symbolic(a) && !is_symbolic(b)) {
     check_magnitude(a);
     check_magnitude(b);

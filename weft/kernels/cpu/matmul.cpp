@@ -23,6 +23,7 @@ memory::desc operand(const TensorType& type, int rank, bool transpose) {
     strides.push_back(own_strides[static_cast<std::size_t>(axis)]);
   }
   if (transpose) {
+    // Nothing is moved: the strides change places with the dims.
     std::swap(dims.end()[-1], dims.end()[-2]);
     std::swap(strides.end()[-1], strides.end()[-2]);
   }

@@ -128,6 +128,7 @@ class Moments : public PreparedKernel {
       }
     }
     for (std::size_t row = folded_rows_ * fold_; row < rows_; ++row) {
+      // A row by itself is a group of one, with no distance from its own mean.
       body(1.0, static_cast<double>(static_cast<float>(x[row * channels_ + c])),
            0.0);
     }

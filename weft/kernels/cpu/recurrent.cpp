@@ -200,6 +200,7 @@ class Lstm : public Recurrent {
       const Vector o = sigmoid(sum(3));
       const Vector cell =
           hn::MulAdd(f, span.load(c + row * hidden_), hn::Mul(i, g));
+      // The gates take the place of the sums that they were made of.
       span.store(i, gate);
       span.store(f, gate + hidden_);
       span.store(g, gate + 2 * hidden_);

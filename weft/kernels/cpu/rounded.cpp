@@ -124,6 +124,8 @@ std::optional<std::string> declines(const OpCall& call) {
   if (!has_half(call.inputs)) return "no operand is bf16 or f16";
   // Their references draw in the dtype of the result.
   if (call.op.has(kRandom)) return "draws random numbers";
+  // The question is put to the same candidates, for the call as it would be in
+  // f32.
   const auto inputs = widened(call.inputs);
   const auto outputs = widened(call.outputs);
   const OpCall wide{call.op, inputs, call.attributes, outputs};

@@ -57,6 +57,8 @@ std::unique_ptr<PreparedKernel> prepare_add_rows(const OpCall& call) {
 // most half full.
 class FirstOfRows {
  public:
+  // The number of slots is a power of two, so that a mask keeps a slot in
+  // range.
   explicit FirstOfRows(std::int64_t count)
       : count_(count),
         bits_(static_cast<int>(

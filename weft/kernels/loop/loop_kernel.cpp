@@ -335,6 +335,7 @@ void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
       std::fill_n(buffer, tile_, value);
     } else if (operand.access == Access::kPeriodic && operand.period <= most_) {
       load_tile(operand.dtype, source, buffer, operand.period);
+      // The tile is a multiple of the period, so the pattern fits every tile.
       for (std::int64_t i = operand.period; i < tile_; ++i) {
         buffer[i] = buffer[i - operand.period];
       }

@@ -29,6 +29,7 @@ struct Product {
 Product multiply(Vector a, Vector b) {
   const Words words;
   const Pairs pairs;
+  // Vectors multiply 32 bits to 64 in every second lane only.
   const auto even = hn::MulEven(a, b);
   const auto shifted =
       hn::BitCast(words, hn::ShiftRight<32>(hn::BitCast(pairs, a)));
