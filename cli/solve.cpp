@@ -3,11 +3,14 @@
 #include "weft/concurrent/iterative/solve.h"
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <fmt/core.h>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "cli/report.h"
 #include "cli/terminal.h"
@@ -20,15 +23,13 @@
 namespace weft::cli {
 namespace {
 
-using namespace concurrent;
-
-struct Arguments {
+struct SolveArguments {
   std::string problem;
   std::string graph;
   std::string scheduler = "multiqueue";
   std::string out;
   bool as_json = false;
-  SolveOptions options;
+  concurrent::SolveOptions options;
 };
 
 constexpr const char* kFooter = R"(Problems, and what --out writes of them:
@@ -75,19 +76,20 @@ class LongRunNote {
   std::jthread thread_;  // last: it stops before what it uses is gone
 };
 
-double waste_of(const Solution& found) {
+double waste_of(const concurrent::Solution& found) {
   return found.tasks == 0 ? 0
                           : static_cast<double>(found.counts.blocked) /
                                 static_cast<double>(found.tasks);
 }
 
-void write_rows(const std::string& path, const Solution& found) {
+void write_rows(const std::string& path, const concurrent::Solution& found) {
   AtomicFile file(path);
   std::string text;
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   for (std::size_t i = 0; i < found.rows.size(); ++i) {
-    text += found.rows[i] == Solution::kNobody ? "-"
-                                               : std::to_string(found.rows[i]);
+    text += found.rows[i] == concurrent::Solution::kNobody
+                ? "-"
+                : std::to_string(found.rows[i]);
     text += (i + 1) % found.columns == 0 ? '\n' : ' ';
     if (text.size() < kPiece) continue;
     file.write(text);
@@ -98,36 +100,38 @@ void write_rows(const std::string& path, const Solution& found) {
 }
 
 // What the scheduler was given: its name in the options, and the value.
-std::pair<const char*, std::int64_t> knob_of(const SchedulerOptions& options) {
+std::pair<const char*, std::int64_t> knob_of(
+    const concurrent::SchedulerOptions& options) {
   switch (options.kind) {
-    case SchedulerKind::kMultiQueue:
+    case concurrent::SchedulerKind::kMultiQueue:
       return {"queues", options.queues};
-    case SchedulerKind::kTopK:
+    case concurrent::SchedulerKind::kTopK:
       return {"relaxation", options.relaxation};
-    case SchedulerKind::kRounds:
+    case concurrent::SchedulerKind::kRounds:
       return {"prefix", options.prefix};
     default:
       return {nullptr, 0};
   }
 }
 
-const char* unit_of(SolveProblem problem) {
+const char* unit_of(concurrent::SolveProblem problem) {
   switch (problem) {
-    case SolveProblem::kIndependentSet:
+    case concurrent::SolveProblem::kIndependentSet:
       return "vertices in the set";
-    case SolveProblem::kMatching:
+    case concurrent::SolveProblem::kMatching:
       return "edges in the matching";
-    case SolveProblem::kColouring:
+    case concurrent::SolveProblem::kColouring:
       return "colours";
-    case SolveProblem::kListContraction:
+    case concurrent::SolveProblem::kListContraction:
       return "lists contracted";
-    case SolveProblem::kShuffle:
+    case concurrent::SolveProblem::kShuffle:
       break;
   }
   return "vertices in a new order";
 }
 
-Json json_of(const Arguments& arguments, const Solution& found) {
+Json json_of(const SolveArguments& arguments,
+             const concurrent::Solution& found) {
   Json json = {
       {"problem", arguments.problem},      {"graph", arguments.graph},
       {"vertices", found.vertices},        {"edges", found.edges},
@@ -152,7 +156,7 @@ std::string count(std::uint64_t number) {
   return grouped(static_cast<std::int64_t>(number));
 }
 
-void print(const Arguments& arguments, const Solution& found) {
+void print(const SolveArguments& arguments, const concurrent::Solution& found) {
   const auto row = [](const char* name, const std::string& text) {
     fmt::print("{:<17} {}\n", name, text);
   };
@@ -186,16 +190,19 @@ void print(const Arguments& arguments, const Solution& found) {
   if (!arguments.out.empty()) row("written to", printable(arguments.out));
 }
 
-void solve(Arguments& arguments) {
-  SolveOptions& options = arguments.options;
-  options.problem = solve_problem(arguments.problem);
-  options.scheduler.kind = scheduler_kind(arguments.scheduler);
+void solve(SolveArguments& arguments) {
+  concurrent::SolveOptions& options = arguments.options;
+  options.problem = concurrent::solve_problem(arguments.problem);
+  options.scheduler.kind = concurrent::scheduler_kind(arguments.scheduler);
   if (options.scheduler.threads == 0)
     options.scheduler.threads =
-        options.scheduler.kind == SchedulerKind::kInOrder ? 1 : thread_count();
-  const Solution found = [&] {
+        options.scheduler.kind == concurrent::SchedulerKind::kInOrder
+            ? 1
+            : thread_count();
+  const concurrent::Solution found = [&] {
     const LongRunNote note;
-    return concurrent::solve(read_edge_list(arguments.graph), options);
+    return concurrent::solve(concurrent::read_edge_list(arguments.graph),
+                             options);
   }();
   if (!arguments.out.empty() && found.is_certified)
     write_rows(arguments.out, found);
@@ -214,17 +221,17 @@ void solve(Arguments& arguments) {
 void add_solve(CLI::App& app) {
   CLI::App* verb = app.add_subcommand(
       "solve", "Solve a greedy problem on a graph, on many threads");
-  auto arguments = std::make_shared<Arguments>();
-  SolveOptions& options = arguments->options;
+  auto arguments = std::make_shared<SolveArguments>();
+  concurrent::SolveOptions& options = arguments->options;
   verb->add_option("PROBLEM", arguments->problem, "what to look for; see below")
       ->required()
-      ->check(CLI::IsMember(solve_problem_names()));
+      ->check(CLI::IsMember(concurrent::solve_problem_names()));
   verb->add_option("GRAPH", arguments->graph,
                    "a line \"u v\" for each edge, '#' before comments; .gz too")
       ->required();
   verb->add_option("--scheduler", arguments->scheduler,
                    "who says what is tried next; see below")
-      ->check(CLI::IsMember(scheduler_names()));
+      ->check(CLI::IsMember(concurrent::scheduler_names()));
   verb->add_option("--threads", options.scheduler.threads,
                    "as many as there are cores, unless given")
       ->check(CLI::Range(1, 1024));

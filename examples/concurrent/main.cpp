@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fmt/core.h>
+#include <functional>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "weft/concurrent/counter/multi_counter.h"

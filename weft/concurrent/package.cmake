@@ -15,12 +15,18 @@ include(CMakePackageConfigHelpers)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 
-# Of weft/base, what these sources use.
-set(base_sources "/(error|file|gzip|option_schema)\\.cpp")
+# What these sources use of weft/base, whose objects would bring more along.
+set(base_sources error.cpp file.cpp gzip.cpp option_schema.cpp)
 set(base_headers error.h option_schema.h options.h philox.h registry.h)
+list(TRANSFORM base_sources PREPEND ${CMAKE_SOURCE_DIR}/weft/base/)
+list(TRANSFORM base_headers PREPEND ${CMAKE_SOURCE_DIR}/weft/base/)
+
+add_library(weft_concurrent_base OBJECT ${base_sources})
+target_link_libraries(weft_concurrent_base PRIVATE weft_options)
+weft_join(weft_concurrent_base)
 
 add_library(weft_concurrent_package STATIC
-  $<FILTER:$<TARGET_OBJECTS:weft_base>,INCLUDE,${base_sources}>
+  $<TARGET_OBJECTS:weft_concurrent_base>
   $<TARGET_OBJECTS:weft_concurrent>
   $<TARGET_OBJECTS:weft_concurrent_iterative>
   $<TARGET_OBJECTS:weft_concurrent_counter>
@@ -48,6 +54,5 @@ install(EXPORT weft-concurrent-targets NAMESPACE weft::
 install(DIRECTORY ./ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/concurrent
   COMPONENT concurrent FILES_MATCHING PATTERN *.h
   PATTERN coherence EXCLUDE)
-list(TRANSFORM base_headers PREPEND ${CMAKE_SOURCE_DIR}/weft/base/)
 install(FILES ${base_headers}
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/base COMPONENT concurrent)
