@@ -1,11 +1,12 @@
 """The bars of codecs and sparsifiers: sizes, speeds, the drift of top-k."""
 
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
 
 from lib.bench import Bar, Bench, Setting
-from lib.lab_training import RESNET20, Trainings, Way
+from lib.lab_training import HOSTS, RESNET20, Trainings, Way
 from lib.lab_ways import THREE_LC, trainings
 from lib.picture import chart
 from lib.suite import answer, draw, initial_weights, marked
@@ -62,6 +63,7 @@ def measure_three_lc(where: Setting, s: str, bars: tuple) -> dict:
             for bar, figure in zip(bars, figures)}
 
 
+ONE_BUCKET = 4 << 20  # bytes, more than the model has
 WORKERS_STEPS = 1_560  # 20 epochs: memories are full long before
 
 
@@ -73,22 +75,26 @@ def workers_bench(where: Setting, runs: Trainings, how: Way) -> Bench:
 
 def measure_workers(where: Setting, runs: Trainings, how: Way,
                     bar: Bar) -> dict:
+    """All gradients are one bucket, which the first worker owns: it receives
+    what the others push, and sends each what it pulls."""
     steps = 156 if where.quick else WORKERS_STEPS
-    traffic = runs.ours(how, steps).traffic
-    sent, received = (sum(step[field] for step in traffic) / len(traffic)
-                      for field in ("bytes_sent", "bytes_received"))
-    tensors = codec(where, "value:none", 1)["tensors"]
+    one_bucket = replace(how, settings=(
+        *how.settings, ("sync.bucket_bytes", ONE_BUCKET)))
+    traffic = runs.ours(one_bucket, steps).traffic
+    pull, push = (sum(step[field] for step in traffic)
+                  / (len(traffic) * (HOSTS - 1))
+                  for field in ("bytes_sent", "bytes_received"))
+    sizes = [tensor["elements"]
+             for tensor in codec(where, "value:none", 1)["tensors"]]
     least = dict(how.settings).get("sync.min_elements", SMALLEST)
-    whole = sum(4 * tensor["elements"] for tensor in tensors
-                if tensor["elements"] < least)
-    values = sum(tensor["elements"] for tensor in tensors
-                 if tensor["elements"] >= least)
-    figure = 8 * ((sent + received) / 2 - whole) / values
+    whole = sum(4 * size for size in sizes if size < least)
+    values = sum(size for size in sizes if size >= least)
+    figure = 8 * ((push + pull) / 2 - whole) / values
     return {bar.name: {"ours": figure, "ratio": figure, "note": marked(
-        where, f"of the {values:,} values that are quantized, both directions "
-        f"of the first worker, mean of {steps} steps; {sent / 1e3:.1f} kB "
-        f"sent a step, {received / 1e3:.1f} received, of which "
-        f"{whole / 1e3:.1f} are small tensors that go whole")}}
+        where, f"of the {values:,} values that are quantized, mean of {steps} "
+        f"steps and both directions; a worker pushes {push / 1e3:.1f} kB a "
+        f"step and pulls {pull / 1e3:.1f}, of which {whole / 1e3:.1f} are "
+        "small tensors that go whole")}}
 
 
 def volume_bench(where: Setting) -> Bench:

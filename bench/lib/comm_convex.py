@@ -10,8 +10,8 @@ from lib.suite import answer, marked
 RATIO = 0.01
 TARGET = 0.05  # of the error at the start
 # Each way has the rate that suits it: what is sent late asks for a lower one.
-TOPK_RATES = (0.05, 0.1, 0.2, 0.4)
-RANDOM_RATES = (0.0025, 0.005, 0.01, 0.02)
+TOPK_RATES = (0.2, 0.4, 0.8, 1.6)
+RANDOM_RATES = (0.005, 0.01, 0.02, 0.04)
 MOST_STEPS = 20_000
 PATIENCE = 10  # times top-k's steps that others are given
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import suites
@@ -11,7 +12,7 @@ from lib.build import build
 from lib.machine import line_of, machine
 from lib.peers import Peers
 from lib.results import (
-    DEFAULT_PAIRS, DEFAULT_THREADS, load, merge, provenance_now, save)
+    DEFAULT_PAIRS, DEFAULT_THREADS, load, merge, provenance_from_now, save)
 from lib.row import Row, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +71,7 @@ def setting(options: argparse.Namespace) -> Setting:
 def measure(options: argparse.Namespace, where: Setting) -> list[Row]:
     """Keeps what each bench has found at once: a suite may take hours."""
     wanted, rows = matcher(options.only), []
+    provenance = provenance_from_now(where)
     for suite in options.suites:
         benches = suites.load(suite).benches(where)
         listed = {suite: {bar.name for bench in benches for bar in bench.bars}}
@@ -78,14 +80,13 @@ def measure(options: argparse.Namespace, where: Setting) -> list[Row]:
                 print(f"bench: {bench.bars[0].name}", file=sys.stderr)
                 found = bench.rows(suite, wanted)
                 if options.json:
-                    keep(options.json, found, listed, where)
+                    keep(options.json, found, listed, provenance)
                 rows += found
     return rows
 
 
 def keep(path: Path, rows: list[Row], listed: dict[str, set[str]],
-         where: Setting) -> None:
-    provenance = provenance_now(where)
+         provenance: Callable[[Row], dict]) -> None:
     measured = [{**row.as_json(), "provenance": provenance(row)}
                 for row in rows]
     save(path, merge(load(path), measured, listed,

@@ -27,16 +27,21 @@ def made_now(root: Path) -> dict:
     """By which commit, when and on which machine."""
     commit, dirty = _commit(root)
     return {"commit": commit, "dirty": dirty,
-            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            **machine()}
+            "date": _date(), **machine()}
 
 
-def provenance_now(where: Setting) -> Callable[[Row], dict]:
-    """What a reader needs to repeat a row that is measured now."""
+def provenance_from_now(where: Setting) -> Callable[[Row], dict]:
+    """What a reader needs to repeat a row. The commit is that of now, where a
+    run begins: what is committed meanwhile was not built."""
     common = {**made_now(where.root), "threads": where.threads,
               "pairs": where.pairs, "quick": where.quick}
-    return lambda row: {**common, "command": command(row, where, common["cap"]),
+    return lambda row: {**common, "date": _date(),
+                        "command": command(row, where, common["cap"]),
                         "origin": ""}
+
+
+def _date() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _commit(root: Path) -> tuple[str | None, bool | None]:

@@ -15,7 +15,7 @@ from lib.bench import Setting  # noqa: E402
 from lib.machine import instructions, line_of, processor  # noqa: E402
 from lib.peers import Peers  # noqa: E402
 from lib.results import (  # noqa: E402
-    PROVENANCE, load, merge, provenance_now, save)
+    PROVENANCE, load, merge, provenance_from_now, save)
 from lib.row import Row  # noqa: E402
 from lib.tables import Kept, TableError, filled, shown  # noqa: E402
 
@@ -129,7 +129,7 @@ class ProvenanceTest(unittest.TestCase):
     def test_a_row_says_how_to_repeat_it(self):
         where = Setting(ROOT, ROOT / "build", None, Peers(ROOT / "build"),
                         threads=1, pairs=3, quick=True)
-        made = provenance_now(where)(Row("comm", "lab, 10 Mbit/s", "s", 1.0))
+        made = provenance_from_now(where)(Row("comm", "lab, 10 Mbit/s", "s", 1.0))
         self.assertEqual(sorted(made), sorted(PROVENANCE))
         self.assertTrue(made["command"].endswith(
             'bench/run comm --only "lab, 10 Mbit/s" --threads 1 --pairs 3 '
