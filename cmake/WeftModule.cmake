@@ -1,9 +1,10 @@
-# weft_module(NAME [LIBRARIES lib…] [SEPARATE]): the sources of weft/NAME, as
-# objects of the one library. Modules order themselves by weft/floors.txt, which
-# a test enforces; here they only say what they need from outside. SEPARATE
-# sources are not joined (see weft_join).
+# weft_module(NAME [LIBRARIES lib…] [SEPARATE] [COLD]): the sources of weft/NAME,
+# as objects of the one library. Modules order themselves by weft/floors.txt,
+# which a test enforces; here they only say what they need from outside. SEPARATE
+# sources are not joined (see weft_join); in COLD ones nobody waits for a loop
+# (see weft_cold).
 function(weft_module name)
-  cmake_parse_arguments(MODULE "SEPARATE" "" "LIBRARIES;SOURCES" ${ARGN})
+  cmake_parse_arguments(MODULE "SEPARATE;COLD" "" "LIBRARIES;SOURCES" ${ARGN})
   string(REPLACE "/" "_" target weft_${name})
   file(GLOB sources CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/weft/${name}/*.cpp)
@@ -20,6 +21,9 @@ function(weft_module name)
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   if(NOT MODULE_SEPARATE)
     weft_join(${target})
+  endif()
+  if(MODULE_COLD)
+    target_link_libraries(${target} PRIVATE weft_cold)
   endif()
   target_sources(weft PRIVATE $<TARGET_OBJECTS:${target}>)
   target_link_libraries(weft PUBLIC ${MODULE_LIBRARIES})
