@@ -61,6 +61,15 @@ def instructions(cpuinfo: str) -> str | None:
     return names[-1] if names else None
 
 
+def capped_at(*caps: str) -> list[str]:
+    """Those of these names of WEFT_CPU that the machine has, which are also
+    Linux's names of the instructions."""
+    path = Path("/proc/cpuinfo")
+    cpuinfo = path.read_text() if path.is_file() else ""
+    return [cap for cap in caps
+            if cap in fields(cpuinfo).get("flags", "").split()]
+
+
 def machine() -> dict:
     """That part of a row's provenance that says where; `cap` is what WEFT_CPU
     leaves of the instructions."""

@@ -10,6 +10,7 @@ from statistics import median
 
 from lib.bench import Bar, Bench, Setting
 from lib.curves import CURVES, Curve
+from lib.machine import capped_at
 from lib.measure import Race, largest_gap, race, rate
 from lib.suite import initial_weights
 from lib.worker import OneShot, Worker, WorkerError
@@ -52,6 +53,8 @@ STEPS = (
 
 def benches(where: Setting) -> list[Bench]:
     found = [step_bench(where, case) for case in STEPS]
+    found += [emulated_bench(where, cap) for cap in
+              capped_at("avx2", "avx512_vnni")]
     found += [eager_bench(where, no_tape) for no_tape in (False, True)]
     found += [matmul_bench(where), version_bench(where), mnist_bench(where)]
     return found + [curve_bench(where, curve) for curve in CURVES.values()]
@@ -91,6 +94,27 @@ def race_step(where: Setting, case: StepCase, bars: tuple[Bar, ...]) -> dict:
                       "note": "by our code; oneDNN makes "
                       f"{heap['by_libraries']} small ones of its own"},
     }
+
+
+def emulated_bench(where: Setting, cap: str) -> Bench:
+    """What a bf16 step takes of the f32 step's time where bf16 has no
+    instructions; both sides are ours."""
+    bar = Bar(f"resnet20 step, b128, bf16 over f32, WEFT_CPU={cap}", "img/s",
+              1.2, at_most=True)
+    return Bench((bar,), partial(race_emulated, where, cap, bar))
+
+
+def race_emulated(where: Setting, cap: str, bar: Bar) -> dict:
+    def side(dtype: str) -> Worker:
+        case = StepCase("resnet20", 128, 2, bar=1.2, dtype=dtype)
+        return Worker(["env", f"WEFT_CPU={cap}", where.worker, "step",
+                       case.model, "--dtype", dtype,
+                       *step_options(where, case)], where.threads)
+    with side("f32") as f32, side("bf16") as bf16:
+        agreement(f32, bf16, 3e-2)
+        fields = race_fields(race(f32, bf16, where.pairs), "bf16")
+    return {bar.name: {**fields, "note": "weft is f32, the peer bf16: the "
+                       "ratio is bf16's time over f32's"}}
 
 
 def best_form(where: Setting, case: StepCase) -> tuple[str, dict]:
