@@ -1,7 +1,7 @@
-#include "weft/comm/codec/ternary_pack.h"
-
 #include <cmath>
 #include <gtest/gtest.h>
+
+#include "weft/comm/codec/ternary_pack.h"
 
 namespace weft {
 namespace {

@@ -74,7 +74,8 @@ TEST(Exported, RunsInParts) {
       EXPECT_FALSE(results[0].is_defined());
     }
     ExportedFunction assigns(folder / "counted.weft");
-    expect_error(ErrorCode::kUnsupported, {"scale', which several ranks cannot"},
+    expect_error(ErrorCode::kUnsupported,
+                 {"scale', which several ranks cannot"},
                  [&] { assigns.run_parts({two.tensor()}, "", transport); });
   });
 }

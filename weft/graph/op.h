@@ -1,6 +1,6 @@
-// What an op is: one entry that carries everything Weft knows about it. The text
-// form, its Python name, the cost that `weft inspect` shows and the property
-// tests are derived from it; fused loops ask a table of their own
+// What an op is: one entry that carries everything Weft knows about it. The
+// text form, its Python name, the cost that `weft inspect` shows and the
+// property tests are derived from it; fused loops ask a table of their own
 // (kernels/loop/tile_functions.h) for what they can compute.
 //
 // Threads: an OpDef is immutable once its registry is frozen.

@@ -1,7 +1,7 @@
-// Ops that address elements by integer tensors (i32 or i64). Negative ones count
-// from the end, but not in one_hot. An index outside its axis is an IndexError
-// of the eager call, and of a plan that gets it as an argument; one that a plan
-// computes is clamped (graph/index_check.h).
+// Ops that address elements by integer tensors (i32 or i64). Negative ones
+// count from the end, but not in one_hot. An index outside its axis is an
+// IndexError of the eager call, and of a plan that gets it as an argument; one
+// that a plan computes is clamped (graph/index_check.h).
 #pragma once
 
 #include "weft/graph/context.h"

@@ -67,8 +67,8 @@ class PipeReader {
  public:
   explicit PipeReader(PipeMemory memory) : memory_(memory) {}
 
-  // The header of the next packet, if one has come. Throws Error(kDataLoss) for one
-  // that no packet that was written can have.
+  // The header of the next packet, if one has come. Throws Error(kDataLoss) for
+  // one that no packet that was written can have.
   std::optional<PacketHeader> next();
   // Copies the beginning of the next packet's message, `room.size()` bytes,
   // and removes the packet. With a `fold` combines them with what is there.
