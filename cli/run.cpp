@@ -156,7 +156,7 @@ std::vector<Tensor> run_rank(ExportedFunction& function,
   return results;
 }
 
-// By threads of this process.
+// Runs the ranks on threads of this process; the first one's results count.
 std::vector<Tensor> run_on_threads(const RunArguments& arguments) {
   std::vector<Tensor> results;
   const int compute_threads = thread_count();
