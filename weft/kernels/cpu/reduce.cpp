@@ -398,35 +398,27 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   });
 }
 
-// The maximum, without its NaNs: half the work.
-struct MaxOfNumbers : Max {
-  template <class A>
-  static A fold(A a, A b) {
-    return b > a ? b : a;
-  }
-};
-
-// The first place of the maximum of a run, or of its first NaN. A sum that is a
-// number says that there is no NaN; one that is none may come of infinities.
+// The first place of the maximum of a run, or of its first NaN, which Max
+// keeps. Whole vectors find the piece that it is in; an element at a time would
+// look at half of the run for the place.
 template <class T>
 std::int64_t argmax_run(const T* x, std::int64_t size) {
+  constexpr std::int64_t kPiece = 256;
   using A = Accumulator<T>;
-  A best = MaxOfNumbers::identity<A>;
-  bool may_have_nan = false;
-  for (std::int64_t begin = 0; begin < size; begin += kRun) {
-    const std::int64_t count = std::min(kRun, size - begin);
-    best = MaxOfNumbers::fold(best, fold_run<MaxOfNumbers>(x + begin, count));
-    if constexpr (!std::is_integral_v<T>) {
-      const A sum = fold_run<Sum>(x + begin, count);
-      may_have_nan = may_have_nan || sum != sum;
+  A best = Max::identity<A>;
+  std::int64_t place = 0;
+  for (std::int64_t begin = 0; begin < size && best == best; begin += kPiece) {
+    const A most = fold_run<Max>(x + begin, std::min(kPiece, size - begin));
+    if (most > best || most != most) {
+      best = most;
+      place = begin;
     }
   }
-  for (std::int64_t i = 0; may_have_nan && i < size; ++i) {
-    if (widen(x[i]) != widen(x[i])) return i;
-  }
-  std::int64_t i = 0;
-  while (widen(x[i]) != best) ++i;
-  return i;
+  const auto is_best = [&](A value) {
+    return best == best ? value == best : value != value;
+  };
+  while (!is_best(widen(x[place]))) ++place;
+  return place;
 }
 
 // The same down each of `width` columns.
