@@ -28,7 +28,7 @@ struct LedgerEntry {
 class Ledger {
  public:
   void record(std::shared_ptr<const LedgerEntry> entry);
-  // Of a group that is no more.
+  // Forgets the operations of a group that is no more.
   void forget(std::uint32_t context) { entries_.erase(context); }
   // The text of an operation entered here, unless it is too long ago.
   const std::string* find(std::uint32_t context, std::uint32_t number) const;
