@@ -54,6 +54,17 @@ class Contest:
              for seed in self._seeds]))
 
     @cache
+    def torch_steps(self, hook: str) -> float:
+        if hook != "powersgd":  # the same sums as ours; f16 is granted them
+            return self.our_steps(DENSE)
+        return steps_to(self.accuracy, self._runs.torch_curve(
+            hook, self._steps, eval_every=78))
+
+    @cache
+    def our_step(self, how: Way, rate: str) -> float:
+        return self._runs.ours(how, self._lab_steps, Link(RATES[rate])).step_s
+
+    @cache
     def torch_step(self, hook: str, rate: str) -> tuple[float, str]:
         """Of the buckets that suit it best, and a word on them."""
         if hook == "powersgd":

@@ -53,6 +53,15 @@ class BucketsTest(unittest.TestCase):
         self.assertIn("DDP with buckets of 1 MiB", note)
         self.assertIn("its default buckets 200 ms", note)
 
+    def test_seconds_to_an_accuracy_are_steps_times_a_step(self):
+        it = self.contest({0.25: 0.3, 1.0: 0.1, None: 0.2})
+        it._runs.curve = lambda how, steps, seed: [(50, 0.4), (100, 0.6)]
+        it._runs.torch_curve = lambda hook, steps, eval_every: [(80, 0.5)]
+        it._runs.ours = lambda how, steps, link: Run([9.0, 9.0, 0.2], [], {})
+        self.assertAlmostEqual(it.ours(comm_lab.DENSE, "1 Gbit/s"), 75 * 0.2)
+        self.assertAlmostEqual(it.torch("none", "1 Gbit/s"), 75 * 0.1)
+        self.assertAlmostEqual(it.torch("powersgd", "1 Gbit/s"), 80 * 0.2)
+
     def test_powersgd_has_one_bucket(self):
         it = self.contest({None: 0.2})
         self.assertEqual(it.torch_step("powersgd", "1 Gbit/s"),
