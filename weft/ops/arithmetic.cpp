@@ -1,3 +1,5 @@
+// Operands broadcast, which repeats elements. The transpose of a repetition is
+// a sum, so each rule here ends with sum_to() for the operand's own shape.
 #include "weft/ops/arithmetic.h"
 
 #include <cmath>
@@ -12,7 +14,9 @@
 namespace weft {
 namespace {
 
-// Integers wrap around, which C++ grants only to unsigned ones.
+// Integers wrap around, which C++ grants only to unsigned ones. Reference loops
+// compute integers in 64 bits and store the low ones; for sums, differences and
+// products these are what the narrow dtype would have wrapped to.
 template <class Number, class Function>
 Number wrapping(Number a, Number b, Function&& function) {
   if constexpr (std::is_integral_v<Number>) {
@@ -43,7 +47,8 @@ constexpr auto kDivide = []<class Number>(Number a, Number b) -> Number {
   return a / b;
 };
 
-// NaN wins on either side, as in NumPy.
+// NaN wins on either side, as in NumPy. A comparison with NaN is false, so a
+// NaN in b falls through to b, and only one in a needs a test.
 constexpr auto kMaximum = [](auto a, auto b) {
   return a > b || a != a ? a : b;
 };
@@ -54,6 +59,8 @@ constexpr auto kMinimum = [](auto a, auto b) {
 // A negative integer exponent gives the truncated quotient: 0, or ±1.
 constexpr auto kPower = []<class Number>(Number a, Number b) -> Number {
   if constexpr (std::is_integral_v<Number>) {
+    // In the last case |a| is above 1, or a is 0: a zero to a negative power is
+    // taken for 0, as a division by zero is.
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
     Number result = 1;
     // The power is taken by repeated squaring, as an exponent may be any 64-bit
@@ -68,6 +75,7 @@ constexpr auto kPower = []<class Number>(Number a, Number b) -> Number {
   }
 };
 
+// The slope of a + b is 1 in both operands.
 Gradients add_gradient(const GradientContext& g) {
   return {sum_to(g.dy(), g.x(0).shape()), sum_to(g.dy(), g.x(1).shape())};
 }
@@ -77,13 +85,15 @@ Gradients subtract_gradient(const GradientContext& g) {
           negate(sum_to(g.dy(), g.x(1).shape()))};
 }
 
+// The slopes of a b are b and a.
 Gradients multiply_gradient(const GradientContext& g) {
   return {sum_to(g.dy() * g.x(1), g.x(0).shape()),
           sum_to(g.dy() * g.x(0), g.x(1).shape())};
 }
 
 Gradients divide_gradient(const GradientContext& g) {
-  // With y = a / b, the gradient of b is -dy y / b.
+  // With y = a / b, the gradient of b is -dy y / b. The first gradient, dy / b,
+  // is a factor of it, which saves a second quotient.
   const Value da = g.dy() / g.x(1);
   return {sum_to(da, g.x(0).shape()),
           sum_to(negate(da * g.y()), g.x(1).shape())};
@@ -104,20 +114,25 @@ Gradients minimum_gradient(const GradientContext& g) {
   return choice_gradient(g, less_equal(g.x(0), g.x(1)));
 }
 
-// b a^(b-1) and a^b log a. At b = 0 the first is 0 even for a = 0, and the
-// second is taken as 0 where the logarithm does not exist.
+// The slopes are b a^(b-1) in a and a^b log a in b. At b = 0 the first is 0
+// even for a = 0, and the second is taken as 0 where the logarithm does not
+// exist.
 Gradients power_gradient(const GradientContext& g) {
   const Value& a = g.x(0);
   const Value& b = g.x(1);
   const Value zero = scalar_like(a, 0);
   const Value one = scalar_like(a, 1);
+  // Without the choice, a = b = 0 would make 0 times infinity, which is NaN.
   const Value slope = where(equal(b, zero), zero, b * power(a, b - one));
+  // The choice is made of the logarithm's operand: made of its result, it would
+  // still leave the next derivative 0 / 0 where a is 0.
   const Value logarithm = log(where(greater(a, zero), a, one));
   return {sum_to(g.dy() * slope, a.shape()),
           sum_to(g.dy() * g.y() * logarithm, b.shape())};
 }
 
-// Integers truncate, which is not linear.
+// Integers truncate, which is not linear. So the sum of the quotients is
+// another number than the quotient of the sum.
 std::vector<Value> sum_of_quotients(const BatchContext& g) {
   if (!is_floating(g.call().input(0).dtype)) return {};
   return sum_of_linear_in_first(g);
@@ -130,6 +145,8 @@ std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
   return samples;
 }
 
+// Ops that are linear in some way name the batching rule once more, with the
+// rule for their sums over instances; the second call replaces this one.
 OpDef& binary(OpRegistry& ops, const char* name) {
   return ops.add(name)
       .signature("(a, b) -> y")
@@ -173,7 +190,10 @@ void register_arithmetic(OpRegistry& ops) {
       .reference(elementwise_reference<kDivide>)
       .gradient(divide_gradient)
       .batch(batch_elementwise, sum_of_quotients)
+      // A division is slower than a sum: it counts as four.
       .cost(elementwise_cost<4>)
+      // Divisors stay away from 0, where no central difference is near the
+      // slope.
       .samples([] { return with_integers(binary_samples(-1, 1, 0.5, 2)); });
   binary(ops, "maximum")
       .summary("the larger of a and b; NaN wins")
@@ -193,10 +213,14 @@ void register_arithmetic(OpRegistry& ops) {
       .summary("a to the power b")
       .reference(elementwise_reference<kPower>)
       .gradient(power_gradient)
+      // A power counts as the logarithm and the exponential that it takes.
       .cost(elementwise_cost<20>)
+      // Bases are positive: the gradient in b needs their logarithm.
       .samples([] { return with_integers(binary_samples(0.3, 2, -2, 2)); });
 }
 
+// Each function looks its op up once. The registry does not change once it is
+// filled, so the reference stays good, and eager calls hash no name.
 Value add(const Operand& a, const Operand& b) {
   static const OpDef& op = op_registry().get("add");
   return call_binary(op, a, b);

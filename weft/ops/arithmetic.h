@@ -1,5 +1,8 @@
 // Elementwise arithmetic with NumPy broadcasting. Operands have one dtype; a
 // C++ number takes the dtype of the other operand.
+//
+// Integers wrap around, and x / 0 is 0 for them. Throws Error(kInvalidArgument)
+// where shapes do not broadcast, dtypes differ, or an operand is bool.
 #pragma once
 
 #include "weft/ops/constant.h"

@@ -30,10 +30,14 @@ void register_call(OpRegistry& ops) {
       .summary("what a function of the graph makes of the arguments")
       .signature("(args...?) -> results")
       .required("function", FunctionRef())
+      // There is no reference kernel (kControl): only an executor can run the
+      // nodes of another function.
       .traits(kControl)
       .infer([](const OpCall& call) {
         return result_types(call.attributes.function("function"), call.inputs);
       })
+      // A call computes nothing of its own: the flops are those of the
+      // function's nodes.
       .cost([](const OpCall& call) { return Cost::of(call, 0); });
 }
 
@@ -52,17 +56,23 @@ std::vector<Value> recursive(const std::string& name,
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {
     // Eagerly the recursion is the program's own, on its stack.
+    // The function must exist before the lambda that captures it.
     Recursion self;
     self = [&](const std::vector<Value>& v) { return body(v, self); };
     return self(arguments);
   }
   Program& program = builder->program();
+  // A body that calls itself is built while its own signature is needed, so the
+  // caller has said what the results will be. Names are made unique: one C++
+  // function may be called twice within a program.
   const FunctionRef function{
       program.unique_name(name),
       std::make_shared<Signature>(Signature{types_of(arguments), results})};
   const Recursion self = [&](const std::vector<Value>& v) {
     return call(function, v, where);
   };
+  // The body may capture nothing: the calls of itself within it are built
+  // before it ends, and could not pass what is captured after them.
   program.define(function, [&](const std::vector<Value>& v) {
     std::vector<Value> made = body(v, self);
     require_types(function, made);

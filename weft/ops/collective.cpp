@@ -10,7 +10,9 @@
 namespace weft {
 namespace {
 
-// A group of one needs no network. Larger ones run by kernels/cpu.
+// A group of one needs no network. Larger ones run by kernels/cpu. This runs
+// where a program is built for several ranks and groups have one member each:
+// the sum over one member is the member's own x.
 void group_of_one_reference(const OpCall& call,
                             std::span<const TensorView> inputs,
                             std::span<const TensorView> outputs) {
@@ -54,6 +56,8 @@ Dim leading_axis(const OpCall& call) {
 }
 
 std::vector<TensorType> infer_all_reduce(const OpCall& call) {
+  // Groups are checked where types are inferred: every rank refuses a wrong
+  // partition at once, before any of them waits for another.
   checked_group_size(call);
   require_sum(call);
   return {call.input(0)};
@@ -83,7 +87,8 @@ std::vector<TensorType> infer_all_gather(const OpCall& call) {
 
 // With p members and x the larger of operand and result, a rank adds and moves
 // (p - 1) / p of x, as no algorithm can avoid (Patarasuk and Yuan, 2009); the
-// bytes are those of memory.
+// bytes are those of memory. An all_reduce made of a reduce_scatter and an
+// all_gather moves that much in each of the two.
 Cost sum_cost(const OpCall& call) {
   const auto members =
       static_cast<double>(call.attributes.integer("group_size"));
@@ -92,13 +97,18 @@ Cost sum_cost(const OpCall& call) {
 }
 
 // The gradient is that of the sum of all ranks' losses: what a rank's x adds to
-// another's y comes back from there.
+// another's y comes back from there. With y_r = Σ_s x_s over the members s of a
+// group and L = Σ_r L_r, dx_s = Σ_r dy_r: an all_reduce of the gradients.
 Gradients all_reduce_gradient(const GradientContext& g) {
   return {all_reduce(g.dy(), RankGroups::of(g.attributes()))};
 }
+// Member r has part r of the sum, so each member's whole x gets the parts of
+// all dy: the transpose is an all_gather.
 Gradients reduce_scatter_gradient(const GradientContext& g) {
   return {all_gather(g.dy(), RankGroups::of(g.attributes()))};
 }
+// Every member has a copy of x_s, so dx_s is the sum over the members of part s
+// of their dy.
 Gradients all_gather_gradient(const GradientContext& g) {
   return {reduce_scatter(g.dy(), RankGroups::of(g.attributes()))};
 }
@@ -115,6 +125,8 @@ std::vector<OpSample> collective_samples() {
           alone(integers({3, 2}, -9, 9), {0})};
 }
 
+// There is no batching rule: the ranks would have to agree on how many
+// instances there are, and in which order.
 OpDef& add_collective(OpRegistry& ops, const char* name) {
   return ops.add(name)
       .signature("(x) -> y")
@@ -147,6 +159,7 @@ void register_collective(OpRegistry& ops) {
       .summary("the tensors of the ranks of a group, one after another")
       .infer(infer_all_gather)
       .gradient(all_gather_gradient)
+      // Nothing is added in an all_gather, only moved.
       .cost(move_cost);
 }
 

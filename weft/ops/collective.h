@@ -3,6 +3,11 @@
 // graph/collectives.h for what carries it out).
 //
 // Gradients are those of the sum of all ranks' losses.
+//
+// Throws Error(kInvalidArgument) unless the groups hold each rank once, x can
+// be summed (no integers narrower than i32) and its leading axis divides. A run
+// waits for all members of the group; it throws Error(kUnavailable) where
+// nothing joins the ranks (graph/collectives.h).
 #pragma once
 
 #include "weft/graph/collectives.h"

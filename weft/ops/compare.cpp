@@ -14,6 +14,7 @@ namespace {
 void require_bool(const OpCall& call, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (call.input(i).dtype == DType::kBool) continue;
+    // A number is not taken for a truth: no conversion is silent.
     throw call
         .error("takes bool for {}, got {}", call.op.input_name(i),
                to_string(call.input(i).dtype))
@@ -28,6 +29,7 @@ std::vector<TensorType> infer_logic(const OpCall& call) {
 
 std::vector<TensorType> infer_where(const OpCall& call) {
   require_bool(call, 1);
+  // The condition is bool whatever the choices are, so only these must agree.
   require_one_dtype(call, 1);
   return {{call.input(1).dtype, broadcast_shapes(call)}};
 }
@@ -41,6 +43,8 @@ Gradients where_gradient(const GradientContext& g) {
 }
 
 // Linear in both choices together, for a condition that the instances share.
+// Where conditions differ, the sum takes each instance's own choice, and there
+// is no sum of operands to choose from.
 std::vector<Value> sum_of_choices(const BatchContext& g) {
   if (g.is_batched(0)) return {};
   const Value a = g.sum(1);
@@ -80,7 +84,9 @@ std::vector<OpSample> where_samples() {
 OpDef& comparison(OpRegistry& ops, const char* name) {
   return ops.add(name)
       .signature("(a, b) -> y")
+      // A comparison is a step function: its slope is 0 or none.
       .traits(kElementwise | kNoGradient)
+      // Bools may be compared too, so this inference does not ask for numbers.
       .infer(infer_comparison)
       .batch(batch_elementwise)
       .cost(elementwise_cost<1>)
@@ -122,6 +128,7 @@ void register_compare(OpRegistry& ops) {
       .reference(elementwise_reference<std::greater_equal<>{}>);
   logic(ops, "logical_and")
       .summary("a and b")
+      // Reference loops pass bools as numbers, so truth is a comparison with 0.
       .reference(elementwise_reference<[](auto a, auto b) {
         return a != 0 && b != 0;
       }>);
@@ -135,6 +142,8 @@ void register_compare(OpRegistry& ops) {
       .reference(elementwise_reference<[](auto a, auto b) {
         return (a != 0) != (b != 0);
       }>);
+  // It is not made by logic(), which declares two operands and that they
+  // commute.
   ops.add("logical_not")
       .summary("not a")
       .signature("(a) -> y")
@@ -151,6 +160,8 @@ void register_compare(OpRegistry& ops) {
       .signature("(condition, a, b) -> y")
       .traits(kElementwise)
       .infer(infer_where)
+      // Integers of 64 bits stay exact: where neither choice is a float, the
+      // loop computes in int64.
       .reference(elementwise_reference<[](auto condition, auto a, auto b) {
         return condition != 0 ? a : b;
       }>)

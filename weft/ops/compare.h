@@ -1,4 +1,7 @@
 // Comparison and logic; the result is bool. Also the choice by a condition.
+//
+// Operands broadcast; compared ones have one dtype, those of logic and
+// conditions are bool. Throws Error(kInvalidArgument) for others.
 #pragma once
 
 #include "weft/graph/context.h"

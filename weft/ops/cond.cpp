@@ -10,6 +10,8 @@ std::vector<TensorType> infer_cond(const OpCall& call) {
     throw call.error("the predicate is no bool[]")
         .hint("compare, and reduce to one truth with all() or any()");
   }
+  // Both branches take the same operands, as one list of them is given to
+  // whichever runs; what only one of them uses is passed to the other unused.
   const auto arguments = call.inputs.subspan(1);
   const auto then = result_types(call.attributes.function("then"), arguments);
   const auto otherwise =
@@ -31,6 +33,8 @@ void register_cond(OpRegistry& ops) {
       .required("otherwise", FunctionRef())
       .traits(kControl)
       .infer(infer_cond)
+      // Which branch will run is not known here, so no flops are counted for
+      // either.
       .cost([](const OpCall& call) { return Cost::of(call, 0); });
 }
 
@@ -38,7 +42,8 @@ std::vector<Value> cond(const Value& predicate, const Branch& then,
                         const Branch& otherwise, const Location& where) {
   static const OpDef& op = op_registry().get("cond");
   FunctionBuilder* builder = current_context().builder();
-  // Eagerly one branch runs, and the other is never called.
+  // Eagerly one branch runs, and the other is never called. Reading the
+  // predicate waits until it is computed.
   if (builder == nullptr) {
     return predicate.tensor().item() != 0 ? then() : otherwise();
   }

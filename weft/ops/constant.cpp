@@ -6,7 +6,8 @@
 namespace weft {
 namespace {
 
-// Copies one element over the whole of `view`.
+// Copies one element over the whole of `view`. It copies bytes, so that one
+// loop serves all dtypes.
 void fill(const TensorView& view, const Tensor& element) {
   const std::size_t size = size_of(view.dtype());
   auto* bytes = static_cast<std::byte*>(view.data);
@@ -24,6 +25,9 @@ void constant_reference(const OpCall& call, std::span<const TensorView>,
   }
 }
 
+// The number is rounded to the dtype once. A graph keeps it as an attribute
+// rather than as a tensor, so the shape may be symbolic and the graph does not
+// grow with it.
 void full_reference(const OpCall& call, std::span<const TensorView>,
                     std::span<const TensorView> outputs) {
   fill(outputs[0],
@@ -35,6 +39,7 @@ void iota_reference(const OpCall&, std::span<const TensorView>,
   const TensorView& y = outputs[0];
   dispatch(y.dtype(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < y.size(); ++i) {
+      // bf16 and f16 are classes, and made from f32 alone.
       if constexpr (std::is_class_v<T>) {
         y.as<T>()[i] = T(static_cast<float>(i));
       } else {
@@ -51,6 +56,7 @@ void register_constant(OpRegistry& ops) {
       .summary("a tensor that stands in the graph")
       .signature("() -> y")
       .required("value", Tensor())
+      // Without operands there is nothing that a gradient could flow to.
       .traits(kNoGradient)
       .infer([](const OpCall& call) {
         return std::vector{call.attributes.get<Tensor>("value").type()};
@@ -108,6 +114,8 @@ Value full(const TensorType& type, double value, std::source_location where) {
               where);
 }
 
+// A number of a program that is being built belongs to its graph: the builder
+// makes a node of it, while a free tensor might become an input.
 Value scalar(double value, DType dtype) {
   const Tensor tensor = Tensor::scalar(value, dtype);
   FunctionBuilder* builder = current_context().builder();

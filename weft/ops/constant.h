@@ -22,7 +22,7 @@ inline Value scalar_like(const Value& like, double value) {
 inline Value zeros_like(const Value& like) { return full(like.type(), 0); }
 inline Value ones_like(const Value& like) { return full(like.type(), 1); }
 
-// 0, 1, 2, … as a vector.
+// 0, 1, 2, … as a vector of `size`, which may be a symbol while staging.
 Value iota(Dim size, DType dtype = DType::kI64,
            std::source_location where = std::source_location::current());
 

@@ -54,12 +54,15 @@ Shape convolved(const OpCall& call, const Shape& x, const Shape& w) {
         "output channels], not {}",
         to_string(w));
   }
-  // How far a window reaches decides the result's shape.
+  // How far a window reaches decides the result's shape. (Images may be
+  // symbolic: window_count() is an expression of their size.)
   if (is_symbolic(w[0]) || is_symbolic(w[1]) || w[0] < 1 || w[1] < 1) {
     throw call.error("the kernel must have known rows and columns");
   }
   const std::int64_t groups = call.attributes.integer("groups");
   if (groups < 1) throw call.error("groups must be at least 1");
+  // Equal expressions are one Dim, so the comparison holds for symbolic
+  // channels as well.
   if (dim_multiply(w[2], groups) != x[3]) {
     throw call
         .error("channels do not match: the image has {}, the weights {}",
@@ -68,6 +71,7 @@ Shape convolved(const OpCall& call, const Shape& x, const Shape& w) {
             "the weight's third dim times groups must equal the image's "
             "last dim");
   }
+  // Each group writes a block of outputs of its own, all of one size.
   if (!dim_divide_exactly(w[3], groups)) {
     throw call.error("{} output channels do not split into {} groups",
                      to_string(w[3]), groups);
@@ -94,6 +98,8 @@ void check_result_shape(const OpCall& call, const Shape& dy,
 std::vector<TensorType> infer_input_gradient(const OpCall& call) {
   const TensorType& dy = call.input(0);
   const TensorType& w = call.input(1);
+  // dy does not tell the image's shape: strides drop a remainder, so that
+  // several sizes give the same windows. The op is told.
   const TensorType x{dy.dtype, call.attributes.get<Shape>("shape")};
   check_image(call, x);
   check_image(call, dy);
@@ -105,6 +111,7 @@ std::vector<TensorType> infer_input_gradient(const OpCall& call) {
 std::vector<TensorType> infer_weight_gradient(const OpCall& call) {
   const TensorType& x = call.input(0);
   const TensorType& dy = call.input(1);
+  // The flag says what the shape cannot: whether bf16 images had f32 weights.
   const TensorType w{call.attributes.flag("in_f32") ? DType::kF32 : x.dtype,
                      call.attributes.get<Shape>("shape")};
   check_image(call, x);
@@ -116,7 +123,9 @@ std::vector<TensorType> infer_weight_gradient(const OpCall& call) {
 }
 
 // Calls body(x index, w index, y index) for every product of the convolution:
-// the one definition of which element meets which.
+// the one definition of which element meets which. With stride s, padding p and
+// dilation d, tap (t, u) of the window at (r, c) reads the pixel
+//   (r s - p + t d, c s - p + u d).
 template <class Body>
 void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
                       const Shape& y, Body&& body) {
@@ -124,6 +133,8 @@ void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
   // Output channels of a group read the input channels of that group, w[2] of
   // them.
   const std::int64_t group_out = w[3] / call.attributes.integer("groups");
+  // The loops run in the order in which y lies in memory, so each element's sum
+  // is made in one fixed order.
   for (Dim n = 0; n < y[0]; ++n)
     for (Dim row = 0; row < y[1]; ++row)
       for (Dim column = 0; column < y[2]; ++column)
@@ -149,7 +160,9 @@ void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
         }
 }
 
-// The weights as the convolution sees them: in the images' precision.
+// The weights as the convolution sees them: in the images' precision. Kernels
+// multiply bf16 by bf16; a reference with f32 weights would differ from them by
+// a rounding of each weight, and so be no measure of their own error.
 std::vector<double> rounded_weights(const TensorView& w, DType image) {
   auto values = to_doubles(w);
   if (w.dtype() != image && image == DType::kBF16) {
@@ -166,7 +179,9 @@ void conv2d_reference(const OpCall& call, std::span<const TensorView> inputs,
   const auto w = rounded_weights(inputs[1], inputs[0].dtype());
   const auto bias =
       inputs.size() > 2 ? to_doubles(inputs[2]) : std::vector<double>{};
+  // Sums are made in double and rounded once, at the end.
   std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
+  // This is y[o] = Σ x[i] w[k].
   for_each_product(call, inputs[0].shape(), inputs[1].shape(),
                    outputs[0].shape(),
                    [&](std::size_t i, std::size_t k, std::size_t o) {
@@ -181,6 +196,8 @@ void reference_input_gradient(const OpCall& call,
                               std::span<const TensorView> outputs) {
   const auto dy = to_doubles(inputs[0]);
   const auto w = rounded_weights(inputs[1], inputs[0].dtype());
+  // This is dx[i] = Σ dy[o] w[k], over the products that x[i] was part of: the
+  // same triples with dy in the place of x. No window has to be turned around.
   std::vector<double> dx(static_cast<std::size_t>(outputs[0].size()));
   for_each_product(call, outputs[0].shape(), inputs[1].shape(),
                    inputs[0].shape(),
@@ -195,6 +212,7 @@ void reference_weight_gradient(const OpCall& call,
                                std::span<const TensorView> outputs) {
   const auto x = to_doubles(inputs[0]);
   const auto dy = to_doubles(inputs[1]);
+  // This is dw[k] = Σ x[i] dy[o], over all images and all places of the window.
   std::vector<double> dw(static_cast<std::size_t>(outputs[0].size()));
   for_each_product(call, inputs[0].shape(), outputs[0].shape(),
                    inputs[1].shape(),
@@ -206,6 +224,7 @@ void reference_weight_gradient(const OpCall& call,
 
 Gradients conv2d_gradient(const GradientContext& g) {
   const Conv2dOptions options = to_options(g.attributes());
+  // dy first passes back through the relu: the rest is linear.
   const Value dy = tail_gradient(g);
   Gradients gradients = {
       conv2d_input_gradient(dy, g.x(1), g.x(0).shape(), options),
@@ -214,14 +233,21 @@ Gradients conv2d_gradient(const GradientContext& g) {
   return gradients;
 }
 
-// What flows into conv2d_input_gradient's result is an image.
+// What flows into conv2d_input_gradient's result is an image f, and the result
+// is linear in dy and in w. Since
+//   ⟨f, convᵀ(dy, w)⟩ = ⟨conv(f, w), dy⟩,
+// the gradient of dy is conv(f, w), and that of w is the weight gradient with f
+// as its image.
 Gradients gradient_of_input_gradient(const GradientContext& g) {
   const Conv2dOptions options = to_options(g.attributes());
   return {conv2d(g.dy(), g.x(1), options),
           conv2d_weight_gradient(g.dy(), g.x(0), g.x(1).type(), options)};
 }
 
-// What flows into conv2d_weight_gradient's result is a set of weights.
+// What flows into conv2d_weight_gradient's result is a set of weights f. Since
+//   ⟨f, dw(x, dy)⟩ = ⟨conv(x, f), dy⟩,
+// the gradient of x is the input gradient with f as weights, and that of dy is
+// conv(x, f).
 Gradients gradient_of_weight_gradient(const GradientContext& g) {
   const Conv2dOptions options = to_options(g.attributes());
   return {conv2d_input_gradient(g.x(1), g.dy(), g.x(0).shape(), options),
@@ -234,6 +260,8 @@ std::vector<Value> sum_of_convolutions(const BatchContext& g) {
 }
 
 std::vector<Value> batch_weight_gradient(const BatchContext& g) {
+  // One result for all instances exists only as their sum, below; apart, they
+  // would need a convolution with one group per instance.
   throw g.unsupported("each instance would have weights of its own");
 }
 
@@ -247,7 +275,9 @@ std::vector<Value> sum_of_weight_gradients(const BatchContext& g) {
   return call_again(g, std::array{images(0), images(1)});
 }
 
-// Two flops for each tap, input channel and result, padding included.
+// Two flops for each tap, input channel and result, padding included. Taps in
+// the padding are few, and kernels that multiply whole matrices compute them
+// too.
 double flops(const Shape& y, const Shape& w) {
   return 2.0 * static_cast<double>(y.num_elements()) *
          static_cast<double>(w[0] * w[1] * w[2]);
@@ -290,7 +320,8 @@ std::vector<OpSample> conv2d_samples() {
   return all;
 }
 
-// The shape of a case's result, from the op's own inference.
+// The shape of a case's result, from the op's own inference. Written out here,
+// it would be a second definition of how windows are counted.
 Shape result_shape(const Conv2dCase& c) {
   const std::vector<TensorType> inputs = {{DType::kF32, c.x},
                                           {DType::kF32, c.w}};
@@ -337,6 +368,8 @@ void register_conv(OpRegistry& ops) {
       .infer(infer_conv2d)
       .reference(conv2d_reference)
       .gradient(conv2d_gradient)
+      // The instances may differ in images only: with weights of their own,
+      // each would need a convolution of its own.
       .batch(batch_images<1>, sum_of_convolutions)
       .cost([](const OpCall& call) {
         return Cost::of(call,
@@ -381,6 +414,7 @@ Value conv2d_input_gradient(const Operand& dy, const Operand& w,
                             const Conv2dOptions& options) {
   static const OpDef& op = op_registry().get("conv2d_input_gradient");
   Attributes attributes = to_attributes(options);
+  // The shape goes in as an attribute, as dy's does not determine it.
   attributes.set("shape", x_shape);
   return call(op, {dy.value, w.value}, attributes, dy.location);
 }
@@ -396,6 +430,8 @@ Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
   return call(op, {x.value, dy.value}, attributes, x.location);
 }
 
+// A window spans dilation (kernel - 1) + 1 pixels, so that many less one in all
+// give as many windows as pixels at stride 1.
 Integers same_padding(std::int64_t kernel_rows, std::int64_t kernel_columns,
                       std::int64_t dilation) {
   const std::int64_t rows = dilation * (kernel_rows - 1);

@@ -4,6 +4,9 @@
 //
 // The weights of a bf16 convolution may be f32: they are rounded on the way
 // in, and their gradient comes out in f32.
+//
+// Throws Error(kInvalidArgument) where ranks, dtypes, channels or groups do not
+// fit, the kernel's size is symbolic, or no window fits into the image.
 #pragma once
 
 #include "weft/graph/context.h"
@@ -20,14 +23,15 @@ struct Conv2dOptions {
 Value conv2d(const Operand& x, const Operand& w,
              const Conv2dOptions& options = {});
 // The transposes of conv2d in x and in w: its two gradients, and linear ops
-// of their own.
+// of their own. dy must have the shape that conv2d gives for x and w.
 Value conv2d_input_gradient(const Operand& dy, const Operand& w,
                             const Shape& x_shape, const Conv2dOptions& options);
 Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
                              const TensorType& w_type,
                              const Conv2dOptions& options);
 
-// Padding that keeps ceil(size / stride) outputs at stride 1 ("same").
+// Padding for ceil(size / stride) outputs ("same"); where the two sides cannot
+// be equal, the pixel more is below or on the right.
 Integers same_padding(std::int64_t kernel_rows, std::int64_t kernel_columns,
                       std::int64_t dilation = 1);
 

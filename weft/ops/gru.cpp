@@ -24,6 +24,8 @@ std::vector<TensorType> infer_gru(const OpCall& call) {
   check_operand(call, 4, {columns});
   check_operand(call, 5, {columns});
   const DType dtype = call.input(0).dtype;
+  // The gates take four blocks where the weights have three: the product h w_hn
+  // + b_hn is kept too, as dr needs it and n does not tell it.
   return {
       {dtype, size.sequence()}, {dtype, size.state()}, {dtype, size.gates()}};
 }
@@ -42,8 +44,14 @@ std::vector<TensorType> infer_gru_gradient(const OpCall& call) {
           call.input(3), bias,          bias};
 }
 
-// The gates hold reset, update, new, and h w_hn + b_hn, which the reset gate
-// multiplies.
+// With r and z the reset and update gates (Cho et al., 2014, eq. 5 to 8; the
+// reset gate acts after the product, as in cuDNN):
+//   r  = σ(x w_ir + b_ir + h w_hr + b_hr)
+//   z  = σ(x w_iz + b_iz + h w_hz + b_hz)
+//   n  = tanh(x w_in + b_in + r (h w_hn + b_hn))
+//   h' = (1 - z) n + z h
+//
+// The gates hold r, z, n, and h w_hn + b_hn, which the reset gate multiplies.
 void gru_reference(const OpCall& call, std::span<const TensorView> inputs,
                    std::span<const TensorView> outputs) {
   const auto [steps, batch, width, hidden] = Sizes(call);
@@ -83,6 +91,8 @@ void gru_reference(const OpCall& call, std::span<const TensorView> inputs,
         gate[hidden + j] = z;
         gate[2 * hidden + j] = n;
         gate[3 * hidden + j] = product;
+        // The state is replaced in place: every product with the old one was
+        // made above.
         double& own = row_of(h, row, hidden)[j];
         own = (1 - z) * n + z * own;
       }
@@ -106,9 +116,12 @@ void gru_gradient_reference(const OpCall& call,
   Doubles gates = to_doubles(inputs[5]);
   Doubles dy = to_doubles(inputs[6]);
   Doubles dh = to_doubles(inputs[7]);
-  // Before the activations: by way of x, and by way of h.
+  // These are the gradients before the activations, by way of x and by way of
+  // h. They differ in the block of n alone, where h comes in times r.
   Doubles by_x = zeros(steps * batch * columns);
   Doubles by_h = zeros(steps * batch * columns);
+  // Steps run in reverse: what reaches a state comes from its own result, and
+  // from the step after it.
   for (Dim t = steps; t-- > 0;) {
     for (Dim row = 0; row < batch; ++row) {
       const Dim at = t * batch + row;
@@ -120,9 +133,13 @@ void gru_gradient_reference(const OpCall& call,
         const double z = gate[hidden + j];
         const double n = gate[2 * hidden + j];
         double& flow = row_of(dh, row, hidden)[j];
+        // flow is dL/dh' of this step, from here on.
         flow += row_of(dy, at, hidden)[j];
+        // dn is before the tanh: dh'/dn = 1 - z, and tanh' = 1 - n².
         const double dn = flow * (1 - z) * (1 - n * n);
+        // The gate r reaches n through the product that it multiplies.
         dx_row[j] = dn * gate[3 * hidden + j] * r * (1 - r);
+        // The derivative of (1 - z) n + z h in z is h - n.
         dx_row[hidden + j] =
             flow * (row_of(h_in, at, hidden)[j] - n) * z * (1 - z);
         dx_row[2 * hidden + j] = dn;
@@ -137,6 +154,8 @@ void gru_gradient_reference(const OpCall& call,
     add_product_bt(row_of(by_h, t * batch, columns), w_hh.data(), dh.data(),
                    batch, columns, hidden);
   }
+  // The weights serve all steps, so their gradients are sums over steps; with
+  // the steps below each other, each sum is one product.
   const Dim rows = steps * batch;
   Doubles dx = zeros(rows * width);
   Doubles dw_ih = zeros(width * columns);
@@ -148,6 +167,8 @@ void gru_gradient_reference(const OpCall& call,
   from_doubles(dh, outputs[1]);
   from_doubles(dw_ih, outputs[2]);
   from_doubles(dw_hh, outputs[3]);
+  // The two biases act at different places around the reset gate, so their
+  // gradients differ in the block of n.
   from_doubles(column_sums(by_x, columns), outputs[4]);
   from_doubles(column_sums(by_h, columns), outputs[5]);
 }
@@ -161,6 +182,7 @@ std::vector<Value> lower_gru(const Attributes&, std::span<const Value> inputs) {
   // all steps.
   const Value from_x = matmul(inputs[0], inputs[2]) + inputs[4];
   std::vector<Value> y, gates;
+  // steps_of() refuses a symbolic number of steps: the loop is unrolled here.
   for (std::int64_t t = 0; t < steps_of(inputs[0]); ++t) {
     const Value input = at_step(from_x, t);
     const Value state = matmul(h, inputs[3]) + inputs[5];
@@ -190,12 +212,14 @@ std::vector<Value> lower_gru_gradient(const Attributes&,
     const Value r = block(gates, 0, hidden);
     const Value z = block(gates, 1, hidden);
     const Value n = block(gates, 2, hidden);
+    // The lines are those of gru_gradient_reference(), for all rows at once.
     const Value flow = dh + at_step(inputs[6], t);
     const Value dn = flow * (1.0 - z) * tanh_slope(n);
     const Value dr = dn * block(gates, 3, hidden) * sigmoid_slope(r);
     const Value dz = flow * (h_in[step] - n) * sigmoid_slope(z);
     by_x[step] = concat(std::array{dr, dz, dn}, 1);
     by_h[step] = concat(std::array{dr, dz, dn * r}, 1);
+    // The state acts directly, times z, and through all gates by w_hh.
     dh = flow * z + matmul(by_h[step], inputs[3], {false, true});
   }
   const Value dx = stack(by_x);
@@ -210,8 +234,11 @@ std::vector<Value> lower_gru_gradient(const Attributes&,
 
 Gradients gru_rule(const GradientContext& g) {
   // The gates have a gradient only while a gradient is differentiated.
+  // gru_gradient takes none for them, so the plain form is differentiated then.
   if (g.dy(2).is_defined()) return lowered_gradient(g);
   static const OpDef& op = op_registry().get("gru_gradient");
+  // A program may use all states or only the last one; the op takes both
+  // gradients, and zeros stand for the one that nothing flowed into.
   const std::array inputs = {g.x(0),
                              g.x(1),
                              g.x(2),
@@ -230,6 +257,7 @@ OpSample gru_sample(const Case& c) {
           {}};
 }
 
+// Gates lie between 0 and 1, as the sigmoids made them.
 OpSample gru_gradient_sample(const Case& c) {
   const Shape state = {c.batch, c.hidden};
   const Shape sequence = {c.steps, c.batch, c.hidden};
@@ -250,6 +278,7 @@ void register_gru(OpRegistry& ops) {
       .reference(gru_reference)
       .lower(lower_gru)
       .gradient(gru_rule)
+      // Three gates take a product with x and one with h each.
       .cost([](const OpCall& call) {
         return Cost::of(call, product_flops(call, 3));
       })
@@ -275,6 +304,7 @@ std::array<Value, 2> gru(const Operand& x, const Operand& h,
   static const OpDef& op = op_registry().get("gru");
   const std::array inputs = {*x.value,    *h.value,    *w_ih.value,
                              *w_hh.value, *b_ih.value, *b_hh.value};
+  // The gates are there for the gradient, and no caller's.
   auto result = call_all(op, inputs, {}, x.location);
   return {std::move(result[0]), std::move(result[1])};
 }

@@ -38,6 +38,8 @@ void host_func_reference(const OpCall& call, std::span<const TensorView> inputs,
 Gradients host_func_gradient(const GradientContext& g) {
   static const OpDef& op = op_registry().get("host_func");
   std::vector<Value> operands;
+  // The gradient is a host function too, so that the same op runs it; it takes
+  // what the function took, then what flowed into its floating results.
   for (std::size_t i = 0; i < g.input_count(); ++i) operands.push_back(g.x(i));
   for (std::size_t i = 0; i < g.output_count(); ++i) {
     if (!is_floating(g.y(i).dtype())) continue;
@@ -48,6 +50,7 @@ Gradients host_func_gradient(const GradientContext& g) {
   const auto found = call_all(
       op, operands, {{"function", function_of(g.attributes())->gradient()}},
       Location());
+  // The function returns gradients of floating operands only, in order.
   Gradients result(g.input_count());
   for (std::size_t i = 0, next = 0; i < result.size(); ++i) {
     if (is_floating(g.x(i).dtype())) result[i] = found[next++];
@@ -65,11 +68,14 @@ void register_host_func(OpRegistry& ops) {
       .traits(kHost)
       .infer([](const OpCall& call) {
         const HostFunctionRef& function = function_of(call.attributes);
+        // A null reference is of the right kind as well: the example above is
+        // one.
         if (function == nullptr) throw call.error("there is no function");
         return function->result_types(call.inputs);
       })
       .reference(host_func_reference)
       .gradient(host_func_gradient)
+      // What the program's code costs is not known.
       .cost([](const OpCall& call) { return Cost::of(call, 0); });
 }
 

@@ -12,6 +12,8 @@ namespace weft {
 namespace {
 
 void zero(const TensorView& y) {
+  // The zero of every dtype is made of zero bytes. An empty tensor may have no
+  // memory, which memset must not be given.
   if (y.type.bytes() > 0) std::memset(y.data, 0, y.type.bytes());
 }
 
@@ -24,9 +26,12 @@ void gather_reference(const OpCall& call, std::span<const TensorView> inputs,
   const std::size_t row =
       static_cast<std::size_t>(cut.inner) * size_of(x.dtype());
   if (row == 0) return;
+  // With x as [outer, size, inner], the result is [outer, indices, inner]: it
+  // is written from its first byte to its last.
   auto* to = outputs[0].as<std::byte>();
   for (std::int64_t outer = 0; outer < cut.outer; ++outer) {
     for (std::int64_t i = 0; i < count; ++i, to += row) {
+      // index_at() clamps, so the row lies within x whatever the index was.
       const std::int64_t from =
           outer * cut.size + index_at(inputs[1], i, cut.size);
       std::memcpy(to, x.as<std::byte>() + static_cast<std::size_t>(from) * row,
@@ -42,7 +47,11 @@ void scatter_add_reference(const OpCall& call,
   const AxisCut cut(y.shape(), resolved_axis(call.attributes.integer("axis"),
                                              y.shape().rank()));
   const std::int64_t count = inputs[1].size();
+  // Without rows, clamping would give row -1. Inference lets this pass only
+  // where there is nothing to add.
   if (cut.size == 0) return;
+  // This is y[o, indices[i], n] += updates[o, i, n], in the order of i, so that
+  // repeated rows sum to the same bits every time.
   accumulate(y, [&](auto&& add) {
     for (std::int64_t i = 0; i < cut.outer * count; ++i) {
       const std::int64_t row =
@@ -60,6 +69,8 @@ void one_hot_reference(const OpCall&, std::span<const TensorView> inputs,
   zero(outputs[0]);
   for (std::int64_t i = 0; i < inputs[0].size(); ++i) {
     const auto label = load_as<std::int64_t>(inputs[0], i);
+    // A label outside of the classes is clamped here, and refused before by
+    // whoever looks (graph/index_check.h).
     store_as(outputs[0], i * depth + class_of(label, depth), 1);
   }
 }
@@ -73,6 +84,7 @@ void pick_reference(const OpCall&, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
   const TensorView& x = inputs[0];
   const std::int64_t size = x.shape().back();
+  // As many axes as x has mean a row of picks for each row of x.
   const std::int64_t picks =
       picks_per_row(inputs[1], inputs[1].shape().rank() == x.shape().rank());
   const std::size_t bytes = size_of(x.dtype());
@@ -90,7 +102,9 @@ void pick_scatter_reference(const OpCall& call,
   const std::int64_t size = outputs[0].shape().back();
   const std::int64_t picks =
       picks_per_row(inputs[1], call.attributes.flag("is_many"));
+  // As in scatter_add, a last axis of size 0 has nothing to add to.
   if (size == 0) return;
+  // This is y[r, indices[r, j]] += values[r, j].
   accumulate(outputs[0], [&](auto&& add) {
     for (std::int64_t i = 0; i < inputs[1].size(); ++i) {
       add(inputs[0], i, i / picks * size + index_at(inputs[1], i, size));
@@ -115,11 +129,13 @@ std::vector<TensorType> infer_scatter_add(const OpCall& call) {
   require_indices(call, 1);
   const TensorType& updates = call.input(0);
   const Shape& indices = call.input(1).shape;
+  // The result has one axis in the place of all axes of the indices.
   const int rank = updates.shape.rank() - indices.rank() + 1;
   if (rank < 1) throw call.error("updates have fewer axes than indices");
   const int axis = checked_axis(call, call.attributes.integer("axis"), rank);
   require_rows(call, updates.shape, indices, axis);
   const Dim size = size_attribute(call);
+  // Updates without elements need no row, even where the indices have some.
   require_choice(call, size, updates.shape);
   Shape shape(updates.shape.first(axis));
   shape.push_back(size);
@@ -132,6 +148,7 @@ std::vector<TensorType> infer_scatter_add(const OpCall& call) {
 std::vector<TensorType> infer_one_hot(const OpCall& call) {
   require_indices(call, 0);
   const std::int64_t depth = call.attributes.integer("depth");
+  // A row of no classes has no place for a 1.
   if (depth < 1) throw call.error("depth {} is below 1", depth);
   Shape shape = call.input(0).shape;
   shape.push_back(depth);
@@ -143,6 +160,7 @@ std::vector<TensorType> infer_pick(const OpCall& call) {
   const TensorType& x = call.input(0);
   const Shape& indices = call.input(1).shape;
   const int leading = x.shape.rank() - 1;
+  // Dims are compared as expressions, so that symbolic leading axes fit too.
   const bool fits =
       leading >= 0 &&
       (indices.rank() == leading || indices.rank() == leading + 1) &&
@@ -172,12 +190,15 @@ std::vector<TensorType> infer_pick_scatter(const OpCall& call) {
   return {y};
 }
 
+// dx[r] is the sum of dy[i] over all i with indices[i] = r; no gradient flows
+// to the indices.
 Gradients gather_gradient(const GradientContext& g) {
   const Shape& shape = g.x(0).shape();
   const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
   return {scatter_add(g.dy(), g.x(1), shape[axis], axis), Value()};
 }
 
+// Each update was added to one row, so it takes that row's gradient.
 Gradients scatter_add_gradient(const GradientContext& g) {
   return {gather(g.dy(), g.x(1), g.attributes().integer("axis")), Value()};
 }
@@ -189,6 +210,7 @@ Gradients pick_gradient(const GradientContext& g) {
           Value()};
 }
 
+// Each value went to one place, so it takes the gradient of that place.
 Gradients pick_scatter_gradient(const GradientContext& g) {
   return {pick(g.dy(), g.x(1)), Value()};
 }
@@ -208,6 +230,7 @@ Value with_axes_moved(const Value& x, int from, int count, int to) {
 std::vector<Value> batch_gather(const BatchContext& g) {
   const Shape& shape = g.call().input(0).shape;
   const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
+  // All instances read the same rows: the op is the same, one axis further.
   if (!g.is_batched(1)) return {gather(g.x(0), g.x(1), axis + 1)};
   // Rows first, so that the batch of indices leads the result.
   const bool is_shared = !g.is_batched(0);
@@ -215,6 +238,8 @@ std::vector<Value> batch_gather(const BatchContext& g) {
                                is_shared ? 0 : 1);
   Value indices = g.x(1);
   if (!is_shared) {
+    // Rows of all instances stand below each other, and each instance's indices
+    // begin at its own first row.
     Shape below{dim_multiply(g.size(), shape[axis])};
     for (const Dim dim : rows.shape().last(shape.rank() - 1)) {
       below.push_back(dim);
@@ -223,6 +248,8 @@ std::vector<Value> batch_gather(const BatchContext& g) {
     indices = indices_of_all(g, 1, shape[axis]);
   }
   const int before = indices.shape().rank();
+  // The result is now [B, indices…, other axes…]: the axes before `axis` go
+  // back to the front, behind the batch.
   return {with_axes_moved(gather(rows, indices, 0), before, axis, 1)};
 }
 
@@ -230,11 +257,16 @@ std::vector<Value> batch_scatter_add(const BatchContext& g) {
   const Shape& shape = g.call().outputs[0].shape;
   const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
   const Dim size = shape[axis];
+  // All instances add at the same rows, one axis further.
   if (!g.is_batched(1)) return {scatter_add(g.x(0), g.x(1), size, axis + 1)};
   const int indexed = g.call().input(1).shape.rank();
+  // The axes that are indexed have to lead, behind the batch, as one scatter
+  // runs along the first axis of all rows.
   const Value rows = with_axes_moved(stacked(g, 0), 1 + axis, indexed, 1);
   const Value sums = scatter_add(rows, indices_of_all(g, 1, size),
                                  dim_multiply(g.size(), size), 0);
+  // The rows of the instances come apart again, and their axis goes to where it
+  // stood.
   Shape apart{g.size(), size};
   for (const Dim dim : sums.shape().last(shape.rank() - 1)) {
     apart.push_back(dim);
@@ -244,13 +276,17 @@ std::vector<Value> batch_scatter_add(const BatchContext& g) {
 
 // The rows of all instances go to one sum.
 std::vector<Value> sum_of_scatter_adds(const BatchContext& g) {
+  // With shared indices, the sum of the updates is added instead of each.
   if (!g.is_batched(1)) return sum_of_linear_in_first(g);
   const Shape& shape = g.call().outputs[0].shape;
   const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
+  // The batch becomes one more axis of the indices.
   const Value rows = with_axes_moved(stacked(g, 0), 0, 1, axis);
   return {scatter_add(rows, g.x(1), shape[axis], axis)};
 }
 
+// Among the samples are indices from -3 to 2 into an axis of 3: negative ones
+// count from the end.
 std::vector<OpSample> gather_samples() {
   const auto along = [](InputSample x, InputSample index, std::int64_t axis) {
     return OpSample{{std::move(x), std::move(index)}, {{"axis", axis}}};
@@ -331,7 +367,8 @@ Cost scatter_cost(const OpCall& call) {
                   static_cast<double>(call.input(0).shape.num_elements()));
 }
 
-// Only the rows that are read count as bytes.
+// Only the rows that are read count as bytes. A gather from a large table costs
+// what it takes, and not the table.
 Cost gather_cost(const OpCall& call) {
   Cost cost;
   cost.bytes = 2 * static_cast<double>(call.outputs[0].bytes()) +
@@ -355,6 +392,8 @@ void register_index(OpRegistry& ops) {
   ops.add("scatter_add")
       .summary("zeros with rows added at the indices along an axis")
       .signature("(updates, indices) -> y")
+      // The size is a shape of one dim rather than a number, so that it may be
+      // symbolic.
       .required("size", Shape())
       .attribute("axis", std::int64_t{0})
       .infer(infer_scatter_add)
@@ -387,6 +426,8 @@ void register_index(OpRegistry& ops) {
       .summary("zeros with values added at the indices along the last axis")
       .signature("(values, indices) -> y")
       .required("size", Shape())
+      // Values of shape [n] may be n rows' single picks, or n picks of one row:
+      // the shape does not say.
       .attribute("is_many", false)
       .infer(infer_pick_scatter)
       .reference(pick_scatter_reference)

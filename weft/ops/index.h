@@ -2,6 +2,9 @@
 // count from the end, but not in one_hot. An index outside its axis is an
 // IndexError of the eager call, and of a plan that gets it as an argument; one
 // that a plan computes is clamped (graph/index_check.h).
+//
+// Throws Error(kInvalidArgument) where indices are of another dtype, or shapes
+// do not fit.
 #pragma once
 
 #include "weft/graph/context.h"

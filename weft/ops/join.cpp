@@ -26,6 +26,7 @@ void concat_reference(const OpCall& call, std::span<const TensorView> inputs,
                     [&](std::int64_t part, std::int64_t place) {
                       copy_element(outputs[0], place, x, part);
                     });
+    // Each operand begins where the one before it ended.
     ranges[at(axis)].begin += x.shape()[axis];
   }
 }
@@ -44,6 +45,7 @@ void split_reference(const OpCall& call, std::span<const TensorView> inputs,
   }
 }
 
+// The result has the period of x's dims along each axis.
 void tile_reference(const OpCall&, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
   const Shape& shape = inputs[0].shape();
@@ -122,6 +124,8 @@ Gradients concat_gradient(const GradientContext& g) {
   const int rank = g.y().shape().rank();
   const int axis = resolved_axis(g.attributes().integer("axis"), rank);
   Gradients gradients;
+  // `before` and `after` are how many elements of the joined axis lie on either
+  // side of an operand.
   Dim before = 0;
   for (std::size_t i = 0; i < g.input_count(); ++i) {
     const Dim end = dim_add(before, g.x(i).shape()[axis]);
@@ -138,6 +142,7 @@ Gradients concat_gradient(const GradientContext& g) {
     }
     const std::int64_t first =
         has_start ? before : -dim_add(after, g.x(i).shape()[axis]);
+    // Where nothing stands after it, -0 would be the beginning.
     const std::int64_t last = !is_symbolic(end) ? end
                               : after == 0      ? kToEnd
                                                 : -after;
@@ -158,6 +163,8 @@ Gradients split_gradient(const GradientContext& g) {
 }
 
 // Splits each repeated axis into (repeats, dim) and sums the repeats.
+// Row-major, an element (r, i) of the split axis is the element r dim + i of
+// the repeated one.
 Gradients tile_gradient(const GradientContext& g) {
   const Shape& shape = g.x(0).shape();
   const Integers& repeats = g.attributes().integers("repeats");

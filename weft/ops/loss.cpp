@@ -31,7 +31,8 @@ Shape without_last(const Shape& shape) {
   return Shape(shape.first(shape.rank() - 1));
 }
 
-// Sums over classes need more than half precision.
+// Sums over classes need more than half precision. A bf16 sum of ones stops at
+// 256.
 DType loss_dtype(DType logits) {
   return logits == DType::kF64 ? DType::kF64 : DType::kF32;
 }
@@ -63,6 +64,8 @@ void check_labels(const OpCall& call) {
 std::vector<TensorType> infer_cross_entropy(const OpCall& call) {
   check_rows(call);
   check_labels(call);
+  // lse is returned beside the loss, as dx is then one pass over the logits,
+  // without maxima and sums of its own.
   const TensorType row{loss_dtype(call.input(0).dtype), call.input(1).shape};
   return {row, row};
 }
@@ -82,7 +85,8 @@ std::vector<TensorType> infer_cross_entropy_gradient(const OpCall& call) {
 double log_sum_exp(std::span<const double> row) {
   const double largest = *std::max_element(row.begin(), row.end());
   double sum = 0;
-  // No term exceeds 1, so that nothing overflows.
+  // No term exceeds 1, so that nothing overflows. This is log Σ exp(x) = m +
+  // log Σ exp(x - m), with the largest x as m.
   for (const double x : row) sum += std::exp(x - largest);
   return largest + std::log(sum);
 }
@@ -91,6 +95,7 @@ double log_sum_exp(std::span<const double> row) {
 template <class Body>
 void for_each_row(const std::vector<double>& x, const Shape& shape,
                   Body&& body) {
+  // Without elements there may be no classes to divide by.
   if (x.empty()) return;
   const auto classes = static_cast<std::size_t>(shape.back());
   for (std::size_t row = 0; row < x.size() / classes; ++row) {
@@ -98,7 +103,9 @@ void for_each_row(const std::vector<double>& x, const Shape& shape,
   }
 }
 
-// y = function(x - log sum exp x), row by row.
+// y = function(x - log sum exp x), row by row. The function is exp for softmax
+// and nothing for its logarithm, so log_softmax never takes the logarithm of a
+// small number.
 template <class Function>
 void normalise_rows(std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs, Function&& function) {
@@ -123,6 +130,7 @@ void log_softmax_reference(const OpCall&, std::span<const TensorView> inputs,
 
 std::size_t label_of(const TensorView& labels, std::size_t row,
                      std::size_t classes) {
+  // Unlike an index, -1 is no last class: it often stands for a missing label.
   const auto label =
       load_as<std::int64_t>(labels, static_cast<std::int64_t>(row));
   return static_cast<std::size_t>(
@@ -135,6 +143,7 @@ void cross_entropy_reference(const OpCall&, std::span<const TensorView> inputs,
                [&](std::size_t i, std::span<const double> row) {
                  const double lse = log_sum_exp(row);
                  const auto index = static_cast<std::int64_t>(i);
+                 // The loss is -log(exp(x_label) / Σ exp(x)) = lse - x_label.
                  store_as(outputs[0], index,
                           lse - row[label_of(inputs[1], i, row.size())]);
                  store_as(outputs[1], index, lse);
@@ -152,17 +161,21 @@ void cross_entropy_gradient_reference(const OpCall&,
                  const std::size_t label = label_of(inputs[1], i, row.size());
                  for (std::size_t k = 0; k < row.size(); ++k) {
                    const double hot = k == label ? 1 : 0;
+                   // This is dx_k = (p_k - [k = label]) dy with p = exp(x -
+                   // lse).
                    dx.push_back((std::exp(row[k] - lse[i]) - hot) * dy[i]);
                  }
                });
   from_doubles(dx, outputs[0]);
 }
 
+// With dy_k/dx_j = y_k ([k = j] - y_j), dx = y (dy - Σ dy y).
 Gradients softmax_gradient(const GradientContext& g) {
   const Value weighted = g.dy() * g.y();
   return {weighted - g.y() * sum(weighted, {-1}, true)};
 }
 
+// With dy_k/dx_j = [k = j] - p_j and p = exp(y), dx = dy - p Σ dy.
 Gradients log_softmax_gradient(const GradientContext& g) {
   return {g.dy() - exp(g.y()) * sum(g.dy(), {-1}, true)};
 }
@@ -178,8 +191,10 @@ Gradients cross_entropy_rule(const GradientContext& g) {
   const Value& logits = g.x(0);
   Value dx;
   if (g.dy(0).is_defined()) {
+    // The probabilities need not be kept: they are one exp from lse.
     dx = call(op, {&logits, &g.x(1), &g.y(1), &g.dy(0)}, {}, {});
   }
+  // Gradients of lse come up where a gradient is differentiated.
   if (g.dy(1).is_defined()) {
     const Value extra = to_dtype(
         probabilities(logits, g.y(1)) * as_column(g.dy(1)), logits.dtype());
@@ -188,11 +203,14 @@ Gradients cross_entropy_rule(const GradientContext& g) {
   return {dx, Value()};
 }
 
-// dx = (p - hot) dy with p = exp(logits - lse): lse is an operand here.
+// The op is dx = (p - hot) dy with p = exp(logits - lse), and lse is an operand
+// of it: dp/dlogits = p and dp/dlse = -p. What flows into dx is f, and
+//   dlogits = f p dy,  dlse = -Σ f p dy,  ddy = Σ f p - f_label.
 Gradients cross_entropy_gradient_rule(const GradientContext& g) {
   const Value& logits = g.x(0);
   const Value& lse = g.x(2);
   const Value& dy = g.x(3);
+  // bf16 logits have an lse in f32, and products are made in that.
   const Value flow = to_dtype(g.dy(), lse.dtype());
   const Value p = probabilities(logits, lse);
   const Value through_p = flow * p * as_column(dy);
@@ -216,6 +234,8 @@ std::vector<OpSample> softmax_samples() {
           {{floats({3, 37}, -3, 3, DType::kBF16)}, {}}};
 }
 
+// Logits of up to 30 in size make probabilities down to exp(-60): rows that one
+// class dominates.
 std::vector<OpSample> cross_entropy_samples() {
   return {{{floats({3, 5}, -3, 3), indices({3}, 5)}, {}},
           {{floats({2, 3, 4}, -30, 30), indices({2, 3}, 4, DType::kI32)}, {}},
@@ -228,6 +248,7 @@ std::vector<OpSample> cross_entropy_gradient_samples() {
   return {
       {{floats({3, 5}, -3, 3), indices({3}, 5), floats({3}, 1, 4), floats({3})},
        {}},
+      // lse is an operand, so any number will do for it.
       {{floats({2, 3, 4}), indices({2, 3}, 4, DType::kI32),
         floats({2, 3}, 1, 4), floats({2, 3})},
        {}},
@@ -291,6 +312,8 @@ void register_loss(OpRegistry& ops) {
       .cost(row_cost)
       .samples(cross_entropy_gradient_samples);
   ops.add("cross_entropy_dense")
+      // A target that is a distribution needs no op of its own: this composite
+      // is differentiated through what it lowers to.
       .summary("-sum(target * log softmax(logits)) per row")
       .signature("(logits, target) -> loss")
       .infer(infer_dense)

@@ -24,6 +24,8 @@ std::vector<TensorType> infer_lstm(const OpCall& call) {
   check_operand(call, 4, {size.hidden, columns});
   check_operand(call, 5, {columns});
   const DType dtype = call.input(0).dtype;
+  // The gates and cells are results too: from them the gradient runs without
+  // computing a step again.
   return {{dtype, size.sequence()},
           {dtype, size.state()},
           {dtype, size.state()},
@@ -48,7 +50,11 @@ std::vector<TensorType> infer_lstm_gradient(const OpCall& call) {
           call.input(3), call.input(4), {dtype, {columns}}};
 }
 
-// c = f c' + i g and h = o tanh(c).
+// With the gates in the blocks i, f, g, o of z = x w_ih + h w_hh + b
+// (Hochreiter and Schmidhuber, 1997; f by Gers, 2000), i, f and o by σ and g by
+// tanh:
+//   c = f c' + i g
+//   h = o tanh(c)
 void lstm_reference(const OpCall& call, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
   const auto [steps, batch, width, hidden] = Sizes(call);
@@ -76,6 +82,7 @@ void lstm_reference(const OpCall& call, std::span<const TensorView> inputs,
       double* cell = row_of(c, row, hidden);
       double* state = row_of(h, row, hidden);
       for (Dim j = 0; j < hidden; ++j) {
+        // The cell still holds c' on the right.
         cell[j] = z[hidden + j] * cell[j] + z[j] * z[2 * hidden + j];
         state[j] = z[3 * hidden + j] * std::tanh(cell[j]);
       }
@@ -91,7 +98,11 @@ void lstm_reference(const OpCall& call, std::span<const TensorView> inputs,
 }
 
 // The gradient of one step before the activations, into dz; dc becomes the
-// gradient of the previous cell. All are rows of one example.
+// gradient of the previous cell. All are rows of one example. With
+//   δ = dc + dh o (1 - tanh²(c)),
+// which is all that reaches the cell:
+//   di = δ g i (1 - i),  df = δ c' f (1 - f),  dg = δ i (1 - g²),
+//   do = dh tanh(c) o (1 - o),  dc' = δ f
 void lstm_step_back(const double* gates, const double* cell,
                     const double* previous_cell, const double* dh, double* dc,
                     double* dz, Dim hidden) {
@@ -131,6 +142,8 @@ void lstm_gradient_reference(const OpCall& call,
     for (Dim row = 0; row < batch; ++row) {
       const Dim at = t * batch + row;
       for (Dim j = 0; j < hidden; ++j) {
+        // A state has its gradient from its own result, and, in dh, from the
+        // steps after it.
         row_of(dh, row, hidden)[j] += row_of(dy, at, hidden)[j];
       }
       lstm_step_back(row_of(gates, at, columns), row_of(cells, at, hidden),
@@ -142,6 +155,8 @@ void lstm_gradient_reference(const OpCall& call,
     add_product_bt(row_of(dz, t * batch, columns), w_hh.data(), dh.data(),
                    batch, columns, hidden);
   }
+  // With all steps below each other, a sum over steps is one product: dw_ih = Σ
+  // xᵀ dz, dw_hh = Σ hᵀ dz.
   const Dim rows = steps * batch;
   Doubles dx = zeros(rows * width);
   Doubles dw_ih = zeros(width * columns);
@@ -164,6 +179,8 @@ std::vector<Value> lower_lstm(const Attributes&,
   const std::int64_t hidden = inputs[1].shape()[1];
   Value h = inputs[1];
   Value c = inputs[2];
+  // The input's product does not depend on the state: it is one product over
+  // all steps, and the bias is added once to all of them.
   const Value from_x = matmul(inputs[0], inputs[3]) + inputs[5];
   std::vector<Value> y, gates, cells;
   for (std::int64_t t = 0; t < steps_of(inputs[0]); ++t) {
@@ -190,6 +207,7 @@ std::vector<Value> lower_lstm_gradient(const Attributes&,
   Value dh = inputs[9];
   Value dc = inputs[10];
   std::vector<Value> all(static_cast<std::size_t>(steps));
+  // The lines are those of lstm_step_back(), for all rows at once.
   for (std::int64_t t = steps; t-- > 0;) {
     const auto step = static_cast<std::size_t>(t);
     const Value gates = at_step(inputs[6], t);
@@ -221,6 +239,8 @@ std::vector<Value> lower_lstm_gradient(const Attributes&,
 Gradients lstm_rule(const GradientContext& g) {
   if (g.dy(3).is_defined() || g.dy(4).is_defined()) return lowered_gradient(g);
   static const OpDef& op = op_registry().get("lstm_gradient");
+  // Zeros stand for results that no gradient came back from: the op takes those
+  // of all three.
   const std::array inputs = {g.x(0),
                              g.x(1),
                              g.x(2),
@@ -242,6 +262,7 @@ OpSample lstm_sample(const Case& c) {
           {}};
 }
 
+// Gates lie between 0 and 1 here, as σ makes them; g may be any number.
 OpSample lstm_gradient_sample(const Case& c) {
   const Shape state = {c.batch, c.hidden};
   const Shape sequence = {c.steps, c.batch, c.hidden};
@@ -278,6 +299,8 @@ void register_lstm(OpRegistry& ops) {
       .lower(lower_lstm_gradient)
       .gradient(lowered_gradient)
       .cost([](const OpCall& call) {
+        // The gradient has the transposes of both products, in the data and in
+        // the weights.
         return Cost::of(call, 2 * product_flops(call, 4));
       })
       .samples(samples<lstm_gradient_sample>);
@@ -290,6 +313,7 @@ std::array<Value, 3> lstm(const Operand& x, const Operand& h, const Operand& c,
   const std::array inputs = {*x.value,    *h.value,    *c.value,
                              *w_ih.value, *w_hh.value, *bias.value};
   auto result = call_all(op, inputs, {}, x.location);
+  // Gates and cells are there for the gradient, and no caller's.
   return {std::move(result[0]), std::move(result[1]), std::move(result[2])};
 }
 

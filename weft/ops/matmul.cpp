@@ -19,6 +19,7 @@ struct Extents {
 
   Extents(const OpCall& call)
       : Extents(call.input(0).shape, call.input(1).shape, call.attributes) {}
+  // Inference calls this for matrices only; both have two axes at least.
   Extents(const Shape& a, const Shape& b, const Attributes& attributes) {
     const bool transpose_a = attributes.flag("transpose_a");
     const bool transpose_b = attributes.flag("transpose_b");
@@ -41,6 +42,7 @@ Shape batch_shape(const OpCall& call) {
   Shape batch;
   for (int axis = 0; axis < rank; ++axis) {
     const auto dim = [&](const Shape& shape) {
+      // Where an operand has fewer leading axes, the missing ones count as 1.
       const int own = axis - (rank - (shape.rank() - 2));
       return own < 0 ? Dim{1} : shape[own];
     };
@@ -83,6 +85,7 @@ std::vector<TensorType> infer_matmul(const OpCall& call) {
 void matmul_reference(const OpCall& call, std::span<const TensorView> inputs,
                       std::span<const TensorView> outputs) {
   const Extents size(call);
+  // Transposition is a matter of strides: one loop serves all four cases.
   const std::int64_t a_row = call.attributes.flag("transpose_a") ? 1 : size.k;
   const std::int64_t a_step = call.attributes.flag("transpose_a") ? size.m : 1;
   const std::int64_t b_row = call.attributes.flag("transpose_b") ? 1 : size.n;
@@ -100,10 +103,14 @@ void matmul_reference(const OpCall& call, std::span<const TensorView> inputs,
   const BroadcastIndex b_batch(Shape(b_shape.first(b_shape.rank() - 2)), batch);
   std::size_t element = 0;
   for (std::int64_t i = 0; i < batch.num_elements(); ++i) {
+    // A dim that is broadcast has stride 0, so a matrix that many share stays
+    // at its place.
     const double* left = a.data() + a_batch(i) * size.m * size.k;
     const double* right = b.data() + b_batch(i) * size.k * size.n;
     for (std::int64_t row = 0; row < size.m; ++row) {
       for (std::int64_t column = 0; column < size.n; ++column) {
+        // Products are summed in double: what kernels are compared with must be
+        // more exact than they are.
         double sum = 0;
         for (std::int64_t k = 0; k < size.k; ++k) {
           sum += left[row * a_row + k * a_step] *
@@ -133,14 +140,19 @@ Gradients matmul_gradient(const GradientContext& g) {
   const Value dy = tail_gradient(g);
   const Value& a = g.x(0);
   const Value& b = g.x(1);
+  // An operand that is stored as Aᵀ has the gradient (dy Bᵀ)ᵀ = B dyᵀ: flags
+  // say so, and no transposition is computed.
   const Value da = ta ? matmul(b, dy, {tb, true}) : matmul(dy, b, {false, !tb});
   // One matrix against a stack: its gradient is a sum over the stack, which a
-  // product over all rows takes by itself.
+  // product over all rows takes by itself. (Where a is stored transposed, its
+  // rows do not lie behind each other.)
   const bool is_flat = b.shape().rank() == 2 && !ta;
   const Value rows = is_flat ? as_matrix(a) : a;
   const Value dy_rows = is_flat ? as_matrix(dy) : dy;
+  // By the same rule, Bᵀ has (Aᵀ dy)ᵀ = dyᵀ A.
   const Value db = tb ? matmul(dy_rows, rows, {true, ta})
                       : matmul(rows, dy_rows, {!ta, false});
+  // Leading dims that were broadcast are summed over.
   Gradients gradients = {sum_to(da, a.shape()), sum_to(db, b.shape())};
   add_bias_gradient(g, dy, gradients);
   return gradients;
@@ -171,10 +183,13 @@ Value batch_product(const BatchContext& g) {
   const bool transpose_b = g.attributes().flag("transpose_b");
   const Extents size(g.call());
   if (is_plain && size.n == 1 && g.is_batched(1) && !g.is_batched(0)) {
+    // The columns are taken for rows: yᵀ = xᵀ aᵀ, with all x in one matrix.
     const Value rows = reshape(g.x(1), {g.size(), size.k});
     const Value y = matmul(rows, g.x(0), {false, !transpose_a});
     return reshape(y, with_leading(g.size(), g.call().outputs[0].shape));
   }
+  // Leading dims line up at the last axis, so ones go between the batch and
+  // them.
   Value a = aligned(g, 0, std::max(rank(0), rank(1)));
   const Value b = aligned(g, 1, std::max(rank(0), rank(1)));
   // Rows that lie one behind the other make one product with the shared matrix,
@@ -199,12 +214,14 @@ std::vector<Value> batch(const BatchContext& g) {
 }
 
 // Σ Aᵀ B over instances is one product: its inner dim runs over the rows of all
-// of them.
+// of them. With k as the columns of A, Σ A_b B_b = [A_1 A_2 …] [B_1; B_2; …].
 std::vector<Value> sum_of_products(const BatchContext& g) {
+  // Neither a relu nor a bias per instance passes through the sum.
   if (has_tail(g.call())) return {};
   if (!g.is_batched(0) || !g.is_batched(1)) return sum_of_multilinear(g);
   if (g.call().input(0).shape.rank() != 2 ||
       g.call().input(1).shape.rank() != 2) {
+    // Flattening would sum over the operands' own leading dims as well.
     return {};
   }
   const Value a = g.attributes().flag("transpose_a")

@@ -11,7 +11,8 @@ struct MatmulOptions {
 };
 
 // [..., m, k] x [..., k, n] -> [..., m, n]; leading dims broadcast.
-// Accumulates in f32 (f64 for f64).
+// Accumulates in f32 (f64 for f64). Throws Error(kInvalidArgument) unless both
+// are floats of one dtype, with two axes at least, whose dims fit.
 Value matmul(const Operand& a, const Operand& b, MatmulOptions options = {});
 
 }  // namespace weft

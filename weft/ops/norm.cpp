@@ -17,7 +17,8 @@
 namespace weft {
 namespace {
 
-// Statistics of bf16 images are f32.
+// Statistics of bf16 images are f32. Sums over a batch need more digits than
+// the eight bits of a bf16 significand.
 DType statistics_dtype(DType dtype) {
   return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
 }
@@ -90,7 +91,8 @@ Value count_per_channel(const Value& x, DType dtype) {
   return element_count(Shape(shape.first(shape.rank() - 1)), dtype);
 }
 
-// dx = dmean / n + dvar * 2 (x - mean) / n.
+// dx = dmean / n + dvar * 2 (x - mean) / n. The variance also depends on x by
+// way of the mean, but that part is Σ (x - mean) times a factor, and so 0.
 Gradients moments_gradient(const GradientContext& g) {
   const Value& x = g.x(0);
   const Value& mean = g.y(0);
@@ -109,7 +111,8 @@ Gradients moments_gradient(const GradientContext& g) {
 }
 
 // Each instance has moments of its own: means over the axes between the batch
-// and the channels.
+// and the channels. They are written with ops, as moments() sums over all axes
+// but the last, and the batch is one of those.
 std::vector<Value> batch_moments(const BatchContext& g) {
   const Shape& shape = g.call().input(0).shape;
   const Dim elements = dim_product(shape.first(shape.rank() - 1));
@@ -132,6 +135,8 @@ Value normalise(const Value& x, const Value& mean, const Value& variance,
 
 std::vector<Value> lower_batch_norm(const Attributes& attributes,
                                     std::span<const Value> inputs) {
+  // The moments are values of the graph, so that gradients flow through them to
+  // x as well.
   const auto [mean, variance] = moments(inputs[0]);
   return {normalise(inputs[0], mean, variance, inputs[1], inputs[2],
                     attributes.real("epsilon")),
@@ -147,6 +152,7 @@ std::vector<Value> lower_batch_norm_infer(const Attributes& attributes,
 std::vector<Value> lower_layer_norm(const Attributes& attributes,
                                     std::span<const Value> inputs) {
   const Value x = to_dtype(inputs[0], inputs[1].dtype());
+  // moments() keeps the last axis, which is the one that is summed here.
   const Value centred = x - mean(x, {-1}, true);
   const Value variance = mean(square(centred), {-1}, true);
   const Value y =
@@ -155,7 +161,8 @@ std::vector<Value> lower_layer_norm(const Attributes& attributes,
   return {to_dtype(y, inputs[0].dtype())};
 }
 
-// Sum, then square and sum.
+// A sum takes one operation for each element, and the squared distance from the
+// mean three with its sum.
 Cost moments_cost(const OpCall& call) {
   return Cost::of(
       call, 4.0 * static_cast<double>(call.input(0).shape.num_elements()));
@@ -166,6 +173,7 @@ Cost norm_cost(const OpCall& call) {
       call, 8.0 * static_cast<double>(call.input(0).shape.num_elements()));
 }
 
+// A mean of 10 with a spread of 1 shows whether digits cancel.
 std::vector<OpSample> moments_samples() {
   return {{{floats({4, 3})}, {}},
           {{floats({2, 5, 3, 17}, 9, 11)}, {}},

@@ -1,4 +1,7 @@
 // Normalisation.
+//
+// Operands beside x are vectors of x's last axis, f32 (f64 for f64). Throws
+// Error(kInvalidArgument) for others, and unless x is floating.
 #pragma once
 
 #include <array>

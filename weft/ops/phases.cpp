@@ -10,6 +10,7 @@ namespace {
 
 std::size_t phase_of(const OpCall& call, const Phases& phases) {
   const std::int64_t phase = call.attributes.integer("phase");
+  // Phase 0 is entered, and has no activation to come back to.
   if (phase < 1 || phase >= static_cast<std::int64_t>(phases.count())) {
     throw call.error("there is no phase {} of {} to enter again", phase,
                      phases.count());
@@ -31,6 +32,8 @@ std::vector<TensorType> phase_types(const OpCall& call,
       static_cast<std::ptrdiff_t>(phases.first_argument(phase + 1));
   const auto first = static_cast<std::ptrdiff_t>(phases.first_result(phase));
   const auto last = static_cast<std::ptrdiff_t>(phases.first_result(phase + 1));
+  // The signature is cut to what is known: parameters of all phases so far, and
+  // the results of this one.
   Signature part{{parameters.begin(), parameters.begin() + known},
                  {results.begin() + first, results.begin() + last}};
   auto types = result_types(
@@ -61,6 +64,7 @@ std::vector<TensorType> infer_call_reenter(const OpCall& call) {
 std::vector<TensorType> both_branches(const OpCall& call,
                                       std::span<const TensorType> operands,
                                       std::size_t phase) {
+  // The predicate goes in again at each phase: it says which branch is meant.
   if (!(operands[0] == kTruth)) throw call.error("the predicate is no bool[]");
   const auto arguments = operands.subspan(1);
   const auto then =
@@ -83,6 +87,8 @@ std::vector<TensorType> infer_cond_reenter(const OpCall& call) {
                        phase_of(call, Phases::of(call.attributes)));
 }
 
+// The attributes are those of Phases. There are no gradient rules: reverse mode
+// makes these ops from calls, and differentiates them as such.
 OpDef& add(OpRegistry& ops, const char* name) {
   return ops.add(name)
       .required("arguments", Integers{})

@@ -15,11 +15,13 @@ namespace {
 Attributes to_attributes(const PoolOptions& options) {
   return {
       {"window", options.window},
+      // An image is cut into tiles unless strides are given.
       {"strides", options.strides.empty() ? options.window : options.strides},
       {"padding", options.padding}};
 }
 
-// The attributes of another op over the same windows.
+// The attributes of another op over the same windows. They are copied one by
+// one: the other op has not all the attributes of this one (shape).
 Attributes same_windows(const Attributes& attributes) {
   return {{"window", attributes.integers("window")},
           {"strides", attributes.integers("strides")},
@@ -28,7 +30,7 @@ Attributes same_windows(const Attributes& attributes) {
 
 Window pool_window(const OpCall& call) {
   const Integers& window = call.attributes.integers("window");
-  // Positions in a window then fit an i32.
+  // Positions in a window then fit an i32. The largest window has 2^30 of them.
   constexpr std::int64_t kMost = std::int64_t{1} << 15;
   for (const std::int64_t size : window) {
     if (size < 1 || size > kMost) {
@@ -50,7 +52,9 @@ Window pool_window(const OpCall& call) {
   return result;
 }
 
-// A position in the window: u8 wherever that suffices.
+// A position in the window: u8 wherever that suffices. There is one for each
+// pooled pixel, written in the forward pass and read in the backward pass, so
+// its bytes count.
 DType position_dtype(const OpCall& call) {
   const Integers& window = call.attributes.integers("window");
   return window[0] * window[1] <= 256 ? DType::kU8 : DType::kI32;
@@ -121,6 +125,8 @@ void for_each_tap(const OpCall& call, const Shape& x, const Shape& y,
                   Body&& body) {
   const Window window = pool_window(call);
   std::size_t result = 0;
+  // The loops run in the order in which y lies in memory, so results are
+  // counted rather than computed from four indices.
   for (Dim n = 0; n < y[0]; ++n)
     for (Dim row = 0; row < y[1]; ++row)
       for (Dim column = 0; column < y[2]; ++column)
@@ -129,10 +135,14 @@ void for_each_tap(const OpCall& call, const Shape& x, const Shape& y,
           for (Dim tap_row = 0; tap_row < window.rows.kernel; ++tap_row)
             for (Dim tap_column = 0; tap_column < window.columns.kernel;
                  ++tap_column) {
+              // Taps in the padding have a position too: the same tap has the
+              // same number in every window.
               ++position;
               const std::int64_t r = window.rows.position(row, tap_row);
               const std::int64_t c =
                   window.columns.position(column, tap_column);
+              // Padding takes no part: it never wins a maximum and does not
+              // count in a mean.
               if (r < 0 || r >= x[1] || c < 0 || c >= x[2]) continue;
               body(static_cast<std::size_t>(((n * x[1] + r) * x[2] + c) * x[3] +
                                             channel),
@@ -145,6 +155,7 @@ void max_pool_reference(const OpCall& call, std::span<const TensorView> inputs,
                         std::span<const TensorView> outputs) {
   const auto x = to_doubles(inputs[0]);
   std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
+  // A window that has seen no pixel yet has position -1.
   std::vector<double> position(y.size(), -1);
   for_each_tap(call, inputs[0].shape(), outputs[0].shape(),
                [&](std::size_t i, std::size_t o, std::int64_t tap) {
@@ -180,6 +191,7 @@ void pool_gather_reference(const OpCall& call,
   const auto x = to_doubles(inputs[0]);
   const auto position = to_doubles(inputs[1]);
   std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
+  // A window whose position lies in the padding keeps 0: no tap matches it.
   for_each_tap(call, inputs[0].shape(), outputs[0].shape(),
                [&](std::size_t i, std::size_t o, std::int64_t tap) {
                  if (position[o] == static_cast<double>(tap)) y[o] = x[i];
@@ -187,7 +199,8 @@ void pool_gather_reference(const OpCall& call,
   from_doubles(y, outputs[0]);
 }
 
-// How many pixels of the image each window sees.
+// How many pixels of the image each window sees. They are fewer at the edges,
+// where windows hang over.
 std::vector<double> tap_counts(const OpCall& call, const Shape& x,
                                const Shape& y) {
   std::vector<double> counts(static_cast<std::size_t>(y.num_elements()));
@@ -203,6 +216,8 @@ void avg_reference(const OpCall& call, std::span<const TensorView> inputs,
   const auto x = to_doubles(inputs[0]);
   const auto counts = tap_counts(call, inputs[0].shape(), shape);
   std::vector<double> y(counts.size());
+  // This is y = Σ x / count, divided term by term so that the gradient below is
+  // the same matrix, transposed.
   for_each_tap(call, inputs[0].shape(), shape,
                [&](std::size_t i, std::size_t o, std::int64_t) {
                  y[o] += x[i] / counts[o];
@@ -217,6 +232,7 @@ void avg_gradient_reference(const OpCall& call,
   const auto dy = to_doubles(inputs[0]);
   const auto counts = tap_counts(call, outputs[0].shape(), shape);
   std::vector<double> dx(static_cast<std::size_t>(outputs[0].size()));
+  // This is dx = Σ dy / count, over all windows that see the pixel.
   for_each_tap(call, outputs[0].shape(), shape,
                [&](std::size_t i, std::size_t o, std::int64_t) {
                  dx[i] += dy[o] / counts[o];
@@ -238,11 +254,14 @@ Value gather(const Value& x, const Value& position, const Attributes& windows) {
 }
 
 Gradients max_gradient(const GradientContext& g) {
-  // Positions are integers, through which nothing flows.
+  // Positions are integers, through which nothing flows. No dy for the values
+  // then means no dx at all.
   if (!g.dy(0).is_defined()) return {Value()};
   return {scatter(g.dy(0), g.y(1), g.x(0).shape(), g.attributes())};
 }
 
+// A gather takes each element from the place that the scatter adds it to, so
+// each is the other's transpose.
 Gradients scatter_gradient(const GradientContext& g) {
   return {gather(g.dy(), g.x(1), g.attributes()), Value()};
 }
@@ -251,6 +270,7 @@ Gradients pool_gather_gradient(const GradientContext& g) {
   return {scatter(g.dy(), g.x(1), g.x(0).shape(), g.attributes()), Value()};
 }
 
+// Averaging is linear, so its gradient needs dy and the image's shape only.
 Gradients avg_gradient(const GradientContext& g) {
   static const OpDef& op = op_registry().get("avg_pool_gradient");
   Attributes attributes = same_windows(g.attributes());
@@ -339,6 +359,8 @@ std::vector<OpSample> avg_gradient_samples() {
 }
 
 OpDef& add_windows(OpDef& op) {
+  // The defaults of PoolOptions are filled in before a call is made, so that a
+  // graph says what it means.
   return op.required("window", Integers{2, 2})
       .required("strides", Integers{2, 2})
       .attribute("padding", Integers{0, 0, 0, 0})

@@ -1,4 +1,7 @@
 // Pooling over NHWC images.
+//
+// Throws Error(kInvalidArgument) unless x is floating, of four axes, and at
+// least as large as one window.
 #pragma once
 
 #include "weft/graph/context.h"
@@ -8,6 +11,7 @@ namespace weft {
 struct PoolOptions {
   Integers window = {2, 2};
   Integers strides = {};  // empty: the window
+  // Top, bottom, left, right; each smaller than the window.
   Integers padding = {0, 0, 0, 0};
 };
 

@@ -20,8 +20,12 @@ void uniform_reference(const OpCall& call, std::span<const TensorView> inputs,
   const TensorView& y = outputs[0];
   const RandomStream stream = stream_of(call, inputs[0]);
   dispatch(y.dtype(), [&]<class T>(T) {
+    // The loop is made for every dtype, but inference lets only floats come
+    // here.
     if constexpr (std::is_floating_point_v<T> || std::is_class_v<T>) {
       for (std::int64_t i = 0; i < y.size(); ++i) {
+        // Each word costs a whole block of four, of which the reference drops
+        // three.
         y.as<T>()[i] =
             uniform_element<T>(stream.word(static_cast<std::uint64_t>(i)));
       }
@@ -42,6 +46,7 @@ void normal_reference(const OpCall& call, std::span<const TensorView> inputs,
   }
 }
 
+// Only 24 bits of a word are compared, as those are what uniform() has.
 void bernoulli_reference(const OpCall& call, std::span<const TensorView> inputs,
                          std::span<const TensorView> outputs) {
   const RandomStream stream = stream_of(call, inputs[0]);
@@ -79,6 +84,7 @@ void dropout_reference(const OpCall& call, std::span<const TensorView> inputs,
     const bool is_kept = bernoulli_element(
         stream.word(static_cast<std::uint64_t>(i)), threshold);
     const auto x = load_as<double>(inputs[0], i);
+    // The factor 1 / (1 - rate) keeps the expected value.
     store_as(outputs[0], i, is_kept ? x * (1 / (1 - rate)) : 0.0);
   }
 }
@@ -106,6 +112,7 @@ std::vector<TensorType> infer_floating(const OpCall& call) {
 void require_probability(const OpCall& call, std::string_view name,
                          double most) {
   const double value = call.attributes.real(name);
+  // The comparisons are written so that NaN fails them.
   if (value >= 0 && value <= most) return;
   throw call.error("{} = {} is not a probability", name, value);
 }
@@ -133,6 +140,8 @@ std::vector<TensorType> infer_dropout(const OpCall& call) {
   if (call.attributes.real("rate") == 1) {
     throw call.error("rate = 1 would leave nothing to scale up");
   }
+  // The result is like x: a mask would be a second output, kept until the
+  // gradient.
   return {call.input(0)};
 }
 
@@ -147,6 +156,8 @@ Gradients dropout_gradient(const GradientContext& g) {
 std::vector<Value> dropout_lower(const Attributes& attributes,
                                  std::span<const Value> inputs) {
   const Value& x = inputs[0];
+  // The expression is that of the reference, so that the two thresholds agree
+  // to the last bit.
   const double kept = 1 - attributes.real("rate");
   const Value mask =
       bernoulli(inputs[1], x.shape(), attributes.integer("stream"), kept);
@@ -169,6 +180,7 @@ std::vector<OpSample> floating_samples() {
           draw({35}, DType::kF16)};
 }
 
+// Probabilities of 0 and 1 must never, and always, be true.
 std::vector<OpSample> bernoulli_samples() {
   std::vector<OpSample> samples;
   for (const double probability : {0.0, 0.3, 1.0}) {
@@ -215,6 +227,8 @@ OpDef& drawer(OpRegistry& ops, const char* name) {
       .signature("(key) -> y")
       .required("shape", Shape())
       .required("stream", std::int64_t{0})
+      // A draw is constant in its key, so no gradient flows. kRandom keeps it
+      // from being computed while a plan is made.
       .traits(kRandom | kNoGradient)
       .cost(elementwise_cost<kPhiloxFlops>);
 }

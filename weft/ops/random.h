@@ -1,15 +1,19 @@
 // Random tensors by Philox (base/philox.h). `key` is i64[2]: (seed, step).
 // Element i of the result is a function of key, `stream` and i, so a program
 // draws the same numbers eagerly, staged, resumed and on any thread count.
+//
+// Throws Error(kInvalidArgument) for another type of key, a dtype that is not
+// floating, and a probability outside of [0, 1].
 #pragma once
 
 #include "weft/graph/context.h"
 
 namespace weft {
 
-// [0, 1).
+// Uniform in [0, 1).
 Value uniform(const Operand& key, const Shape& shape, std::int64_t stream,
               DType dtype = DType::kF32);
+// Standard normal.
 Value normal(const Operand& key, const Shape& shape, std::int64_t stream,
              DType dtype = DType::kF32);
 // True with the given probability; bool.
@@ -18,7 +22,7 @@ Value bernoulli(const Operand& key, const Shape& shape, std::int64_t stream,
 // A permutation of 0 … size-1 as i64 (base/permutation.h).
 Value permutation(const Operand& key, Dim size, std::int64_t stream);
 // Zeroes elements with probability `rate` and scales the rest by 1/(1-rate)
-// (Srivastava et al., 2014).
+// (Srivastava et al., 2014). x is floating; 0 <= rate < 1.
 Value dropout(const Operand& x, const Operand& key, std::int64_t stream,
               double rate);
 

@@ -1,4 +1,9 @@
 // Recurrent layers over a whole sequence.
+//
+// All operands are f32, or all f64. Throws Error(kInvalidArgument) for others
+// and for shapes that do not fit. Differentiated twice, or where no kernel
+// runs, layers are unrolled: that throws Error(kUnsupported) unless the number
+// of steps is known and positive.
 #pragma once
 
 #include <array>

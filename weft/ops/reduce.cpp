@@ -31,6 +31,8 @@ void fold(const OpCall& call, const TensorView& x, const TensorView& y,
   const Shape kept =
       reduced_shape(x.shape(), axes_of(call.attributes, x.shape()), true);
   const BroadcastIndex to_output(kept, x.shape());
+  // The accumulators of all outputs are held at once, so one pass in memory
+  // order serves any set of axes.
   const auto run = [&]<class Number>(Number first) {
     std::vector<Number> sums(static_cast<std::size_t>(y.size()), first);
     for (std::int64_t i = 0; i < x.size(); ++i) {
@@ -41,6 +43,8 @@ void fold(const OpCall& call, const TensorView& x, const TensorView& y,
       store_as(y, i, finish(sums[static_cast<std::size_t>(i)]));
     }
   };
+  // The neutral element of max and min is an infinity, which integers do not
+  // have: theirs are the ends of int64.
   if (is_floating(x.dtype())) {
     run(start);
   } else if (start == -std::numeric_limits<double>::infinity()) {
@@ -77,7 +81,8 @@ void product_reference(const OpCall& call, std::span<const TensorView> inputs,
       kAsIs);
 }
 
-// NaN wins, as in NumPy.
+// NaN wins, as in NumPy. Once the accumulator is NaN, no comparison with it is
+// true, and it stays.
 void max_reference(const OpCall& call, std::span<const TensorView> inputs,
                    std::span<const TensorView> outputs) {
   fold(
@@ -102,10 +107,13 @@ void argmax_reference(const OpCall& call, std::span<const TensorView> inputs,
     for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
       const std::int64_t start =
           i / cut.inner * cut.size * cut.inner + i % cut.inner;
+      // Where no element exceeds the least number, all are equal to it, and the
+      // first one is at 0.
       Number best = least;
       std::int64_t winner = 0;
       for (std::int64_t n = 0; n < cut.size; ++n) {
         const auto value = load_as<Number>(x, start + n * cut.inner);
+        // A second NaN is not taken, as best == best no longer holds.
         const bool is_first_nan = value != value && best == best;
         if (value > best || is_first_nan) {
           best = value;
@@ -141,6 +149,7 @@ std::vector<TensorType> infer_mean(const OpCall& call) {
 }
 
 void require_elements(const OpCall& call, Dim size, int axis) {
+  // A symbolic size is no 0 here; it is looked at again when it is known.
   if (size != 0) return;
   throw call.error("axis {} has no elements to choose from", axis)
       .hint("check for an empty input first");
@@ -150,6 +159,7 @@ std::vector<TensorType> infer_extremum(const OpCall& call) {
   auto result = infer_reduction(call);
   const Shape& shape = call.input(0).shape;
   const AxisSet axes = axes_of(call.attributes, shape);
+  // Axes that stay may be empty: then there is no result to choose.
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (axes.has(axis)) require_elements(call, shape[axis], axis);
   }
@@ -170,6 +180,7 @@ std::vector<TensorType> infer_argmax(const OpCall& call) {
 Integers stacked_axes(const BatchContext& g) {
   Integers axes = g.attributes().integers("axes");
   for (std::int64_t& axis : axes) axis = stacked_axis(axis);
+  // An empty list would now mean the batch axis too, so all others are named.
   if (axes.empty()) {
     const int rank = g.call().input(0).shape.rank();
     for (int axis = 1; axis <= rank; ++axis) axes.push_back(axis);
@@ -185,7 +196,8 @@ std::vector<Value> batch_reduction(const BatchContext& g) {
   return call_all(g.op(), std::array{g.x(0)}, attributes, {});
 }
 
-// One sum, over the instances too.
+// The instances are summed in the same pass. The result loses the axes that
+// keep_dims would have kept, and the reshape brings them back.
 std::vector<Value> sum_of_sums(const BatchContext& g) {
   Integers axes = stacked_axes(g);
   axes.push_back(0);
@@ -200,11 +212,13 @@ Value with_axes(const GradientContext& g, const Value& value) {
   return value.shape() == kept ? value : reshape(value, kept);
 }
 
+// Each element counts once in its sum, so it takes the sum's gradient.
 Gradients sum_gradient(const GradientContext& g) {
   return {broadcast_to(with_axes(g, g.dy()), g.x(0).shape())};
 }
 
-// The number of elements behind each result.
+// The number of elements behind each result. It is a value, since dims may be
+// symbolic.
 Value count_of(const GradientContext& g) {
   const Shape& shape = g.x(0).shape();
   const AxisSet axes = axes_of(g.attributes(), shape);
@@ -216,10 +230,13 @@ Value count_of(const GradientContext& g) {
 }
 
 Gradients mean_gradient(const GradientContext& g) {
+  // dy is divided before it is broadcast: one quotient for each result, not for
+  // each element.
   return {broadcast_to(with_axes(g, g.dy() / count_of(g)), g.x(0).shape())};
 }
 
-// Ties share the gradient equally.
+// Ties share the gradient equally. With m winners, dx = dy / m at each. Where
+// NaN won, nothing equals it, and no element gets a gradient.
 Gradients extremum_gradient(const GradientContext& g) {
   const Value& x = g.x(0);
   const Value is_winner = equal(x, with_axes(g, g.y()));
@@ -236,8 +253,12 @@ Gradients product_gradient(const GradientContext& g) {
   const Integers& axes = g.attributes().integers("axes");
   const Value zero = scalar_like(x, 0);
   const Value one = scalar_like(x, 1);
+  // Zeros are counted per result: with none, every element gets y / x; with
+  // one, only the zero gets anything; with two, every product of the others is
+  // 0.
   const Value is_zero = equal(x, zero);
   const Value zeros = sum(cast(is_zero, x.dtype()), axes, true);
+  // With ones in the place of zeros, the quotient below divides by none.
   const Value nonzero = where(is_zero, one, x);
   const Value rest = product(nonzero, axes, true);
   const Value others = where(is_zero, equal(zeros, one), equal(zeros, zero));

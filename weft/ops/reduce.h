@@ -1,4 +1,8 @@
 // Reductions over any axes. `axes` may be negative; empty means all of them.
+//
+// Throws Error(kInvalidArgument) for bools, for an axis that is out of range or
+// named twice, and where an extremum has no elements to choose from. NaN wins
+// an extremum.
 #pragma once
 
 #include "weft/graph/context.h"
@@ -6,6 +10,7 @@
 namespace weft {
 
 Value sum(const Operand& x, Integers axes = {}, bool keep_dims = false);
+// Floats only.
 Value mean(const Operand& x, Integers axes = {}, bool keep_dims = false);
 Value reduce_max(const Operand& x, Integers axes = {}, bool keep_dims = false);
 Value reduce_min(const Operand& x, Integers axes = {}, bool keep_dims = false);

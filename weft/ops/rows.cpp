@@ -16,7 +16,8 @@
 namespace weft {
 namespace {
 
-// Elements of a row, of indices.size() of them.
+// How many elements a row has: there are indices.size() rows. Without any, no
+// width is asked for.
 std::int64_t row_width(const TensorView& updates, const TensorView& indices) {
   return indices.size() == 0 ? 0 : updates.size() / indices.size();
 }
@@ -28,8 +29,11 @@ void add_rows_reference(const OpCall&, std::span<const TensorView> inputs,
   const TensorView& indices = inputs[2];
   const std::int64_t width = row_width(updates, indices);
   accumulate(outputs[0], [&](auto&& add) {
+    // x is added too rather than copied, so that each element is rounded once,
+    // after all updates.
     for (std::int64_t i = 0; i < x.size(); ++i) add(x, i, i);
     for (std::int64_t i = 0; i < updates.size(); ++i) {
+      // The index is clamped, so the row is one of x's.
       const std::int64_t row = index_at(indices, i / width, x.shape()[0]);
       add(updates, i, row * width + i % width);
     }
@@ -43,6 +47,7 @@ void coalesce_rows_reference(const OpCall& call,
   const TensorView& indices = inputs[1];
   const std::int64_t size = call.attributes.get<Shape>("size")[0];
   const std::int64_t width = row_width(updates, indices);
+  // The first update of each row has the row's sum.
   std::unordered_map<std::int64_t, std::int64_t> firsts;  // by row
   accumulate(outputs[0], [&](auto&& add) {
     for (std::int64_t i = 0; i < indices.size(); ++i) {
@@ -88,6 +93,8 @@ std::vector<TensorType> infer_coalesce_rows(const OpCall& call) {
     throw call.error("updates have fewer axes than indices");
   }
   require_rows(call, updates.shape, indices, 0);
+  // The size says where negative indices count from; no tensor of that size is
+  // made.
   require_choice(call, size_attribute(call), updates.shape);
   return {updates};
 }
@@ -97,7 +104,8 @@ Gradients add_rows_gradient(const GradientContext& g) {
   return {g.dy(), gather(g.dy(), g.x(2)), Value()};
 }
 
-// Every row takes the gradient of the first of its index.
+// Every row takes the gradient of the first of its index. With s_f = Σ u_i over
+// all i whose first place is f, du_i = ds_f.
 Gradients coalesce_rows_gradient(const GradientContext& g) {
   const Dim size = g.attributes().get<Shape>("size")[0];
   const Value& indices = g.x(1);
@@ -105,11 +113,13 @@ Gradients coalesce_rows_gradient(const GradientContext& g) {
   // Sums of ones are at least 1 in the first place of an index, and 0 in
   // others.
   const Value is_first = minimum(coalesce_rows(ones, indices, size), ones);
+  // Only first places are added, so each row of the table has one term.
   const Value table = scatter_add(g.dy() * is_first, indices, size);
   return {gather(table, indices), Value()};
 }
 
-// All tables below each other.
+// The tables of all instances are put below each other, and each instance's
+// indices begin at the first row of its own.
 std::vector<Value> batch_add_rows(const BatchContext& g) {
   const Shape& shape = g.call().input(0).shape;
   Shape below = shape;
@@ -121,6 +131,8 @@ std::vector<Value> batch_add_rows(const BatchContext& g) {
 
 std::vector<Value> batch_coalesce_rows(const BatchContext& g) {
   const Dim size = g.attributes().get<Shape>("size")[0];
+  // With a row number of its own for each instance, equal indices of two
+  // instances are not added up.
   return {coalesce_rows(stacked(g, 0), indices_of_all(g, 1, size),
                         dim_multiply(g.size(), size))};
 }

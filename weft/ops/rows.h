@@ -4,6 +4,9 @@
 //
 // A table is [size, width…], rows are [count…, width…] and their indices
 // [count…], of any rank. Indices are as in ops/index.h.
+//
+// Throws Error(kInvalidArgument) for bools, other dtypes and shapes that do not
+// fit.
 #pragma once
 
 #include "weft/graph/context.h"

@@ -14,6 +14,8 @@ std::size_t scanned_count(const OpCall& call, std::size_t carried) {
   const std::int64_t scanned = call.attributes.integer("scanned");
   if (scanned < 1 ||
       scanned > static_cast<std::int64_t>(call.inputs.size() - carried)) {
+    // The number of steps is that of the slices, so there must be something to
+    // scan.
     throw call.error("{} operands cannot be scanned", scanned)
         .hint("scan over iota() to count steps");
   }
@@ -44,6 +46,7 @@ std::vector<TensorType> infer_scan(const OpCall& call) {
       throw call.error("the scanned operands differ in their leading axis");
     }
   }
+  // A scanned operand loses its leading axis in the body; an output gains it.
   auto results = result_types(call.attributes.function("body"), arguments);
   require_carried(call, results, carried);
   for (std::size_t i = carried; i < results.size(); ++i) {
@@ -62,6 +65,8 @@ Value stacked(std::vector<Value> steps) {
   for (Value& step : steps) {
     step = reshape(step, stacked_type(step.type(), 1).shape);
   }
+  // All outputs of a step are kept and joined once: joining at each step would
+  // copy the earlier ones again and again.
   return concat(steps, 0);
 }
 
@@ -129,6 +134,7 @@ std::vector<Value> scan(std::vector<Value> initial,
   const std::size_t carried = initial.size();
   std::vector<TensorType> types = types_of(initial);
   for (const Value& whole : scanned) {
+    // The callable is traced before the op is made, so a scalar is found here.
     const Shape& shape = whole.shape();
     if (shape.is_scalar()) {
       throw Error(ErrorCode::kInvalidArgument, "scan",

@@ -40,6 +40,7 @@ void transpose_reference(const OpCall& call, std::span<const TensorView> inputs,
   const Shape& shape = outputs[0].shape();
   for_each_index(shape, [&](std::int64_t i, const MultiIndex& index) {
     std::int64_t source = 0;
+    // Axis i of y is axis order[i] of x, so it moves by that axis's stride.
     for (int axis = 0; axis < shape.rank(); ++axis) {
       source +=
           index[at(axis)] * strides[static_cast<std::size_t>(order[at(axis)])];
@@ -59,6 +60,8 @@ void broadcast_reference(const OpCall&, std::span<const TensorView> inputs,
 std::vector<TensorType> infer_reshape(const OpCall& call) {
   const TensorType& x = call.input(0);
   const Shape& shape = call.attributes.get<Shape>("shape");
+  // Sizes are compared as polynomials: symbolic shapes are refused unless they
+  // agree whatever the symbols stand for.
   if (dim_product(shape.dims()) != dim_product(x.shape.dims())) {
     throw call
         .error("{} elements do not fill {}",
@@ -88,6 +91,7 @@ std::vector<TensorType> infer_transpose(const OpCall& call) {
 std::vector<TensorType> infer_broadcast_to(const OpCall& call) {
   const TensorType& x = call.input(0);
   const Shape& shape = call.attributes.get<Shape>("shape");
+  // Axes that x does not have are new, and repeat all of it.
   const int extra = shape.rank() - x.shape.rank();
   bool fits = extra >= 0;
   for (int axis = 0; fits && axis < x.shape.rank(); ++axis) {
@@ -104,6 +108,7 @@ Gradients reshape_gradient(const GradientContext& g) {
   return {reshape(g.dy(), g.x(0).shape())};
 }
 
+// The transpose of a permutation is its inverse: order[i] goes back to i.
 Gradients transpose_gradient(const GradientContext& g) {
   const Integers order =
       resolved_permutation(g.attributes(), g.x(0).shape().rank());
@@ -114,6 +119,7 @@ Gradients transpose_gradient(const GradientContext& g) {
   return {transpose(g.dy(), inverse)};
 }
 
+// An element was read as often as it was repeated, so its gradients add up.
 Gradients broadcast_gradient(const GradientContext& g) {
   return {sum_to(g.dy(), g.x(0).shape())};
 }
@@ -184,6 +190,7 @@ Shape without_rest(const Operand& x, Shape shape) {
   const TensorType& type = x.value->type();
   const auto rest = std::find(shape.begin(), shape.end(), -1);
   std::optional<Dim> quotient;
+  // With two unknown dims there would be many answers.
   if (std::count(shape.begin(), shape.end(), -1) == 1) {
     Dim known = 1;
     for (const Dim dim : shape) {
@@ -211,6 +218,7 @@ void register_shape(OpRegistry& ops) {
   add_mover(ops, "reshape")
       .summary("the same elements under another shape")
       .required("shape", Shape())
+      // A plan gives a view its source's memory (kView), so it moves nothing.
       .traits(kView)
       .infer(infer_reshape)
       .reference(reshape_reference)

@@ -24,7 +24,9 @@ void slice_reference(const OpCall& call, std::span<const TensorView> inputs,
 void unslice_reference(const OpCall& call, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
   const Shape& whole = outputs[0].shape();
-  // Where a slice would not read, nothing flows back.
+  // Where a slice would not read, nothing flows back. A place is read at most
+  // once, as steps are positive, so the transpose sets elements and need not
+  // add.
   fill_with(outputs[0], 0);
   for_each_placed(inputs[0].shape(), whole, slice_ranges(call, whole),
                   [&](std::int64_t part, std::int64_t place) {
@@ -36,6 +38,8 @@ void pad_reference(const OpCall& call, std::span<const TensorView> inputs,
                    std::span<const TensorView> outputs) {
   fill_with(outputs[0], call.attributes.real("value"));
   const Integers& low = call.attributes.integers("low");
+  // The operand lies at `low`, in steps of 1; what is left over behind is
+  // `high`.
   auto ranges = full_ranges(outputs[0].shape());
   for (std::size_t i = 0; i < low.size(); ++i) ranges[i].begin = low[i];
   for_each_placed(inputs[0].shape(), outputs[0].shape(), ranges,
@@ -53,6 +57,8 @@ std::vector<TensorType> infer_unslice(const OpCall& call) {
   const TensorType& y = call.input(0);
   const Shape& whole = call.attributes.get<Shape>("shape");
   const Shape part = sliced_shape(slice_ranges(call, whole));
+  // dy must be what the slice of that shape takes; otherwise elements would be
+  // written outside of it.
   if (part != y.shape) {
     throw call.error("the slice takes {}", to_string(part));
   }
@@ -91,6 +97,7 @@ Gradients unslice_gradient(const GradientContext& g) {
 }
 
 Gradients pad_gradient(const GradientContext& g) {
+  // Padding is constant: what flows into it is dropped.
   const Integers& high = g.attributes().integers("high");
   Integers end;
   for (const std::int64_t count : high) {
@@ -109,8 +116,10 @@ Integers behind(std::int64_t entry, Integers list) {
 // The attributes of a slice of every instance.
 Attributes stacked_slices(const BatchContext& g) {
   Attributes a = g.attributes();
+  // The batch axis is taken whole, whatever its size.
   a.set("begin", behind(0, a.integers("begin")));
   a.set("end", behind(kToEnd, a.integers("end")));
+  // An empty list means steps of 1, for the batch too.
   if (!a.integers("steps").empty()) {
     a.set("steps", behind(1, a.integers("steps")));
   }
@@ -133,7 +142,8 @@ std::vector<Value> batch_pad(const BatchContext& g) {
               behind(0, a.integers("high")), a.real("value"))};
 }
 
-// Padding by another value than zero is not linear.
+// Padding by another value than zero is not linear. The sum over the instances
+// has that value once for each of them.
 std::vector<Value> sum_of_padded(const BatchContext& g) {
   if (g.attributes().real("value") != 0) return {};
   return sum_of_linear(g);
@@ -251,6 +261,7 @@ Value slice_axis(const Operand& x, std::int64_t axis, std::int64_t begin,
                  std::int64_t end) {
   const int rank = x.value->shape().rank();
   const int resolved = normalize_axis(axis, rank, "slice_axis");
+  // The other axes are taken whole, even where they are symbolic.
   Integers begins(at(rank), 0);
   Integers ends(at(rank), kToEnd);
   begins[at(resolved)] = begin;

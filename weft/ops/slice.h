@@ -1,4 +1,7 @@
 // Ops that cut parts out of tensors, and put them back.
+//
+// Throws Error(kInvalidArgument) for positions outside of the axis, an end
+// before its beginning, steps below 1, and lists of another length.
 #pragma once
 
 #include <limits>

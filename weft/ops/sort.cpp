@@ -16,6 +16,7 @@ namespace weft {
 namespace {
 
 // The order of all ops here: NaN above every number, so that it is total.
+// Sorting by < alone is undefined where there are NaNs.
 template <class Number>
 bool is_below(Number a, Number b) {
   return a < b || (b != b && a == a);
@@ -27,6 +28,7 @@ void order_rows(const TensorView& x, const TensorView& values,
                 bool descending) {
   const std::int64_t size = x.shape().back();
   const std::int64_t rows = size == 0 ? 0 : x.size() / size;
+  // Positions are sorted rather than elements, as they are a result too.
   std::vector<std::int64_t> order(static_cast<std::size_t>(size));
   const auto run = [&]<class Number>(Number) {
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -34,6 +36,9 @@ void order_rows(const TensorView& x, const TensorView& values,
         return load_as<Number>(x, row * size + i);
       };
       std::iota(order.begin(), order.end(), 0);
+      // The sort is stable, so ties keep the lower position first. For a
+      // descending order the operands change places: reversing the result would
+      // reverse ties.
       std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
         return descending ? is_below(value(b), value(a))
                           : is_below(value(a), value(b));
@@ -74,8 +79,11 @@ void cumsum_reference(const OpCall& call, std::span<const TensorView> inputs,
     for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
       const std::int64_t start =
           i / cut.inner * cut.size * cut.inner + i % cut.inner;
+      // This is y_i = Σ x_j over j <= i, or j < i if exclusive.
       Number sum{};
       for (std::int64_t n = 0; n < cut.size; ++n) {
+        // In reverse, sums run from the end, but stand where their element
+        // stands.
         const std::int64_t place =
             start + (reverse ? cut.size - 1 - n : n) * cut.inner;
         const auto value = load_as<Number>(x, place);
@@ -102,6 +110,7 @@ std::vector<TensorType> infer_top_k(const OpCall& call) {
   TensorType y = call.input(0);
   const std::int64_t k = call.attributes.integer("k");
   const Dim size = y.shape.back();
+  // A symbolic size is negative, and bounds nothing yet.
   if (k < 1 || (size >= 0 && k > size)) {
     throw call.error("k = {} is outside [1, {}]", k, size);
   }
@@ -123,19 +132,23 @@ std::vector<TensorType> infer_cumsum(const OpCall& call) {
   return {call.input(0)};
 }
 
-// The values came from their positions: that is where the gradient goes.
+// The values came from their positions: that is where the gradient goes. As
+// positions of a row differ, dx[positions[i]] = dv[i].
 Gradients order_gradient(const GradientContext& g) {
   if (!g.dy(0).is_defined()) return {Value()};
   return {pick_scatter(g.dy(0), g.y(1), g.x(0).shape().back(), true)};
 }
 
+// x_j counts in every y_i from i = j on (behind it, if exclusive), so dx_j is
+// the running sum of dy from the other end.
 Gradients cumsum_gradient(const GradientContext& g) {
   const Attributes& a = g.attributes();
   return {cumsum(g.dy(), a.integer("axis"), a.flag("exclusive"),
                  !a.flag("reverse"))};
 }
 
-// Comparisons of a binary heap or a merge: n log n.
+// A heap or a merge takes about n log n comparisons; each element counts one at
+// least.
 Cost order_cost(const OpCall& call) {
   const double size = static_cast<double>(call.input(0).shape.back());
   const double count = static_cast<double>(call.input(0).shape.num_elements());

@@ -1,4 +1,7 @@
 // Order along the last axis.
+//
+// NaN counts as the largest number. Throws Error(kInvalidArgument) for scalars
+// and bools, and for k outside of [1, size].
 #pragma once
 
 #include <utility>

@@ -19,11 +19,14 @@ constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;
 
 // The functions of one operand keep a NaN, as C's do.
 
-// exp never sees a positive argument, so it cannot overflow.
+// exp never sees a positive argument, so it cannot overflow. Both branches are
+// 1 / (1 + exp(-x)).
 constexpr auto kSigmoid = [](double x) {
   const double e = std::exp(-std::fabs(x));
   return x >= 0 ? 1 / (1 + e) : e / (1 + e);
 };
+// x Φ(x) is written with erfc: in 1 + erf(x / √2), all digits cancel where x is
+// far below 0.
 constexpr auto kGelu = [](double x) {
   return 0.5 * x * std::erfc(-x * kSqrtHalf);
 };
@@ -31,6 +34,7 @@ constexpr auto kGelu = [](double x) {
 // Integers wrap around: the minimum is its own negative and absolute value.
 constexpr auto kNegate = []<class Number>(Number x) -> Number {
   if constexpr (std::is_integral_v<Number>) {
+    // The negative of an unsigned number is defined for all of them.
     return static_cast<Number>(-static_cast<std::uint64_t>(x));
   } else {
     return -x;
@@ -54,7 +58,7 @@ constexpr auto kAbs = []<class Number>(Number x) -> Number {
   }
 };
 
-// +0 for both zeros, as in NumPy.
+// Both zeros give +0, as in NumPy, and NaN stays.
 constexpr auto kSign = []<class Number>(Number x) -> Number {
   return x != x ? x : static_cast<Number>((x > 0) - (x < 0));
 };
@@ -66,6 +70,8 @@ T saturate(double value) {
     using Limits = std::numeric_limits<T>;
     if (std::isnan(value)) return 0;
     if (value <= static_cast<double>(Limits::min())) return Limits::min();
+    // The greatest int64 becomes 2^63 as a double, one too many, so equality
+    // saturates too.
     if (value >= static_cast<double>(Limits::max())) return Limits::max();
   }
   return static_cast<T>(value);
@@ -75,6 +81,8 @@ void clamp_reference(const OpCall& call, std::span<const TensorView> inputs,
                      std::span<const TensorView> outputs) {
   const double low = call.attributes.real("low");
   const double high = call.attributes.real("high");
+  // Bounds are doubles in the graph. In integers they saturate, so that an
+  // infinite one is no bound.
   reference_loop(inputs, outputs[0], [=]<class Number>(Number x) -> Number {
     const auto least = saturate<Number>(low);
     const auto most = saturate<Number>(high);
@@ -87,6 +95,8 @@ void cast_reference(const OpCall&, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
   const TensorView& x = inputs[0];
   const TensorView& y = outputs[0];
+  // Every other conversion is what storing does: integers keep their low bits,
+  // and a bool is whether a number differs from 0.
   if (!is_floating(x.dtype()) || !is_integer(y.dtype())) {
     return reference_loop(inputs, y, [](auto value) { return value; });
   }
@@ -104,12 +114,15 @@ std::vector<TensorType> infer_cast(const OpCall& call) {
 }
 
 std::vector<TensorType> infer_clamp(const OpCall& call) {
+  // The comparison is written so that a NaN among the bounds fails it.
   if (!(call.attributes.real("low") <= call.attributes.real("high"))) {
     throw call.error("low must not exceed high");
   }
   return infer_number_unary(call);
 }
 
+// The ends count as inside, so a value that stands at one still has a gradient
+// to leave it by.
 Gradients clamp_gradient(const GradientContext& g) {
   const Value& x = g.x(0);
   const Value is_inside =
@@ -119,6 +132,7 @@ Gradients clamp_gradient(const GradientContext& g) {
 }
 
 Gradients cast_gradient(const GradientContext& g) {
+  // A step function has no slope: nothing flows through an integer.
   if (!is_floating(g.x(0).dtype()) || !is_floating(g.y().dtype())) {
     return {Value()};
   }
@@ -136,10 +150,11 @@ std::vector<Value> sum_of_casts(const BatchContext& g) {
   return sum_of_linear(g);
 }
 
-// Φ(x) + x φ(x).
+// The slope is Φ(x) + x φ(x), with the normal distribution and its density.
 Gradients gelu_gradient(const GradientContext& g) {
   const Value& x = g.x(0);
   const Value distribution = 0.5 * (erf(x * kSqrtHalf) + 1.0);
+  // The constant is 1 / √(2π).
   const Value density =
       exp(square(x) * -0.5) * (kTwoOverSqrtPi * kSqrtHalf / 2);
   return {g.dy() * (distribution + x * density)};
@@ -218,6 +233,8 @@ void register_unary(OpRegistry& ops) {
       .batch(batch_elementwise, sum_of_linear)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
+  // Where the slope can be told from y, rules read y and not x (exp, sqrt,
+  // rsqrt, tanh, sigmoid, relu): it is at hand, and x need not be kept.
   floating(ops, "exp")
       .summary("e to the power x")
       .reference(floating_reference<[](double x) { return std::exp(x); }>)
@@ -233,11 +250,14 @@ void register_unary(OpRegistry& ops) {
         return {g.dy() / g.x(0)};
       })
       .cost(elementwise_cost<10>)
+      // Operands keep away from the singularity at 0, where central differences
+      // fail.
       .samples([] { return unary_samples(0.2, 4); });
   floating(ops, "sqrt")
       .summary("square root")
       .reference(floating_reference<[](double x) { return std::sqrt(x); }>)
       .gradient([](const GradientContext& g) -> Gradients {
+        // This is 1 / (2 √x).
         return {g.dy() * 0.5 / g.y()};
       })
       .cost(elementwise_cost<4>)
@@ -246,6 +266,7 @@ void register_unary(OpRegistry& ops) {
       .summary("1 / sqrt(x)")
       .reference(floating_reference<[](double x) { return 1 / std::sqrt(x); }>)
       .gradient([](const GradientContext& g) -> Gradients {
+        // This is -½ x^(-3/2), and y³ spares the power.
         return {g.dy() * -0.5 * (square(g.y()) * g.y())};
       })
       .cost(elementwise_cost<6>)
@@ -280,6 +301,7 @@ void register_unary(OpRegistry& ops) {
         return x < 0 ? decltype(x){0} : x;
       }>)
       .gradient([](const GradientContext& g) -> Gradients {
+        // y > 0 just where x > 0, and a NaN lets nothing through.
         return {where(greater(g.y(), scalar_like(g.y(), 0)), g.dy(),
                       scalar_like(g.dy(), 0))};
       })
@@ -303,6 +325,7 @@ void register_unary(OpRegistry& ops) {
       .summary("|x|; the gradient at 0 is 0")
       .reference(elementwise_reference<kAbs>)
       .gradient([](const GradientContext& g) -> Gradients {
+        // sign(0) = 0 is what makes the gradient 0 there.
         return {g.dy() * sign(g.x(0))};
       })
       .cost(elementwise_cost<1>)
@@ -424,6 +447,8 @@ Value clamp(const Operand& x, double low, double high) {
 }
 
 Value cast(const Operand& x, DType dtype) {
+  // Nothing is recorded where nothing changes: layers cast as a matter of
+  // course.
   if (x.value->dtype() == dtype) return *x.value;
   static const OpDef& op = op_registry().get("cast");
   return call(op, {x.value}, {{"dtype", dtype}}, x.location);

@@ -1,4 +1,7 @@
 // Elementwise functions of one operand.
+//
+// exp, log, sqrt, rsqrt, tanh, sigmoid, gelu, erf and floor take floats, the
+// others any numbers. Throws Error(kInvalidArgument) for other operands.
 #pragma once
 
 #include "weft/graph/context.h"

@@ -9,6 +9,7 @@ std::vector<TensorType> infer_while(const OpCall& call) {
   const std::size_t carried = carried_count(call);
   const auto truth =
       result_types(call.attributes.function("condition"), call.inputs);
+  // One truth is asked for: several would need a rule by which they decide.
   if (truth != std::vector{kTruth}) {
     throw call.error("the condition does not return one bool[]");
   }
@@ -43,6 +44,8 @@ std::vector<Value> while_loop(std::vector<Value> initial,
   static const OpDef& op = op_registry().get("while");
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {
+    // Where ops run at once, the loop is the host's, and each condition waits
+    // until its value is computed.
     while (condition(initial).tensor().item() != 0) initial = body(initial);
     return initial;
   }
@@ -53,6 +56,7 @@ std::vector<Value> while_loop(std::vector<Value> initial,
   });
   bodies.add("body", types, body);
   const auto functions = bodies.finish();
+  // The count is taken before captures are appended to the same list.
   const auto carried = static_cast<std::int64_t>(initial.size());
   bodies.append_captures(initial);
   return call_all(op, initial,

@@ -21,6 +21,7 @@ void check_tail(const OpCall& call, Dim channels) {
     throw call.error("the bias must be a vector of {} elements",
                      to_string(channels));
   }
+  // Mixed precision keeps biases in f32, as it keeps weights.
   if (bias.dtype != call.input(0).dtype && bias.dtype != DType::kF32) {
     throw call.error("the bias must be {} or f32",
                      to_string(call.input(0).dtype));
@@ -33,6 +34,7 @@ void apply_tail(const OpCall& call, const std::vector<double>& bias,
   for (std::size_t i = 0; i < y.size(); ++i) {
     // The channels are the last axis, so that the bias repeats along y.
     if (!bias.empty()) y[i] += bias[i % bias.size()];
+    // std::max returns its first argument where nothing is less, so NaN stays.
     if (is_relu) y[i] = std::max(y[i], 0.0);
   }
 }
@@ -46,6 +48,7 @@ Value tail_gradient(const GradientContext& g) {
   // The result tells where relu let something through; what went into it is not
   // kept.
   const Value zero = scalar_like(g.dy(), 0);
+  // At 0, relu has the gradient 0, as in unary.cpp.
   return where(greater(g.y(), zero), g.dy(), zero);
 }
 

@@ -17,6 +17,7 @@ Shape with_leading(Dim size, const Shape& dims) {
 Value stacked(const BatchContext& g, std::size_t input) {
   const Value x = g.x(input);
   if (g.is_batched(input)) return x;
+  // The op does not broadcast, so it must be shown an operand per instance.
   return broadcast_to(x, with_leading(g.size(), x.shape()));
 }
 
@@ -26,6 +27,8 @@ Value aligned(const BatchContext& g, std::size_t input, int rank) {
   // A shared operand is aligned at its last axis already, as broadcasting does.
   if (!g.is_batched(input) || dims.rank() == rank) return x;
   Shape shape{g.size()};
+  // Ones stand between the batch and the instance's axes, so that broadcasting
+  // aligns these at the end, as it did for one instance.
   shape.resize(1 + rank - dims.rank(), 1);
   for (const Dim dim : dims) shape.push_back(dim);
   return reshape(x, shape);
@@ -37,6 +40,8 @@ std::vector<Value> call_again(const BatchContext& g,
 }
 
 std::vector<Value> batch_elementwise(const BatchContext& g) {
+  // Ranks count without the batch: an operand of fewer axes would otherwise
+  // line its batch up with an axis of another one.
   int rank = 0;
   for (const TensorType& type : g.call().inputs) {
     rank = std::max(rank, type.shape.rank());
@@ -66,6 +71,7 @@ std::vector<Value> batch_rows(const BatchContext& g) {
 
 std::vector<Value> batch_along_axis(const BatchContext& g) {
   Attributes attributes = g.attributes();
+  // A negative axis counts from the end, where the batch does not stand.
   attributes.set("axis", stacked_axis(attributes.integer("axis")));
   return call_all(g.op(), all_stacked(g), attributes, {});
 }
@@ -81,6 +87,8 @@ std::vector<Value> batch_images(const BatchContext& g, std::size_t images) {
       continue;
     }
     Shape shape = g.call().input(i).shape;
+    // The first axis counts images, so B sets of n are one set of B n, and
+    // nothing moves where the operand is stacked already.
     shape[0] = dim_multiply(g.size(), shape[0]);
     inputs.push_back(reshape(stacked(g, i), shape));
   }
@@ -98,6 +106,7 @@ std::vector<Value> batch_images(const BatchContext& g, std::size_t images) {
   return results;
 }
 
+// For a linear f, Σ f(x_b, z_b) = f(Σ x_b, Σ z_b): one call instead of B.
 std::vector<Value> sum_of_linear(const BatchContext& g) {
   std::vector<Value> inputs;
   // A shared operand is summed as well: it counts once for each instance.
@@ -114,6 +123,7 @@ std::vector<Value> sum_of_multilinear(const BatchContext& g) {
   // The sum of products is no product of sums: with two operands that differ,
   // there is nothing to fold.
   if (batched != 1) return {};
+  // For f linear in x, Σ f(x_b, w) = f(Σ x_b, w).
   for (std::size_t i = 0; i < g.input_count(); ++i) {
     inputs.push_back(g.is_batched(i) ? g.sum(i) : g.x(i));
   }
@@ -121,6 +131,7 @@ std::vector<Value> sum_of_multilinear(const BatchContext& g) {
 }
 
 std::vector<Value> sum_of_linear_in_first(const BatchContext& g) {
+  // An op that is not linear in the operand that differs has no such sum.
   return g.is_batched(0) ? sum_of_multilinear(g) : std::vector<Value>{};
 }
 

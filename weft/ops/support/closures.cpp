@@ -3,6 +3,7 @@
 namespace weft {
 namespace {
 
+// A size is bound to itself: only which symbols a type tells is asked for.
 void learn_sizes(const TensorType& type, Bindings& told) {
   for (const Dim dim : type.shape) match({dim}, {dim}, told);
 }
@@ -30,6 +31,8 @@ void capture_sizes(FunctionBuilder& body, FunctionBuilder& around) {
       if (determines(told, {dim})) continue;
       const auto candidates =
           static_cast<ValueId>(around.function().value_count());
+      // The first value around that tells it will do: where the function runs,
+      // all of them agree.
       for (ValueId outer = 0; outer < candidates; ++outer) {
         Bindings more = told;
         learn_sizes(around.function().type(outer), more);
@@ -60,6 +63,7 @@ std::size_t carried_count(const OpCall& call) {
 
 void require_carried(const OpCall& call, std::span<const TensorType> results,
                      std::size_t carried) {
+  // A body may return more than it carries, as a scan returns its outputs.
   if (results.size() < carried) {
     throw call.error("the body returns {} values, but {} are carried",
                      results.size(), carried);
@@ -77,6 +81,8 @@ void Closures::add(const std::string& role,
   Program& program = around_.program();
   FunctionBuilder& builder = program.builder(
       program.unique_name(around_.function().name() + "." + role), &around_);
+  // The functions are kept until finish(), since later ones may still add
+  // captures.
   functions_.push_back(builder.build([&] {
     std::vector<Value> values;
     for (const TensorType& type : parameters) {
@@ -88,6 +94,7 @@ void Closures::add(const std::string& role,
     capture_sizes(builder, around_);
     return results;
   }));
+  // Captures only grow, so each function's are a beginning of the last list.
   captures_ = builder.captures();
   capture_counts_.push_back(captures_.size());
 }

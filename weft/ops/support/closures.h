@@ -13,7 +13,8 @@ inline const TensorType kTruth{DType::kBool, {}};
 
 std::vector<TensorType> types_of(std::span<const Value> values);
 
-// The attribute 'carried', checked against the number of operands.
+// The attribute 'carried'. Throws through call.error where there are fewer
+// operands.
 std::size_t carried_count(const OpCall& call);
 // Throws Error(kInvalidArgument) unless the first `carried` of a body's results
 // have the types of the first operands.

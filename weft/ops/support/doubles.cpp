@@ -13,6 +13,7 @@ std::vector<double> to_doubles(const TensorView& view) {
 }
 
 void from_doubles(const std::vector<double>& values, const TensorView& view) {
+  // More values than elements would be written beyond the tensor.
   WEFT_CHECK(static_cast<std::int64_t>(values.size()) == view.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     store_as(view, static_cast<std::int64_t>(i), values[i]);

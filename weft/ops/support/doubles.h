@@ -8,7 +8,9 @@
 
 namespace weft {
 
+// A copy of the elements in row-major order.
 std::vector<double> to_doubles(const TensorView& view);
+// Rounds each to the dtype of `view`, which has as many elements.
 void from_doubles(const std::vector<double>& values, const TensorView& view);
 
 }  // namespace weft

@@ -16,10 +16,13 @@ Shape broadcast_shapes(const OpCall& call) {
   // as 1.
   result.resize(rank, 1);
   for (const TensorType& x : call.inputs) {
+    // Axes are counted from the last one, where the shapes are aligned.
     for (int back = 1; back <= x.shape.rank(); ++back) {
       const Dim dim = x.shape[x.shape.rank() - back];
       Dim& common = result[rank - back];
       if (dim == common || dim == 1) continue;
+      // A symbolic dim fits itself and 1 only: whether it will be 1 is not
+      // known.
       if (common != 1) {
         throw call
             .error("shapes do not broadcast: axis {} is {} and {}", -back,
@@ -84,6 +87,8 @@ std::vector<TensorType> infer_number_unary(const OpCall& call) {
   return {call.input(0)};
 }
 
+// A repetition's transpose is the sum over the copies, so this is the gradient
+// of broadcasting.
 Value sum_to(const Value& gradient, const Shape& shape) {
   const Shape& from = gradient.shape();
   if (from == shape) return gradient;
@@ -91,6 +96,7 @@ Value sum_to(const Value& gradient, const Shape& shape) {
   Integers axes;
   for (int axis = 0; axis < from.rank(); ++axis) {
     const bool is_new = axis < extra;
+    // An axis that is 1 on both sides was not broadcast.
     if (is_new || (shape[axis - extra] == 1 && from[axis] != 1)) {
       axes.push_back(axis);
     }

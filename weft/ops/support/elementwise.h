@@ -13,10 +13,12 @@ namespace weft {
 // two dims differ and neither is 1.
 Shape broadcast_shapes(const OpCall& call);
 
-// Throws unless all operands from `first` on have one dtype.
+// These throw through call.error: unless all operands from `first` on have one
+// dtype,
 void require_one_dtype(const OpCall& call, std::size_t first = 0);
+// unless all are floating,
 void require_floating(const OpCall& call);
-// Anything but bool.
+// unless none is bool.
 void require_number(const OpCall& call);
 
 // Inference: numbers of one dtype, broadcast; the result has their dtype.

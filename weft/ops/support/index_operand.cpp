@@ -24,8 +24,10 @@ IndexOperand into_last_axis(const OpCall& call) {
   return {1, call.input(0).shape.back()};
 }
 
+// The axis is the result's, and its size an attribute.
 IndexOperand into_size(const OpCall& call) { return {1, size_attribute(call)}; }
 
+// A label of -1 is no last class: it often stands for a missing one.
 IndexOperand into_classes(const OpCall& call) {
   return {1, call.input(0).shape.back(), /*from_end=*/false};
 }

@@ -19,6 +19,7 @@ void require_indices(const OpCall& call, std::size_t input) {
 }
 
 void require_choice(const OpCall& call, Dim size, const Shape& indices) {
+  // A symbolic size passes; it is looked at again when it is known.
   if (size != 0) return;
   for (const Dim dim : indices) {
     // There is no index, so none that could be wrong.
@@ -44,7 +45,9 @@ Dim size_attribute(const OpCall& call) {
 }
 
 Value indices_of_all(const BatchContext& g, std::size_t input, Dim size) {
+  // The size may be symbolic, so it is a value of the graph.
   const Value rows = element_count({size}, DType::kI64);
+  // Rows of all instances together may be more than an i32 counts.
   const Value index = cast(stacked(g, input), DType::kI64);
   const Value zero = scalar_like(rows, 0);
   const Value counted = where(less(index, zero), index + rows, index);

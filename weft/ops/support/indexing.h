@@ -55,7 +55,8 @@ void require_choice(const OpCall& call, Dim size, const Shape& indices);
 // with those of `indices`.
 void require_rows(const OpCall& call, const Shape& updates,
                   const Shape& indices, int axis);
-// The attribute "size", a shape of one dim.
+// The attribute "size", a shape of one dim. Throws through call.error for
+// another.
 Dim size_attribute(const OpCall& call);
 
 // The instances' indices into `size` rows each, as indices into the rows of all

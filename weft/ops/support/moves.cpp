@@ -6,6 +6,7 @@ namespace weft {
 
 void copy_element(const TensorView& to, std::int64_t to_index,
                   const TensorView& from, std::int64_t from_index) {
+  // Moves look at bytes alone: no dtype needs a loop of its own.
   const std::size_t size = size_of(to.dtype());
   std::memcpy(
       to.as<std::byte>() + static_cast<std::size_t>(to_index) * size,

@@ -49,6 +49,7 @@ FunctionRef recursive_while(Program& program, const Attributes& attributes) {
           append(next, std::span(values).subspan(carried));
           return call(loop, next);
         },
+        // What is carried is the result; captures end with the loop.
         [&] {
           return Values(values.begin(),
                         values.begin() + static_cast<std::ptrdiff_t>(carried));
@@ -66,6 +67,8 @@ TensorType with_rows(const TensorType& row, Dim rows) {
 // `stack`, in which one row is zero, with `row` in its place. The executor
 // writes it where the stack lies, and the gradient of the stack passes through.
 Value with_row(const Value& stack, const Value& at, const Value& row) {
+  // Bools have no sum, so the whole stack is chosen anew, at the cost of a
+  // copy.
   if (stack.dtype() != DType::kBool) return add_rows(stack, row, at);
   Shape column;
   column.resize(stack.shape().rank());
@@ -90,6 +93,8 @@ struct ScanParts {
 FunctionRef scan_steps(Program& program, const FunctionRef& body,
                        const std::string& kind, const ScanParts& parts,
                        const Signature& scan) {
+  // The counter and the number of steps lead, then the stacks as they are so
+  // far, then the operands of the scan.
   Signature signature{{{DType::kI64, {}}, {DType::kI64, {}}}, scan.results};
   const auto stacks =
       scan.results.begin() + static_cast<std::ptrdiff_t>(parts.carried);
@@ -107,6 +112,7 @@ FunctionRef scan_steps(Program& program, const FunctionRef& body,
     return cond(
         less(step, steps),
         [&] {
+          // A reverse scan counts up too, and reads from the end.
           const Value at = parts.reverse ? steps - step - 1 : step;
           Values arguments(values.begin(), values.end());
           for (std::size_t i = 0; i < parts.scanned; ++i) {
@@ -140,6 +146,8 @@ FunctionRef recursive_scan(Program& program, const Attributes& attributes) {
   const ScanParts parts{
       carried, static_cast<std::size_t>(attributes.integer("scanned")),
       body.signature->results.size() - carried, attributes.flag("reverse")};
+  // One body may serve scans that divide its parameters differently, so the
+  // kind tells how, and each gets a function of its own.
   const std::string kind =
       fmt::format("{}.{}.{}", parts.reverse ? "reverse_scan" : "scan",
                   parts.carried, parts.scanned);
@@ -157,6 +165,8 @@ FunctionRef recursive_scan(Program& program, const Attributes& attributes) {
   }
   const FunctionRef steps = scan_steps(program, body, kind, parts, signature);
   FunctionRef scan = program.declare_derived(body, kind, signature);
+  // The counter starts at 0. The number of steps is computed from the symbol
+  // when the function is called.
   program.define(scan, [&](const Values& values) {
     Values arguments{Tensor::scalar<std::int64_t>(0), number_of(rows)};
     for (std::size_t i = carried; i < signature.results.size(); ++i) {
@@ -184,9 +194,11 @@ FunctionRef recursive_form(Program& program, const OpDef& loop,
 
 Graph loops_to_recursion(const Graph& graph) {
   static const OpDef& call = op_registry().get("call");
+  // The program is a copy that grows; what it adds is taken over below.
   Program program(graph);
   Graph result = graph;
-  // The functions made on the way may hold loops of their own.
+  // The functions made on the way may hold loops of their own. They are
+  // appended to the list that this loop runs over.
   for (std::size_t i = 0; i < result.functions.size(); ++i) {
     Function& function = result.functions[i];
     for (std::size_t n = 0; n < function.nodes().size(); ++n) {

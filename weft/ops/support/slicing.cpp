@@ -8,6 +8,7 @@ namespace {
 
 // Where an index that may count from the end stands; checked if possible.
 Dim position(const OpCall& call, std::int64_t index, Dim size, int axis) {
+  // The end has no number where the axis is symbolic.
   if (index == kToEnd) return size;
   // A size that is not known yet is checked when it is.
   const Dim most = is_symbolic(size) ? kMaxDim : size;
@@ -35,6 +36,7 @@ std::vector<SliceRange> slice_ranges(const OpCall& call, const Shape& shape) {
   for (std::size_t i = 0; i < rank; ++i) {
     const int axis = static_cast<int>(i);
     const std::int64_t step = steps.empty() ? 1 : steps[i];
+    // A step of 0 would never end, and nothing here reads backwards.
     if (step < 1 || step > kMaxDim) {
       throw call.error("step {} of axis {} is outside [1, 2^52]", step, axis);
     }

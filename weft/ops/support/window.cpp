@@ -31,6 +31,7 @@ Window window_of(const OpCall& call, std::int64_t kernel_rows,
                  std::int64_t kernel_columns) {
   const Integers& strides = checked(call, "strides", 2, 1);
   const Integers& padding = checked(call, "padding", 4, 0);
+  // Pooling has no dilation: its windows are dense.
   const Integers dilation = call.attributes.find("dilation") != nullptr
                                 ? checked(call, "dilation", 2, 1)
                                 : Integers{1, 1};

@@ -26,8 +26,8 @@ struct Window {
   WindowAxis columns;
 };
 
-// Reads `strides`, `padding` and, if the op has it, `dilation`; checks their
-// counts and signs.
+// Reads `strides`, `padding` and, if the op has it, `dilation`. Throws through
+// call.error for another count of numbers, or one out of range.
 Window window_of(const OpCall& call, std::int64_t kernel_rows,
                  std::int64_t kernel_columns);
 
