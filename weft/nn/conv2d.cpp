@@ -12,11 +12,14 @@ Conv2d::Conv2d(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
     : options_(options), kernel_(kernel) {
   if (options.groups < 1 || inputs % options.groups != 0 ||
       outputs % options.groups != 0) {
+    // The op would refuse this too, but only when data comes, and far from
+    // here.
     throw Error(ErrorCode::kInvalidArgument, "conv2d",
                 "{} groups do not divide {} input and {} output channels",
                 options.groups, inputs, outputs);
   }
   const std::int64_t per_group = inputs / options.groups;
+  // One output sums over a window of its group's channels: that is its fan-in.
   const Init init = Init::fan_in(kernel * kernel * per_group);
   weight_ = parameter("weight", {kernel, kernel, per_group, outputs}, init);
   if (options.bias) bias_ = parameter("bias", {outputs}, init);

@@ -1,4 +1,4 @@
-// A convolution over NHWC images.
+// A convolution over NHWC images: [N, H, W, inputs] to [N, H', W', outputs].
 //
 // Threads: as Module.
 #pragma once

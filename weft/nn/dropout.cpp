@@ -7,6 +7,8 @@
 namespace weft::nn {
 
 Dropout::Dropout(double rate) : rate_(rate) {
+  // The comparisons are written so that NaN fails them. A rate of 1 would scale
+  // by 1 / 0.
   if (!(rate >= 0 && rate < 1)) {
     throw Error(ErrorCode::kInvalidArgument, "dropout",
                 "the rate must be in [0, 1), not {}", rate);

@@ -9,7 +9,8 @@ namespace weft::nn {
 
 class Embedding : public Layer {
  public:
-  // weight: f32[words, width]. Indices outside the table are clamped.
+  // weight: f32[words, width]. Indices are as in ops/index.h: negative ones
+  // count from the end, and one outside of the table is an IndexError.
   Embedding(std::int64_t words, std::int64_t width,
             Init init = Init::normal(1));
 

@@ -22,10 +22,13 @@ float drawn(const Init& init, const RandomStream& random, std::uint64_t i) {
 }  // namespace
 
 Init Init::fan_in(std::int64_t inputs) {
+  // PyTorch's bound is sqrt(6 / ((1 + a²) fan_in)) with a = √5, which is this.
   return uniform(1 / std::sqrt(static_cast<double>(inputs)));
 }
 
 Init Init::he_uniform(std::int64_t inputs) {
+  // A uniform number has a third of its bound squared as its variance, so this
+  // is the variance 2 / fan_in of eq. 10.
   return uniform(std::sqrt(6 / static_cast<double>(inputs)));
 }
 
@@ -40,7 +43,8 @@ Tensor initial_value(const TensorType& type, const Init& init,
     return result;
   }
   // The stream is that of the full name: what a parameter starts with does not
-  // depend on which others the model has.
+  // depend on which others the model has. Each element is a function of its own
+  // place alone.
   const RandomStream random{seed, stream_of(name), 0};
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = drawn(init, random, i);

@@ -24,6 +24,7 @@ Value Linear::forward(const Value& x) {
     rows = reshape(rows, {dim_product(outer.dims()), x.shape().back()});
   }
   Value y = matmul(rows, w);
+  // The bias is an op of its own; fusion moves it into the product.
   if (bias_) y = y + to_compute(value_of(bias_));
   if (outer.rank() > 1) {
     Shape shape = outer;

@@ -1,4 +1,5 @@
-// A dense layer: y = x w + b, over the last axis.
+// A dense layer: y = x w + b, over the last axis: [..., inputs] to
+// [..., outputs]. Throws Error(kInvalidArgument) where x has another width.
 //
 // Threads: as Module.
 #pragma once

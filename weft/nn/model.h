@@ -48,7 +48,8 @@ using ModelRegistry = Registry<ModelDef>;
 // Filled from the files of weft/nn/models.
 const ModelRegistry& model_registry();
 
-// The named model with its options checked and completed, not initialized.
+// The named model, not initialized, which the caller owns. Throws
+// Error(kInvalidArgument) for unknown options, and what def.build() throws.
 std::unique_ptr<nn::Layer> build_model(const ModelDef& def,
                                        const ModelInput& input,
                                        const Options& options);

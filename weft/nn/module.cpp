@@ -6,6 +6,8 @@ namespace weft::nn {
 
 ParameterRef Module::parameter(std::string name, const Shape& shape, Init init,
                                Role role) {
+  // Parameters are f32 whatever the precision of the layers: small updates
+  // would be lost in bf16.
   Variable variable(TensorType{DType::kF32, shape},
                     {.name = name, .is_trainable = role == Role::kTrainable});
   own_.push_back(std::make_shared<Parameter>(
@@ -24,6 +26,7 @@ void Module::visit(const std::string& path, std::set<const Module*>& seen,
   // first.
   if (!seen.insert(this).second) return;
   visitor(path, *this);
+  // The path grows with each level, so two layers of one kind do not collide.
   for (const auto& child : children()) {
     child->visit(path + child->name_ + ".", seen, visitor);
   }
@@ -43,6 +46,7 @@ std::vector<NamedParameter> Module::parameters() const {
 void Module::initialize(std::uint64_t seed) {
   for (const NamedParameter& named : parameters()) {
     Parameter& parameter = *named.parameter;
+    // A value that came with the parameter is kept.
     if (parameter.init.kind == Init::Kind::kGiven) continue;
     parameter.variable.set_tensor(
         initial_value(parameter.type(), parameter.init, seed, named.name));
@@ -67,6 +71,8 @@ std::int64_t Module::parameter_count() const {
 }
 
 Value value_of(const ParameterRef& parameter) {
+  // The context decides: where a function is built this is one of its values,
+  // and where ops run at once it is the variable's own.
   Value value = current_context().read(parameter->variable.state());
   if (!value.is_defined()) {
     throw Error(ErrorCode::kInvalidArgument, "model",

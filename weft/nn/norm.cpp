@@ -39,6 +39,7 @@ BatchNorm::BatchNorm(std::int64_t channels, BatchNormOptions options)
                              Role::kStatistic)) {}
 
 Value BatchNorm::forward(const Value& x) {
+  // Once trained, an example's result must not depend on its batch.
   if (!is_training()) {
     return batch_norm_infer(x, value_of(weight_), value_of(bias_),
                             value_of(running_mean_), value_of(running_var_),
@@ -52,6 +53,7 @@ Value BatchNorm::forward(const Value& x) {
 
 void BatchNorm::update_statistics(const Value& x, const Value& mean,
                                   const Value& variance) {
+  // These are moving averages with weight m for the newest batch.
   const double m = options_.momentum;
   const Value n = row_count(x);
   // A single row has no unbiased variance; its biased one, 0, stays 0.

@@ -10,6 +10,7 @@ namespace {
 PoolOptions pool_options(std::int64_t window, const PoolLayerOptions& given) {
   PoolOptions options;
   options.window = {window, window};
+  // Without strides, the op takes the window for them.
   if (given.stride > 0) options.strides = {given.stride, given.stride};
   const std::int64_t p = given.padding;
   options.padding = {p, p, p, p};

@@ -10,6 +10,7 @@
 namespace weft::nn {
 namespace {
 
+// The bound is by the hidden size for both matrices, as in PyTorch.
 Init matrix_init(std::int64_t hidden) { return Init::fan_in(hidden); }
 
 // The state that a sequence starts from: carried, or zero.
@@ -26,6 +27,8 @@ template <class Cell>
 void RecurrentStack::stack(std::int64_t inputs, std::int64_t hidden,
                            const RecurrentOptions& options) {
   for (std::int64_t k = 0; k < options.layers; ++k) {
+    // Dropout is between layers only; what is before the first and behind the
+    // last is the model's.
     if (k > 0 && options.dropout > 0) {
       layers_.push_back(std::make_shared<Dropout>(options.dropout));
       adopt(fmt::format("dropout{}", k), layers_.back());
@@ -58,6 +61,7 @@ class Lstm::Cell : public Layer {
 
  protected:
   Value forward(const Value& input) override {
+    // The op takes f32 and f64 only, whatever the precision around the layer.
     const Value x = to_f32(input);
     const auto [all, h, c] =
         lstm(x, first_state(h_, x, hidden_), first_state(c_, x, hidden_),

@@ -21,6 +21,7 @@ ResidualBlock::ResidualBlock(std::int64_t inputs, std::int64_t outputs,
 
 Value ResidualBlock::forward(const Value& x) {
   const Value y = relu(bn1_(conv1_(x)));
+  // As in the paper, the second relu comes after the sum.
   return relu(bn2_(conv2_(y)) + shortcut(x));
 }
 
@@ -34,6 +35,8 @@ Value ResidualBlock::shortcut(const Value& x) const {
               {1, stride_, stride_, 1});
   }
   if (more_channels_ > 0) {
+    // Half of the new channels come before the old ones; of an odd number, one
+    // more comes behind.
     const std::int64_t low = more_channels_ / 2;
     y = pad(y, {0, 0, 0, low}, {0, 0, 0, more_channels_ - low});
   }

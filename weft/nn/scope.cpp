@@ -6,6 +6,7 @@ namespace weft::nn {
 namespace {
 
 Value cast_floating(const Value& x, DType dtype) {
+  // Indices and masks keep their dtype: no precision applies to them.
   if (x.dtype() == dtype || !is_floating(x.dtype())) return x;
   return cast(x, dtype);
 }

@@ -16,6 +16,7 @@ Staging::Staging(const Module& model, FunctionBuilder& builder)
 std::vector<Value> Staging::values() const {
   std::vector<Value> result;
   for (const NamedParameter& named : parameters_) {
+    // What forward() has assigned is the next value of the parameter.
     result.push_back(builder_.read(named.parameter->variable.state()));
   }
   return result;

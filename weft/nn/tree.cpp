@@ -34,6 +34,7 @@ class Forest {
 
  private:
   std::span<const Value> after_tables() const {
+    // There is one table more where nodes are labelled.
     return values_.subspan(is_labelled_ ? 3 : 2);
   }
 
@@ -62,6 +63,7 @@ Values subtree(const Value& node, const Forest& forest, const TreeCell& cell,
     const Value logits = classify(states[0], forest.classifier());
     return sum(cross_entropy(logits, row_of(forest.labels(), node)));
   };
+  // A left child lies further down, so a distance of 0 tells a leaf.
   return cond(
       less_equal(left, scalar_like(left, 0)),
       [&] {
@@ -74,6 +76,8 @@ Values subtree(const Value& node, const Forest& forest, const TreeCell& cell,
         // Neither call needs the other, so both may run at once.
         Values a = self(forest.at(node + cast(left, node.dtype())));
         Values b = self(forest.at(node + 1));
+        // A labelled node has its loss behind its state, so that one recursion
+        // returns both.
         if (!forest.is_labelled())
           return cell.join(a, b, forest.cell_weights());
         const Value below = a.back() + b.back();
@@ -106,6 +110,7 @@ Values trees(const Forest& all, const TreeCell& cell, Dim count, double step) {
     const Forest forest(rest(v).subspan(1), is_labelled);
     const Value& roots = v[1];
     return cond(
+        // Numbers run down from the last tree, so the recursion ends below 0.
         less(number, scalar_like(number, 0)),
         [&] {
           Values none{zeros_like(roots)};
@@ -127,6 +132,8 @@ Values trees(const Forest& all, const TreeCell& cell, Dim count, double step) {
           return sums;
         });
   };
+  // The count may be symbolic, so the last number is read from 0, 1, … of that
+  // size.
   const Value last = reshape(slice_axis(iota(count), 0, -1, kToEnd), Shape{});
   const TensorType table{DType::kF32, {count, cell.widths[0]}};
   std::vector<TensorType> results{table};
@@ -159,6 +166,7 @@ TreeNetwork::Reading TreeNetwork::walk(const Value& trees_given,
   const TreeCell own = cell();
   Values values{column(1), dropout_(embedding_(column(0)))};
   if (labels.is_defined()) values.push_back(reshape(labels, {rows}));
+  // The order is that in which Forest takes the values apart.
   values.insert(values.end(), {value_of(weight_), value_of(bias_)});
   values.insert(values.end(), own.weights.begin(), own.weights.end());
   const Forest forest(values, labels.is_defined());
@@ -169,6 +177,7 @@ TreeNetwork::Reading TreeNetwork::walk(const Value& trees_given,
 
 TreeNetwork::Reading TreeNetwork::read(const Value& trees,
                                        const Value& labels) {
+  // forward() has its scope from operator(); read() must open one itself.
   const LayerScope scope(name());
   return walk(trees, labels);
 }

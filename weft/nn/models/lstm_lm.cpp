@@ -25,6 +25,8 @@ class LstmLm : public nn::Layer {
 
  protected:
   Value forward(const Value& tokens) override {
+    // Recurrent layers take the steps first: each step is then one block of
+    // rows.
     const Value in_time = transpose(tokens, {1, 0});
     return decoder_(read_(lstm_(embedded_(embedding_(in_time)))));
   }

@@ -16,6 +16,7 @@ namespace {
 
 nn::Sequential stage(std::int64_t inputs, std::int64_t outputs,
                      std::int64_t stride) {
+  // Only the first block of a stage changes the size.
   return nn::Sequential{nn::ResidualBlock{inputs, outputs, stride},
                         nn::ResidualBlock{outputs, outputs, 1},
                         nn::ResidualBlock{outputs, outputs, 1}};
@@ -25,6 +26,7 @@ std::unique_ptr<nn::Layer> build_resnet20(const ModelInput& input,
                                           const Options&) {
   require_image("model resnet20", input, 4);
   auto model = std::make_unique<nn::Sequential>();
+  // The mean of the batch norm would take a bias out again.
   model->add("conv", nn::Conv2d{input.example[2], 16, 3, {.bias = false}})
       .add("bn", nn::BatchNorm{16})
       .add(nn::relu)

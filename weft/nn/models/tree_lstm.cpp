@@ -34,6 +34,7 @@ States join(const States& left, const States& right, Weights w,
   const auto gate = [&](std::int64_t i) {
     return sigmoid(part(gates, i, hidden));
   };
+  // c = i ⊙ u + f_l ⊙ c_l + f_r ⊙ c_r and h = o ⊙ tanh(c) (eq. 13 and 14).
   const Value c = gate(0) * tanh(part(gates, 4, hidden)) + gate(1) * left[1] +
                   gate(2) * right[1];
   return {gate(3) * tanh(c), c};

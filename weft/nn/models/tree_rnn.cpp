@@ -22,6 +22,7 @@ class TreeRnn : public nn::TreeNetwork {
         bias_(parameter("bias", {hidden_}, nn::Init::constant(0))) {}
 
   nn::TreeCell cell() const override {
+    // A leaf's state is its word, so words are as wide as states.
     return {.name = "tree_rnn",
             .widths = {hidden_},
             .weights = {nn::value_of(weight_), nn::value_of(bias_)},
