@@ -11,6 +11,8 @@ constexpr std::uint32_t kChangeStream = 0x61756731;  // "aug1"
 
 // A uniform number in [-most, most] from a random word.
 std::int64_t shift_from(std::uint32_t word, std::int64_t most) {
+  // The high half of the product is uniform without a division; its bias is
+  // below span / 2^32.
   const auto span = static_cast<std::uint64_t>(2 * most + 1);
   return static_cast<std::int64_t>((word * span) >> 32) - most;
 }
@@ -28,6 +30,8 @@ ImageChange draw_change(const Augmentation& augmentation, std::uint64_t seed,
     change.down = shift_from(words[0], kCropPadding);
     change.right = shift_from(words[1], kCropPadding);
   }
+  // The flip has a word of its own, so that switching crops on does not change
+  // it.
   change.is_mirrored = augmentation.flip && (words[2] >> 31) != 0;
   return change;
 }

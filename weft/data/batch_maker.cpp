@@ -27,6 +27,7 @@ Error wrong(const Dataset& dataset, std::string message) {
 }
 
 // The rows [begin, end) of a batch of `size` that the worker reads.
+// Neighbouring parts meet, and their sizes differ by at most one.
 std::pair<std::int64_t, std::int64_t> part_of(std::int64_t size,
                                               const Shard& shard) {
   return {size * shard.rank / shard.ranks,
@@ -54,6 +55,7 @@ void check_options(const Dataset& dataset, const LoaderOptions& options) {
   if (options.batch < 1) {
     throw wrong(dataset, fmt::format("a batch of {} examples", options.batch));
   }
+  // With drop_last, there must be one full batch at least.
   if (dataset.size() < (options.drop_last ? options.batch : 1)) {
     throw wrong(dataset, fmt::format("{} examples are too few for a batch "
                                      "of {}",
@@ -115,6 +117,8 @@ void BatchMaker::make(LoaderPosition position,
                       const std::vector<Tensor>& buffers, Batch& batch) {
   pick_rows(position);
   for (std::size_t f = 0; f < buffers.size(); ++f) {
+    // Images go through a buffer of bytes first, since the data set has no
+    // floats.
     views_[f] = (f == 0 && converter_ ? pixels_ : buffers[f]).view();
   }
   dataset_->read(rows_, views_);
@@ -122,6 +126,7 @@ void BatchMaker::make(LoaderPosition position,
     convert_images(static_cast<std::uint32_t>(position.epoch), buffers[0]);
   }
   batch.position = position;
+  // A last batch may be short for all workers together.
   batch.whole_size = std::min(
       options_.batch, dataset_->size() - position.batch * options_.batch);
   batch.size = static_cast<std::int64_t>(rows_.size());
@@ -157,6 +162,7 @@ void BatchMaker::convert_images(std::uint32_t epoch, const Tensor& out) {
   auto* numbers = out.data<float>();
   const std::int64_t size = out.size() / out.shape()[0];
   for (std::size_t i = 0; i < rows_.size(); ++i) {
+    // The change is keyed by the example, not by its place in the batch.
     const ImageChange change =
         draw_change(options_.augment, options_.seed, epoch,
                     static_cast<std::uint64_t>(rows_[i]));

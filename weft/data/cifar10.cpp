@@ -5,6 +5,7 @@ namespace weft {
 std::int64_t check_cifar(ByteSpan bytes, std::string_view where) {
   const std::size_t records = bytes.size() / kCifarRecord;
   const std::size_t rest = bytes.size() % kCifarRecord;
+  // The format has no header: only its size tells a file that is cut short.
   if (rest != 0 || records == 0) {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte {}: {} of a record's {} bytes; the file is cut short",

@@ -15,10 +15,12 @@ bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 CsvReader::CsvReader(std::string_view text, std::string where)
     : text_(text), where_(std::move(where)) {
+  // Spreadsheets write a byte order mark, which is no part of the first field.
   if (text_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
 }
 
 bool CsvReader::next(std::vector<std::string>& fields) {
+  // Blank lines are no records: files often end with one.
   while (position_ < text_.size() &&
          (text_[position_] == '\n' || text_[position_] == '\r')) {
     if (text_[position_++] == '\n') ++line_;
@@ -46,6 +48,7 @@ bool CsvReader::next(std::vector<std::string>& fields) {
   } while (!ends_record());
   fields.resize(count);
 
+  // The first record says how many columns there are.
   if (columns_ == 0) columns_ = count;
   if (count != columns_) {
     fail(record_line_, fmt::format("{} fields, but the first record has {}",
@@ -59,6 +62,7 @@ void CsvReader::read_quoted(std::string& field) {
   for (++position_; position_ < text_.size(); ++position_) {
     const char c = text_[position_];
     if (c == '"') {
+      // Inside of quotes, two quotes stand for one (RFC 4180, rule 7).
       const bool is_doubled =
           position_ + 1 < text_.size() && text_[position_ + 1] == '"';
       if (!is_doubled) {
@@ -82,6 +86,8 @@ void CsvReader::read_plain(std::string& field) {
     const char c = text_[position_];
     if (c == ',' || c == '\n' || c == '\r') break;
     if (c == '\0') fail(line_, "a zero byte");
+    // A quote here is forbidden by RFC 4180, rule 5; a guess would shift
+    // fields.
     if (c == '"') fail(line_, "a quote in the middle of a field");
     field.push_back(c);
   }
@@ -93,6 +99,7 @@ bool CsvReader::ends_record() {
   if (position_ == text_.size()) return true;
   const char c = text_[position_++];
   if (c == ',') return false;
+  // Lines may end with LF, CR LF, or CR alone.
   if (c == '\r' && position_ < text_.size() && text_[position_] == '\n') {
     ++position_;
     ++line_;
@@ -115,6 +122,7 @@ bool parse_number(std::string_view text, double& value) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
+  // from_chars() reads "inf" and "nan" too, which would spoil training.
   return error == std::errc() && end == text.data() + text.size() &&
          std::isfinite(value);
 }

@@ -19,6 +19,7 @@ class Subset final : public Dataset {
   void read(std::span<const std::int64_t> rows,
             std::span<const TensorView> batch) const override {
     // Row by row: the batch's rows need not be neighbours in the whole.
+    // The views stand on the stack, as read() runs for every batch.
     std::array<TensorView, kMostFeatures> shifted;
     const auto views = std::span(shifted).first(batch.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -62,6 +63,7 @@ DatasetSplits hold_out_fifth(const DatasetRef& whole) {
   std::vector<std::int64_t> train;
   std::vector<std::int64_t> test;
   for (std::int64_t row = 0; row < whole->size(); ++row) {
+    // Every fifth is taken throughout, as a file may be sorted by its labels.
     (row % 5 == 0 ? test : train).push_back(row);
   }
   return {subset(whole, std::move(train)), subset(whole, std::move(test)), {}};

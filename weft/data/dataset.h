@@ -80,7 +80,8 @@ PixelScale unit_scale(std::int64_t channels);
 // Row `row` of a feature in a batch, as bytes.
 std::byte* row_of(const TensorView& feature, std::size_t row);
 
-// A part of another data set: row i is row rows[i] of `whole`.
+// A part of another data set, which it keeps alive: row i is row rows[i] of
+// `whole`, copied when it is read.
 DatasetRef subset(DatasetRef whole, std::vector<std::int64_t> rows);
 
 // For data that comes in one piece: every fifth example (index % 5 == 0) is

@@ -24,6 +24,8 @@ fs::path from_environment(const char* name) {
 // `folder` or its subfolder called as the data set, or "" if neither has it.
 fs::path find_in(const DatasetDef& def, const fs::path& folder) {
   if (folder.empty()) return {};
+  // A folder of several data sets has one subfolder for each, which is looked
+  // at first.
   if (def.is_in(folder / def.name)) return folder / def.name;
   if (def.is_in(folder)) return folder;
   return {};
@@ -73,6 +75,8 @@ struct Temporary {
 void download(const SourceFile& source, const fs::path& target) {
   // 1.1 times the size: more is not the file that was asked for.
   const std::string most = std::to_string(source.bytes + source.bytes / 10);
+  // --fail makes an error of an error page, and "--" keeps a URL from being an
+  // option.
   const ProcessResult result =
       run_process({"curl", "--fail", "--location", "--silent", "--show-error",
                    "--retry", "2", "--connect-timeout", "20", "--max-filesize",
@@ -91,6 +95,7 @@ void download(const SourceFile& source, const fs::path& target) {
 void unpack(const fs::path& archive, const fs::path& folder) {
   const Temporary work{folder / ".unpack"};
   create_folders(work.path);
+  // The owners in an archive are of its publisher's machine.
   const ProcessResult result =
       run_process({"tar", "--extract", "--gzip", "--no-same-owner", "--file",
                    archive.string(), "--directory", work.path.string()});
@@ -109,6 +114,7 @@ void unpack(const fs::path& archive, const fs::path& folder) {
 }  // namespace
 
 fs::path data_cache() {
+  // A folder of Weft's own comes before the one that all programs share.
   if (const fs::path own = from_environment("WEFT_CACHE"); !own.empty()) {
     return own / "data";
   }
@@ -156,7 +162,8 @@ fs::path fetch_data(const DatasetDef& def, const fs::path& cache,
     report(fmt::format("{} is in {}", def.name, folder.string()));
     return folder;
   }
-  // The folder appears under its name only when it is complete.
+  // The folder appears under its name only when it is complete. The process's
+  // number keeps two fetches at a time apart.
   const Temporary part{cache / fmt::format(".{}.part-{}", def.name, getpid())};
   create_folders(part.path);
   for (const auto& source : def.sources) {
@@ -168,6 +175,8 @@ fs::path fetch_data(const DatasetDef& def, const fs::path& cache,
     // Only what has the publisher's checksum is unpacked.
     if (source.is_archive) unpack(file, part.path);
   }
+  // Renaming is atomic; it fails where another fetch was faster and has filled
+  // the folder.
   std::error_code error;
   fs::rename(part.path, folder, error);
   if (error) {

@@ -1,7 +1,7 @@
 // Where data lies on this machine, and how it gets here.
 //
-// Threads: free functions; fetching the same data twice at once is safe, the
-// second result replaces the first.
+// Threads: free functions. Where two fetch the same data at once, the slower one
+//          finds the folder filled and throws Error(kUnavailable).
 #pragma once
 
 #include <filesystem>

@@ -24,6 +24,7 @@ std::optional<DType> dtype_from_code(std::uint8_t code) {
   }
 }
 
+// Numbers of the format are big-endian, whatever the machine is.
 std::uint32_t big_endian(ByteSpan bytes) {
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
          std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
@@ -51,6 +52,7 @@ IdxArray parse_idx(ByteSpan bytes, std::string_view where) {
   }
   result.dtype = *dtype;
   const std::size_t rank = bytes[3];
+  // A scalar is no set of examples.
   if (rank == 0 || rank > Shape::kMaxRank) {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte 3: {} dims, where 1 to {} are supported", rank,
@@ -78,6 +80,7 @@ IdxArray parse_idx(ByteSpan bytes, std::string_view where) {
     }
     need *= dim;
   }
+  // Left-over bytes mean that the header is not that of this data.
   if (need != result.data.size()) {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte {}: {} bytes follow the data of {}", header + need,

@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostBytes = std::size_t{4} << 30;
 
 fs::path find_either(const fs::path& folder, const std::string& name) {
+  // A plain file comes first, as it need not be unpacked.
   for (const char* ending : {"", ".gz"}) {
     fs::path path = folder / (name + ending);
     std::error_code ignored;
@@ -74,6 +75,7 @@ class IdxSet final : public Dataset {
     size_ = pixels.shape[0];
     pixels_ = pixels.data;
     labels_ = names.data;
+    // There are pixels, so size_ is not 0.
     image_bytes_ = pixels.data.size() / static_cast<std::size_t>(size_);
     features_ = {{"image", {DType::kU8, {pixels.shape[1], pixels.shape[2], 1}}},
                  {"label", {DType::kI32, {}}}};
@@ -110,7 +112,8 @@ class IdxSet final : public Dataset {
         classes_.push_back(std::to_string(label));
       }
     }
-    // Labels are checked here because kernels cannot throw.
+    // Labels are checked here because kernels cannot throw. The data begins
+    // behind a header of 8 bytes, as there is one dim.
     if (*largest >= classes_.size()) {
       throw Error(ErrorCode::kDataLoss, path.string(),
                   "byte {}: label {}, but there are only {} classes",

@@ -58,6 +58,8 @@ Image resize_image(const Image& image, std::int64_t height,
   Image result{height, width, image.channels, {}};
   result.pixels.resize(
       static_cast<std::size_t>(height * width * image.channels));
+  // A new pixel covers `down` by `right` old ones, which need not be whole
+  // numbers.
   const double down =
       static_cast<double>(image.height) / static_cast<double>(height);
   const double right =
@@ -86,6 +88,8 @@ Image resize_image(const Image& image, std::int64_t height,
             area += weight;
           }
         }
+        // The divisor is the area that was found, as rounding may cut off a
+        // part at the edges.
         result.pixels[next++] =
             static_cast<std::uint8_t>(std::lround(sum / area));
       }

@@ -35,14 +35,16 @@ inline constexpr std::int64_t kMostImageSide = 16384;
 // is repeated or colours are weighed into grey when `channels` (1 or 3) asks
 // for it. 0 takes what the file has.
 // Throws Error(kDataLoss) naming `where` and about the byte at which decoding
-// stopped, Error(kUnsupported) for another format or a side that is too long.
+// stopped, also for another format; Error(kUnsupported) for a side that is too
+// long.
 // A header that promises more pixels than the file's bytes can hold is
 // refused before memory is taken.
 Image decode_image(ByteSpan file, std::string_view where, int channels = 0);
 ImageHeader read_image_header(ByteSpan file, std::string_view where);
 
 // Scales by averaging the area under each new pixel; for showing a picture
-// to a model of another size.
+// to a model of another size. Throws Error(kInvalidArgument) for sides below 1
+// and for an empty image.
 Image resize_image(const Image& image, std::int64_t height, std::int64_t width);
 
 namespace detail {

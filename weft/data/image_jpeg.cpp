@@ -54,6 +54,7 @@ class JpegDecoder {
   }
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
+  // Before it was created, the structure is all zeros, and nothing is freed.
   ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
 
   // Each function that calls libjpeg has a setjmp of its own: the frame that an
@@ -75,6 +76,7 @@ class JpegDecoder {
 
   bool start(bool to_colour) {
     if (setjmp(errors_.back) != 0) return false;
+    // libjpeg converts between grey and colour as it decodes.
     info_.out_color_space = to_colour ? JCS_RGB : JCS_GRAYSCALE;
     jpeg_start_decompress(&info_);
     return true;
@@ -91,6 +93,7 @@ class JpegDecoder {
   }
 
   std::size_t position() const {
+    // What libjpeg has not read yet tells how far it came.
     return info_.src == nullptr ? 0 : file_.size() - info_.src->bytes_in_buffer;
   }
   const char* reason() const { return errors_.reason.data(); }

@@ -19,10 +19,12 @@ struct PngInput {
 
 void on_error(png_structp png, png_const_charp message) {
   auto* input = static_cast<PngInput*>(png_get_error_ptr(png));
+  // The array was zeros, and its last byte stays 0: the text ends there.
   std::strncpy(input->reason.data(), message, input->reason.size() - 1);
   std::longjmp(png_jmpbuf(png), 1);
 }
 
+// Without this, libpng would print its warnings to standard error.
 void on_warning(png_structp, png_const_charp) {}
 
 void on_read(png_structp png, png_bytep to, std::size_t size) {
@@ -131,6 +133,7 @@ ImageHeader decode_png(ByteSpan file, std::string_view where, int channels,
   require(decoder.convert_to(image->channels == 3), decoder, where);
   const auto row_bytes =
       static_cast<std::size_t>(image->width * image->channels);
+  // A row of another size would be written beyond the pixels.
   WEFT_CHECK(decoder.row_bytes() == row_bytes);
   const auto height = static_cast<std::size_t>(image->height);
   image->pixels.resize(height * row_bytes);

@@ -26,6 +26,7 @@ class Loader::Worker {
   LoaderPosition position() const { return next_; }
 
   const Batch& take() {
+    // With no batch ahead there is no thread, and nothing to wait for.
     if (slots_.size() == 1) {
       maker_.make(next_, slots_[0].buffers, slots_[0].batch);
       next_ = after(next_);
@@ -55,6 +56,8 @@ class Loader::Worker {
                   "there is no batch {} of {} in epoch {}", position.batch,
                   batches, position.epoch);
     }
+    // A position behind the last batch is the first of the next epoch, so that
+    // both ways to write it continue alike.
     next_ = position.batch == batches ? LoaderPosition{position.epoch + 1, 0}
                                       : position;
   }
@@ -73,6 +76,8 @@ class Loader::Worker {
   }
 
   void start() {
+    // No thread runs here, so nothing is locked. The slots are filled from the
+    // first again.
     made_ = taken_ = released_ = 0;
     is_stopping_ = false;
     error_ = nullptr;
@@ -100,6 +105,7 @@ class Loader::Worker {
       // Making takes long and touches nothing shared: the slot is not in the
       // taker's hands.
       lock.unlock();
+      // An exception must not leave the thread: it waits for the next take().
       std::exception_ptr error;
       try {
         maker_.make(position, slot.buffers, slot.batch);

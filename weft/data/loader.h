@@ -80,7 +80,8 @@ class Loader {
 
   // The position of the batch that next() will return.
   LoaderPosition position() const;
-  // Continues at `position`, whose batch may also be batches_per_epoch().
+  // Continues at `position`, whose batch may also be batches_per_epoch(). Waits
+  // for a batch that is being made. Throws Error(kInvalidArgument) for others.
   void seek(LoaderPosition position);
 
  private:

@@ -18,6 +18,7 @@ class Parser {
       : line_(line), where_(std::move(where)), classes_(classes) {}
 
   ParseTree parse() {
+    // The first bracket opens the root, and the tree ends where it is closed.
     do {
       skip_spaces();
       if (at_ == line_.size()) fail("the line ends inside the tree");
@@ -84,6 +85,8 @@ class Parser {
     }
     ++at_;
     open_.pop_back();
+    // A node is numbered when it closes: children come before their parents,
+    // and the root is last.
     const auto number = static_cast<std::int32_t>(tree_.nodes.size());
     tree_.nodes.push_back(
         {node.label, node.left, node.right, std::string(node.word)});
@@ -119,6 +122,7 @@ std::vector<ParseTree> parse_trees(std::string_view text,
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
+    // Files that were edited elsewhere have CR LF.
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find_first_not_of(' ') == std::string_view::npos) continue;
     trees.push_back(

@@ -111,6 +111,7 @@ class Table final : public Dataset {
       if (column == label) continue;
       double value = 0;
       if (!parse_number(fields[column], value)) {
+        // The message names the column as the file does, or counts from 1.
         throw Error(ErrorCode::kDataLoss, where,
                     "column {}: '{}' is not a number",
                     header.empty() ? std::to_string(column + 1)
@@ -150,7 +151,8 @@ class Table final : public Dataset {
       largest = std::max(largest, value);
       labels_.push_back(static_cast<std::int32_t>(value));
     }
-    // Far more classes than records are measurements too.
+    // Far more classes than records are measurements too. The slack is for
+    // small files, of which not all classes need occur.
     if (largest > 2.0 * static_cast<double>(label_texts_.size()) + 10) {
       return false;
     }
@@ -166,6 +168,7 @@ class Table final : public Dataset {
     for (const auto& text : label_texts_) {
       double value = 0;
       if (!parse_number(text, value)) {
+        // What was read so far is dropped: these are names of classes.
         targets_.clear();
         return false;
       }
@@ -183,6 +186,8 @@ class Table final : public Dataset {
 
   void label_by_name(std::string_view where) {
     std::unordered_map<std::string_view, std::int32_t> numbers;
+    // A class has the number of its place, which is the sorted one or the
+    // training part's.
     for (const auto& name : classes_) {
       numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
     }

@@ -7,6 +7,7 @@
 namespace weft {
 namespace {
 
+// A line feed is none of these, as the end of a line is a word of its own.
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
@@ -16,6 +17,7 @@ template <class Body>
 void for_each_word(std::string_view text, Body&& body) {
   std::size_t line = 1;
   std::size_t begin = 0;
+  // The end of the text ends a word too, so i may be one behind the last byte.
   for (std::size_t i = 0; i <= text.size(); ++i) {
     const bool is_end = i == text.size();
     if (!is_end && text[i] != '\n' && !is_space(text[i])) continue;
@@ -39,6 +41,7 @@ class Streams final : public Dataset {
                   steps);
     }
     const auto count = static_cast<std::int64_t>(tokens_.size());
+    // What would not fill all streams equally is left out.
     stream_length_ = count / batch;
     // The last word of a stream has no next word.
     const std::int64_t pieces = (stream_length_ - 1) / steps;

@@ -49,6 +49,8 @@ class Trees final : public Dataset {
       for (std::size_t row = 0; row < nodes.size(); ++row) {
         const std::size_t n = nodes.size() - 1 - row;
         tree[2 * row] = numbers_[ends_[number] - 1 - row];
+        // Rows run against the numbers of nodes, so a child lies as many rows
+        // further as its number is smaller.
         if (nodes[n].left >= 0) {
           tree[2 * row + 1] = static_cast<std::int32_t>(n) - nodes[n].left;
         }
@@ -87,6 +89,7 @@ TreeBank::TreeBank(const std::vector<ParseTree>& train, std::int64_t most_nodes)
 DatasetRef TreeBank::dataset(std::vector<ParseTree> trees, std::string name,
                              std::vector<std::string> classes) const {
   Numbers numbers;
+  // A word's number is its place; the unknown one is first, and so 0.
   for (const std::string& word : words_) {
     numbers.emplace(word, static_cast<std::int32_t>(numbers.size()));
   }

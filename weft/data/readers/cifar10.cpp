@@ -57,6 +57,7 @@ class Cifar10 final : public Dataset {
     auto* labels = batch[1].as<std::int32_t>();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::uint8_t* record = record_at(rows[i]);
+      // A record is a label of one byte, then three planes of pixels.
       labels[i] = *record;
       copy_cifar_image(record, images + i * 3 * kCifarPlane);
     }
@@ -64,6 +65,7 @@ class Cifar10 final : public Dataset {
 
  private:
   const std::uint8_t* record_at(std::int64_t row) const {
+    // The file is the first one that ends behind the row.
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), row);
     const std::int64_t begin = end == ends_.begin() ? 0 : *(end - 1);
     const auto file = static_cast<std::size_t>(end - ends_.begin());

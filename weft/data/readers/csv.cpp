@@ -20,6 +20,7 @@ fs::path single_file(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     if (entry.path().extension() != ".csv") continue;
+    // Which of several tables was meant is not guessed.
     if (!found.empty()) {
       throw Error(ErrorCode::kUnavailable, folder.string(),
                   "several .csv files; name one, or call two of them train.csv "

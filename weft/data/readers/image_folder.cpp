@@ -35,12 +35,14 @@ std::vector<fs::path> list(const fs::path& folder, Keep keep) {
     throw Error(ErrorCode::kUnavailable, folder.string(),
                 "cannot list the folder: {}", error.message());
   }
+  // A folder lists its entries in any order, and classes are numbered by it.
   std::sort(found.begin(), found.end());
   return found;
 }
 
 std::vector<fs::path> subfolders(const fs::path& folder) {
   return list(folder, [](const fs::directory_entry& entry) {
+    // Hidden folders are those of other programs.
     return entry.is_directory() &&
            !entry.path().filename().string().starts_with(".");
   });
