@@ -23,6 +23,7 @@ std::string place_of(const DatasetDef& def) {
 
 std::string status_of(const DatasetDef& def, const std::string& place) {
   if (!place.empty()) return place;
+  // A format may lie anywhere: without a folder, there is no place to name.
   if (!def.is_named_set) return "a format: name its folder with --data";
   return def.sources.empty() ? "not here" : "weft data fetch " + def.name;
 }
@@ -47,6 +48,8 @@ void list(bool as_json) {
 
 void fetch(const std::string& name) {
   const DatasetDef& def = dataset_registry().get(name);
+  // Progress goes to standard error, so that the output stays what was asked
+  // for.
   fetch_data(def, data_cache(),
              [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
 }
@@ -58,6 +61,8 @@ void add_data(CLI::App& app) {
   verb->require_subcommand(1);
   CLI::App* listing =
       verb->add_subcommand("list", "Show the known data sets and their places");
+  // CLI11 writes to the variables while it parses, when this function has
+  // returned: the callbacks keep them alive.
   auto as_json = std::make_shared<bool>(false);
   listing->add_flag("--json", *as_json, "print one JSON object");
   listing->callback([as_json] { list(*as_json); });

@@ -22,6 +22,8 @@ namespace weft::cli {
 namespace {
 
 // Does one op give the right numbers?
+// This goes the whole way of an op: registry, inference, choice of a kernel,
+// and its instructions on this processor.
 bool computes() {
   const Value a = Tensor::of<float>({3}, {1, 2, 3});
   const Value b = Tensor::of<float>({3}, {10, 20, 30});
@@ -32,6 +34,7 @@ bool computes() {
 Json found_data() {
   Json found = Json::object();
   for (const DatasetDef& def : dataset_registry().all()) {
+    // A format is no data set that could be found.
     if (!def.is_named_set) continue;
     try {
       found[def.name] = locate_data(def).string();
@@ -59,6 +62,7 @@ Json products() {
   return found;
 }
 
+// Both outputs are made from one object, so that they cannot disagree.
 Json examine() {
   const char* data = std::getenv("WEFT_DATA");
   return {{"weft", kVersion},
@@ -119,6 +123,8 @@ void doctor(bool as_json) {
   } else {
     print_text(found);
   }
+  // The findings are printed even then, as they may say why; the exit code is
+  // for scripts.
   if (!found["computes"]) {
     throw Error(ErrorCode::kInternal, "doctor", "this machine computes wrong");
   }

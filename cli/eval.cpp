@@ -37,23 +37,27 @@ DatasetRef split_of(const TrainedModel& trained, const std::string& split) {
 }
 
 double metric(const TrainedModel& trained, const char* name) {
+  // Not every checkpoint has every metric.
   const auto found = trained.info.metrics.find(name);
   return found == trained.info.metrics.end() ? kNotMeasured : found->second;
 }
 
 void eval(const EvalArguments& arguments) {
+  // The number is set before anything is computed.
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
   Evaluation evaluation(trained.model(), trained.assembly.task,
                         split_of(trained, arguments.split),
                         eval_loading(trained.recipe),
                         trained.recipe.train.dtype);
+  // Loading is not timed, only measuring.
   const Stopwatch watch;
   const RunningMean mean = evaluation.run();
   const Scores scores{mean.loss(), mean.accuracy()};
   const double seconds = watch.seconds();
   const auto examples = evaluation.examples();
   if (arguments.as_json) {
+    // A run is called as its folder is.
     const std::string folder = trained.recipe.log.folder;
     Json json = report_of(
         std::filesystem::path(folder).filename().string(),
@@ -74,6 +78,8 @@ void eval(const EvalArguments& arguments) {
     return;
   }
   const std::string score =
+      // A language model is judged by its perplexity, the exponential of its
+      // loss.
       trained.assembly.task == TaskKind::kLanguageModel
           ? fmt::format("perplexity {:.2f}", std::exp(scores.loss))
           : fmt::format("accuracy {:.4f}", scores.accuracy);

@@ -34,6 +34,7 @@ struct InspectArguments {
   int threads = 0;
 };
 
+// Graph text beyond this is no program that somebody wrote or exported.
 constexpr std::size_t kMostGraphBytes = std::size_t{64} << 20;
 
 void print_parameters(const nn::Module& model) {
@@ -55,7 +56,8 @@ void print_data(const Assembly& assembly) {
              grouped(static_cast<std::int64_t>(train.classes().size())));
 }
 
-// A function that branches, loops or calls, after a run, or before any.
+// This shows a function that branches, loops or calls, after a run, or before
+// any.
 void print_flat(const TaggedExecutor& executor,
                 const InspectArguments& arguments) {
   if (arguments.with_dot) {
@@ -64,6 +66,7 @@ void print_flat(const TaggedExecutor& executor,
   }
   fmt::print("{}", to_string(executor.graph()));
   const TaggedProfile profile = executor.profile();
+  // Without a run there are no numbers to show.
   if (profile.peak_frames > 0) fmt::print("\nthe run:\n{}", to_string(profile));
 }
 
@@ -90,7 +93,7 @@ void print_step(Assembly& assembly, const Recipe& recipe,
     fmt::print("\none training step, batch {}:\n", recipe.train.batch);
   }
   if (step.is_tagged()) {
-    // Twice, so that regions are planned when they are timed.
+    // The step runs twice, so that regions are planned when they are timed.
     const Batch& batch = loader.next();
     for (int i = 0; i < 2; ++i) step.run(batch.tensors, 0, i);
     return print_flat(step.tagged(), arguments);
@@ -105,6 +108,7 @@ void inspect_recipe(const InspectArguments& arguments) {
   if (!arguments.data.empty()) recipe.data.folder = arguments.data;
   if (arguments.batch > 0) recipe.train.batch = arguments.batch;
   Assembly assembly = assemble(recipe);
+  // Graphviz reads the output, so nothing else may stand in it.
   if (arguments.with_dot) return print_step(assembly, recipe, arguments);
   fmt::print("{}: a recipe\n\n{}\n", arguments.file, to_toml(recipe));
   print_data(assembly);
@@ -153,6 +157,7 @@ void print_functions(const Graph& graph, const InspectArguments& arguments);
 void inspect_checkpoint(const InspectArguments& arguments,
                         const fs::path& path) {
   const SafetensorsFile file(path);
+  // An exported function carries its graph beside its weights.
   const auto exported = file.metadata().find("weft.graph");
   if (exported != file.metadata().end()) {
     const Graph graph = parse_graph(exported->second, path.string());
@@ -176,6 +181,7 @@ void inspect_checkpoint(const InspectArguments& arguments,
     input.shape[0] = arguments.batch;
   }
   PredictStep step(trained.model(), input, trained.recipe.train.dtype);
+  // The time of a step does not depend on the numbers, so zeros will do.
   const Tensor zeros = Tensor::zeros(input);
   if (step.is_tagged()) return print_flat(step.tagged(zeros), arguments);
   Plan& plan = step.plan(zeros);
@@ -198,7 +204,7 @@ void inspect_graph(const InspectArguments& arguments) {
   print_functions(graph, arguments);
 }
 
-// Which is drawn: the last function, unless one is named.
+// This is the function that is drawn: the last one, unless one is named.
 const Function& entry_of(const Graph& graph,
                          const InspectArguments& arguments) {
   if (graph.functions.empty()) {
@@ -234,6 +240,7 @@ void print_functions(const Graph& graph, const InspectArguments& arguments) {
                  function.nodes().size(), function.results().size());
       fmt::print("{}\n", to_string(function));
       if (!arguments.hosts.empty()) print_rewrite(function, arguments);
+      // A function with control has no plan; it is shown flat, below.
       if (arguments.with_graph && !has_control(function)) {
         print_plan(function, arguments.batch);
       }
@@ -245,6 +252,7 @@ void print_functions(const Graph& graph, const InspectArguments& arguments) {
   }
   if (!arguments.with_graph && !arguments.with_dot) return;
   if (!arguments.with_dot) fmt::print("\n@{}, flat:\n", entry.name());
+  // Only the types are used, and the dims of the zeros are settled.
   std::vector<TensorType> types;
   for (const Tensor& zeros : zero_arguments(entry, arguments.batch)) {
     types.push_back(zeros.type());
@@ -290,6 +298,8 @@ void add_inspect(CLI::App& app) {
                    "all_reduce ops of a graph there")
       ->delimiter(',')
       ->type_name("NAME,NAME,…");
+  // By itself, CLI11 would take every following word for another value, FILE
+  // among them.
   verb->add_option("--set", arguments->overrides, "change a key of a recipe")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");

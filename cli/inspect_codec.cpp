@@ -19,6 +19,7 @@ struct InspectCodecArguments {
   bool as_json = false;
 };
 
+// A million values are enough that constant costs do not show in the rates.
 constexpr std::size_t kSyntheticSize = std::size_t{1} << 20;
 
 // The tensor NAME of a file, from "FILE:NAME".
@@ -59,6 +60,7 @@ void print(const StageReport& report) {
 }
 
 void inspect(const InspectCodecArguments& arguments) {
+  // A wrong text is refused before any file is read.
   const Pipeline pipeline(arguments.text);
   const std::vector<float> values = arguments.tensor.empty()
                                         ? synthetic_gradient(kSyntheticSize)
@@ -89,6 +91,7 @@ void inspect(const InspectCodecArguments& arguments) {
   fmt::print("{:>12} {:>11} {:>11} {:>12} {:>12}  after the stage\n", "bytes",
              "bits/value", "error (L2)", "encode", "decode");
   for (const StageReport& report : reports) print(report);
+  // A biased codec trains only with error feedback, so this is said.
   fmt::print("\n{}\n", pipeline.needs_feedback()
                            ? "biased: training adds what is left out to the "
                              "next gradient"

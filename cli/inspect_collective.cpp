@@ -19,6 +19,8 @@ struct InspectCollectiveArguments {
   bool as_json = false;
 };
 
+// At the lower end latency decides, at the upper one bandwidth; steps of four
+// show where the choice changes.
 constexpr std::size_t kLeastBytes = std::size_t{1} << 10;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
@@ -40,6 +42,7 @@ Json report_of(AllReduceChooser& chooser, std::size_t bytes) {
   Json candidates = Json::array();
   for (const auto& candidate : chooser.candidates(bytes)) {
     Json entry = {{"algorithm", candidate.algorithm.text()}};
+    // A refusal is a reason; there is no time then.
     if (candidate.refusal.empty()) {
       entry["seconds"] = number(candidate.seconds);
     } else {
@@ -64,9 +67,11 @@ void print_report(AllReduceChooser& chooser, std::uint64_t bytes) {
   print_json({{"topology", to_string(chooser.topology())}, {"sizes", sizes}});
 }
 
-// Of f32 values of which each rank contributes some, nobody knows where.
+// The values are f32, and each rank contributes some of them, nobody knows
+// where.
 void print_sparse(const Topology& topology,
                   const InspectCollectiveArguments& arguments) {
+  // --bytes is the size of the vector, not of what is sent.
   const std::uint64_t values = arguments.bytes / sizeof(float);
   if (arguments.items > values) {
     throw Error(ErrorCode::kInvalidArgument, "--items",

@@ -16,10 +16,12 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
+// Shells say 128 + SIGINT for a program that was interrupted.
 constexpr int kInterrupted = 130;
 
 int exit_code(ErrorCode code) {
   switch (code) {
+    // These are what the user can mend: another argument, file or machine.
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kUnsupported:
     case ErrorCode::kUnavailable:
@@ -36,6 +38,7 @@ int exit_code(ErrorCode code) {
 }
 
 int report(int code, std::string_view text) {
+  // Messages quote names from files, which may hold anything.
   fmt::print(stderr, "weft: {}\n", printable(text));
   return code;
 }
@@ -60,8 +63,11 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::Success& asked) {  // --help, --version
+    // These are thrown too, as a kind of parse error: they must be caught
+    // first.
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
+    // The hint names the verb, if the line was read as far as that.
     const auto verbs = app.get_subcommands();
     return report(kBadUsage,
                   fmt::format("{}\n  hint: weft{} --help", error.what(),
@@ -72,6 +78,7 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     return report(exit_code(error.code()), error.what());
   } catch (const std::bad_alloc&) {
+    // There is no memory for a longer message.
     return report(kFailed, "out of memory");
   } catch (const std::exception& error) {
     return report(kFailed, error.what());

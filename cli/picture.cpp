@@ -10,6 +10,7 @@ namespace {
 using Pixel = std::array<int, 3>;
 
 Pixel pixel_at(const Image& image, std::int64_t row, std::int64_t column) {
+  // A line shows two rows, so below an odd number of them is one of no pixels.
   if (row >= image.height) return {0, 0, 0};
   const auto at =
       static_cast<std::size_t>((row * image.width + column) * image.channels);
@@ -33,12 +34,14 @@ std::string coloured(const Image& image) {
       text += half_block(pixel_at(image, row, column),
                          pixel_at(image, row + 1, column));
     }
+    // The colours end with the line, or its rest would have them too.
     text += "\033[0m\n";
   }
   return text;
 }
 
 std::string plain(const Image& image) {
+  // The ramp goes from dark to bright, as terminals mostly are dark.
   constexpr std::string_view kRamp = " .:-=+*#%@";
   std::string text;
   for (std::int64_t row = 0; row < image.height; ++row) {
@@ -49,6 +52,7 @@ std::string plain(const Image& image) {
       // Two characters are about as wide as a line is high.
       line.append(2, kRamp[grey * (kRamp.size() - 1) / 255]);
     }
+    // Blanks at the end would only make the lines wrap.
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
@@ -58,6 +62,7 @@ std::string plain(const Image& image) {
 }  // namespace
 
 std::string draw_picture(const Image& image, bool has_colour, int columns) {
+  // Without colour a pixel takes two columns.
   const std::int64_t cells = has_colour ? columns : columns / 2;
   const std::int64_t room = std::max<std::int64_t>(cells - 4, 8);
   if (image.width > room) {

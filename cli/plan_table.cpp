@@ -8,6 +8,7 @@
 namespace weft::cli {
 namespace {
 
+// A few runs average out interruptions, and are over before anybody waits.
 constexpr int kTimedRuns = 5;
 
 std::vector<void*> addresses(std::span<const Tensor> tensors) {
@@ -30,12 +31,15 @@ std::vector<double> time_steps(Plan& plan, std::span<const Tensor> arguments,
     plan.run_timed(in, out, arena.raw(), seconds);
   }
   for (double& each : seconds) each /= kTimedRuns;
+  // The sums of all runs become means.
   return seconds;
 }
 
 // The unit that says more: arithmetic for products, traffic for the rest.
 std::string speed(const Cost& cost, double seconds) {
   if (seconds <= 0) return "";
+  // Beyond 8 operations per byte, arithmetic rather than memory is taken for
+  // the limit.
   if (cost.flops > 8 * cost.bytes) {
     return fmt::format("{:.1f} GF/s", cost.flops / seconds / 1e9);
   }
@@ -79,6 +83,7 @@ std::vector<Tensor> zero_arguments(const Function& function,
   for (const ValueId id : function.parameters()) {
     TensorType type = function.type(id);
     for (int axis = 0; axis < type.shape.rank(); ++axis) {
+      // Nobody says how large a free dim is, so it takes the batch.
       if (is_symbolic(type.shape[axis])) {
         type.shape[axis] = std::max<std::int64_t>(batch, 1);
       }
@@ -92,6 +97,7 @@ void print_plan(const Function& function, std::int64_t batch) {
   const std::vector<Tensor> arguments = zero_arguments(function, batch);
   Executable executable(function);
   Plan& plan = executable.plan_for(arguments);
+  // A plan writes where it is told to, so its results need memory.
   std::vector<Tensor> results;
   for (const TensorType& type : plan.result_types()) {
     results.push_back(Tensor::empty(type));

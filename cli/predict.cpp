@@ -30,7 +30,8 @@ struct Guess {
   double probability;
 };
 
-// The picture in the size and channels that the model was trained on.
+// The picture in the size and channels that the model was trained on. Files may
+// be of any size; models are not.
 Image fitted_image(const std::string& path, const Shape& shape) {
   const MappedFile file(path);
   Image image = decode_image(file.bytes(), path, static_cast<int>(shape[2]));
@@ -43,6 +44,7 @@ std::vector<Guess> guess(TrainedModel& trained, const Image& image) {
   const Shape& shape = data.features()[0].type.shape;
   const Tensor input =
       Tensor::empty({DType::kF32, {1, shape[0], shape[1], shape[2]}});
+  // The pixels are scaled as the training data was.
   ImageConverter(shape, data.pixel_scale())
       // Changes of images are for training.
       .convert(image.pixels.data(), {}, input.data<float>());
@@ -53,6 +55,7 @@ std::vector<Guess> guess(TrainedModel& trained, const Image& image) {
     guesses.push_back(
         {data.classes()[static_cast<std::size_t>(i)], probabilities.item(i)});
   }
+  // The sort is stable, so equal guesses stand in the order of the classes.
   std::stable_sort(guesses.begin(), guesses.end(),
                    [](const Guess& a, const Guess& b) {
                      return a.probability > b.probability;
@@ -69,7 +72,9 @@ bool are_digits(const std::vector<std::string>& classes) {
 void print_guesses(const std::vector<Guess>& guesses, const char* kind) {
   fmt::print("{} {}   probability {:.4f}\n", kind, guesses[0].name,
              guesses[0].probability);
+  // Three guesses show what it was between.
   for (std::size_t i = 1; i < std::min<std::size_t>(guesses.size(), 3); ++i) {
+    // Less would be shown as zero.
     if (guesses[i].probability < 0.0001) break;
     fmt::print("      {}   probability {:.4f}\n", guesses[i].name,
                guesses[i].probability);
@@ -80,6 +85,7 @@ void predict(const PredictArguments& arguments) {
   TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
   const Dataset& data = *trained.assembly.data.train;
   const Shape& shape = data.features()[0].type.shape;
+  // Other models have no picture to look at: rows, tokens and trees.
   if (trained.assembly.task != TaskKind::kClassification || shape.rank() != 3) {
     throw Error(ErrorCode::kUnsupported, "predict",
                 "the model '{}' does not look at images",

@@ -57,8 +57,10 @@ std::string headline(const TrainSummary& s) {
 Progress::Progress()
     : is_terminal_(is_terminal(STDERR_FILENO)), shown_at_(Clock::now()) {}
 
+// If an exception passes, its message must not stand behind a bar.
 Progress::~Progress() { clear(); }
 
+// The bar has no line feed.
 void Progress::clear() {
   // What comes next is drawn over the bar.
   if (has_bar_) fmt::print(stderr, "\r\033[K");
@@ -73,6 +75,7 @@ void Progress::on_start(const TrainSummary& summary) {
     fmt::print(stderr, "continues after step {}\n",
                grouped(summary.first_step));
   }
+  // The first line within an epoch comes a period after the start.
   shown_at_ = Clock::now();
 }
 
@@ -92,6 +95,7 @@ std::string Progress::scores_text(const Scores& scores) const {
 std::string Progress::line(const TrainProgress& p, const Scores& scores) const {
   const double share =
       static_cast<double>(p.examples) /
+      // An empty epoch has no share.
       static_cast<double>(std::max<std::int64_t>(p.all_examples, 1));
   std::string text =
       fmt::format("epoch {}/{}  ", right_aligned(p.epoch, p.epochs), p.epochs);
@@ -104,6 +108,7 @@ std::string Progress::line(const TrainProgress& p, const Scores& scores) const {
 }
 
 std::string Progress::time_left(const TrainProgress& p) const {
+  // Before anything is measured the speed is 0, and clock_time() shows no time.
   return clock_time(static_cast<double>(p.examples_left) / p.samples_per_s);
 }
 
@@ -116,7 +121,9 @@ void Progress::on_step(const TrainProgress& progress) {
   shown_at_ = now;
   const std::string text =
       line(progress, progress.train) + "  " + time_left(progress) + " left";
-  // A terminal has one line drawn over; a log file gets a line now and then.
+  // A terminal has one line drawn over; a log file gets a line now and then. A
+  // carriage return goes back to the start of the line, and the sequence clears
+  // it.
   if (is_terminal_) {
     fmt::print(stderr, "\r\033[K{}", text);
     // A line without an end may stay in a buffer.
@@ -131,6 +138,7 @@ void Progress::on_step(const TrainProgress& progress) {
 void Progress::on_epoch(const TrainProgress& progress,
                         const EpochMetrics& metrics) {
   clear();
+  // Without a held-out part the loss is NaN.
   const bool is_measured = std::isfinite(metrics.held_out.loss);
   std::string text = line(progress, metrics.train);
   if (is_measured) {

@@ -8,6 +8,7 @@
 namespace weft::cli {
 
 Json number(double value) {
+  // JSON has neither NaN nor infinity.
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
@@ -24,6 +25,8 @@ Json report_of(const std::string& recipe, const TrainResult& result) {
               {"checkpoint", result.checkpoint.string()},
               {"best_epoch", result.best_epoch},
               {"workers", result.workers}};
+  // A worker that is alone has no traffic, and these keys are absent rather
+  // than 0.
   if (result.traffic) {
     report["bytes_sent_per_step"] = number(result.traffic->bytes_sent);
     report["bytes_received_per_step"] = number(result.traffic->bytes_received);

@@ -39,6 +39,7 @@ Shape shape_of(const Json& json) {
   Shape shape;
   for (const Json* at = &json; at->is_array(); at = &at->front()) {
     shape.push_back(static_cast<Dim>(at->size()));
+    // An empty list has no neighbour to go into.
     if (at->empty()) break;
   }
   return shape;
@@ -46,6 +47,7 @@ Shape shape_of(const Json& json) {
 
 void flatten(const Json& json, const Shape& shape, int axis,
              std::vector<double>& numbers) {
+  // All go through double, which is exact for integers up to 2^53.
   if (axis == shape.rank()) {
     if (json.is_boolean()) {
       numbers.push_back(json.get<bool>() ? 1 : 0);
@@ -54,6 +56,7 @@ void flatten(const Json& json, const Shape& shape, int axis,
     }
     return;
   }
+  // The shape was read from first elements alone, so every list is checked.
   if (!json.is_array() || static_cast<Dim>(json.size()) != shape[axis]) {
     throw Error(ErrorCode::kInvalidArgument, "run",
                 "the rows of an input are not equally long");
@@ -70,6 +73,7 @@ Tensor parse_tensor(const std::string& text, DType dtype) {
     const Tensor tensor = Tensor::empty({dtype, shape});
     dispatch(dtype, [&]<class T>(T) {
       for (std::size_t i = 0; i < numbers.size(); ++i) {
+        // bf16 and f16 are made from f32 alone.
         if constexpr (std::is_class_v<T>) {
           tensor.data<T>()[i] = T(static_cast<float>(numbers[i]));
         } else {
@@ -79,12 +83,15 @@ Tensor parse_tensor(const std::string& text, DType dtype) {
     });
     return tensor;
   } catch (const nlohmann::json::exception&) {
+    // Text that is no JSON, and JSON that is no number, are one mistake to the
+    // user.
     throw Error(ErrorCode::kInvalidArgument, "run",
                 "'{}' is neither a number nor nested lists of numbers", text)
         .hint("--input x=[[1, 2], [3, 4]]");
   }
 }
 
+// Elements are taken in row-major order, which is that of nested lists.
 Json to_json(const Tensor& tensor, int axis, std::int64_t& next) {
   if (axis == tensor.shape().rank()) return number(tensor.item(next++));
   Json list = Json::array();
@@ -98,6 +105,7 @@ std::map<std::string, std::string> named_texts(
     const std::vector<std::string>& inputs) {
   std::map<std::string, std::string> texts;
   for (const std::string& input : inputs) {
+    // Only the first sign counts: the value may hold others.
     const auto equals = input.find('=');
     if (equals == input.npos) {
       throw Error(ErrorCode::kInvalidArgument, "run",
@@ -114,6 +122,7 @@ std::vector<Tensor> read_inputs(const ExportedFunction& function,
   std::optional<SafetensorsFile> file;
   if (!arguments.input_file.empty()) file.emplace(arguments.input_file);
   std::vector<Tensor> inputs;
+  // Every message says what the function takes, so it is written down first.
   std::string takes;
   for (const auto& [name, type] : function.arguments()) {
     takes += fmt::format("{}{}: {}", takes.empty() ? "" : ", ", name,
@@ -121,6 +130,7 @@ std::vector<Tensor> read_inputs(const ExportedFunction& function,
   }
   for (const auto& [name, type] : function.arguments()) {
     const auto text = texts.find(name);
+    // What is typed comes before what is in the file.
     if (text != texts.end()) {
       inputs.push_back(parse_tensor(text->second, type.dtype));
       // What is left over in the end was meant for an input that there is not.
@@ -152,6 +162,7 @@ std::vector<Tensor> run_rank(ExportedFunction& function,
   std::string said;
   auto results =
       function.run_together(inputs, arguments.collective, transport, said);
+  // All ranks are told the same; one of them says it.
   if (transport.rank() == 0) fmt::print(stderr, "{}", said);
   return results;
 }
@@ -193,6 +204,7 @@ void print_results(const RunArguments& arguments,
 }
 
 void run(const RunArguments& arguments) {
+  // A launcher's processes know each other before anything else is read.
   const auto launched = open_launched_transport();
   if (launched && arguments.workers > 0) {
     throw Error(ErrorCode::kInvalidArgument, "--workers",
@@ -212,6 +224,7 @@ void run(const RunArguments& arguments) {
   ExportedFunction function(arguments.file, arguments.tagged());
   const auto inputs = read_inputs(function, arguments);
   if (!launched) {
+    // A function that runs alone needs no parts.
     print_results(arguments, function.run(inputs));
     return;
   }

@@ -63,6 +63,7 @@ class LongRunNote {
  private:
   static constexpr std::chrono::seconds kPeriod{5};
 
+  // The wait ends at once when the run does, not at the end of a period.
   void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     const Stopwatch watch;
@@ -83,8 +84,11 @@ double waste_of(const concurrent::Solution& found) {
 }
 
 void write_rows(const std::string& path, const concurrent::Solution& found) {
+  // The file appears under its name when it is whole.
   AtomicFile file(path);
   std::string text;
+  // Rows are written in pieces: a line at a time is slow, and a text of all of
+  // them may not fit.
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   for (std::size_t i = 0; i < found.rows.size(); ++i) {
     text += found.rows[i] == concurrent::Solution::kNobody
@@ -110,6 +114,7 @@ std::pair<const char*, std::int64_t> knob_of(
     case concurrent::SchedulerKind::kRounds:
       return {"prefix", options.prefix};
     default:
+      // The others have nothing to set.
       return {nullptr, 0};
   }
 }
@@ -194,16 +199,19 @@ void solve(SolveArguments& arguments) {
   concurrent::SolveOptions& options = arguments.options;
   options.problem = concurrent::solve_problem(arguments.problem);
   options.scheduler.kind = concurrent::scheduler_kind(arguments.scheduler);
+  // In order there is nothing for a second thread to do.
   if (options.scheduler.threads == 0)
     options.scheduler.threads =
         options.scheduler.kind == concurrent::SchedulerKind::kInOrder
             ? 1
             : thread_count();
+  // The note lives as long as the solver runs, and no longer.
   const concurrent::Solution found = [&] {
     const LongRunNote note;
     return concurrent::solve(concurrent::read_edge_list(arguments.graph),
                              options);
   }();
+  // What is not certified is no solution, and is not written.
   if (!arguments.out.empty() && found.is_certified)
     write_rows(arguments.out, found);
   if (arguments.as_json) {
@@ -255,6 +263,7 @@ void add_solve(CLI::App& app) {
       ->type_name("FILE");
   verb->add_flag("--json", arguments->as_json, "print one JSON object");
   verb->footer(kFooter);
+  // 0 stands for a number that was not given.
   options.scheduler.threads = 0;
   verb->callback([arguments] { solve(*arguments); });
 }

@@ -23,6 +23,7 @@ std::size_t character_size(std::string_view text) {
                            : first < 0xF5 ? 4
                                           : 0;
   if (size > text.size()) return 0;
+  // Bytes that continue a character begin with the bits 10.
   for (std::size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
@@ -31,6 +32,7 @@ std::size_t character_size(std::string_view text) {
 
 bool steers(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
+  // A line feed steers nothing: messages have several lines.
   if (character.size() == 1)
     return (first < 0x20 && first != '\n') || first == 0x7F;
   // U+0080 to U+009F are control characters too.
@@ -43,6 +45,7 @@ std::string printable(std::string_view text) {
   std::string result;
   while (!text.empty()) {
     const std::size_t size = character_size(text);
+    // A byte that begins no character is shown alone.
     const std::string_view character =
         text.substr(0, std::max<std::size_t>(size, 1));
     // Names and texts come from files: what would steer the terminal is shown
@@ -63,6 +66,7 @@ bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
 
 int terminal_width() {
   winsize size{};
+  // Where there is no terminal, or it does not say, 80 columns are the custom.
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
     return 80;
   }
@@ -79,6 +83,7 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string clock_time(double seconds) {
+  // A time that nobody knows is infinite here, or NaN.
   if (!std::isfinite(seconds)) return "-:--";
   const auto all = std::llround(seconds);
   if (all < 3600) return fmt::format("{}:{:02}", all / 60, all % 60);
@@ -88,6 +93,7 @@ std::string clock_time(double seconds) {
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"bytes", "KB", "MB", "GB", "TB"};
   std::size_t unit = 0;
+  // Units are powers of 1000, as for disks and networks.
   while (bytes >= 1000 && unit + 1 < std::size(kUnits)) {
     bytes /= 1000;
     ++unit;
@@ -103,6 +109,8 @@ std::string shell_word(const std::string& text) {
     return text;
   }
   std::string quoted = "'";
+  // Within single quotes nothing is special but their end, so a quote is
+  // written outside of them.
   for (const char c : text) {
     if (c == '\'')
       quoted += "'\\''";

@@ -28,6 +28,7 @@ struct TrainArguments {
   int workers = 0;  // 0: one, or as many as mpirun started
 };
 
+// A signal handler may touch little else than a lock-free atomic.
 std::atomic<bool> stop_requested = false;
 
 // What SIGTERM did before: where a launcher has started this process, the
@@ -51,6 +52,7 @@ extern "C" void request_stop(int signal) {
 Recipe recipe_of(const TrainArguments& arguments) {
   Recipe recipe = load_recipe(arguments.recipe, arguments.overrides);
   if (!arguments.data.empty()) {
+    // The checkpoint keeps the recipe, and may be opened from another folder.
     recipe.data.folder = std::filesystem::absolute(arguments.data).string();
   }
   if (!arguments.out.empty()) recipe.log.folder = arguments.out;
@@ -69,6 +71,7 @@ void print_summary(const TrainResult& result, TaskKind task) {
 
 // What the network of the first worker did in a mean step.
 void print_traffic(const StepTraffic& t) {
+  // Where nothing was sent, nothing was waited for.
   const double hidden =
       t.wire_seconds > 0 ? 100 * t.hidden_seconds / t.wire_seconds : 100;
   fmt::print(
@@ -100,6 +103,7 @@ TrainResult run_worker(const TrainArguments& arguments, const Recipe& recipe,
                            .stop = &stop_requested,
                            .transport = transport});
   if (transport != nullptr && transport->rank() != 0) {
+    // One rank shows the progress of all.
     TrainObserver silent;
     return trainer.run(silent);
   }
@@ -113,6 +117,7 @@ TrainResult run_threads(const TrainArguments& arguments, const Recipe& recipe) {
   ThreadWorld world(arguments.workers);
   TrainResult result;
   world.run([&](Transport& transport) {
+    // The threads of all workers together are those that one would have.
     set_thread_count(std::max(1, compute_threads / arguments.workers));
     const TrainResult own = run_worker(arguments, recipe, &transport);
     if (transport.rank() == 0) result = own;
@@ -135,6 +140,7 @@ void refuse_both(const TrainArguments& arguments, const Transport& launched) {
 TrainResult run_launched(const TrainArguments& arguments, const Recipe& recipe,
                          Transport& launched) {
   if (arguments.threads == 0) {
+    // Processes on one host share its cores.
     int others = 0;
     for (int rank = 0; rank < launched.size(); ++rank) {
       const bool is_here =
@@ -167,11 +173,13 @@ void train(const TrainArguments& arguments) {
   const std::unique_ptr<Transport> launched = open_launched_transport();
   if (launched) refuse_both(arguments, *launched);
   const Recipe recipe = recipe_of(arguments);
+  // Until here a signal ends the process as usual: there is nothing to save.
   std::signal(SIGINT, request_stop);
   // The transport is open by now and has its handler, which is kept to be
   // called.
   network_termination = std::signal(SIGTERM, request_stop);
   const TrainResult result = run_workers(arguments, recipe, launched.get());
+  // All ranks have the same result; the first one prints it.
   if (launched && launched->rank() != 0) return;
   if (arguments.as_json) {
     print_json(report_of(name_of(arguments), result));
@@ -188,6 +196,7 @@ void add_train(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe describes");
   auto arguments = std::make_shared<TrainArguments>();
   verb->add_option("RECIPE", arguments->recipe, "a TOML file")->required();
+  // By itself, CLI11 would take following words for further values.
   verb->add_option("--set", arguments->overrides,
                    "change a key of the recipe: --set optimizer.lr=0.1")
       ->allow_extra_args(false)
