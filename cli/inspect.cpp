@@ -29,7 +29,7 @@ struct InspectArguments {
   bool with_graph = false;
   bool with_dot = false;  // for Graphviz, and nothing else
   std::string function;
-  std::vector<std::string> hosts;  // of ranks, for collectives
+  std::vector<std::string> hosts;  // one per rank, for collectives
   std::int64_t batch = 0;
   int threads = 0;
 };
@@ -298,7 +298,7 @@ void add_inspect(CLI::App& app) {
                    "all_reduce ops of a graph there")
       ->delimiter(',')
       ->type_name("NAME,NAME,…");
-  // By itself, CLI11 would take every following word for another value, FILE
+  // CLI11 would otherwise take every following word for another value, FILE
   // among them.
   verb->add_option("--set", arguments->overrides, "change a key of a recipe")
       ->allow_extra_args(false)

@@ -15,7 +15,7 @@ namespace {
 struct InspectCollectiveArguments {
   std::string topology;
   std::uint64_t bytes = 0;
-  std::uint64_t items = 0;  // of a sparse vector; 0: a dense one
+  std::uint64_t items = 0;  // in a sparse vector; 0: a dense one
   bool as_json = false;
 };
 

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kBarCells = 20;
-constexpr auto kRedraw = 100ms;    // of the bar
+constexpr auto kRedraw = 100ms;    // how often the bar is drawn
 constexpr auto kPlainEvery = 10s;  // lines within an epoch, without one
 
 std::string bar(double share) {

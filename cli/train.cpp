@@ -196,7 +196,7 @@ void add_train(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe describes");
   auto arguments = std::make_shared<TrainArguments>();
   verb->add_option("RECIPE", arguments->recipe, "a TOML file")->required();
-  // By itself, CLI11 would take following words for further values.
+  // CLI11 would otherwise take following words for further values.
   verb->add_option("--set", arguments->overrides,
                    "change a key of the recipe: --set optimizer.lr=0.1")
       ->allow_extra_args(false)

@@ -34,7 +34,7 @@ class BatchMaker {
   LoaderOptions options_;
   std::vector<TensorType> types_;
   std::int64_t batches_ = 0;
-  std::vector<std::int64_t> rows_;  // of the batch being made
+  std::vector<std::int64_t> rows_;  // in the batch being made
   std::vector<TensorView> views_;   // where the data set writes
   std::optional<ImageConverter> converter_;
   Tensor pixels_;  // u8 images before conversion

@@ -1,6 +1,6 @@
 // Where data lies on this machine, and how it gets here.
 //
-// Threads: free functions. Where two fetch the same data at once, the slower one
+// Threads: free functions. Where two fetch the same data at once, the slower
 //          finds the folder filled and throws Error(kUnavailable).
 #pragma once
 

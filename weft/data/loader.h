@@ -32,7 +32,7 @@ struct Shard {
 };
 
 struct LoaderOptions {
-  std::int64_t batch = 32;  // of all workers together
+  std::int64_t batch = 32;  // for all workers together
   bool shuffle = false;     // else in the order of the data set
   bool drop_last = false;   // leave out a last batch that is not full
   std::uint64_t seed = 0;
@@ -52,7 +52,7 @@ struct LoaderPosition {
 struct Batch {
   std::vector<Tensor> tensors;  // one per feature
   std::int64_t size = 0;        // examples; 0 where others have them all
-  std::int64_t whole_size = 0;  // of all workers together
+  std::int64_t whole_size = 0;  // for all workers together
   LoaderPosition position;
 };
 

@@ -18,7 +18,7 @@ struct ParseTree {
     // Numbers of nodes; -1 in a leaf.
     std::int32_t left = -1;
     std::int32_t right = -1;
-    std::string word;  // of a leaf
+    std::string word;  // empty unless a leaf
   };
   // In the order in which they end: children before parents, the root last.
   std::vector<Node> nodes;

@@ -17,7 +17,7 @@ namespace weft {
 
 // What a reader is asked for.
 struct DataRequest {
-  std::string name;                   // of the data set
+  std::string name;                   // which data set
   std::filesystem::path folder = {};  // where it lies; see weft/data/fetch.h
   // For text: how many streams are read side by side, and how many words of
   // each make an example.

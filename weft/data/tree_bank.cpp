@@ -61,9 +61,9 @@ class Trees final : public Dataset {
 
  private:
   std::vector<ParseTree> trees_;
-  std::size_t nodes_;                  // of a table
-  std::vector<std::int32_t> numbers_;  // of the words of all nodes of all trees
-  std::vector<std::size_t> ends_;      // of each tree's numbers
+  std::size_t nodes_;                  // rows that a table has
+  std::vector<std::int32_t> numbers_;  // words of all nodes of all trees
+  std::vector<std::size_t> ends_;      // where each tree's numbers end
 };
 
 }  // namespace

@@ -26,9 +26,9 @@ std::string_view to_string(TaskKind task);
 
 // What the data tells a model about itself.
 struct ModelInput {
-  Shape example;             // of one input, without the batch axis
+  Shape example;             // one input, without the batch axis
   std::int64_t classes = 0;  // or words of the vocabulary
-  std::int64_t words = 0;    // of trees
+  std::int64_t words = 0;    // in trees
   // For a model that carries state: how many streams run side by side.
   std::int64_t lanes = 0;
 };

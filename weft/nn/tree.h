@@ -27,7 +27,7 @@ struct TreeCell {
   using Weights = std::span<const Value>;
 
   std::string name;
-  std::vector<std::int64_t> widths;  // of a state's vectors
+  std::vector<std::int64_t> widths;  // one per vector of a state
   // What the functions below are given as weights: the body of a recursive
   // function sees nothing around it.
   std::vector<Value> weights;
@@ -39,9 +39,9 @@ struct TreeCell {
 struct TreeNetworkOptions {
   std::int64_t words = 0;
   std::int64_t embedding = 0;  // the width of a word
-  std::int64_t hidden = 0;     // of a state's first vector
+  std::int64_t hidden = 0;     // the width of a state's first vector
   std::int64_t classes = 0;
-  double dropout = 0;  // of the words
+  double dropout = 0;  // on the words
 };
 
 // Reads every node of trees. As a layer it gives the logits of the roots,
@@ -50,7 +50,7 @@ class TreeReader : public Layer {
  public:
   struct Reading {
     Value loss;    // f32 scalar: the cross entropy, summed over all nodes
-    Value logits;  // of the roots, [N, classes]
+    Value logits;  // at the roots, [N, classes]
   };
   // `labels`: i32[N, rows], of every node; those beyond a tree's end are not
   // read.

@@ -149,7 +149,7 @@ Gradients matmul_gradient(const GradientContext& g) {
   const bool is_flat = b.shape().rank() == 2 && !ta;
   const Value rows = is_flat ? as_matrix(a) : a;
   const Value dy_rows = is_flat ? as_matrix(dy) : dy;
-  // By the same rule, Bᵀ has (Aᵀ dy)ᵀ = dyᵀ A.
+  // The same rule gives Bᵀ the gradient (Aᵀ dy)ᵀ = dyᵀ A.
   const Value db = tb ? matmul(dy_rows, rows, {true, ta})
                       : matmul(rows, dy_rows, {!ta, false});
   // Leading dims that were broadcast are summed over.

@@ -48,7 +48,7 @@ void coalesce_rows_reference(const OpCall& call,
   const std::int64_t size = call.attributes.get<Shape>("size")[0];
   const std::int64_t width = row_width(updates, indices);
   // The first update of each row has the row's sum.
-  std::unordered_map<std::int64_t, std::int64_t> firsts;  // by row
+  std::unordered_map<std::int64_t, std::int64_t> firsts;  // keyed by row
   accumulate(outputs[0], [&](auto&& add) {
     for (std::int64_t i = 0; i < indices.size(); ++i) {
       const std::int64_t row = index_at(indices, i, size);
