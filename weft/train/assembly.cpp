@@ -6,6 +6,8 @@ namespace weft {
 namespace {
 
 void require_fit(const ModelDef& def, const Dataset& data) {
+  // Running text has its vocabulary as classes, and no words() of its own:
+  // those tell trees from everything else.
   const bool wants_text = def.task == TaskKind::kLanguageModel;
   const bool wants_trees = def.task == TaskKind::kTreeLabels;
   if (wants_text != data.is_sequential() ||
@@ -25,6 +27,8 @@ void require_fit(const ModelDef& def, const Dataset& data) {
 Assembly assemble(const Recipe& recipe, int workers) {
   const ModelDef& def = model_registry().get(recipe.model.name);
   Assembly result;
+  // The data is opened first: how many inputs, classes and words the model has
+  // is read from it, and not from the recipe.
   result.data = open_data({.name = recipe.data.name,
                            .folder = recipe.data.folder,
                            .batch = recipe.train.batch,
@@ -45,6 +49,8 @@ Assembly assemble(const Recipe& recipe, int workers) {
 
 LoaderOptions train_loading(const Recipe& recipe, const Dataset& data) {
   return {.batch = recipe.train.batch,
+          // What a lane carries from batch to batch belongs to the text that
+          // comes next in it, so running text keeps its order.
           .shuffle = !data.is_sequential(),
           .drop_last = recipe.train.drop_last,
           .seed = static_cast<std::uint64_t>(recipe.train.seed),
@@ -52,6 +58,8 @@ LoaderOptions train_loading(const Recipe& recipe, const Dataset& data) {
 }
 
 LoaderOptions eval_loading(const Recipe& recipe) {
+  // Measuring is neither shuffled nor changed at random, and leaves no example
+  // out, so that two measurements can be compared.
   return {.batch = recipe.train.batch, .augment = {}};
 }
 

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kCheckpointFormat = 1;
 constexpr const char* kInfoKey = "weft";
-// In a list of what is wrong, the rest is only counted.
+// A list of what is wrong ends here, and the rest is only counted.
 constexpr std::size_t kMostListed = 8;
 
 const std::string& info_text(const SafetensorsFile& file) {
@@ -59,12 +59,16 @@ std::string to_json(const CheckpointInfo& info) {
                   {"seed", info.seed},
                   {"metrics", metrics},
                   {"recipe", info.recipe}};
+  // A value that was given with --set may hold bytes that are no UTF-8. They
+  // are replaced, as a checkpoint must not fail for a name.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 CheckpointInfo parse_checkpoint_info(std::string_view text,
                                      std::string_view where) {
   try {
+    // Errors of Weft pass by the handler below; what nlohmann throws, for a key
+    // that is missing or has another type, is put into words of ours there.
     const Json json = Json::parse(text);
     const int format = count_at<int>(json, "format", where);
     if (format != kCheckpointFormat) {
@@ -91,6 +95,8 @@ CheckpointInfo parse_checkpoint_info(std::string_view text,
 }
 
 CheckpointFile::CheckpointFile(const fs::path& path)
+    // The metadata is read at once, so that a file that is no checkpoint is
+    // refused before anyone asks for its tensors.
     : tensors_(path),
       info_(parse_checkpoint_info(info_text(tensors_), path.string())) {}
 
@@ -113,6 +119,8 @@ std::vector<Tensor> CheckpointFile::read(std::span<const Wanted> wanted,
   }
   if (!allow_more) {
     for (const auto& entry : tensors_.entries()) {
+      // A search through the list will do for a file that is read once in a
+      // run.
       const bool is_wanted = std::any_of(
           wanted.begin(), wanted.end(),
           [&](const auto& want) { return want.name == entry.name; });

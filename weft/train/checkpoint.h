@@ -44,10 +44,11 @@ std::string to_json(const CheckpointInfo& info);
 CheckpointInfo parse_checkpoint_info(std::string_view text,
                                      std::string_view where);
 
-// An open checkpoint. `where` a file has none of Weft's metadata, info() of
-// it throws Error(kDataLoss).
+// An open checkpoint.
 class CheckpointFile {
  public:
+  // Throws as SafetensorsFile does, and Error(kDataLoss) for a file without
+  // Weft's metadata.
   explicit CheckpointFile(const std::filesystem::path& path);
 
   const CheckpointInfo& info() const { return info_; }
@@ -72,12 +73,13 @@ class CheckpointFile {
 class CheckpointFolder {
  public:
   // Creates the folder if need be and clears away what a killed process left;
-  // unless `is_writer`, touches nothing.
+  // unless `is_writer`, touches nothing. Throws as create_folders().
   explicit CheckpointFolder(std::filesystem::path folder,
                             bool is_writer = true);
 
   // Replaces the last checkpoint, and the best one too if `is_best`. When
-  // that fails (a full disk), the previous ones are still whole.
+  // that fails (a full disk), the previous ones are still whole. Throws as
+  // write_safetensors().
   void save(const Checkpoint& checkpoint, bool is_best);
 
   std::filesystem::path last_path() const;

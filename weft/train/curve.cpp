@@ -13,6 +13,7 @@ constexpr double kHeight = 200;
 constexpr double kLeft = 52;
 constexpr double kTop = 44;
 constexpr double kPanel = kWidth + kLeft + 20;
+// Training is grey, since the line that a run is judged by is the held-out one.
 constexpr const char* kTrainColour = "#8a8f98";
 constexpr const char* kHeldOutColour = "#1f6feb";
 
@@ -29,10 +30,12 @@ struct Panel {
   double last_epoch;
 
   double x(double epoch) const {
+    // A run of one epoch has no width to divide by.
     const double span = std::max(last_epoch - 1, 1.0);
     return left + (epoch - 1) / span * kWidth;
   }
   double y(double value) const {
+    // The y axis of SVG points down, so the highest value is next to the top.
     return kTop + (high - value) / (high - low) * kHeight;
   }
 };
@@ -65,9 +68,12 @@ std::string line_of(const Panel& panel, const std::vector<Point>& points,
   if (points.empty()) return "";
   std::string path;
   for (const Point& point : points) {
+    // A tenth of a pixel is finer than can be seen, and keeps the file small.
     path += fmt::format("{:.1f},{:.1f} ", panel.x(point.x), panel.y(point.y));
   }
   path.pop_back();
+  // The dot marks the newest value, and is all that shows of a single one: a
+  // polyline of one point draws nothing.
   const Point& last = points.back();
   return fmt::format(
              "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" "
@@ -98,6 +104,8 @@ std::string axes_of(const Panel& panel) {
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-weight=\"600\">{}</text>\n",
       panel.left, kTop - 10, panel.title);
   const double step = tick_step(panel.high - panel.low, 4);
+  // The small numbers save the first and the last tick where a division puts
+  // them just outside of the panel.
   for (double v = std::ceil(panel.low / step - 1e-9) * step;
        v <= panel.high + step * 1e-9; v += step) {
     svg += grid_line(panel, panel.y(v));
@@ -105,6 +113,7 @@ std::string axes_of(const Panel& panel) {
                 // Sums of steps miss zero by rounding.
                 fmt::format("{:.4g}", std::abs(v) < step * 1e-6 ? 0 : v));
   }
+  // Ticks stand at whole epochs, however few there are.
   const double epochs =
       std::max(1.0, std::ceil(tick_step(std::max(panel.last_epoch, 4.0), 5)));
   for (double e = epochs; e <= panel.last_epoch; e += epochs) {
@@ -120,6 +129,8 @@ std::string panel_of(const char* title, double left,
                      Pick held_out, bool from_zero) {
   const auto gray = points_of(epochs, train);
   const auto blue = points_of(epochs, held_out);
+  // The bounds start at the value that a panel always shows: no loss, or every
+  // prediction right.
   double low = from_zero ? 0 : 1;
   double high = from_zero ? 0 : 1;
   for (const auto* points : {&gray, &blue}) {
@@ -148,6 +159,8 @@ std::string legend_entry(double x, const char* colour, const char* label) {
          text(x + 21, 20, "start", label);
 }
 
+// Names may hold what XML takes for markup. Quotes may stay: the text is never
+// put into an attribute.
 std::string escaped(const std::string& plain) {
   std::string result;
   for (const char c : plain) {

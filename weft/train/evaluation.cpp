@@ -12,9 +12,13 @@ Evaluation::Evaluation(nn::Layer& model, TaskKind task, const DatasetRef& data,
 
 RunningMean Evaluation::run() {
   RunningMean mean;
+  // A pass begins without memory of the one before, so that measuring twice
+  // gives the same numbers.
   step_.reset_carried();
   for (std::int64_t i = 0; i < loader_.batches_per_epoch(); ++i) {
     const Batch& batch = loader_.next();
+    // A worker without a part of the last batch has taken it nevertheless: the
+    // loader must stand at the first batch when the next pass begins.
     if (batch.size == 0) continue;
     step_.run(batch.tensors);
     mean.add(step_.loss(), step_.correct(),

@@ -13,10 +13,12 @@ namespace weft {
 // Threads: caller synchronises.
 class Evaluation {
  public:
+  // `model` must be initialized. Throws as Loader and EvalStep do.
   Evaluation(nn::Layer& model, TaskKind task, const DatasetRef& data,
              const LoaderOptions& loading, DType dtype);
 
-  // One pass over the data, or over this worker's part of it.
+  // One pass over the data, or over this worker's part of it. Throws what
+  // reading the data throws.
   RunningMean run();
   std::int64_t examples() const { return loader_.examples_per_epoch(); }
 

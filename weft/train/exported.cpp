@@ -18,6 +18,8 @@ constexpr const char* kGraphKey = "weft.graph";
 constexpr const char* kFunctionKey = "weft.function";
 constexpr int kFunctionFormat = 1;
 
+// A callback is a closure of the running program, which no text can name. It is
+// refused before a file is begun.
 void refuse_host_code(const Graph& graph) {
   for (const Function& function : graph.functions) {
     for (const Node& node : function.nodes()) {
@@ -72,6 +74,8 @@ Graph read_graph(const SafetensorsFile& file) {
   try {
     return parse_graph(text_at(file, kGraphKey), file.path().string());
   } catch (const Error& error) {
+    // The parser takes bad text for its caller's mistake. Here the text comes
+    // from a file, and the caller has done nothing wrong.
     if (error.code() != ErrorCode::kInvalidArgument) throw;
     throw Error(ErrorCode::kDataLoss, file.path().string(), "damaged graph: {}",
                 error.what());
@@ -142,6 +146,7 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
   if (entry == nullptr) throw damaged("its entry is missing");
   const auto& parameters = entry->parameters();
   if (info.hidden.size() > parameters.size()) throw damaged("too much hidden");
+  // The check above keeps this difference from wrapping around.
   const std::size_t count = parameters.size() - info.hidden.size();
   for (std::size_t i = 0; i < count; ++i) {
     arguments_.push_back(
@@ -149,7 +154,8 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
   }
   std::vector<Hidden> hidden;
   std::size_t result = entry->results().size();
-  // What variables are assigned are the last results.
+  // What variables are assigned are the last results. With more of them than
+  // results, the number wraps around and fails the check below.
   for (const ExportedHidden& each : info.hidden) result -= each.is_assigned;
   for (std::size_t i = 0; i < info.hidden.size(); ++i) {
     const ExportedHidden& each = info.hidden[i];
@@ -169,6 +175,7 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
       hidden.push_back(Hidden::captured(value));
       continue;
     }
+    // The function refers to its variables weakly, so they are kept here.
     variables_.emplace_back(value, VariableOptions{each.tensor});
     hidden.push_back(Hidden::of(variables_.back().state()));
     hidden.back().is_assigned = each.is_assigned;
@@ -191,11 +198,14 @@ std::vector<Tensor> ExportedFunction::all_inputs(
   check_count(arguments);
   std::vector<Tensor> inputs = arguments;
   for (const Hidden& each : function_->hidden()) {
+    // Every rank has a copy of its own, which an assignment would part from the
+    // others'.
     if (each.is_assigned) {
       throw Error(ErrorCode::kUnsupported, "@" + function_->function().name(),
                   "assigns the variable '{}', which several ranks cannot",
                   each.name);
     }
+    // The variable is alive, since this object owns it.
     inputs.push_back(each.is_variable() ? each.variable.lock()->value
                                         : each.value.tensor());
   }
@@ -208,6 +218,8 @@ std::vector<Tensor> ExportedFunction::run_together(
   const std::vector<Tensor> inputs = all_inputs(arguments);
   const bool is_blueconnect = collective == "blueconnect";
   const ScatterMethod method =
+      // BlueConnect has a ring within each of its groups, so what the rewrite
+      // leaves runs on rings.
       is_blueconnect ? ScatterMethod::kRing : scatter_method(collective);
   Function function = function_->function();
   if (is_blueconnect) {
@@ -235,6 +247,8 @@ std::vector<Tensor> ExportedFunction::run_parts(
   const std::string& entry = function_->function().name();
   const std::vector<Tensor> inputs = all_inputs(arguments);
   std::vector<TensorType> types;
+  // A graph is cut for static shapes (partitioned.h), and the arguments have
+  // some.
   for (const Tensor& input : inputs) types.push_back(input.type());
   RankPlacement ranks = parse_placement(placement, transport.size());
   // Every rank has read the same file and the same inputs, so nothing has to be

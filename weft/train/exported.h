@@ -73,8 +73,8 @@ class ExportedFunction {
                                 std::string_view placement,
                                 Transport& transport);
 
-  // By several ranks, each of which runs all of it on arguments of its own and
-  // calls this alike; its collective ops exchange over `transport` as
+  // The same on several ranks, each of which runs all of it on arguments of its
+  // own and calls this alike; its collective ops exchange over `transport` as
   // `collective` says, "ring", "halving" or "direct"
   // (comm/collective/scatter_gather.h). With "blueconnect" its all_reduce ops
   // are first taken apart for the hosts (comm/graph/blueconnect_rewrite.h), and

@@ -26,7 +26,8 @@ std::vector<Tensor> arguments_of(const nn::Module& model) {
   return result;
 }
 
-// Switches the model to inference while it lives.
+// Switches the model to inference while it lives: a model whose staging throws
+// is not left in another mode.
 class InferenceScope {
  public:
   explicit InferenceScope(nn::Module& model)
@@ -49,8 +50,11 @@ EvalStep::EvalStep(nn::Layer& model, TaskKind task,
     : loss_(Tensor::scalar(0, DType::kF32)),
       correct_(Tensor::scalar(0, DType::kF32)),
       arguments_(arguments_of(model)),
+      // stage() reads arguments_ and fills results_, which are declared before
+      // executable_ and so exist already.
       executable_(stage(model, task, batch, dtype)) {
   results_.insert(results_.end(), {loss_, correct_});
+  // The last two places are those of the batch, which each run fills.
   arguments_.resize(arguments_.size() + 2);
 }
 
@@ -61,12 +65,15 @@ Executable EvalStep::stage(nn::Layer& model, TaskKind task,
   Program program;
   FunctionBuilder& builder = program.builder("eval_step");
   const nn::Staging staged(model, builder);
+  // Dropout and batch statistics are settled while the graph is built, so this
+  // scope need not last longer than that.
   const InferenceScope inference(model);
   const Value input = builder.parameter(types.at(0), "input");
   const Value label = builder.parameter(types.at(1), "label");
   ExecutableOptions settings;
   program.add(builder.build([&] {
     const PrecisionScope precision(dtype);
+    // Only heavy layers compute in `dtype`; the objective goes back to f32.
     const Objective found = objective(model, task, input, label);
     const std::vector<Value> values = staged.values();
     std::vector<Value> results;
@@ -111,6 +118,8 @@ Executable PredictStep::stage(nn::Layer& model, const TensorType& input,
   const Value x = builder.parameter(open_batch(model, {input})[0], "input");
   program.add(builder.build([&] {
     const PrecisionScope precision(dtype);
+    // Probabilities are f32 whatever the layers compute in. What the model
+    // carries stays out of the results: each prediction starts from zeros.
     return std::vector{softmax(nn::to_f32(model(x)))};
   }));
   return Executable(program.build(), "predict");

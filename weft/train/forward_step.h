@@ -18,13 +18,18 @@ namespace weft {
 // the model carries from batch to batch is kept here, apart from training's.
 class EvalStep {
  public:
-  // `model` must be initialized.
+  // `model` must be initialized. `batch` are the types of a full batch: input
+  // and label. Throws what the model throws for such an input.
   EvalStep(nn::Layer& model, TaskKind task,
            const std::vector<TensorType>& batch, DType dtype = DType::kF32);
 
+  // Runs on input and label, of any size where the model carries nothing.
+  // Throws as Executable::run().
   void run(std::span<const Tensor> batch);
+  // The mean loss and the number of hits of the last run.
   float loss() const { return loss_.data<float>()[0]; }
   float correct() const { return correct_.data<float>()[0]; }
+  // Sets what is carried from batch to batch to zero, as a pass begins.
   void reset_carried();
 
  private:
@@ -45,6 +50,8 @@ class PredictStep {
   PredictStep(nn::Layer& model, const TensorType& input,
               DType dtype = DType::kF32);
 
+  // A new tensor: f32, a row of probabilities for each of the input's. Throws
+  // as Executable::run().
   Tensor run(const Tensor& input);
 
   const Function& function() const { return executable_.function(); }

@@ -23,8 +23,11 @@ double read_number(const Json& json, const char* key) {
 }
 
 bool read_line(const std::string& line, EpochMetrics& epoch) {
+  // A log is for people: a line that is damaged is left out, and does not keep
+  // a run from going on.
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return false;
+  // Numbers of JSON are read as doubles, which are exact up to 2^53.
   const auto integer = [&](const char* key) {
     const double value = read_number(json, key);
     return std::isnan(value) ? 0 : static_cast<std::int64_t>(value);
@@ -75,6 +78,8 @@ std::string to_json(const EpochMetrics& epoch) {
 MetricsLog::MetricsLog(std::filesystem::path folder, std::string title,
                        std::int64_t last_epoch)
     : folder_(std::move(folder)), title_(std::move(title)) {
+  // A run that starts from the beginning forgets what an earlier one left in
+  // the folder.
   if (last_epoch == 0) return;
   std::ifstream file(folder_ / "metrics.jsonl");
   std::string line;

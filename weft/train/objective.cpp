@@ -16,6 +16,7 @@ namespace {
 
 Value count_hits(const Value& logits, const Value& target) {
   const Value hits = equal(argmax(logits, -1), cast(target, DType::kI64));
+  // Up to 2^24 hits of a batch are counted exactly in f32.
   return sum(cast(hits, DType::kF32));
 }
 
@@ -23,6 +24,7 @@ Objective tree_objective(nn::TreeReader& model, const Value& trees,
                          const Value& label) {
   const auto [loss, logits] = model.read(trees, label);
   const Shape per_tree{trees.shape()[0]};
+  // A tree's root is row 0 of its table (nn/tree.h).
   const Value root_label = reshape(slice_axis(label, 1, 0, 1), per_tree);
   // The loss is a mean over trees and the labels of all their nodes count for
   // it, but a tree is right if its root is.
@@ -39,6 +41,8 @@ Objective objective(nn::Layer& model, TaskKind task, const Value& input,
     WEFT_CHECK(trees != nullptr, "a model of trees is a TreeReader");
     return tree_objective(*trees, input, label);
   }
+  // bf16 has 8 significant bits, too few for the sum of exponentials in a cross
+  // entropy.
   const Value logits = nn::to_f32(model(input));
   // Language models compute in the order of time: [steps, N, words].
   const Value target =

@@ -10,7 +10,8 @@ namespace weft {
 struct Object::Node {
   std::map<std::string, std::shared_ptr<Node>> edges;
   VariableRef variable;  // of a leaf
-  // What the node was restored from.
+  // What the node was restored from; sharing it keeps the file open for as long
+  // as something may yet be attached.
   std::shared_ptr<Restoration> restoration;
   std::size_t saved = 0;
 };
@@ -33,6 +34,8 @@ struct Found {
   std::string path;
 };
 
+// The walk goes breadth first, so the path of an object that several lead to is
+// a shortest one.
 std::vector<Found> nodes_below(const NodeRef& root) {
   std::vector<Found> found{{root, ""}};
   std::set<const Object::Node*> known{root.get()};
@@ -68,6 +71,7 @@ class Restoration : public std::enable_shared_from_this<Restoration> {
   // Greedy: the first object that a saved one is matched with keeps it.
   void match(const NodeRef& node, std::size_t saved, const std::string& path) {
     if (is_bound_[saved] || node->restoration.get() == this) return;
+    // Both marks are set before the children are visited: circles end here.
     is_bound_[saved] = true;
     node->restoration = shared_from_this();
     node->saved = saved;
@@ -124,6 +128,8 @@ class Restoration : public std::enable_shared_from_this<Restoration> {
                   "'{}' is {} in the file, and {} in the program", path,
                   to_string(entry->type), to_string(variable.type));
     }
+    // The tensor is replaced and not written into, as values that were read
+    // from the variable before may share it.
     variable.value = file_.read(*entry);
   }
 
@@ -153,6 +159,8 @@ Object object_of(const nn::Module& module) {
   Object root;
   for (const nn::NamedParameter& named : module.parameters()) {
     Object at = root;
+    // Full names are taken apart again, so that objects have an edge for each
+    // layer and not one for each parameter.
     std::string_view rest = named.name;
     for (auto dot = rest.find('.'); dot != rest.npos; dot = rest.find('.')) {
       const std::string name(rest.substr(0, dot));
@@ -224,6 +232,8 @@ std::vector<std::string> Restored::unexpected() const {
 void Restored::require_complete() const {
   Error error(ErrorCode::kDataLoss, restoration_->path().string(),
               "the objects of the file are not those of the program");
+  // Both lists are told, as a layer that was renamed shows in one and in the
+  // other.
   for (const auto& path : missing()) error.detail("in the file only: " + path);
   for (const auto& path : unexpected()) {
     error.detail("in the program only: " + path);
@@ -248,6 +258,7 @@ std::vector<SavedObject> parse_objects(std::string_view text,
     for (const Json& node : nodes) {
       SavedObject object;
       for (const auto& [name, child] : node.at("edges").items()) {
+        // match() follows these numbers without looking again.
         if (!child.is_number_unsigned() ||
             child.get<std::uint64_t>() >= nodes.size()) {
           throw damaged("the edge '" + name + "' leads nowhere");

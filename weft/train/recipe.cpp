@@ -16,6 +16,8 @@ namespace {
 
 // A recipe is written by hand; more than this is something else.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+// A larger count is a mistake. With this bound, epochs times their batches stay
+// within 64 bits for fewer than 2^23 batches.
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
 constexpr NumberRange kPositive{.is_open_below = true};
 
@@ -91,6 +93,8 @@ void apply_override(toml::table& root, const std::string& override,
           [&](const auto& value) { table->insert_or_assign(key, value); });
       break;
     }
+    // A table that is made here has no line in a file, by which RecipeSource
+    // knows it.
     if (!table->contains(key)) table->insert(key, toml::table{});
     toml::node* inner = table->get(key);
     if (!inner->is_table()) {
@@ -124,6 +128,8 @@ ModelRecipe read_model(const toml::table* table, const RecipeSource& source) {
   ModelRecipe model;
   section.read("name", model.name);
   section.require("name", model.name);
+  // The model declares its options: until its name is known, no key of the
+  // section can be called unknown.
   const ModelDef& def = blame(section, "name", [&]() -> const ModelDef& {
     return model_registry().get(model.name);
   });
@@ -174,6 +180,8 @@ Schedule read_lr(RecipeSection& optimizer, double fallback,
   lr.kind = schedule_kind(kind);
   section.read("from", lr.from, kPositive);
   section.read("warmup", lr.warmup, 0, kMost);
+  // Keys of the other schedules are not asked for, and so are refused: a `to`
+  // beside a constant rate is a mistake.
   if (kind == "cosine" || kind == "linear") {
     section.read("to", lr.to);
   } else if (kind == "step") {
@@ -207,6 +215,7 @@ TrainRecipe read_train(const toml::table* table, const RecipeSource& source) {
   RecipeSection section(table, "train", source);
   TrainRecipe train;
   section.read("epochs", train.epochs, 1, kMost);
+  // Up to 2^24 hits of a batch are counted exactly in f32 (objective.cpp).
   section.read("batch", train.batch, 1, std::int64_t{1} << 24);
   std::string dtype(to_string(train.dtype));
   section.read_choice("dtype", dtype, {"f32", "bf16"});
@@ -227,6 +236,8 @@ void refuse_momentum_twice(const SyncRecipe& sync,
                            const OptimizerRecipe& optimizer) {
   if (sync.momentum_correction == 0) return;
   const auto made = make_optimizer(optimizer.name, optimizer.options);
+  // Momentum is what the slots say and not the name: "velocity" is that of SGD
+  // and RMSProp, "m" the first moment of Adam and its like.
   const auto slots = made->slots();
   if (std::ranges::count(slots, "velocity") + std::ranges::count(slots, "m") ==
       0) {
@@ -254,6 +265,7 @@ SyncRecipe read_sync(const toml::table* table, const RecipeSource& source,
                {.most = 1, .is_open_above = true});
   section.read_choice("memory", sync.memory, {"gradients", "updates", "none"});
   section.read("warmup_epochs", sync.warmup_epochs, 0, kMost);
+  // The default depends on the codec, which has been checked only further down.
   const bool has_min_elements = section.find("min_elements") != nullptr;
   section.read("min_elements", sync.min_elements, 0, kMost);
   section.read("measure_every", sync.measure_every, 0, kMost);
@@ -302,6 +314,7 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
   recipe.data = read_data(data, source);
   recipe.optimizer = read_optimizer(optimizer, source);
   recipe.train = read_train(train, source);
+  // The optimizer comes before: momentum must not be applied by both.
   recipe.sync = read_sync(sync, source, recipe.optimizer);
   recipe.log = read_log(log, source);
   return recipe;

@@ -55,6 +55,7 @@ std::string_view describe_type(const toml::node& node) {
 }
 
 void RecipeSource::add_override(std::string path, std::string override) {
+  // A later override of a key replaces its value, and so its place.
   overrides_[std::move(path)] = std::move(override);
 }
 
@@ -102,6 +103,7 @@ std::string RecipeSection::path_of(std::string_view key) const {
 }
 
 std::string RecipeSection::place_of(const std::string& key) const {
+  // The table is asked directly, as find() would make the key a known one.
   const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
   return node == nullptr ? source_->describe(path_, table_)
                          : source_->describe(path_of(key), node);
@@ -125,6 +127,7 @@ void RecipeSection::read(const char* key, double& value,
                          const NumberRange& range) {
   const toml::node* node = find(key);
   if (node == nullptr) return;
+  // Whole numbers are numbers too: a rate may be written 1.
   if (!node->is_number()) wrong_type(key, *node, "a number");
   value = *node->value<double>();
   if (!is_within(value, range)) {
@@ -136,6 +139,7 @@ void RecipeSection::read(const char* key, double& value,
 
 void RecipeSection::read(const char* key, std::optional<double>& value,
                          const NumberRange& range) {
+  // An option that is there but empty would say that the recipe has a value.
   if (find(key) == nullptr) return;
   read(key, value.emplace(), range);
 }
@@ -146,6 +150,8 @@ void RecipeSection::read(const char* key, std::int64_t& value,
   if (node == nullptr) return;
   if (!node->is_integer()) wrong_type(key, *node, "an integer");
   value = node->as_integer()->get();
+  // Without a bound above, the message does not show the largest integer as
+  // one.
   if (value < least || value > most) {
     const bool has_most = most != std::numeric_limits<std::int64_t>::max();
     throw error(key, node,
@@ -214,6 +220,8 @@ void RecipeSection::read_option(const char* key, OptionValue& value) {
   std::visit(
       [&]<class T>(T& held) {
         if constexpr (std::is_same_v<T, double>) {
+          // Whoever declared the option checks its range, which may depend on
+          // others. NaN and infinity are refused all the same.
           read(key, held, {.least = -kMost});
         } else if constexpr (std::is_same_v<T, std::int64_t> ||
                              std::is_same_v<T, std::vector<std::int64_t>>) {
@@ -237,7 +245,9 @@ void RecipeSection::refuse_unknown() const {
 
 void RecipeSection::require(const char* key, const std::string& value) const {
   if (!value.empty()) return;
-  // Rather "did you mean" than "lacks" for a key that is only mistyped.
+  // A key that is only mistyped is asked about, rather than said to be lacking.
+  // There is a table: read_recipe() gives an empty one for a section that the
+  // file lacks.
   for (const auto& [other, node] : *table_) {
     const std::string name(other.str());
     if (name != key && !nearest(name, {key}).empty()) {

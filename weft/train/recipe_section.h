@@ -3,6 +3,8 @@
 // ones.
 //
 // Threads: caller synchronises.
+// Errors:  Error(kInvalidArgument) that names the key by its path, and the file
+//          and line or the override that it comes from.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,8 @@ std::string text_of(std::int64_t value) { return std::to_string(value); }
 // The shortest digits that read back as the same double; always a TOML float.
 std::string text_of(double value) {
   std::string text = fmt::format("{}", value);
+  // An 'e' marks an exponent, and an 'n' is in inf and nan: these are floats of
+  // TOML already.
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
@@ -45,6 +47,7 @@ std::string text_of(const OptionValue& value) {
   return std::visit([](const auto& held) { return text_of(held); }, value);
 }
 
+// Only the keys of its kind are written, as the reader refuses the others.
 std::string text_of(const Schedule& lr) {
   const std::string from = text_of(lr.from);
   const std::string to = text_of(lr.to);
@@ -78,6 +81,7 @@ class Writer {
   void key(const std::string& name, const T& value) {
     text_ += fmt::format("{} = {}\n", name, text_of(value));
   }
+  // TOML has no null: what is not set has no key.
   void key(const std::string& name, const std::optional<double>& value) {
     if (value) key(name, *value);
   }
@@ -106,6 +110,7 @@ std::string to_toml(const Recipe& recipe) {
 
   out.section("data");
   out.key("name", recipe.data.name);
+  // An empty folder means that each machine looks for itself (data/fetch.h).
   if (!recipe.data.folder.empty()) out.key("folder", recipe.data.folder);
   out.key("augment", augment_names(recipe.data.augment));
 

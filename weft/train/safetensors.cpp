@@ -55,6 +55,8 @@ std::vector<std::size_t> order_of(std::span<const NamedTensor> tensors) {
 }
 
 void check_names(std::span<const NamedTensor> tensors) {
+  // The key of the metadata stands among the names of tensors, so none may have
+  // it.
   std::set<std::string_view> names{"__metadata__"};
   for (const auto& [name, tensor] : tensors) {
     if (!names.insert(name).second) {
@@ -77,6 +79,7 @@ Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
   const std::size_t bytes = result.bytes();
   if (bytes == 0) return result;
   const std::size_t begin = header_.data_begin + entry.begin;
+  // The header was accepted only with all of its offsets inside of the file.
   const ByteSpan data = map_.bytes().subspan(begin, bytes);
   // A bool of another value than 0 or 1 is undefined in C++.
   if (entry.type.dtype == DType::kBool) {
@@ -89,6 +92,8 @@ Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
                   entry.name, *wrong);
     }
   }
+  // The bytes are copied, since tensors may outlive the map and be written
+  // into.
   std::memcpy(result.raw(), data.data(), bytes);
   return result;
 }
@@ -121,6 +126,8 @@ void write_safetensors(const std::filesystem::path& path,
     offset = end;
   }
   std::string text =
+      // Names come from programs and may hold bytes that are no UTF-8, for
+      // which nlohmann would throw.
       header.dump(-1, ' ', false, Json::error_handler_t::replace);
   // Blanks up to the alignment of the widest element.
   text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -135,6 +142,7 @@ void write_safetensors(const std::filesystem::path& path,
   file.write(text);
   for (const std::size_t index : order) {
     const Tensor& tensor = tensors[index].tensor;
+    // Memory is little-endian as the format is: parse_safetensors() asserts it.
     file.write(tensor.raw(), tensor.bytes());
   }
   file.commit();

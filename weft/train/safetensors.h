@@ -54,7 +54,8 @@ SafetensorsHeader parse_safetensors(ByteSpan file, std::string_view where);
 
 class SafetensorsFile {
  public:
-  // Maps the file; nothing is read but the header.
+  // Maps the file; nothing is read but the header. Throws as MappedFile and
+  // parse_safetensors() do.
   explicit SafetensorsFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }

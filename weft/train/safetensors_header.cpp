@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMostHeaderBytes = 100'000'000;  // the format's limit
 constexpr std::string_view kMetadata = "__metadata__";
-// {"name": {"shape": [1]}}
+// This is as deep as a header nests: {"name": {"shape": [1]}}.
 constexpr std::size_t kMostDepth = 3;
 
 // Fills a header from nlohmann's events, without a tree in between: memory
@@ -40,6 +40,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ != 1) fail("an object where none belongs");
     ++depth_;
     is_metadata_ = name_ == kMetadata;
+    // Nothing of the entry before may stand in for what this one lacks.
     dtype_.reset();
     shape_.reset();
     offsets_.reset();
@@ -58,6 +59,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
       // they take.
       if (!names_.insert(text).second) fail("occurs twice");
     } else {
+      // A key of a tensor that comes twice shows when its second value comes.
       key_ = text;
       if (is_metadata_ && header_.metadata.contains(text)) {
         fail("has a key twice");
@@ -114,6 +116,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  // nlohmann calls this for negative numbers alone.
   bool number_integer(number_integer_t) override {
     return fail("a negative number");
   }
@@ -131,11 +134,14 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     const std::size_t colon = text.find(": ");
     throw Error(
         ErrorCode::kDataLoss, where_, "byte {}: the header is no JSON: {}",
+        // nlohmann counts what it has read, so the culprit is one before.
         kLengthBytes + (position > 0 ? position - 1 : 0),
         colon == std::string_view::npos ? text : text.substr(colon + 2));
   }
 
  private:
+  // It never returns the bool, which lets handlers return what it gives. The
+  // name is cut, as that of a damaged file may be as long as the header.
   [[noreturn]] bool fail(std::string_view reason) const {
     throw Error(ErrorCode::kDataLoss, where_, "byte {}: header: '{}': {}",
                 offset(), name_.substr(0, 80), reason);
@@ -166,6 +172,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
       fail("lacks dtype, shape or data_offsets");
     }
     if (offsets_->size() != 2) fail("needs two offsets");
+    // Neither is negative: number_unsigned() lets only such numbers in. It has
+    // bounded the dims of the shape, too.
     const auto begin = static_cast<std::size_t>((*offsets_)[0]);
     const auto end = static_cast<std::size_t>((*offsets_)[1]);
     if (begin > end || end > data_bytes_) {
@@ -187,8 +195,9 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     if (is_empty) return bytes == 0;
     std::size_t need = size_of(type.dtype);
     for (const Dim dim : type.shape) {
+      // No dim is 0 here, so that it can be divided by.
       const auto size = static_cast<std::size_t>(dim);
-      // A division, since the product may pass any integer.
+      // Dividing cannot overflow, where the product may pass any integer.
       if (need > bytes / size) return false;
       need *= size;
     }
@@ -207,6 +216,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
                      });
     std::size_t next = 0;
     for (const auto& entry : entries) {
+      // fail() tells the name of what is being looked at.
       name_ = entry.name;
       if (entry.begin < next) fail("overlaps the tensor before it");
       if (entry.begin > next) fail("leaves a gap before it");
@@ -259,6 +269,8 @@ SafetensorsHeader parse_safetensors(ByteSpan file, std::string_view where) {
                 file.size());
   }
   const std::uint64_t length = little_endian(file);
+  // The difference cannot wrap around, since at least the length itself is
+  // there.
   if (length > file.size() - kLengthBytes || length > kMostHeaderBytes) {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte 0: a header of {} bytes, but only {} follow", length,
@@ -266,10 +278,13 @@ SafetensorsHeader parse_safetensors(ByteSpan file, std::string_view where) {
   }
   HeaderReader reader(file, length, where);
   const auto* begin = reinterpret_cast<const char*>(file.data()) + kLengthBytes;
+  // nlohmann would skip blanks, which the format does not allow in front.
   if (length == 0 || *begin != '{') {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte 8: the header is no JSON object");
   }
+  // What it returns says nothing: every handler that does not like what it gets
+  // throws.
   nlohmann::json::sax_parse(begin, begin + length, &reader);
   return reader.take();
 }

@@ -22,6 +22,8 @@ std::string SingleWorker::restore(const CheckpointFile& file) {
   const std::vector<Tensor> tensors =
       file.read(wanted, /*allow_more=*/file.info().metrics.contains("workers"));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
+    // Values are copied into place, since the step's arguments and results are
+    // this very memory.
     step_.state()[i].tensor.copy_from(tensors[i]);
   }
   return "";

@@ -15,6 +15,8 @@ BackwardValues stage_backward(nn::Layer& model, TaskKind task,
                               DType dtype, const Value& weight) {
   const RandomKeyScope random(key);
   const PrecisionScope precision(dtype);
+  // The mode of this moment goes into the graph: dropout and the statistics of
+  // batches are settled while it is built.
   model.train(true);
   const Objective wanted = objective(model, task, input, label);
   const auto parameters = model.parameters();
@@ -57,6 +59,8 @@ void clip_updates(std::span<UpdateValues> updates, double max_norm) {
 
 void stage_update(const Optimizer& optimizer, std::span<UpdateValues> updates,
                   const Value& lr, const Value& step) {
+  // What depends on the rate and the step alone, as Adam's bias corrections do,
+  // is computed once for all parameters.
   const std::vector<Value> scalars = optimizer.scalars(lr, step);
   for (UpdateValues& update : updates) {
     const LayerScope scope("optimizer/" + update.name);

@@ -19,6 +19,7 @@ void TrafficMean::add(const StepTraffic& step) {
 
 StepTraffic TrafficMean::mean() const {
   if (steps_ == 0) return {};
+  // Density, xi and drift are left out of a mean: few steps measure them.
   return {.bytes_sent = sum_.bytes_sent / steps_,
           .bytes_received = sum_.bytes_received / steps_,
           .wire_seconds = sum_.wire_seconds / steps_,
@@ -29,6 +30,8 @@ StepTraffic TrafficMean::mean() const {
 TrafficLog::TrafficLog(const std::filesystem::path& folder,
                        std::int64_t steps_done) {
   const auto path = folder / "traffic.jsonl";
+  // A resumed run appends. The steps that the killed one did after its
+  // checkpoint then stand in the file twice.
   file_.open(path, steps_done > 0 ? std::ios::app : std::ios::trunc);
   if (!file_) {
     throw Error(ErrorCode::kUnavailable, path.string(), "cannot be written");
@@ -50,6 +53,7 @@ void TrafficLog::add(std::int64_t step, const StepTraffic& traffic) {
     }
   }
   file_ << "}\n";
+  // A run that is killed leaves whole lines, up to its last step.
   file_.flush();
 }
 

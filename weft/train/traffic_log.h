@@ -28,6 +28,8 @@ class TrafficLog {
   // Throws Error(kUnavailable) when it cannot be written.
   TrafficLog(const std::filesystem::path& folder, std::int64_t steps_done);
 
+  // Writes one line and flushes it. What cannot be written is left out without
+  // an error.
   void add(std::int64_t step, const StepTraffic& traffic);
 
  private:

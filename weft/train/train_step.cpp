@@ -35,9 +35,12 @@ TrainStep::TrainStep(nn::Layer& model, TaskKind task,
     : key_(Tensor::of<std::int64_t>(
           {2}, {static_cast<std::int64_t>(options.seed), 0})),
       lr_(Tensor::scalar(0, DType::kF32)),
+      // Beyond 2^24 steps f32 would no longer count.
       step_(Tensor::scalar(0, DType::kF64)),
       loss_(Tensor::scalar(0, DType::kF32)),
       correct_(Tensor::scalar(0, DType::kF32)),
+      // stage() fills state_ and carried_ and reads the scalars, all of which
+      // are declared before executable_.
       executable_(stage(model, task, optimizer, batch, options)),
       batch_(batch) {
   for (const NamedTensor& named : state_) arguments_.push_back(named.tensor);
@@ -88,6 +91,7 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
           builder.parameter(type, state_.back().name));
     }
   }
+  // The constructor appends arguments in this order.
   const Value key = builder.parameter(key_.type(), "key");
   const Value lr = builder.parameter(lr_.type(), "lr");
   const Value count = builder.parameter(step_.type(), "step");
@@ -98,6 +102,8 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
     const BackwardValues backward =
         stage_backward(model, task, staged, key, input, label, options.dtype);
     std::vector<Value> results = staged.values();
+    // These pointers hold as long as `results` does not grow: until the slots
+    // are appended.
     std::vector<Value*> trainable;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].parameter->is_trainable()) {
@@ -108,12 +114,17 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
       updates[i].parameter = *trainable[i];
       updates[i].gradient = backward.gradients[i];
     }
+    // Rows are picked before gradients are clipped: what clipping makes of the
+    // rows is what it makes of the table (optim/row_gradient.h), and they are
+    // fewer.
     keep_touched_rows(optimizer, updates, sizes);
     if (options.clip_norm > 0) clip_updates(updates, options.clip_norm);
     stage_update(optimizer, updates, lr, count);
     for (std::size_t i = 0; i < updates.size(); ++i) {
       *trainable[i] = updates[i].parameter;
     }
+    // The slots come in the order in which state_ has them, behind the
+    // parameters.
     for (const UpdateValues& update : updates) {
       results.insert(results.end(), update.slots.begin(), update.slots.end());
     }

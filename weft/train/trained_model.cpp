@@ -6,6 +6,7 @@ TrainedModel load_trained(const std::filesystem::path& path,
                           const std::filesystem::path& data_folder) {
   TrainedModel result;
   result.path =
+      // People name the folder of a run and mean its best model, not its last.
       std::filesystem::is_directory(path) ? path / "best.safetensors" : path;
   const CheckpointFile file(result.path);
   result.info = file.info();
@@ -17,6 +18,8 @@ TrainedModel load_trained(const std::filesystem::path& path,
   const auto parameters = result.model().parameters();
   std::vector<nn::ParameterRef> kept;
   for (const auto& [name, parameter] : parameters) {
+    // The checkpoint stands somewhere within an epoch; whoever uses the model
+    // begins with no memory of that.
     if (parameter->role == nn::Role::kCarried) {
       parameter->variable.set_tensor(Tensor::zeros(parameter->type()));
       continue;
@@ -24,6 +27,7 @@ TrainedModel load_trained(const std::filesystem::path& path,
     wanted.push_back({name, parameter->type()});
     kept.push_back(parameter);
   }
+  // The file also has the optimizer's slots, which only training needs.
   const auto tensors = file.read(wanted, /*allow_more=*/true);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     kept[i]->variable.set_tensor(tensors[i]);

@@ -52,6 +52,7 @@ const char* unit_of(const Dataset& data) {
 // Language models are judged by their loss, classifiers by their accuracy,
 // equal ones by their loss.
 bool is_better(TaskKind task, const Scores& a, const Scores& b) {
+  // `b` is the best so far, which is no number before the first measurement.
   if (!std::isfinite(b.loss)) return std::isfinite(a.loss);
   if (task != TaskKind::kLanguageModel && a.accuracy != b.accuracy) {
     return a.accuracy > b.accuracy;
@@ -76,6 +77,8 @@ class Trainer::Run {
         worker_(make_worker()),
         held_out_(*assembly_.model, assembly_.task, assembly_.held_out(),
                   sharded(eval_loading(recipe_), group_), recipe_.train.dtype),
+        // The folder comes last: it is made only when the recipe, the data and
+        // the model have been found to fit.
         folder_(recipe_.log.folder, worker_->is_first()) {}
 
   TrainResult run(TrainObserver& observer) {
@@ -153,17 +156,21 @@ class Trainer::Run {
       mean_ = {};
       worker_->reset_carried();
     }
+    // A resumed run may begin anywhere in an epoch.
     loader_.seek(position_);
     while (position_.batch < loader_.batches_per_epoch() &&
            steps_done_ < steps_in_all()) {
       train_batch();
       observer.on_step(progress());
       const std::int64_t every = recipe_.train.checkpoint_every;
+      // Steps are counted over the whole run, so a resumed one saves at the
+      // same steps.
       if (every > 0 && steps_done_ % every == 0) save(/*is_best=*/false);
     }
   }
 
   void train_batch() {
+    // Waiting for the batch counts, as rates are of what a user waits for.
     const Stopwatch watch;
     const Batch& batch = loader_.next();
     lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
@@ -179,8 +186,11 @@ class Trainer::Run {
       if (error.code() == ErrorCode::kNumeric) explain_numeric(error);
       throw;
     }
+    // The step is counted before its loss is judged: messages count from 1.
     ++steps_done_;
     ++position_.batch;
+    // Nothing is saved from here on, so the checkpoint before stays the last
+    // one.
     const double loss = totals.mean.loss();
     if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
     mean_.add(totals.mean);
@@ -200,6 +210,7 @@ class Trainer::Run {
   }
 
   void finish_epoch(TrainObserver& observer, std::optional<MetricsLog>& log) {
+    // This is taken before the position moves on to the next epoch.
     const TrainProgress at_end = progress();
     EpochMetrics metrics{.epoch = position_.epoch + 1,
                          .step = steps_done_,
@@ -208,6 +219,8 @@ class Trainer::Run {
                          .held_out = {},
                          .samples_per_s = at_end.samples_per_s,
                          .traffic = {}};
+    // The last step is always measured, whatever eval_every says: a run must
+    // end with a score.
     const bool is_last = steps_done_ >= steps_in_all();
     if (is_last || metrics.epoch % recipe_.train.eval_every == 0) {
       // All measure with the same statistics, those of the first worker.
@@ -223,6 +236,8 @@ class Trainer::Run {
     if (position_.batch == loader_.batches_per_epoch()) {
       position_ = {position_.epoch + 1, 0};
     }
+    // All of this is noted before save(), so that a run which is resumed from
+    // there knows that the epoch is done.
     measured_at_ = steps_done_;
     epochs_measured_ = metrics.epoch;
     last_train_loss_ = metrics.train.loss;
@@ -283,6 +298,7 @@ class Trainer::Run {
         fail_numeric(fmt::format("'{}' holds NaN or infinity", named.name));
       }
     }
+    // Counts travel as doubles, which are exact up to 2^53.
     CheckpointInfo info{
         .recipe = recipe_text(),
         .step = steps_done_,
@@ -301,6 +317,8 @@ class Trainer::Run {
                     {"training_seconds", training_seconds_},
                     {"seconds", seconds()}}};
     if (worker_->ranks() > 1) {
+      // The mark also says that the file holds more than one worker wants: see
+      // SingleWorker::restore().
       info.metrics["workers"] = worker_->ranks();
     }
     std::vector<NamedTensor> tensors = worker_->checkpoint();
@@ -384,9 +402,12 @@ class Trainer::Run {
   TrainProgress progress() const {
     return {.epoch = position_.epoch + 1,
             .epochs = epochs_in_all(),
+            // Batches are those of all workers together, and the last may not
+            // be full.
             .examples = std::min(position_.batch * recipe_.train.batch,
                                  loader_.examples_per_epoch()),
             .all_examples = loader_.examples_per_epoch(),
+            // This is an estimate, in which all batches are alike.
             .examples_left = (steps_in_all() - steps_done_) *
                              loader_.examples_per_epoch() /
                              loader_.batches_per_epoch(),
@@ -422,7 +443,9 @@ class Trainer::Run {
     if (!assembly_.data.valid || !worker_->is_first()) return best_;
     const CheckpointFile best(folder_.best_path());
     for (const auto& named : assembly_.model->parameters()) {
+      // Evaluation carries a state of its own, from zero.
       if (named.parameter->role == nn::Role::kCarried) continue;
+      // Training is over, so the model's memory may take other weights.
       named.parameter->variable.tensor().copy_from(
           best.tensors().read(named.name));
     }
@@ -471,6 +494,8 @@ Trainer::Trainer(Recipe recipe, TrainerOptions options) {
   try {
     group_->agree("recipe", recipe_items(recipe, options.is_resumed),
                   "start every worker with the same recipe and options");
+    // The ranks are checked once all have the same recipe: all of them throw
+    // then, for the same reason.
     check_ranks(recipe.sync, group_->size());
     run_ = std::make_unique<Run>(std::move(recipe), std::move(options),
                                  group_.get());

@@ -16,6 +16,8 @@ std::string content_of(const Dataset& data) {
   const std::int64_t count = std::min(kExamples, data.size());
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < count; ++i) {
+    // The examples are spread over the whole, so that files of other lengths or
+    // orders show.
     rows.push_back(i * data.size() / count);
   }
   std::vector<Tensor> batch;
@@ -45,6 +47,8 @@ void add_part(const char* name, const DatasetRef& data,
                                holds, data->classes().size())});
   if (data->size() > 0) {
     items.push_back({fmt::format("content of the {} data", name),
+                     // 64 bits tell files apart that differ by mistake, and fit
+                     // into a message.
                      content_of(*data).substr(0, 16)});
   }
 }
@@ -56,12 +60,15 @@ std::vector<AgreedItem> recipe_items(const Recipe& recipe, bool is_resumed) {
   // Machines may keep the data and the logs in folders of other names.
   shared.data.folder.clear();
   shared.log.folder.clear();
+  // Looking for NaN changes no number, so one worker may do it alone.
   shared.train.check_numerics = false;
   std::vector<AgreedItem> items = {
       {"version of weft", kVersion},
       {"--resume", is_resumed ? "given" : "not given"}};
   std::string section;
   std::string_view rest;
+  // The canonical text has every key: one that is added to recipes later is
+  // compared without a word here.
   const std::string text = to_toml(shared);
   for (rest = text; !rest.empty();) {
     const auto end = rest.find('\n');

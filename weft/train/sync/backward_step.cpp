@@ -36,6 +36,8 @@ BackwardStep::BackwardStep(nn::Layer& model, TaskKind task,
       weight_(Tensor::scalar(1, DType::kF32)),
       loss_(Tensor::scalar(0, DType::kF32)),
       correct_(Tensor::scalar(0, DType::kF32)),
+      // stage() fills the lists of tensors and reads the scalars, all of which
+      // are declared before executable_.
       executable_(stage(model, task, batch, options)) {}
 
 Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
@@ -65,6 +67,8 @@ Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
   const std::vector<TensorType> types = open_batch(model, batch);
   const nn::Staging staged(model, builder);
   const Value key = builder.parameter(key_.type(), "key");
+  // The weight is an argument, as the last batch of an epoch gives workers
+  // other shares than the rest do.
   const Value weight = builder.parameter(weight_.type(), "loss_weight");
   const Value input = builder.parameter(types[0], "input");
   const Value label = builder.parameter(types[1], "label");
@@ -83,12 +87,14 @@ Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
       }
     }
     results.insert(results.end(), {backward.loss, backward.correct});
+    // Gradients come last, where on_result() looks for them.
     results.insert(results.end(), backward.gradients.begin(),
                    backward.gradients.end());
     return results;
   }));
   results_.insert(results_.end(), {loss_, correct_});
   arguments_.insert(arguments_.end(), {key_, weight_});
+  // The last places are those of the batch, which each run fills.
   arguments_.resize(arguments_.size() + kBatchTensors);
   return Executable(program.build(), "backward_step", std::move(settings));
 }
@@ -104,6 +110,7 @@ void BackwardStep::run(std::span<const Tensor> batch, double weight,
                        std::int64_t step,
                        const std::function<void(std::size_t)>& on_gradient) {
   WEFT_CHECK(batch.size() == kBatchTensors);
+  // As in TrainStep, the key is a function of the seed and the step alone.
   key_.data<std::int64_t>()[1] = step;
   weight_.data<float>()[0] = static_cast<float>(weight);
   arguments_[arguments_.size() - 2] = batch[0];

@@ -37,7 +37,8 @@ class BackwardStep {
   void set_gradients(std::vector<Tensor> gradients);
 
   // Gradients of `weight` × the loss of step number `step` on `batch`. Calls
-  // on_gradient(i) as soon as that of trainable()[i] is there.
+  // on_gradient(i) as soon as that of trainable()[i] is there. Throws
+  // Error(kNumeric) with check_numerics.
   void run(std::span<const Tensor> batch, double weight, std::int64_t step,
            const std::function<void(std::size_t)>& on_gradient);
 

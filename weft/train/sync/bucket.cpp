@@ -16,7 +16,10 @@ Bucket::Bucket(std::uint32_t number, std::vector<BucketMember> members,
                std::size_t size)
     : number_(number),
       members_(std::move(members)),
+      // Gaps between members are summed with the rest, and stay the zeros that
+      // they are here.
       gradient_(Tensor::zeros({DType::kF32, {static_cast<Dim>(size)}})) {
+  // There is a first member: make_buckets() closes no bucket without any.
   text_ = fmt::format("f32[{}] bucket {}: {}", size, number, members_[0].name);
   if (members_.size() > 1) {
     text_ += fmt::format(" and {} more", members_.size() - 1);
@@ -47,6 +50,7 @@ std::vector<Bucket> make_buckets(std::span<const NamedTensor> trainable,
   for (std::size_t i = trainable.size(); i-- > 0;) {
     const NamedTensor& named = trainable[i];
     const auto count = static_cast<std::size_t>(named.tensor.size());
+    // A parameter that is larger than any bucket gets one to itself.
     if (size + count > most) close();
     members.push_back({i, named.name, named.tensor.shape(), size, count});
     size += aligned(count);

@@ -10,7 +10,7 @@ namespace {
 // The share that is sent in an epoch of warm-up.
 double warmup_ratio(std::int64_t epoch, double ratio) {
   double sent = 1;
-  // As in Deep Gradient Compression: 25 %, 6.25 %, …
+  // The share falls as in Deep Gradient Compression: 25 %, 6.25 %, …
   for (std::int64_t i = 0; i <= epoch && sent > ratio; ++i) sent /= 4;
   return std::max(sent, ratio);
 }
@@ -33,6 +33,7 @@ std::string pipeline_text(const SyncRecipe& recipe) {
 }
 
 std::int64_t default_min_elements(const SyncRecipe& recipe) {
+  // What it stands for is known only once the network has been measured.
   if (recipe.codec == "auto") return SyncRecipe().min_elements;
   return Pipeline(pipeline_text(recipe)).value_codec().min_elements();
 }
@@ -117,6 +118,8 @@ Compressor::Compressor(const SyncRecipe& recipe, std::uint64_t seed,
   for (const Bucket& bucket : buckets) {
     for (const BucketMember& member : bucket.members()) {
       const std::size_t index = member.parameter;
+      // Buckets list parameters from the last to the first, so the first index
+      // that comes is the largest.
       memory_.resize(std::max(memory_.size(), index + 1));
       names_.resize(memory_.size());
       names_[index] = member.name;
@@ -125,6 +128,8 @@ Compressor::Compressor(const SyncRecipe& recipe, std::uint64_t seed,
           !last.bypasses(static_cast<std::int64_t>(member.size))) {
         memory_[index].residual = Tensor::zeros(type);
       }
+      // A tensor that bypasses the codec has momentum like all others, as the
+      // optimizer then has none.
       if (momentum_ > 0) memory_[index].velocity = Tensor::zeros(type);
     }
   }
@@ -137,6 +142,8 @@ const Pipeline& Compressor::pipeline(std::int64_t epoch) const {
 
 MessageId Compressor::id_of(const BucketMember& member, const SyncStep& step,
                             int sender) const {
+  // The number is the tensor's and not the bucket's: what is drawn for a tensor
+  // does not depend on the size of buckets.
   return {seed_, static_cast<std::uint32_t>(member.parameter),
           static_cast<std::uint32_t>(step.number),
           static_cast<std::uint32_t>(sender)};
@@ -151,7 +158,11 @@ void Compressor::encode_at_rate(const Pipeline& pipeline,
     pipeline.encode(gradient, {}, id, message_);
     return;
   }
+  // A memory of updates holds rate x gradient (Stich et al., 2018), and the
+  // pipeline adds gradients to it.
   for (float& value : residual) value /= rate;
+  // encode() leaves the memory as it was when it throws, but in units of
+  // gradients.
   const auto restore = [&] {
     for (float& value : residual) value *= rate;
   };
@@ -175,6 +186,8 @@ Message& Compressor::encode_member(const Bucket& bucket,
     const auto velocity = memory.velocity.span<float>();
     const auto momentum = static_cast<float>(momentum_);
     for (std::size_t i = 0; i < velocity.size(); ++i) {
+      // The velocity is sent in the place of the gradient (Deep Gradient
+      // Compression, section 3.2).
       velocity[i] = momentum * velocity[i] + gradient[i];
     }
     gradient = velocity;
@@ -194,6 +207,8 @@ Message& Compressor::encode_member(const Bucket& bucket,
     error.detail("tensor: " + member.name).detail("in: " + bucket.text());
     throw;
   }
+  // A tensor that bypassed the stages was sent whole, and its velocity goes on
+  // as plain momentum does.
   const auto size = static_cast<std::int64_t>(member.size);
   if (memory.velocity.is_defined() && !pipeline.bypasses(size)) {
     const auto velocity = memory.velocity.span<float>();
@@ -211,6 +226,7 @@ void Compressor::encode(const Bucket& bucket, std::span<const float> values,
   for (const BucketMember& member : bucket.members()) {
     const Bytes& bytes =
         encode_member(bucket, member, values, step, sender).bytes;
+    // A message does not say where it ends, so its length stands before it.
     out.write_varint(bytes.size());
     out.write_all(std::span<const std::byte>(bytes));
   }
@@ -227,8 +243,11 @@ void Compressor::sparsify(const Bucket& bucket, std::span<const float> values,
   for (const BucketMember& member : bucket.members()) {
     const Message& message =
         encode_member(bucket, member, values, step, sender);
+    // The message is decoded instead of taking message.sent, which is not there
+    // for a tensor that bypassed the stages.
     pipeline.decode_sparse(message.bytes, id_of(member, step, sender),
                            static_cast<std::uint32_t>(member.size), sent);
+    // Members lie by their offsets, so indices ascend over the whole bucket.
     for (const std::uint32_t index : sent.indices) {
       entries.indices.push_back(
           static_cast<std::uint32_t>(member.offset + index));
@@ -244,6 +263,7 @@ std::optional<std::uint64_t> Compressor::entry_count(const Bucket& bucket,
   for (const BucketMember& member : bucket.members()) {
     const auto count =
         pipeline(epoch).entry_count(static_cast<std::uint32_t>(member.size));
+    // One tensor whose number depends on its values makes the sum unknown.
     if (!count) return std::nullopt;
     all += *count;
   }
@@ -256,6 +276,7 @@ void Compressor::add_decoded(const Bucket& bucket,
                              std::span<float> sum) const {
   ByteReader in(message, "gradients");
   const Pipeline& pipeline = this->pipeline(step.epoch);
+  // These buffers are no members, as several threads may decode at once.
   std::vector<float> values;
   SparseEntries entries;
   for (const BucketMember& member : bucket.members()) {

@@ -84,7 +84,8 @@ class Compressor {
     Tensor velocity;  // undefined: no momentum correction
   };
 
-  // Of a memory that holds updates, as gradients for `rate` while encoding.
+  // Encodes with a memory that holds updates, which are gradients for `rate`
+  // meanwhile.
   void encode_at_rate(const Pipeline& pipeline, std::span<const float> gradient,
                       std::span<float> residual, float rate,
                       const MessageId& id);

@@ -6,6 +6,8 @@ DenseCollective::DenseCollective(const std::string& name, Topology network)
     : chooser_(std::move(network)) {
   if (name == "auto") return;
   named_.emplace(name);
+  // Whether it can run depends on the number of workers, which a recipe does
+  // not know.
   const std::string reason = named_->refusal(chooser_.topology());
   if (reason.empty()) return;
   throw Error(ErrorCode::kInvalidArgument, "sync.collective",
@@ -18,6 +20,8 @@ PreparedAllReduce DenseCollective::prepare(Communicator& communicator,
                                            DType dtype, std::size_t count,
                                            const std::string& what) {
   const AllReduce& algorithm =
+      // The choice follows from the topology and the size alone, so all workers
+      // choose alike.
       named_ ? *named_ : chooser_.choose(count * size_of(dtype));
   return algorithm.prepare(communicator, dtype, count, what);
 }

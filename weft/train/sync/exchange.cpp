@@ -78,7 +78,10 @@ ExchangeKind exchange_kind(const SyncRecipe& recipe) {
   if (recipe.codec == "auto") return ExchangeKind::kDense;  // any will do
   const Pipeline pipeline(pipeline_text(recipe));
   const bool is_auto = recipe.collective == kAuto;
+  // Any message can be gathered, so nothing more has to fit.
   if (recipe.collective == kGather) return ExchangeKind::kGather;
+  // Entries can be summed like dense values only where all workers pick the
+  // same.
   if (pipeline.summable_as() != "" &&
       (!pipeline.is_sparse() || pipeline.has_shared_indices())) {
     if (!is_auto && !is_dense(recipe)) {
@@ -120,6 +123,7 @@ void check_ranks(const SyncRecipe& recipe, int ranks) {
                   network.ranks(), ranks);
     }
   }
+  // Its constructor refuses; all else runs with any number of ranks.
   if (is_dense(recipe)) DenseCollective(recipe.collective, network);
 }
 

@@ -13,6 +13,8 @@ Task<> sum_over_workers(Channel channel, std::vector<double>& values) {
   const auto ranks = static_cast<std::size_t>(channel.size());
   std::vector<std::vector<double>> parts(ranks,
                                          std::vector<double>(values.size()));
+  // The own values go through the same list, so that they are added at their
+  // place.
   parts[static_cast<std::size_t>(channel.rank())] = values;
   Transfers transfers(channel);
   for (int peer = 0; peer < channel.size(); ++peer) {
@@ -24,8 +26,8 @@ Task<> sum_over_workers(Channel channel, std::vector<double>& values) {
   co_await transfers.all();
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = 0;
-    // In the order of ranks, which gives the same bits everywhere: decisions
-    // are made of these sums.
+    // They are added in the order of ranks, which gives the same bits
+    // everywhere: decisions are made of these sums.
     for (const auto& part : parts) values[i] += part[i];
   }
 }
@@ -35,6 +37,7 @@ Task<> gather_texts(Channel channel, std::string own,
   constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
   const auto ranks = static_cast<std::size_t>(channel.size());
   std::vector<std::uint64_t> sizes(ranks);
+  // What the lambda refers to lives in this coroutine, which awaits it at once.
   const auto exchange = [&](std::span<const std::byte> mine,
                             const auto& room_of) -> Task<> {
     Transfers transfers(channel);
@@ -68,6 +71,8 @@ Task<> gather_texts(Channel channel, std::string own,
 Task<> broadcast_tensors(Channel channel, int root,
                          std::vector<NamedTensor> tensors) {
   Transfers transfers(channel);
+  // Between two ranks messages arrive in the order in which they are sent, and
+  // all go through the same list: names need not travel.
   for (const NamedTensor& named : tensors) {
     if (channel.rank() != root) {
       transfers.receive(root, bytes_of(named.tensor));
@@ -84,6 +89,7 @@ Task<> gather_tensors(Channel channel, int root,
                       std::vector<OwnedTensor>& tensors) {
   Transfers transfers(channel);
   for (OwnedTensor& owned : tensors) {
+    // What the root owns is in its list already.
     if (owned.owner == root) continue;
     if (channel.rank() == root) {
       owned.tensor = Tensor::empty(owned.type);

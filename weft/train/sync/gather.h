@@ -1,6 +1,7 @@
 // Small exchanges beside the gradients: totals of a step, checkpoints.
 //
 // Threads: tasks of the network's thread.
+// Errors:  those of the transport, on whoever awaits the task.
 #pragma once
 
 #include <string>

@@ -19,6 +19,7 @@ bool ends_at_hosts(const Topology& topology, const Placement& placement) {
   return ranks == placement.ranks_per_host;
 }
 
+// It runs on the network's thread, to which the communicator belongs.
 Task<> find(Communicator& all, const std::string& given,
             std::optional<Network>& found) {
   const Placement placement = placement_of(all);
@@ -46,6 +47,8 @@ Task<> find(Communicator& all, const std::string& given,
 
 std::string topology_text(const std::string& given) {
   if (given == "auto") return given;
+  // The text that comes out is what both forms have in common, and what all
+  // workers compare.
   return to_string(std::filesystem::exists(given) ? read_topology(given)
                                                   : parse_topology(given));
 }
@@ -54,6 +57,7 @@ Network network_of(Communicator& all, AsyncEngine& network,
                    const std::string& topology) {
   std::optional<Network> found;
   network.wait(network.submit([&] { return find(all, topology, found); }));
+  // wait() throws what find() throws, so there is a network here.
   return std::move(*found);
 }
 

@@ -27,7 +27,8 @@ struct Network {
 // `topology` as topology_text() gives it, for as many ranks as `all` has. A
 // topology that is given counts the ranks of a host first, unless hosts have
 // different numbers of them or its levels do not end at a host: then it counts
-// them as they are.
+// them as they are. Throws what the network throws. Cost: measuring takes up to
+// a second per level (comm/collective/calibration.h).
 Network network_of(Communicator& all, AsyncEngine& network,
                    const std::string& topology);
 

@@ -14,6 +14,8 @@ std::string name_of(int rank, const std::string& name) {
 std::vector<OwnedTensor> rank_memory(const std::vector<NamedTensor>& own,
                                      const Communicator& communicator) {
   std::vector<OwnedTensor> result;
+  // All ranks list the tensors of all, in one order: gathering goes by the
+  // list.
   for (int rank = 0; rank < communicator.size(); ++rank) {
     for (const NamedTensor& named : own) {
       result.push_back({name_of(rank, named.name), named.tensor.type(), rank,
@@ -28,6 +30,7 @@ std::string restore_rank_memory(
     const std::function<Tensor(const std::string&)>& read, int ranks) {
   std::size_t missing = 0;
   for (const NamedTensor& named : own) {
+    // All ranks save the same names, so the first one's speak for all.
     if (!read(name_of(0, named.name)).is_defined()) ++missing;
     const auto target = named.tensor.span<float>();
     std::ranges::fill(target, 0.0f);

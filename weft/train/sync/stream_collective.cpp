@@ -8,6 +8,8 @@ namespace {
 // The sample is of normal values, as sums of many values are.
 double bytes_per_value(const ValueCodec& codec) {
   constexpr std::size_t kSample = 4096;
+  // The seed is fixed, since all ranks choose by this number and must choose
+  // alike.
   const RandomStream random{.seed = 1};
   std::vector<float> values(kSample);
   for (std::size_t i = 0; i < kSample; ++i) {
@@ -29,6 +31,7 @@ StreamCollective parse_stream_collective(const std::string& text) {
     result.algorithm = &sparse_all_reduce_registry().get(name);
   }
   if (open == std::string::npos) return result;
+  // There is a last character: the text has a parenthesis in it.
   if (text.back() != ')' ||
       (result.algorithm != nullptr && !result.algorithm->can_quantize)) {
     throw Error(ErrorCode::kInvalidArgument, "sync.collective",

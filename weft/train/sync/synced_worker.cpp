@@ -71,18 +71,26 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
       missing_(buckets_.size()),
       exchanges_(buckets_.size()) {
   const SyncPolicyDef& def = sync_policy_registry().get(recipe.policy);
+  // Mistakes of the recipe are told before anything is exchanged.
   def.check(recipe);
   share_initial_weights();
+  // What "auto" stands for is settled once, and on all workers, before anything
+  // is made by it.
   const SyncRecipe settled = settle(recipe);
   policy_ =
       def.make({.communicator = group_.communicator(),
                 .network = group_.network(),
                 .recipe = settled,
                 .optimizer = optimizer,
+                // What backward has clipped is not clipped again.
                 .clip_norm = def.clips_first(recipe) ? 0 : options.clip_norm,
+                // This is the seed that all have in common, and not backward's:
+                // what workers draw alike must not depend on the rank.
                 .seed = options.seed,
                 .trainable = backward_.trainable(),
                 .buckets = buckets_});
+  // Backward writes into the buckets themselves, so nothing is copied before it
+  // travels.
   std::vector<Tensor> gradients(backward_.trainable().size());
   for (const Bucket& bucket : buckets_) {
     for (const auto& member : bucket.members()) {
@@ -94,11 +102,13 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
                            &backward_.carried()}) {
     state_.insert(state_.end(), part->begin(), part->end());
   }
+  // Tensors of other ranks are undefined here, and are theirs to look at.
   for (const OwnedTensor& owned : policy_->state()) {
     if (owned.tensor.is_defined()) {
       state_.push_back({owned.name, owned.tensor});
     }
   }
+  // A value from the start tells the trainer to keep a log of it.
   traffic_.emplace();
   if (measure_every_ > 0) {
     drift_meter_.emplace(group_, buckets_, policy_->state(), settled,
@@ -130,6 +140,7 @@ void SyncedWorker::share_initial_weights() {
 void SyncedWorker::check_copies() {
   std::vector<AgreedItem> items;
   for (const NamedTensor& named : backward_.trainable()) {
+    // Digests per tensor say which one came apart.
     items.push_back({named.name, digest_of(named.tensor)});
   }
   group_.agree(fmt::format("parameters after step {}", step_.number + 1), items,
@@ -150,6 +161,8 @@ SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
                                         topology, bytes, recipe.policy);
   chosen_ += (chosen_.empty() ? "" : "\n") + choice.explanation;
   recipe.codec = choice.codec;
+  // The policy takes the network as it was measured, and does not measure
+  // again.
   recipe.topology = to_string(topology);
   return recipe;
 }
@@ -169,10 +182,14 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   }
   next_bucket_ = 0;
   const bool is_measured =
+      // Steps are counted from 1, as in the log.
       drift_meter_ && (step.number + 1) % measure_every_ == 0;
+  // Its all-reduce comes before the first exchange on all workers, so that they
+  // enter operations in one order.
   if (is_measured) drift_meter_->begin_step();
   compute(batch, step);
 
+  // A worker without examples adds nothing, and takes part in the sum.
   std::vector<double> totals = {0, 0, 0, step.wants_stop ? 1.0 : 0.0};
   if (batch.size > 0) {
     RunningMean mean;
@@ -194,6 +211,7 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   for (auto& exchange : exchanges_) group_.network().wait(exchange);
   group_.network().wait(summed);
   const double exposed = waiting.seconds();
+  // The buckets hold the sums until apply(), which may write over them.
   const double sum_density = is_sparsified_ ? density() : kNotMeasured;
   const Drift drift = is_measured ? drift_meter_->end_step(step_) : Drift();
   policy_->apply(step_);
@@ -205,6 +223,8 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
       .bytes_received =
           static_cast<double>(after.bytes_received - before.bytes_received),
       .wire_seconds = wire,
+      // The clocks are read at slightly different moments, so the difference is
+      // kept within what it can be.
       .hidden_seconds = std::clamp(wire - exposed, 0.0, computing),
       .seconds = whole.seconds(),
       .density = sum_density,
@@ -223,6 +243,8 @@ double SyncedWorker::density() const {
   std::size_t set = 0;
   for (const Bucket& bucket : buckets_) {
     for (const BucketMember& member : bucket.members()) {
+      // Members are looked at one by one, since the gaps between them are no
+      // entries.
       const auto sum = part_of(bucket.gradient(), member);
       all += sum.size();
       set += sum.size() - static_cast<std::size_t>(std::ranges::count(sum, 0));
@@ -239,6 +261,8 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
     }
     std::ranges::fill(missing_, 0);
   } else {
+    // Gradients of a share of the batch count by its size: their sum over
+    // workers is the gradient of the mean over the whole batch.
     const double weight =
         static_cast<double>(batch.size) / static_cast<double>(batch.whole_size);
     backward_.run(batch.tensors, weight, step.number,
@@ -249,6 +273,7 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
 
 void SyncedWorker::gradient_is_there(std::size_t parameter) {
   --missing_[bucket_of_[parameter]];
+  // Without overlap, compute() starts them all when backward is done.
   if (overlaps_) start_exchanges();
 }
 
@@ -302,6 +327,8 @@ std::vector<OwnedTensor> SyncedWorker::distributed_state() const {
 }
 
 std::vector<NamedTensor> SyncedWorker::checkpoint() {
+  // A checkpoint is worth a digest of each parameter: copies that have come
+  // apart are found before they are saved.
   check_copies();
   std::vector<NamedTensor> result = backward_.trainable();
   result.insert(result.end(), backward_.statistics().begin(),
@@ -342,6 +369,8 @@ std::string SyncedWorker::restore(const CheckpointFile& file) {
       targets.push_back(named.tensor);
     }
   }
+  // Where an epoch begins, what is carried is zero whoever saved it. Within
+  // one, its lanes are those of so many workers.
   if (!backward_.carried().empty() && file.info().position.batch > 0) {
     if (saved != ranks()) {
       throw Error(ErrorCode::kUnsupported, file.tensors().path().string(),
@@ -357,6 +386,7 @@ std::string SyncedWorker::restore(const CheckpointFile& file) {
       targets.push_back(named.tensor);
     }
   }
+  // The rest of the file is the policy's, which reads it by name below.
   const std::vector<Tensor> tensors = file.read(wanted, /*allow_more=*/true);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     targets[i].copy_from(tensors[i]);

@@ -9,6 +9,8 @@ UpdateStep::UpdateStep(const Optimizer& optimizer,
                        std::vector<UpdateTarget> targets, double clip_norm)
     : lr_(Tensor::scalar(0, DType::kF32)),
       step_(Tensor::scalar(0, DType::kF64)),
+      // stage() fills the lists and reads the scalars, all of which are
+      // declared before executable_.
       executable_(stage(optimizer, targets, clip_norm)) {}
 
 Executable UpdateStep::stage(const Optimizer& optimizer,
@@ -31,6 +33,8 @@ Executable UpdateStep::stage(const Optimizer& optimizer,
     UpdateValues update;
     update.name = target.name;
     update.parameter = take(target.parameter, target.name, true);
+    // Gradients are only read: their memory is that of the buckets, which the
+    // next step writes anew.
     update.gradient = take(target.gradient, "gradient." + target.name, false);
     for (const std::string& slot : optimizer.slots()) {
       slots_.push_back({"optimizer." + slot + "." + target.name,
@@ -59,6 +63,7 @@ Executable UpdateStep::stage(const Optimizer& optimizer,
 
 void UpdateStep::run(double lr, std::int64_t step) {
   lr_.data<float>()[0] = static_cast<float>(lr);
+  // Optimizers count from 1, as the bias corrections of Adam do.
   step_.data<double>()[0] = static_cast<double>(step + 1);
   executable_.run(arguments_, results_);
 }

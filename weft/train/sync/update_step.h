@@ -24,7 +24,8 @@ struct UpdateTarget {
 
 class UpdateStep {
  public:
-  // `clip_norm` above 0 clips all gradients together.
+  // `clip_norm` above 0 clips all gradients together. The targets' tensors are
+  // shared: runs read the gradients and overwrite the parameters.
   UpdateStep(const Optimizer& optimizer, std::vector<UpdateTarget> targets,
              double clip_norm);
 

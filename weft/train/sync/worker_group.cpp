@@ -94,8 +94,11 @@ Task<> give(Channel channel, std::vector<int> ranks,
 CheckpointFile open_unnamed(std::span<const std::byte> bytes, int rank) {
   const auto path =
       std::filesystem::temp_directory_path() /
+      // Ranks of one host may share a folder, and those of a test a process.
       fmt::format("weft-checkpoint-{}-{}.safetensors", getpid(), rank);
   write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  // The map keeps the bytes when the name is gone, and no path out of here
+  // leaves the file behind.
   struct Remover {
     const std::filesystem::path& path;
     ~Remover() {
@@ -176,6 +179,8 @@ std::optional<CheckpointFile> WorkerGroup::share_checkpoint(
   constexpr const char* kNone = "none";
   std::string state = kNone;
   if (own) {
+    // The size travels along, so that whoever is given the file knows how much
+    // room it takes.
     state = fmt::format("{} {}", sha256_of_file(*own),
                         std::filesystem::file_size(*own));
   }

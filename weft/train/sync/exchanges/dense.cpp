@@ -10,6 +10,7 @@ namespace weft {
 namespace {
 
 DType wire_dtype(const Pipeline& pipeline) {
+  // There is one: exchange_kind() chooses this exchange for such codecs alone.
   return *dtype_from_string(pipeline.summable_as());
 }
 
@@ -32,11 +33,14 @@ class DenseExchange : public Exchange {
   Task<> sum(Bucket& bucket, SyncStep step) override {
     Parts& parts = parts_[bucket.number()];
     if (dtype_ == DType::kF32) {
+      // Plain gradients are summed where they lie, gaps and all.
       co_await parts.plain->run(
           std::as_writable_bytes(bucket.gradient()).data());
       co_return;
     }
     std::vector<Task<>> sums;
+    // Members are packed, since whether one travels through the codec depends
+    // on its size, and each kind is one all-reduce.
     std::vector<float> small = packed(bucket, parts.small);
     std::vector<float> large = packed(bucket, parts.large);
     const MessageId id{seed_, bucket.number(),
@@ -51,6 +55,7 @@ class DenseExchange : public Exchange {
       encode(large, parts.residual, id, static_cast<float>(step.lr), bytes);
       sums.push_back(parts.coded->run(bytes.data()));
     }
+    // Both sums have been entered by now, as exchange() must before it waits.
     co_await all_of(std::move(sums));
     if (parts.coded) {
       // Messages of this codec are added as numbers, so their sum is read as
@@ -69,7 +74,7 @@ class DenseExchange : public Exchange {
   }
 
  private:
-  // Of a bucket: what travels as it is, and what through the codec.
+  // A bucket in two parts: one travels as it is, the other through the codec.
   struct Parts {
     std::vector<BucketMember> small;
     std::vector<BucketMember> large;
@@ -128,6 +133,7 @@ class DenseExchange : public Exchange {
     for (std::size_t i = 0; i < residual.size(); ++i) {
       residual[i] = residual[i] / rate + gradient[i];
     }
+    // The residual may be the very values that are encoded (codec.h).
     codec_.value_codec().encode(residual, id, residual, out);
     if (rate == 1) return;
     for (float& value : residual) value *= rate;

@@ -28,6 +28,7 @@ class GatherExchange : public Exchange {
     const int rank = gathering.rank();
     Bytes own;
     compressor_.encode(bucket, bucket.gradient(), step, rank, own);
+    // Everyone adds zeros but at its own place, so one sum tells all sizes.
     std::vector<double> sizes(static_cast<std::size_t>(gathering.size()));
     sizes[static_cast<std::size_t>(rank)] = static_cast<double>(own.size());
     co_await sum_over_workers(counting, sizes);
@@ -39,6 +40,8 @@ class GatherExchange : public Exchange {
     const DenseBuffer buffer{DType::kU8, messages.data(), messages.size()};
     co_await all_gather(ScatterMethod::kDirect, gathering, buffer, parts);
     std::ranges::fill(bucket.gradient(), 0.0f);
+    // Messages are added in the order of ranks, the own one decoded like the
+    // rest: that gives the same bits everywhere.
     for (int sender = 0; sender < gathering.size(); ++sender) {
       const Interval part = parts[sender];
       compressor_.add_decoded(

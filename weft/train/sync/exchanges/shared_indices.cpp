@@ -25,10 +25,14 @@ class SharedIndicesExchange : public Exchange {
         entries.values.size()};
     co_await collective_.sum(
         communicator_, values,
+        // The number of entries is part of the name: workers that drew other
+        // numbers of them are told, and do not add what does not belong
+        // together.
         fmt::format("{} entries of {}", entries.values.size(), bucket.text()));
     const auto gradient = bucket.gradient();
     std::ranges::fill(gradient, 0.0f);
     for (std::size_t i = 0; i < entries.indices.size(); ++i) {
+      // The own indices are everyone's, so they need not have travelled.
       gradient[entries.indices[i]] = entries.values[i];
     }
   }

@@ -20,6 +20,8 @@ class StreamExchange : public Exchange {
         collective_(parse_stream_collective(context.recipe.collective)) {
     for (const Bucket& bucket : context.buckets) {
       choosers_.emplace_back(type_of(bucket), communicator_.size(),
+                             // Sparse collectives know no levels, so the
+                             // network is taken for a single one.
                              flat_level(network.topology));
     }
     if (collective_.algorithm == nullptr) rule_ = explain(context.buckets);

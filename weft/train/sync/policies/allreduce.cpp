@@ -24,6 +24,8 @@ std::vector<UpdateTarget> targets_of(const SyncContext& context) {
 std::unique_ptr<Exchange> make_exchange(const SyncContext& context,
                                         std::string& said) {
   const ExchangeKind kind = exchange_kind(context.recipe);
+  // Messages go from each to each whatever the network is, so it is not
+  // measured.
   if (kind == ExchangeKind::kGather) return make_gather_exchange(context);
   Network network = network_of(context.communicator, context.network,
                                context.recipe.topology);
@@ -45,11 +47,13 @@ class AllReducePolicy : public SyncPolicy {
  public:
   explicit AllReducePolicy(const SyncContext& context)
       : communicator_(context.communicator),
+        // make_exchange() writes into network_, which is declared before.
         exchange_(make_exchange(context, network_)),
         update_(context.optimizer, targets_of(context), context.clip_norm),
         buckets_(context.buckets.size()) {}
 
   Task<> exchange(Bucket& bucket, SyncStep step) override {
+    // Parameters are left alone until apply(), as backward still reads them.
     return exchange_->sum(bucket, step);
   }
 
