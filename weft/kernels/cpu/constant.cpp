@@ -8,9 +8,11 @@
 namespace weft {
 namespace {
 
+// A thread is worth its start from about so many stores on.
 constexpr std::int64_t kElementsPerThread = 32 << 10;
 
 std::unique_ptr<PreparedKernel> prepare_constant(const OpCall& call) {
+  // The kernel shares the tensor, so the value lives as long as it does.
   const Tensor value = call.attributes.get<Tensor>("value");
   return make_kernel([value](const KernelBuffers& buffers) {
     if (value.bytes() == 0) return;
@@ -21,6 +23,7 @@ std::unique_ptr<PreparedKernel> prepare_constant(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare_full(const OpCall& call) {
   const TensorType& type = call.outputs[0];
   const std::int64_t size = type.shape.num_elements();
+  // The attribute is rounded to the dtype once, and the loop copies the result.
   const Tensor element =
       Tensor::scalar(call.attributes.real("value"), type.dtype);
   return dispatch(type.dtype,

@@ -85,6 +85,7 @@ struct Convolution {
 std::optional<std::string> declines(const OpCall& call) {
   for (const auto& type : call.inputs) {
     if (auto reason = onednn::dtype_declined(type.dtype)) return reason;
+    // There is nothing to compute fast, so empty operands are the reference's.
     if (type.shape.num_elements() == 0) return "an operand is empty";
   }
   if (call.outputs[0].shape.num_elements() == 0) return "the result is empty";

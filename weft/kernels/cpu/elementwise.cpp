@@ -8,6 +8,8 @@ namespace {
 std::optional<std::string> declines(const OpCall& call) {
   for (const auto types : {call.inputs, call.outputs}) {
     for (const TensorType& type : types) {
+      // Tiles are f32 inside, so a dtype that f32 cannot hold exactly is left
+      // to the reference.
       if (!fits_tile(type.dtype)) {
         return fmt::format("{} is not exact in f32", to_string(type.dtype));
       }
@@ -37,7 +39,10 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
     instruction.operands.push_back(static_cast<int>(i));
   }
   program.instructions.push_back(std::move(instruction));
+  // Values of a program are numbered on from its inputs.
   int last = static_cast<int>(call.inputs.size());
+  // Integers are computed in f32 and may leave their range there: a cast to
+  // their own dtype wraps them around.
   if (is_integer(result.dtype) && found != nullptr) {
     const TileOp wrap = tile_cast(result.dtype, result.dtype);
     program.instructions.emplace_back(wrap, std::vector{last++});

@@ -37,12 +37,16 @@ std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
       const auto* x = input_of<std::byte>(buffers, 0);
       const I* indices = input_of<I>(buffers, 1);
       auto* y = output_of<std::byte>(buffers, 0);
+      // Rows of no width have no address to copy from.
       if (row == 0) return;
       parallel_for(cut.outer * count, grain_of(row),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) {
                        const std::int64_t from =
                            i / count * cut.size +
+                           // row_of() brings every index into its axis, so that
+                           // no copy leaves the operand: kernels do not throw
+                           // (graph/index_check.h).
                            row_of(indices[i % count], cut.size);
                        std::memcpy(y + i * row, x + from * row, at(row));
                      }
@@ -76,6 +80,9 @@ std::unique_ptr<PreparedKernel> prepare_scatter_add(const OpCall& call) {
                           T{0});
                 for (std::int64_t i = 0; i < count; ++i, from += cut.inner) {
                   const std::int64_t row = row_of(indices[i], cut.size);
+                  // Reading all indices on each thread is cheap beside the
+                  // updates, and needs neither locks nor an order among
+                  // threads.
                   if (row < begin || row >= end) continue;
                   T* to = rows + row * cut.inner;
                   for (std::int64_t n = 0; n < cut.inner; ++n) to[n] += from[n];
@@ -91,6 +98,7 @@ std::unique_ptr<PreparedKernel> prepare_one_hot(const OpCall& call) {
   const TensorType& y = call.outputs[0];
   const std::int64_t depth = y.shape.back();
   const std::int64_t count = call.input(0).shape.num_elements();
+  // One is moved as bits, so that all dtypes of a width share a loop.
   const Tensor one = Tensor::scalar(1, y.dtype);
   return for_width(y.dtype, [&]<class T>(T) {
     return for_indices(call.input(0).dtype, [&]<class I>(I) {
@@ -117,6 +125,8 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
   const TensorType& indices = call.input(1);
   const std::int64_t size = x.shape.back();
   const std::int64_t count = indices.shape.num_elements();
+  // Indices of the operand's rank pick several elements of each row; of one
+  // less, a single one.
   const std::int64_t picks =
       indices.shape.rank() == x.shape.rank() ? indices.shape.back() : 1;
   return for_width(x.dtype, [&]<class T>(T) {

@@ -34,8 +34,12 @@ RowSum row_sum(const T* row, std::size_t classes) {
       row, classes, kLowest, kLowest,
       [](Vector best, Vector x) { return simd::hn::Max(best, x); },
       [](Vector a, Vector b) { return simd::hn::Max(a, b); }));
+  // Shifted by the largest, no exponent is above 0: the sum lies between 1 and
+  // the number of classes, and cannot overflow.
   const Vector shift = broadcast(largest);
   const float sum = simd::sum_lanes(simd::reduce(
+      // Lanes beyond the row are filled with minus infinity, whose exp adds
+      // nothing.
       row, classes, 0.f, kLowest,
       [&](Vector total, Vector x) {
         return simd::hn::Add(total, simd::exp(simd::hn::Sub(x, shift)));
@@ -47,6 +51,7 @@ RowSum row_sum(const T* row, std::size_t classes) {
 template <class T>
 float log_sum_exp(const T* row, std::size_t classes) {
   const auto [largest, sum] = row_sum(row, classes);
+  // The shift is taken back here: log sum exp(x) = m + log sum exp(x - m).
   return largest + std::log(sum);
 }
 
@@ -164,13 +169,18 @@ class CrossEntropyGradient : public RowKernel {
       const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
       T* dx = static_cast<T*>(buffers.outputs[0]) + row * classes_;
       const std::size_t label = labels_.at(buffers.inputs[1], row);
-      // Before dx is written, which may lie over x.
+      // It is read before dx is written, which may lie over x.
       const float p = std::exp(static_cast<float>(x[label]) - all_lse[row]);
+      // The forward op kept log sum exp, so that softmax is one pass here and
+      // not three.
       const Vector lse = broadcast(all_lse[row]);
       const Vector scale = broadcast(dy[row]);
       simd::map(x, dx, classes_, [&](Vector v) {
         return simd::hn::Mul(scale, simd::exp(simd::hn::Sub(v, lse)));
       });
+      // The gradient is (softmax - one hot) dy. The label's own is computed
+      // apart, since subtracting 1 from what was rounded to T would lose
+      // digits.
       dx[label] = T((p - 1.f) * dy[row]);
     });
   }

@@ -84,6 +84,8 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
       {DNNL_ARG_WEIGHTS, b, Slot::input(1)},
       {DNNL_ARG_DST, y, Slot::output(0)}};
   if (product.has_bias) {
+    // oneDNN wants a bias of the rank of the result, which is 1 in all but the
+    // last dim.
     memory::dims dims(static_cast<std::size_t>(rank), 1);
     dims.back() = product.n();
     const auto bias = onednn::dense(call.input(2).dtype, dims);
@@ -115,6 +117,8 @@ class Gemm : public PreparedKernel {
     const auto* a = static_cast<const float*>(buffers.inputs[0]);
     const auto* b = static_cast<const float*>(buffers.inputs[1]);
     onednn::gemm(p_.m(), p_.n(), p_.k(),
+                 // Operands are dense: the leading dim is the number of columns
+                 // in memory.
                  {a, p_.transpose_a ? p_.m() : p_.k(), p_.transpose_a},
                  {b, p_.transpose_b ? p_.k() : p_.n(), p_.transpose_b}, 0.f,
                  static_cast<float*>(buffers.outputs[0]), p_.n());

@@ -39,7 +39,7 @@ class Moments : public PreparedKernel {
     chunks_ = (folded_rows_ + chunk_rows_ - 1) / chunk_rows_;
   }
 
-  // For each chunk its means, then its sums of squared distances.
+  // Each chunk has its means there, then its sums of squared distances.
   std::size_t scratch_bytes() const override {
     return chunks_ * 2 * width_ * sizeof(float);
   }

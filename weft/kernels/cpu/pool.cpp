@@ -147,6 +147,8 @@ class MaxPool : public PoolKernel<T> {
         for (; c + kLanes <= channels; c += kLanes) {
           window<1>(source, place, c, kLanes);
         }
+        // Part of a vector is loaded apart, so that nothing is read behind the
+        // image.
         if (c < channels) window<1>(source, place, c, channels - c);
       }
     });
@@ -226,6 +228,8 @@ class MaxPoolScatter : public PoolKernel<T> {
   explicit MaxPoolScatter(const OpCall& call)
       : PoolKernel<T>(call, call.outputs[0], call.input(0)) {
     const Geometry& g = this->g_;
+    // Windows that do not overlap write each pixel at most once, and need no
+    // sums.
     overlaps_ =
         g.stride_rows < g.window_rows || g.stride_columns < g.window_columns;
     // Windows that tile the image write every pixel once: no zeros first.
@@ -282,6 +286,8 @@ class MaxPoolScatter : public PoolKernel<T> {
           auto* bits_to = reinterpret_cast<Bits<T>*>(to);
 #pragma omp simd
           for (std::int64_t c = 0; c < g.channels; ++c) {
+            // Selecting lets the compiler make vectors of it, which a branch
+            // would not.
             bits_to[c] = where[c] == number ? bits_from[c] : Bits<T>{0};
           }
         }
@@ -338,6 +344,8 @@ class AvgPool : public PoolKernel<T> {
     T* y = static_cast<T*>(buffers.outputs[0]);
     this->for_each_row([&](std::int64_t image, std::int64_t row) {
       for (std::int64_t column = 0; column < g.y_columns; ++column) {
+        // Padding does not count: the mean is over the pixels that the window
+        // sees.
         const float scale = 1.f / static_cast<float>(g.tap_count(row, column));
         const std::int64_t result =
             image * g.result_size() + (row * g.y_columns + column) * g.channels;
@@ -402,6 +410,7 @@ std::optional<std::string> declines_dtype(const OpCall& call) {
 
 std::optional<std::string> declines_position(const OpCall& call) {
   const Integers& window = call.attributes.integers("window");
+  // Positions within a window are bytes.
   if (window[0] * window[1] > 256) return "the window has more than 256 pixels";
   return declines_dtype(call);
 }

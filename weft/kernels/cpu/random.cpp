@@ -8,6 +8,7 @@
 namespace weft {
 namespace {
 
+// A thread is worth its start from about so many groups on.
 constexpr std::int64_t kGroupsPerThread = 256;
 
 // Calls body(words, begin, end) for groups of elements [begin, end), whose
@@ -81,6 +82,8 @@ std::unique_ptr<PreparedKernel> prepare_normal(const OpCall& call) {
           random_stream(attributes, input_of<std::int64_t>(buffers, 0)), size,
           [&](const std::uint32_t* words, std::int64_t begin,
               std::int64_t end) {
+            // Two words make a pair of normals (philox.h), so elements come in
+            // pairs.
             for (std::int64_t i = begin; i < end; i += 2, words += 2) {
               const auto pair = normal_from(words[0], words[1]);
               y[i] = static_cast<T>(pair[0]);
@@ -93,6 +96,8 @@ std::unique_ptr<PreparedKernel> prepare_normal(const OpCall& call) {
 }
 
 std::unique_ptr<PreparedKernel> prepare_bernoulli(const OpCall& call) {
+  // Each element is then one comparison of integers: 24 bits of a word with
+  // this.
   const std::uint32_t threshold =
       bernoulli_threshold(call.attributes.real("probability"));
   return make_drawer<bool>(
@@ -108,6 +113,8 @@ std::unique_ptr<PreparedKernel> prepare_permutation(const OpCall& call) {
     if (size == 0) return;
     const RandomStream stream =
         random_stream(attributes, input_of<std::int64_t>(buffers, 0));
+    // An element of the permutation is a function of its place, so threads need
+    // no shuffled array.
     const Permutation order(static_cast<std::uint64_t>(size), stream.seed,
                             stream.stream, stream.step);
     auto* y = output_of<std::int64_t>(buffers, 0);
@@ -129,6 +136,8 @@ std::unique_ptr<PreparedKernel> prepare_dropout(const OpCall& call) {
   const Attributes attributes = call.attributes;
   const double kept = 1 - attributes.real("rate");
   const std::uint32_t threshold = bernoulli_threshold(kept);
+  // What is kept is scaled up, so that the mean stays and inference needs no
+  // scaling.
   const auto scale = static_cast<float>(1 / kept);
   const std::int64_t size = call.outputs[0].shape.num_elements();
   return for_floating(call.input(0).dtype, [&]<class T>(T) {

@@ -174,6 +174,8 @@ class Lstm : public Recurrent {
     const float* c = floats(buffers, 2);
     for (std::size_t t = 0; t < steps_; ++t) {
       float* step_gates = gates + t * batch_ * columns_;
+      // The product is added to that of the input, which lies in the gates: z =
+      // x w_ih + h w_hh.
       gemm(integer(batch_), columns, integer(hidden_), {h, integer(hidden_)},
            {floats(buffers, 4), columns}, 1.f, step_gates, columns);
       step(floats(buffers, 5), c, step_gates, cells + t * state_size(),
@@ -194,6 +196,7 @@ class Lstm : public Recurrent {
         return hn::Add(span.load(gate + block * hidden_),
                        span.load(bias + block * hidden_));
       };
+      // The blocks are i, f, g, o, and c' = f c + i g, h' = o tanh(c').
       const Vector i = sigmoid(sum(0));
       const Vector f = sigmoid(sum(1));
       const Vector g = tanh(sum(2));
@@ -249,6 +252,8 @@ class LstmGradient : public Recurrent {
             float* dc, float* dz) const {
     const float* gates = floats(buffers, 6) + t * batch_ * columns_;
     const float* cells = floats(buffers, 7) + t * state_size();
+    // The cell before the first step is an operand, and the others lie one
+    // behind the other.
     const float* previous = t > 0 ? cells - state_size() : floats(buffers, 2);
     const float* dy = floats(buffers, 8) + t * state_size();
     for_each_span([&](std::size_t row, const Span& span) {
@@ -259,7 +264,11 @@ class LstmGradient : public Recurrent {
       const Vector o = span.load(gate + 3 * hidden_);
       const std::size_t at = row * hidden_;
       const Vector tanh_c = tanh(span.load(cells + at));
+      // A state flows into the results and into the next step; its gradient is
+      // the sum of both.
       const Vector flow = hn::Add(span.load(dy + at), span.load(dh + at));
+      // The cell's gradient comes through h = o tanh(c), and from the step
+      // after.
       const Vector total =
           hn::MulAdd(hn::Mul(flow, o), tanh_slope(tanh_c), span.load(dc + at));
       float* out = dz + row * columns_;
@@ -270,6 +279,7 @@ class LstmGradient : public Recurrent {
       span.store(hn::Mul(hn::Mul(total, i), tanh_slope(g)), out + 2 * hidden_);
       span.store(hn::Mul(hn::Mul(flow, tanh_c), sigmoid_slope(o)),
                  out + 3 * hidden_);
+      // What flows back to the cell before passes the forget gate.
       span.store(hn::Mul(total, f), dc + at);
     });
   }
@@ -320,12 +330,15 @@ class Gru : public Recurrent {
       };
       const Vector r = sigmoid(hn::Add(input(0), state(0)));
       const Vector z = sigmoid(hn::Add(input(1), state(1)));
+      // The reset gate acts on h w_hh + b_hh, and not on h: so one product
+      // serves all gates.
       const Vector candidate = state(2);
       const Vector n = tanh(hn::MulAdd(r, candidate, input(2)));
       const Vector old = span.load(h + row * hidden_);
       span.store(r, gate);
       span.store(z, gate + hidden_);
       span.store(n, gate + 2 * hidden_);
+      // The gradient of the reset gate is a multiple of it.
       span.store(candidate, gate + 3 * hidden_);
       // (1 - z) n + z h
       span.store(hn::MulAdd(z, hn::Sub(old, n), n), h_out + row * hidden_);
@@ -382,6 +395,8 @@ class GruGradient : public Recurrent {
       const Vector candidate = span.load(gate + 3 * hidden_);
       const std::size_t at = row * hidden_;
       const Vector flow = hn::Add(span.load(dy + at), span.load(dh + at));
+      // h' = n + z (h - n), so that dn carries 1 - z of the flow and dz carries
+      // h - n.
       const Vector dn = hn::Mul(hn::NegMulAdd(flow, z, flow), tanh_slope(n));
       const Vector dr = hn::Mul(hn::Mul(dn, candidate), sigmoid_slope(r));
       const Vector dz = hn::Mul(hn::Mul(flow, hn::Sub(span.load(h + at), n)),
@@ -393,6 +408,8 @@ class GruGradient : public Recurrent {
       span.store(dn, x_row + 2 * hidden_);
       span.store(dr, h_row);
       span.store(dz, h_row + hidden_);
+      // Only the candidate's share differs between the two: the reset gate
+      // scales what comes from h.
       span.store(hn::Mul(dn, r), h_row + 2 * hidden_);
       span.store(hn::Mul(flow, z), dh + at);
     });

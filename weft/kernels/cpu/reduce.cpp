@@ -26,7 +26,10 @@ namespace {
 constexpr std::int64_t kLanes = 64;   // accumulators of a run
 constexpr std::int64_t kRun = 8192;   // elements of a piece of a row
 constexpr std::int64_t kWidth = 512;  // columns of a task
+// A task is worth its start from about so many elements on.
 constexpr std::int64_t kTaskSize = 16 << 10;
+// The results of chunks are combined one after the other, so a call is cut into
+// no more of them than keep many threads busy.
 constexpr std::int64_t kMostTasks = 64;
 
 // What floats narrower than f32 and integers narrower than i64 add up in.
@@ -66,6 +69,7 @@ struct Max {
                                     : std::numeric_limits<A>::lowest();
   template <class A>
   static A fold(A a, A b) {
+    // Without branches, compilers make vectors of it: hence | and not ||.
     return ((b > a) | (b != b)) ? b : a;
   }
 };
@@ -125,6 +129,7 @@ struct Layout {
     };
     std::vector<Group> groups;
     for (int axis = 0; axis < shape.rank(); ++axis) {
+      // An axis of one is of both kinds, and would only part neighbours.
       if (shape[axis] == 1) continue;
       // Neighbours of one kind are one longer axis: elements keep their order.
       if (!groups.empty() && groups.back().is_reduced == axes.has(axis)) {
@@ -165,6 +170,8 @@ std::pair<std::int64_t, std::int64_t> share(std::int64_t size,
 template <class Op, std::int64_t kChains, class T>
 Accumulator<T> fold_chains(const T* x, std::int64_t size) {
   using A = Accumulator<T>;
+  // A chain waits for its own last addition only, so many of them keep the
+  // units busy.
   A lanes[kChains];
   std::fill_n(lanes, kChains, Op::template identity<A>);
   std::int64_t i = 0;
@@ -176,6 +183,8 @@ Accumulator<T> fold_chains(const T* x, std::int64_t size) {
   for (std::int64_t lane = 0; lane < size - i; ++lane) {
     lanes[lane] = Op::fold(lanes[lane], widen(x[i + lane]));
   }
+  // Pairs are folded as a tree, whose rounding errors grow with its depth
+  // alone.
   for (std::int64_t half = kChains / 2; half > 0; half /= 2) {
     for (std::int64_t lane = 0; lane < half; ++lane) {
       lanes[lane] = Op::fold(lanes[lane], lanes[lane + half]);
@@ -186,6 +195,7 @@ Accumulator<T> fold_chains(const T* x, std::int64_t size) {
 
 template <class Op, class T>
 Accumulator<T> fold_run(const T* x, std::int64_t size) {
+  // A short run would spend most of its time folding empty chains.
   if (size >= kLanes) return fold_chains<Op, kLanes>(x, size);
   return fold_chains<Op, 4>(x, size);
 }
@@ -227,6 +237,7 @@ void fold_narrow_rows(const T* x, std::int64_t rows, std::int64_t width,
   std::fill_n(lanes, wide, Op::template identity<A>);
   const std::int64_t full = rows / together;
   fold_rows<Op>(x, full, wide, wide, lanes);
+  // What is left is less than a wide row, and begins at its first lane.
   fold_rows<Op>(x + full * wide, 1, wide, (rows - full * together) * width,
                 lanes);
   for (std::int64_t start = 0; start < wide; start += width) {
@@ -250,6 +261,8 @@ class Reduction {
     pieces_ = (layout.rows + unit_ - 1) / unit_;
     blocks_ = (layout.columns + kWidth - 1) / kWidth;
     const std::int64_t tasks = layout.items.count() * blocks_;
+    // Where results are many, each is one task; where they are few, the reduced
+    // places are cut too, into as many chunks as keep the threads busy.
     chunks_ = std::min(layout.segments.count() * pieces_,
                        std::max<std::int64_t>(1, kMostTasks / tasks));
   }
@@ -341,6 +354,7 @@ class Reduction {
 
   T finish(A total) const {
     if constexpr (std::is_integral_v<T>) {
+      // Inference refuses a mean of integers, so nothing is divided.
       return static_cast<T>(total);
     } else {
       return static_cast<T>(total / static_cast<A>(divisor_));
@@ -407,6 +421,8 @@ std::int64_t argmax_run(const T* x, std::int64_t size) {
   using A = Accumulator<T>;
   A best = Max::identity<A>;
   std::int64_t place = 0;
+  // The search ends at the first NaN, which nothing beats. A later piece must
+  // be greater to win, so the first of equals stays.
   for (std::int64_t begin = 0; begin < size && best == best; begin += kPiece) {
     const A most = fold_run<Max>(x + begin, std::min(kPiece, size - begin));
     if (most > best || most != most) {
@@ -417,6 +433,7 @@ std::int64_t argmax_run(const T* x, std::int64_t size) {
   const auto is_best = [&](A value) {
     return best == best ? value == best : value != value;
   };
+  // The piece holds the value, so the loop ends within it.
   while (!is_best(widen(x[place]))) ++place;
   return place;
 }
@@ -434,6 +451,7 @@ void argmax_columns(const T* x, std::int64_t rows, std::int64_t stride,
       const A value = widen(x[i]);
       const bool wins =
           (value > best[i]) | ((value != value) & (best[i] == best[i]));
+      // Selecting instead of branching lets the columns be one vector.
       y[i] = wins ? row : y[i];
       best[i] = wins ? value : best[i];
     }

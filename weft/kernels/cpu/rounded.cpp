@@ -45,6 +45,7 @@ class RoundedKernel : public PreparedKernel {
       : inner_(std::move(inner)),
         inputs_(call.inputs.size()),
         outputs_(call.outputs.size()) {
+    // Each part begins at the alignment that kernels expect of their operands.
     scratch_bytes_ = aligned(inner_.kernel->scratch_bytes());
     plan(call.inputs, widened_inputs_);
     plan(call.outputs, rounded_outputs_);

@@ -68,7 +68,8 @@ class FirstOfRows {
     return at(count_ + slots()) * sizeof(std::int64_t);
   }
 
-  // By position, the first that has its row; in `memory`, of bytes().
+  // Gives for each position the first that has its row; lies in `memory`, of
+  // bytes().
   template <class RowAt>
   const std::int64_t* find(void* memory, RowAt&& row_at) const {
     auto* firsts = static_cast<std::int64_t*>(memory);

@@ -34,6 +34,8 @@ void fill(void* target, std::size_t bytes, const Tensor& pattern) {
   const std::size_t element = pattern.bytes();
   auto* to = static_cast<std::byte*>(target);
   const auto* value = static_cast<const std::byte*>(pattern.raw());
+  // Zeros are what is filled with most often, and memset is the fastest way to
+  // them.
   const bool is_zero = std::all_of(
       value, value + element, [](std::byte b) { return b == std::byte{}; });
   parallel_for(static_cast<std::int64_t>(bytes / element), 64 << 10,
@@ -68,6 +70,7 @@ struct Part {
 
 std::unique_ptr<PreparedKernel> prepare_reshape(const OpCall& call) {
   const Shape flat{call.outputs[0].shape.num_elements()};
+  // The elements are dense on both sides, so they are one axis.
   const StridedCopy copy(element_bytes(call), flat, {1}, {1});
   return make_kernel([copy](const KernelBuffers& buffers) {
     // A plan gives a view the memory of its source; eagerly it has its own.
@@ -136,6 +139,7 @@ std::unique_ptr<PreparedKernel> prepare_placing(
   const Tensor pattern = Tensor::scalar(value, whole.dtype);
   const std::size_t bytes = whole.bytes();
   return make_kernel([=](const KernelBuffers& buffers) {
+    // Filling all and writing the operand over it needs no case for each edge.
     fill(buffers.outputs[0], bytes, pattern);
     placed.run(buffers.inputs[0], buffers.outputs[0]);
   });
@@ -147,6 +151,8 @@ std::unique_ptr<PreparedKernel> prepare_unslice(const OpCall& call) {
 
 std::unique_ptr<PreparedKernel> prepare_pad(const OpCall& call) {
   std::vector<SliceRange> ranges;
+  // A place is where the operand begins and one step at a time: the end follows
+  // from its shape.
   for (const std::int64_t low : call.attributes.integers("low")) {
     ranges.push_back({low, 0, 1});
   }

@@ -26,12 +26,15 @@ std::uint32_t ordered(float value) {
   if (value != value) return ~std::uint32_t{0};
   // Adding zero makes +0 of -0 and changes nothing else.
   const auto bits = std::bit_cast<std::uint32_t>(value + 0.0f);
+  // Floats are magnitudes with a sign: those of negative ones count backwards,
+  // and the positive ones stand above them.
   return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
 }
 std::uint32_t ordered(bfloat16 value) {
   return ordered(static_cast<float>(value));
 }
 std::uint32_t ordered(std::int32_t value) {
+  // Turning the sign bit puts the negative ones below.
   return static_cast<std::uint32_t>(value) ^ kSignBit;
 }
 
@@ -67,6 +70,8 @@ constexpr std::int64_t kMostInHeap = 64;
 template <class T>
 void order_keys(const T* x, std::int64_t size, std::int64_t count,
                 bool descending, std::uint64_t* keys) {
+  // The heap keeps the `count` smallest seen, the largest of them on top, so
+  // one comparison rejects most elements.
   const bool uses_heap = count <= kMostInHeap && count < size / 4;
   const std::int64_t first = uses_heap ? count : size;
   for (std::int64_t i = 0; i < first; ++i) {
@@ -83,6 +88,8 @@ void order_keys(const T* x, std::int64_t size, std::int64_t count,
       std::push_heap(keys, end);
     }
   } else if (count < size) {
+    // Keys are all different, so which of them are kept does not depend on the
+    // library.
     std::nth_element(keys, end - 1, keys + size);
   }
   std::sort(keys, end);
@@ -103,6 +110,8 @@ std::unique_ptr<PreparedKernel> make_order(const OpCall& call,
       const T* from = x + row * size;
       order_keys(from, size, count, descending, keys);
       for (std::int64_t i = 0; i < count; ++i) {
+        // The value is fetched again by its position: a key has lost which NaN
+        // it was.
         const auto position = static_cast<std::uint32_t>(keys[i]);
         values[row * count + i] = from[position];
         positions[row * count + i] = position;
@@ -206,13 +215,15 @@ std::unique_ptr<PreparedKernel> make_cumsum(const OpCall& call) {
     const std::int64_t block = cut.size * cut.inner;
     const std::int64_t grain = std::max<std::int64_t>(
         1, (16 << 10) / std::max<std::int64_t>(1, cut.size));
-    // Lines, or columns of blocks, in row-major order.
+    // What is shared out are lines, or columns of blocks, in row-major order.
     parallel_for(
         cut.outer * cut.inner, grain,
         [&](std::int64_t begin, std::int64_t end) {
           while (begin < end) {
             const std::int64_t start = begin / cut.inner * block;
             const std::int64_t column = begin % cut.inner;
+            // A range may begin in the middle of a block's columns; kWidth
+            // bounds the sums on the stack.
             const std::int64_t last =
                 std::min({cut.inner, column + end - begin, column + kWidth});
             if (cut.inner == 1) {

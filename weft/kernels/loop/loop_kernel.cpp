@@ -107,6 +107,8 @@ void LoopKernel::classify_inputs() {
       } else if (count == 1) {
         operand.access = Access::kConstant;
       } else if (is_suffix(input.type.shape, program_.shape)) {
+        // The operand repeats as a whole, so its place follows from one
+        // remainder.
         operand.access = Access::kPeriodic;
         operand.period = count;
       } else {

@@ -38,6 +38,8 @@ void map(const Tile& tile, F f) noexcept {
     }
   }
   if (i == tile.size) return;
+  // Tiles end where the operands do: what lies behind must be neither read nor
+  // written.
   const auto rest = hn::FirstN(d, static_cast<std::size_t>(tile.size - i));
   const auto load_rest = [&](int n) {
     return hn::MaskedLoad(rest, d, tile.x[static_cast<std::size_t>(n)] + i);
@@ -55,6 +57,7 @@ void map(const Tile& tile, F f) noexcept {
 Vector one() { return hn::Set(Lanes(), 1.0f); }
 Vector zero() { return hn::Zero(Lanes()); }
 template <class Mask>
+// Tiles carry truth values as 0 and 1, like all else in f32.
 Vector truth(Mask mask) {
   return hn::IfThenElseZero(mask, one());
 }
@@ -86,6 +89,7 @@ void minimum(const Tile& t) noexcept {
     return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
   });
 }
+// There is no vector form with the special cases of std::pow.
 void power(const Tile& t) noexcept {
   for (std::int64_t i = 0; i < t.size; ++i) {
     t.y[i] = std::pow(t.x[0][i], t.x[1][i]);
@@ -146,6 +150,7 @@ void sqrt(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Sqrt(x); });
 }
 void rsqrt(const Tile& t) noexcept {
+  // Highway's approximation would differ from what generated code computes.
   map<1>(t, [](auto x) { return hn::Div(one(), hn::Sqrt(x)); });
 }
 void square(const Tile& t) noexcept {
@@ -190,6 +195,8 @@ void erf(const Tile& t) noexcept {
 void gelu(const Tile& t) noexcept {
   map<1>(t, [](auto x) {
     const Lanes d;
+    // GELU is x Phi(x), with Phi(x) = (1 + erf(x / sqrt(2))) / 2 (Hendrycks and
+    // Gimpel, 2016).
     const auto inner = erf_vector(hn::Mul(x, hn::Set(d, 0.70710678f)));
     return hn::Mul(hn::Mul(x, hn::Set(d, 0.5f)), hn::Add(one(), inner));
   });
@@ -201,6 +208,7 @@ void sign(const Tile& t) noexcept {
   map<1>(t, [](auto x) {
     const auto sign =
         hn::Sub(truth(hn::Gt(x, zero())), truth(hn::Lt(x, zero())));
+    // Both comparisons are false for NaN, which would make it 0.
     return hn::IfThenElse(hn::IsNaN(x), x, sign);
   });
 }
@@ -210,11 +218,13 @@ void floor(const Tile& t) noexcept {
 void clamp(const Tile& t) noexcept {
   const auto low = hn::Set(Lanes(), t.parameters[0]);
   const auto high = hn::Set(Lanes(), t.parameters[1]);
+  // The value is the second operand of both, so that a NaN stays one.
   map<1>(t, [&](auto x) { return hn::Min(high, hn::Max(low, x)); });
 }
 
 // --- Casts ------------------------------------------------------------------
 void copy(const Tile& t) noexcept {
+  // The result may be the operand, which memcpy does not allow.
   if (t.y == t.x[0]) return;
   std::memcpy(t.y, t.x[0], static_cast<std::size_t>(t.size) * sizeof(float));
 }
@@ -250,8 +260,12 @@ void wrap(const Tile& t) noexcept {
   const hn::Rebind<std::int32_t, Lanes> integers;
   const hn::Rebind<Word, Lanes> words;
   map<1>(t, [&](auto x) {
+    // Beyond 2^31 the conversion has no defined result; NaN and infinity are
+    // not below it, either.
     const auto held = hn::Lt(hn::Abs(x), hn::Set(Lanes(), 0x1p31f));
     const auto whole = hn::ConvertTo(integers, hn::IfThenElseZero(held, x));
+    // Shifting up and down again keeps the low bits, and repeats the sign where
+    // T has one.
     const auto high = hn::ShiftLeft<kHigh>(hn::BitCast(words, whole));
     const auto low = hn::BitCast(integers, hn::ShiftRight<kHigh>(high));
     return hn::ConvertTo(Lanes(), low);
@@ -263,6 +277,8 @@ std::array<float, 2> clamp_parameters(const Attributes& attributes) {
           static_cast<float>(attributes.real("high"))};
 }
 
+// The last number is what an op costs beside an addition; calls of functions
+// cost most.
 constexpr TileOp kTileOps[] = {
     {"add", 2, add, Opcode::kAdd, 1},
     {"subtract", 2, subtract, Opcode::kSubtract, 1},
@@ -355,6 +371,7 @@ std::int64_t store_integers(const float* tile, T* to, std::int64_t size) {
   const auto step = static_cast<std::int64_t>(hn::Lanes(Lanes()));
   std::int64_t i = 0;
   for (; i + step <= size; i += step) {
+    // The numbers are of the dtype already, so the narrowing loses nothing.
     const auto word = hn::ConvertTo(words, hn::LoadU(Lanes(), tile + i));
     hn::StoreU(hn::DemoteTo(narrow, word), narrow, to + i);
   }
@@ -372,6 +389,8 @@ void store(DType dtype, const float* tile, void* target,
                 [](auto x) { return x; });
     } else {
       std::int64_t i = 0;
+      // A bool is 1 for whatever is not 0, which narrowing would not make of
+      // it.
       if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(float) &&
                     !std::is_same_v<T, bool>) {
         i = store_integers(tile, to, size);
@@ -429,7 +448,9 @@ bool fits_tile(DType dtype) {
 }
 
 bool is_exact_in_tile(std::string_view op, DType dtype) {
+  // A power of small integers may pass any number of bits.
   if (op == "power") return !is_integer(dtype);
+  // A product of two i16 takes up to 31 bits, and f32 holds 24.
   if (op == "multiply" || op == "square") return dtype != DType::kI16;
   return true;
 }

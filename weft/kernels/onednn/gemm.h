@@ -1,4 +1,6 @@
 // The BLAS entry of oneDNN, for products inside other kernels.
+//
+// Threads: safe from any; it computes on those of base/parallel.h.
 #pragma once
 
 #include <cstdint>

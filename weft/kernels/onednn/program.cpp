@@ -29,6 +29,7 @@ void relu_in_place(const TensorType& type, void* y) {
                  if (type.dtype == DType::kF32) {
                    auto* values = static_cast<float*>(y);
                    for (std::int64_t i = begin; i < end; ++i) {
+                     // The comparison is false for NaN, which so stays.
                      values[i] = values[i] < 0 ? 0 : values[i];
                    }
                    return;
@@ -57,6 +58,7 @@ std::string name_of(const dnnl::primitive& primitive) {
 
 const dnnl::engine& engine() {
   obey_instruction_set();
+  // One engine serves all programs, and is made after the limit has been set.
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
   return cpu;
 }
@@ -85,6 +87,7 @@ dnnl::primitive_attr attributes() {
   return attr;
 }
 
+// A stream is for one thread at a time, so each program has its own.
 Program::Program() : stream_(engine()) {}
 
 Slot Program::reserve(const dnnl::memory::desc& layout) {
@@ -146,6 +149,8 @@ void Program::run(const KernelBuffers& buffers) noexcept {
   };
   for (Step& step : steps_) {
     for (std::size_t i = 0; i < step.slots.size(); ++i) {
+      // The C functions are called, as those of C++ throw and a kernel must
+      // not.
       dnnl_memory_set_data_handle(step.memories[i].get(),
                                   address(step.slots[i]));
     }

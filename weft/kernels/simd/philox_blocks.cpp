@@ -17,6 +17,8 @@ using Words = hn::CappedTag<std::uint32_t, kPhiloxBlocks>;
 using Pairs = hn::Repartition<std::uint64_t, Words>;
 using Vector = hn::Vec<Words>;
 
+// The constants are those of Philox4x32 (Salmon et al., "Parallel Random
+// Numbers: As Easy as 1, 2, 3", SC 2011).
 constexpr std::uint32_t kMultiplier0 = 0xD2511F53;
 constexpr std::uint32_t kMultiplier1 = 0xCD9E8D57;
 

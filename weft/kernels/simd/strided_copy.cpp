@@ -15,6 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::int64_t kBytesPerThread = 128 << 10;
 // Longer runs are cut, so that threads can share one.
 constexpr std::int64_t kRunBytes = 64 << 10;
+// A tile of the widest elements takes 8 KiB, so it stays in the L1 cache.
 constexpr std::int64_t kTile = 32;
 // Tiles side by side, so that what is read of each row is worth a prefetch.
 constexpr std::int64_t kStrip = 4 * kTile;

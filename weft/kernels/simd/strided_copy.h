@@ -25,6 +25,7 @@ class StridedCopy {
   StridedCopy(std::size_t element_bytes, const Shape& shape,
               const Strides& from_strides, const Strides& to_strides);
 
+  // The two must not overlap.
   void run(const void* from, void* to) const noexcept;
 
  private:

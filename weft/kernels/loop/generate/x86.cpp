@@ -206,6 +206,8 @@ class Generator : public Xbyak::CodeGenerator {
     const auto mask = [&](Xbyak::Address address) {
       return masked ? address | k7 : address;
     };
+    // Accumulators are f32 whatever the output is: finish_sums() rounds them
+    // once.
     if (output.is_sum) {
       const Zmm sum = take();
       vmovups(under(sum, masked), ptr[to + rax * 4]);
