@@ -32,6 +32,8 @@ std::string constant_text(const Tensor& tensor) {
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
+    // All else stands as it is, also line breaks: the parser takes what comes
+    // up to the closing quote.
     if (c == '"' || c == '\\') result += '\\';
     result += c;
   }
@@ -111,6 +113,8 @@ void Attributes::set(std::string name, Attribute value) {
   entries_.emplace_back(std::move(name), std::move(value));
 }
 
+// Entries that complete() made are in the order of the schema, so no search is
+// needed.
 bool Attributes::operator==(const Attributes& other) const {
   return std::equal(begin(), end(), other.begin(), other.end(),
                     [](const Entry& a, const Entry& b) {

@@ -1,5 +1,7 @@
 // What a batching rule is given: one application of an op, made by B instances
 // at once.
+//
+// Threads: that of the builder.
 #pragma once
 
 #include "weft/graph/value.h"

@@ -35,6 +35,8 @@ ValueId FunctionBuilder::id_of(const Value& value) {
     throw Error(ErrorCode::kInvalidArgument, "graph",
                 "an undefined value was used in @{}", function_.name());
   }
+  // The builder that gave the number its meaning is gone: the same number may
+  // mean something here.
   if (value.is_closed()) {
     throw Error(ErrorCode::kInvalidArgument, "graph",
                 "a value of @{} was used in @{}, after the former was built",
@@ -60,6 +62,7 @@ ValueId FunctionBuilder::adopt(const Value& value) {
   }
   // The function around this one may have to capture the value in turn.
   const Value outer(*enclosing_, enclosing_->id_of(value));
+  // Captures are the last parameters, one for each in their order.
   const std::size_t own = function_.parameters().size() - captures_.size();
   for (std::size_t i = 0; i < captures_.size(); ++i) {
     // A value that is captured twice is one parameter.
@@ -117,6 +120,8 @@ std::vector<Value> FunctionBuilder::lower(const OpDef& op,
 std::vector<Value> FunctionBuilder::inline_function(
     const Function& function, std::span<const Value> arguments) {
   WEFT_CHECK(arguments.size() == function.parameters().size());
+  // Nodes stand in an order in which they can run, so operands are there when a
+  // node is reached.
   std::vector<Value> values(function.value_count());
   const auto at = [&](ValueId id) -> Value& {
     return values[static_cast<std::size_t>(id)];
@@ -137,6 +142,7 @@ std::vector<Value> FunctionBuilder::inline_function(
 
 std::vector<Value> FunctionBuilder::replace(NodeId node, const OpDef& op,
                                             const Attributes& attributes) {
+  // The node is read first, since replacing it adds to its results.
   const std::size_t before = function_.node(node).outputs.size();
   const Node& changed = function_.replace_node(node, op, attributes);
   std::vector<Value> added;
@@ -149,6 +155,7 @@ std::vector<Value> FunctionBuilder::replace(NodeId node, const OpDef& op,
 Function FunctionBuilder::build(
     const std::function<std::vector<Value>()>& body) {
   std::vector<Value> results;
+  // Modes that the body reads are reported to whoever builds this function.
   outer_ = &current_context();
   {
     ContextScope scope(*this);
@@ -163,6 +170,8 @@ Function FunctionBuilder::build(
 }
 
 void FunctionBuilder::create(const VariableRef& variable) {
+  // A function that stands alone lets them be made: what they hold first is
+  // stored outside of it (variable.cpp).
   if (enclosing_ != nullptr) enclosing_->create(variable);
 }
 

@@ -26,6 +26,7 @@ Attributes RankGroups::attributes() const {
 }
 
 std::span<const std::int64_t> RankGroups::group(std::size_t index) const {
+  // Groups lie one behind the other in one list, all of one size.
   const auto members = static_cast<std::size_t>(size);
   return std::span(ranks).subspan(index * members, members);
 }

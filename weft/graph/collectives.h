@@ -47,7 +47,8 @@ class Collectives {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Replaces `whole` by the sum of the members' tensors.
+  // Replaces `whole` by the sum of the members' tensors. All three throw what
+  // the network does.
   virtual void all_reduce(const TensorView& whole,
                           const RankGroups& groups) = 0;
   // The same for this rank's part; the other parts are then undefined.

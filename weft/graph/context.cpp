@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+// Each thread has its own, so that one may build a function while others run
+// eagerly.
 thread_local Context* innermost_context = nullptr;
 
 }  // namespace
@@ -38,6 +40,7 @@ std::int64_t Value::fresh_id() {
   // Numbers of eager values begin where those of a function's values, which
   // count from zero, never come: both meet in one list of applications.
   static std::atomic<std::int64_t> next{std::int64_t{1} << 40};
+  // Only that numbers differ matters, and not in which order threads get them.
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -16,6 +16,8 @@ ValueId Function::add_parameter(const TensorType& type, std::string name) {
                 to_string(type), name_);
   }
   const auto id = static_cast<ValueId>(values_.size());
+  // Parameters share their numbers with all other values, so they may also come
+  // when there are nodes already.
   values_.push_back({type, -1, std::move(name)});
   parameters_.push_back(id);
   return id;
@@ -112,6 +114,8 @@ std::optional<std::string> FunctionIndex::problem_with(
   if (found == functions_.end()) {
     return fmt::format("there is no function @{}", reference.name);
   }
+  // A call was typed by the signature that it carries, so the same name is not
+  // enough.
   if (found->second == reference) return std::nullopt;
   return fmt::format("the signature of {} is another: {}", to_string(reference),
                      to_string(found->second));
@@ -140,6 +144,7 @@ void verify_node(const Function& function, std::size_t index) {
     if (producer >= 0 && static_cast<std::size_t>(producer) >= index)
       refuse("an operand is used before it is computed in");
   }
+  // Completing what is complete changes nothing.
   if (!(node.op->complete(node.attributes) == node.attributes))
     refuse("attributes are incomplete in");
   const auto expected =

@@ -4,6 +4,8 @@ namespace weft {
 
 FunctionCopy::FunctionCopy(const Function& from, std::string name)
     : from_(from),
+      // Values are numbered from 0 without gaps, so a list maps them faster
+      // than a table.
       renamed_(from.value_count(), -1),
       function_(std::move(name)) {}
 

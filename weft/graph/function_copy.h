@@ -30,7 +30,8 @@ class FunctionCopy {
 
   // What has been made so far, to be added to.
   Function& function() { return function_; }
-  // With the copies of the results of `from`, or of other values, as results.
+  // The copy, which returns the copies of the results of `from`, or of other
+  // values, all of which must be there. Nothing is left to add to.
   Function finish() { return finish(from_.results()); }
   Function finish(const std::vector<ValueId>& results);
 

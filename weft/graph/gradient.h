@@ -1,4 +1,6 @@
 // What a gradient rule is given.
+//
+// Threads: that of whoever differentiates.
 #pragma once
 
 #include "weft/graph/value.h"

@@ -26,6 +26,8 @@ std::vector<Value> inlined_results(FunctionBuilder& builder,
 }
 
 std::vector<Value> rebuild(FunctionBuilder& builder, const Function& function) {
+  // The builder sees every op again through apply(), which is where a rewrite
+  // acts.
   return inlined_results(builder, function, add_parameters(builder, function));
 }
 

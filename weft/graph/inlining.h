@@ -1,5 +1,7 @@
 // What stands around FunctionBuilder::inline_function() where a function is
 // built that begins as another, or is that other in a new form.
+//
+// Threads: as FunctionBuilder. Errors: those of its apply().
 #pragma once
 
 #include "weft/graph/builder.h"

@@ -70,6 +70,8 @@ OpDef& OpDef::signature(std::string_view text) {
   signature_ = text;
   const auto close = text.find(')');
   const auto arrow = text.find("->");
+  // A signature is a literal of an op's registration, so a mistake in it is a
+  // defect of Weft.
   WEFT_CHECK(text.front() == '(' && close != text.npos && arrow > close,
              "{}: signature '{}'", name_, text);
   outputs_ = split_names(text.substr(arrow + 2));
@@ -97,6 +99,7 @@ OpDef& OpDef::attribute(std::string name, Attribute default_value) {
 }
 
 OpDef& OpDef::required(std::string name, Attribute kind) {
+  // The value is there for its kind alone.
   attributes_.push_back({std::move(name), std::move(kind), true});
   return *this;
 }
@@ -164,8 +167,10 @@ Attributes OpDef::complete(const Attributes& given) const {
                   "the attribute '{}' takes {}, not {}", schema.name,
                   kind_of(schema.value), to_string(*value));
     }
+    // The order is that of the schema, whatever order was given.
     complete.set(schema.name, value != nullptr ? *value : schema.value);
   }
+  // What the schema has not taken is unknown.
   for (const auto& [name, value] : given) {
     if (complete.find(name) != nullptr) continue;
     std::vector<std::string> known;

@@ -80,6 +80,7 @@ class Parser {
     if (!accept(token)) fail(fmt::format("expected '{}'", token));
   }
 
+  // Names of functions have dots in them, as in "tree.joint".
   static bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
   }
@@ -146,6 +147,7 @@ class Parser {
              text_[position_] != ']') {
         ++position_;
       }
+      // A dim may be a formula of symbols, which has a parser of its own.
       std::string_view dim = text_.substr(begin, position_ - begin);
       while (dim.ends_with(' ')) dim.remove_suffix(1);
       // The shape itself would throw, but without the place.
@@ -203,6 +205,8 @@ class Parser {
     if (tensor.dtype() == DType::kI64) {
       // A double would round numbers beyond 2^53.
       tensor.data<std::int64_t>()[index] = number<std::int64_t>();
+      // Constants of narrower integers are written with it, so it is taken here
+      // too.
       if (accept(".0")) return;
       return;
     }
@@ -210,6 +214,7 @@ class Parser {
     if (!fits(value, tensor.dtype())) {
       fail(fmt::format("{} is no {}", value, to_string(tensor.dtype())));
     }
+    // The scalar rounds to the dtype as a program's constant would.
     const Tensor element = Tensor::scalar(value, tensor.dtype());
     const std::size_t size = size_of(tensor.dtype());
     std::memcpy(static_cast<std::byte*>(tensor.raw()) +
@@ -333,6 +338,7 @@ class Parser {
     expect("(");
     std::vector<TensorType> result_types = types(")");
     expect("{");
+    // A node begins with a value's number, so the word can only end the body.
     while (!accept("return")) node(function);
     std::vector<ValueId> results;
     if (text_.substr(position_, 1) == "%") {
@@ -393,6 +399,8 @@ class Parser {
       expect(")");
     }
     const Attributes given = attributes();
+    // The op infers its types first, and what the text says is compared with
+    // them.
     const std::vector<ValueId> ids = infer(function, name, inputs, given);
     expect(":");
     std::vector<TensorType> stated;

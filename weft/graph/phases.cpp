@@ -26,6 +26,7 @@ bool adds_up(const Integers& counts, std::size_t total) {
 }  // namespace
 
 bool leaves_activation(const OpDef& op) {
+  // The names are those of call_enter and cond_enter (phases.h).
   return op.has(kControl) && op.name().ends_with("_enter");
 }
 
@@ -58,6 +59,7 @@ std::size_t Phases::first_result(std::size_t phase) const {
 }
 
 std::vector<std::size_t> Phases::of_values(const Function& function) const {
+  // What depends on no parameter is known in the first phase.
   std::vector<std::size_t> phases(function.value_count(), 0);
   const auto at = [&](ValueId id) -> std::size_t& {
     return phases[static_cast<std::size_t>(id)];

@@ -12,6 +12,8 @@ Error wrong(fmt::format_string<Args...> format, Args&&... args) {
 }  // namespace
 
 Program::Program(const Graph& graph) {
+  // A function may name one that comes later: signatures are compared at the
+  // end, by build().
   for (const Function& function : graph.functions) add(function);
 }
 
@@ -58,6 +60,7 @@ FunctionRef Program::define(std::string name,
 
 FunctionBuilder& Program::builder(std::string name,
                                   FunctionBuilder* enclosing) {
+  // Values refer to their builder: a deque keeps its elements where they are.
   return enclosing == nullptr
              ? builders_.emplace_back(*this, std::move(name))
              : builders_.emplace_back(*enclosing, std::move(name));
@@ -66,6 +69,7 @@ FunctionBuilder& Program::builder(std::string name,
 FunctionRef Program::add(const Function& function) {
   const FunctionRef made = reference_to(function);
   FunctionRef& known = names_.try_emplace(made.name, made).first->second;
+  // A declared name may be defined once, and any other only if it is new.
   if (bodies_.contains(made.name)) {
     throw wrong("@{} is defined twice", made.name);
   }

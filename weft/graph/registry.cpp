@@ -3,6 +3,7 @@
 namespace weft {
 
 OpDef& OpRegistry::add(std::string name) {
+  // References to entries stay good: a deque does not move its elements.
   return ops_.emplace_back(std::move(name));
 }
 
@@ -26,6 +27,7 @@ const OpDef& OpRegistry::get(std::string_view name) const {
   if (const OpDef* op = find(name)) return *op;
   std::vector<std::string> known;
   for (const OpDef& op : ops_) known.push_back(op.name());
+  // The name may come from a text, so it is the caller's mistake.
   Error error(ErrorCode::kInvalidArgument, "graph", "there is no op '{}'",
               name);
   const std::string near = nearest(name, known);

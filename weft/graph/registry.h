@@ -26,7 +26,7 @@ class OpRegistry {
   const OpDef* find(std::string_view name) const;
   // Throws Error(kInvalidArgument) with the nearest known name.
   const OpDef& get(std::string_view name) const;
-  // In order of registration.
+  // All ops, in the order of registration.
   const std::deque<OpDef>& all() const { return ops_; }
 
  private:

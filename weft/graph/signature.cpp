@@ -31,6 +31,7 @@ std::string to_string(const Signature& signature) {
 
 bool FunctionRef::operator==(const FunctionRef& other) const {
   if (name != other.name) return false;
+  // A name that is only claimed has no signature yet (Program::claim).
   if (signature == nullptr || other.signature == nullptr) {
     return signature == other.signature;
   }

@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+// Layers read both where they stand, so arguments need not pass them on through
+// every module.
 thread_local const RandomKeyScope* innermost_key = nullptr;
 thread_local DType compute_dtype = DType::kF32;
 
@@ -47,6 +49,7 @@ Value RandomKeyScope::current() {
 }
 
 PrecisionScope::PrecisionScope(DType dtype) : outer_(compute_dtype) {
+  // Gradients in f16 would need a scaled loss, which nothing here provides.
   if (dtype != DType::kF32 && dtype != DType::kBF16) {
     throw Error(ErrorCode::kUnsupported, "precision",
                 "layers compute in f32 or bf16, not in {}", to_string(dtype));

@@ -9,6 +9,8 @@
 //
 // '#' starts a comment. Attributes that have their default may be left out
 // when reading. Locations are not part of the text.
+//
+// Threads: pure functions.
 #pragma once
 
 #include <string>

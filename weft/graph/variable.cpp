@@ -41,6 +41,8 @@ Variable::Variable(const TensorType& type, VariableOptions options)
           VariableState{.name = std::move(options.name),
                         .type = type,
                         .is_trainable = options.is_trainable,
+                        // Every read has this number, by which tapes add the
+                        // gradients of all of them.
                         .id = Value::fresh_id(),
                         .value = Tensor()})) {
   // A context may refuse: a staged function makes variables in its first call
@@ -76,6 +78,7 @@ void Variable::assign(const Value& value, const Location& where) const {
 }
 
 void Variable::assign_add(const Value& value, const Location& where) const {
+  // The op is called by its entry, since weft/ops stands above this folder.
   static const OpDef& op = op_registry().get("add");
   const Value now = read();
   assign(call(op, {&now, &value}, {}, where), where);
