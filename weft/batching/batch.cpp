@@ -28,6 +28,7 @@ class Batcher {
         function_(form.function),
         builder_(builder),
         size_(size),
+        // Values are numbered without gaps, so lists hold what stands for each.
         stacked_(function_.value_count()),
         summed_(function_.value_count()) {}
 
@@ -35,7 +36,7 @@ class Batcher {
     at(stacked_, id) = value;
   }
 
-  // With the batch axis, if the instances differ in the value.
+  // The value has the batch axis if the instances differ in it.
   const Value& stacked(ValueId id) {
     if (!at(stacked_, id).is_defined()) emit_up_to(function_.value(id).node);
     return at(stacked_, id);
@@ -63,8 +64,9 @@ class Batcher {
     return values[static_cast<std::size_t>(id)];
   }
 
-  // Without recursion, which a long chain of ops would take too deep. Operands
-  // come from earlier nodes, so the set grows ahead of the loop that reads it.
+  // It does not recurse, which a long chain of ops would take too deep.
+  // Operands come from earlier nodes, so the set grows ahead of the loop that
+  // reads it.
   void emit_up_to(NodeId last) {
     std::set<NodeId, std::greater<>> waiting = {last};
     for (const NodeId id : waiting) {
@@ -166,6 +168,8 @@ std::vector<Value> Batcher::apply_rule(const Node& node) {
     auto outputs = node.op->batch()(application);
     WEFT_CHECK(outputs.size() == node.outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
+      // A rule that is wrong would show only in numbers; its types are checked
+      // here, where the op can be named.
       TensorType expected = function_.type(node.outputs[i]);
       expected.shape = with_leading(size_, expected.shape);
       check_result(node, i, outputs[i], expected);
@@ -219,6 +223,7 @@ bool mentions(const Function& function, Dim size) {
 }
 
 Dim fresh_size(const Function& function) {
+  // The function may have been batched before, and has a B of its own then.
   Dim size = symbol("B");
   for (int i = 1; mentions(function, size); ++i) {
     size = symbol(fmt::format("B{}", i));
@@ -255,6 +260,8 @@ Batched batch(const Function& function,
   const InstanceForm form = instance_form(function, batched_parameters);
   const Function& instance = form.function;
   const Dim size = fresh_size(instance);
+  // Nodes are recorded as the rules call them: lowering is done by
+  // instance_form().
   FunctionBuilder builder(function.name() + "_batched",
                           /*lower_composites=*/false);
   Batcher batcher(form, builder, size);
@@ -270,7 +277,7 @@ Batched batch(const Function& function,
   Function batched = builder.build([&] {
     const auto& ids = instance.results();
     std::vector<Value> results(ids.size());
-    // First what is stacked: sums can use it.
+    // What is stacked is emitted first, since sums can use it.
     for (const bool summed : {false, true}) {
       for (std::size_t i = 0; i < ids.size(); ++i) {
         if (is_summed(i) != summed) continue;

@@ -33,6 +33,8 @@ class Recorder : public FunctionBuilder {
       for (const Value* input : inputs) arguments.push_back(*input);
       const LayerScope layer(location.scope);
       const ContextScope context(*this);
+      // The ops of the lowering come through here again, so nested composites
+      // lower too.
       return op.lower()(op.complete(attributes), arguments);
     }
     auto outputs = FunctionBuilder::apply(op, inputs, attributes, location);

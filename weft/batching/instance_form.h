@@ -21,7 +21,8 @@ struct InstanceForm {
 };
 
 // A copy of `function` in which every op that depends on a batched parameter,
-// has no batching rule and lowers to others is replaced by these.
+// has no batching rule and lowers to others is replaced by these. Throws what
+// the ops' inference throws.
 InstanceForm instance_form(const Function& function,
                            std::span<const bool> batched_parameters);
 
