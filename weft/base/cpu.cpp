@@ -16,7 +16,8 @@ struct NamedSet {
   std::string_view name;
 };
 
-// Lowest first.
+// They stand from the lowest up, which is how the cap is compared with the
+// machine.
 constexpr std::array kCaps = {
     NamedSet{InstructionSet::kAvx2, "avx2"},
     NamedSet{InstructionSet::kAvx512, "avx512"},
@@ -72,6 +73,8 @@ bool has_avx512() {
 }  // namespace
 
 InstructionSet machine_instruction_set() {
+  // The processor is asked once. AVX2 is not asked for, as every build for
+  // x86-64 needs it.
   static const InstructionSet found = [] {
     using enum InstructionSet;
     // Each level needs all those before it, so that one comparison answers what

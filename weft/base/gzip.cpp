@@ -57,6 +57,7 @@ void grow(std::vector<std::uint8_t>& bytes, std::size_t limit,
 }  // namespace
 
 bool is_gzip(ByteSpan bytes) {
+  // RFC 1952, section 2.3.1, fixes these two bytes.
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
@@ -76,6 +77,8 @@ std::vector<std::uint8_t> gunzip(ByteSpan packed, std::string_view where,
     inflater->avail_in = input;
     inflater->next_out = result.data() + produced;
     inflater->avail_out = output;
+    // Z_BUF_ERROR says that zlib could not go on: with input left it only wants
+    // more room, and gets it in the next round.
     const int status = inflate(&*inflater, Z_NO_FLUSH);
     consumed += input - inflater->avail_in;
     produced += output - inflater->avail_out;

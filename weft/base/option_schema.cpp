@@ -50,6 +50,7 @@ std::string to_string(const OptionValue& value) {
 }
 
 std::string_view kind_of(const OptionValue& value) {
+  // The order is that of the variant.
   constexpr std::string_view kKinds[] = {"true or false", "integer", "number",
                                          "text", "list of integers"};
   return kKinds[value.index()];

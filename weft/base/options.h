@@ -1,5 +1,7 @@
 // Named values that one part reads and another checks: the options of a
 // model, written in a recipe.
+//
+// Threads: value types.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ class Registry {
                 near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
         .detail("known: " + list);
   }
-  // By name.
+  // All entries, sorted by name once frozen.
   const std::deque<Def>& all() const { return defs_; }
 
  private:

@@ -14,6 +14,7 @@ std::string sha256(ByteSpan bytes) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {
+  // The file is mapped, so that hashing takes no memory of its size.
   return sha256(MappedFile(path).bytes());
 }
 
