@@ -159,8 +159,8 @@ Object object_of(const nn::Module& module) {
   Object root;
   for (const nn::NamedParameter& named : module.parameters()) {
     Object at = root;
-    // Full names are taken apart again, so that objects have an edge for each
-    // layer and not one for each parameter.
+    // Full names are taken apart again, so that objects have the shape of the
+    // model, and not one level of dotted names.
     std::string_view rest = named.name;
     for (auto dot = rest.find('.'); dot != rest.npos; dot = rest.find('.')) {
       const std::string name(rest.substr(0, dot));

@@ -236,8 +236,8 @@ void refuse_momentum_twice(const SyncRecipe& sync,
                            const OptimizerRecipe& optimizer) {
   if (sync.momentum_correction == 0) return;
   const auto made = make_optimizer(optimizer.name, optimizer.options);
-  // Momentum is what the slots say and not the name: "velocity" is that of SGD
-  // and RMSProp, "m" the first moment of Adam and its like.
+  // An optimizer has momentum if it keeps it: as "velocity" like SGD and
+  // RMSProp, or as "m", the first moment of Adam and its like.
   const auto slots = made->slots();
   if (std::ranges::count(slots, "velocity") + std::ranges::count(slots, "m") ==
       0) {

@@ -139,7 +139,8 @@ void RecipeSection::read(const char* key, double& value,
 
 void RecipeSection::read(const char* key, std::optional<double>& value,
                          const NumberRange& range) {
-  // An option that is there but empty would say that the recipe has a value.
+  // emplace() makes a value, which without the key would say that the recipe
+  // gives one.
   if (find(key) == nullptr) return;
   read(key, value.emplace(), range);
 }

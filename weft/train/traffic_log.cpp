@@ -19,7 +19,7 @@ void TrafficMean::add(const StepTraffic& step) {
 
 StepTraffic TrafficMean::mean() const {
   if (steps_ == 0) return {};
-  // Density, xi and drift are left out of a mean: few steps measure them.
+  // Density, xi and drift belong to single steps, and a mean leaves them out.
   return {.bytes_sent = sum_.bytes_sent / steps_,
           .bytes_received = sum_.bytes_received / steps_,
           .wire_seconds = sum_.wire_seconds / steps_,

@@ -189,8 +189,8 @@ class Trainer::Run {
     // The step is counted before its loss is judged: messages count from 1.
     ++steps_done_;
     ++position_.batch;
-    // Nothing is saved from here on, so the checkpoint before stays the last
-    // one.
+    // Where the loss is no number nothing is saved, so that the checkpoint
+    // before stays the last one.
     const double loss = totals.mean.loss();
     if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
     mean_.add(totals.mean);

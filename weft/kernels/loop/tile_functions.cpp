@@ -56,8 +56,8 @@ void map(const Tile& tile, F f) noexcept {
 
 Vector one() { return hn::Set(Lanes(), 1.0f); }
 Vector zero() { return hn::Zero(Lanes()); }
-template <class Mask>
 // Tiles carry truth values as 0 and 1, like all else in f32.
+template <class Mask>
 Vector truth(Mask mask) {
   return hn::IfThenElseZero(mask, one());
 }

@@ -74,8 +74,6 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
   // Mistakes of the recipe are told before anything is exchanged.
   def.check(recipe);
   share_initial_weights();
-  // What "auto" stands for is settled once, and on all workers, before anything
-  // is made by it.
   const SyncRecipe settled = settle(recipe);
   policy_ =
       def.make({.communicator = group_.communicator(),
@@ -140,7 +138,6 @@ void SyncedWorker::share_initial_weights() {
 void SyncedWorker::check_copies() {
   std::vector<AgreedItem> items;
   for (const NamedTensor& named : backward_.trainable()) {
-    // Digests per tensor say which one came apart.
     items.push_back({named.name, digest_of(named.tensor)});
   }
   group_.agree(fmt::format("parameters after step {}", step_.number + 1), items,
@@ -184,12 +181,11 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   const bool is_measured =
       // Steps are counted from 1, as in the log.
       drift_meter_ && (step.number + 1) % measure_every_ == 0;
-  // Its all-reduce comes before the first exchange on all workers, so that they
-  // enter operations in one order.
+  // The meter's all-reduce comes before the first exchange on all workers, so
+  // that they enter operations in one order.
   if (is_measured) drift_meter_->begin_step();
   compute(batch, step);
 
-  // A worker without examples adds nothing, and takes part in the sum.
   std::vector<double> totals = {0, 0, 0, step.wants_stop ? 1.0 : 0.0};
   if (batch.size > 0) {
     RunningMean mean;
@@ -243,8 +239,6 @@ double SyncedWorker::density() const {
   std::size_t set = 0;
   for (const Bucket& bucket : buckets_) {
     for (const BucketMember& member : bucket.members()) {
-      // Members are looked at one by one, since the gaps between them are no
-      // entries.
       const auto sum = part_of(bucket.gradient(), member);
       all += sum.size();
       set += sum.size() - static_cast<std::size_t>(std::ranges::count(sum, 0));
