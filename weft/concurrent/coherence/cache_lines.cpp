@@ -28,6 +28,7 @@ std::size_t CacheLines::slot_of(std::uintptr_t number) const {
 void CacheLines::grow() {
   slots_.assign(std::max<std::size_t>(1024, 2 * slots_.size()), 0);
   for (std::size_t i = 0; i < lines_.size(); ++i)
+    // Lines keep their indices, which callers hold; only the table is new.
     slots_[slot_of(lines_[i].number)] = static_cast<std::uint32_t>(i + 1);
 }
 

@@ -343,6 +343,8 @@ void Explorer::after(bool wrote, bool changed) noexcept {
       }
     }
 
+  // A bound may cut off the very order that would have stood for others, so all
+  // orders within it are run.
   if (is_free_ || options_.preemptions) return;
   // Races between steps that an earlier execution took as well were found
   // there.
@@ -360,6 +362,7 @@ void Explorer::find_races(const std::vector<int>& races) {
     // orders.
     if ((initials & choice.to_try) != 0) continue;
     const ThreadSet possible = initials & choice.enabled;
+    // None of them could move there, so no smaller set is known to be enough.
     if (possible == 0)
       choice.to_try |= choice.enabled;
     else if ((possible & only(running_)) != 0)

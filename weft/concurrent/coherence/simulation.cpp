@@ -12,6 +12,8 @@ namespace {
 constexpr double kPerNanosecond = 1000;
 
 std::uint64_t time_of(double nanoseconds, const char* what) {
+  // The comparison refuses NaN too. 1e15 ns are 1e18 ps, which leaves room in
+  // 64 bits for sums of several.
   if (!(nanoseconds >= 0 && nanoseconds < 1e15))
     throw Error(ErrorCode::kInvalidArgument, "Simulation",
                 "{} is {} ns, and must be 0 or more", what, nanoseconds);
@@ -78,6 +80,8 @@ void Simulation::run(int threads, const std::function<void(int)>& body) {
       try {
         body(i);
       } catch (...) {
+        // No exception may leave a fiber; run() throws the first one when all
+        // have ended.
         if (!failure_) failure_ = std::current_exception();
       }
     });
@@ -101,6 +105,8 @@ void Simulation::run_all() {
     if (core_->now - started_ > most_) give_up();
     Fiber* thread = core_->threads.front();
     thread->resume();
+    // The rest of a thread's work counts, and the lines of its last stores,
+    // though nothing of it waits for them any more.
     if (thread->done()) {
       core_->threads.erase(
           std::find(core_->threads.begin(), core_->threads.end(), thread));
@@ -119,9 +125,11 @@ void Simulation::push_turn(int core) {
 }
 
 void Simulation::give_up() {
+  // This core's turn has left the heap, so its threads are counted apart.
   std::size_t unfinished = core_->threads.size();
   for (const Turn& turn : turns_)
     unfinished += cores_[static_cast<std::size_t>(turn.core)].threads.size();
+  // A run after this one must not begin in its past.
   ended_ = core_->now;
   throw Error(ErrorCode::kExhausted, "Simulation",
               "{} threads have not ended after {} ns", unfinished,
@@ -130,6 +138,8 @@ void Simulation::give_up() {
 }
 
 // Steps happen in the order of virtual time.
+// While a core stays the earliest it goes on without a switch of stacks, which
+// is what keeps most accesses cheap.
 void Simulation::wait_for_turn() {
   if (turns_.empty() ||
       !Turn{core_->now, core_number_}.is_behind(turns_.front()))
@@ -161,6 +171,7 @@ void Simulation::settle() {
 
 void Simulation::next_thread() {
   settle();
+  // The front is another thread once they are rotated.
   Fiber* left = core_->threads.front();
   std::rotate(core_->threads.begin(), core_->threads.begin() + 1,
               core_->threads.end());
@@ -191,6 +202,7 @@ void Simulation::before(const Operation& operation) noexcept {
   const bool is_load =
       operation.kind == Kind::kLoad || operation.kind == Kind::kPlainRead;
   if (is_load && operation.order != std::memory_order_relaxed) settle();
+  // What is written may depend on what was loaded.
   if (!is_load) await_loads();
   ask_ahead();
   const auto address = reinterpret_cast<std::uintptr_t>(operation.address);
@@ -221,6 +233,8 @@ void Simulation::read(std::uint32_t line, bool is_overlapped) {
         lines_[line].owner != CoherentLine::kNobody
             ? fetch(line, core_->now, costs_.load, !is_overlapped)
             : core_->now + costs_.transfer;
+    // fetch() lets other cores run, whose new lines may move the table: the
+    // reference is taken only now.
     CoherentLine& fetched = lines_[line];
     ++fetched.transfers;
     if (fetched.holders.none() || (fetched.is_dirty && costs_.migrates))
@@ -250,6 +264,7 @@ void Simulation::store(std::uint32_t line) {
 }
 
 void Simulation::update(std::uint32_t line) {
+  // An atomic update empties the store buffer first.
   const Time all_before = std::max(core_->work_end, core_->stores_end);
   if (!still_owns(line, all_before)) {
     core_->now = fetch(line, all_before, costs_.atomic, true);
@@ -286,6 +301,8 @@ Simulation::Time Simulation::fetch(std::uint32_t line, Time not_before,
       stalls ? arrival - costs_.handover : std::max(asked, wanted.free_at);
   // The next in the queue gets the line when this access is done and the tenure
   // over.
+  // The place is taken before the turn is given up, so that those who ask
+  // meanwhile queue behind it.
   wanted.free_at = begin + cost + costs_.tenure;
   wait_for_turn();
   return begin;
@@ -309,6 +326,7 @@ std::uint64_t Simulation::nanoseconds() noexcept {
 }
 
 void Simulation::compute(std::uint64_t nanoseconds) noexcept {
+  // Computing needs what was loaded, and not that stores have their lines.
   core_->work_end = std::max(core_->work_end, core_->loads_end) +
                     nanoseconds * static_cast<std::uint64_t>(kPerNanosecond);
 }
@@ -334,6 +352,7 @@ std::vector<Simulation::Line> Simulation::busiest_lines(
   std::partial_sort(
       lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(most),
       lines.end(), [](auto* a, auto* b) {
+        // Waiting is what a line costs; transfers alone may all be hidden.
         return a->waited != b->waited ? a->waited > b->waited
                                       : a->transfers > b->transfers;
       });

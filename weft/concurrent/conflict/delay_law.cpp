@@ -41,6 +41,7 @@ bool wins(const Stakes& stakes) {
 double density_of(const Stakes& stakes, bool uses_mean, double s) {
   const double n = waiters(stakes);
   if (!uses_mean) {
+    // For a pair n is 1, and all delays up to B are equally likely.
     if (wins(stakes)) return n * std::exp((n - 1) * std::log1p(s)) / growth(n);
     return n * std::exp(n * s) / (kE - 1);
   }
@@ -89,7 +90,10 @@ void Stakes::check() const {
 }
 
 double conflict_cost(const Stakes& stakes, double remaining, double delay) {
+  // An owner that ends at the very moment still counts as in time.
   if (remaining <= delay) return waiters(stakes) * remaining;
+  // Where the requestor wins, the owner's own time is lost as well: k x in the
+  // place of (k - 1) x.
   const double lost_time = wins(stakes) ? stakes.chain : waiters(stakes);
   return lost_time * delay + stakes.abort_cost;
 }
@@ -118,6 +122,8 @@ DelayLaw DelayLaw::best(const Stakes& stakes, double mean_remaining) {
 double DelayLaw::ratio(double mean_remaining) const {
   check_mean(mean_remaining);
   if (uses_mean_)
+    // An abort that costs nothing makes this infinite or NaN, which is below no
+    // other ratio: best() then takes the law without a mean.
     return 1 + slope(stakes_) * mean_remaining / stakes_.abort_cost;
   if (!wins(stakes_)) return kE / (kE - 1);
   const double beyond = growth(waiters(stakes_));
@@ -125,6 +131,8 @@ double DelayLaw::ratio(double mean_remaining) const {
 }
 
 double DelayLaw::density(double delay) const {
+  // With nothing at stake all of the law lies on the delay 0, which has no
+  // density.
   if (delay < 0 || delay > stakes_.longest_delay() || stakes_.abort_cost == 0)
     return 0;
   return density_of(stakes_, uses_mean_, delay / stakes_.abort_cost) /
@@ -133,6 +141,7 @@ double DelayLaw::density(double delay) const {
 
 double DelayLaw::cumulative(double delay) const {
   if (delay < 0) return 0;
+  // This also spares the division below where abort_cost is 0.
   if (delay >= stakes_.longest_delay()) return 1;
   return cumulative_of(stakes_, uses_mean_, delay / stakes_.abort_cost);
 }
@@ -157,6 +166,8 @@ double DelayLaw::invert(double share) const {
   for (int i = 0; i < kMostSteps && high - low > kNear / n; ++i) {
     const double excess = cumulative_of(stakes_, true, s) - share;
     (excess > 0 ? high : low) = s;
+    // Share 0 begins at s = 0, where the density is 0 and the step NaN: neither
+    // comparison holds then, and the interval is halved.
     const double next = s - excess / density_of(stakes_, true, s);
     const double before = s;
     s = next > low && next < high ? next : (low + high) / 2;

@@ -19,6 +19,7 @@ OptionSpec cleanup_option() {
 
 double time_option(const Options& options, std::string_view name) {
   const double value = option<double>(options, name);
+  // The comparison is written so that NaN is refused too.
   if (!(value >= 0) || std::isinf(value))
     throw Error(ErrorCode::kInvalidArgument, "conflict policy",
                 "{} is {}, and must be 0 or more", name, value);
@@ -27,6 +28,7 @@ double time_option(const Options& options, std::string_view name) {
 
 Stakes stakes_of(const ConflictInfo& conflict, Protocol protocol,
                  double cleanup_ns) {
+  // An abort loses the work of the one that dies, and the protocol says who.
   const double cost = protocol == Protocol::kRequestorWins
                           ? conflict.owner_cost_ns
                           : conflict.self_cost_ns;

@@ -46,6 +46,8 @@ struct Alarm {
   Kind kind = Kind::kStep;
 
   bool operator>(const Alarm& other) const {
+    // Alarms of one time go off in the order in which they were set, so that a
+    // run is a function of its seed.
     return time != other.time ? time > other.time : number > other.number;
   }
 };
@@ -57,6 +59,8 @@ class TransactionSimulator {
       : workload_(workload),
         options_(options),
         random_(options.seed, 0),
+        // Policies draw from a stream of their own: how often one draws must
+        // not decide which numbers the load gets.
         policy_random_(options.seed, 1),
         cores_(static_cast<std::size_t>(options.cores)),
         objects_(static_cast<std::size_t>(workload.objects)) {}
@@ -106,6 +110,7 @@ class TransactionSimulator {
     self.length = workload_.length(random_);
     self.aborts = 0;
     self.accesses.clear();
+    // check() has seen that there are enough objects, so the loop ends.
     while (self.accesses.size() < static_cast<std::size_t>(workload_.picks)) {
       const auto pick = static_cast<int>(
           random_.below(static_cast<std::uint32_t>(workload_.objects)));
@@ -142,6 +147,8 @@ class TransactionSimulator {
 
   void step(int i) {
     Core& self = core(i);
+    // The alarm was set for just this point; adding up times would let rounding
+    // creep in.
     self.done = next_point(self);
     if (self.held == self.accesses.size()) return commit(i);
     const int wanted = self.accesses[self.held].object;
@@ -159,6 +166,7 @@ class TransactionSimulator {
 
   void commit(int i) {
     ++result_.commits;
+    // Whoever waits for what it held goes on at once.
     release_all(i);
     core(i).held = 0;
     set_alarm(i, workload_.pause(random_), Alarm::Kind::kBegin);
@@ -184,6 +192,7 @@ class TransactionSimulator {
             std::numeric_limits<int>::max()))};
     remaining_sum_ += remaining;
     const Decision decision = options_.policy->decide(conflict, policy_random_);
+    // It has not joined the waiters yet, so there is no wait to undo.
     if (decision.delay_ns <= 0) return act(i, decision.after);
     place.waiters.push_back(i);
     self.waits_for = wanted;
@@ -193,6 +202,7 @@ class TransactionSimulator {
   }
 
   double work_done(const Core& owner) const {
+    // An owner that waits for somebody itself gets nothing done meanwhile.
     const bool is_working = owner.waits_for == kNobody;
     return owner.done + (is_working ? now_ - owner.resumed : 0);
   }
@@ -224,6 +234,8 @@ class TransactionSimulator {
     result_.wasted += now_ - self.started;
     release_all(i, kept);
     self.held = 0;
+    // This replaces any alarm that the one that dies had, so nothing is left
+    // that could take a step for the attempt.
     set_alarm(i, options_.cleanup, Alarm::Kind::kRetry);
   }
 
@@ -291,6 +303,8 @@ TransactionStatistics simulate_transactions(const TransactionWorkload& workload,
   return TransactionSimulator(workload, options).run();
 }
 
+// The sweep reaches from a tenth of the shortest mean length of the workloads
+// to far beyond the longest.
 TunedDelay tune_fixed_delay(const TransactionWorkload& workload,
                             const TransactionOptions& options) {
   constexpr double kShortest = 10;

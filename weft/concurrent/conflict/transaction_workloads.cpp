@@ -11,6 +11,8 @@ double exponential(FastRandom& random, double mean) {
   return -mean * std::log1p(-random.unit());
 }
 
+// Equal times would keep the cores in step, and they would collide always or
+// never; so times spread by half of the mean.
 std::function<double(FastRandom&)> around(double mean) {
   return [mean](FastRandom& random) { return mean * (0.5 + random.unit()); };
 }
@@ -28,6 +30,8 @@ const Registry<TransactionWorkload>& workloads() {
                   .picks = 1,
                   .length = around(100),
                   .pause = around(100)});
+    // Past its first 50 ns a transaction has no memory: how long it has run
+    // says nothing about what remains.
     registry.add(
         {.name = "txapp",
          .objects = 64,
@@ -35,6 +39,8 @@ const Registry<TransactionWorkload>& workloads() {
          .length =
              [](FastRandom& random) { return 50 + exponential(random, 450); },
          .pause = around(100)});
+    // Most owners end soon, a few hold on for 20 times as long, and nothing
+    // tells a requestor which one it has met.
     registry.add({.name = "bimodal",
                   .objects = 2,
                   .picks = 1,

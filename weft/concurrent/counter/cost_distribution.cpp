@@ -13,6 +13,7 @@ CostDistribution::CostDistribution(std::vector<double> costs)
   if (sorted_.empty())
     throw Error(ErrorCode::kInvalidArgument, "CostDistribution",
                 "there are no costs");
+  // Sorted once, every question below is a binary search.
   std::sort(sorted_.begin(), sorted_.end());
 }
 
@@ -35,6 +36,7 @@ double CostDistribution::excess_over(const CostDistribution& other) const {
   return excess;
 }
 
+// Either one may be the larger, so the statistic takes both directions.
 double CostDistribution::distance_to(const CostDistribution& other) const {
   return std::max(excess_over(other), other.excess_over(*this));
 }

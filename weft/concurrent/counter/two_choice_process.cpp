@@ -16,6 +16,7 @@ class Cells {
         random_(process.seed, 0),
         values_(process.cells),
         chosen_(process.staleness),
+        // No choice is left over, so that the first increment draws a batch.
         next_(process.staleness) {}
 
   void increment() {
@@ -44,6 +45,7 @@ class Cells {
   std::uint32_t choose() {
     const std::uint32_t first = random_.below(process_.cells);
     if (process_.choices == 1) return first;
+    // The two may be the same cell, as they may in MultiCounter.
     const std::uint32_t second = random_.below(process_.cells);
     return values_[first] <= values_[second] ? first : second;
   }

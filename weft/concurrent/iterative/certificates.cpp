@@ -28,6 +28,8 @@ bool is_greedy_colouring(const Graph& ranked,
     earlier.clear();
     for (const Vertex u : ranked.neighbours(v))
       if (u < v) earlier.push_back(colours[u]);
+    // In ascending order, one pass finds the smallest colour that none of them
+    // has.
     std::sort(earlier.begin(), earlier.end());
     std::uint32_t smallest = 0;
     for (const std::uint32_t colour : earlier)
@@ -40,9 +42,12 @@ bool is_greedy_colouring(const Graph& ranked,
 bool is_greedy_matching(const RankedEdges& edges,
                         std::span<const std::uint8_t> taken) {
   if (taken.size() != edges.edges()) return false;
+  // Edges come by rank, so this is the sequential algorithm itself: it is its
+  // own certificate.
   std::vector<std::uint8_t> is_matched(edges.vertices(), 0);
   for (Task rank = 0; rank < edges.edges(); ++rank) {
     const auto [a, b] = edges.edge(rank);
+    // An edge from a vertex to itself is never taken, as it has but one end.
     const bool is_free = a != b && is_matched[a] == 0 && is_matched[b] == 0;
     if (is_free != (taken[rank] != 0)) return false;
     if (is_free) is_matched[a] = is_matched[b] = 1;
@@ -55,12 +60,14 @@ bool is_contraction(std::span<const Task> successor, const Order& order,
   constexpr Task kEnd = ListContraction<>::kEnd;
   const auto tasks = static_cast<Task>(successor.size());
   if (order.size() != tasks || contracted.size() != tasks) return false;
-  // By rank; who has not been put back yet stands alone, as a ring of one.
+  // Both go by rank. Who has not been put back yet stands alone, as a ring of
+  // one.
   std::vector<Task> before(tasks);
   std::vector<Task> after(tasks);
   for (Task rank = 0; rank < tasks; ++rank) before[rank] = after[rank] = rank;
   for (Task rank = tasks; rank-- != 0;) {
     const auto [left, right] = contracted[rank];
+    // A neighbour that had gone earlier could not have been one any more.
     for (const Task neighbour : {left, right})
       if (neighbour < rank || (neighbour >= tasks && neighbour != kEnd))
         return false;
@@ -88,6 +95,7 @@ bool is_contraction(std::span<const Task> successor, const Order& order,
 
 bool is_shuffle(std::span<const Task> targets, std::span<const Task> cells) {
   if (targets.size() != cells.size()) return false;
+  // A swap is its own inverse, so the steps are taken back in reverse.
   std::vector<Task> undone(cells.begin(), cells.end());
   for (std::size_t i = undone.size(); i-- != 0;)
     std::swap(undone[i], undone[targets[i]]);
@@ -104,6 +112,8 @@ bool is_maximal_independent_set(const Graph& graph,
     const bool is_covered =
         std::any_of(neighbours.begin(), neighbours.end(),
                     [&](Vertex u) { return chosen[u] != 0; });
+    // One test says both: a chosen vertex that is covered breaks independence,
+    // and one that is neither breaks maximality.
     if (is_covered == (chosen[v] != 0)) return false;
   }
   return true;

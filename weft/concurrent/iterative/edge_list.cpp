@@ -14,7 +14,9 @@ namespace {
 
 // At four bytes a line or more, edges and vertices can be counted in 32 bits.
 constexpr std::size_t kMostBytes = std::size_t{1} << 32U;
+// No name is Solution::kNobody, which stands among names for nobody.
 constexpr std::uint64_t kLargestName = (std::uint64_t{1} << 63U) - 1;
+// A line may be as long as the file, and an error should still be readable.
 constexpr std::size_t kMostQuoted = 60;
 
 const char* skip_blanks(const char* at, const char* end) {
@@ -32,6 +34,7 @@ bool parse_line(std::string_view line,
     const char* const begin = skip_blanks(at, end);
     // from_chars stops at what is no digit, which must then be a blank.
     if (&number != numbers.data() && begin == at) return false;
+    // It takes neither a sign nor a blank, and reports what passes 64 bits.
     const auto [after, problem] = std::from_chars(begin, end, number);
     if (problem != std::errc() || number > kLargestName) return false;
     at = after;
@@ -49,6 +52,7 @@ void for_each_line(std::string_view text, const std::string& where,
     std::string_view line = text.substr(begin, end - begin);
     begin = end + 1;
     ++line_number;
+    // Some files come with the line ends of another system.
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.starts_with('#')) continue;
     if (!parse_line(line, numbers))
@@ -67,6 +71,8 @@ std::string_view text_of(const UnpackedFile& file) {
 }
 
 Vertex index_of(const std::vector<std::uint64_t>& names, std::uint64_t name) {
+  // `name` is an end of an edge, and all ends are among the names: what is
+  // found is the name itself.
   const auto found = std::lower_bound(names.begin(), names.end(), name);
   return static_cast<Vertex>(found - names.begin());
 }
@@ -81,6 +87,8 @@ NamedEdges parse_edge_list(std::string_view text, const std::string& where) {
   if (ends.empty())
     throw Error(ErrorCode::kDataLoss, where, "there is no edge in it");
   NamedEdges graph{ends, {}};
+  // Vertices are numbered in the order of their names, so lines that come in
+  // another order give the same graph.
   std::sort(graph.names.begin(), graph.names.end());
   graph.names.erase(std::unique(graph.names.begin(), graph.names.end()),
                     graph.names.end());

@@ -22,6 +22,8 @@ void run(Problem& problem, const KernelOptions& options) {
 std::vector<std::uint8_t> independent_set(const Graph& graph,
                                           const KernelOptions& options) {
   const Order order = random_order(graph.vertices(), options.seed);
+  // The problem compares vertices by number, so their ranks become their names,
+  // and the answer is carried back at the end.
   const Graph ranked = graph.renamed(order.rank_of);
   IndependentSet<> set(ranked);
   run(set, options);

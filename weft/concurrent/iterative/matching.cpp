@@ -11,6 +11,7 @@ RankedEdges::RankedEdges(Vertex vertices, std::span<const Edge> edges,
                          const Order& order)
     : edges_(edges.size()), begin_(std::size_t{vertices} + 1, 0) {
   WEFT_CHECK(order.size() == edges.size());
+  // A vertex keeps its taker's rank plus 1, which must fit a Task too.
   if (edges.size() >= std::numeric_limits<Task>::max())
     throw Error(ErrorCode::kUnsupported, "RankedEdges", "{} edges",
                 edges.size())
@@ -21,6 +22,7 @@ RankedEdges::RankedEdges(Vertex vertices, std::span<const Edge> edges,
       throw Error(ErrorCode::kInvalidArgument, "RankedEdges",
                   "edge {} - {} in a graph of {} vertices", a, b, vertices)
           .hint("vertices are 0 … vertices-1");
+    // A loop can never be taken, and in its row it would hold up later edges.
     if (a == b) continue;
     ++begin_[a];
     ++begin_[b];

@@ -8,6 +8,8 @@
 namespace weft::concurrent {
 namespace {
 
+// MultiQueue asks for two to four a thread: with fewer, threads meet at one
+// queue; with more, ranks grow.
 constexpr int kPerThread = 4;
 // Near the fastest of the prefixes that PODC 2018 tries.
 constexpr Task kRounds = 50;
@@ -20,6 +22,7 @@ void settle(const char* option, T& value, bool is_there, T otherwise,
     throw Error(ErrorCode::kInvalidArgument, "scheduler", "{} is {}", option,
                 value)
         .hint("at least 1");
+  // A setting that would have no effect is a mistake of the caller's.
   if (!is_there && value != 0)
     throw Error(ErrorCode::kInvalidArgument, "scheduler",
                 "'{}' has no {} to set", to_string(kind), option);
@@ -54,6 +57,7 @@ SchedulerOptions resolved(SchedulerOptions options, Task tasks) {
                 options.threads)
         .hint("at least 1");
   const SchedulerKind kind = options.kind;
+  // It would run on one and be reported as if it had used them all.
   if (kind == SchedulerKind::kInOrder && options.threads > 1)
     throw Error(ErrorCode::kInvalidArgument, "scheduler",
                 "'{}' is sequential, and has no use for {} threads",

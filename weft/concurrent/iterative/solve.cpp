@@ -30,12 +30,14 @@ Error unknown_priority(const std::string& priority, const char* known) {
       .hint(known);
 }
 
-// By number of neighbours, ties at random.
+// Tasks go by number of neighbours, and ties are broken at random.
 Order degree_order(std::span<const std::uint32_t> degrees, bool is_low_first,
                    std::uint64_t seed) {
   const Order ties = random_order(static_cast<Task>(degrees.size()), seed);
   std::vector<std::uint64_t> labels(degrees.size());
   for (std::size_t task = 0; task < degrees.size(); ++task) {
+    // The complement turns the order round without another comparison. Degree
+    // and random rank share a word, so that one sort does both.
     const std::uint32_t degree = is_low_first ? degrees[task] : ~degrees[task];
     labels[task] = std::uint64_t{degree} << 32U | ties.rank_of[task];
   }
@@ -52,6 +54,7 @@ Order listed_order(std::vector<Task> listed, Task tasks,
     if (task == kNone)
       throw Error(ErrorCode::kDataLoss, path, "entry {} is not in the graph",
                   rank + 1);
+    // A task without a rank yet has kNone, so the table itself finds repeats.
     if (order.rank_of[task] != kNone)
       throw Error(ErrorCode::kDataLoss, path, "entries {} and {} are the same",
                   order.rank_of[task] + 1, rank + 1);
@@ -87,6 +90,8 @@ Order listed_edges(const NamedEdges& graph, std::span<const Edge> edges,
     return std::pair(std::min(edge.a, edge.b), std::max(edge.a, edge.b));
   };
   std::vector<Task> listed;
+  // This file counts its vertices for itself, so only names tie it to the
+  // graph. An end that the graph lacks is kNone, which no edge has.
   for (const auto& [a, b] : file.edges) {
     const Edge wanted{vertex_of(graph, file.names[a]),
                       vertex_of(graph, file.names[b])};
@@ -107,6 +112,8 @@ Order order_of(const SolveOptions& options, Task tasks,
                const std::vector<std::uint32_t>* degrees, Listed&& listed) {
   const std::string& priority = options.priority;
   const std::uint64_t seed = options.scheduler.seed;
+  // A file and a random order need no degrees, so they come before the test for
+  // those.
   if (priority.starts_with(kFilePrefix))
     return listed(priority.substr(kFilePrefix.size()));
   if (priority == "random") return random_order(tasks, seed);
@@ -132,6 +139,8 @@ template <IterativeProblem Problem>
 void run(Problem& problem, const SolveOptions& options, Solution& solution) {
   solution.tasks = problem.tasks();
   solution.scheduler = resolved(options.scheduler, problem.tasks());
+  // The time is that of the scheduler alone, which is what schedulers are
+  // compared by; making the order and checking the result stay outside.
   const Stopwatch watch;
   solution.counts = run_scheduled(problem, options.scheduler);
   solution.seconds = watch.seconds();
@@ -149,6 +158,8 @@ struct Ranked {
     order = order_of(
         options, named.vertices(), &degrees,
         [&](const std::string& path) { return listed_vertices(named, path); });
+    // Vertices take their ranks as names, so that "earlier" is one comparison
+    // of numbers in the problems.
     graph = graph.renamed(order.rank_of);
   }
 
@@ -180,6 +191,8 @@ void solve_colouring(const NamedEdges& named, const SolveOptions& options,
   solution.columns = 2;
   for (Vertex v = 0; v < named.vertices(); ++v)
     solution.rows.insert(solution.rows.end(), {named.names[v], by_vertex[v]});
+  // An edge list without edges is refused when it is read, so there is a
+  // colour.
   solution.size = *std::max_element(colours.begin(), colours.end()) + 1;
 }
 
@@ -191,6 +204,7 @@ void solve_matching(const NamedEdges& named, const SolveOptions& options,
   const std::vector<std::uint32_t> of_ends =
       degrees_of(Graph(named.vertices(), edges));
   std::vector<std::uint32_t> degrees;
+  // An edge competes with those at both of its ends.
   for (const auto& [a, b] : edges) degrees.push_back(of_ends[a] + of_ends[b]);
   const Order order = order_of(options, static_cast<Task>(edges.size()),
                                &degrees, [&](const std::string& path) {
@@ -223,6 +237,8 @@ std::vector<Task> successors_of(const NamedEdges& named) {
           .hint("an edge \"u v\" says that v follows u; lists do not branch");
     links[at] = other;
   };
+  // Both directions are checked: a node may neither have two successors nor be
+  // the successor of two.
   for (const auto& [a, b] : named.edges) {
     once(successor, a, b, "is followed by");
     once(before, b, a, "follows");
@@ -262,6 +278,8 @@ void solve_list_contraction(const NamedEdges& named,
 void solve_shuffle(const NamedEdges& named, const SolveOptions& options,
                    Solution& solution) {
   if (options.priority != "random")
+    // Cell i swaps with one of the cells up to it, so the order of the cells is
+    // part of the algorithm.
     throw unknown_priority(options.priority,
                            "a shuffle's cells come in their own order; --seed "
                            "chooses the permutation");
@@ -300,6 +318,7 @@ SolveProblem solve_problem(std::string_view name) {
 
 Solution solve(const NamedEdges& graph, const SolveOptions& options) {
   // Complains of the options before it works for long.
+  // The number of tasks decides a default alone, so vertices do for edges.
   resolved(options.scheduler, graph.vertices());
   Solution solution;
   solution.vertices = graph.vertices();

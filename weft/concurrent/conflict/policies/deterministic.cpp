@@ -12,6 +12,9 @@ class Deterministic final : public ConflictPolicy {
 
   Decision decide(const ConflictInfo& conflict,
                   FastRandom& /*random*/) const override {
+    // Waiting this long costs those who wait as much as an abort would, so the
+    // sum is at most twice the least, or 2 + 1/(k - 1) times where the owner's
+    // time is lost too.
     const Stakes stakes =
         stakes_of(conflict, protocol_of(conflict), cleanup_ns_);
     return {.delay_ns = stakes.longest_delay(),

@@ -12,6 +12,8 @@ class Fixed final : public ConflictPolicy {
 
   Decision decide(const ConflictInfo& conflict,
                   FastRandom& /*random*/) const override {
+    // Nothing of the conflict is weighed: it is the yardstick for policies that
+    // do.
     return {.delay_ns = delay_ns_, .after = after_delay(protocol_of(conflict))};
   }
 

@@ -13,6 +13,7 @@ class Hybrid final : public ConflictPolicy {
 
   Decision decide(const ConflictInfo& conflict,
                   FastRandom& random) const override {
+    // The requestor may always die; the owner only where the conflict says so.
     DelayLaw law = law_of(conflict, Protocol::kRequestorAborts);
     if (conflict.can_kill_owner) {
       const DelayLaw wins = law_of(conflict, Protocol::kRequestorWins);

@@ -21,6 +21,7 @@ class Oracle final : public ConflictPolicy {
       throw Error(ErrorCode::kInvalidArgument, "oracle",
                   "the remaining time is not known")
           .hint("only a simulation can use this policy");
+    // Either the owner's end is worth waiting for, or any wait at all is lost.
     return {.delay_ns = remaining <= stakes.longest_delay() ? remaining : 0,
             .after = after_delay(stakes.protocol)};
   }

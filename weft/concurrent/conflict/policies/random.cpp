@@ -1,4 +1,4 @@
-// By the law that is best against any remaining time.
+// The delay follows the law that is best against any remaining time.
 #include "weft/concurrent/conflict/policy_registry.h"
 
 namespace weft {
@@ -14,6 +14,8 @@ class Random final : public ConflictPolicy {
                   FastRandom& random) const override {
     const Stakes stakes =
         stakes_of(conflict, protocol_of(conflict), cleanup_ns_);
+    // A known mean is passed over on purpose: this law's bound holds for every
+    // remaining time, whatever the load is.
     return {.delay_ns = DelayLaw::worst_case(stakes).sample(random),
             .after = after_delay(stakes.protocol)};
   }

@@ -1,5 +1,5 @@
-// By the law that is best for the mean remaining time, where that is known and
-// small; by the one for any time elsewhere.
+// The delay follows the law that is best for the mean remaining time, where
+// that is known and small, and the one for any time elsewhere.
 #include "weft/concurrent/conflict/policy_registry.h"
 
 namespace weft {
