@@ -37,6 +37,8 @@ Vector scramble(Vector key) {
                  set(0x1b873593u));
 }
 
+// Together they are MurmurHash3_x86_32 (Austin Appleby) of a key of one word;
+// the constants are its own.
 constexpr std::uint32_t finish_hash(std::uint32_t scrambled,
                                     std::uint32_t seed) {
   std::uint32_t h = std::rotl(seed ^ scrambled, 13) * 5 + 0xe6546b64u;

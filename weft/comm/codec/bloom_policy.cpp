@@ -41,6 +41,7 @@ void keep_random(std::vector<std::uint32_t>& positives, std::size_t count,
                  const RandomStream& random) {
   std::size_t kept = 0;
   for (std::size_t i = 0; kept < count; ++i) {
+    // The i-th positive uses the i-th number, so both ends keep the same.
     if (draw(random, i, positives.size() - i) < count - kept) {
       positives[kept++] = positives[i];
     }
@@ -164,6 +165,7 @@ void keep_from_conflict_sets(std::vector<std::uint32_t>& positives,
                              const RandomStream& random) {
   std::vector<std::uint32_t> chosen;
   chosen.reserve(count);
+  // x
   ConflictSets(filter, positives).choose(count, random, chosen);
   WEFT_CHECK(chosen.size() == count, "every positive is in a conflict set");
   std::sort(chosen.begin(), chosen.end());
@@ -187,6 +189,8 @@ BloomPolicy parse_bloom_policy(std::string_view name) {
 }
 
 std::size_t positives_needed(BloomPolicy policy, std::uint32_t count) {
+  // These look at the first positives alone, so the scan need not find the
+  // others.
   const bool stops =
       policy == BloomPolicy::kNaive || policy == BloomPolicy::kLeft;
   return stops ? count : std::numeric_limits<std::size_t>::max();

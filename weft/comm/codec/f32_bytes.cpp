@@ -8,6 +8,7 @@ namespace weft {
 
 void read_floats(ByteReader& in, std::span<float> values) {
   const auto bytes = in.take(values.size_bytes(), "values");
+  // memcpy() must not be given null, even for no bytes.
   if (bytes.empty()) return;
   std::memcpy(values.data(), bytes.data(), bytes.size());
   if (!std::isfinite(largest_magnitude(values))) {

@@ -41,6 +41,7 @@ float largest(std::size_t count, Load&& load, LoadOne&& load_one) {
   }
   std::uint32_t most = hn::GetLane(hn::MaxOfLanes(words, hn::Max(a, b)));
   for (; i < count; ++i) {
+    // The rest is compared as integers too, so that NaN counts here as above.
     most =
         std::max(most, std::bit_cast<std::uint32_t>(load_one(i)) & kMagnitude);
   }
@@ -53,6 +54,8 @@ float largest_of_values(std::span<const float> values) {
       [&](std::size_t i) { return values[i]; });
 }
 
+// The sums are not kept: codecs that add again in their own pass save writing
+// them here.
 float largest_of_sums(std::span<const float> a, std::span<const float> b) {
   return largest(
       a.size(),

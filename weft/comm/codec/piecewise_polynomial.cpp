@@ -92,6 +92,7 @@ std::size_t farthest_from_chord(std::span<const float> y) {
 
 std::vector<std::uint32_t> read_lengths(ByteReader& in, std::uint32_t points) {
   const std::uint64_t count = in.read_varint("number of segments");
+  // A segment has a point at least, so this bounds the loop and the memory.
   if (count > points) {
     throw in.damaged("number of segments", "is more than the points");
   }
@@ -183,6 +184,7 @@ void evaluate(const PiecewisePolynomial& curve, int degree,
 
 void write_piecewise(const PiecewisePolynomial& curve,
                      const PolynomialOptions& options, ByteWriter& out) {
+  // Fixed knots follow from the number of points, which both ends know.
   if (options.knots == Knots::kChord) {
     out.write_varint(curve.lengths.size());
     for (const std::uint32_t length : curve.lengths) out.write_varint(length);
@@ -201,6 +203,7 @@ PiecewisePolynomial read_piecewise(ByteReader& in, std::uint32_t points,
     curve.coefficients.resize(begin + count);
     const auto own = std::span(curve.coefficients).subspan(begin);
     read_floats(in, own);
+    // Points that travel as themselves were checked as they were read.
     if (count < length && !is_bounded(own)) {
       throw in.damaged("coefficients", "give values that are not finite");
     }

@@ -317,6 +317,7 @@ void Pipeline::encode(std::span<const float> gradient, std::span<float> memory,
   } else {
     state_->encode_dense(gradient, memory, largest, id, stages);
   }
+  // A receiver would refuse more than this.
   WEFT_CHECK(stages.size() - begin <= most_stage_bytes(elements));
   if (state_->bytes) state_->bytes->encode(staged.bytes(), out);
 }

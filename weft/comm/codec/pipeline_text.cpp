@@ -270,6 +270,7 @@ class Parser {
 
   OptionValue take_quoted() {
     const std::size_t begin = at_;
+    // There are no escapes: no value of an option needs a quotation mark.
     const std::size_t end = text_.find('"', begin + 1);
     if (end == std::string_view::npos) {
       throw fail(begin, "this quotation mark is not closed");
@@ -286,6 +287,8 @@ class Parser {
 };
 
 std::string literal(const OptionValue& value) {
+  // What reads as a word is written without quotation marks, and what does not
+  // is quoted, so that the text can be read again.
   const auto* text = std::get_if<std::string>(&value);
   return text != nullptr && is_word(*text) ? *text : to_string(value);
 }
@@ -298,6 +301,7 @@ PipelineText parse_pipeline(std::string_view text) {
 
 Error at_place(Error error, std::string_view text, std::size_t place) {
   std::string line(text);
+  // A tab or a line break would put the caret below another column.
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; },
       ' ');

@@ -13,6 +13,7 @@ void write_plain(std::span<const float> values, std::span<float> residual,
                  ByteWriter& out) {
   out.write(static_cast<std::uint8_t>(CurveForm::kPlain));
   out.write_all(values);
+  // Plain values arrive whole, so nothing is left to send later.
   std::fill(residual.begin(), residual.end(), 0.0f);
 }
 
@@ -34,6 +35,7 @@ std::vector<float> evaluate_both(const PiecewisePolynomial& positive,
 void write_polynomial_form(std::span<const float> values,
                            const PolynomialOptions& options,
                            std::span<float> residual, ByteWriter& out) {
+  // Places and coefficients of so few take more room than the values.
   if (values.size() < kFewestForCurve) {
     return write_plain(values, residual, out);
   }
@@ -70,6 +72,7 @@ void read_polynomial_form(ByteReader& in, CurveForm form,
                           std::span<float> values) {
   if (form == CurveForm::kPlain) return read_floats(in, values);
   const std::uint64_t positives = in.read_varint("positives");
+  // Both subspans below are cut by it.
   if (positives > values.size()) {
     throw in.damaged("positives", "is more than the values");
   }

@@ -38,7 +38,6 @@ int place_bits(std::size_t count) {
 }  // namespace
 
 SortedBySign sort_by_sign(std::span<const float> values) {
-  // The bits of finite floats ascend with the magnitude.
   SortedBySign sorted;
   // The bits of finite floats ascend with the magnitude. With all but the sign
   // flipped, magnitudes descend, and those without a minus sign come first.

@@ -112,6 +112,8 @@ PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
   if (!reason.empty()) {
     throw Error(ErrorCode::kUnsupported, text_, "{}", reason);
   }
+  // Ranks compare this text, so those that disagree about the dtype, the count
+  // or the algorithm are told, and never add each other's bytes.
   const OperationInfo info{fmt::format("all_reduce({})", text_),
                            fmt::format("{}[{}]{}{}", to_string(dtype), count,
                                        name.empty() ? "" : " ", name),
@@ -136,6 +138,8 @@ Task<> PreparedAllReduce::run(std::byte* data) const {
     // called, in the same order on all ranks, whenever the task is started.
     channels.push_back(communicator_->open(operation_));
   }
+  // Alone there is nothing to exchange; the operations above were counted all
+  // the same, as on any other number of ranks.
   if (communicator_->size() == 1) return all_of({});
   return def_->run(std::move(channels), {shape_.dtype, data, shape_.count},
                    options_);

@@ -14,6 +14,7 @@
 namespace weft {
 namespace {
 
+// The smallest show the latency, the largest the rate.
 constexpr std::array<std::size_t, 8> kSizes = {8,     256,    2048,    16384,
                                                65536, 262144, 1048576, 4194304};
 constexpr int kRepetitions = 10;    // the fastest counts
@@ -150,6 +151,7 @@ Level fit_level(int size, std::span<const Timing> timings) {
   // Errors are relative, or the largest messages alone would decide, and their
   // seconds hide any latency.
   for (const Timing& timing : timings) {
+    // A simulated network may take no time at all.
     const double one = 1 / std::max(timing.seconds, 1e-12);
     const double bytes = timing.bytes * one;
     ones += one * one;

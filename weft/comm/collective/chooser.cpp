@@ -51,6 +51,7 @@ const AllReduce& AllReduceChooser::choose(std::size_t bytes) {
     return each.algorithm.name() == "ring" && each.refusal.empty() &&
            each.seconds <= (1 + kAlike) * found.front().seconds;
   });
+  // Ranks are alike on a single level only; elsewhere the model alone decides.
   const bool takes_ring = topology_.levels.size() == 1 && ring != found.end();
   const Candidate& chosen = takes_ring ? *ring : found.front();
   return chosen_.emplace(rounded, chosen.algorithm).first->second;

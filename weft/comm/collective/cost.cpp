@@ -15,6 +15,7 @@ ExchangeCost exchange_cost(const Topology& topology, double bytes,
   };
   std::vector<std::vector<Card>> cards(topology.levels.size());
   for (std::size_t s = 0; s < cards.size(); ++s) {
+    // The last rank is in the last unit.
     const int units = topology.unit_of(ranks - 1, static_cast<int>(s)) + 1;
     cards[s].resize(static_cast<std::size_t>(units));
   }
@@ -30,6 +31,7 @@ ExchangeCost exchange_cost(const Topology& topology, double bytes,
   std::vector<Message> messages;
   for (int rank = 0; rank < ranks; ++rank) {
     const int peer = to(rank);
+    // A message to oneself crosses no fabric.
     if (peer < 0 || peer == rank) continue;
     const int level = topology.level_between(rank, peer);
     ++card(rank, level).out;
@@ -104,6 +106,8 @@ ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
 
 double repeated_adding(const Topology& topology, int vectors, double bytes) {
   const double ranks = topology.ranks();
+  // A scatter adds (P - 1) / P of a vector as well, so that much is counted for
+  // no algorithm.
   return (vectors - (ranks - 1) / ranks) * adding_seconds(bytes);
 }
 

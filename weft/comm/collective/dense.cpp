@@ -21,6 +21,8 @@ void add_plain(const T* from, T* to, std::size_t count) {
 template <class Half>
 void add_halves(const Half* from, Half* to, std::size_t count) {
   std::size_t i = 0;
+  // Whole vectors and what is left over are both added in float and rounded
+  // once, so an element's bits do not depend on where it lies.
   for (; i + simd::kLanes <= count; i += simd::kLanes) {
     simd::store(simd::hn::Add(simd::load(to + i), simd::load(from + i)),
                 to + i);
@@ -92,6 +94,8 @@ Fold adding(DType dtype) {
 
 }  // namespace
 
+// This is for the clock of simulated ranks and for predictions; nothing that is
+// really added waits for it.
 double adding_seconds(double bytes) {
   return bytes / (bytes <= kCacheBytes ? kAddedInCache : kAddedBytesPerSecond);
 }
@@ -115,6 +119,7 @@ Pause add(const Channel& channel, const std::byte* from,
 }
 
 std::vector<Interval> segments_of(DType dtype, Interval part) {
+  // No element is cut in two, as segments are added one by one.
   const std::size_t most = kSegmentBytes / size_of(dtype);
   std::vector<Interval> segments;
   for (std::size_t i = part.begin; i < part.end; i += most) {
@@ -152,6 +157,7 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
       forwarded = segments.size();
     }
   }
+  // It is asked once, for the longest segment, as all of them go the same way.
   const bool is_folded =
       buffer.data != nullptr && channel.can_fold(stream.from, longest);
   std::unique_ptr<std::byte[]> scratch;

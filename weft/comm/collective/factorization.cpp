@@ -8,6 +8,7 @@ namespace weft {
 
 namespace {
 
+// The largest topology that can be written has as many (topology.cpp).
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 Error mistake(std::string_view text, std::string_view what) {
@@ -37,6 +38,7 @@ Factors parse_factors(std::string_view text) {
     if (factor > 1) factors.push_back(factor);
     place = stop;
     if (place == end) break;
+    // A list that ends with a comma may have lost a factor.
     if (*place != ',' || ++place == end) throw mistake(text, "are not a list");
   }
   return factors;
@@ -61,7 +63,9 @@ std::string to_string(const Factors& factors) {
   return text;
 }
 
+// The order matters: the first factor's stage carries the largest messages.
 std::vector<Factors> ordered_factorizations(int ranks) {
+  // One rank needs no stage, and this ends the recursion.
   if (ranks == 1) return {{}};
   std::vector<Factors> result;
   for (int first = 2; first <= ranks; ++first) {

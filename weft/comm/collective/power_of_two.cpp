@@ -7,9 +7,11 @@ namespace {
 Task<> on_folded(Channel channel, DenseBuffer buffer, PowerOfTwoTask inner) {
   const PowerOfTwo shape(channel.size());
   const int rank = channel.rank();
+  // Neighbours pair up, as they are likely to share a machine.
   const int partner = rank < 2 * shape.folded ? rank ^ 1 : -1;
   const bool takes_part = shape.position_of(rank) >= 0;
   if (!takes_part) {
+    // Its partner adds for it, so it sits out and gets the sum at the end.
     Transfers transfers(channel);
     send_part(transfers, partner, buffer, buffer.all());
     co_await transfers.all();

@@ -33,6 +33,7 @@ Task<> broadcast_tree(Channel channel, DenseBuffer buffer, int root) {
 }
 
 Task<> reduce_tree(Channel channel, DenseBuffer buffer, int root) {
+  // The tree is that of broadcast_tree(), walked from the leaves.
   const int number = channel.around(channel.rank() - root);
   const int bit = lowest_bit(number, channel.size());
   // The smallest subtree comes first, as it is done first.
@@ -83,6 +84,7 @@ Task<> gather(Channel channel, DenseBuffer buffer, Parts parts, int root) {
   if (channel.rank() != root) {
     send_part(transfers, root, buffer, parts[channel.rank()]);
   } else {
+    // All receives are open at once: each part has a place of its own.
     for (int d = 1; d < channel.size(); ++d) {
       const int peer = channel.around(root + d);
       receive_part(transfers, peer, buffer, parts[peer]);
@@ -126,6 +128,9 @@ Task<> all_to_all(Channel channel, DenseBuffer from, Parts from_parts,
   co_await transfers.all();
 }
 
+// This is the dissemination barrier of Hensgen, Finkel and Manber, "Two
+// algorithms for barrier synchronization" (1988): log2 P rounds on any number
+// of ranks.
 Task<> barrier(Channel channel) {
   // After this step a rank has heard, if indirectly, of the 2 d - 1 ranks
   // before it.

@@ -35,6 +35,8 @@ Task<> reduce_scatter_ring(Channel channel, DenseBuffer buffer, Parts parts) {
   AddStream stream;
   stream.from = channel.around(rank - 1);
   stream.forward_to = channel.around(rank + 1);
+  // The rank's own part is the last that comes to it, from all others, so it is
+  // whole here when the ring is through.
   for (int step = 2; step <= channel.size(); ++step) {
     stream.parts.push_back(parts.cyclic(rank - step));
   }
@@ -118,6 +120,8 @@ Task<> all_gather_doubling(Channel channel, DenseBuffer buffer, Parts parts) {
 Task<> reduce_scatter_direct(Channel channel, DenseBuffer buffer, Parts parts) {
   const int rank = channel.rank();
   Transfers sent(channel);
+  // Nothing that is sent depends on what comes, so all of it starts at once;
+  // distances are counted, so that no two ranks begin with the same receiver.
   for (int d = 1; d < channel.size(); ++d) {
     send_part(sent, channel.around(rank + d), buffer, parts.cyclic(rank + d));
   }
@@ -169,6 +173,7 @@ ScatterMethod scatter_method(std::string_view name) {
 Task<> reduce_scatter(ScatterMethod method, Channel channel, DenseBuffer buffer,
                       Parts parts) {
   WEFT_CHECK(parts.count() == channel.size());
+  // The algorithms below have a neighbour to talk to.
   if (channel.size() == 1) return all_of({});
   switch (method) {
     case ScatterMethod::kRing:

@@ -165,6 +165,7 @@ class Rewriter {
   }
 
   ValueId add_reshape(ValueId x, const Shape& shape, const Location& location) {
+    // A reshape that changes nothing would be one more node to run.
     if (copy_.function().type(x).shape == shape) return x;
     return add("reshape", x, {{"shape", shape}}, location);
   }

@@ -10,6 +10,7 @@ DenseBuffer buffer_of(const TensorView& view) {
           static_cast<std::size_t>(view.size())};
 }
 
+// All ranks cut alike, by the buffer's length and their number alone.
 Parts parts_of(const Channel& channel, const DenseBuffer& buffer) {
   return Parts::near_equal(buffer.all(), channel.size());
 }
@@ -22,6 +23,8 @@ Task<> gather(ScatterMethod method, Channel channel, DenseBuffer buffer) {
   return all_gather(method, channel, buffer, parts_of(channel, buffer));
 }
 
+// Both halves run in one operation: messages between two ranks keep their
+// order, so the second needs no tag of its own.
 Task<> sum(ScatterMethod method, Channel channel, DenseBuffer buffer) {
   co_await scatter(method, channel, buffer);
   co_await gather(method, channel, buffer);

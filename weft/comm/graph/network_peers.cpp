@@ -12,6 +12,7 @@ struct Header {
   std::int32_t crossing = kOver;
   ActivationTag activation = {};
 };
+// The header is what travels: padding would send bytes that nobody has written.
 static_assert(sizeof(Header) == 20);
 
 std::vector<std::byte> message_of(const Header& header,
@@ -113,6 +114,7 @@ Parcel NetworkPeers::parcel_of(int from,
     throw Error(ErrorCode::kDataLoss, channel_->operation().text,
                 "rank {} sends what does not cross from there to here", from);
   }
+  // The type is this rank's own, so no message can ask for memory.
   Tensor value = Tensor::empty(graph_->crossings[index].type);
   const auto follows = message.subspan(sizeof(header));
   const bool is_inline = value.bytes() <= kMostInline;
@@ -142,6 +144,7 @@ void NetworkPeers::send(Parcel parcel) {
 
 // Goes from the oldest on, as far as sends are over. Throws what failed one.
 void NetworkPeers::forget_sent() {
+  // One that is over behind one that is not only stays in memory for a while.
   while (!outgoing_.empty() && outgoing_.front().transfer.await_ready()) {
     outgoing_.front().transfer.await_resume();
     outgoing_.pop_front();

@@ -22,6 +22,7 @@ Partitioned::Partitioned(const Graph& graph, std::string_view entry,
   // Every rank lowers and cuts the whole graph by itself and comes to the same
   // parts. A run is named after its cuts, so ranks that differ are told.
   const FlatGraph whole = lower(graph, entry, types, placement);
+  // The caller gets a place for each result of the whole, wherever that is.
   result_count_ = whole.body(0).results.size();
   std::vector<GraphPart> parts = partition(whole, placement);
   GraphPart& own = parts[static_cast<std::size_t>(peers_.rank())];
@@ -52,6 +53,7 @@ void Partitioned::check_arguments(std::span<const Tensor> arguments) const {
 std::vector<Tensor> Partitioned::run(std::span<const Tensor> arguments,
                                      std::stop_token stop) {
   check_arguments(arguments);
+  // Results of other ranks stay undefined, at their places.
   std::vector<Tensor> here = executor_->run(arguments, std::move(stop));
   std::vector<Tensor> results(result_count_);
   for (std::size_t i = 0; i < here.size(); ++i) {

@@ -45,6 +45,8 @@ std::string explain(const SparseWorkload& workload,
 
 // Equal lengths first.
 std::vector<Partitions> cuts_of(std::span<const Support> supports, int ranks) {
+  // Only the first support is asked: where several are likely it is the even
+  // one, as no cut would suit them all.
   std::vector<Partitions> cuts;
   for (const double evenness : kEvenness) {
     Partitions cut = supports[0].cut(ranks, evenness);
@@ -115,6 +117,8 @@ SparseChoice SparseChooser::choose(std::span<const Support> equally_likely,
       }
     }
   }
+  // Where prices are equal, the even cut and the order of the registry decide,
+  // so that all ranks choose alike.
   std::ranges::stable_sort(candidates, {}, &Candidate::seconds);
   const Candidate& best = candidates.front();
   return {best.algorithm, best.is_quantized, *best.partitions, best.seconds,
@@ -122,6 +126,7 @@ SparseChoice SparseChooser::choose(std::span<const Support> equally_likely,
 }
 
 bool SparseChooser::should_survey(double items) const {
+  // How skewed the support is cannot be known before a survey.
   const double sum = choose(Support::random(type_.size, items)).seconds;
   return survey_seconds(ranks_, network_) <= kMostSurveyShare * sum;
 }
@@ -131,6 +136,7 @@ Task<SparseChoice> sparse_all_reduce(Channel channel, Stream& stream,
                                      SparseOptions options,
                                      std::optional<std::uint64_t> items,
                                      double quantized_value_bytes) {
+  // Nothing may be priced that could not be run.
   if (options.quantizer == nullptr) quantized_value_bytes = 0;
   SparseChoice choice;
   if (items && !chooser.should_survey(static_cast<double>(*items))) {

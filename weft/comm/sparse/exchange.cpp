@@ -48,6 +48,8 @@ Task<GatheredMessages> gather_messages(Channel channel,
   constexpr std::size_t kLength = sizeof(std::uint64_t);
   WEFT_CHECK(mine.size() <= most);
   GatheredMessages result;
+  // Memory that nobody writes costs nothing, so there is room for the longest
+  // message of every rank.
   result.memory = RawBytes(static_cast<std::size_t>(ranks) * (kLength + most));
   const std::span<std::byte> memory = result.memory.bytes();
   const std::uint64_t length = mine.size();
@@ -56,6 +58,8 @@ Task<GatheredMessages> gather_messages(Channel channel,
 
   // Message i, of rank + i, ends before ends[i + 1].
   std::vector<std::size_t> ends = {0, kLength + mine.size()};
+  // This is the all-gather of Bruck and others: what a rank has doubles in each
+  // step, and ranks need be no power of two.
   for (int step = 1; step < ranks; step *= 2) {
     const int count = std::min(step, ranks - step);
     const int from = (rank + step) % ranks;
@@ -200,6 +204,8 @@ Task<> sum_dense(Channel channel, DenseBuffer buffer) {
   co_await all_gather(ScatterMethod::kHalving, channel, buffer, parts);
 }
 
+// Streams of like weight are joined, as a counter carries: each item is merged
+// log2 P times, where adding to one growing sum would merge it P times.
 double SumTree::add(Stream stream) {
   pending_.push_back({std::move(stream), 0});
   double seconds = 0;

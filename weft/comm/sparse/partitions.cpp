@@ -8,6 +8,8 @@ namespace weft {
 
 Partitions Partitions::even(std::uint64_t size, int parts) {
   WEFT_CHECK(parts > 0);
+  // The last part takes the remainder; with fewer elements than parts it is the
+  // only one that has any.
   const auto step = size / static_cast<std::uint64_t>(parts);
   std::vector<std::uint64_t> ends;
   for (int i = 1; i < parts; ++i) {
@@ -19,6 +21,7 @@ Partitions Partitions::even(std::uint64_t size, int parts) {
 
 Partitions::Partitions(std::vector<std::uint64_t> ends)
     : ends_(std::move(ends)) {
+  // Equal ends are parts without elements, which a skewed cut may well have.
   WEFT_CHECK(std::ranges::is_sorted(ends_));
 }
 

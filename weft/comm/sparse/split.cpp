@@ -21,6 +21,7 @@ Stream cut(const Stream& stream, std::size_t first, std::size_t last,
     return part;
   }
   SparseWriter writer(type, indices.size());
+  // A part may count in 32 bits where the whole needs 64.
   with_stream_types(type, [&]<class PartIndex, class>() {
     std::transform(
         indices.begin(), indices.end(), writer.indices<PartIndex>(),
@@ -40,6 +41,7 @@ std::vector<Stream> split_items(const Stream& stream,
     const std::uint64_t begin = partitions.begin(i);
     const std::uint64_t size = partitions.size(i);
     if (stream.is_dense()) {
+      // A dense stream stays dense in every part, as its zeros are items too.
       result.push_back(
           Stream::of_dense(stream.values<Value>().subspan(begin, size)));
       continue;

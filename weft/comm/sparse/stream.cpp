@@ -16,6 +16,7 @@ std::size_t round_up(std::size_t value, std::size_t to) {
 
 // Where the values of `count` items start.
 std::size_t offset_of_values(const StreamType& type, std::uint64_t count) {
+  // A dense stream has no indices.
   if (count == type.size) return Stream::kHeaderBytes;
   // Values are aligned to their size, so that they can be used where they lie.
   return Stream::kHeaderBytes +
@@ -28,6 +29,8 @@ std::size_t bytes_of_message(const StreamType& type, std::uint64_t count) {
 
 void write_header(const StreamType& type, std::uint64_t count,
                   std::byte* message) {
+  // Layout: u32 magic, u8 dtype, u8 bytes of an index, u16 reserved, u64 size,
+  // u64 count. These 24 bytes keep what follows aligned to 8.
   const std::uint32_t kinds = static_cast<std::uint32_t>(type.dtype) |
                               static_cast<std::uint32_t>(type.index_bytes())
                                   << 8;
@@ -63,6 +66,7 @@ std::uint64_t read_header(ByteReader& in, const StreamType& type) {
     throw in.damaged("index bytes", fmt::format("are {}, not {}", index_bytes,
                                                 type.index_bytes()));
   }
+  // A later format may use it, and must not be read by this one.
   if (in.read<std::uint16_t>("reserved") != 0) {
     throw in.damaged("reserved", "is not zero");
   }
@@ -71,6 +75,7 @@ std::uint64_t read_header(ByteReader& in, const StreamType& type) {
     throw in.damaged("size", fmt::format("is {}, not {}", size, type.size));
   }
   const auto count = in.read<std::uint64_t>("count");
+  // Everything below computes with the count, so it is bounded first.
   if (count > size) {
     throw in.damaged("count", fmt::format("is {} of {} elements", count, size));
   }
@@ -87,6 +92,8 @@ std::uint64_t read_header(ByteReader& in, const StreamType& type) {
 }  // namespace
 
 std::size_t StreamType::most_bytes(std::uint64_t count) const {
+  // Where so many items are dense, no message is larger than the dense one:
+  // fewer items are sparse only while they take less.
   return std::min(count, size) >= size || is_dense_at(count)
              ? bytes_of_message(*this, size)
              // Fewer items may need padding that this many do not.
@@ -114,6 +121,8 @@ Stream Stream::of(std::uint64_t size, std::span<const Index> indices,
   WEFT_CHECK(sizeof(Index) == type.index_bytes());
   WEFT_CHECK(indices.size() == values.size() && is_ascending(indices) &&
              (indices.empty() || indices.back() < size));
+  // Both ends follow the rule of the smaller form, so the sender may not
+  // choose.
   if (type.is_dense_at(indices.size())) {
     Stream result = dense_zeros(type);
     const auto all = result.mutable_values<Value>();
@@ -146,6 +155,7 @@ Stream Stream::dense_zeros(const StreamType& type) {
 
 Stream Stream::from_message(RawBytes message, std::size_t size,
                             const StreamType& type, std::string_view where) {
+  // The room was for the largest message; what came may be shorter.
   WEFT_CHECK(size <= message.size());
   ByteReader in({message.data(), size}, where);
   const std::uint64_t count = read_header(in, type);
@@ -167,6 +177,8 @@ Stream Stream::from_message(RawBytes message, std::size_t size,
       }
     });
   }
+  // Values may hold anything, also NaN, so nothing is to be checked but their
+  // number.
   in.take(count * type.value_bytes(), "values");
   in.expect_end();
   return {type, count, std::move(message)};
@@ -184,6 +196,7 @@ std::size_t Stream::values_offset() const {
 template <class Index>
 std::span<const Index> Stream::indices() const {
   WEFT_CHECK(!is_dense() && sizeof(Index) == type_.index_bytes());
+  // The memory was checked, or written here, when the stream was made.
   return {reinterpret_cast<const Index*>(message_.data() + kHeaderBytes),
           count_};
 }
@@ -217,6 +230,7 @@ void Stream::copy_to(std::span<Value> values) const {
 }
 
 Stream Stream::copy() const {
+  // The room behind the message is not copied along.
   RawBytes message(message_bytes_);
   std::memcpy(message.data(), message_.data(), message_bytes_);
   return {type_, count_, std::move(message)};
@@ -234,6 +248,8 @@ void Stream::check() const {
 
 SparseWriter::SparseWriter(const StreamType& type, std::uint64_t most)
     : type_(type), most_(most), message_(bytes_of_message(type, most)) {
+  // No more than `most` items follow, so the result is sparse whatever its
+  // number.
   WEFT_CHECK(!type.is_dense_at(most));
 }
 
@@ -244,6 +260,8 @@ Index* SparseWriter::indices() {
 
 template <class Value>
 Value* SparseWriter::values() {
+  // Where values begin depends on how many items there are, which is not known
+  // yet; finish() moves them.
   return reinterpret_cast<Value*>(message_.data() +
                                   offset_of_values(type_, most_));
 }
@@ -252,6 +270,7 @@ Stream SparseWriter::finish(std::uint64_t count) && {
   WEFT_CHECK(count <= most_);
   // Fewer indices than there was room for: the values move down to them.
   if (count < most_) {
+    // Old and new place may overlap.
     std::memmove(message_.data() + offset_of_values(type_, count),
                  message_.data() + offset_of_values(type_, most_),
                  count * type_.value_bytes());

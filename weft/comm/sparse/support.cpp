@@ -20,6 +20,8 @@ double log_absent(double size, double items) {
 }  // namespace
 
 double expected_items(double size, double items, double ranks) {
+  // An element is in the sum unless all ranks lack it: size (1 - (1 - items /
+  // size)^ranks), with ranks taken to be independent.
   return size <= 0 ? 0 : -size * std::expm1(ranks * log_absent(size, items));
 }
 
@@ -78,6 +80,7 @@ std::vector<double> Support::sum_items(double ranks,
       const auto last = static_cast<double>(cut.end(part));
       sums[static_cast<std::size_t>(part)] +=
           density * std::max(0., std::min(last, end) - std::max(first, begin));
+      // The part goes on in the next cell, so it stays the current one.
       if (last > end || part + 1 == cut.count()) break;
     }
     begin = end;
@@ -99,6 +102,7 @@ Partitions Support::cut(int parts, double evenness) const {
     while (static_cast<int>(ends.size()) + 1 < parts) {
       // A cell may hold several ends: inside it, weight is taken to be even.
       const double wanted = static_cast<double>(ends.size() + 1) / parts;
+      // A cell without weight holds no end, and would be divided by.
       if (weight + added < wanted || added <= 0) break;
       const double share = (wanted - weight) / added;
       ends.push_back(static_cast<std::uint64_t>(

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int kSamples = 256;  // of all ranks together, and of each at least
 constexpr int kLeastSamples = 8;
+// A cell has about four samples or more: with fewer it would follow their
+// noise.
 constexpr double kCells = 64;
 
 int samples_per_rank(int ranks) {
@@ -116,6 +118,7 @@ Task<Survey> survey(Channel channel, const Stream& stream) {
   Transfers received(channel);
   Transfers sent(channel);
   for (int distance = 1; distance < ranks; ++distance) {
+    // Receives are open before anything is sent.
     const int from = (channel.rank() - distance + ranks) % ranks;
     Bytes& message = messages[static_cast<std::size_t>(from)];
     message.resize(most_bytes(ranks));
@@ -139,6 +142,7 @@ Task<Survey> survey(Channel channel, const Stream& stream) {
     const std::string where = name_of(channel, i);
     said.push_back(read_survey_message(
         ByteReader(messages[static_cast<std::size_t>(i)], where), type, ranks));
+    // Rooms for messages are as large as the fullest rank needs.
     result.most_items = std::max(result.most_items, said.back().items);
   }
   result.support = support_of(said, type);

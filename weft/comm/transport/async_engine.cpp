@@ -133,6 +133,7 @@ void AsyncEngine::give_up(Engine& engine) {
 }
 
 void AsyncEngine::count(double since) {
+  // The transport belongs to this thread; others read a copy.
   const std::lock_guard lock(mutex_);
   traffic_.busy_seconds += transport_.now() - since;
   traffic_.bytes_sent = transport_.bytes_sent();
@@ -150,6 +151,7 @@ void AsyncEngine::end(const Operation& operation,
     operation->failure = std::move(failure);
     operation->is_over = true;
   }
+  // Each waits for an operation of its own, so all have to look.
   over_.notify_all();
 }
 

@@ -28,6 +28,7 @@ const MpiFunctions& load() {
   // Global: some MPIs load parts of themselves that look for the others.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) throw no_library(path, dlerror());
+  // RTLD_NOW has shown missing symbols by now, not in the middle of a run.
   const auto entry = reinterpret_cast<MpiEntry>(dlsym(library, kEntry));
   if (entry == nullptr) throw no_library(path, dlerror());
   return *entry();
@@ -36,6 +37,8 @@ const MpiFunctions& load() {
 }  // namespace
 
 bool is_launched() {
+  // These are what mpirun of Open MPI, servers of PMIx, and those of PMI
+  // (MPICH's and Slurm's) set for each rank.
   return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK") ||
          is_set("PMI_RANK") ||
          // A step of srun, not the script of a batch job.

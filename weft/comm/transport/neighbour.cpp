@@ -91,6 +91,7 @@ std::optional<Neighbour::Outcome> Neighbour::move() {
     }
     // Nobody waits for this one, but somebody for what may be behind it.
     auto& message = aside_.emplace_back(PutAside{*header, {}}).message;
+    // An announcement has no message here: its bytes travel another way.
     if (header->is_announcement == 0) message.resize(header->bytes);
     in_.take(*header, message);
   }

@@ -45,6 +45,7 @@ struct ThreadWorld::State {
   }
   // Only the first failure is a cause; the others are what it leads to.
   void fail_first(int rank) {
+    // Several ranks may fail at once, and only one exchange succeeds.
     int none = -1;
     first_failed.compare_exchange_strong(none, rank);
   }
@@ -77,12 +78,14 @@ class ThreadWorld::State::Endpoint : public Transport {
 
   bool poll(double seconds) override {
     std::vector<Outcome> outcomes;
+    // Spinning is done without the lock, which senders need.
     if (seconds > 0) spin();
     {
       std::unique_lock lock(mutex_);
       const auto end =
           Clock::now() + std::chrono::duration_cast<Clock::duration>(
                              std::chrono::duration<double>(seconds));
+      // Messages may have become due since the last poll.
       match_due();
       while (seconds > 0 && outcomes_.empty() && incoming_.empty() &&
              !is_woken_) {
@@ -129,6 +132,8 @@ class ThreadWorld::State::Endpoint : public Transport {
   void deliver(int from, Tag tag, std::span<const std::byte> bytes) {
     const std::lock_guard lock(mutex_);
     Flow& flow = flows_[flow_of(from, tag)];
+    // With delays, what comes must wait even where a receive is open; else it
+    // goes straight to its place, and is copied once.
     if (world_.options.most_delay == 0 && !flow.waiting.empty()) {
       // Packets of this flow that are still here would have been matched.
       Transfer* transfer = flow.waiting.front();
@@ -206,6 +211,8 @@ class ThreadWorld::State::Endpoint : public Transport {
     if (transfer.kind() == Transfer::Kind::kReceive) {
       std::erase(flows_[flow_of(route.peer, route.tag)].waiting, &transfer);
     }
+    // It may be over already and only wait to be settled, which would touch
+    // what is gone.
     std::erase_if(outcomes_,
                   [&](const Outcome& o) { return o.transfer == &transfer; });
   }
@@ -263,6 +270,8 @@ class ThreadWorld::State::Endpoint : public Transport {
 
   void die(Transfer& transfer) {
     world_.fail_first(rank_);
+    // Nobody can ask a dead rank, so the world tells the others, as a closed
+    // connection would.
     for (const auto& endpoint : world_.endpoints) {
       endpoint->peer_left(rank_, "killed");
     }
@@ -353,6 +362,7 @@ void ThreadWorld::run(const std::function<void(Transport&)>& body) {
         body(*state_->endpoints[i]);
       } catch (const std::exception& error) {
         failures[i] = std::current_exception();
+        // The others would wait for what it never sends.
         leave(static_cast<int>(i), error.what());
       }
     });

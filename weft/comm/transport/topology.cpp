@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+// This is far from overflow, and refuses a mistyped size before anybody
+// allocates by it.
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 // A number in this unit stands for number * times / over: both are exact, so
@@ -80,6 +82,7 @@ class TopologyParser {
     double number = 0;
     const auto [end, error] =
         std::from_chars(begin, text_.data() + text_.size(), number);
+    // from_chars reads "nan" too, which is not below 0 either.
     if (error != std::errc() || !(number >= 0)) throw mistake(wanted);
     place_ += static_cast<std::size_t>(end - begin);
     skip_spaces();
@@ -123,6 +126,8 @@ class TopologyParser {
 std::string to_text(double value, std::span<const Unit> units) {
   const Unit* best = &units.front();
   for (const Unit& unit : units) {
+    // A rate is the inverse of an inverse and may have come out a hair below
+    // its unit; without the margin 1GB/s would be written as 1000MB/s.
     if (value >= unit.value() * (1 - 1e-9)) best = &unit;
   }
   return fmt::format("{:.6g}{}", value / best->value(), best->name);

@@ -13,6 +13,7 @@ Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
       route_(route),
       kind_(kind) {
   WEFT_CHECK(route.peer >= 0 && route.peer < transport.size());
+  // Only a simulated network moves sizes without bytes.
   WEFT_CHECK(data != nullptr || bytes == 0 || !transport.carries_payload());
   WEFT_CHECK(fold == nullptr ||
              (kind == Kind::kReceive && transport.can_fold(route.peer, bytes)));
@@ -21,6 +22,8 @@ Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
   transport_.start(*this);
 }
 
+// A task that is given up takes its transfers with it, and nothing may come
+// into their memory after that.
 Transfer::~Transfer() {
   if (is_over_) return;
   transport_.abandon(*this);
@@ -67,11 +70,15 @@ void Transport::fail_all(const Error& error) {
   // Each one that fails leaves the list.
   while (first_ != nullptr) {
     Transfer& transfer = *first_;
+    // The implementation lets go of it first, so that nothing that still
+    // arrives is taken for it.
     abandon(transfer);
     fail(transfer, error);
   }
 }
 
+// Time that real work has taken is over by now; only a virtual clock has to be
+// told of it.
 void Transport::start_pause(double, std::coroutine_handle<> waiting) {
   resume_later(waiting);
 }
@@ -96,6 +103,9 @@ void Transport::end(Transfer& transfer) {
   if (transfer.waiting_) resume_later(transfer.waiting_);
 }
 
+// The list runs through the transfers themselves: it allocates nothing, any of
+// them leaves in O(1), and the oldest stands first, which is what a report of
+// silence names.
 void Transport::link(Transfer& transfer) {
   transfer.previous_ = last_;
   (last_ == nullptr ? first_ : last_->next_) = &transfer;

@@ -14,6 +14,8 @@ class Zstd final : public ByteCodec {
               ByteWriter& out) const override {
     const std::size_t begin = out.size();
     const std::size_t bound = ZSTD_compressBound(bytes.size());
+    // It compresses straight into the message: room for the worst case is
+    // taken, and what is left over given back.
     const std::size_t size = ZSTD_compress(out.room(bound), bound, bytes.data(),
                                            bytes.size(), level_);
     WEFT_CHECK(!ZSTD_isError(size), "{}", ZSTD_getErrorName(size));
@@ -37,6 +39,8 @@ class Zstd final : public ByteCodec {
                       "tensor can need",
                       size, most));
     }
+    // The frame's own size was checked against `most`, so it may be trusted
+    // with memory now.
     const std::size_t begin = bytes.size();
     bytes.resize(begin + static_cast<std::size_t>(size));
     const std::size_t unpacked = ZSTD_decompress(

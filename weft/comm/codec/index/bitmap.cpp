@@ -25,6 +25,8 @@ class BitmapIndexCodec final : public IndexCodec {
               std::vector<std::uint32_t>& sent) const override {
     const auto bitmap = in.take(bytes_for(size), "bitmap");
     sent.clear();
+    // Eight bytes at a time: most words of a sparse support are zero and cost
+    // one test.
     for (std::size_t byte = 0; byte < bitmap.size(); byte += 8) {
       std::uint64_t word = 0;
       std::memcpy(&word, bitmap.data() + byte,
@@ -34,6 +36,7 @@ class BitmapIndexCodec final : public IndexCodec {
             8 * byte + static_cast<std::size_t>(std::countr_zero(word))));
       }
     }
+    // The last byte may have room for more elements than there are.
     if (!sent.empty() && sent.back() >= size) {
       throw in.damaged("bitmap", "has bits after its end");
     }

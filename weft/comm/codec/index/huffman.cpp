@@ -66,6 +66,7 @@ class HuffmanIndexCodec final : public IndexCodec {
       for (int number = 0; number < kIndexBytes; ++number) {
         index |= std::uint32_t{code.read(packed)} << (8 * number);
       }
+      // The code can spell any four bytes, so what they spell is checked.
       if (index >= size) throw packed.damaged("pass the tensor's end");
       if (i > 0 && index <= sent.back()) {
         throw packed.damaged("do not ascend");

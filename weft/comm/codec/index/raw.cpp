@@ -20,6 +20,7 @@ class RawIndexCodec final : public IndexCodec {
               std::vector<std::uint32_t>& sent) const override {
     const auto count = in.read<std::uint32_t>("count");
     if (count > size) throw in.damaged("count", "exceeds the tensor's size");
+    // The bytes must be there before memory is taken for the indices.
     const auto bytes =
         in.take(std::size_t{count} * sizeof(std::uint32_t), "indices");
     sent.resize(count);

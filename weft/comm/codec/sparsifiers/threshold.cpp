@@ -24,6 +24,7 @@ class Threshold final : public Sparsifier {
 std::unique_ptr<Sparsifier> make_threshold(const Options& options) {
   const double value = option<double>(options, "value");
   const auto rounded = static_cast<float>(value);
+  // A double above 0 may round to 0, at which every entry would be sent.
   if (!(rounded > 0 && std::isfinite(rounded))) {
     throw Error(ErrorCode::kInvalidArgument, "threshold",
                 "value is {}, but must be above 0 and fit an f32", value);

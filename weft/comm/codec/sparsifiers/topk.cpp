@@ -61,6 +61,7 @@ class TopK final : public Sparsifier {
         return all;
       }
       case Method::kSampled:
+        // Only the values tell how many reach the threshold.
         break;
     }
     return std::nullopt;
@@ -117,6 +118,7 @@ class TopK final : public Sparsifier {
     std::vector<float> sample;
     sample.reserve(values.size() / kStride + 1);
     PhiloxBlock block{};
+    // One block of the generator is four numbers.
     for (std::size_t i = 0; i * kStride < values.size(); ++i) {
       if (i % 4 == 0) block = random.block(i / 4);
       const std::size_t begin = i * kStride;
@@ -134,6 +136,7 @@ class TopK final : public Sparsifier {
     float threshold = std::max(*quantile, kLeast);
     for (int i = 0; i < kCorrections; ++i) {
       const double found = count_from(values, threshold);
+      // Within 30 % is near enough for a method that promises about as many.
       if (found > 1.3 * wanted) {
         threshold *= 1.3f;
       } else if (found < 0.7 * wanted && threshold > kLeast) {

@@ -61,6 +61,7 @@ class DeflateValueCodec final : public ValueCodec {
     const libdeflate_result result = libdeflate_deflate_decompress_ex(
         decompressor.get(), deflated.data(), deflated.size(), values.data(),
         values.size_bytes(), &consumed, nullptr);
+    // Bytes that are left over are damage too: nobody has written them.
     if (result != LIBDEFLATE_SUCCESS || consumed != deflated.size()) {
       throw in.damaged("values", "do not inflate to their number");
     }

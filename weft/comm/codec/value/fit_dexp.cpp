@@ -32,12 +32,14 @@ void write_curve(const DoubleExponential& curve, std::span<const float> values,
   curve.evaluate(magnitudes);
   for (std::size_t place = 0; place < order.size(); ++place) {
     const float value = values[order[place]];
+    // What travels is the magnitude with the value's own sign.
     residual[order[place]] = std::signbit(value) ? value + magnitudes[place]
                                                  : value - magnitudes[place];
   }
 }
 
 void read_curve(ByteReader& in, std::span<float> values) {
+  // No sender writes this, and one point alone has no step.
   if (values.size() < kFewestForCurve) {
     throw in.damaged("form", "is a curve for too few values");
   }
@@ -76,6 +78,8 @@ class FitDexpValueCodec final : public ValueCodec {
     if (curve) {
       write_curve(*curve, values, order, residual, out);
     } else {
+      // Values that no two exponentials fit still have to travel; the first
+      // byte says in which form.
       write_polynomial_form(values, PolynomialOptions(), residual, out);
     }
   }

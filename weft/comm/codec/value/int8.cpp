@@ -50,6 +50,7 @@ class Int8 final : public StreamValueCodec {
   void encode_stream(const ValueStream& stream,
                      ByteWriter& out) const override {
     float unit = std::min(stream.largest() / 127, kMostUnit);
+    // The inverse of a smaller unit may be infinite.
     if (unit < FLT_MIN) unit = 0;
     out.write(unit);
     if (unit == 0) {

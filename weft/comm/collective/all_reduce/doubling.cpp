@@ -15,6 +15,8 @@ Task<> run_core(Channel channel, DenseBuffer buffer) {
   }
   for (int distance = 1; distance < channel.size(); distance *= 2) {
     const int peer = channel.rank() ^ distance;
+    // Both begin before either is waited for: two ranks that each sent first
+    // and then received could wait for each other.
     Transfer sent = channel.send(peer, buffer.bytes(buffer.all()));
     Transfer received = channel.receive(peer, {scratch.get(), buffer.bytes()});
     co_await received;

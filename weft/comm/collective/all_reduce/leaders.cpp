@@ -59,6 +59,8 @@ double predict_leaders(const Options& options, const Topology& topology,
       exchange_cost(topology, bytes / leaders, [&](int rank) {
         return rank % group == 0 ? (rank + group) % topology.ranks() : -1;
       });
+  // The way back takes as long as the way there: each stage sends the same
+  // messages.
   return 2 *
          (inside.seconds() + rooted.seconds() + (leaders - 1) * step.seconds());
 }
@@ -76,6 +78,8 @@ void register_all_reduce_leaders(AllReduceRegistry& registry) {
              std::vector<Options> variants;
              std::int64_t group = 1;
              for (const Level& level : topology.levels) {
+               // A machine may be a unit of any level; the whole network is
+               // none.
                group *= level.size;
                if (group > 1 && group < topology.ranks()) {
                  variants.push_back({{"group", group}});

@@ -76,6 +76,7 @@ double predict_rabenseifner(const Options& options, const Topology& topology,
   const PowerOfTwo shape(topology.ranks());
   double seconds = 0;
   if (shape.folded > 0) {
+    // Ranks beyond the power of two hand over their whole vector first.
     seconds += exchange_cost(topology, bytes, [&](int rank) {
                  return shape.position_of(rank) < 0 ? rank - 1 : -1;
                }).seconds();

@@ -15,12 +15,15 @@ Task<> run_tree(std::vector<Channel> channels, DenseBuffer buffer, Options) {
 double predict_tree(const Options&, const Topology& topology, double bytes) {
   double seconds = 0;
   int vectors = 0;
+  // At distance d those send whose lowest bit is d (rooted.cpp), and the root
+  // adds one more vector.
   for (int d = 1; d < topology.ranks(); d *= 2) {
     ++vectors;
     seconds += exchange_cost(topology, bytes, [&](int rank) {
                  return rank % (2 * d) == d ? rank - d : -1;
                }).seconds();
   }
+  // The broadcast sends the same messages the other way, and adds nothing.
   return 2 * seconds + repeated_adding(topology, vectors, bytes);
 }
 
