@@ -20,6 +20,8 @@ class Returned {
 
   std::vector<Value> take(const py::object& tree) {
     std::vector<Value> tensors;
+    // All leaves become tensors: a branch may return 1 where the other returns
+    // a tensor.
     py::object slots = take_tensors(tree, tensors, /*all=*/true);
     if (!slots_) {
       slots_ = std::move(slots);
@@ -48,6 +50,7 @@ class Returned {
 
 py::object bind_cond(const py::object& predicate, const py::function& then,
                      const py::function& otherwise, const py::args& operands) {
+  // One object takes both results, which is how different structures are found.
   Returned returned("cond");
   const auto branch = [&](const py::function& body) {
     return [&] { return returned.take(body(*operands)); };
@@ -59,6 +62,7 @@ py::object bind_cond(const py::object& predicate, const py::function& then,
 
 py::object bind_while(const py::function& condition, const py::function& body,
                       const py::object& carried) {
+  // What is carried, and what the body returns, must have one structure.
   Returned state("while_loop");
   const auto initial = state.take(carried);
   const auto results = while_loop(
@@ -104,6 +108,7 @@ py::object bind_host_func(py::function function, const py::args& operands,
                           const py::object& results, const std::string& name) {
   std::vector<Value> values;
   for (const auto operand : operands) values.push_back(value_from(operand));
+  // One type means one result, and no tuple around it.
   const bool is_one = py::isinstance<TensorType>(results);
   std::vector<TensorType> types;
   if (is_one) {
@@ -111,6 +116,7 @@ py::object bind_host_func(py::function function, const py::args& operands,
   } else {
     for (const auto each : results) types.push_back(type_from(each));
   }
+  // The graph may outlive this call, and its workers hold no GIL.
   const auto callable = [function = share(std::move(function)),
                          is_one](const std::vector<Value>& given) {
     const py::gil_scoped_acquire gil;
@@ -131,6 +137,8 @@ py::object bind_host_func(py::function function, const py::args& operands,
   return is_one ? py::cast(made.front()) : from_results(made);
 }
 
+// A ScopeManager copies the arguments of its scope, and a context cannot be
+// copied.
 struct EagerScope {
   ContextScope scope{eager_context()};
 };

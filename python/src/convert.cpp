@@ -25,6 +25,7 @@ constexpr DTypeNames kNames[] = {
 
 std::optional<DType> known_dtype(const std::string& name) {
   if (const auto found = dtype_from_string(name)) return found;
+  // Users write either "f32" or NumPy's "float32".
   for (const auto& names : kNames) {
     if (name == names.numpy) return names.dtype;
   }
@@ -43,6 +44,8 @@ Error no_tensor(const py::handle& object) {
 
 // Also NumPy's integers; not bool.
 bool is_whole_number(const py::handle& object) {
+  // A Tensor has an index as well, and would be read here behind the user's
+  // back.
   return PyBool_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0 &&
          !py::isinstance<Value>(object);
 }
@@ -56,6 +59,7 @@ std::int64_t integer_from(const py::handle& object) {
       py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
   if (!number) throw py::error_already_set();
   const long long value = PyLong_AsLongLong(number.ptr());
+  // -1 may be the number itself.
   if (value == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
   return value;
 }
@@ -69,6 +73,7 @@ Dim type_dim(const py::handle& object, int axis) {
 
 Value value_from_list(const py::handle& list) {
   py::array array = py::array::ensure(list);
+  // NumPy makes arrays of objects of what it cannot make numbers of.
   if (!array || array.dtype().kind() == 'O') {
     PyErr_Clear();
     throw no_tensor(list).detail("its elements are not numbers, or ragged");
@@ -98,6 +103,8 @@ py::handle numpy_require() {
 
 void prepare_numpy() {
   numpy_require();
+  // pybind11 has such a static object of its own, which is filled here while
+  // there is one thread.
   py::detail::npy_api::get();
 }
 
@@ -213,6 +220,7 @@ DType default_dtype(const py::handle& number) {
 
 Value number_from(const py::handle& object, DType dtype) {
   const double number = PyFloat_AsDouble(object.ptr());
+  // An int may be beyond all doubles.
   if (number == -1 && PyErr_Occurred() != nullptr)
     throw py::error_already_set();
   if (dtype == DType::kI64 && PyLong_Check(object.ptr())) {
@@ -242,17 +250,23 @@ Tensor tensor_from_array(const py::handle& object) {
                 name);
   }
   py::object native = py::reinterpret_borrow<py::object>(object);
+  // Files may hold numbers in the other byte order, which no kernel reads.
   if (!py::cast<bool>(native.attr("dtype").attr("isnative"))) {
     native =
         native.attr("astype")(native.attr("dtype").attr("newbyteorder")("="));
   }
+  // "C" asks for dense rows, "A" for alignment; NumPy copies only what is not
+  // so already.
   auto array = py::reinterpret_borrow<py::array>(
       numpy_require()(native, py::none(), py::make_tuple("C", "A")));
   Shape shape;
   for (py::ssize_t axis = 0; axis < array.ndim(); ++axis) {
     shape.push_back(array.shape(axis));
   }
+  // Tensors are values: nobody writes through this pointer.
   void* data = const_cast<void*>(array.data());
+  // The tensor may die on any thread, with or without the GIL; a SharedObject
+  // minds neither.
   auto* owner = new SharedObject(share(std::move(array)));
   return Tensor::wrap({*dtype, shape}, data, owner, [](void* held) {
     delete static_cast<SharedObject*>(held);
@@ -263,6 +277,8 @@ py::object array_from_tensor(const Tensor& tensor) {
   const DType dtype = tensor.dtype();
   std::vector<py::ssize_t> shape(tensor.shape().begin(), tensor.shape().end());
   const py::object wanted = numpy_dtype(dtype);
+  // pybind11 knows no bf16, so the array is made of words of its size and then
+  // viewed.
   const py::object stored =
       dtype == DType::kBF16 ? py::object(py::dtype("uint16")) : wanted;
   const py::object base = py::cast(Value(tensor));
@@ -277,6 +293,7 @@ py::object array_from_tensor(const Tensor& tensor) {
   if (dtype == DType::kBF16) {
     array = py::reinterpret_borrow<py::array>(array.attr("view")(wanted));
   }
+  // Writing would change a value that others share.
   array.attr("flags").attr("writeable") = false;
   return array;
 }
@@ -286,11 +303,15 @@ Value value_from(const py::handle& object) {
   if (py::isinstance<Variable>(object)) {
     return py::cast<const Variable&>(object).read();
   }
+  // NumPy's float64 is an array too; as a number it takes part in the rules for
+  // numbers.
   if (is_number(object)) return number_from(object, default_dtype(object));
   if (py::isinstance<py::list>(object) || py::isinstance<py::tuple>(object)) {
     return value_from_list(object);
   }
   if (!is_array(object)) throw no_tensor(object);
+  // What speaks both is taken as an array: that copies what is not dense, where
+  // DLPack refuses it.
   if (py::hasattr(object, "__array_interface__")) {
     return tensor_from_array(object);
   }

@@ -38,7 +38,7 @@ Shape shape_from(const py::handle& object);
 // From a sequence of ints, or one int.
 Integers integers_from(const py::handle& object);
 
-// Of a type, a dim may also be a name, which is that of its symbol, or None:
+// In a type, a dim may also be a name, which is that of its symbol, or None:
 // the symbol of its axis.
 TensorType type_of(const py::handle& dtype, const py::handle& shape);
 // A weft.TensorType, or something with a dtype and a shape.

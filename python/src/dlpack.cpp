@@ -83,6 +83,7 @@ struct Given {
 };
 
 template <class Managed>
+// A capsule that nobody took still owns what is in it.
 void drop_unused(PyObject* capsule) {
   const char* name = Names<Managed>::kFresh;
   if (PyCapsule_IsValid(capsule, name) == 0) return;  // somebody took it
@@ -126,6 +127,8 @@ bool is_row_major(const DlTensor& tensor) {
   if (tensor.strides == nullptr) return true;
   std::int64_t stride = 1;
   for (int axis = tensor.ndim - 1; axis >= 0; --axis) {
+    // An axis of one element may have any stride, and libraries write different
+    // ones.
     if (tensor.shape[axis] != 1 && tensor.strides[axis] != stride) return false;
     stride *= tensor.shape[axis];
   }
@@ -171,6 +174,8 @@ py::capsule to_dlpack(const Tensor& tensor, const py::object& stream,
       !max_version.is_none() &&
       py::cast<std::int64_t>(max_version[py::int_(0)]) >= 1;
   const bool may_copy = copy.is_none() || py::cast<bool>(copy);
+  // The older protocol cannot say that the bytes are read only, so its users
+  // get their own.
   if (!knows_flags) {
     if (!may_copy) {
       throw py::buffer_error(
@@ -195,16 +200,22 @@ Tensor take(const py::object& capsule) {
   auto* managed = static_cast<Managed*>(
       PyCapsule_GetPointer(capsule.ptr(), Names<Managed>::kFresh));
   if constexpr (std::is_same_v<Managed, DlVersionedTensor>) {
+    // Another major version may have other fields behind this one, so it is
+    // asked before they are read.
     if (managed->version.major != 1) {
       throw refused("the tensor is laid out as in another DLPack than 1.x");
     }
   }
   const TensorType type = type_of(managed->tensor);
+  // From here on the tensor is ours to delete. Had it been refused above, the
+  // capsule would still own it.
   PyCapsule_SetName(capsule.ptr(), Names<Managed>::kUsed);
   auto* data = static_cast<std::byte*>(managed->tensor.data) +
                managed->tensor.byte_offset;
   return Tensor::wrap(type, data, managed, [](void* held) {
     auto* owned = static_cast<Managed*>(held);
+    // The specification allows for none; and what is left at the end of the
+    // process may call Python no more.
     if (owned->deleter == nullptr || Py_IsInitialized() == 0) return;
     const py::gil_scoped_acquire gil;
     owned->deleter(owned);
@@ -217,6 +228,7 @@ py::object capsule_of(const py::handle& object) {
   try {
     return speak(py::arg("max_version") = py::make_tuple(1, 0));
   } catch (py::error_already_set& error) {
+    // A library from before 1.0 does not know the argument.
     if (!error.matches(PyExc_TypeError)) throw;
   }
   return speak();

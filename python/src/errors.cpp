@@ -23,6 +23,8 @@ class PythonError : public Error {
 
  private:
   static PyObject* owned(const SharedObject& object) {
+    // PyErr_Restore() takes references over, and this exception may be raised
+    // again.
     Py_XINCREF(object.get());
     return object.get();
   }
@@ -51,6 +53,7 @@ const py::object& type_of(ErrorCode code) {
       return types().invalid_argument;
     case ErrorCode::kUnsupported:
       return types().unsupported;
+    // Python has no counterpart of the others; `code` tells them apart.
     default:
       return types().error;
   }
@@ -63,6 +66,8 @@ void raise(const py::object& type, const Error& error) {
 }
 
 void translate(std::exception_ptr thrown) {
+  // The most special type comes first; what is none of these is left to
+  // pybind11's own translators.
   try {
     std::rethrow_exception(thrown);
   } catch (const PythonError& error) {
@@ -112,6 +117,8 @@ const std::string& package_folder() {
 
 SharedObject share(py::object object) {
   return {object.release().ptr(), [](PyObject* held) {
+            // Statics of C++ may outlive the interpreter, which has freed the
+            // object by then.
             if (held == nullptr || Py_IsInitialized() == 0) return;
             const py::gil_scoped_acquire gil;
             Py_DECREF(held);
@@ -137,6 +144,8 @@ Location python_location() {
         reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
     auto* compiled = reinterpret_cast<PyCodeObject*>(code.ptr());
     const std::string file = text_of(compiled->co_filename);
+    // The package's own helpers call on behalf of the user, whose line is
+    // wanted.
     if (!file.starts_with(package_folder())) {
       location.file = interned(file);
       location.line = static_cast<unsigned>(PyFrame_GetLineNumber(at));
@@ -150,6 +159,8 @@ Location python_location() {
 }
 
 void bind_errors(py::module_& module) {
+  // Each is a built-in type too, so that code which knows nothing of Weft can
+  // catch it.
   types().error = new_type(
       module, "Error",
       "What went wrong, where, and how to mend it. `code` says of what kind.",

@@ -35,6 +35,8 @@ class ObjectGraph {
   static bool has_edges(const py::handle& object) {
     return py::isinstance<nn::Module>(object) || PyDict_Check(object.ptr()) ||
            PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) ||
+           // Classes, functions and Python's modules lead to all of the
+           // program.
            (py::hasattr(object, "__dict__") && !PyType_Check(object.ptr()) &&
             !PyCallable_Check(object.ptr()) && !PyModule_Check(object.ptr())) ||
            py::hasattr(object, "_checkpoint");
@@ -46,6 +48,8 @@ class ObjectGraph {
     Object node = py::isinstance<nn::Module>(object)
                       ? object_of(py::cast<const nn::Module&>(object))
                       : Object();
+    // It is known before its edges are followed, so that a cycle comes to an
+    // end.
     nodes_.emplace(object.ptr(), node);
     met_.push_back(py::reinterpret_borrow<py::object>(object));
     if (py::hasattr(object, "_checkpoint")) {
@@ -122,6 +126,7 @@ void bind_files(py::module_& module) {
       .def("__call__", [](ExportedFunction& self, const py::args& given) {
         std::vector<Tensor> arguments;
         for (const auto each : given) {
+          // No line of C++ is given, as an error should name the user's.
           arguments.push_back(value_from(each).tensor({}));
         }
         std::vector<Tensor> results;

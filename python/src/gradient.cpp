@@ -12,6 +12,8 @@ namespace {
 
 std::vector<Value> gradients(Tape& tape, const Value& root,
                              const std::vector<Value>& wrt) {
+  // The backward pass computes and takes locks of Weft, and neither goes with
+  // the GIL (bind.h).
   const py::gil_scoped_release nogil;
   return tape.gradient(root, wrt);
 }
@@ -25,6 +27,7 @@ class Sources {
   Sources(const py::handle& tree, Tape* tape)
       : replaced_(map_leaves(
             tree, [&](const py::handle& leaf) { return add(leaf, tape); })) {
+    // Both walks meet the leaves in the same order.
     std::size_t next = 0;
     slots_ =
         map_leaves(tree, [&](const py::handle&) { return leaves_[next++]; });
@@ -67,11 +70,14 @@ class Sources {
       leaves_.push_back(py::none());
       return same;
     }
+    // Watching gives the value an identity, so the function must be called with
+    // this very one.
     if (tape != nullptr) tape->watch(value);
     leaves_.push_back(slot(value));
     return py::cast(value);
   }
 
+  // These two stand before the trees, as making those fills them.
   std::vector<Value> wrt_;
   std::vector<py::object> leaves_;
   py::object replaced_;
@@ -126,6 +132,8 @@ py::tuple value_and_grad(const py::object& function, const py::object& argnums,
     }
   }
   const py::object result = function(*py::tuple(given), **keywords);
+  // Whatever follows the number in a tuple is the caller's own, and passes
+  // through.
   const Value root = value_from(py::isinstance<py::tuple>(result)
                                     ? py::object(result[py::int_(0)])
                                     : result);

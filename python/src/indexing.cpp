@@ -17,6 +17,7 @@ Error refused(ErrorCode code, const char* why) {
 }
 
 // What a key makes of a tensor: a slice, then another shape, then a gather.
+// Any key thus costs three ops at most, each of which knows its gradient.
 class Selection {
  public:
   explicit Selection(const Value& x)
@@ -34,6 +35,7 @@ class Selection {
   }
   void add_integer(std::int64_t at) {
     const Dim size = x_.shape()[next_];
+    // A size that is not known yet is checked when the graph runs.
     if (!is_symbolic(size) && (at < -size || at >= size)) {
       throw IndexError(ErrorCode::kInvalidArgument, "index",
                        "{} is outside of axis {}, which has {}", at, next_,
@@ -41,6 +43,7 @@ class Selection {
     }
     const auto axis = count(next_++);
     begin_[axis] = at;
+    // The end after -1 would be 0, which is the beginning.
     end_[axis] = at == -1 ? kToEnd : at + 1;
     is_sliced_ = is_reshaped_ = true;
   }
@@ -50,6 +53,8 @@ class Selection {
     Py_ssize_t begin = 0;
     Py_ssize_t end = 0;
     Py_ssize_t step = 0;
+    // It fills in what was left out and bounds what passes 64 bits, as Python's
+    // own sequences do.
     if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) {
       throw py::error_already_set();
     }
@@ -59,6 +64,7 @@ class Selection {
     const Dim dim = x_.shape()[axis];
     if (!is_symbolic(dim)) {
       const Py_ssize_t size = PySlice_AdjustIndices(dim, &begin, &end, step);
+      // Python lets the end of an empty slice lie before its begin.
       if (size == 0) end = begin;
     } else if (end == PY_SSIZE_T_MAX) {
       end = kToEnd;
@@ -69,6 +75,8 @@ class Selection {
     is_sliced_ = true;
   }
   void add_tensor(Value indices) {
+    // Several would have to be broadcast against each other, which no one
+    // gather does.
     if (indices_) {
       throw refused(ErrorCode::kUnsupported, "one tensor can index, not more");
     }
@@ -78,6 +86,8 @@ class Selection {
           .hint("where() chooses by a mask");
     }
     indices_ = std::move(indices);
+    // The gather comes after the reshape, so it counts the axes that are there
+    // by then.
     gather_axis_ = static_cast<std::int64_t>(layout_.size());
     layout_.push_back(next_++);
   }
@@ -92,6 +102,8 @@ class Selection {
     }
     if (is_reshaped_) {
       Shape shape;
+      // An axis that an integer picked has one element now, and is left out
+      // here.
       for (const int axis : layout_) {
         shape.push_back(axis == kNewAxis ? 1 : y.shape()[axis]);
       }
@@ -121,6 +133,7 @@ class Selection {
 };
 
 bool is_integer(const py::handle& item) {
+  // True would be 1, and arrays of no axes have an index too; neither is meant.
   return PyIndex_Check(item.ptr()) != 0 && PyBool_Check(item.ptr()) == 0 &&
          !is_array(item);
 }
@@ -134,6 +147,8 @@ Value index(const Value& x, const py::handle& key) {
   Selection selection(x);
   std::size_t used = 0;
   std::size_t ellipses = 0;
+  // All entries are counted first, as '...' stands for the axes that the others
+  // leave.
   for (const auto item : items) {
     if (item.ptr() == Py_Ellipsis) {
       ++ellipses;

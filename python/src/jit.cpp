@@ -16,6 +16,7 @@ namespace {
 // A tensor argument inside the function is a symbol.
 py::object with_symbols(const py::handle& tree, std::span<const Value> symbols,
                         std::size_t& next) {
+  // map_leaves() meets tensors in the order in which CallArguments took them.
   return map_leaves(tree, [&](const py::handle& leaf) {
     if (!is_tensor_leaf(leaf) && !py::isinstance<TensorType>(leaf)) {
       return py::reinterpret_borrow<py::object>(leaf);
@@ -38,6 +39,7 @@ class Jit {
     CallArguments given(positional, keywords, /*allow_types=*/false);
     JitFunction::Results results;
     {
+      // The call may wait for a trace of another thread, which needs the GIL.
       const py::gil_scoped_release nogil;
       results = core_.call(std::move(given.arguments()),
                            tracer(positional, keywords));
@@ -64,6 +66,8 @@ class Jit {
       const py::dict named = with_symbols(keywords, symbols, next);
       JitFunction::Results results;
       results.structure =
+          // What is no tensor is returned as it was when the function was
+          // traced.
           share(take_tensors(call_python(callable_, arguments, named),
                              results.tensors, /*all=*/false));
       return results;
@@ -90,6 +94,7 @@ std::vector<TensorType> types_from(const py::handle& objects) {
 
 // Warnings of Python, so that filters apply.
 void warn(const std::string& text) {
+  // Calls of the core run without it.
   const py::gil_scoped_acquire gil;
   call_python(share(py::module_::import("warnings").attr("warn")),
               py::make_tuple(text, py::handle(PyExc_RuntimeWarning)));
@@ -99,6 +104,7 @@ void warn(const std::string& text) {
 std::string graph_name(const py::handle& callable) {
   std::string name;
   const std::string own =
+      // A functools.partial or an object with __call__ has no name.
       py::str(py::getattr(callable, "__name__", py::str("jit")));
   for (const char c : own) {
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') name += c;
@@ -119,6 +125,7 @@ std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
   options.fuse = fuse;
   options.max_graphs = max_graphs;
   options.warn_after = warn_after;
+  // It is refused here, at the decorator, and not at the first call.
   if (max_frames < 1 || workers < 0) {
     throw Error(ErrorCode::kInvalidArgument, "jit",
                 "{} frames and {} workers run nothing", max_frames, workers)
@@ -139,6 +146,7 @@ void make_collectable(PyHeapTypeObject* heap_type) {
   PyTypeObject& type = heap_type->ht_type;
   type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+    // Objects of heap types hold their type, and have to say so.
     Py_VISIT(Py_TYPE(self));
     auto* instance = reinterpret_cast<py::detail::instance*>(self);
     const void* jit = instance->get_value_and_holder().value_ptr();
@@ -147,6 +155,8 @@ void make_collectable(PyHeapTypeObject* heap_type) {
     }
     return 0;
   };
+  // A Jit is never without its function; what else the cycle goes through, such
+  // as a dict, breaks it.
   type.tp_clear = [](PyObject*) { return 0; };
 }
 
@@ -175,6 +185,7 @@ void bind_jit(py::module_& module) {
           "__get__",
           [](const py::object& self, const py::object& object,
              const py::object&) {
+            // It is looked up on the class itself.
             if (object.is_none()) return self;
             return py::reinterpret_steal<py::object>(
                 PyMethod_New(self.ptr(), object.ptr()));

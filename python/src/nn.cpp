@@ -35,8 +35,11 @@ class PythonModule : public Module {
 
  protected:
   std::vector<nn::ParameterRef> own_parameters() const override {
+    // Walks begin in C++, which may have released it.
     const py::gil_scoped_acquire gil;
     std::vector<nn::ParameterRef> found = Module::own_parameters();
+    // A parameter of this module is often an attribute as well, and one
+    // variable may have two names: each counts once.
     std::set<const VariableState*> known;
     for (const auto& own : found) known.insert(own->variable.state().get());
     for_each_below([&](const std::string& name, const py::handle& object) {
@@ -158,6 +161,8 @@ void bind_module(py::module_& module) {
       "Owns parameters and other modules: those that its attributes hold, "
       "also in lists, tuples and dicts. Subclass it, make children in "
       "__init__, and define __call__.")
+      // Every module that Python makes walks its attributes, also one that is
+      // no subclass.
       .def(py::init_alias<>())
       .def(
           "parameter",
@@ -186,6 +191,7 @@ void bind_module(py::module_& module) {
   py::class_<nn::Layer, Module, std::shared_ptr<nn::Layer>>(module, "Layer")
       .def("__call__", [](nn::Layer& self, const py::object& x) {
         const Value value = value_from(x);
+        // A layer of C++ calls nothing of Python, so other threads may go on.
         const py::gil_scoped_release nogil;
         return self(value);
       });
@@ -207,6 +213,8 @@ void bind_layers(py::module_& module) {
                  inputs, outputs, kernel,
                  nn::ConvOptions{
                      .stride = stride,
+                     // None leaves it to the layer, which keeps the size of the
+                     // image at stride 1.
                      .padding = padding.value_or(nn::ConvOptions::kSame),
                      .dilation = dilation,
                      .groups = groups,

@@ -85,9 +85,11 @@ std::vector<Value> run_op(const OpDef& op, std::span<const Value> operands,
   Context& context = current_context();
   std::vector<const Value*> inputs;
   for (const Value& operand : operands) inputs.push_back(&operand);
+  // The Python line is for graphs alone, as looking it up walks the frames.
   if (context.builder() != nullptr) {
     return context.apply(op, inputs, attributes, python_location());
   }
+  // A kernel may take long, and may wait for threads that want the GIL.
   const py::gil_scoped_release nogil;
   return context.apply(op, inputs, attributes, {});
 }
@@ -104,12 +106,14 @@ std::vector<Value> operands_from(std::span<const py::handle> objects) {
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (is_number(objects[i])) {
       const DType own = default_dtype(objects[i]);
+      // A float among them makes all of them floats, wherever it stands.
       if (own != DType::kBool && !is_floating(of_numbers)) of_numbers = own;
       if (own == DType::kF64) of_numbers = own;
       continue;
     }
     operands[i] = value_from(objects[i]);
     const DType dtype = operands[i].dtype();
+    // A mask has no say in what numbers become.
     if (!of_tensors && dtype != DType::kBool) of_tensors = dtype;
   }
   for (std::size_t i = 0; i < objects.size(); ++i) {

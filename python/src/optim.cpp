@@ -11,6 +11,7 @@ namespace {
 // Variables in the order of the gradients: a dict by name, or any iterable.
 std::vector<py::handle> in_order(const py::handle& collection) {
   std::vector<py::handle> items;
+  // A dict would iterate over its keys.
   if (py::isinstance<py::dict>(collection)) {
     for (const auto& [key, value] :
          py::reinterpret_borrow<py::dict>(collection)) {
@@ -46,6 +47,8 @@ class Updater {
 
   void update(const py::object& gradients) {
     std::vector<Value> ordered;
+    // Two dicts may have been filled in different orders; names are what they
+    // agree on.
     if (py::isinstance<py::dict>(gradients) && !names_.empty()) {
       for (const std::string& name : names_) {
         ordered.push_back(value_from(gradients[py::str(name)]));
@@ -53,6 +56,7 @@ class Updater {
     } else {
       ordered = values_in_order(gradients);
     }
+    // From here on nothing of Python is touched.
     const py::gil_scoped_release nogil;
     updater_.update(ordered);
   }
@@ -75,6 +79,8 @@ class Updater {
 py::dict slots_of(const py::object& self) {
   py::dict slots;
   for (const auto& slot : py::cast<const Updater&>(self).updater().slots()) {
+    // The variable lies inside the optimizer, which must live as long as
+    // anybody holds it.
     slots[py::str(slot.name)] = py::cast(
         slot.variable, py::return_value_policy::reference_internal, self);
   }
@@ -106,6 +112,8 @@ void bind_optim(py::module_& module) {
           },
           inside)
       .def("slots", &slots_of, "What it remembers of each variable, by name.")
+      // save() and restore() ask for these names, as what C++ holds stands in
+      // no __dict__.
       .def("_checkpoint", [](const py::object& self) {
         py::dict named;
         named["learning_rate"] = self.attr("learning_rate");

@@ -8,6 +8,7 @@ Options options_from(const py::kwargs& keywords) {
   Options options;
   for (const auto& [key, value] : keywords) {
     const auto name = py::cast<std::string>(key);
+    // A bool of Python is an int as well, so it is asked first.
     if (py::isinstance<py::bool_>(value)) {
       options[name] = py::cast<bool>(value);
     } else if (py::isinstance<py::int_>(value)) {

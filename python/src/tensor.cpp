@@ -45,6 +45,7 @@ py::object item(const Value& value) {
   }
   if (tensor.dtype() == DType::kBool) return py::bool_(tensor.item() != 0);
   if (is_floating(tensor.dtype())) return py::float_(tensor.item());
+  // item() gives a double, which has no room for all of these.
   if (tensor.dtype() == DType::kI64) {
     return py::int_(*tensor.data<std::int64_t>());
   }
@@ -53,6 +54,7 @@ py::object item(const Value& value) {
 
 Dim length(const Value& value) {
   if (value.shape().is_scalar()) {
+    // It is what Python raises for len() of anything without one.
     throw py::type_error("a scalar has no length");
   }
   const Dim dim = value.shape()[0];
@@ -67,6 +69,8 @@ Dim length(const Value& value) {
 
 py::iterator iterate(const Value& value) {
   py::list rows;
+  // A staged tensor is taken apart into an op for each row; length() refuses
+  // one whose rows are not known.
   const Dim size = length(value);
   for (Dim row = 0; row < size; ++row) {
     rows.append(py::cast(index(value, py::int_(row))));
@@ -81,10 +85,12 @@ py::object as_array(const Value& value, const py::object& dtype) {
 
 // The buffer protocol, read only: tensors are values.
 int get_buffer(PyObject* object, Py_buffer* view, int flags) {
+  // The protocol asks for it where no buffer is given.
   view->obj = nullptr;
   try {
     const py::object array =
         array_from_tensor(numbers(py::cast<const Value&>(object)));
+    // The view holds the array, and the array the tensor.
     return PyObject_GetBuffer(array.ptr(), view, flags);
   } catch (py::error_already_set& error) {
     error.restore();
@@ -96,11 +102,13 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) {
 
 // What NumPy calls to, and -1 for what is left.
 Value reshaped(const Value& x, const py::args& dims) {
+  // x.reshape(2, 3) and x.reshape((2, 3)) mean the same.
   const py::handle given = dims.size() == 1 && !is_dim(dims[0])
                                ? py::handle(dims[0])
                                : py::handle(dims);
   Shape shape;
   for (const auto dim : given) {
+    // This comes before dim_from(), which refuses any size below 0.
     const bool is_rest =
         PyLong_Check(dim.ptr()) != 0 && PyLong_AsLong(dim.ptr()) == -1;
     shape.push_back(is_rest ? -1 : dim_from(dim));
@@ -109,6 +117,8 @@ Value reshaped(const Value& x, const py::args& dims) {
 }
 
 bool can_compute(const py::handle& object) {
+  // For anything else Python asks the other operand, and raises a TypeError if
+  // that cannot either.
   return is_number(object) || is_array(object) ||
          py::isinstance<Variable>(object) || py::isinstance<py::list>(object);
 }
@@ -118,6 +128,8 @@ using Class = py::class_<Value>;
 // x.__add__(y) and y.__radd__(x).
 void bind_binary(Class& tensor, const char* name, const char* reflected,
                  const char* op_name) {
+  // The registry lives as long as the program, so methods may keep the
+  // reference.
   const OpDef& op = op_registry().get(op_name);
   const auto bind = [&](const char* method, bool is_reflected) {
     tensor.def(method, [&op, is_reflected](const py::object& self,
@@ -148,6 +160,7 @@ void bind_arithmetic(Class& tensor) {
   bind_binary(tensor, "__mul__", "__rmul__", "multiply");
   bind_binary(tensor, "__pow__", "__rpow__", "power");
   bind_binary(tensor, "__matmul__", "__rmatmul__", "matmul");
+  // Python turns comparisons round by itself.
   bind_binary(tensor, "__eq__", nullptr, "equal");
   bind_binary(tensor, "__ne__", nullptr, "not_equal");
   bind_binary(tensor, "__lt__", nullptr, "less");
@@ -205,6 +218,8 @@ void bind_properties(Class& tensor) {
 }
 
 void bind_exchange(Class& tensor) {
+  // With this NumPy leaves `array + tensor` to the tensor. Else the sum would
+  // be an array, and no graph or tape would know of it.
   tensor.attr("__array_ufunc__") = py::none();
   tensor
       .def(
@@ -226,6 +241,7 @@ void bind_exchange(Class& tensor) {
           py::kw_only(), py::arg("stream") = py::none(),
           py::arg("max_version") = py::none(),
           py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
+      // Device type 1 is the memory of the host.
       .def("__dlpack_device__",
            [](const Value&) { return py::make_tuple(1, 0); })
       .def("item", &item)
@@ -237,6 +253,8 @@ void bind_exchange(Class& tensor) {
       .def("__int__", [](const Value& x) { return py::int_(item(x)); })
       .def("__bool__", [](const Value& x) { return static_cast<bool>(x); })
       .def("__index__", [](const Value& x) {
+        // Python takes __index__ for lists and ranges, where a rounded number
+        // would hide a mistake.
         if (!is_integer(x.dtype())) {
           throw py::type_error("only integers can be an index");
         }
@@ -255,6 +273,7 @@ void bind_tensor(py::module_& module) {
   bind_properties(tensor);
   bind_exchange(tensor);
   bind_arithmetic(tensor);
+  // == compares element by element, so tensors cannot be keys.
   tensor.attr("__hash__") = py::none();
   tensor.def("__repr__", &repr)
       .def("__len__", &length)
@@ -270,6 +289,8 @@ void bind_tensor(py::module_& module) {
   module.def(
       "tensor",
       [](const py::object& object, const py::object& dtype) {
+        // A number goes straight to its dtype: by way of f32 it would lose
+        // digits.
         Value value = is_number(object) && !dtype.is_none()
                           ? number_from(object, dtype_from(dtype))
                           : value_from(object);

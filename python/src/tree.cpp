@@ -21,6 +21,8 @@ enum ContainerWord : std::int64_t {
 };
 
 bool is_named_tuple(const py::handle& object) {
+  // Named tuples have no base of their own; `_fields` is how Python itself
+  // tells them.
   return PyTuple_Check(object.ptr()) && !PyTuple_CheckExact(object.ptr()) &&
          py::hasattr(object, "_fields");
 }
@@ -55,14 +57,20 @@ Container map_items(const py::handle& items,
 using Token = std::shared_ptr<const void>;
 
 Token token_of(const py::handle& object) {
+  // It is never destroyed: objects die, and call back, until the interpreter is
+  // gone.
   static auto* tokens = new std::unordered_map<PyObject*, Token>;
   const auto known = tokens->find(object.ptr());
   if (known != tokens->end()) return known->second;
+  // Keys refer to the token weakly, so a dead object equals none, even where a
+  // new one lies at its address.
   PyObject* address = object.ptr();
   const py::cpp_function forget([address](const py::handle& reference) {
     tokens->erase(address);
     reference.dec_ref();
   });
+  // A weak reference calls back only while it lives: it is kept, and drops
+  // itself in the callback.
   PyObject* reference = PyWeakref_NewRef(address, forget.ptr());
   if (reference == nullptr) {
     PyErr_Clear();
@@ -81,6 +89,7 @@ Token token_of(const py::handle& object) {
 
 py::object map_leaves(const py::handle& tree,
                       const std::function<py::object(const py::handle&)>& map) {
+  // A subclass may mean more than its items, so it is a leaf.
   if (PyList_CheckExact(tree.ptr())) return map_items<py::list>(tree, map);
   if (PyTuple_CheckExact(tree.ptr())) return map_items<py::tuple>(tree, map);
   if (is_named_tuple(tree)) {
@@ -88,6 +97,8 @@ py::object map_leaves(const py::handle& tree,
   }
   if (PyDict_CheckExact(tree.ptr())) {
     py::dict result;
+    // The order is that in which CallArguments takes the items, so leaves and
+    // tensors meet.
     for (const auto& [key, value] :
          items_of(py::reinterpret_borrow<py::dict>(tree))) {
       result[key] = map_leaves(value, map);
@@ -119,6 +130,7 @@ py::object fill_slots(const py::handle& tree, std::span<const Value> tensors) {
 
 bool is_tensor_leaf(const py::handle& object) {
   return py::isinstance<Value>(object) ||
+         // NumPy's float64 is both an array and a number, and counts by value.
          (!is_number(object) && is_array(object));
 }
 
@@ -126,6 +138,7 @@ CallArguments::CallArguments(const py::tuple& positional,
                              const py::dict& keywords, bool allow_types)
     : allow_types_(allow_types) {
   for (const auto argument : positional) add(argument);
+  // Names are part of the key: f(a=1) and f(b=1) are different calls.
   for (const auto& [key, value] : items_of(keywords)) {
     arguments_.add(py::cast<std::string_view>(key));
     add(value);
@@ -135,6 +148,8 @@ CallArguments::CallArguments(const py::tuple& positional,
 void CallArguments::add(const py::handle& object) {
   PyObject* raw = object.ptr();
   if (py::isinstance<Value>(object)) {
+    // The key refers to the tensor, which Python may drop while the call waits
+    // without the GIL.
     tensors_.push_back(py::cast<const Value&>(object));
     arguments_.add(tensors_.back());
   } else if (PyBool_Check(raw)) {
@@ -143,6 +158,7 @@ void CallArguments::add(const py::handle& object) {
     arguments_.add(PyFloat_AsDouble(raw));
   } else if (PyLong_Check(raw)) {
     int overflow = 0;
+    // Beyond 64 bits the digits tell numbers apart.
     const long long value = PyLong_AsLongLongAndOverflow(raw, &overflow);
     if (overflow == 0) {
       arguments_.add(static_cast<std::int64_t>(value));
@@ -185,6 +201,8 @@ void CallArguments::add_dict(const py::handle& dict) {
 
 void CallArguments::add_other(const py::handle& object) {
   if (is_named_tuple(object)) {
+    // Two types of the same items are different arguments, as the function may
+    // look at names.
     arguments_.add_context(kNamedTuple);
     arguments_.add_object(token_of(py::type::of(object)));
     add_items(object);

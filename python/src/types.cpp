@@ -10,8 +10,10 @@ namespace {
 
 py::object with(const SymbolicDim& a, const py::handle& b,
                 Dim (*combine)(Dim, Dim), bool is_reflected = false) {
+  // Python then asks the other operand, and raises its own TypeError.
   if (!is_dim(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
   const Dim other = dim_from(b);
+  // A difference depends on which side the dim stands.
   return from_dim(is_reflected ? combine(other, a.dim) : combine(a.dim, other));
 }
 
@@ -44,6 +46,7 @@ void bind_dim(py::module_& module) {
            })
       .def("__floordiv__",
            [](const SymbolicDim& a, std::int64_t divisor) {
+             // No size is below 0, and a divisor below 0 would make one.
              if (divisor <= 0) {
                throw Error(ErrorCode::kInvalidArgument, "Dim",
                            "{} is no divisor of a dim", divisor);
@@ -55,6 +58,7 @@ void bind_dim(py::module_& module) {
              return py::isinstance<SymbolicDim>(b) &&
                     py::cast<const SymbolicDim&>(b).dim == a.dim;
            })
+      // A class that defines __eq__ has no hash until it says so.
       .def("__hash__", [](const SymbolicDim& a) { return a.dim; })
       .def("__repr__", [](const SymbolicDim& a) { return to_string(a.dim); });
 }
@@ -81,6 +85,7 @@ void bind_tensor_type(py::module_& module) {
            })
       .def("__hash__",
            [](const TensorType& type) {
+             // Equal types are written alike.
              return std::hash<std::string>()(to_string(type));
            })
       .def("__repr__", [](const TensorType& type) {
@@ -91,6 +96,7 @@ void bind_tensor_type(py::module_& module) {
 }  // namespace
 
 void bind_types(py::module_& module) {
+  // Modules are imported by one thread, which is what it asks for.
   prepare_numpy();
   bind_dim(module);
   bind_tensor_type(module);

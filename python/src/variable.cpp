@@ -33,6 +33,8 @@ void bind_variable(py::module_& module) {
       "functions read and assign it in place.")
       .def(py::init([](const py::object& initial, const std::string& name,
                        bool is_trainable) {
+             // The holder is shared, as a variable may also lie inside of a
+             // module's parameter (nn.cpp).
              return std::make_shared<Variable>(
                  first_value(initial),
                  VariableOptions{.name = name, .is_trainable = is_trainable});
