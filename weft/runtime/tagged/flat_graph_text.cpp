@@ -13,6 +13,8 @@ std::string to_string(Endpoint value) {
 std::string label(const FlatGraph& graph, const FlatNode& node) {
   switch (node.kind) {
     case FlatKind::kParameter: {
+      // A parameter of another body stands where its calls meet; with one
+      // caller it only passes on.
       const char* name = node.body == 0            ? "argument"
                          : node.inputs.size() == 1 ? "identity"
                                                    : "merge";
@@ -63,6 +65,7 @@ std::vector<std::string> ops_of(const FlatGraph& graph, const FlatNode& node) {
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
+    // Labels of Graphviz stand in quotation marks.
     if (c == '"' || c == '\\') result += '\\';
     result += c;
   }
@@ -155,6 +158,7 @@ std::string to_dot(const FlatGraph& graph) {
       if (node.body != static_cast<int>(body)) continue;
       std::string lines = escaped(label(graph, node));
       const auto ops = ops_of(graph, node);
+      // Graphviz sets a line that ends with \l flush left, and others centred.
       for (const std::string& line : ops) lines += "\\l" + escaped(line);
       if (!ops.empty()) lines += "\\l";
       text += fmt::format("    n{} [label=\"{}\", {}];\n", id, lines,

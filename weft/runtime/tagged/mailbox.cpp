@@ -33,6 +33,7 @@ std::optional<Item> Mailbox::deliver(Parcel& parcel) {
   return std::nullopt;
 }
 
+// A search through all of them will do: only the text of an error asks.
 Mailbox::Waiting Mailbox::newest() const {
   const auto by_age = [](const auto& a, const auto& b) {
     return a.second.since < b.second.since;
