@@ -13,10 +13,10 @@ namespace weft {
 
 class LeastSquares {
  public:
-  // `unknowns` of them, at least 1.
+  // `unknowns` of them, 1 to 94.
   explicit LeastSquares(int unknowns);
 
-  // One equation: row · unknowns = right.
+  // One equation: row · unknowns = right, with an entry for each unknown.
   void add(std::span<const double> row, double right);
 
   // The unknowns with the least sum of squared errors; nothing if the rows

@@ -31,6 +31,7 @@ struct PiecewisePolynomial {
   std::vector<float> coefficients;
 };
 
+// The lengths of Knots::kFixed, which add up to `points`.
 std::vector<std::uint32_t> fixed_segments(std::uint32_t points);
 // Makes at most `breaks` knots; a piece is cut while both sides have more than
 // `degree` points.
@@ -46,12 +47,15 @@ struct PolynomialOptions {
 // Fits by least squares. Gives nothing if a coefficient does not fit an f32.
 std::optional<PiecewisePolynomial> fit_piecewise(
     std::span<const float> y, const PolynomialOptions& options);
+// Fills `y`, which has as many values as the lengths add up to.
 void evaluate(const PiecewisePolynomial& curve, int degree, std::span<float> y);
 
 // Layout: for kChord, varint number of segments and their lengths as varints;
 // the coefficients. `points` of the curve are known to both ends.
 void write_piecewise(const PiecewisePolynomial& curve,
                      const PolynomialOptions& options, ByteWriter& out);
+// Throws Error(kDataLoss) for lengths that do not cover the points, and for
+// coefficients that give values which are not finite.
 PiecewisePolynomial read_piecewise(ByteReader& in, std::uint32_t points,
                                    const PolynomialOptions& options);
 

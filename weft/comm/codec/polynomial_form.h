@@ -33,7 +33,8 @@ void write_polynomial_form(std::span<const float> values,
                            const PolynomialOptions& options,
                            std::span<float> residual, ByteWriter& out);
 
-// What follows the form, which is kPlain or kPolynomials.
+// What follows the form, which is kPlain or kPolynomials. Throws
+// Error(kDataLoss) naming the field.
 void read_polynomial_form(ByteReader& in, CurveForm form,
                           const PolynomialOptions& options,
                           std::span<float> values);

@@ -40,7 +40,8 @@ bool is_summable(DType dtype);
 // models use and simulated ranks are charged.
 double adding_seconds(double bytes);
 
-// to[i] += from[i] for i < count. No overlap. Cost: as memory allows.
+// to[i] += from[i] for i < count. No overlap; the dtype is summable. Cost: as
+// memory allows.
 void add(DType dtype, const std::byte* from, std::byte* to, std::size_t count);
 
 // The same for a part of a buffer; to be awaited, which charges simulated

@@ -30,7 +30,7 @@ class Parts {
     }
     return parts;
   }
-  // Cuts into sizes that differ by at most one, the larger first.
+  // Cuts into sizes that differ by at most one, the larger first; count >= 1.
   static Parts near_equal(Interval whole, int count) {
     WEFT_CHECK(count > 0);
     Parts parts;

@@ -128,9 +128,6 @@ Task<> all_to_all(Channel channel, DenseBuffer from, Parts from_parts,
   co_await transfers.all();
 }
 
-// This is the dissemination barrier of Hensgen, Finkel and Manber, "Two
-// algorithms for barrier synchronization" (1988): log2 P rounds on any number
-// of ranks.
 Task<> barrier(Channel channel) {
   // After this step a rank has heard, if indirectly, of the 2 d - 1 ranks
   // before it.

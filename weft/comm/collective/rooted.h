@@ -7,6 +7,9 @@
 // Source: Thakur, Rabenseifner and Gropp, "Optimization of collective
 // communication operations in MPICH" (2005).
 //
+// Buffers must live until the task is over. A task throws what one of its
+// messages failed with.
+//
 // Threads: as Channel.
 #pragma once
 

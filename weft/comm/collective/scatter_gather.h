@@ -18,6 +18,9 @@
 // number of ranks: Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient
 // algorithms for all-to-all communications" (1997).
 //
+// The buffer must live until the task is over. A task throws what one of its
+// messages failed with.
+//
 // Threads: as Channel.
 #pragma once
 

@@ -70,6 +70,8 @@ class SparseChooser {
 // contributes where all know that it is the same; else, and where it pays,
 // they ask each other first. `options` needs neither most_items nor
 // partitions; `quantized_value_bytes` is what its quantizer makes of a value.
+// `stream` must live until the task is over. Throws as survey() and the
+// algorithm do.
 Task<SparseChoice> sparse_all_reduce(Channel channel, Stream& stream,
                                      SparseChooser chooser,
                                      SparseOptions options,

@@ -58,8 +58,8 @@ Task<GatheredMessages> gather_messages(Channel channel,
 
   // Message i, of rank + i, ends before ends[i + 1].
   std::vector<std::size_t> ends = {0, kLength + mine.size()};
-  // This is the all-gather of Bruck and others: what a rank has doubles in each
-  // step, and ranks need be no power of two.
+  // What a rank has doubles in each step, and ranks need be no power of two:
+  // the last step just asks for fewer.
   for (int step = 1; step < ranks; step *= 2) {
     const int count = std::min(step, ranks - step);
     const int from = (rank + step) % ranks;

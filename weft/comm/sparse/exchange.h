@@ -13,7 +13,8 @@
 
 namespace weft {
 
-// A stream of `type` with at most `most_items`, from `peer`.
+// A stream of `type` with at most `most_items`, from `peer`. Throws
+// Error(kDataLoss) naming the rank for a message that is none.
 Task<Stream> receive_stream(Channel channel, int peer, StreamType type,
                             std::uint64_t most_items);
 
@@ -30,11 +31,13 @@ std::string name_of(const Channel& channel, int peer);
 // ceil(log2 P) steps that send each message on once: what a rank holds is
 // sent to the rank 1, 2, 4, … before it (Bruck et al., "Efficient algorithms
 // for all-to-all communications in multiport message-passing systems", 1997).
+// `mine` must live until the task is over. Throws Error(kDataLoss) naming the
+// rank whose lengths do not go with what it sent.
 Task<GatheredMessages> gather_messages(Channel channel,
                                        std::span<const std::byte> mine,
                                        std::size_t most);
 
-// The stream in a message that others hold.
+// The stream in a message that others hold. Throws as Stream::from_message().
 Stream copy_stream(std::span<const std::byte> message, const StreamType& type,
                    std::string_view where);
 
@@ -45,6 +48,7 @@ Partitions partitions_of(const SparseOptions& options, const StreamType& type,
 // Step one of the algorithms that split: every rank sends partition j to rank
 // j, which adds up what it gets. Gives this rank's partition of the sum.
 // `is_dense` says whether it is added up in a dense stream from the start.
+// Throws Error(kDataLoss) naming the rank whose part is damaged.
 Task<Stream> sum_partition(Channel channel, Stream stream,
                            SparseOptions options, bool is_dense);
 
@@ -55,7 +59,8 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
 Task<> wait_for_all(Channel channel);
 
 // Step two, once all have finished step one: every rank gives its partition of
-// a vector of `type` and gets the vector.
+// a vector of `type` and gets the vector. Throws as gather_messages() and
+// copy_stream().
 Task<Stream> gather_partitions(Channel channel, StreamType type,
                                Partitions partitions, Stream mine);
 

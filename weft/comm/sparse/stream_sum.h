@@ -18,7 +18,8 @@
 
 namespace weft {
 
-// first + second. The memory of a dense operand becomes that of the result.
+// first + second, which are of one type. The memory of a dense operand becomes
+// that of the result.
 Stream sum(Stream first, Stream second);
 
 // The merge alone: items by ascending index, equal indices added. Room for
@@ -42,6 +43,7 @@ struct SumRates {
   double quantize = 2e-9;      // per element: qsgd(4)
   double dequantize = 1.1e-9;  // per element
 };
+// What sum() of these takes, by the rates.
 double sum_seconds(const Stream& first, const Stream& second,
                    const SumRates& rates);
 

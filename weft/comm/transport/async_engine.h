@@ -34,7 +34,7 @@ struct Traffic {
 
 class AsyncEngine {
  public:
-  // The transport must outlive the engine.
+  // The transport must outlive the engine, and must not be a simulated one.
   explicit AsyncEngine(Transport& transport, const EngineOptions& options = {});
   // Operations under way are given up, and other ranks told so: wait for what
   // matters first.

@@ -35,6 +35,7 @@ struct ThreadWorldOptions {
 
 class ThreadWorld {
  public:
+  // At least one rank.
   explicit ThreadWorld(int size, ThreadWorldOptions options = {});
   ~ThreadWorld();
 

@@ -64,6 +64,7 @@ double deterministic_ratio(const Stakes& stakes);
 
 class DelayLaw {
  public:
+  // Both throw as Stakes::check().
   static DelayLaw worst_case(const Stakes& stakes);
   static DelayLaw known_mean(const Stakes& stakes);
   // The one of smaller ratio; NaN is a mean that is not known. Throws

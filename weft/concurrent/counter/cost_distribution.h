@@ -20,6 +20,7 @@ namespace weft::concurrent {
 
 class CostDistribution {
  public:
+  // Throws Error(kInvalidArgument) for no costs. Sorts them: O(n log n).
   explicit CostDistribution(std::vector<double> costs);
 
   std::size_t size() const { return sorted_.size(); }

@@ -29,7 +29,9 @@ struct ProcessRun {
   std::vector<std::uint64_t> cells;
 };
 
-// `increments` of them, with one read after every `read_every`.
+// `increments` of them, with one read after every `read_every`. Throws
+// Error(kInvalidArgument) where cells, staleness or `read_every` are 0, and for
+// other than one or two choices.
 ProcessRun run_process(const TwoChoiceProcess& process,
                        std::uint64_t increments, std::uint64_t read_every);
 

@@ -4,6 +4,7 @@
 //
 //   const auto chosen = independent_set(graph, {.seed = 1, .threads = 8});
 //
+// Errors:  Error(kInvalidArgument) for fewer than one thread or queues below 0.
 // Threads: may be called from any thread; each call starts its own.
 #pragma once
 

@@ -28,6 +28,7 @@ struct Order {
   }
 };
 
+// Sorts: O(n log n).
 Order order_by_label(std::span<const std::uint64_t> labels);
 
 // Labels that are a function of (seed, task) alone: the order depends neither

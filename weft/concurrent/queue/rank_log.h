@@ -30,7 +30,7 @@ class RankLog {
     if (key < first_) start_first(key);
   }
 
-  // The number of smaller keys present.
+  // The number of smaller keys present. `key` must be present itself.
   std::uint32_t popped(std::uint32_t key) {
     std::uint32_t rank = 0;
     for (std::uint32_t i = key; i != 0; i &= i - 1) rank += tree_[i];
