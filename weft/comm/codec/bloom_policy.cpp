@@ -165,7 +165,6 @@ void keep_from_conflict_sets(std::vector<std::uint32_t>& positives,
                              const RandomStream& random) {
   std::vector<std::uint32_t> chosen;
   chosen.reserve(count);
-  // x
   ConflictSets(filter, positives).choose(count, random, chosen);
   WEFT_CHECK(chosen.size() == count, "every positive is in a conflict set");
   std::sort(chosen.begin(), chosen.end());
