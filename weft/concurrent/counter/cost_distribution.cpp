@@ -13,7 +13,7 @@ CostDistribution::CostDistribution(std::vector<double> costs)
   if (sorted_.empty())
     throw Error(ErrorCode::kInvalidArgument, "CostDistribution",
                 "there are no costs");
-  // Sorted once, every question below is a binary search.
+  // Costs are sorted once, so that each at_most() is a binary search.
   std::sort(sorted_.begin(), sorted_.end());
 }
 

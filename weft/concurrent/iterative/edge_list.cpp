@@ -88,7 +88,7 @@ NamedEdges parse_edge_list(std::string_view text, const std::string& where) {
     throw Error(ErrorCode::kDataLoss, where, "there is no edge in it");
   NamedEdges graph{ends, {}};
   // Vertices are numbered in the order of their names, so lines that come in
-  // another order give the same graph.
+  // another order number them alike.
   std::sort(graph.names.begin(), graph.names.end());
   graph.names.erase(std::unique(graph.names.begin(), graph.names.end()),
                     graph.names.end());
