@@ -86,7 +86,8 @@ ValueId loop_source(const Function& function, ValueId id) {
   return id;
 }
 
-LoopGroups::LoopGroups(const Function& function) : function_(function) {
+LoopGroups::LoopGroups(const Function& function)
+    : function_(function), groups_(function) {
   classify();
   form_groups();
   choose_stored();
@@ -94,16 +95,6 @@ LoopGroups::LoopGroups(const Function& function) : function_(function) {
 
 bool LoopGroups::is_sum(NodeId node) const {
   return is_loop_node(node) && !function_.node(node).op->has(kElementwise);
-}
-
-std::vector<NodeId> LoopGroups::members(int group) const {
-  std::vector<NodeId> nodes;
-  for (std::size_t i = 0; i < parent_.size(); ++i) {
-    if (find(static_cast<int>(i)) == group) {
-      nodes.push_back(static_cast<NodeId>(i));
-    }
-  }
-  return nodes;
 }
 
 double LoopGroups::bytes(ValueId value) const {
@@ -135,80 +126,56 @@ void LoopGroups::classify() {
 }
 
 void LoopGroups::form_groups() {
-  const std::size_t count = function_.nodes().size();
-  parent_.resize(count);
-  predecessors_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
     const auto id = static_cast<NodeId>(i);
-    parent_[i] = id;
-    const Node& node = function_.nodes()[i];
-    // An op joins groups of its own iteration shape only; others run before it,
-    // as predecessors.
+    if (!is_loop_node(id)) continue;
+    // An op joins groups of its own iteration shape only; others run before it.
     std::set<int> candidates;
-    for (const ValueId input : node.inputs) {
+    for (const ValueId input : function_.nodes()[i].inputs) {
       if (function_.is_parameter(input)) continue;
-      const int group = find(producer(input));
-      predecessors_[i].insert(group);
-      if (is_loop_node(id) && is_loop_node(producer(input)) &&
+      if (is_loop_node(producer(input)) &&
           loop_shape(producer(input)) == loop_shape(id)) {
-        candidates.insert(group);
+        candidates.insert(group_of(producer(input)));
       }
     }
     // Nodes stand in topological order, so a node joins the groups of its
     // operands, and these may join each other through it.
-    for (const int group : candidates) try_merge(find(id), find(group));
+    for (const int group : candidates) {
+      try_merge(group_of(id), group_of(group));
+    }
   }
 }
 
 // A sum is known only when its loop ends, so no member may read it.
 bool LoopGroups::reads_sum_of(int reader, int group) const {
-  for (const NodeId member : members(reader)) {
-    for (const ValueId input : function_.node(member).inputs) {
-      if (function_.is_parameter(input)) continue;
-      const NodeId source = producer(input);
-      if (find(source) == group && is_sum(source)) return true;
+  for (const NodeId member : groups_.members(group)) {
+    if (!is_sum(member)) continue;
+    const auto sum =
+        static_cast<std::size_t>(function_.node(member).outputs[0]);
+    for (const NodeId node : readers_[sum]) {
+      if (node >= 0 && group_of(node) == reader) return true;
     }
   }
   return false;
 }
 
-// Merges two groups unless a path between them leads through a third.
-bool LoopGroups::try_merge(int a, int b) {
-  if (a == b || reads_sum_of(a, b) || reads_sum_of(b, a)) return false;
-  // A third group between would have to run after the one and before the other:
-  // within one loop that cannot be.
-  const auto leads_through_third = [&](int from, int to) {
-    const auto& predecessors = predecessors_[static_cast<std::size_t>(from)];
-    return std::any_of(predecessors.begin(), predecessors.end(), [&](int p) {
-      // Predecessors are kept as they were when they were found; their groups
-      // may have been merged since.
-      const int other = find(p);
-      return other != from && other != to && depends_on(other, to);
-    });
-  };
-  if (leads_through_third(a, b) || leads_through_third(b, a)) return false;
-  auto& merged = predecessors_[static_cast<std::size_t>(b)];
-  merged.insert(predecessors_[static_cast<std::size_t>(a)].begin(),
-                predecessors_[static_cast<std::size_t>(a)].end());
-  parent_[static_cast<std::size_t>(a)] = b;
-  return true;
+void LoopGroups::try_merge(int a, int b) {
+  if (a == b || reads_sum_of(a, b) || reads_sum_of(b, a)) return;
+  groups_.merge(a, b);
 }
 
-bool LoopGroups::depends_on(int group, int ancestor) const {
-  std::vector<bool> seen(parent_.size(), false);
-  std::vector<int> pending{group};
-  while (!pending.empty()) {
-    const int current = pending.back();
-    pending.pop_back();
-    if (current == ancestor) return true;
-    if (seen[static_cast<std::size_t>(current)]) continue;
-    seen[static_cast<std::size_t>(current)] = true;
-    for (const int next : predecessors_[static_cast<std::size_t>(current)]) {
-      const int root = find(next);
-      if (root != current) pending.push_back(root);
-    }
-  }
-  return false;
+bool LoopGroups::is_read_outside(ValueId value) const {
+  const auto& readers = readers_[static_cast<std::size_t>(value)];
+  const int own = group_of(producer(value));
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return reader < 0 || group_of(reader) != own;
+  });
+}
+
+std::vector<NodeId> LoopGroups::members(int group) const {
+  std::vector<NodeId> nodes = groups_.members(group);
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
 }
 
 // What must be read to compute the value of `node` where its group is not.
@@ -231,13 +198,14 @@ void LoopGroups::choose_stored() {
   leaves_.resize(function_.value_count());
   weight_.assign(function_.value_count(), 0);
   recomputed_in_.resize(function_.value_count());
-  reads_.resize(parent_.size());
+  reads_.resize(function_.nodes().size());
   for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     if (!is_loop_node(id)) continue;
     for (const ValueId input : function_.nodes()[i].inputs) {
-      if (function_.is_parameter(input) || find(producer(input)) != find(id)) {
-        reads_[static_cast<std::size_t>(find(id))].insert(input);
+      if (function_.is_parameter(input) ||
+          group_of(producer(input)) != group_of(id)) {
+        reads_[static_cast<std::size_t>(group_of(id))].insert(input);
       }
     }
   }
@@ -254,7 +222,7 @@ void LoopGroups::choose_stored() {
 void LoopGroups::decide(ValueId value) {
   const auto index = static_cast<std::size_t>(value);
   const Node& node = function_.node(producer(value));
-  const int own = find(producer(value));
+  const int own = group_of(producer(value));
   leaves_[index] = leaves_of(node);
   const TileOp* op = find_tile_op(node.op->name());
   weight_[index] = op != nullptr ? op->weight : 1;
@@ -271,8 +239,8 @@ void LoopGroups::decide(ValueId value) {
     if (reader < 0 || !is_loop_node(reader) ||
         !(loop_shape(reader) == loop_shape(producer(value)))) {
       must_store = true;
-    } else if (find(reader) != own) {
-      groups.insert(find(reader));
+    } else if (group_of(reader) != own) {
+      groups.insert(group_of(reader));
     }
   }
   const auto extra = [&](int group) {
@@ -314,7 +282,7 @@ bool LoopGroups::computes(int group, ValueId value) const {
   if (function_.is_parameter(value)) return false;
   const NodeId source = producer(value);
   if (!is_loop_node(source) || is_sum(source)) return false;
-  return find(source) == group || !is_stored(value) ||
+  return group_of(source) == group || !is_stored(value) ||
          recomputed_in_[static_cast<std::size_t>(value)].contains(group);
 }
 

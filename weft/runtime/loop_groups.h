@@ -9,6 +9,7 @@
 
 #include "weft/graph/function.h"
 #include "weft/kernels/loop/tile_functions.h"
+#include "weft/runtime/group_order.h"
 
 namespace weft {
 
@@ -24,7 +25,7 @@ class LoopGroups {
   explicit LoopGroups(const Function& function);
 
   // The group of a node; nodes that are no part of a loop are alone in theirs.
-  int group_of(NodeId node) const { return find(node); }
+  int group_of(NodeId node) const { return groups_.find(node); }
   bool is_loop_node(NodeId node) const {
     return loop_shape_[static_cast<std::size_t>(node)].has_value();
   }
@@ -35,6 +36,9 @@ class LoopGroups {
   // The members of a group that is a loop, in order.
   std::vector<NodeId> members(int group) const;
 
+  // True if the value is a result of the function, or another group or op
+  // reads it.
+  bool is_read_outside(ValueId value) const;
   // True if `group` computes `value` itself instead of reading it.
   bool computes(int group, ValueId value) const;
   // True if the value has to be in memory for somebody.
@@ -47,32 +51,23 @@ class LoopGroups {
 
   void classify();
   void form_groups();
-  bool try_merge(int a, int b);
+  void try_merge(int a, int b);
   bool reads_sum_of(int reader, int group) const;
-  bool depends_on(int group, int ancestor) const;
   void choose_stored();
   void decide(ValueId value);
   Leaves leaves_of(const Node& node) const;
   double bytes(ValueId value) const;
   NodeId producer(ValueId value) const { return function_.value(value).node; }
 
-  int find(int node) const {
-    while (parent_[static_cast<std::size_t>(node)] != node) {
-      node = parent_[static_cast<std::size_t>(node)];
-    }
-    return node;
-  }
-
   const Function& function_;
   std::vector<std::optional<Shape>> loop_shape_;  // by node
-  std::vector<int> parent_;                       // by node; union-find
-  std::vector<std::set<int>> predecessors_;       // by group root
-  std::vector<std::vector<NodeId>> readers_;      // by value; -1 a result
-  std::vector<bool> stored_;                      // by value
-  std::vector<Leaves> leaves_;                    // by value: what to read
-  std::vector<int> weight_;                       // by value: to recompute it
-  std::vector<std::set<int>> recomputed_in_;      // by value: groups
-  std::vector<Leaves> reads_;                     // by group root
+  GroupOrder groups_;
+  std::vector<std::vector<NodeId>> readers_;  // by value; -1 a result
+  std::vector<bool> stored_;                  // by value
+  std::vector<Leaves> leaves_;                // by value: what to read
+  std::vector<int> weight_;                   // by value: to recompute it
+  std::vector<std::set<int>> recomputed_in_;  // by value: groups
+  std::vector<Leaves> reads_;                 // by group root
 };
 
 }  // namespace weft

@@ -24,7 +24,8 @@ class LoopBuilder {
       const Node& node = function_.node(member);
       const ValueId value = node.outputs[0];
       // Values that stay inside live in registers or in the first-level cache.
-      const bool is_seen = groups_.is_stored(value) && is_read_outside(value);
+      const bool is_seen =
+          groups_.is_stored(value) && groups_.is_read_outside(value);
       if (groups_.is_sum(member) || is_seen) outputs_.push_back(value);
     }
     if (outputs_.empty()) return std::nullopt;
@@ -44,19 +45,6 @@ class LoopBuilder {
   }
 
  private:
-  bool is_read_outside(ValueId value) const {
-    for (const ValueId result : function_.results()) {
-      if (result == value) return true;
-    }
-    for (const Node& node : function_.nodes()) {
-      const bool reads = std::find(node.inputs.begin(), node.inputs.end(),
-                                   value) != node.inputs.end();
-      const NodeId id = function_.value(node.outputs[0]).node;
-      if (reads && groups_.group_of(id) != group_) return true;
-    }
-    return false;
-  }
-
   // A sum accumulates its operand; everything else is its own operand.
   ValueId result_operand(ValueId value) const {
     const NodeId id = function_.value(value).node;
@@ -187,27 +175,42 @@ std::vector<Step> unordered_steps(const Function& function) {
   return steps;
 }
 
-// Steps whose every result is read by nobody: a broadcast or a constant that
-// all its readers took inside.
+// Drops steps whose every result is read by nobody: a broadcast or a constant
+// that all its readers took inside.
 void drop_unread(const Function& function, std::vector<Step>& steps) {
-  std::size_t dropped = 1;
-  while (dropped > 0) {  // the operands of a dropped step may follow it
-    std::set<ValueId> read;
-    for (const ValueId id : function.results()) {
-      read.insert(storage_of(function, id));
+  std::vector<int> maker(function.value_count(), -1);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const ValueId id : steps[i].outputs) {
+      maker[static_cast<std::size_t>(id)] = static_cast<int>(i);
     }
-    for (const Step& step : steps) {
-      for (const ValueId id : step.inputs) {
-        read.insert(storage_of(function, id));
-      }
-    }
-    // Code of the program runs even if nobody reads what it gives.
-    dropped = std::erase_if(steps, [&](const Step& step) {
-      return !function.node(step.nodes.front()).op->has(kHost) &&
-             std::none_of(step.outputs.begin(), step.outputs.end(),
-                          [&](ValueId id) { return read.contains(id); });
-    });
   }
+  std::vector<bool> is_needed(steps.size(), false);
+  std::vector<std::size_t> pending;
+  const auto need = [&](std::size_t i) {
+    if (is_needed[i]) return;
+    is_needed[i] = true;
+    pending.push_back(i);
+  };
+  const auto need_maker_of = [&](ValueId id) {
+    const auto source = static_cast<std::size_t>(storage_of(function, id));
+    if (maker[source] >= 0) need(static_cast<std::size_t>(maker[source]));
+  };
+  for (const ValueId id : function.results()) need_maker_of(id);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    // Code of the program runs even if nobody reads what it gives.
+    if (function.node(steps[i].nodes.front()).op->has(kHost)) need(i);
+  }
+  // What a needed step reads is needed in turn.
+  while (!pending.empty()) {
+    const std::size_t i = pending.back();
+    pending.pop_back();
+    for (const ValueId id : steps[i].inputs) need_maker_of(id);
+  }
+  std::vector<Step> kept;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (is_needed[i]) kept.push_back(std::move(steps[i]));
+  }
+  steps = std::move(kept);
 }
 
 // Orders steps by their last node, as far as their operands allow: a value is
