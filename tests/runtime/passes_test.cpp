@@ -1,9 +1,13 @@
 // What each pass makes of a function, as text: before and after, and where it
 // must leave the function alone.
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <limits>
 #include <string>
 
+#include "weft/graph/builder.h"
 #include "weft/graph/text.h"
+#include "weft/ops/ops.h"
 #include "weft/runtime/fuse_epilogue.h"
 #include "weft/runtime/inline_calls.h"
 #include "weft/runtime/simplify.h"
@@ -41,6 +45,40 @@ std::string steps_of(const std::string& text) {
     lines += line + "\n";
   }
   return lines;
+}
+
+// Of a large constant only the first bytes are hashed.
+TEST(SimplifyPass, MergesConstantsThatAreEqualToTheLastByte) {
+  const auto constants_in = [](float last) {
+    Tensor one = Tensor::zeros({DType::kF32, {1000}});
+    Tensor other = Tensor::zeros({DType::kF32, {1000}});
+    other.data<float>()[999] = last;
+    FunctionBuilder builder("f");
+    const Function function = builder.build([&] {
+      return std::vector{builder.constant(one) + builder.constant(other)};
+    });
+    const Function simple = simplify(function, true);
+    return std::count_if(
+        simple.nodes().begin(), simple.nodes().end(),
+        [](const Node& node) { return node.op->name() == "constant"; });
+  };
+  EXPECT_EQ(constants_in(0), 1);
+  EXPECT_EQ(constants_in(1), 2);
+}
+
+// A sum of 0.0 and one of -0.0 are not the same, and NaN is itself.
+TEST(SimplifyPass, ComparesNumbersByTheirBits) {
+  const auto nodes_of = [](double a, double b) {
+    FunctionBuilder builder("f");
+    const Function function = builder.build([&] {
+      const Value x = full({DType::kF32, {4}}, a);
+      return std::vector{x, full({DType::kF32, {4}}, b)};
+    });
+    return simplify(function, true).nodes().size();
+  };
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(nodes_of(0.0, -0.0), 2u);
+  EXPECT_EQ(nodes_of(kNaN, kNaN), 1u);
 }
 
 TEST(SimplifyPass, MergesEqualNodesAndDropsUnusedOnes) {

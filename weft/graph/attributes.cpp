@@ -1,8 +1,11 @@
 #include "weft/graph/attributes.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/ranges.h>
+#include <functional>
 
+#include "weft/base/hash.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -39,6 +42,45 @@ std::string quoted(const std::string& text) {
   }
   return result + "\"";
 }
+
+std::size_t hash_text(std::string_view text) {
+  return std::hash<std::string_view>{}(text);
+}
+
+// Each kind's own hash; hash_of() adds which kind it is.
+struct Hasher {
+  std::size_t operator()(bool v) const { return v ? 1 : 0; }
+  std::size_t operator()(std::int64_t v) const {
+    return hash_with(0, static_cast<std::uint64_t>(v));
+  }
+  std::size_t operator()(double v) const {
+    return hash_with(0, std::bit_cast<std::uint64_t>(v));
+  }
+  std::size_t operator()(const std::string& v) const { return hash_text(v); }
+  std::size_t operator()(const Integers& v) const { return all(v); }
+  std::size_t operator()(const Shape& v) const { return all(v); }
+  std::size_t operator()(DType v) const { return static_cast<std::size_t>(v); }
+  std::size_t operator()(const Tensor& v) const {
+    constexpr std::size_t kMostBytes = 256;
+    std::size_t hash = hash_with((*this)(v.dtype()), (*this)(v.type().shape));
+    if (v.bytes() == 0) return hash;
+    return hash_with(hash, hash_text({static_cast<const char*>(v.raw()),
+                                      std::min(v.bytes(), kMostBytes)}));
+  }
+  std::size_t operator()(const FunctionRef& v) const {
+    return hash_text(v.name);
+  }
+  std::size_t operator()(const HostFunctionRef& v) const {
+    return std::hash<HostFunctionRef>{}(v);
+  }
+  std::size_t all(const auto& numbers) const {
+    std::size_t hash = 0;
+    for (const auto number : numbers) {
+      hash = hash_with(hash, static_cast<std::uint64_t>(number));
+    }
+    return hash;
+  }
+};
 
 }  // namespace
 
@@ -80,8 +122,8 @@ std::string to_string(const Attribute& attribute) {
 
 bool equal(const Attribute& a, const Attribute& b) {
   if (a.index() != b.index()) return false;
-  // Constants are equal by their bits: NaN equals itself, so that a graph
-  // equals its copy, and zeros of different signs differ.
+  // Constants and numbers are equal by their bits: NaN equals itself, so that a
+  // graph equals its copy, and zeros of different signs differ.
   if (const auto* tensor = std::get_if<Tensor>(&a)) {
     return identical(*tensor, std::get<Tensor>(b));
   }
@@ -89,6 +131,9 @@ bool equal(const Attribute& a, const Attribute& b) {
       [&]<class T>(const T& value) {
         if constexpr (std::is_same_v<T, Tensor>)
           return false;
+        else if constexpr (std::is_same_v<T, double>)
+          return std::bit_cast<std::uint64_t>(value) ==
+                 std::bit_cast<std::uint64_t>(std::get<double>(b));
         else
           return value == std::get<T>(b);
       },
@@ -120,6 +165,16 @@ bool Attributes::operator==(const Attributes& other) const {
                     [](const Entry& a, const Entry& b) {
                       return a.first == b.first && equal(a.second, b.second);
                     });
+}
+
+std::size_t hash_of(const Attributes& attributes) {
+  std::size_t hash = 0;
+  // Names are left out: the op decides them, and whoever asks has hashed that.
+  for (const auto& [name, value] : attributes) {
+    hash = hash_with(hash, value.index());
+    hash = hash_with(hash, std::visit(Hasher{}, value));
+  }
+  return hash;
 }
 
 std::string to_string(const Attributes& attributes) {

@@ -24,8 +24,8 @@ using Attribute =
 
 std::string_view kind_of(const Attribute& attribute);
 std::string to_string(const Attribute& attribute);
-// Tensors are equal by type and bytes, functions by name and signature, code of
-// the program by identity.
+// Tensors are equal by type and bytes, numbers by their bits, functions by name
+// and signature, code of the program by identity.
 bool equal(const Attribute& a, const Attribute& b);
 
 class Attributes {
@@ -78,6 +78,10 @@ class Attributes {
  private:
   std::vector<Entry> entries_;
 };
+
+// Equal attributes have equal hashes. Of a large tensor only the first bytes
+// count, so that it costs no more than a small one.
+std::size_t hash_of(const Attributes& attributes);
 
 // "{axis = 1, keep = true}", or "" when there are none.
 std::string to_string(const Attributes& attributes);

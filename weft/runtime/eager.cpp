@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "weft/autodiff/gradient.h"
+#include "weft/base/hash.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/index_check.h"
 #include "weft/graph/kernel.h"
@@ -40,18 +42,21 @@ struct PreparedCall {
   }
 };
 
-std::size_t hash_call(const OpDef& op, std::span<const Value* const> operands) {
-  // Attributes are compared, but not hashed: calls that differ in nothing else
-  // share a slot and put each other out.
-  std::size_t hash = reinterpret_cast<std::uintptr_t>(&op) >> 4;
+// Calls with one hash share a slot and put each other out, so that all that a
+// kernel is prepared for counts: two slices of a tensor differ in nothing but
+// their attributes.
+std::size_t hash_call(const OpDef& op, std::span<const Value* const> operands,
+                      const Attributes& attributes) {
+  std::size_t hash = std::hash<const OpDef*>{}(&op);
+  if (!attributes.empty()) hash = hash_with(hash, hash_of(attributes));
   for (const Value* operand : operands) {
     const TensorType& type = operand->tensor().type();
-    hash = hash * 31 + static_cast<std::size_t>(type.dtype);
+    hash = hash_with(hash, static_cast<std::uint64_t>(type.dtype));
     for (const Dim dim : type.shape) {
-      hash = hash * 0x9E3779B97F4A7C15u + static_cast<std::size_t>(dim);
+      hash = hash_with(hash, static_cast<std::uint64_t>(dim));
     }
   }
-  return hash ^ (hash >> 29);
+  return hash;
 }
 
 // Direct-mapped: a miss prepares the kernel anew and takes the slot, so the
@@ -60,7 +65,8 @@ class KernelCache {
  public:
   PreparedCall& find(const OpDef& op, std::span<const Value* const> operands,
                      const Attributes& attributes, const Location& location) {
-    PreparedCall& slot = slots_[hash_call(op, operands) % slots_.size()];
+    PreparedCall& slot =
+        slots_[hash_call(op, operands, attributes) % slots_.size()];
     if (!slot.fits(op, operands, attributes)) {
       slot = prepare(op, operands, attributes, location);
     }

@@ -1,9 +1,11 @@
 #include "weft/runtime/simplify.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 
+#include "weft/base/hash.h"
 #include "weft/graph/function_copy.h"
 #include "weft/graph/inlining.h"
 #include "weft/graph/kernel.h"
@@ -63,14 +65,9 @@ class SimplifyingBuilder : public FunctionBuilder {
                            const Location& location) override {
     std::vector<TensorType> types;
     std::vector<Value> arguments;
-    // Equal nodes are found by their text (value numbering): the op, its
-    // operands as they are here, its attributes. Operands were merged before,
-    // as nodes come in order.
-    std::string key = op.name() + "(";
     for (const Value* input : inputs) {
       arguments.emplace_back(*this, id_of(*input));
       types.push_back(arguments.back().type());
-      key += fmt::format("{},", arguments.back().id());
     }
     const Attributes complete = op.complete(attributes);
     const auto outputs = op.infer_types(types, complete);
@@ -106,14 +103,7 @@ class SimplifyingBuilder : public FunctionBuilder {
         return {*hoisted};
       }
     }
-    key += to_string(complete);
-    const auto [entry, is_new] = known_.try_emplace(std::move(key));
-    if (is_new) {
-      std::vector<const Value*> pointers;
-      for (const Value& argument : arguments) pointers.push_back(&argument);
-      entry->second = FunctionBuilder::apply(op, pointers, complete, location);
-    }
-    return entry->second;
+    return numbered(op, arguments, complete, location);
   }
 
  private:
@@ -165,8 +155,41 @@ class SimplifyingBuilder : public FunctionBuilder {
     return std::nullopt;
   }
 
+  // The node, or an equal one that is there already (value numbering): the same
+  // op, attributes, and operands, which were numbered before it.
+  std::vector<Value> numbered(const OpDef& op, std::span<const Value> operands,
+                              const Attributes& attributes,
+                              const Location& location) {
+    std::size_t hash =
+        hash_with(hash_of(attributes), std::hash<const OpDef*>{}(&op));
+    std::vector<ValueId> ids;
+    std::vector<const Value*> pointers;
+    for (const Value& operand : operands) {
+      ids.push_back(static_cast<ValueId>(operand.id()));
+      pointers.push_back(&operand);
+      hash = hash_with(hash, static_cast<std::uint64_t>(operand.id()));
+    }
+    const auto [first, last] = known_.equal_range(hash);
+    for (auto entry = first; entry != last; ++entry) {
+      const Node& node = function().node(entry->second);
+      if (node.op == &op && node.inputs == ids &&
+          node.attributes == attributes) {
+        return outputs_of(node);
+      }
+    }
+    auto outputs = FunctionBuilder::apply(op, pointers, attributes, location);
+    known_.emplace(hash, static_cast<NodeId>(function().nodes().size()) - 1);
+    return outputs;
+  }
+
+  std::vector<Value> outputs_of(const Node& node) {
+    std::vector<Value> outputs;
+    for (const ValueId id : node.outputs) outputs.emplace_back(*this, id);
+    return outputs;
+  }
+
   bool may_reassociate_;
-  std::unordered_map<std::string, std::vector<Value>> known_;
+  std::unordered_multimap<std::size_t, NodeId> known_;  // by hash
 };
 
 }  // namespace

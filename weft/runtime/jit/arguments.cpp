@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "weft/base/hash.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -103,10 +104,9 @@ bool ArgumentKey::has_dead_objects() const {
 
 std::size_t ArgumentKey::hash() const {
   // Objects count by their number alone, and are compared afterwards.
-  std::uint64_t hash = 0;
+  std::size_t hash = 0;
   for (const std::int64_t word : words) {
-    hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
+    hash = hash_with(hash, static_cast<std::uint64_t>(word));
   }
   return hash;
 }
