@@ -62,6 +62,30 @@ TEST(Executable, RunsAChainAsOneLoop) {
   }
 }
 
+TEST(Executable, KeepsThePlansThatWereUsedLast) {
+  FunctionBuilder builder("f");
+  const Function function = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {symbol("N")}}, "x");
+    return std::vector{x * 2.0};
+  });
+  ExecutableOptions options;
+  options.most_plans = 2;
+  Executable executable(function, options);
+  const auto plan_of = [&](std::int64_t size) {
+    const Tensor x = pattern({size});
+    EXPECT_TRUE(near(executable.run({&x, 1})[0], (Value(x) * 2.0).tensor(), 0));
+    return &executable.plan_for({&x, 1});
+  };
+  const Plan* three = plan_of(3);
+  const Plan* five = plan_of(5);
+  EXPECT_EQ(plan_of(3), three);
+  EXPECT_EQ(plan_of(5), five);
+  EXPECT_EQ(plan_of(3), three);
+  plan_of(7);  // in the place of the plan for 5
+  EXPECT_EQ(plan_of(3), three);
+  EXPECT_EQ(plan_of(5)->result_types()[0].shape, Shape{5});
+}
+
 TEST(Executable, BroadcastsEveryWay) {
   expect_same({pattern({6, 5, 7}), pattern({7}), pattern({5, 1}),
                pattern({6, 1, 1}), pattern({}), pattern({6, 1, 7})},

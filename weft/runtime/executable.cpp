@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/hash.h"
 #include "weft/runtime/inline_calls.h"
 #include "weft/runtime/tagged/lowering.h"
 
@@ -19,6 +20,17 @@ namespace {
       .detail("got:    " + got);
 }
 
+std::size_t hash_of_types(std::span<const Tensor> tensors) {
+  std::size_t hash = 0;
+  for (const Tensor& tensor : tensors) {
+    hash = hash_with(hash, static_cast<std::uint64_t>(tensor.dtype()));
+    for (const Dim dim : tensor.shape()) {
+      hash = hash_with(hash, static_cast<std::uint64_t>(dim));
+    }
+  }
+  return hash;
+}
+
 Function entry_of(const Graph& graph, std::string_view name) {
   const Function* found = graph.find(name);
   if (found != nullptr) return *found;
@@ -31,10 +43,19 @@ Function entry_of(const Graph& graph, std::string_view name) {
 struct Executable::State {
   // One of the two.
   struct Planned {
+    std::size_t hash = 0;  // of the arguments' types
     std::vector<TensorType> arguments;
     std::vector<TensorType> results;
     std::optional<Plan> plan;
     std::optional<TaggedExecutor> tagged;
+
+    bool takes(std::span<const Tensor> tensors) const {
+      return std::equal(arguments.begin(), arguments.end(), tensors.begin(),
+                        tensors.end(),
+                        [](const TensorType& type, const Tensor& tensor) {
+                          return type == tensor.type();
+                        });
+    }
   };
 
   State(Graph g, Function f, ExecutableOptions o)
@@ -58,7 +79,7 @@ struct Executable::State {
   Graph graph;  // empty unless the function branches, loops or calls
   Function function;
   ExecutableOptions options;
-  // Few in number: one per combination of shapes.
+  // One per combination of shapes, the one that was used last in front.
   std::vector<std::unique_ptr<Planned>> plans;
   Tensor arena;  // shared by all plans, as large as the largest needs
   std::vector<void*> argument_pointers;
@@ -81,6 +102,7 @@ Executable::Executable(Graph graph, std::string_view entry,
 
 void Executable::State::check_donations() {
   const Function& f = function;
+  WEFT_CHECK(options.most_plans > 0);
   for (const auto& [parameter, result] : options.donated) {
     WEFT_CHECK(parameter < f.parameters().size() &&
                result < f.results().size());
@@ -108,13 +130,14 @@ bool Executable::is_tagged() const { return has_control(state_->function); }
 
 Executable::State::Planned& Executable::State::find(
     std::span<const Tensor> arguments) {
-  // There are few combinations of shapes: a look at each needs no hash.
-  for (const auto& planned : plans) {
-    bool fits = planned->arguments.size() == arguments.size();
-    for (std::size_t i = 0; fits && i < arguments.size(); ++i) {
-      fits = planned->arguments[i] == arguments[i].type();
-    }
-    if (fits) return *planned;
+  const std::size_t hash = hash_of_types(arguments);
+  const auto known = std::find_if(
+      plans.begin(), plans.end(), [&](const std::unique_ptr<Planned>& planned) {
+        return planned->hash == hash && planned->takes(arguments);
+      });
+  if (known != plans.end()) {
+    std::rotate(plans.begin(), known, known + 1);
+    return *plans.front();
   }
   if (arguments.size() != function.parameters().size()) {
     throw Error(ErrorCode::kInvalidArgument, "@" + function.name(),
@@ -136,12 +159,14 @@ Executable::State::Planned& Executable::State::find(
   // The types are kept, not the arguments: these must not live on with the
   // plan.
   planned->arguments = std::move(types);
+  planned->hash = hash;
   if (has_control(function)) {
     lower_to_tagged(*planned);
   } else {
     plan(*planned, bindings);
   }
-  return *plans.emplace_back(std::move(planned));
+  if (plans.size() >= options.most_plans) plans.pop_back();
+  return **plans.insert(plans.begin(), std::move(planned));
 }
 
 void Executable::State::plan(Planned& planned, const Bindings& bindings) {

@@ -1,6 +1,7 @@
 // A function made ready to run: simplified, lowered, fused, planned into one
 // arena, with a kernel for every step. Symbolic dims are settled by the
-// arguments of each run; every combination is planned once.
+// arguments of each run; every combination is planned once, as long as there
+// are not too many (ExecutableOptions::most_plans).
 //
 //   Executable step(std::move(function), {.donated = {{0, 1}}});
 //   step.run(arguments, results);
@@ -39,6 +40,9 @@ struct ExecutableOptions {
   bool fuse = true;
   // How a function that branches, loops or calls is executed.
   TaggedOptions tagged = {};
+  // Plans that are kept, at least one. Of more combinations of shapes the one
+  // that was used longest ago is planned anew when it returns.
+  std::size_t most_plans = 64;
 };
 
 class Executable {
@@ -69,7 +73,8 @@ class Executable {
   bool is_tagged() const;
   // The plan for arguments of these shapes, made now if it is new; or, if the
   // function branches, loops or calls, the executor. Throws
-  // Error(kUnsupported) where it is the other.
+  // Error(kUnsupported) where it is the other. It is good until arguments of
+  // other shapes come.
   Plan& plan_for(std::span<const Tensor> arguments);
   TaggedExecutor& tagged_for(std::span<const Tensor> arguments);
   // The types of the results for arguments of these shapes.
