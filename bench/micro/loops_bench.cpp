@@ -161,20 +161,11 @@ Chain one_instruction(std::int64_t batch, DType dtype) {
   return chain;
 }
 
-// A program whose ops have to be called is run by tiles.
-LoopProgram by_tiles(LoopProgram program) {
-  for (auto& instruction : program.instructions) {
-    instruction.code = Opcode::kCall;
-  }
-  return program;
-}
-
 // A loop with its operands and results in memory.
 class LoopRunner {
  public:
   LoopRunner(const Chain& chain, bool is_generated)
-      : inputs_(chain.inputs()),
-        kernel_(is_generated ? chain.program() : by_tiles(chain.program())) {
+      : inputs_(chain.inputs()), kernel_(chain.program(), is_generated) {
     for (const auto& output : chain.program().outputs) {
       outputs_.push_back(Tensor::zeros(output.type));
     }

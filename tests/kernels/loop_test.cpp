@@ -1,7 +1,10 @@
 // Loops as generated code and as tiles, whichever the instructions allow.
 #include <cmath>
 #include <gtest/gtest.h>
+#include <optional>
+#include <utility>
 
+#include "weft/base/philox.h"
 #include "weft/kernels/loop/loop_kernel.h"
 #include "weft/tensor/tensor.h"
 
@@ -99,6 +102,173 @@ TEST(Loops, RoundAsTheDtypesDo) {
       }
     });
   }
+}
+
+// A loop with random operands, and what it makes of them.
+class Runner {
+ public:
+  explicit Runner(LoopProgram program) : program_(std::move(program)) {
+    std::uint64_t drawn = 0;
+    for (const auto& input : program_.inputs) {
+      if (input.immediate) continue;
+      const Tensor x = Tensor::empty(input.type);
+      const RandomStream random{7, 0, static_cast<std::uint32_t>(drawn++)};
+      dispatch(input.type.dtype, [&]<class T>(T) {
+        for (std::int64_t i = 0; i < x.size(); ++i) {
+          const float value =
+              4 * uniform_from(random.word(static_cast<std::uint64_t>(i))) - 2;
+          if constexpr (std::is_same_v<T, bool>)
+            x.data<T>()[i] = value > 0;
+          else
+            x.data<T>()[i] = static_cast<T>(value);
+        }
+      });
+      inputs_.push_back(x);
+    }
+  }
+
+  const std::vector<Tensor>& inputs() const { return inputs_; }
+
+  // `overwritten`: input `first` is where output `second` is written to.
+  std::vector<Tensor> run(bool may_generate,
+                          std::optional<std::pair<int, int>> overwritten = {}) {
+    LoopKernel kernel(program_, may_generate);
+    is_generated = kernel.is_generated();
+    std::vector<Tensor> outputs;
+    std::vector<void*> sources;
+    std::vector<void*> targets;
+    for (const auto& output : program_.outputs) {
+      outputs.push_back(Tensor::zeros(output.type));
+    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      Tensor x = inputs_[i];
+      if (overwritten && static_cast<std::size_t>(overwritten->first) == i) {
+        x = x.clone();
+        outputs[static_cast<std::size_t>(overwritten->second)] = x;
+      }
+      sources.push_back(x.raw());
+    }
+    for (const Tensor& y : outputs) targets.push_back(y.raw());
+    const Tensor scratch =
+        Tensor::empty({DType::kU8, {static_cast<Dim>(kernel.scratch_bytes())}});
+    kernel.run({sources.data(), targets.data(), scratch.raw()});
+    return outputs;
+  }
+
+  bool is_generated = false;
+
+ private:
+  LoopProgram program_;
+  std::vector<Tensor> inputs_;
+};
+
+// Smooth ops, whose results differ by no more than rounding where a product
+// and a sum become one multiply-add.
+LoopProgram random_program(std::uint32_t seed, int instructions) {
+  const RandomStream random{seed, 1, 0};
+  std::uint64_t drawn = 0;
+  const auto below = [&](int limit) {
+    return static_cast<int>(random.word(drawn++) %
+                            static_cast<std::uint32_t>(limit));
+  };
+  constexpr Dim kColumns = 37;
+  LoopProgram program;
+  program.shape = {Dim{20 + below(40)}, kColumns};
+  const Shape column{program.shape[0], 1};
+  program.inputs = {{{DType::kF32, program.shape}, std::nullopt},
+                    {{DType::kBF16, program.shape}, std::nullopt},
+                    {{DType::kF32, {kColumns}}, std::nullopt},
+                    {{DType::kF32, column}, std::nullopt},
+                    {{DType::kF16, program.shape}, std::nullopt},
+                    {{DType::kBool, program.shape}, std::nullopt},
+                    {{DType::kF32, {}}, 0.75f}};
+  const auto inputs = static_cast<int>(program.inputs.size());
+  constexpr std::string_view kOps[] = {
+      "add",    "subtract", "multiply", "maximum", "minimum",
+      "negate", "abs",      "relu",     "tanh",    "sigmoid",
+      "clamp",  "erf",      "gelu",     "where",   "sqrt"};
+  for (int i = 0; i < instructions; ++i) {
+    const auto any = [&] { return below(inputs + i); };
+    const TileOp& op = *find_tile_op(kOps[static_cast<std::size_t>(below(15))]);
+    std::vector<int> operands;
+    for (int n = 0; n < op.arity; ++n) operands.push_back(any());
+    if (op.op == "where") operands[0] = 5;  // a bool
+    if (op.op == "sqrt") operands[0] = 6;   // not below zero
+    program.instructions.emplace_back(op, operands);
+    // Numbers stay small, so that one tolerance serves all.
+    program.instructions.back().parameters = {-3.0f, 3.0f};
+    if (op.op == "multiply" || op.op == "add" || op.op == "subtract") {
+      program.instructions.emplace_back(*find_tile_op("clamp"),
+                                        std::vector{inputs + i});
+      program.instructions.back().parameters = {-3.0f, 3.0f};
+      ++i;
+    }
+  }
+  const int last = inputs + static_cast<int>(program.instructions.size()) - 1;
+  program.outputs.push_back({last, {DType::kF32, program.shape}});
+  program.outputs.push_back({last - 1, {DType::kF32, {kColumns}}, true});
+  program.outputs.push_back({last - 3, {DType::kF16, program.shape}});
+  program.outputs.push_back({last / 2, {DType::kF32, program.shape}});
+  program.outputs.push_back({0, {DType::kBF16, program.shape}});
+  return program;
+}
+
+void expect_near(const Tensor& a, const Tensor& b, double tolerance) {
+  ASSERT_EQ(a.type(), b.type());
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    ASSERT_NEAR(a.item(i), b.item(i), tolerance * (1 + std::abs(b.item(i))))
+        << "element " << i << " of " << to_string(a.type());
+  }
+}
+
+// Calls stand between the code, and long programs need more registers than
+// there are.
+TEST(Loops, ComputeTheSameByCodeAsByTiles) {
+  int generated = 0;
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Runner runner(random_program(seed, 4 + static_cast<int>(seed) * 3));
+    const auto code = runner.run(true);
+    generated += runner.is_generated ? 1 : 0;
+    const auto tiles = runner.run(false);
+    EXPECT_FALSE(runner.is_generated);
+    for (std::size_t j = 0; j < code.size(); ++j) {
+      expect_near(code[j], tiles[j],
+                  code[j].dtype() == DType::kF32 ? 2e-3 : 2e-2);
+    }
+  }
+#if defined(__x86_64__)
+  EXPECT_EQ(generated, 40);
+#endif
+}
+
+// What may be overwritten, according to the kernel, may be.
+TEST(Loops, OverwriteWhatTheySayTheyMay) {
+  int allowed = 0;
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const LoopProgram program =
+        random_program(seed, 4 + static_cast<int>(seed) * 3);
+    for (const bool may_generate : {true, false}) {
+      const LoopKernel kernel(program, may_generate);
+      Runner runner(program);
+      const auto expected = runner.run(may_generate);
+      for (const auto& [input, output] :
+           {std::pair{0, 0}, {0, 3}, {1, 4}, {4, 2}}) {
+        if (!kernel.can_overwrite(static_cast<std::size_t>(input),
+                                  static_cast<std::size_t>(output))) {
+          continue;
+        }
+        ++allowed;
+        const auto found = runner.run(may_generate, std::pair{input, output});
+        for (std::size_t j = 0; j < found.size(); ++j) {
+          ASSERT_TRUE(identical(found[j], expected[j]))
+              << "seed " << seed << ", output " << j << ", input " << input
+              << " overwritten by " << output;
+        }
+      }
+    }
+  }
+  EXPECT_GT(allowed, 40);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// Machine code for a loop program: one pass that keeps every value of a
-// vector in registers between its load and its store, so that nothing but
-// memory bandwidth limits it. The tile functions are the other way to run a
-// program, and the only one for ops that are calls (exp, tanh, …).
+// Machine code for a loop program, or for a piece of one (pieces.h): one pass
+// that keeps every value of a vector in registers between its load and its
+// store, so that nothing but memory bandwidth limits it.
 //
-// Needs AVX-512; elsewhere, compile() returns null and tiles are used.
+// Needs AVX2; on other processors the tile functions run the whole program.
 //
 // Threads: immutable; run() may be called from many threads at once.
 #pragma once
@@ -17,9 +16,13 @@ namespace weft {
 
 class LoopCode {
  public:
-  // `input_dtypes` say how the code finds operand i: memory of this dtype, at a
-  // pointer given with each run. Null where the machine, a dtype or an op is
-  // not covered, or registers run out.
+  // Whether the machine and the dtypes are covered. `input_dtypes` say how the
+  // code finds operand i: memory of this dtype, at a pointer given with each
+  // run.
+  static bool covers(const LoopProgram& program,
+                     std::span<const DType> input_dtypes);
+  // Of a program that is covered and calls no function. Null if it needs more
+  // registers than there are, or more code than a buffer holds.
   static std::unique_ptr<LoopCode> compile(const LoopProgram& program,
                                            std::span<const DType> input_dtypes);
 

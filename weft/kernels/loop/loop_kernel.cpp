@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kFunctionTile = 512;
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
-// Generated code takes at most this many operands and results.
+// Generated code takes at most this many operands, results and buffers.
 constexpr std::size_t kMostPointers = 64;
 // Enough chunks to balance any machine, few enough to fold quickly.
 constexpr std::int64_t kMostChunks = 64;
@@ -52,43 +52,61 @@ struct LoopKernel::Worker {
   float* tile_buffer(int index) const { return memory + index * most; }
 };
 
-LoopKernel::LoopKernel(LoopProgram program) : program_(std::move(program)) {
+LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
+    : program_(std::move(program)) {
   size_ = program_.shape.num_elements();
   // Each step needs those before it: which operands need a buffer depends on
   // whether there is code, and the tile on the largest buffer.
   classify_inputs();
-  generate_code();
+  if (may_generate) generate_code();
+  if (!code_) most_ = kFunctionTile;
   choose_tile();
   assign_input_buffers();
-  if (code_ == nullptr) assign_result_buffers();
+  if (code_) {
+    first_crossing_ = buffers_;
+    buffers_ += static_cast<int>(code_->crossing_buffers());
+  } else {
+    assign_result_buffers();
+  }
   plan_sums();
 }
 
 // Whether an operand is read where it lies. Tile functions want f32; code
 // converts as it loads.
 bool LoopKernel::is_direct(const Operand& operand) const {
-  const bool has_dtype = code_ != nullptr || operand.dtype == DType::kF32;
-  return has_dtype &&
-         (operand.access == Access::kFull ||
-          (operand.access == Access::kPeriodic && operand.period > most_));
+  const bool is_converted = code_ && !operand.is_read_by_call;
+  return (is_converted || operand.dtype == DType::kF32) &&
+         !is_repeated(operand);
+}
+
+// Whether a tile reads some element of the operand more than once.
+bool LoopKernel::is_repeated(const Operand& operand) const {
+  return operand.access == Access::kConstant ||
+         operand.access == Access::kStrided ||
+         (operand.access == Access::kPeriodic && operand.period <= most_);
 }
 
 void LoopKernel::generate_code() {
-  most_ = kCodeTile;
+  // Where a function is called there are buffers between the pieces of code.
+  const bool calls =
+      std::any_of(program_.instructions.begin(), program_.instructions.end(),
+                  [](const LoopProgram::Instruction& instruction) {
+                    return instruction.code == Opcode::kCall;
+                  });
+  most_ = calls ? kFunctionTile : kCodeTile;
   std::vector<DType> dtypes;
   for (const Operand& operand : operands_) {
-    const bool is_buffered =
-        operand.access == Access::kConstant ||
-        operand.access == Access::kStrided ||
-        (operand.access == Access::kPeriodic && operand.period <= most_);
     // Buffers hold f32, whatever the operand is in memory.
+    const bool is_buffered = operand.is_read_by_call || is_repeated(operand);
     dtypes.push_back(is_buffered ? DType::kF32 : operand.dtype);
   }
+  code_ = CompiledLoop::compile(program_, dtypes);
   // The pointers of a tile lie on the stack.
-  if (operands_.size() + program_.outputs.size() <= kMostPointers) {
-    code_ = LoopCode::compile(program_, dtypes);
+  if (code_ &&
+      operands_.size() + program_.outputs.size() + code_->crossing_buffers() >
+          kMostPointers) {
+    code_.reset();
   }
-  if (code_ == nullptr) most_ = kFunctionTile;
 }
 
 void LoopKernel::classify_inputs() {
@@ -123,6 +141,7 @@ void LoopKernel::classify_inputs() {
         }
       }
     }
+    operand.is_read_by_call = is_read_by_call(program_, operands_.size());
     operands_.push_back(operand);
   }
 }
@@ -257,9 +276,9 @@ bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {
       size_of(operand.dtype) != size_of(target.type.dtype)) {
     return false;
   }
-  // Generated code stores after it has loaded all. Converted operands are
-  // read before all the instructions of a tile.
-  if (code_ != nullptr || operand.buffer >= 0) return true;
+  // Operands with a buffer are read before all the instructions of a tile.
+  if (operand.buffer >= 0) return true;
+  if (code_) return code_->can_overwrite(input, output);
   const std::size_t inputs = operands_.size();
   const auto number = static_cast<std::size_t>(target.operand);
   const bool is_direct = number >= inputs && results_[number - inputs].output ==
@@ -348,7 +367,7 @@ void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
 void LoopKernel::run_tile(Worker& worker, std::int64_t start,
                           std::int64_t size) const noexcept {
   fill_buffers(worker, start, size);
-  if (code_ != nullptr)
+  if (code_)
     run_code(worker, start, size);
   else
     run_functions(worker, start, size);
@@ -403,6 +422,10 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
       pointers[count++] =
           element(worker.buffers.outputs[j], output.type.dtype, start);
     }
+  }
+  for (std::size_t i = 0; i < code_->crossing_buffers(); ++i) {
+    pointers[count++] =
+        worker.tile_buffer(first_crossing_ + static_cast<int>(i));
   }
   code_->run(pointers.data(), size);
 }

@@ -1,5 +1,5 @@
 // Runs a loop program as one pass over memory: cut into tiles that stay in
-// the L1 cache, each run by generated code (loop_code.h) or, where there is
+// the L1 cache, each run by generated code (compiled_loop.h) or, where there is
 // none, through all the instructions by SIMD tile functions.
 //
 // What lies between the convolutions of a network (bias, batch norm,
@@ -17,20 +17,21 @@
 #include <vector>
 
 #include "weft/graph/kernel.h"
-#include "weft/kernels/loop/loop_code.h"
+#include "weft/kernels/loop/compiled_loop.h"
 #include "weft/kernels/loop/loop_program.h"
 
 namespace weft {
 
 class LoopKernel : public PreparedKernel {
  public:
-  explicit LoopKernel(LoopProgram program);
+  // Without `may_generate` tile functions run the program.
+  explicit LoopKernel(LoopProgram program, bool may_generate = true);
 
   // Buffers: the inputs without an immediate, in order; the outputs.
   void run(const KernelBuffers& buffers) noexcept override;
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
   // Whether machine code was generated.
-  bool is_generated() const { return code_ != nullptr; }
+  bool is_generated() const { return code_.has_value(); }
 
   // Whether output `output` may be written over input `input` (numbered as
   // in the program).
@@ -51,6 +52,7 @@ class LoopKernel : public PreparedKernel {
     int buffer = -1;   // tile buffer for converted or repeated values
     int pointer = -1;  // index into KernelBuffers::inputs
     float immediate = 0;
+    bool is_read_by_call = false;
     std::array<std::int64_t, Shape::kMaxRank> strides{};
   };
   struct Result {
@@ -76,6 +78,7 @@ class LoopKernel : public PreparedKernel {
   void run_chunks(const KernelBuffers& buffers, std::int64_t worker) noexcept;
   void prepare_patterns(Worker& worker) const noexcept;
   bool is_direct(const Operand& operand) const;
+  bool is_repeated(const Operand& operand) const;
   void run_tile(Worker& worker, std::int64_t start,
                 std::int64_t size) const noexcept;
   void fill_buffers(Worker& worker, std::int64_t start,
@@ -92,7 +95,7 @@ class LoopKernel : public PreparedKernel {
   std::int64_t tile_start(std::int64_t tile) const;
 
   LoopProgram program_;
-  std::unique_ptr<LoopCode> code_;
+  std::optional<CompiledLoop> code_;
   std::int64_t most_ = 0;  // elements that a tile buffer holds
   std::vector<Operand> operands_;
   std::vector<Result> results_;
@@ -105,6 +108,7 @@ class LoopKernel : public PreparedKernel {
   std::int64_t chunks_ = 0;
   std::int64_t workers_ = 0;
   int buffers_ = 0;
+  int first_crossing_ = 0;  // buffer, of those between pieces of code
   std::size_t worker_floats_ = 0;
   std::size_t scratch_bytes_ = 0;
 };

@@ -3,6 +3,10 @@
 
 namespace weft {
 
+bool LoopCode::covers(const LoopProgram&, std::span<const DType>) {
+  return false;
+}
+
 std::unique_ptr<LoopCode> LoopCode::compile(const LoopProgram&,
                                             std::span<const DType>) {
   return nullptr;

@@ -1,0 +1,230 @@
+// Loops on vectors of 16 lanes. What is left at the end runs under the mask k7;
+// k1 and k2 hold the outcome of comparisons.
+#include "weft/base/cpu.h"
+#include "weft/kernels/loop/generate/generator.h"
+
+namespace weft {
+namespace {
+
+using Xbyak::Ymm;
+using Xbyak::Zmm;
+
+constexpr int kToNearest = 0;  // tells vcvtps2ph that ties go to even
+
+class Avx512Generator
+    : public LoopGenerator<Avx512Generator, Zmm, /*kLanes=*/16> {
+ public:
+  Avx512Generator(const LoopProgram& program, std::span<const DType> dtypes)
+      : LoopGenerator(program, dtypes, /*registers=*/32) {}
+
+  void begin() { one_ = constant(1.0f); }
+
+  void rest() {
+    Xbyak::Label done;
+    mov(rcx, rsi);
+    sub(rcx, rax);
+    jz(done, T_NEAR);
+    // The mask has a bit for each of the fewer than 16 elements that are left.
+    mov(edx, 1);
+    shl(edx, cl);
+    dec(edx);
+    kmovw(k7, edx);
+    body(Part::kRest);
+    L(done);
+  }
+
+  void broadcast(const Zmm& y, std::uint32_t bits) {
+    mov(edx, bits);
+    vpbroadcastd(y, edx);
+  }
+
+  void load(const Zmm& y, DType dtype, const Reg64& from, Part part) {
+    switch (dtype) {
+      case DType::kBF16:
+        vpmovzxwd(masked(y, part), ptr[from + rax * 2]);
+        vpslld(y, y, 16);
+        break;
+      case DType::kF16:
+        vcvtph2ps(masked(y, part), ptr[from + rax * 2]);
+        break;
+      case DType::kBool:
+      case DType::kU8:
+        vpmovzxbd(masked(y, part), ptr[from + rax]);
+        vcvtdq2ps(y, y);
+        break;
+      default:
+        vmovups(masked(y, part), ptr[from + rax * 4]);
+    }
+  }
+
+  void store(const Zmm& x, DType dtype, const Reg64& to, Part part) {
+    const auto place = [&](int bytes) {
+      const Xbyak::Address address = ptr[to + rax * bytes];
+      return part == Part::kRest ? address | k7 : address;
+    };
+    if (dtype == DType::kBF16) {
+      const Zmm narrow = take();
+      round_bf16(narrow, x);
+      vmovdqu16(place(2), Ymm(narrow.getIdx()));
+      give(narrow);
+    } else if (dtype == DType::kF16) {
+      vcvtps2ph(place(2), x, kToNearest);
+    } else if (dtype == DType::kBool) {
+      const Zmm truth = take();
+      vcmpps(k1, x, zero_, 4);
+      vpternlogd(truth | k1 | T_z, truth, truth, 0xff);
+      vpabsd(truth, truth);  // -1 becomes 1
+      vpmovdb(place(1), truth);
+      give(truth);
+    } else {
+      vmovups(place(4), x);
+    }
+  }
+
+  void emit_special(const LoopProgram::Instruction& instruction, const Zmm& y,
+                    const std::array<Zmm, 3>& x) {
+    const Zmm& a = x[0];
+    const Zmm& b = x[1];
+    switch (instruction.code) {
+      case Opcode::kMaximum:
+        // vmaxps returns its second operand if either is NaN, so only a NaN of
+        // the first has to be put back.
+        vmaxps(y, a, b);
+        return keep_nan(y, a);
+      case Opcode::kMinimum:
+        vminps(y, a, b);
+        return keep_nan(y, a);
+      case Opcode::kEqual:
+        return compare(y, a, b, 0);
+      case Opcode::kNotEqual:
+        return compare(y, a, b, 4);
+      case Opcode::kLess:
+        return compare(y, a, b, 1);
+      case Opcode::kLessEqual:
+        return compare(y, a, b, 2);
+      case Opcode::kGreater:
+        return compare(y, b, a, 1);
+      case Opcode::kGreaterEqual:
+        return compare(y, b, a, 2);
+      case Opcode::kNot:
+        return compare(y, a, zero_, 0);
+      case Opcode::kToBool:
+        return compare(y, a, zero_, 4);
+      case Opcode::kAnd:
+      case Opcode::kOr:
+      case Opcode::kXor:
+        return logic(instruction.code, y, a, b);
+      case Opcode::kWhere:
+        vcmpps(k1, a, zero_, 4);
+        return vblendmps(y | k1, x[2], b);
+      case Opcode::kNegate:
+        // The sign bit is turned: zero less x would make +0 of -(+0).
+        broadcast(y, 0x80000000u);
+        return vpxord(y, y, a);
+      case Opcode::kAbs:
+        broadcast(y, 0x7fffffffu);
+        return vpandd(y, y, a);
+      case Opcode::kRsqrt:
+        vsqrtps(y, a);
+        // The instruction for it is an approximation, and results are to be
+        // those of the tile functions.
+        return vdivps(y, one_, y);
+      case Opcode::kFloor:
+        return vrndscaleps(y, a, 1);  // mode 1 rounds down
+      case Opcode::kToBf16:
+        round_bf16(y, a);
+        vpmovzxwd(y, Ymm(y.getIdx()));
+        return vpslld(y, y, 16);
+      case Opcode::kToF16:
+        vcvtps2ph(Ymm(y.getIdx()), a, kToNearest);
+        return vcvtph2ps(y, Ymm(y.getIdx()));
+      default:
+        WEFT_CHECK(false, "no instructions for {}",
+                   static_cast<int>(instruction.code));
+    }
+  }
+
+  // The numbers that round_by_integers() reads.
+  void data() {
+    align(4);
+    L(lowest_bit_);
+    dd(1);
+    L(below_half_);
+    dd(0x7fff);
+    L(quiet_bit_);
+    dd(0x400000);
+  }
+
+ private:
+  Zmm masked(const Zmm& y, Part part) const {
+    return part == Part::kRest ? y | k7 | T_z : y;
+  }
+
+  // Ordered predicates of vcmpps; 4 is "unordered or not equal".
+  void compare(const Zmm& y, const Zmm& a, const Zmm& b, int predicate) {
+    vcmpps(k1, a, b, static_cast<std::uint8_t>(predicate));
+    vmovaps(y | k1 | T_z, one_);
+  }
+
+  void keep_nan(const Zmm& y, const Zmm& a) {
+    vcmpps(k1, a, a, 3);
+    vmovaps(y | k1, a);
+  }
+
+  void logic(Opcode code, const Zmm& y, const Zmm& a, const Zmm& b) {
+    vcmpps(k1, a, zero_, 4);
+    vcmpps(k2, b, zero_, 4);
+    if (code == Opcode::kAnd)
+      kandw(k1, k1, k2);
+    else if (code == Opcode::kOr)
+      korw(k1, k1, k2);
+    else
+      kxorw(k1, k1, k2);
+    vmovaps(y | k1 | T_z, one_);
+  }
+
+  // The bf16 nearest to each lane of x, in the lower half of `narrow`. The
+  // processor's own instruction takes subnormal numbers for zero, so it is for
+  // vectors that have none.
+  void round_bf16(const Zmm& narrow, const Zmm& x) {
+    constexpr std::uint8_t kSubnormal = 0x20;
+    const Ymm words(narrow.getIdx());
+    Xbyak::Label done;
+    if (has_bf16_) {
+      vfpclassps(k1, x, kSubnormal);
+      vcvtneps2bf16(words, x);
+      kortestw(k1, k1);
+      jz(done, T_NEAR);
+    }
+    round_by_integers(narrow, x);
+    vpmovdw(words, narrow);
+    L(done);
+  }
+
+  // (x + 0x7fff + odd) >> 16, and a quiet NaN for a NaN.
+  // The numbers come from memory: rdx may hold the pointer that is stored to.
+  void round_by_integers(const Zmm& narrow, const Zmm& x) {
+    vpsrld(narrow, x, 16);
+    vpandd(narrow, narrow, ptr_b[rip + lowest_bit_]);
+    vpaddd(narrow, narrow, ptr_b[rip + below_half_]);
+    vpaddd(narrow, narrow, x);
+    vcmpps(k1, x, x, 3);
+    vpord(narrow | k1, x, ptr_b[rip + quiet_bit_]);
+    vpsrld(narrow, narrow, 16);
+  }
+
+  const bool has_bf16_ = instruction_set() >= InstructionSet::kAvx512Bf16;
+  Xbyak::Label lowest_bit_;
+  Xbyak::Label below_half_;
+  Xbyak::Label quiet_bit_;
+  Zmm one_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
+                                         std::span<const DType> dtypes) {
+  return std::make_unique<GeneratedLoop<Avx512Generator>>(program, dtypes);
+}
+
+}  // namespace weft

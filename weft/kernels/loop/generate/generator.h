@@ -1,0 +1,347 @@
+// What machine code for a loop consists of, whatever the vectors are:
+//
+//   for (i = 0; i + kLanes <= size; i += kLanes) { body }   // whole vectors
+//   the body for the elements that are left
+//
+// The body loads each operand at its first use, computes, and stores all
+// results at its end: so a result may overwrite an operand that is read at the
+// same place.
+//
+// A generator for an instruction set derives from LoopGenerator, says how its
+// vectors are loaded, stored and compared, and calls generate().
+#pragma once
+
+#define XBYAK_NO_OP_NAMES
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <set>
+#include <span>
+#include <vector>
+#include <xbyak/xbyak.h>
+
+#include "weft/kernels/loop/loop_code.h"
+
+namespace weft {
+
+// Thrown by a generator when registers run out.
+struct OutOfRegisters {};
+
+// Which elements the body is generated for.
+enum class Part { kWhole, kRest };
+
+// Derived has, for vectors of its own kind:
+//   void begin();                 constants that it needs in registers
+//   void rest();                  the elements that do not fill a vector, by
+//                                 body(Part::kRest)
+//   void load(y, dtype, from, Part), void store(x, dtype, to, Part);
+//   void broadcast(y, bits);      a word in every lane; may use edx
+//   void emit_special(instruction, y, x);  what emit() leaves to it
+//   void data();                  what its code reads, behind the code
+// Loads and stores leave rdx alone, which may be the pointer.
+template <class Derived, class Vector_, int kLanes_>
+class LoopGenerator : public Xbyak::CodeGenerator {
+ public:
+  using Vector = Vector_;
+  using Reg64 = Xbyak::Reg64;
+  static constexpr int kLanes = kLanes_;
+
+  LoopGenerator(const LoopProgram& program, std::span<const DType> dtypes,
+                int registers)
+      : CodeGenerator(kCodeBytes),
+        program_(program),
+        dtypes_(dtypes),
+        free_(static_cast<std::size_t>(registers)),
+        most_constants_(static_cast<std::size_t>(registers) / 4) {
+    std::iota(free_.begin(), free_.end(), 0);
+  }
+
+  // Throws OutOfRegisters, or Xbyak::Error if the buffer is full.
+  void generate() {
+    count_uses();
+    prologue();
+    loop();
+    epilogue();
+    self().data();
+    ready();
+  }
+
+ protected:
+  static constexpr std::size_t kCodeBytes = std::size_t{32} * 1024;
+
+  Vector take() {
+    if (free_.empty()) throw OutOfRegisters{};
+    const int index = free_.back();
+    free_.pop_back();
+    return Vector(index);
+  }
+  void give(const Vector& reg) { free_.push_back(reg.getIdx()); }
+
+  Vector constant(float value) {
+    const Vector reg = take();
+    self().broadcast(reg, std::bit_cast<std::uint32_t>(value));
+    return reg;
+  }
+
+  void body(Part part) {
+    // The body is generated twice, and each time begins with the registers that
+    // are free outside of it.
+    const auto outside = free_;
+    values_ = constants_;
+    left_ = uses_;
+    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+      if (!folded_.contains(i)) compute(i, part);
+    }
+    // An operand that goes straight to an output is loaded before any store.
+    for (const auto& output : program_.outputs) value(output.operand, part);
+    for (std::size_t j = 0; j < program_.outputs.size(); ++j) finish(j, part);
+    folded_.clear();
+    free_ = outside;
+  }
+
+  Vector zero_;
+
+ private:
+  Derived& self() { return static_cast<Derived&>(*this); }
+
+  // --- The frame ----------------------------------------------------------
+  void prologue() {
+    // System V's calling convention wants these unchanged on return.
+    for (const Reg64& reg : saved_) push(reg);
+    const std::size_t pointers =
+        program_.inputs.size() + program_.outputs.size();
+    for (std::size_t i = 0; i < std::min(pointers, held_.size()); ++i) {
+      mov(held_[i], ptr[rdi + 8 * i]);
+    }
+    xor_(rax, rax);
+    zero_ = take();
+    vxorps(Xbyak::Xmm(zero_.getIdx()), Xbyak::Xmm(zero_.getIdx()),
+           Xbyak::Xmm(zero_.getIdx()));  // the upper lanes become zero, too
+    self().begin();
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      const auto& input = program_.inputs[i];
+      // Constants hold a register for the whole loop. Those beyond a quarter of
+      // the registers are read from a buffer, like other operands.
+      if (!input.immediate || constants_.size() >= most_constants_) continue;
+      constants_[static_cast<int>(i)] = constant(*input.immediate);
+    }
+  }
+
+  void loop() {
+    Xbyak::Label next;
+    Xbyak::Label rest;
+    L(next);
+    lea(rdx, ptr[rax + kLanes]);
+    cmp(rdx, rsi);
+    // The body may be longer than a short jump reaches.
+    jg(rest, T_NEAR);
+    body(Part::kWhole);
+    add(rax, kLanes);
+    jmp(next, T_NEAR);
+    L(rest);
+    self().rest();
+  }
+
+  void epilogue() {
+    // The caller's code may use SSE, which is slow while upper halves are in
+    // use.
+    vzeroupper();
+    for (auto reg = saved_.rbegin(); reg != saved_.rend(); ++reg) pop(*reg);
+    ret();
+  }
+
+  // --- Values ---------------------------------------------------------------
+  void count_uses() {
+    const std::size_t count =
+        program_.inputs.size() + program_.instructions.size();
+    uses_.assign(count, 0);
+    for (const auto& instruction : program_.instructions) {
+      for (const int n : instruction.operands) ++use(n);
+    }
+    for (const auto& output : program_.outputs) ++use(output.operand);
+  }
+  int& use(int number) { return uses_[static_cast<std::size_t>(number)]; }
+
+  // The base register of pointer `index`.
+  Reg64 base(std::size_t index) {
+    if (index < held_.size()) return held_[index];
+    mov(rdx, ptr[rdi + 8 * index]);
+    return rdx;
+  }
+
+  Vector value(int number, Part part) {
+    const auto found = values_.find(number);
+    if (found != values_.end()) return found->second;
+    const Vector reg = take();
+    const auto index = static_cast<std::size_t>(number);
+    self().load(reg, dtypes_[index], base(index), part);
+    return values_[number] = reg;
+  }
+
+  // Called once per reading of a value; frees its register after the last.
+  void release(int number) {
+    if (--left_[static_cast<std::size_t>(number)] > 0) return;
+    // Constants stay for the next round.
+    if (constants_.contains(number)) return;
+    give(values_.at(number));
+    values_.erase(number);
+  }
+
+  void finish(std::size_t j, Part part) {
+    const auto& output = program_.outputs[j];
+    const Vector x = value(output.operand, part);
+    const Reg64 to = base(program_.inputs.size() + j);
+    if (output.is_sum) {
+      // Accumulators are f32 whatever the output is: finish_sums() rounds them
+      // once.
+      const Vector sum = take();
+      self().load(sum, DType::kF32, to, part);
+      vaddps(sum, sum, x);
+      self().store(sum, DType::kF32, to, part);
+      give(sum);
+    } else {
+      self().store(x, output.type.dtype, to, part);
+    }
+    release(output.operand);
+  }
+
+  // A product that only the next sum or difference reads becomes one
+  // multiply-add.
+  bool fold_product(std::size_t i, Part part) {
+    const auto& product = program_.instructions[i];
+    const int number = static_cast<int>(program_.inputs.size() + i);
+    if (product.code != Opcode::kMultiply || use(number) != 1) return false;
+    for (std::size_t j = i + 1; j < program_.instructions.size(); ++j) {
+      const auto& reader = program_.instructions[j];
+      const auto at =
+          std::find(reader.operands.begin(), reader.operands.end(), number);
+      if (at == reader.operands.end()) continue;
+      if (reader.code != Opcode::kAdd && reader.code != Opcode::kSubtract) {
+        return false;
+      }
+      const bool is_first = at == reader.operands.begin();
+      const int other = reader.operands[is_first ? 1 : 0];
+      // What it is added to must be known already, and the operation may not
+      // jump over anything but what it reads.
+      if (j != i + 1 || other == number) return false;
+      const Vector a = value(product.operands[0], part);
+      const Vector b = value(product.operands[1], part);
+      const Vector c = value(other, part);
+      const Vector result = take();
+      vmovaps(result, c);
+      if (reader.code == Opcode::kAdd)
+        vfmadd231ps(result, a, b);
+      else if (is_first)
+        vfmsub231ps(result, a, b);
+      else
+        vfnmadd231ps(result, a, b);
+      values_[static_cast<int>(program_.inputs.size() + j)] = result;
+      release(product.operands[0]);
+      release(product.operands[1]);
+      release(other);
+      folded_.insert(j);
+      return true;
+    }
+    return false;
+  }
+
+  void compute(std::size_t i, Part part) {
+    if (fold_product(i, part)) return;
+    const auto& instruction = program_.instructions[i];
+    std::array<Vector, 3> x;
+    for (std::size_t n = 0; n < instruction.operands.size(); ++n) {
+      x[n] = value(instruction.operands[n], part);
+    }
+    // The operands are released only afterwards: an op may read one after it
+    // has begun to write.
+    const Vector y = take();
+    emit(instruction, y, x);
+    for (const int operand : instruction.operands) release(operand);
+    values_[static_cast<int>(program_.inputs.size() + i)] = y;
+  }
+
+  // What every instruction set has under the same name.
+  void emit(const LoopProgram::Instruction& instruction, const Vector& y,
+            const std::array<Vector, 3>& x) {
+    const Vector& a = x[0];
+    switch (instruction.code) {
+      case Opcode::kAdd:
+        return vaddps(y, a, x[1]);
+      case Opcode::kSubtract:
+        return vsubps(y, a, x[1]);
+      case Opcode::kMultiply:
+        return vmulps(y, a, x[1]);
+      case Opcode::kDivide:
+        return vdivps(y, a, x[1]);
+      case Opcode::kSqrt:
+        return vsqrtps(y, a);
+      case Opcode::kSquare:
+        return vmulps(y, a, a);
+      case Opcode::kRelu:
+        // A NaN comes out, as it is the second operand.
+        return vmaxps(y, zero_, a);
+      case Opcode::kCopy:
+        return vmovaps(y, a);
+      case Opcode::kClamp:
+        return clamp(instruction, y, a);
+      default:
+        self().emit_special(instruction, y, x);
+    }
+  }
+
+  void clamp(const LoopProgram::Instruction& instruction, const Vector& y,
+             const Vector& x) {
+    self().broadcast(y,
+                     std::bit_cast<std::uint32_t>(instruction.parameters[0]));
+    // The value is the second operand of both, so that a NaN stays one.
+    vmaxps(y, y, x);
+    const Vector high = constant(instruction.parameters[1]);
+    vminps(y, high, y);
+    give(high);
+  }
+
+  const LoopProgram& program_;
+  std::span<const DType> dtypes_;
+  const std::vector<Reg64> saved_{rbx, rbp, r12, r13, r14, r15};
+  // rdi: the table, rsi: size, rax: index, rcx and rdx: scratch.
+  const std::vector<Reg64> held_{r8,  r9,  r10, r11, rbx,
+                                 rbp, r12, r13, r14, r15};
+  std::vector<int> free_;
+  std::size_t most_constants_;
+  std::map<int, Vector> constants_;  // by operand, for the whole loop
+  std::map<int, Vector> values_;     // by operand, live now
+  std::vector<int> uses_;            // by operand
+  std::vector<int> left_;            // readings still to come
+  std::set<std::size_t> folded_;     // instructions done with another
+};
+
+// The code that a generator has written.
+template <class Generator>
+class GeneratedLoop : public LoopCode {
+ public:
+  GeneratedLoop(const LoopProgram& program, std::span<const DType> dtypes)
+      : generator_(program, dtypes) {
+    generator_.generate();
+    function_ = generator_.template getCode<Function>();
+  }
+
+  void run(void* const* pointers, std::int64_t size) const noexcept override {
+    function_(pointers, size);
+  }
+
+ private:
+  using Function = void (*)(void* const*, std::int64_t);
+
+  Generator generator_;
+  Function function_ = nullptr;
+};
+
+// As LoopCode::compile(), for the instruction set at hand.
+std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
+                                         std::span<const DType> dtypes);
+std::unique_ptr<LoopCode> compile_avx2(const LoopProgram& program,
+                                       std::span<const DType> dtypes);
+
+}  // namespace weft
