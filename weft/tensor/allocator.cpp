@@ -6,20 +6,27 @@
 #include <new>
 
 #include "weft/base/error.h"
+#include "weft/tensor/block_pool.h"
 
 namespace weft {
 namespace {
 
 constexpr std::size_t kSmallest = 64;
-// Blocks from 64 bytes to 64 KiB are recycled by powers of two; larger ones go
-// back to the system, which keeps the peak of a process near what it uses.
+// Blocks from 64 bytes to 64 KiB are recycled by powers of two, larger ones by
+// the pool, which keeps the peak of a process near what it uses.
 constexpr std::size_t kClasses = 11;
-constexpr std::uint32_t kUncached = kClasses;
+constexpr std::uint32_t kLarge = kClasses;
 // The bound keeps a thread that only frees, as one that consumes what another
 // makes, from collecting memory.
 constexpr std::size_t kMostPerClass = 64;
 
 std::atomic<std::int64_t> live{0};
+
+// It is never destroyed, since tensors may outlive any static object.
+BlockPool& pool() {
+  static auto* const blocks = new BlockPool;
+  return *blocks;
+}
 
 struct FreeList {
   std::array<Block*, kMostPerClass> blocks;
@@ -53,13 +60,16 @@ std::uint32_t class_of(std::size_t bytes) {
       std::bit_ceil(bytes < kSmallest ? kSmallest : bytes);
   const auto index = static_cast<std::uint32_t>(std::countr_zero(rounded) -
                                                 std::countr_zero(kSmallest));
-  return index < kClasses ? index : kUncached;
+  return index < kClasses ? index : kLarge;
 }
 
 void recycle(Block* block) {
-  live.fetch_sub(static_cast<std::int64_t>(block->bytes),
-                 std::memory_order_relaxed);
-  if (block->size_class != kUncached && !ThreadCache::closed) {
+  const auto bytes = static_cast<std::int64_t>(block->bytes);
+  const std::int64_t rest =
+      live.fetch_sub(bytes, std::memory_order_relaxed) - bytes;
+  if (block->size_class == kLarge) {
+    if (pool().put(block, static_cast<std::size_t>(rest))) return;
+  } else if (!ThreadCache::closed) {
     // It goes to the thread that frees it, which need not be the one that took
     // it: no lock is needed.
     FreeList& list = cache.lists[block->size_class];
@@ -86,21 +96,28 @@ Block* system_block(std::size_t capacity) {
   return new (memory) Block;
 }
 
+// A block that was returned before and fits, or null.
+Block* known_block(std::uint32_t size_class, std::size_t bytes) {
+  if (size_class == kLarge) return pool().take(bytes);
+  if (ThreadCache::closed || cache.lists[size_class].size == 0) return nullptr;
+  FreeList& list = cache.lists[size_class];
+  return list.blocks[--list.size];
+}
+
 }  // namespace
 
 BlockRef allocate(std::size_t bytes) {
   const std::uint32_t size_class = class_of(bytes);
-  Block* block = nullptr;
-  if (size_class != kUncached && !ThreadCache::closed &&
-      cache.lists[size_class].size > 0) {
-    FreeList& list = cache.lists[size_class];
-    block = list.blocks[--list.size];
+  Block* block = known_block(size_class, bytes);
+  if (block != nullptr) {
     // Nobody else sees the block yet.
     block->references.store(1, std::memory_order_relaxed);
   } else {
-    block =
-        system_block(size_class == kUncached ? bytes : kSmallest << size_class);
+    const std::size_t capacity =
+        size_class == kLarge ? bytes : kSmallest << size_class;
+    block = system_block(capacity);
     block->size_class = size_class;
+    block->capacity = capacity;
     block->data = reinterpret_cast<std::byte*>(block) + kAlignment;
     block->release = recycle;
   }
@@ -133,5 +150,7 @@ BlockRef wrap_foreign(void* data, std::size_t bytes, void* owner,
 }
 
 std::int64_t live_bytes() { return live.load(std::memory_order_relaxed); }
+
+std::size_t pooled_bytes() { return pool().bytes(); }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // Memory for tensors: 64-byte aligned blocks with an intrusive reference
 // count, recycled through per-thread free lists by size class, so that a
-// small eager result costs a pop instead of a call to malloc.
+// small eager result costs a pop instead of a call to malloc; and large ones
+// through a pool (block_pool.h), so that their pages are not faulted in anew.
 //
 // Threads: thread-safe; a block may be released on any thread.
 // Errors:  Error(kExhausted) when the system refuses memory.
@@ -20,7 +21,8 @@ inline constexpr std::size_t kAlignment = 64;
 struct Block {
   std::atomic<std::int32_t> references{1};
   std::uint32_t size_class = 0;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;     // that were asked for
+  std::size_t capacity = 0;  // that there is room for
   std::byte* data = nullptr;
   void (*release)(Block*) = nullptr;  // what to do at zero references
   void* owner = nullptr;              // for foreign memory
@@ -74,5 +76,7 @@ BlockRef wrap_foreign(void* data, std::size_t bytes, void* owner,
 
 // Blocks handed out and not returned yet, for tests and `weft doctor`.
 std::int64_t live_bytes();
+// Large blocks that were returned and are kept for the next tensor.
+std::size_t pooled_bytes();
 
 }  // namespace weft
