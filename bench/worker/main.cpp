@@ -30,6 +30,8 @@ constexpr Command kCommands[] = {
     {"simulate-step", simulate_step},
     {"crossings", measure_crossings},
     {"recursion", measure_recursion},
+    {"planning", measure_planning},
+    {"loops", race_loops},
     {"trees", race_trees},
 };
 

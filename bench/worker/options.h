@@ -31,6 +31,8 @@ void check_convex(const WorkerOptions& options);
 void simulate_step(const WorkerOptions& options);
 void measure_crossings(const WorkerOptions& options);
 void measure_recursion(const WorkerOptions& options);
+void measure_planning(const WorkerOptions& options);
+void race_loops(const WorkerOptions& options);
 void race_trees(const WorkerOptions& options);
 
 }  // namespace weft::bench
