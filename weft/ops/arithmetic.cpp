@@ -138,23 +138,6 @@ std::vector<Value> sum_of_quotients(const BatchContext& g) {
   return sum_of_linear_in_first(g);
 }
 
-std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
-  for (auto& sample : integer_samples(-5, 5)) {
-    samples.push_back(std::move(sample));
-  }
-  return samples;
-}
-
-// Ops that are linear in some way name the batching rule once more, with the
-// rule for their sums over instances; the second call replaces this one.
-OpDef& binary(OpRegistry& ops, const char* name) {
-  return ops.add(name)
-      .signature("(a, b) -> y")
-      .traits(kElementwise)
-      .infer(infer_broadcast)
-      .batch(batch_elementwise);
-}
-
 Value call_binary(const OpDef& op, const Operand& a, const Operand& b) {
   return call(op, {a.value, b.value}, {}, a.location);
 }
@@ -162,7 +145,7 @@ Value call_binary(const OpDef& op, const Operand& a, const Operand& b) {
 }  // namespace
 
 void register_arithmetic(OpRegistry& ops) {
-  binary(ops, "add")
+  add_binary(ops, "add")
       .summary("a + b")
       .traits(kCommutative)
       .reference(elementwise_reference<kAdd>)
@@ -170,14 +153,14 @@ void register_arithmetic(OpRegistry& ops) {
       .batch(batch_elementwise, sum_of_linear)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
-  binary(ops, "subtract")
+  add_binary(ops, "subtract")
       .summary("a - b")
       .reference(elementwise_reference<kSubtract>)
       .gradient(subtract_gradient)
       .batch(batch_elementwise, sum_of_linear)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
-  binary(ops, "multiply")
+  add_binary(ops, "multiply")
       .summary("a * b")
       .traits(kCommutative)
       .reference(elementwise_reference<kMultiply>)
@@ -185,7 +168,7 @@ void register_arithmetic(OpRegistry& ops) {
       .batch(batch_elementwise, sum_of_multilinear)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
-  binary(ops, "divide")
+  add_binary(ops, "divide")
       .summary("a / b; integers truncate, and give 0 for b = 0")
       .reference(elementwise_reference<kDivide>)
       .gradient(divide_gradient)
@@ -195,21 +178,21 @@ void register_arithmetic(OpRegistry& ops) {
       // Divisors stay away from 0, where no central difference is near the
       // slope.
       .samples([] { return with_integers(binary_samples(-1, 1, 0.5, 2)); });
-  binary(ops, "maximum")
+  add_binary(ops, "maximum")
       .summary("the larger of a and b; NaN wins")
       .traits(kCommutative)
       .reference(elementwise_reference<kMaximum>)
       .gradient(maximum_gradient)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
-  binary(ops, "minimum")
+  add_binary(ops, "minimum")
       .summary("the smaller of a and b; NaN wins")
       .traits(kCommutative)
       .reference(elementwise_reference<kMinimum>)
       .gradient(minimum_gradient)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
-  binary(ops, "power")
+  add_binary(ops, "power")
       .summary("a to the power b")
       .reference(elementwise_reference<kPower>)
       .gradient(power_gradient)

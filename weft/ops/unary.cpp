@@ -160,13 +160,6 @@ Gradients gelu_gradient(const GradientContext& g) {
   return {g.dy() * (distribution + x * density)};
 }
 
-std::vector<OpSample> with_integer_vectors(std::vector<OpSample> samples) {
-  for (const DType dtype : {DType::kI8, DType::kI32, DType::kI64}) {
-    samples.push_back({{integers({41}, -9, 9, dtype)}, {}});
-  }
-  return samples;
-}
-
 std::vector<OpSample> clamp_samples() {
   const Attributes unit{{"low", -0.5}, {"high", 0.75}};
   std::vector<OpSample> samples = unary_samples(-2, 2);
@@ -201,22 +194,6 @@ std::vector<OpSample> cast_samples() {
   return samples;
 }
 
-OpDef& floating(OpRegistry& ops, const char* name) {
-  return ops.add(name)
-      .signature("(x) -> y")
-      .traits(kElementwise)
-      .infer(infer_floating_unary)
-      .batch(batch_elementwise);
-}
-
-OpDef& number(OpRegistry& ops, const char* name) {
-  return ops.add(name)
-      .signature("(x) -> y")
-      .traits(kElementwise)
-      .infer(infer_number_unary)
-      .batch(batch_elementwise);
-}
-
 Value call_unary(const OpDef& op, const Operand& x) {
   return call(op, {x.value}, {}, x.location);
 }
@@ -224,7 +201,7 @@ Value call_unary(const OpDef& op, const Operand& x) {
 }  // namespace
 
 void register_unary(OpRegistry& ops) {
-  number(ops, "negate")
+  add_number_unary(ops, "negate")
       .summary("-x")
       .reference(elementwise_reference<kNegate>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -235,7 +212,7 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   // Where the slope can be told from y, rules read y and not x (exp, sqrt,
   // rsqrt, tanh, sigmoid, relu): it is at hand, and x need not be kept.
-  floating(ops, "exp")
+  add_floating_unary(ops, "exp")
       .summary("e to the power x")
       .reference(floating_reference<[](double x) { return std::exp(x); }>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -243,7 +220,7 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<10>)
       .samples([] { return unary_samples(-3, 3); });
-  floating(ops, "log")
+  add_floating_unary(ops, "log")
       .summary("natural logarithm")
       .reference(floating_reference<[](double x) { return std::log(x); }>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -253,7 +230,7 @@ void register_unary(OpRegistry& ops) {
       // Operands keep away from the singularity at 0, where central differences
       // fail.
       .samples([] { return unary_samples(0.2, 4); });
-  floating(ops, "sqrt")
+  add_floating_unary(ops, "sqrt")
       .summary("square root")
       .reference(floating_reference<[](double x) { return std::sqrt(x); }>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -262,7 +239,7 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<4>)
       .samples([] { return unary_samples(0.2, 4); });
-  floating(ops, "rsqrt")
+  add_floating_unary(ops, "rsqrt")
       .summary("1 / sqrt(x)")
       .reference(floating_reference<[](double x) { return 1 / std::sqrt(x); }>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -271,7 +248,7 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<6>)
       .samples([] { return unary_samples(0.2, 4); });
-  number(ops, "square")
+  add_number_unary(ops, "square")
       .summary("x * x")
       .reference(elementwise_reference<kSquare>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -279,7 +256,7 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
-  floating(ops, "tanh")
+  add_floating_unary(ops, "tanh")
       .summary("hyperbolic tangent")
       .reference(floating_reference<[](double x) { return std::tanh(x); }>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -287,7 +264,7 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<15>)
       .samples([] { return unary_samples(-3, 3); });
-  floating(ops, "sigmoid")
+  add_floating_unary(ops, "sigmoid")
       .summary("1 / (1 + exp(-x)), without overflow")
       .reference(floating_reference<kSigmoid>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -295,7 +272,7 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<12>)
       .samples([] { return unary_samples(-5, 5); });
-  number(ops, "relu")
+  add_number_unary(ops, "relu")
       .summary("max(x, 0); NaN stays; the gradient at 0 is 0")
       .reference(elementwise_reference<[](auto x) {
         return x < 0 ? decltype(x){0} : x;
@@ -307,13 +284,13 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
-  floating(ops, "gelu")
+  add_floating_unary(ops, "gelu")
       .summary("x Φ(x), with the error function")
       .reference(floating_reference<kGelu>)
       .gradient(gelu_gradient)
       .cost(elementwise_cost<20>)
       .samples([] { return unary_samples(-3, 3); });
-  floating(ops, "erf")
+  add_floating_unary(ops, "erf")
       .summary("the error function")
       .reference(floating_reference<[](double x) { return std::erf(x); }>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -321,7 +298,7 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<15>)
       .samples([] { return unary_samples(-2, 2); });
-  number(ops, "abs")
+  add_number_unary(ops, "abs")
       .summary("|x|; the gradient at 0 is 0")
       .reference(elementwise_reference<kAbs>)
       .gradient([](const GradientContext& g) -> Gradients {
@@ -330,13 +307,13 @@ void register_unary(OpRegistry& ops) {
       })
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
-  number(ops, "sign")
+  add_number_unary(ops, "sign")
       .summary("-1, 0 or 1; NaN stays")
       .reference(elementwise_reference<kSign>)
       .traits(kNoGradient)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
-  floating(ops, "floor")
+  add_floating_unary(ops, "floor")
       .summary("the largest integer not above x")
       .reference(floating_reference<[](double x) { return std::floor(x); }>)
       .traits(kNoGradient)

@@ -2,9 +2,34 @@
 
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
+#include "weft/ops/support/batching.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
+
+OpDef& add_floating_unary(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(x) -> y")
+      .traits(kElementwise)
+      .infer(infer_floating_unary)
+      .batch(batch_elementwise);
+}
+
+OpDef& add_number_unary(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(x) -> y")
+      .traits(kElementwise)
+      .infer(infer_number_unary)
+      .batch(batch_elementwise);
+}
+
+OpDef& add_binary(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(a, b) -> y")
+      .traits(kElementwise)
+      .infer(infer_broadcast)
+      .batch(batch_elementwise);
+}
 
 Shape broadcast_shapes(const OpCall& call) {
   int rank = 0;

@@ -5,9 +5,15 @@
 #include <array>
 
 #include "weft/graph/gradient.h"
-#include "weft/graph/op.h"
+#include "weft/graph/registry.h"
 
 namespace weft {
+
+// Entries of elementwise ops of one floating operand, of one number, and of two
+// numbers that broadcast: all that is left to say is what they compute.
+OpDef& add_floating_unary(OpRegistry& ops, const char* name);
+OpDef& add_number_unary(OpRegistry& ops, const char* name);
+OpDef& add_binary(OpRegistry& ops, const char* name);
 
 // The shape that all operands broadcast to. Throws through call.error when
 // two dims differ and neither is 1.

@@ -48,4 +48,18 @@ std::vector<OpSample> integer_samples(std::int64_t low, std::int64_t high) {
   return samples;
 }
 
+std::vector<OpSample> with_integers(std::vector<OpSample> samples) {
+  for (auto& sample : integer_samples(-5, 5)) {
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+std::vector<OpSample> with_integer_vectors(std::vector<OpSample> samples) {
+  for (const DType dtype : {DType::kI8, DType::kI32, DType::kI64}) {
+    samples.push_back({{integers({41}, -9, 9, dtype)}, {}});
+  }
+  return samples;
+}
+
 }  // namespace weft

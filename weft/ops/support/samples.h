@@ -36,5 +36,9 @@ std::vector<OpSample> binary_samples(double low, double high, double second_low,
                                      double second_high);
 // The same over small integers.
 std::vector<OpSample> integer_samples(std::int64_t low, std::int64_t high);
+// Samples of floats, and others of small integers behind them: of two operands,
+// or of one.
+std::vector<OpSample> with_integers(std::vector<OpSample> samples);
+std::vector<OpSample> with_integer_vectors(std::vector<OpSample> samples);
 
 }  // namespace weft
