@@ -21,4 +21,5 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
 #include "weft/ops/sort.h"
+#include "weft/ops/stop_gradient.h"
 #include "weft/ops/unary.h"

@@ -68,7 +68,7 @@ struct Part {
   }
 };
 
-std::unique_ptr<PreparedKernel> prepare_reshape(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_view(const OpCall& call) {
   const Shape flat{call.outputs[0].shape.num_elements()};
   // The elements are dense on both sides, so they are one axis.
   const StridedCopy copy(element_bytes(call), flat, {1}, {1});
@@ -249,7 +249,8 @@ void register_cpu_shape(KernelRegistry& kernels) {
           std::optional<std::string> (*declines)(const OpCall&) = nullptr) {
         kernels.add({op, "cpu:copy", 10, declines, prepare});
       };
-  add("reshape", prepare_reshape);
+  add("reshape", prepare_view);
+  add("stop_gradient", prepare_view);
   add("transpose", prepare_transpose);
   add("broadcast_to", prepare_broadcast);
   add("slice", prepare_slice);

@@ -1,0 +1,36 @@
+// A constant to gradients, and nothing at all to a plan.
+#include "tests/support/exact.h"
+#include "tests/support/single_runs.h"
+
+#include "weft/autodiff/gradient.h"
+#include "weft/graph/builder.h"
+#include "weft/runtime/eager.h"
+#include "weft/runtime/simplify.h"
+
+namespace weft::testing {
+namespace {
+
+TEST(StopGradient, IsAConstantToATape) {
+  Value x = f32({2}, {3, 4});
+  Tape tape;
+  tape.watch(x);
+  const Value y = sum(x * stop_gradient(x));
+  EXPECT_EQ(y.tensor().item(), 25);
+  EXPECT_TENSOR(tape.gradient(y, {&x, 1})[0], f32({2}, {3, 4}));
+}
+
+TEST(StopGradient, IsNoStepOfAPlan) {
+  FunctionBuilder builder("f");
+  const Value x = builder.parameter({DType::kF32, {2}});
+  const Function function = builder.build([&] {
+    const Value loss = sum(exp(x) * stop_gradient(exp(x)));
+    return std::vector{loss, gradients(loss, {&x, 1})[0]};
+  });
+  EXPECT_EQ(count_of(function, "stop_gradient"), 1u);
+  const Function simple = simplify(function, false);
+  EXPECT_EQ(count_of(simple, "stop_gradient"), 0u);
+  EXPECT_EQ(count_of(simple, "exp"), 1u);
+}
+
+}  // namespace
+}  // namespace weft::testing
