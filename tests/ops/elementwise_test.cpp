@@ -103,6 +103,10 @@ TEST(Unary, EdgesOfTheRange) {
   EXPECT_TENSOR(relu(f32({3}, {-1, 0, 2})), f32({3}, {0, 0, 2}));
   EXPECT_TENSOR(sign(f32({3}, {-4, 0, 2})), f32({3}, {-1, 0, 1}));
   EXPECT_TENSOR(floor(f32({3}, {-1.5f, 1.5f, 2})), f32({3}, {-2, 1, 2}));
+  EXPECT_TENSOR(sin(f32({2}, {0, kInfinity})), f32({2}, {0, kNaN}));
+  EXPECT_TENSOR(asin(f32({2}, {1.5f, 0})), f32({2}, {kNaN, 0}));
+  EXPECT_TENSOR(log1p(f32({3}, {-1, 0, -2})), f32({3}, {-kInfinity, 0, kNaN}));
+  EXPECT_TENSOR(expm1(f32({2}, {-kInfinity, 1e-20f})), f32({2}, {-1, 1e-20f}));
   EXPECT_TENSOR(clamp(f32({3}, {-2, 0.5f, 3}), -1, 1), f32({3}, {-1, 0.5f, 1}));
   EXPECT_TENSOR(abs(i64({2}, {-3, 3})), i64({2}, {3, 3}));
 }

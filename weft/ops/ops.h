@@ -7,6 +7,7 @@
 #include "weft/ops/constant.h"
 #include "weft/ops/control.h"
 #include "weft/ops/conv.h"
+#include "weft/ops/exponential.h"
 #include "weft/ops/index.h"
 #include "weft/ops/join.h"
 #include "weft/ops/loss.h"
@@ -22,4 +23,5 @@
 #include "weft/ops/slice.h"
 #include "weft/ops/sort.h"
 #include "weft/ops/stop_gradient.h"
+#include "weft/ops/trigonometry.h"
 #include "weft/ops/unary.h"

@@ -10,6 +10,7 @@
 
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
+#include "weft/kernels/simd/trigonometry.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -52,6 +53,16 @@ void map(const Tile& tile, F f) noexcept {
     hn::BlendedStore(f(load_rest(0), load_rest(1), load_rest(2)), rest, d,
                      tile.y + i);
   }
+}
+
+// Tile functions of vector functions of one and of two operands.
+template <Vector (*kFunction)(Vector)>
+void unary(const Tile& tile) noexcept {
+  map<1>(tile, [](auto x) { return kFunction(x); });
+}
+template <Vector (*kFunction)(Vector, Vector)>
+void binary(const Tile& tile) noexcept {
+  map<2>(tile, [](auto a, auto b) { return kFunction(a, b); });
 }
 
 Vector one() { return hn::Set(Lanes(), 1.0f); }
@@ -140,12 +151,6 @@ void where(const Tile& t) noexcept {
 void negate(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Neg(x); });
 }
-void exp(const Tile& t) noexcept {
-  map<1>(t, [](auto x) { return simd::exp(x); });
-}
-void log(const Tile& t) noexcept {
-  map<1>(t, [](auto x) { return simd::log(x); });
-}
 void sqrt(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Sqrt(x); });
 }
@@ -155,12 +160,6 @@ void rsqrt(const Tile& t) noexcept {
 }
 void square(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Mul(x, x); });
-}
-void tanh(const Tile& t) noexcept {
-  map<1>(t, [](auto x) { return simd::tanh(x); });
-}
-void sigmoid(const Tile& t) noexcept {
-  map<1>(t, [](auto x) { return simd::sigmoid(x); });
 }
 // Max keeps its second operand when either is NaN.
 void relu(const Tile& t) noexcept {
@@ -287,6 +286,7 @@ constexpr TileOp kTileOps[] = {
     {"maximum", 2, maximum, Opcode::kMaximum, 1},
     {"minimum", 2, minimum, Opcode::kMinimum, 1},
     {"power", 2, power, Opcode::kCall, 60},
+    {"atan2", 2, binary<simd::atan2>, Opcode::kCall, 24},
     {"equal", 2, equal, Opcode::kEqual, 1},
     {"not_equal", 2, not_equal, Opcode::kNotEqual, 1},
     {"less", 2, less, Opcode::kLess, 1},
@@ -299,13 +299,21 @@ constexpr TileOp kTileOps[] = {
     {"logical_not", 1, logical_not, Opcode::kNot, 1},
     {"where", 3, where, Opcode::kWhere, 1},
     {"negate", 1, negate, Opcode::kNegate, 1},
-    {"exp", 1, exp, Opcode::kCall, 12},
-    {"log", 1, log, Opcode::kCall, 12},
+    {"exp", 1, unary<simd::exp>, Opcode::kCall, 12},
+    {"expm1", 1, unary<simd::expm1>, Opcode::kCall, 14},
+    {"log", 1, unary<simd::log>, Opcode::kCall, 12},
+    {"log1p", 1, unary<simd::log1p>, Opcode::kCall, 18},
+    {"sin", 1, unary<simd::sin>, Opcode::kCall, 36},
+    {"cos", 1, unary<simd::cos>, Opcode::kCall, 36},
+    {"tan", 1, unary<simd::tan>, Opcode::kCall, 50},
+    {"asin", 1, unary<simd::asin>, Opcode::kCall, 16},
+    {"acos", 1, unary<simd::acos>, Opcode::kCall, 18},
+    {"atan", 1, unary<simd::atan>, Opcode::kCall, 16},
     {"sqrt", 1, sqrt, Opcode::kSqrt, 6},
     {"rsqrt", 1, rsqrt, Opcode::kRsqrt, 8},
     {"square", 1, square, Opcode::kSquare, 1},
-    {"tanh", 1, tanh, Opcode::kCall, 20},
-    {"sigmoid", 1, sigmoid, Opcode::kCall, 16},
+    {"tanh", 1, unary<simd::tanh>, Opcode::kCall, 20},
+    {"sigmoid", 1, unary<simd::sigmoid>, Opcode::kCall, 16},
     {"relu", 1, relu, Opcode::kRelu, 1},
     {"gelu", 1, gelu, Opcode::kCall, 16},
     {"erf", 1, erf, Opcode::kCall, 14},

@@ -1,0 +1,103 @@
+// Sine and its kin of every kind of f32: how many units in the last place they
+// are from C's library, whose functions of double are exact beside them.
+#include <bit>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numbers>
+
+#include "weft/base/philox.h"
+#include "weft/ops/ops.h"
+
+namespace weft {
+namespace {
+
+constexpr Dim kCount = 1 << 19;
+
+Tensor generated(float (*make)(std::uint32_t)) {
+  const Tensor x = Tensor::empty({DType::kF32, {kCount}});
+  const RandomStream random{5, 0, 0};
+  for (Dim i = 0; i < kCount; ++i) {
+    x.data<float>()[i] = make(random.word(static_cast<std::uint64_t>(i)));
+  }
+  return x;
+}
+
+// Every number is as likely as any other.
+Tensor of_all_sizes() {
+  return generated(
+      [](std::uint32_t word) { return std::bit_cast<float>(word); });
+}
+
+// What lies nearest to a multiple of π/2, where sine or cosine are all but 0.
+Tensor near_zeros() {
+  return generated([](std::uint32_t word) {
+    const double quarters = std::floor(std::exp2(word * 0x1p-32 * 40));
+    return static_cast<float>(quarters * (std::numbers::pi / 2));
+  });
+}
+
+Tensor of_unit_size() {
+  return generated([](std::uint32_t word) {
+    return static_cast<float>(word) * 0x1p-31f - 1;
+  });
+}
+
+// |actual - exact| in steps from one f32 to the next, as it is around `exact`.
+double units_between(float actual, double exact) {
+  const float near = std::fabs(static_cast<float>(exact));
+  if (std::isnan(exact) || std::isinf(near)) {
+    const bool agree = std::isnan(exact) ? std::isnan(actual)
+                                         : actual == static_cast<float>(exact);
+    return agree ? 0 : HUGE_VAL;
+  }
+  const double step = std::nextafter(near, HUGE_VALF) - near;
+  const double units = std::fabs(actual - exact) / step;
+  return std::isnan(units) ? HUGE_VAL : units;
+}
+
+void expect_within(double units, const Tensor& x, const Value& y,
+                   double (*exact)(double)) {
+  for (Dim i = 0; i < x.size(); ++i) {
+    const double wanted = exact(x.item(i));
+    const auto actual = static_cast<float>(y.tensor().item(i));
+    ASSERT_LE(units_between(actual, wanted), units)
+        << "of " << x.item(i) << ": " << actual << ", not " << wanted;
+  }
+}
+
+TEST(Trigonometry, IsRightOfEverySize) {
+  for (const Tensor& x : {of_all_sizes(), near_zeros(), of_unit_size()}) {
+    expect_within(1, x, sin(Value(x)), std::sin);
+    expect_within(1, x, cos(Value(x)), std::cos);
+    expect_within(1, x, tan(Value(x)), std::tan);
+    expect_within(4, x, atan(Value(x)), std::atan);
+    expect_within(4, x, asin(Value(x)), std::asin);
+    expect_within(4, x, acos(Value(x)), std::acos);
+  }
+}
+
+TEST(Trigonometry, KeepsTheDigitsNearZero) {
+  for (const Tensor& x : {of_all_sizes(), of_unit_size()}) {
+    expect_within(4, x, expm1(Value(x)), std::expm1);
+    expect_within(3, x, log1p(Value(x)), std::log1p);
+  }
+}
+
+TEST(Trigonometry, AnglesOfPointsEverywhere) {
+  for (const auto make : {of_all_sizes, of_unit_size}) {
+    const Tensor a = make();
+    const Tensor b = Tensor::empty(a.type());
+    std::reverse_copy(a.data<float>(), a.data<float>() + kCount,
+                      b.data<float>());
+    const Value angle = atan2(Value(a), Value(b));
+    for (Dim i = 0; i < kCount; ++i) {
+      const double exact = std::atan2(a.item(i), b.item(i));
+      ASSERT_LE(
+          units_between(static_cast<float>(angle.tensor().item(i)), exact), 4)
+          << "of " << a.item(i) << " and " << b.item(i);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,144 @@
+// Sine and its kin, of every f32: NaN and infinities, signed zeros and
+// subnormal numbers as in C's library.
+//
+// Errors of sin, cos and tan are below 1 unit in the last place of f32, those
+// of the others within 4 (tests/kernels/trigonometry_test.cpp).
+//
+// Compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_KERNELS_SIMD_TRIGONOMETRY_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SIMD_TRIGONOMETRY_H_
+#undef WEFT_KERNELS_SIMD_TRIGONOMETRY_H_
+#else
+#define WEFT_KERNELS_SIMD_TRIGONOMETRY_H_
+#endif
+
+#include <cmath>
+#include <hwy/contrib/math/math-inl.h>
+#include <numbers>
+
+#include "weft/kernels/simd/doubles.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE::simd {
+
+// An angle as quarter turns and a rest of at most an eighth of a turn.
+struct Turned {
+  hn::Vec<hn::ScalableTag<std::int64_t>> quarters;  // the lowest bits count
+  DoubleVector rest;
+};
+
+// Cody and Waite's reduction by π/2 in two parts. No f32 comes nearer to a
+// multiple of π/2 than 1.6e-9, and below kFarthest the rest is off by 1e-17 at
+// most, so that it has more digits than f32 where it is smallest.
+inline constexpr float kFarthest = 0x1p45f;
+
+inline Turned turned(DoubleVector x) {
+  // Numbers from 2^52 on have no fraction: the sum is rounded to an integer,
+  // which is what its lowest bits are then.
+  const auto shift = broadcast_double(0x1.8p52);
+  const auto shifted =
+      hn::MulAdd(x, broadcast_double(2 * std::numbers::inv_pi), shift);
+  const auto count = hn::Sub(shifted, shift);
+  const auto near =
+      hn::NegMulAdd(count, broadcast_double(0x1.921fb54442d18p0), x);
+  return {hn::BitCast(hn::ScalableTag<std::int64_t>(), shifted),
+          hn::NegMulAdd(count, broadcast_double(0x1.1a62633145c07p-54), near)};
+}
+
+// Minimax polynomials on [-π/4, π/4], to 2^-37 and 2^-33: those of FreeBSD's
+// k_sinf.c and k_cosf.c. The sine is a product with x, which keeps -0.
+inline DoubleVector sine_of_rest(DoubleVector x) {
+  const auto x2 = hn::Mul(x, x);
+  auto p = broadcast_double(0x1.6cd878c3b46a7p-19);
+  for (const double c : {-0x1.a00f9e2cae774p-13, 0x1.11110896efbb2p-7,
+                         -0x1.5555554cbac77p-3, 1.0}) {
+    p = hn::MulAdd(p, x2, broadcast_double(c));
+  }
+  return hn::Mul(x, p);
+}
+inline DoubleVector cosine_of_rest(DoubleVector x) {
+  const auto x2 = hn::Mul(x, x);
+  auto p = broadcast_double(0x1.99342e0ee5069p-16);
+  for (const double c : {-0x1.6c087e80f1e27p-10, 0x1.55553e1053a42p-5,
+                         -0x1.ffffffd0c5e81p-2, 1.0}) {
+    p = hn::MulAdd(p, x2, broadcast_double(c));
+  }
+  return p;
+}
+
+template <class Words>
+auto is_odd(Words quarters) {
+  const hn::ScalableTag<std::int64_t> words;
+  return hn::RebindMask(Doubles(), hn::TestBit(quarters, hn::Set(words, 1)));
+}
+
+// The sine of x and kQuarters quarter turns more.
+template <int kQuarters>
+DoubleVector sine_after(DoubleVector x) {
+  const hn::ScalableTag<std::int64_t> words;
+  const Turned angle = turned(x);
+  const auto quarters = hn::Add(angle.quarters, hn::Set(words, kQuarters));
+  const auto y = hn::IfThenElse(is_odd(quarters), cosine_of_rest(angle.rest),
+                                sine_of_rest(angle.rest));
+  // Half a turn changes the sign.
+  const auto half = hn::BitCast(Doubles(), hn::ShiftLeft<62>(quarters));
+  return hn::Xor(y, hn::And(half, hn::SignBit(Doubles())));
+}
+
+inline DoubleVector tangent(DoubleVector x) {
+  const Turned angle = turned(x);
+  const auto sine = sine_of_rest(angle.rest);
+  const auto cosine = cosine_of_rest(angle.rest);
+  const auto odd = is_odd(angle.quarters);
+  return hn::Div(hn::IfThenElse(odd, hn::Neg(cosine), sine),
+                 hn::IfThenElse(odd, sine, cosine));
+}
+
+inline auto is_far(Vector x) {
+  return hn::Ge(hn::Abs(x), broadcast(kFarthest));
+}
+
+inline Vector sin(Vector x) {
+  const auto y = in_doubles([](DoubleVector a) { return sine_after<0>(a); }, x);
+  return replace_where(
+      is_far(x), y, [](double a) { return std::sin(a); }, x);
+}
+inline Vector cos(Vector x) {
+  const auto y = in_doubles([](DoubleVector a) { return sine_after<1>(a); }, x);
+  return replace_where(
+      is_far(x), y, [](double a) { return std::cos(a); }, x);
+}
+inline Vector tan(Vector x) {
+  const auto y = in_doubles([](DoubleVector a) { return tangent(a); }, x);
+  return replace_where(
+      is_far(x), y, [](double a) { return std::tan(a); }, x);
+}
+
+inline Vector asin(Vector x) { return hn::Asin(Floats(), x); }
+inline Vector acos(Vector x) { return hn::Acos(Floats(), x); }
+inline Vector atan(Vector x) { return hn::Atan(Floats(), x); }
+
+// The angle of (|x|, |y|) is at most an eighth of a turn from an axis; the
+// signs say in which quadrant the point is.
+inline Vector atan2(Vector y, Vector x) {
+  const auto height = hn::Abs(y);
+  const auto width = hn::Abs(x);
+  const auto is_steep = hn::Gt(height, width);
+  const auto ratio = hn::Div(hn::IfThenElse(is_steep, width, height),
+                             hn::IfThenElse(is_steep, height, width));
+  // Two infinities are alike, and so is nothing and nothing: its angle is 0.
+  const auto one_or_zero =
+      hn::IfThenElseZero(hn::Gt(height, broadcast(0.f)), broadcast(1.f));
+  const auto slope = hn::IfThenElse(hn::Eq(height, width), one_or_zero, ratio);
+  const auto near = atan(slope);
+  const auto half_pi = broadcast(std::numbers::pi_v<float> / 2);
+  const auto first = hn::IfThenElse(is_steep, hn::Sub(half_pi, near), near);
+  const auto pi = broadcast(std::numbers::pi_v<float>);
+  const auto angle = hn::IfNegativeThenElse(x, hn::Sub(pi, first), first);
+  return hn::CopySign(angle, y);
+}
+
+}  // namespace weft::HWY_NAMESPACE::simd
+HWY_AFTER_NAMESPACE();
+
+#endif  // WEFT_KERNELS_SIMD_TRIGONOMETRY_H_

@@ -1,0 +1,41 @@
+#include "weft/ops/exponential.h"
+
+#include <cmath>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/samples.h"
+
+namespace weft {
+
+void register_exponential(OpRegistry& ops) {
+  add_floating_unary(ops, "expm1")
+      .summary("exp(x) - 1, to all digits near 0")
+      .reference(floating_reference<[](double x) { return std::expm1(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * (g.y() + 1.0)};
+      })
+      .cost(elementwise_cost<12>)
+      .samples([] { return unary_samples(-3, 3); });
+  add_floating_unary(ops, "log1p")
+      .summary("log(1 + x), to all digits near 0")
+      .reference(floating_reference<[](double x) { return std::log1p(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() / (g.x(0) + 1.0)};
+      })
+      .cost(elementwise_cost<12>)
+      .samples([] { return unary_samples(-0.7, 4); });
+}
+
+Value expm1(const Operand& x) {
+  static const OpDef& op = op_registry().get("expm1");
+  return call(op, {x.value}, {}, x.location);
+}
+
+Value log1p(const Operand& x) {
+  static const OpDef& op = op_registry().get("log1p");
+  return call(op, {x.value}, {}, x.location);
+}
+
+}  // namespace weft

@@ -1,0 +1,139 @@
+#include "weft/ops/trigonometry.h"
+
+#include <cmath>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
+
+namespace weft {
+namespace {
+
+constexpr auto kAtan2 = [](auto a, auto b) {
+  return std::atan2(static_cast<double>(a), static_cast<double>(b));
+};
+
+std::vector<TensorType> infer_angle(const OpCall& call) {
+  require_floating(call);
+  return infer_broadcast(call);
+}
+
+// 1 / √(1 - x²), by factors that do not cancel near ±1.
+Value slope_of_arc(const Value& x) { return rsqrt((1.0 - x) * (x + 1.0)); }
+
+Gradients atan2_gradient(const GradientContext& g) {
+  const Value& a = g.x(0);
+  const Value& b = g.x(1);
+  const Value scaled = g.dy() / (square(a) + square(b));
+  return {sum_to(scaled * b, a.shape()), sum_to(negate(scaled * a), b.shape())};
+}
+
+// Points on the right, whose angles are smooth, and some on the left.
+std::vector<OpSample> point_samples() {
+  auto samples = binary_samples(-2, 2, 0.4, 2);
+  samples.push_back({{floats({37}, 0.1, 2), floats({37}, -2, -0.4)}, {}});
+  return samples;
+}
+
+Value call_angle(const OpDef& op, const Operand& x) {
+  return call(op, {x.value}, {}, x.location);
+}
+
+}  // namespace
+
+void register_trigonometry(OpRegistry& ops) {
+  add_floating_unary(ops, "sin")
+      .summary("sine")
+      .reference(floating_reference<[](double x) { return std::sin(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * cos(g.x(0))};
+      })
+      .cost(elementwise_cost<15>)
+      .samples([] { return unary_samples(-9, 9); });
+  add_floating_unary(ops, "cos")
+      .summary("cosine")
+      .reference(floating_reference<[](double x) { return std::cos(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {negate(g.dy() * sin(g.x(0)))};
+      })
+      .cost(elementwise_cost<15>)
+      .samples([] { return unary_samples(-9, 9); });
+  add_floating_unary(ops, "tan")
+      .summary("tangent")
+      .reference(floating_reference<[](double x) { return std::tan(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * (square(g.y()) + 1.0)};
+      })
+      .cost(elementwise_cost<20>)
+      .samples([] { return unary_samples(-1.2, 1.2); });
+  add_floating_unary(ops, "asin")
+      .summary("the angle in [-π/2, π/2] whose sine is x")
+      .reference(floating_reference<[](double x) { return std::asin(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() * slope_of_arc(g.x(0))};
+      })
+      .cost(elementwise_cost<12>)
+      .samples([] { return unary_samples(-0.9, 0.9); });
+  add_floating_unary(ops, "acos")
+      .summary("the angle in [0, π] whose cosine is x")
+      .reference(floating_reference<[](double x) { return std::acos(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {negate(g.dy() * slope_of_arc(g.x(0)))};
+      })
+      .cost(elementwise_cost<12>)
+      .samples([] { return unary_samples(-0.9, 0.9); });
+  add_floating_unary(ops, "atan")
+      .summary("the angle in [-π/2, π/2] whose tangent is x")
+      .reference(floating_reference<[](double x) { return std::atan(x); }>)
+      .gradient([](const GradientContext& g) -> Gradients {
+        return {g.dy() / (square(g.x(0)) + 1.0)};
+      })
+      .cost(elementwise_cost<15>)
+      .samples([] { return unary_samples(-4, 4); });
+  add_binary(ops, "atan2")
+      .summary("the angle of the point (b, a), in [-π, π]")
+      .infer(infer_angle)
+      .reference(elementwise_reference<kAtan2>)
+      .gradient(atan2_gradient)
+      .cost(elementwise_cost<20>)
+      .samples(point_samples);
+}
+
+Value sin(const Operand& x) {
+  static const OpDef& op = op_registry().get("sin");
+  return call_angle(op, x);
+}
+
+Value cos(const Operand& x) {
+  static const OpDef& op = op_registry().get("cos");
+  return call_angle(op, x);
+}
+
+Value tan(const Operand& x) {
+  static const OpDef& op = op_registry().get("tan");
+  return call_angle(op, x);
+}
+
+Value asin(const Operand& x) {
+  static const OpDef& op = op_registry().get("asin");
+  return call_angle(op, x);
+}
+
+Value acos(const Operand& x) {
+  static const OpDef& op = op_registry().get("acos");
+  return call_angle(op, x);
+}
+
+Value atan(const Operand& x) {
+  static const OpDef& op = op_registry().get("atan");
+  return call_angle(op, x);
+}
+
+Value atan2(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("atan2");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+}  // namespace weft
