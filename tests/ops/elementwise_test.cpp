@@ -96,6 +96,24 @@ TEST(Compare, WhereBroadcastsAllThree) {
             std::string::npos);
 }
 
+TEST(Arithmetic, FloorDivisionRoundsDown) {
+  const Value a = f32({6}, {7, -7, 7, -7, 6, -6});
+  const Value b = f32({6}, {2, 2, -2, -2, 2, -2});
+  EXPECT_TENSOR(floor_divide(a, b), f32({6}, {3, -4, -4, 3, 3, 3}));
+  EXPECT_TENSOR(remainder(a, b), f32({6}, {1, 1, -1, -1, 0, 0}));
+  EXPECT_TENSOR(remainder(f32({2}, {-1, 1}), f32({1}, {kInfinity})),
+                f32({2}, {kInfinity, 1}));
+  EXPECT_TENSOR(floor_divide(f32({3}, {-1, 1, 0}), f32({1}, {0})),
+                f32({3}, {-kInfinity, kInfinity, kNaN}));
+  // A quotient of more digits than double has.
+  EXPECT_TENSOR(remainder(f32({1}, {1e30f}), f32({1}, {7})), f32({1}, {1}));
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  const Value p = i64({4}, {7, -7, 5, kLeast});
+  const Value q = i64({4}, {-2, 2, 0, -1});
+  EXPECT_TENSOR(floor_divide(p, q), i64({4}, {-4, -4, 0, kLeast}));
+  EXPECT_TENSOR(remainder(p, q), i64({4}, {-1, 1, 0, 0}));
+}
+
 TEST(Unary, EdgesOfTheRange) {
   EXPECT_TENSOR(sigmoid(f32({3}, {-kInfinity, 0, kInfinity})),
                 f32({3}, {0, 0.5f, 1}));
@@ -103,6 +121,9 @@ TEST(Unary, EdgesOfTheRange) {
   EXPECT_TENSOR(relu(f32({3}, {-1, 0, 2})), f32({3}, {0, 0, 2}));
   EXPECT_TENSOR(sign(f32({3}, {-4, 0, 2})), f32({3}, {-1, 0, 1}));
   EXPECT_TENSOR(floor(f32({3}, {-1.5f, 1.5f, 2})), f32({3}, {-2, 1, 2}));
+  EXPECT_TENSOR(ceil(f32({3}, {-1.5f, 1.5f, 2})), f32({3}, {-1, 2, 2}));
+  EXPECT_TENSOR(round(f32({5}, {-1.5f, -0.5f, 0.5f, 1.5f, 2.5f})),
+                f32({5}, {-2, 0, 0, 2, 2}));
   EXPECT_TENSOR(sin(f32({2}, {0, kInfinity})), f32({2}, {0, kNaN}));
   EXPECT_TENSOR(asin(f32({2}, {1.5f, 0})), f32({2}, {kNaN, 0}));
   EXPECT_TENSOR(log1p(f32({3}, {-1, 0, -2})), f32({3}, {-kInfinity, 0, kNaN}));

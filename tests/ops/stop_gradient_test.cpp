@@ -19,6 +19,18 @@ TEST(StopGradient, IsAConstantToATape) {
   EXPECT_TENSOR(tape.gradient(y, {&x, 1})[0], f32({2}, {3, 4}));
 }
 
+// Bengio, Leonard and Courville (2013): rounded on the way there, and not on
+// the way back.
+TEST(StopGradient, MakesAStraightThroughEstimator) {
+  Value x = f32({3}, {0.2f, 1.7f, -2.5f});
+  Tape tape;
+  tape.watch(x);
+  const Value y = x + stop_gradient(round(x) - x);
+  EXPECT_TENSOR(y, f32({3}, {0, 2, -2}));
+  EXPECT_TENSOR(tape.gradient(sum(square(y)), {&x, 1})[0],
+                f32({3}, {0, 4, -4}));
+}
+
 TEST(StopGradient, IsNoStepOfAPlan) {
   FunctionBuilder builder("f");
   const Value x = builder.parameter({DType::kF32, {2}});

@@ -18,6 +18,7 @@
 #include "weft/ops/recurrent.h"
 #include "weft/ops/recursive.h"
 #include "weft/ops/reduce.h"
+#include "weft/ops/rounding.h"
 #include "weft/ops/rows.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"

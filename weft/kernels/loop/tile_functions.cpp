@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <limits>
 
+#include "weft/kernels/simd/floor_division.h"
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/kernels/simd/trigonometry.h"
@@ -214,6 +215,13 @@ void sign(const Tile& t) noexcept {
 void floor(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Floor(x); });
 }
+void ceil(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Ceil(x); });
+}
+// Halves go to even.
+void round(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return hn::Round(x); });
+}
 void clamp(const Tile& t) noexcept {
   const auto low = hn::Set(Lanes(), t.parameters[0]);
   const auto high = hn::Set(Lanes(), t.parameters[1]);
@@ -286,6 +294,8 @@ constexpr TileOp kTileOps[] = {
     {"maximum", 2, maximum, Opcode::kMaximum, 1},
     {"minimum", 2, minimum, Opcode::kMinimum, 1},
     {"power", 2, power, Opcode::kCall, 60},
+    {"floor_divide", 2, binary<simd::floor_divide>, Opcode::kCall, 30},
+    {"remainder", 2, binary<simd::remainder>, Opcode::kCall, 30},
     {"atan2", 2, binary<simd::atan2>, Opcode::kCall, 24},
     {"equal", 2, equal, Opcode::kEqual, 1},
     {"not_equal", 2, not_equal, Opcode::kNotEqual, 1},
@@ -320,6 +330,8 @@ constexpr TileOp kTileOps[] = {
     {"abs", 1, abs, Opcode::kAbs, 1},
     {"sign", 1, sign, Opcode::kCall, 1},
     {"floor", 1, floor, Opcode::kFloor, 1},
+    {"ceil", 1, ceil, Opcode::kCeil, 1},
+    {"round", 1, round, Opcode::kRound, 1},
     {"clamp", 1, clamp, Opcode::kClamp, 1, clamp_parameters},
 };
 

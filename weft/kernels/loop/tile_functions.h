@@ -53,6 +53,8 @@ enum class Opcode {
   kRelu,
   kAbs,
   kFloor,
+  kCeil,
+  kRound,
   kClamp,
   kCopy,
   kToBool,

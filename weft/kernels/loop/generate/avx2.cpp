@@ -9,7 +9,7 @@ namespace {
 using Xbyak::Xmm;
 using Xbyak::Ymm;
 
-constexpr int kToNearest = 0;  // tells vcvtps2ph that ties go to even
+constexpr int kToNearest = 0;  // tells a rounding that ties go to even
 
 class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
  public:
@@ -133,6 +133,10 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
         return vdivps(y, y, mask_);
       case Opcode::kFloor:
         return vroundps(y, a, 1);  // mode 1 rounds down
+      case Opcode::kCeil:
+        return vroundps(y, a, 2);
+      case Opcode::kRound:
+        return vroundps(y, a, kToNearest);
       case Opcode::kToBf16:
         round_bf16(y, a);
         vpmovzxwd(y, low(y));

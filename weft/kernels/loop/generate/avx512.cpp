@@ -9,7 +9,7 @@ namespace {
 using Xbyak::Ymm;
 using Xbyak::Zmm;
 
-constexpr int kToNearest = 0;  // tells vcvtps2ph that ties go to even
+constexpr int kToNearest = 0;  // tells a rounding that ties go to even
 
 class Avx512Generator
     : public LoopGenerator<Avx512Generator, Zmm, /*kLanes=*/16> {
@@ -131,6 +131,10 @@ class Avx512Generator
         return vdivps(y, one_, y);
       case Opcode::kFloor:
         return vrndscaleps(y, a, 1);  // mode 1 rounds down
+      case Opcode::kCeil:
+        return vrndscaleps(y, a, 2);
+      case Opcode::kRound:
+        return vrndscaleps(y, a, kToNearest);
       case Opcode::kToBf16:
         round_bf16(y, a);
         vpmovzxwd(y, Ymm(y.getIdx()));

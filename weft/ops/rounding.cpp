@@ -1,0 +1,81 @@
+#include "weft/ops/rounding.h"
+
+#include <cmath>
+
+#include "weft/graph/registry.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/floor_division.h"
+#include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
+
+namespace weft {
+namespace {
+
+constexpr auto kFloorDivide = [](auto a, auto b) {
+  return floor_division(a, b).quotient;
+};
+constexpr auto kRemainder = [](auto a, auto b) {
+  return floor_division(a, b).remainder;
+};
+
+// a - b ⌊a / b⌋, whose quotient is constant almost everywhere.
+Gradients remainder_gradient(const GradientContext& g) {
+  const Value& a = g.x(0);
+  const Value& b = g.x(1);
+  return {sum_to(g.dy(), a.shape()),
+          sum_to(negate(g.dy() * floor_divide(a, b)), b.shape())};
+}
+
+}  // namespace
+
+void register_rounding(OpRegistry& ops) {
+  add_floating_unary(ops, "ceil")
+      .summary("the smallest integer not below x")
+      .reference(floating_reference<[](double x) { return std::ceil(x); }>)
+      .traits(kNoGradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return unary_samples(-9, 9); });
+  add_floating_unary(ops, "round")
+      .summary("the nearest integer; halves go to the even one")
+      .reference(floating_reference<[](double x) { return std::nearbyint(x); }>)
+      .traits(kNoGradient)
+      .cost(elementwise_cost<1>)
+      .samples([] { return unary_samples(-9, 9); });
+  add_binary(ops, "floor_divide")
+      .summary("the largest integer not above a / b; integers give 0 for b = 0")
+      .traits(kNoGradient)
+      .reference(elementwise_reference<kFloorDivide>)
+      .cost(elementwise_cost<5>)
+      .samples([] { return with_integers(binary_samples(-4, 4, 0.5, 2)); });
+  add_binary(ops, "remainder")
+      .summary(
+          "a - b floor_divide(a, b), of the sign of b; integers give 0 for b = "
+          "0")
+      .reference(elementwise_reference<kRemainder>)
+      .gradient(remainder_gradient)
+      .cost(elementwise_cost<6>)
+      .samples([] { return with_integers(binary_samples(-4, 4, 0.5, 2)); });
+}
+
+Value ceil(const Operand& x) {
+  static const OpDef& op = op_registry().get("ceil");
+  return call(op, {x.value}, {}, x.location);
+}
+
+Value round(const Operand& x) {
+  static const OpDef& op = op_registry().get("round");
+  return call(op, {x.value}, {}, x.location);
+}
+
+Value floor_divide(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("floor_divide");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+Value remainder(const Operand& a, const Operand& b) {
+  static const OpDef& op = op_registry().get("remainder");
+  return call(op, {a.value, b.value}, {}, a.location);
+}
+
+}  // namespace weft
