@@ -67,6 +67,9 @@ TEST(LargeReductions, EqualTheReferenceOnAnyThreads) {
         {{floats({20011, 16}, -1, 1, DType::kBF16)}, {{"axes", Integers{0}}}});
   check("argmax", {{floats({301, 1000})}, {{"axis", std::int64_t{1}}}});
   check("argmax", {{floats({31, 40, 700})}, {{"axis", std::int64_t{1}}}});
+  check("argmin", {{floats({301, 1000})}, {{"axis", std::int64_t{1}}}});
+  check("any", {{bools({301, 1000})}, {{"axes", Integers{1}}}});
+  check("all", {{bools({3, 70000})}, {{"axes", Integers{0}}}});
 }
 
 TEST(LargeCopies, EqualTheReferenceOnAnyThreads) {

@@ -114,6 +114,13 @@ TEST(Arithmetic, FloorDivisionRoundsDown) {
   EXPECT_TENSOR(remainder(p, q), i64({4}, {-1, 1, 0, 0}));
 }
 
+TEST(Compare, WhatIsFinite) {
+  const Value x = f32({4}, {kNaN, kInfinity, -kInfinity, 3});
+  EXPECT_TENSOR(is_finite(x), boolean({4}, {false, false, false, true}));
+  EXPECT_TENSOR(is_nan(x), boolean({4}, {true, false, false, false}));
+  EXPECT_TENSOR(is_finite(i64({1}, {7})), boolean({1}, {true}));
+}
+
 TEST(Unary, EdgesOfTheRange) {
   EXPECT_TENSOR(sigmoid(f32({3}, {-kInfinity, 0, kInfinity})),
                 f32({3}, {0, 0.5f, 1}));

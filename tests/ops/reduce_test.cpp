@@ -22,6 +22,40 @@ TEST(Reduce, OverAnyAxes) {
   EXPECT_TENSOR(reduce_min(x), f32({}, {1}));
   EXPECT_TENSOR(argmax(f32({2, 3}, {1, 9, 9, 7, 0, 7}), 1), i64({2}, {1, 0}));
   EXPECT_TENSOR(argmax(x, 0, true), i64({1, 3}, {1, 1, 1}));
+  EXPECT_TENSOR(argmin(f32({2, 3}, {1, 0, 0, 7, 9, 7}), 1), i64({2}, {1, 0}));
+}
+
+TEST(Reduce, AnyAndAll) {
+  const Value x = boolean({2, 2}, {true, false, true, true});
+  EXPECT_TENSOR(any(x, {0}), boolean({2}, {true, true}));
+  EXPECT_TENSOR(all(x, {0}), boolean({2}, {true, false}));
+  EXPECT_TENSOR(all(x, {1}, true), boolean({2, 1}, {false, true}));
+  const Value none = boolean({0, 2}, {});
+  EXPECT_TENSOR(any(none, {0}), boolean({2}, {false, false}));
+  EXPECT_TENSOR(all(none), boolean({}, {true}));
+  EXPECT_NE(message_of([] { any(f32({1}, {1})); }).find("takes bool for x"),
+            std::string::npos);
+}
+
+// One element that differs, at every kind of place of a long row or column.
+TEST(Reduce, AnyAndAllSeeEveryElement) {
+  constexpr Dim kSize = 10007;
+  for (const Dim place : {0, 63, 64, 8191, 8192, 10006}) {
+    for (const bool odd : {false, true}) {
+      const Tensor x = Tensor::empty({DType::kBool, {kSize}});
+      std::fill_n(x.data<bool>(), kSize, !odd);
+      x.data<bool>()[place] = odd;
+      for (const Shape& shape : {Shape{1, kSize}, Shape{kSize, 1}}) {
+        const Value rows = reshape(Value(x), shape);
+        EXPECT_TENSOR(any(rows), boolean({}, {true}));
+        EXPECT_TENSOR(all(rows), boolean({}, {false}));
+      }
+      const Value columns =
+          broadcast_to(reshape(Value(x), {kSize, 1}), {kSize, 3});
+      EXPECT_TENSOR(any(columns, {0}), boolean({3}, {true, true, true}));
+      EXPECT_TENSOR(all(columns, {0}), boolean({3}, {false, false, false}));
+    }
+  }
 }
 
 TEST(Reduce, OfNothing) {
@@ -40,6 +74,7 @@ TEST(Reduce, NaNWinsTheMaximumAndTheArgmax) {
   EXPECT_TENSOR(reduce_max(x), f32({}, {kNaN}));
   EXPECT_TENSOR(reduce_min(x), f32({}, {kNaN}));
   EXPECT_TENSOR(argmax(x, 0), i64({}, {1}));
+  EXPECT_TENSOR(argmin(x, 0), i64({}, {1}));
 }
 
 TEST(Reduce, RefusesWrongAxes) {

@@ -11,20 +11,13 @@
 namespace weft {
 namespace {
 
-void require_bool(const OpCall& call, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (call.input(i).dtype == DType::kBool) continue;
-    // A number is not taken for a truth: no conversion is silent.
-    throw call
-        .error("takes bool for {}, got {}", call.op.input_name(i),
-               to_string(call.input(i).dtype))
-        .hint("compare it first: not_equal(x, 0)");
-  }
-}
-
 std::vector<TensorType> infer_logic(const OpCall& call) {
   require_bool(call, call.inputs.size());
   return {{DType::kBool, broadcast_shapes(call)}};
+}
+
+std::vector<TensorType> infer_predicate(const OpCall& call) {
+  return {{DType::kBool, call.input(0).shape}};
 }
 
 std::vector<TensorType> infer_where(const OpCall& call) {
@@ -69,6 +62,12 @@ std::vector<OpSample> logic_samples() {
           {{bools({0, 3}), bools({3})}, {}}};
 }
 
+std::vector<OpSample> predicate_samples() {
+  auto samples = with_integer_vectors(unary_samples(-2, 2));
+  samples.push_back({{bools({3, 5})}, {}});
+  return samples;
+}
+
 std::vector<OpSample> where_samples() {
   return {{{bools({3, 5}), floats({3, 5}), floats({3, 5})}, {}},
           {{bools({3, 1}), floats({5}), floats({})}, {}},
@@ -101,6 +100,16 @@ OpDef& logic(OpRegistry& ops, const char* name) {
       .batch(batch_elementwise)
       .cost(elementwise_cost<1>)
       .samples(logic_samples);
+}
+
+OpDef& predicate(OpRegistry& ops, const char* name) {
+  return ops.add(name)
+      .signature("(x) -> y")
+      .traits(kElementwise | kNoGradient)
+      .infer(infer_predicate)
+      .batch(batch_elementwise)
+      .cost(elementwise_cost<1>)
+      .samples(predicate_samples);
 }
 
 }  // namespace
@@ -155,6 +164,12 @@ void register_compare(OpRegistry& ops) {
       .samples([] {
         return std::vector<OpSample>{{{bools({3, 5})}, {}}, {{bools({})}, {}}};
       });
+  predicate(ops, "is_finite")
+      .summary("x is no infinity and not NaN")
+      .reference(elementwise_reference<[](auto x) { return x - x == 0; }>);
+  predicate(ops, "is_nan")
+      .summary("x is not a number")
+      .reference(elementwise_reference<[](auto x) { return x != x; }>);
   ops.add("where")
       .summary("a where the condition holds, else b")
       .signature("(condition, a, b) -> y")
@@ -219,6 +234,16 @@ Value logical_xor(const Operand& a, const Operand& b) {
 Value logical_not(const Operand& a) {
   static const OpDef& op = op_registry().get("logical_not");
   return call(op, {a.value}, {}, a.location);
+}
+
+Value is_finite(const Operand& x) {
+  static const OpDef& op = op_registry().get("is_finite");
+  return call(op, {x.value}, {}, x.location);
+}
+
+Value is_nan(const Operand& x) {
+  static const OpDef& op = op_registry().get("is_nan");
+  return call(op, {x.value}, {}, x.location);
 }
 
 Value where(const Operand& condition, const Operand& a, const Operand& b) {

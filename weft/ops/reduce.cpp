@@ -97,36 +97,18 @@ void min_reference(const OpCall& call, std::span<const TensorView> inputs,
       [](auto a, auto b) { return b < a || b != b ? b : a; }, kAsIs);
 }
 
-// The first NaN wins, as in NumPy.
-void argmax_reference(const OpCall& call, std::span<const TensorView> inputs,
-                      std::span<const TensorView> outputs) {
-  const TensorView& x = inputs[0];
-  const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
-                                             x.shape().rank()));
-  const auto run = [&]<class Number>(Number least) {
-    for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
-      const std::int64_t start =
-          i / cut.inner * cut.size * cut.inner + i % cut.inner;
-      // Where no element exceeds the least number, all are equal to it, and the
-      // first one is at 0.
-      Number best = least;
-      std::int64_t winner = 0;
-      for (std::int64_t n = 0; n < cut.size; ++n) {
-        const auto value = load_as<Number>(x, start + n * cut.inner);
-        // A second NaN is not taken, as best == best no longer holds.
-        const bool is_first_nan = value != value && best == best;
-        if (value > best || is_first_nan) {
-          best = value;
-          winner = n;
-        }
-      }
-      outputs[0].as<std::int64_t>()[i] = winner;
-    }
-  };
-  if (is_floating(x.dtype()))
-    run(-std::numeric_limits<double>::infinity());
-  else
-    run(std::numeric_limits<std::int64_t>::min());
+void any_reference(const OpCall& call, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs) {
+  fold(
+      call, inputs[0], outputs[0], 0,
+      [](auto a, auto b) { return b != 0 ? b : a; }, kAsIs);
+}
+
+void all_reference(const OpCall& call, std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs) {
+  fold(
+      call, inputs[0], outputs[0], 1,
+      [](auto a, auto b) { return b == 0 ? b : a; }, kAsIs);
 }
 
 void element_count_reference(const OpCall& call, std::span<const TensorView>,
@@ -134,13 +116,17 @@ void element_count_reference(const OpCall& call, std::span<const TensorView>,
   store_as(outputs[0], 0, call.attributes.get<Shape>("shape").num_elements());
 }
 
-std::vector<TensorType> infer_reduction(const OpCall& call) {
-  require_number(call);
+TensorType reduced_type(const OpCall& call) {
   const TensorType& x = call.input(0);
   const AxisSet axes =
       checked_axes(call, call.attributes.integers("axes"), x.shape.rank());
-  return {{x.dtype,
-           reduced_shape(x.shape, axes, call.attributes.flag("keep_dims"))}};
+  return {x.dtype,
+          reduced_shape(x.shape, axes, call.attributes.flag("keep_dims"))};
+}
+
+std::vector<TensorType> infer_reduction(const OpCall& call) {
+  require_number(call);
+  return {reduced_type(call)};
 }
 
 std::vector<TensorType> infer_mean(const OpCall& call) {
@@ -148,11 +134,9 @@ std::vector<TensorType> infer_mean(const OpCall& call) {
   return infer_reduction(call);
 }
 
-void require_elements(const OpCall& call, Dim size, int axis) {
-  // A symbolic size is no 0 here; it is looked at again when it is known.
-  if (size != 0) return;
-  throw call.error("axis {} has no elements to choose from", axis)
-      .hint("check for an empty input first");
+std::vector<TensorType> infer_truth(const OpCall& call) {
+  require_bool(call, 1);
+  return {reduced_type(call)};
 }
 
 std::vector<TensorType> infer_extremum(const OpCall& call) {
@@ -164,16 +148,6 @@ std::vector<TensorType> infer_extremum(const OpCall& call) {
     if (axes.has(axis)) require_elements(call, shape[axis], axis);
   }
   return result;
-}
-
-std::vector<TensorType> infer_argmax(const OpCall& call) {
-  const Shape& shape = call.input(0).shape;
-  const int axis =
-      checked_axis(call, call.attributes.integer("axis"), shape.rank());
-  require_elements(call, shape[axis], axis);
-  const AxisSet axes({axis}, shape.rank());
-  return {{DType::kI64,
-           reduced_shape(shape, axes, call.attributes.flag("keep_dims"))}};
 }
 
 // The axes of an instance's operand, in a stack of them; all if it names none.
@@ -315,22 +289,19 @@ std::vector<OpSample> product_samples() {
   return samples;
 }
 
-std::vector<OpSample> argmax_samples() {
-  const auto along = [](InputSample x, std::int64_t axis, bool keep_dims) {
-    return OpSample{{std::move(x)}, {{"axis", axis}, {"keep_dims", keep_dims}}};
+// Of a few elements either result is likely; the long ones go through all ways
+// of a kernel.
+std::vector<OpSample> truth_samples() {
+  const auto over = [](const Shape& shape, Integers axes, bool keep_dims) {
+    return OpSample{{bools(shape)},
+                    {{"axes", std::move(axes)}, {"keep_dims", keep_dims}}};
   };
-  return {along(floats({3, 5}), 1, false),
-          along(floats({3, 5}), 0, true),
-          along(floats({2, 3, 4}), -2, false),
-          along(floats({7}), 0, false),
-          along(floats({0, 3}), 1, false),
-          along(floats({33, 10}), -1, false),
-          along(floats({3, 1000}), -1, false),
-          along(floats({40, 70}), 0, false),
-          along(floats({9, 9}, -1, 1, DType::kBF16), 1, false),
-          along(floats({9, 9}, -1, 1, DType::kF64), 1, false),
-          along(integers({50, 20}, -3, 3), 1, false),
-          along(integers({50, 20}, -3, 3, DType::kI64), 0, false)};
+  return {over({3, 5}, {}, false),       over({40, 2}, {1}, false),
+          over({2, 40}, {-2}, true),     over({2, 3, 4}, {0, 2}, false),
+          over({}, {}, false),           over({1}, {0}, false),
+          over({0, 3}, {0}, false),      over({0, 3}, {1}, false),
+          over({700, 3, 2}, {2}, false), over({2, 700}, {0}, true),
+          over({3, 9000}, {1}, false),   over({5, 1, 600}, {0, 1}, false)};
 }
 
 Cost reduction_cost(const OpCall& call) {
@@ -389,19 +360,18 @@ void register_reduce(OpRegistry& ops) {
       .reference(product_reference)
       .gradient(product_gradient)
       .samples(product_samples);
-  ops.add("argmax")
-      .summary(
-          "index of the first maximum along an axis, as i64; the first NaN "
-          "wins")
-      .signature("(x) -> y")
-      .required("axis", std::int64_t{0})
-      .attribute("keep_dims", false)
+  reduction(ops, "any")
+      .summary("whether any element over some axes, or all, is true")
       .traits(kNoGradient)
-      .infer(infer_argmax)
-      .reference(argmax_reference)
-      .batch(batch_along_axis)
-      .cost(reduction_cost)
-      .samples(argmax_samples);
+      .infer(infer_truth)
+      .reference(any_reference)
+      .samples(truth_samples);
+  reduction(ops, "all")
+      .summary("whether all elements over some axes, or all, are true")
+      .traits(kNoGradient)
+      .infer(infer_truth)
+      .reference(all_reference)
+      .samples(truth_samples);
   ops.add("element_count")
       .summary("the number of elements of a shape, once its dims are known")
       .signature("() -> y")
@@ -445,10 +415,14 @@ Value product(const Operand& x, Integers axes, bool keep_dims) {
   return call_reduction(op, x, std::move(axes), keep_dims);
 }
 
-Value argmax(const Operand& x, std::int64_t axis, bool keep_dims) {
-  static const OpDef& op = op_registry().get("argmax");
-  return call(op, {x.value}, {{"axis", axis}, {"keep_dims", keep_dims}},
-              x.location);
+Value any(const Operand& x, Integers axes, bool keep_dims) {
+  static const OpDef& op = op_registry().get("any");
+  return call_reduction(op, x, std::move(axes), keep_dims);
+}
+
+Value all(const Operand& x, Integers axes, bool keep_dims) {
+  static const OpDef& op = op_registry().get("all");
+  return call_reduction(op, x, std::move(axes), keep_dims);
 }
 
 Value element_count(const Shape& shape, DType dtype) {

@@ -8,13 +8,12 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/cpu/reduce.cpp"
 #include <algorithm>
-#include <cmath>
 #include <hwy/foreach_target.h>
-#include <limits>
 #include <vector>
 
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
+#include "weft/kernels/cpu/fold.h"
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/ops/support/axes.h"
@@ -23,67 +22,10 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kLanes = 64;   // accumulators of a run
-constexpr std::int64_t kRun = 8192;   // elements of a piece of a row
-constexpr std::int64_t kWidth = 512;  // columns of a task
-// A task is worth its start from about so many elements on.
-constexpr std::int64_t kTaskSize = 16 << 10;
-// The results of chunks are combined one after the other, so a call is cut into
-// no more of them than keep many threads busy.
+using namespace folds;
+
+constexpr std::int64_t kRun = 8192;  // elements of a piece of a row
 constexpr std::int64_t kMostTasks = 64;
-
-// What floats narrower than f32 and integers narrower than i64 add up in.
-template <class T>
-using Accumulator = std::conditional_t<
-    std::is_integral_v<T>, std::int64_t,
-    std::conditional_t<std::is_same_v<T, double>, double, float>>;
-
-template <class T>
-Accumulator<T> widen(T value) {
-  return static_cast<Accumulator<T>>(value);
-}
-
-struct Sum {
-  template <class A>
-  static constexpr A identity = A{0};
-  template <class A>
-  static A fold(A a, A b) {
-    return a + b;
-  }
-};
-
-struct Product {
-  template <class A>
-  static constexpr A identity = A{1};
-  template <class A>
-  static A fold(A a, A b) {
-    return a * b;
-  }
-};
-
-// NaN wins on either side: (b != b) takes it, and nothing beats it after.
-struct Max {
-  template <class A>
-  static constexpr A identity = std::numeric_limits<A>::has_infinity
-                                    ? -std::numeric_limits<A>::infinity()
-                                    : std::numeric_limits<A>::lowest();
-  template <class A>
-  static A fold(A a, A b) {
-    // Without branches, compilers make vectors of it: hence | and not ||.
-    return ((b > a) | (b != b)) ? b : a;
-  }
-};
-
-struct Min {
-  template <class A>
-  static constexpr A identity = std::numeric_limits<A>::has_infinity
-                                    ? std::numeric_limits<A>::infinity()
-                                    : std::numeric_limits<A>::max();
-  template <class A>
-  static A fold(A a, A b) {
-    return ((b < a) | (b != b)) ? b : a;
-  }
-};
 
 // Some axes of the operand, counted through in row-major order.
 class Walk {
@@ -164,40 +106,6 @@ std::pair<std::int64_t, std::int64_t> share(std::int64_t size,
                                             std::int64_t part,
                                             std::int64_t parts) {
   return {size * part / parts, size * (part + 1) / parts};
-}
-
-// One contiguous run, into independent chains of additions.
-template <class Op, std::int64_t kChains, class T>
-Accumulator<T> fold_chains(const T* x, std::int64_t size) {
-  using A = Accumulator<T>;
-  // A chain waits for its own last addition only, so many of them keep the
-  // units busy.
-  A lanes[kChains];
-  std::fill_n(lanes, kChains, Op::template identity<A>);
-  std::int64_t i = 0;
-  for (; i + kChains <= size; i += kChains) {
-    for (std::int64_t lane = 0; lane < kChains; ++lane) {
-      lanes[lane] = Op::fold(lanes[lane], widen(x[i + lane]));
-    }
-  }
-  for (std::int64_t lane = 0; lane < size - i; ++lane) {
-    lanes[lane] = Op::fold(lanes[lane], widen(x[i + lane]));
-  }
-  // Pairs are folded as a tree, whose rounding errors grow with its depth
-  // alone.
-  for (std::int64_t half = kChains / 2; half > 0; half /= 2) {
-    for (std::int64_t lane = 0; lane < half; ++lane) {
-      lanes[lane] = Op::fold(lanes[lane], lanes[lane + half]);
-    }
-  }
-  return lanes[0];
-}
-
-template <class Op, class T>
-Accumulator<T> fold_run(const T* x, std::int64_t size) {
-  // A short run would spend most of its time folding empty chains.
-  if (size >= kLanes) return fold_chains<Op, kLanes>(x, size);
-  return fold_chains<Op, 4>(x, size);
 }
 
 // `rows` rows of `width` contiguous elements, `stride` apart, into as many
@@ -369,124 +277,33 @@ class Reduction {
   std::int64_t chunks_;
 };
 
-template <class Body>
-std::unique_ptr<PreparedKernel> for_type(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::kF64:
-      return body(double{});
-    case DType::kBF16:
-      return body(bfloat16{});
-    case DType::kI32:
-      return body(std::int32_t{});
-    case DType::kI64:
-      return body(std::int64_t{});
-    default:
-      return body(float{});
-  }
+Layout layout_of(const OpCall& call) {
+  const Shape& shape = call.input(0).shape;
+  return {shape, AxisSet(call.attributes.integers("axes"), shape.rank())};
 }
 
-std::optional<std::string> declines(const OpCall& call) {
-  const TensorType& x = call.input(0);
-  if (x.shape.num_elements() == 0) return "nothing to reduce";
-  switch (x.dtype) {
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kBF16:
-    case DType::kI32:
-    case DType::kI64:
-      return std::nullopt;
-    default:
-      return "no vectors of " + std::string(to_string(x.dtype));
-  }
+template <class Op, class T>
+std::unique_ptr<PreparedKernel> prepare_for(const OpCall& call, bool is_mean) {
+  Reduction<Op, T> reduction(layout_of(call), is_mean);
+  const std::size_t scratch = reduction.scratch_bytes();
+  return make_kernel(std::move(reduction), scratch);
 }
 
 template <class Op, bool kIsMean = false>
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
-  const Shape& shape = call.input(0).shape;
-  const Layout layout(shape,
-                      AxisSet(call.attributes.integers("axes"), shape.rank()));
   return for_type(call.input(0).dtype, [&]<class T>(T) {
-    Reduction<Op, T> reduction(layout, kIsMean);
-    const std::size_t scratch = reduction.scratch_bytes();
-    return make_kernel(std::move(reduction), scratch);
+    return prepare_for<Op, T>(call, kIsMean);
   });
 }
 
-// The first place of the maximum of a run, or of its first NaN, which Max
-// keeps. Whole vectors find the piece that it is in; an element at a time would
-// look at half of the run for the place.
-template <class T>
-std::int64_t argmax_run(const T* x, std::int64_t size) {
-  constexpr std::int64_t kPiece = 256;
-  using A = Accumulator<T>;
-  A best = Max::identity<A>;
-  std::int64_t place = 0;
-  // The search ends at the first NaN, which nothing beats. A later piece must
-  // be greater to win, so the first of equals stays.
-  for (std::int64_t begin = 0; begin < size && best == best; begin += kPiece) {
-    const A most = fold_run<Max>(x + begin, std::min(kPiece, size - begin));
-    if (most > best || most != most) {
-      best = most;
-      place = begin;
-    }
-  }
-  const auto is_best = [&](A value) {
-    return best == best ? value == best : value != value;
-  };
-  // The piece holds the value, so the loop ends within it.
-  while (!is_best(widen(x[place]))) ++place;
-  return place;
+template <class Op>
+std::unique_ptr<PreparedKernel> prepare_truth(const OpCall& call) {
+  return prepare_for<Op, std::uint8_t>(call, false);
 }
 
-// The same down each of `width` columns.
-template <class T>
-void argmax_columns(const T* x, std::int64_t rows, std::int64_t stride,
-                    std::int64_t width, std::int64_t* y) {
-  using A = Accumulator<T>;
-  A best[kWidth];
-  std::fill_n(best, width, Max::identity<A>);
-  std::fill_n(y, width, 0);
-  for (std::int64_t row = 0; row < rows; ++row, x += stride) {
-    for (std::int64_t i = 0; i < width; ++i) {
-      const A value = widen(x[i]);
-      const bool wins =
-          (value > best[i]) | ((value != value) & (best[i] == best[i]));
-      // Selecting instead of branching lets the columns be one vector.
-      y[i] = wins ? row : y[i];
-      best[i] = wins ? value : best[i];
-    }
-  }
-}
-
-std::unique_ptr<PreparedKernel> prepare_argmax(const OpCall& call) {
-  const Shape& shape = call.input(0).shape;
-  const AxisCut cut(
-      shape, resolved_axis(call.attributes.integer("axis"), shape.rank()));
-  return for_type(call.input(0).dtype, [&]<class T>(T) {
-    return make_kernel([cut](const KernelBuffers& buffers) {
-      const T* x = input_of<T>(buffers, 0);
-      auto* y = output_of<std::int64_t>(buffers, 0);
-      const std::int64_t blocks = (cut.inner + kWidth - 1) / kWidth;
-      const std::int64_t work =
-          std::max<std::int64_t>(1, cut.size * std::min(cut.inner, kWidth));
-      parallel_for(
-          cut.outer * blocks, std::max<std::int64_t>(1, kTaskSize / work),
-          [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t task = begin; task < end; ++task) {
-              const std::int64_t outer = task / blocks;
-              const std::int64_t column = task % blocks * kWidth;
-              const T* from = x + outer * cut.size * cut.inner + column;
-              std::int64_t* to = y + outer * cut.inner + column;
-              if (cut.inner == 1) {
-                *to = argmax_run(from, cut.size);
-              } else {
-                argmax_columns(from, cut.size, cut.inner,
-                               std::min(kWidth, cut.inner - column), to);
-              }
-            }
-          });
-    });
-  });
+std::optional<std::string> declines_truth(const OpCall& call) {
+  if (call.input(0).shape.num_elements() == 0) return "nothing to reduce";
+  return std::nullopt;
 }
 
 void add_kernels(KernelRegistry& kernels) {
@@ -499,7 +316,8 @@ void add_kernels(KernelRegistry& kernels) {
   add("max", prepare<Max>);
   add("min", prepare<Min>);
   add("prod", prepare<Product>);
-  add("argmax", prepare_argmax);
+  kernels.add({"any", "cpu:fold", 10, declines_truth, prepare_truth<Any>});
+  kernels.add({"all", "cpu:fold", 10, declines_truth, prepare_truth<All>});
 }
 
 }  // namespace

@@ -142,6 +142,13 @@ void logical_xor(const Tile& t) noexcept {
 void logical_not(const Tile& t) noexcept {
   map<1>(t, [](auto a) { return truth(hn::Eq(a, zero())); });
 }
+void is_finite(const Tile& t) noexcept {
+  const auto infinity = hn::Set(Lanes(), HUGE_VALF);
+  map<1>(t, [&](auto x) { return truth(hn::Lt(hn::Abs(x), infinity)); });
+}
+void is_nan(const Tile& t) noexcept {
+  map<1>(t, [](auto x) { return truth(differ(x, x)); });
+}
 void where(const Tile& t) noexcept {
   map<3>(t, [](auto c, auto a, auto b) {
     return hn::IfThenElse(is_true(c), a, b);
@@ -307,6 +314,8 @@ constexpr TileOp kTileOps[] = {
     {"logical_or", 2, logical_or, Opcode::kOr, 1},
     {"logical_xor", 2, logical_xor, Opcode::kXor, 1},
     {"logical_not", 1, logical_not, Opcode::kNot, 1},
+    {"is_finite", 1, is_finite, Opcode::kCall, 2},
+    {"is_nan", 1, is_nan, Opcode::kCall, 1},
     {"where", 3, where, Opcode::kWhere, 1},
     {"negate", 1, negate, Opcode::kNegate, 1},
     {"exp", 1, unary<simd::exp>, Opcode::kCall, 12},

@@ -19,6 +19,12 @@ AxisSet::AxisSet(const Integers& axes, int rank) {
   }
 }
 
+void require_elements(const OpCall& call, Dim size, int axis) {
+  if (size != 0) return;
+  throw call.error("axis {} has no elements to choose from", axis)
+      .hint("check for an empty input first");
+}
+
 AxisSet checked_axes(const OpCall& call, const Integers& axes, int rank) {
   std::array<bool, Shape::kMaxRank> seen{};
   for (const std::int64_t axis : axes) {

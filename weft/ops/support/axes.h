@@ -25,6 +25,9 @@ class AxisSet {
   std::array<bool, Shape::kMaxRank> has_{};
 };
 
+// Throws through call.error if the axis, of that size, is empty.
+void require_elements(const OpCall& call, Dim size, int axis);
+
 // Throws through call.error for an axis out of range or named twice.
 AxisSet checked_axes(const OpCall& call, const Integers& axes, int rank);
 

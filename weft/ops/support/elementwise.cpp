@@ -87,6 +87,16 @@ void require_number(const OpCall& call) {
   }
 }
 
+void require_bool(const OpCall& call, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (call.input(i).dtype == DType::kBool) continue;
+    throw call
+        .error("takes bool for {}, got {}", call.op.input_name(i),
+               to_string(call.input(i).dtype))
+        .hint("compare it first: not_equal(x, 0)");
+  }
+}
+
 std::vector<TensorType> infer_broadcast(const OpCall& call) {
   require_one_dtype(call);
   require_number(call);

@@ -26,6 +26,8 @@ void require_one_dtype(const OpCall& call, std::size_t first = 0);
 void require_floating(const OpCall& call);
 // unless none is bool.
 void require_number(const OpCall& call);
+// Bool for the first `count` operands.
+void require_bool(const OpCall& call, std::size_t count);
 
 // Inference: numbers of one dtype, broadcast; the result has their dtype.
 std::vector<TensorType> infer_broadcast(const OpCall& call);
