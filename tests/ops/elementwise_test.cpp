@@ -114,6 +114,43 @@ TEST(Arithmetic, FloorDivisionRoundsDown) {
   EXPECT_TENSOR(remainder(p, q), i64({4}, {-1, 1, 0, 0}));
 }
 
+TEST(Bits, OfIntegersAndBools) {
+  const Value a = i64({3}, {12, -1, 5});
+  const Value b = i64({3}, {10, 6, -8});
+  EXPECT_TENSOR(bitwise_and(a, b), i64({3}, {8, 6, 0}));
+  EXPECT_TENSOR(bitwise_or(a, b), i64({3}, {14, -1, -3}));
+  EXPECT_TENSOR(bitwise_xor(a, b), i64({3}, {6, -7, -3}));
+  EXPECT_TENSOR(bitwise_not(a), i64({3}, {-13, 0, -6}));
+  EXPECT_TENSOR(bitwise_not(cast(a, DType::kU8)),
+                cast(i64({3}, {243, 0, 250}), DType::kU8));
+  const Value yes_no = boolean({2}, {true, false});
+  EXPECT_TENSOR(bitwise_not(yes_no), boolean({2}, {false, true}));
+  EXPECT_TENSOR(bitwise_xor(yes_no, boolean({}, {true})),
+                boolean({2}, {false, true}));
+  EXPECT_NE(message_of([] {
+              bitwise_and(f32({1}, {1}), f32({1}, {1}));
+            }).find("takes integers or bool, got f32"),
+            std::string::npos);
+}
+
+TEST(Bits, ShiftsMoveThemOut) {
+  const Value a = i64({6}, {5, -5, 5, -5, 5, -5});
+  const Value by = i64({6}, {1, 1, 64, 64, -1, -1});
+  EXPECT_TENSOR(shift_left(a, by), i64({6}, {10, -10, 0, 0, 0, 0}));
+  EXPECT_TENSOR(shift_right(a, by), i64({6}, {2, -3, 0, -1, 0, -1}));
+  const auto bytes = [](std::initializer_list<std::int64_t> values) {
+    return cast(i64({3}, values), DType::kI8);
+  };
+  EXPECT_TENSOR(shift_left(bytes({100, -100, 1}), bytes({1, 1, 8})),
+                bytes({-56, 56, 0}));
+  EXPECT_TENSOR(shift_right(bytes({100, -100, -1}), bytes({3, 3, 8})),
+                bytes({12, -13, -1}));
+  EXPECT_NE(message_of([] {
+              shift_left(boolean({1}, {true}), boolean({1}, {true}));
+            }).find("takes numbers, got bool"),
+            std::string::npos);
+}
+
 TEST(Compare, WhatIsFinite) {
   const Value x = f32({4}, {kNaN, kInfinity, -kInfinity, 3});
   EXPECT_TENSOR(is_finite(x), boolean({4}, {false, false, false, true}));

@@ -155,6 +155,46 @@ void where(const Tile& t) noexcept {
   });
 }
 
+// --- Bits -------------------------------------------------------------------
+// Of integers of at most 16 bits. What stands above the bits of their dtype is
+// cut off by the cast that follows an op of integers (`wrap` below).
+template <int kArity, class F>
+void map_words(const Tile& tile, F f) noexcept {
+  const hn::Rebind<std::int32_t, Lanes> words;
+  map<kArity>(tile, [&](auto... x) {
+    return hn::ConvertTo(Lanes(), f(hn::ConvertTo(words, x)...));
+  });
+}
+void bitwise_and(const Tile& t) noexcept {
+  map_words<2>(t, [](auto a, auto b) { return hn::And(a, b); });
+}
+void bitwise_or(const Tile& t) noexcept {
+  map_words<2>(t, [](auto a, auto b) { return hn::Or(a, b); });
+}
+void bitwise_xor(const Tile& t) noexcept {
+  map_words<2>(t, [](auto a, auto b) { return hn::Xor(a, b); });
+}
+void bitwise_not(const Tile& t) noexcept {
+  map_words<1>(t, [](auto x) { return hn::Not(x); });
+}
+// What moves every bit out of a number of 16 bits: 31, or, as an unsigned one,
+// any negative count.
+template <class Words>
+Words held_count(Words count) {
+  const hn::Rebind<std::int32_t, Lanes> words;
+  const hn::Rebind<std::uint32_t, Lanes> counts;
+  return hn::BitCast(words,
+                     hn::Min(hn::BitCast(counts, count), hn::Set(counts, 31u)));
+}
+void shift_left(const Tile& t) noexcept {
+  map_words<2>(
+      t, [](auto a, auto count) { return hn::Shl(a, held_count(count)); });
+}
+void shift_right(const Tile& t) noexcept {
+  map_words<2>(
+      t, [](auto a, auto count) { return hn::Shr(a, held_count(count)); });
+}
+
 // --- Functions of one operand ----------------------------------------------
 void negate(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Neg(x); });
@@ -316,6 +356,12 @@ constexpr TileOp kTileOps[] = {
     {"logical_not", 1, logical_not, Opcode::kNot, 1},
     {"is_finite", 1, is_finite, Opcode::kCall, 2},
     {"is_nan", 1, is_nan, Opcode::kCall, 1},
+    {"bitwise_and", 2, bitwise_and, Opcode::kCall, 4},
+    {"bitwise_or", 2, bitwise_or, Opcode::kCall, 4},
+    {"bitwise_xor", 2, bitwise_xor, Opcode::kCall, 4},
+    {"bitwise_not", 1, bitwise_not, Opcode::kCall, 3},
+    {"shift_left", 2, shift_left, Opcode::kCall, 5},
+    {"shift_right", 2, shift_right, Opcode::kCall, 5},
     {"where", 3, where, Opcode::kWhere, 1},
     {"negate", 1, negate, Opcode::kNegate, 1},
     {"exp", 1, unary<simd::exp>, Opcode::kCall, 12},
@@ -481,6 +527,7 @@ bool is_exact_in_tile(std::string_view op, DType dtype) {
   if (op == "power") return !is_integer(dtype);
   // A product of two i16 takes up to 31 bits, and f32 holds 24.
   if (op == "multiply" || op == "square") return dtype != DType::kI16;
+  if (op == "bitwise_not") return dtype != DType::kBool;
   return true;
 }
 

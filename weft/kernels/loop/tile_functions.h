@@ -92,7 +92,8 @@ TileOp tile_cast(DType from, DType to);
 // it: f32 bf16 f16 bool i8 u8 i16.
 bool fits_tile(DType dtype);
 // True if f32 holds what the op makes of values of the dtype before it is
-// rounded to it: not products of i16, and no powers of integers.
+// rounded to it: not products of i16, no powers of integers, and not the
+// opposite of a bool, of which an integer has more bits than one.
 bool is_exact_in_tile(std::string_view op, DType dtype);
 
 // Converts between memory and a tile, whose numbers are of the dtype already.
