@@ -125,32 +125,54 @@ bool can_compute(const py::handle& object) {
 
 using Class = py::class_<Value>;
 
+// One op of bools and another of numbers.
+struct Meanings {
+  const OpDef& of_bools;
+  const OpDef& of_numbers;
+
+  static Meanings always(const char* name) {
+    const OpDef& op = op_registry().get(name);
+    return {op, op};
+  }
+  static Meanings either(const char* of_bools, const char* of_numbers) {
+    return {op_registry().get(of_bools), op_registry().get(of_numbers)};
+  }
+
+  py::object operator()(std::span<const Value> operands) const {
+    const bool is_logic = std::ranges::all_of(operands, [](const Value& each) {
+      return each.dtype() == DType::kBool;
+    });
+    return from_results(run_op(is_logic ? of_bools : of_numbers, operands));
+  }
+};
+
 // x.__add__(y) and y.__radd__(x).
 void bind_binary(Class& tensor, const char* name, const char* reflected,
-                 const char* op_name) {
-  // The registry lives as long as the program, so methods may keep the
-  // reference.
-  const OpDef& op = op_registry().get(op_name);
+                 const Meanings& meanings) {
   const auto bind = [&](const char* method, bool is_reflected) {
-    tensor.def(method, [&op, is_reflected](const py::object& self,
-                                           const py::object& other) {
+    tensor.def(method, [meanings, is_reflected](const py::object& self,
+                                                const py::object& other) {
       if (!can_compute(other)) {
         return py::reinterpret_borrow<py::object>(Py_NotImplemented);
       }
       const std::array<py::handle, 2> operands =
           is_reflected ? std::array<py::handle, 2>{other, self}
                        : std::array<py::handle, 2>{self, other};
-      return from_results(run_op(op, operands_from(operands)));
+      return meanings(operands_from(operands));
     });
   };
   bind(name, false);
   if (reflected != nullptr) bind(reflected, true);
 }
 
-void bind_unary(Class& tensor, const char* name, const char* op_name) {
-  const OpDef& op = op_registry().get(op_name);
-  tensor.def(name, [&op](const Value& self) {
-    return from_results(run_op(op, std::vector{self}));
+void bind_binary(Class& tensor, const char* name, const char* reflected,
+                 const char* op_name) {
+  bind_binary(tensor, name, reflected, Meanings::always(op_name));
+}
+
+void bind_unary(Class& tensor, const char* name, const Meanings& meanings) {
+  tensor.def(name, [meanings](const Value& self) {
+    return meanings(std::vector{self});
   });
 }
 
@@ -167,12 +189,20 @@ void bind_arithmetic(Class& tensor) {
   bind_binary(tensor, "__le__", nullptr, "less_equal");
   bind_binary(tensor, "__gt__", nullptr, "greater");
   bind_binary(tensor, "__ge__", nullptr, "greater_equal");
-  bind_binary(tensor, "__and__", "__rand__", "logical_and");
-  bind_binary(tensor, "__or__", "__ror__", "logical_or");
-  bind_binary(tensor, "__xor__", "__rxor__", "logical_xor");
-  bind_unary(tensor, "__neg__", "negate");
-  bind_unary(tensor, "__abs__", "abs");
-  bind_unary(tensor, "__invert__", "logical_not");
+  bind_binary(tensor, "__floordiv__", "__rfloordiv__", "floor_divide");
+  bind_binary(tensor, "__mod__", "__rmod__", "remainder");
+  bind_binary(tensor, "__lshift__", "__rlshift__", "shift_left");
+  bind_binary(tensor, "__rshift__", "__rrshift__", "shift_right");
+  bind_binary(tensor, "__and__", "__rand__",
+              Meanings::either("logical_and", "bitwise_and"));
+  bind_binary(tensor, "__or__", "__ror__",
+              Meanings::either("logical_or", "bitwise_or"));
+  bind_binary(tensor, "__xor__", "__rxor__",
+              Meanings::either("logical_xor", "bitwise_xor"));
+  bind_unary(tensor, "__neg__", Meanings::always("negate"));
+  bind_unary(tensor, "__abs__", Meanings::always("abs"));
+  bind_unary(tensor, "__invert__",
+             Meanings::either("logical_not", "bitwise_not"));
   // The quotient of integers is no integer in Python.
   const auto quotient = [](const py::handle& a, const py::handle& b) {
     const std::array<py::handle, 2> objects{a, b};

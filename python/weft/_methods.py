@@ -5,13 +5,14 @@ from weft import functions
 from weft._weft import Tensor, Variable
 
 _METHODS = """
-    abs argmax clip cumsum exp log max mean min prod sqrt square std sum tanh
-    transpose var
+    abs all any argmax argmin clip cumsum exp log max mean min prod round sqrt
+    square std sum tanh transpose var
 """.split()
 
 _OPERATORS = """
-    add radd sub rsub mul rmul truediv rtruediv pow rpow matmul rmatmul neg abs
-    lt le gt ge getitem len iter float int bool array
+    add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow
+    rpow matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift
+    neg abs invert lt le gt ge getitem len iter float int bool array
 """.split()
 
 

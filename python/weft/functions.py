@@ -12,15 +12,20 @@ from weft import ops
 from weft._weft import Dim, InvalidArgument, Tensor, Variable, tensor
 
 _SAME = """
-    abs add clamp cross_entropy_dense equal erf exp floor gelu
-    greater greater_equal less less_equal log log_softmax logical_and
+    abs acos add asin atan atan2 bitwise_and bitwise_or bitwise_xor ceil clamp
+    cos cross_entropy_dense equal erf exp expm1 floor floor_divide gelu
+    greater greater_equal less less_equal log log1p log_softmax logical_and
     logical_not logical_or logical_xor matmul maximum mean_squared_error
-    minimum multiply not_equal one_hot power relu rsqrt sigmoid sign softmax
-    sqrt square subtract tanh where
+    minimum multiply not_equal one_hot power relu remainder rsqrt sigmoid sign
+    sin softmax sqrt square stop_gradient subtract tan tanh where
 """.split()
 for _name in _SAME:
     globals()[_name] = getattr(ops, _name)
 negative = ops.negate
+arccos, arcsin, arctan, arctan2 = ops.acos, ops.asin, ops.atan, ops.atan2
+isfinite, isnan = ops.is_finite, ops.is_nan
+left_shift, right_shift = ops.shift_left, ops.shift_right
+mod, rint = ops.remainder, ops.round
 
 
 def divide(a, b):
@@ -91,12 +96,63 @@ def _flat(x):
     return tensor(x).reshape(-1)
 
 
+def _place(op, x, axis, keepdims):
+    if axis is not None:
+        return op(x, axis=axis, keep_dims=keepdims)
+    found = op(_flat(x), axis=0)
+    return found.reshape((1,) * tensor(x).ndim) if keepdims else found
+
+
 def argmax(x, axis=None, keepdims=False):
     """The index of the first maximum along an axis, or of all, i64."""
-    if axis is not None:
-        return ops.argmax(x, axis=axis, keep_dims=keepdims)
-    found = ops.argmax(_flat(x), axis=0)
-    return found.reshape((1,) * tensor(x).ndim) if keepdims else found
+    return _place(ops.argmax, x, axis, keepdims)
+
+
+def argmin(x, axis=None, keepdims=False):
+    """The index of the first minimum along an axis, or of all, i64."""
+    return _place(ops.argmin, x, axis, keepdims)
+
+
+def _truth(x):
+    x = tensor(x)
+    return x if x.dtype == "bool" else x.cast("bool")
+
+
+def any(x, axis=None, keepdims=False):
+    """Whether an element over some axes, or all, is true, or not 0."""
+    return _reduce(ops.any, _truth(x), axis, keepdims)
+
+
+def all(x, axis=None, keepdims=False):
+    """Whether all elements over some axes, or all, are true, or not 0."""
+    return _reduce(ops.all, _truth(x), axis, keepdims)
+
+
+def isinf(x):
+    """Whether it is infinity or its negative."""
+    return ops.logical_not(ops.logical_or(ops.is_finite(x), ops.is_nan(x)))
+
+
+def bitwise_not(x):
+    """The bits that x has not; of a bool, its opposite."""
+    x = tensor(x)
+    return ~x
+
+
+invert = bitwise_not
+
+
+def round(x, decimals=0):
+    """The nearest number of so many decimals; halves go to the even one."""
+    x = tensor(x)
+    if decimals >= 0 and x.dtype in (*_SMALL, "i64"):
+        return x  # integers have none
+    if decimals == 0:
+        return ops.round(x)
+    scale = 10.0 ** builtins.abs(decimals)
+    if decimals < 0:
+        return ops.round(x / scale) * scale
+    return ops.round(x * scale) / scale
 
 
 def cumsum(x, axis=None):
@@ -246,7 +302,7 @@ def pad(x, widths, value=0.0):
     x = tensor(x)
     if isinstance(widths, int):
         widths = (widths, widths)
-    if not all(isinstance(each, (tuple, list)) for each in widths):
+    if not builtins.all(isinstance(each, (tuple, list)) for each in widths):
         widths = [tuple(widths)] * x.ndim
     elif len(widths) == 1:
         widths = [tuple(widths[0])] * x.ndim
@@ -299,7 +355,7 @@ def arange(start, stop=None, step=1, dtype=None):
     if step == 0:
         raise InvalidArgument("arange: the step is 0")
     numbers = [n for n in (start, stop, step) if not isinstance(n, Dim)]
-    is_whole = all(hasattr(n, "__index__") for n in numbers)
+    is_whole = builtins.all(hasattr(n, "__index__") for n in numbers)
     if dtype is None:
         dtype = "i64" if is_whole else "f32"
     if len(numbers) == 3:

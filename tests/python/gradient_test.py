@@ -38,6 +38,36 @@ class Gradients(unittest.TestCase):
         self.assertEqual(first["w"].tolist(), [21, 68])
         self.assertEqual(second.tolist(), [7, 34])
 
+    def test_stop_gradient_is_a_constant(self):
+        loss = lambda x: (x * weft.stop_gradient(x * x)).sum()
+        branch = lambda x: weft.cond(
+            x > 1.0, lambda x: x * weft.stop_gradient(x * x), weft.exp, x
+        )
+        loop = lambda x: weft.while_loop(
+            lambda c: c[0] < 1,
+            lambda c: (c[0] + 1, c[1] * weft.stop_gradient(c[1] * x)),
+            (0, x),
+        )[1]
+
+        def scan(x):
+            def body(y, row):
+                y = y * weft.stop_gradient(y) * row
+                return y, y
+
+            return weft.scan(body, x, weft.ones(2))[0]
+
+        slopes = {loss: 9.0, branch: 9.0, loop: 9.0, scan: 3.0 * 9.0}
+        for function, slope in slopes.items():
+            for way in (
+                weft.grad(function),
+                weft.jit(weft.grad(function)),
+                weft.grad(weft.jit(function)),
+            ):
+                self.assertEqual(way(weft.tensor(3.0)).item(), slope)
+        # Twice: of x * c, where c is x² at that place, nothing is left.
+        second = weft.grad(weft.grad(loss))
+        self.assertEqual(second(weft.tensor(3.0)).item(), 0.0)
+
     def test_integers_have_none(self):
         self.assertIsNone(
             weft.grad(lambda n, x: x * 2, argnums=0)(3, weft.tensor(1.0))

@@ -99,12 +99,13 @@ class Rows(Same):
                         near=1e-4,
                     )
             for axis in (0, 1):
-                self.both(
-                    f"argmax {seed}",
-                    lambda t: weft.argmax(t, axis),
-                    lambda t: np.argmax(t, axis),
-                    [x],
-                )
+                for name in ("argmax", "argmin", "any", "all"):
+                    self.both(
+                        f"{name} {seed}",
+                        lambda t: getattr(weft, name)(t, axis),
+                        lambda t: getattr(np, name)(t, axis),
+                        [x],
+                    )
                 self.both(
                     f"cumsum {seed}",
                     lambda t: weft.cumsum(t, axis),
@@ -118,15 +119,19 @@ class Rows(Same):
                 f"top_k {seed}", top, lambda t: np.sort(t)[:, ::-1][:, :4], [x]
             )
 
-    def test_argmax_takes_the_first_nan(self):
+    def test_places_are_those_of_the_first_nan(self):
         for dtype in ("f32", "f64", "bf16", "f16"):
             for row in ([np.nan, 1, 2], [1, np.nan, 2, np.nan], [-np.inf] * 3):
                 for array in (np.array([row]), np.array([row]).T.copy()):
                     axis = int(array.shape[0] == 1)
-                    actual = weft.argmax(weft.tensor(array).cast(dtype), axis)
-                    self.assertEqual(
-                        actual.tolist(), np.argmax(array, axis).tolist(), dtype
-                    )
+                    for name in ("argmax", "argmin"):
+                        actual = getattr(weft, name)(
+                            weft.tensor(array).cast(dtype), axis
+                        )
+                        expected = getattr(np, name)(array, axis)
+                        self.assertEqual(
+                            actual.tolist(), expected.tolist(), f"{name} {dtype}"
+                        )
 
     def test_softmax_and_cross_entropy(self):
         for seed in range(8):

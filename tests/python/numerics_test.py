@@ -30,7 +30,18 @@ UNARY = {
     "abs": np.abs,
     "sign": np.sign,
     "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.rint,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "expm1": np.expm1,
+    "log1p": np.log1p,
 }
+PREDICATES = {"is_finite": np.isfinite, "is_nan": np.isnan}
 BINARY = {
     "add": np.add,
     "subtract": np.subtract,
@@ -39,7 +50,12 @@ BINARY = {
     "maximum": np.maximum,
     "minimum": np.minimum,
     "power": np.power,
+    "floor_divide": np.floor_divide,
+    "remainder": np.remainder,
+    "atan2": np.arctan2,
 }
+# Those of two operands that are not exact, or round twice.
+ROUNDED = {"power", "floor_divide", "remainder", "atan2"}
 COMPARISONS = {
     "equal": np.equal,
     "not_equal": np.not_equal,
@@ -47,6 +63,14 @@ COMPARISONS = {
     "less_equal": np.less_equal,
     "greater": np.greater,
     "greater_equal": np.greater_equal,
+}
+OF_ONE_INTEGER = {
+    "negate",
+    "square",
+    "abs",
+    "bitwise_not",
+    "is_finite",
+    "is_nan",
 }
 # Whose results near zero are exact to the precision of 1 only.
 SUMS = {"sigmoid", "gelu"}
@@ -78,6 +102,8 @@ class Elementwise(Same):
                     near=4 * eps,
                     slack=slack,
                 )
+            for name, expected in PREDICATES.items():
+                self.check(name, getattr(weft.ops, name), expected, [x], dtype)
 
     def test_functions_of_two_operands(self):
         for dtype, x, info in self.dtypes():
@@ -88,7 +114,7 @@ class Elementwise(Same):
             )
             a, b = (m.ravel().copy() for m in np.meshgrid(x, x))
             for name, expected in BINARY.items():
-                near = 4 * eps if name == "power" else 0
+                near = 4 * eps if name in ROUNDED else 0
                 self.check(
                     name,
                     getattr(weft.ops, name),
@@ -161,12 +187,20 @@ class Elementwise(Same):
                     "abs": np.abs(a),
                     "less": a < b,
                     "equal": a == b,
+                    "floor_divide": a // b,
+                    "remainder": a % b,
+                    "bitwise_and": a & b,
+                    "bitwise_or": a | b,
+                    "bitwise_xor": a ^ b,
+                    "bitwise_not": ~a,
+                    "shift_left": a << b,
+                    "shift_right": a >> b,
+                    "is_finite": np.isfinite(a),
+                    "is_nan": np.isnan(a),
                 }
             for name, expected in cases.items():
                 op = getattr(weft.ops, name)
-                operands = (
-                    [a] if name in ("negate", "square", "abs") else [a, b]
-                )
+                operands = [a] if name in OF_ONE_INTEGER else [a, b]
                 for way, run in every(op).items():
                     actual = np.asarray(run(*map(weft.tensor, operands)))
                     self.assertTrue(

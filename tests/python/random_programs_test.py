@@ -63,6 +63,24 @@ EXACT = [
     lambda lib, x, y: x[-1] + y,
 ]
 
+EXACT_OF_INTEGERS = EXACT + [
+    lambda lib, x, y: x // y,
+    lambda lib, x, y: x % y,
+    lambda lib, x, y: x & y,
+    lambda lib, x, y: x | y,
+    lambda lib, x, y: x ^ y,
+    lambda lib, x, y: ~x,
+    lambda lib, x, y: x << (y & 7),
+    lambda lib, x, y: x >> y,
+]
+EXACT_OF_FLOATS = EXACT + [
+    lambda lib, x, y: lib.ceil(x),
+    lambda lib, x, y: lib.floor(x),
+    lambda lib, x, y: lib.rint(x),
+    lambda lib, x, y: lib.where(lib.isfinite(x), x, y),
+    lambda lib, x, y: lib.where(lib.isnan(x) | (y < x), y, x),
+]
+
 # Within rounding of NumPy, with results that stay small.
 SMOOTH = [
     lambda lib, x, y: (x + y) * 0.5,
@@ -80,6 +98,13 @@ SMOOTH = [
     lambda lib, x, y: lib.concatenate([x[2:], y[:2]], axis=0),
     lambda lib, x, y: lib.transpose(lib.transpose(x)) + y * 0.25,
     lambda lib, x, y: lib.cumsum(x, axis=0) * 0.25 - y,
+    lambda lib, x, y: lib.sin(x) + lib.cos(y * 2.0) * 0.5,
+    lambda lib, x, y: lib.arctan2(x, lib.abs(y) + 0.5),
+    lambda lib, x, y: lib.arcsin(lib.sin(y) * 0.7) + x * 0.25,
+    lambda lib, x, y: lib.arccos(lib.tanh(x) * 0.8) - y * 0.25,
+    lambda lib, x, y: lib.tan(lib.arctan(x) * 0.8),
+    lambda lib, x, y: lib.log1p(lib.abs(x)) - y * 0.5,
+    lambda lib, x, y: lib.expm1(lib.minimum(x, y)) * 0.5,
 ]
 
 
@@ -114,8 +139,10 @@ def numbers(seed, dtype):
 class Expressions(unittest.TestCase):
     def test_exact_ones_have_the_bits_of_numpy(self):
         for seed in seeds(12):
-            program = Program(seed, EXACT)
             for name, dtype in KINDS.items():
+                is_whole = np.issubdtype(dtype, np.integer)
+                steps = EXACT_OF_INTEGERS if is_whole else EXACT_OF_FLOATS
+                program = Program(seed, steps)
                 a, b = numbers(2 * seed, dtype), numbers(2 * seed + 1, dtype)
                 with np.errstate(all="ignore"):
                     expected = program(np, a, b)
@@ -138,7 +165,7 @@ class Expressions(unittest.TestCase):
 
     def test_bf16_has_the_same_bits_fused(self):
         for seed in seeds(12):
-            program = Program(seed, EXACT)
+            program = Program(seed, EXACT_OF_FLOATS)
             a, b = (
                 weft.tensor(numbers(2 * seed + i, np.float32)).cast("bf16")
                 for i in range(2)

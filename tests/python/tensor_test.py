@@ -214,6 +214,40 @@ class Operators(unittest.TestCase):
     def test_quotients_of_integers(self):
         self.assertEqual((weft.tensor([1, -3]) / 2).tolist(), [0.5, -1.5])
 
+    def test_bits_and_whole_quotients(self):
+        names = "and_ or_ xor lshift rshift floordiv mod".split()
+        a = np.array([[5, -7], [12, 100]], np.int32)
+        b = np.array([3, 2], np.int32)
+        held = weft.Variable(a)
+        for name in names:
+            compute = getattr(operator, name)
+            for x, y in ((a, b), (a, 3), (20, b)):
+                wanted = compute(x, y)
+                mine = compute(
+                    weft.tensor(x) if isinstance(x, np.ndarray) else x,
+                    weft.tensor(y) if isinstance(y, np.ndarray) else y,
+                )
+                self.assertEqual(mine.dtype, "i32", name)
+                self.assertEqual(mine.tolist(), wanted.tolist(), name)
+            self.assertEqual(
+                compute(held, weft.tensor(b)).tolist(), compute(a, b).tolist()
+            )
+        self.assertEqual((~weft.tensor(a)).tolist(), (~a).tolist())
+        x = np.array([7.5, -7.5, 1.0], np.float32)
+        self.assertEqual((weft.tensor(x) // 2).tolist(), (x // 2).tolist())
+        self.assertEqual((weft.tensor(x) % -2).tolist(), (x % -2).tolist())
+        self.assertEqual((10 % weft.tensor(x)).tolist(), (10 % x).tolist())
+
+    def test_logic_of_bools(self):
+        a, b = np.array([[True], [False]]), np.array([True, False])
+        x, y = weft.tensor(a), weft.tensor(b)
+        self.assertEqual((x & y).tolist(), (a & b).tolist())
+        self.assertEqual((x | y).tolist(), (a | b).tolist())
+        self.assertEqual((x ^ True).tolist(), (a ^ True).tolist())
+        self.assertEqual((~x).tolist(), (~a).tolist())
+        with self.assertRaisesRegex(weft.Error, "integers or bool, got f32"):
+            weft.tensor([1.0]) & weft.tensor([2.0])
+
     def test_foreign_operand(self):
         with self.assertRaises(TypeError):
             weft.tensor([1.0]) + object()
@@ -286,7 +320,7 @@ class Operators(unittest.TestCase):
         x = rng.permutation(24).reshape(2, 3, 4).astype(np.float32)
         whole = rng.integers(0, 4, (4, 6))
         for axis in (0, 1, -1, None):
-            for name in ("sort", "argmax", "cumsum"):
+            for name in ("sort", "argmax", "argmin", "cumsum", "any", "all"):
                 self.same(name, x, axis=axis)
             self.same("sort", whole, axis=axis)
             self.same("take", x, np.array([1, 0]), axis=axis)
@@ -318,6 +352,21 @@ class Operators(unittest.TestCase):
         self.same("pad", x, (1, 2))
         self.same("pad", x, ((1, 2),))
         self.same("pad", whole, ((1, 0), (0, 2)))
+
+    def test_rounding_and_truth_as_numpy(self):
+        x = np.array([-2.5, -0.125, 0.5, 1.25, 1.5, np.inf, np.nan], "f4")
+        for decimals in (0, 1, 2, -1):
+            self.same("round", x, decimals)
+        self.same("round", np.array([1, -2]))
+        for name in "rint ceil isfinite isinf isnan any all".split():
+            self.same(name, x)
+        self.same("any", np.zeros((2, 0)), axis=1)
+        self.same("all", np.zeros((2, 0)), axis=1, keepdims=True)
+        self.same("invert", np.array([True, False]))
+        self.same("bitwise_not", np.array([3, -1], np.int8))
+        self.assertEqual(weft.tensor([1.5]).round().tolist(), [2])
+        self.assertTrue((weft.tensor([1, 2]) > 0).all())
+        self.assertFalse(weft.tensor([0, 0]).any())
 
     def test_sums_of_small_integers_do_not_overflow(self):
         rng = np.random.default_rng(4)
