@@ -226,6 +226,27 @@ TEST(LoopPass, RunsElementwiseNodesAndTheirSumTogether) {
             "add relu square sum\n");
 }
 
+// A loop computes in one type, which holds all of its values: f64 and i64 are
+// in no loop together, and f32 meets f64 where it is cast.
+TEST(LoopPass, KeepsTypesApart) {
+  EXPECT_EQ(steps_of(R"(func @f(%0: f64[8, 4], %1: i64[8, 4]) -> (f64[4]) {
+    %2 = add(%0, %0) : f64[8, 4]
+    %3 = multiply(%1, %1) : i64[8, 4]
+    %4 = less(%3, %1) : bool[8, 4]
+    %5 = where(%4, %2, %0) : f64[8, 4]
+    %6 = sum(%5) {axes = [0]} : f64[4]
+    return %6
+  })"),
+            "multiply less\nadd where sum\n");
+  EXPECT_EQ(steps_of(R"(func @f(%0: f64[8], %1: f32[8]) -> (f32[8]) {
+    %2 = square(%0) : f64[8]
+    %3 = cast(%2) {dtype = f32} : f32[8]
+    %4 = add(%3, %1) : f32[8]
+    return %4
+  })"),
+            "square cast\nadd\n");
+}
+
 // The product needs the whole of its operand, so the loop before it cannot go
 // on behind it.
 TEST(LoopPass, EndsALoopAtAProduct) {

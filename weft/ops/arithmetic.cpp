@@ -2,80 +2,17 @@
 // a sum, so each rule here ends with sum_to() for the operand's own shape.
 #include "weft/ops/arithmetic.h"
 
-#include <cmath>
-
 #include "weft/graph/registry.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/support/scalar_functions.h"
 #include "weft/ops/unary.h"
 
 namespace weft {
 namespace {
 
-// Integers wrap around, which C++ grants only to unsigned ones. Reference loops
-// compute integers in 64 bits and store the low ones; for sums, differences and
-// products these are what the narrow dtype would have wrapped to.
-template <class Number, class Function>
-Number wrapping(Number a, Number b, Function&& function) {
-  if constexpr (std::is_integral_v<Number>) {
-    return static_cast<Number>(
-        function(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
-  } else {
-    return function(a, b);
-  }
-}
-
-constexpr auto kAdd = [](auto a, auto b) {
-  return wrapping(a, b, [](auto p, auto q) { return p + q; });
-};
-constexpr auto kSubtract = [](auto a, auto b) {
-  return wrapping(a, b, [](auto p, auto q) { return p - q; });
-};
-constexpr auto kMultiply = [](auto a, auto b) {
-  return wrapping(a, b, [](auto p, auto q) { return p * q; });
-};
-
-// Integer division truncates; by zero it gives 0, since a kernel cannot
-// throw and must not trap.
-constexpr auto kDivide = []<class Number>(Number a, Number b) -> Number {
-  if constexpr (std::is_integral_v<Number>) {
-    if (b == 0) return 0;
-    if (b == -1) return kSubtract(Number{0}, a);  // the minimum has no negative
-  }
-  return a / b;
-};
-
-// NaN wins on either side, as in NumPy. A comparison with NaN is false, so a
-// NaN in b falls through to b, and only one in a needs a test.
-constexpr auto kMaximum = [](auto a, auto b) {
-  return a > b || a != a ? a : b;
-};
-constexpr auto kMinimum = [](auto a, auto b) {
-  return a < b || a != a ? a : b;
-};
-
-// A negative integer exponent gives the truncated quotient: 0, or ±1.
-constexpr auto kPower = []<class Number>(Number a, Number b) -> Number {
-  if constexpr (std::is_integral_v<Number>) {
-    // In the last case |a| is above 1, or a is 0: a zero to a negative power is
-    // taken for 0, as a division by zero is.
-    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
-    Number result = 1;
-    // The power is taken by repeated squaring, as an exponent may be any 64-bit
-    // number.
-    for (; b > 0; b /= 2) {
-      if (b % 2 == 1) result = kMultiply(result, a);
-      a = kMultiply(a, a);
-    }
-    return result;
-  } else {
-    return std::pow(a, b);
-  }
-};
-
-// The slope of a + b is 1 in both operands.
 Gradients add_gradient(const GradientContext& g) {
   return {sum_to(g.dy(), g.x(0).shape()), sum_to(g.dy(), g.x(1).shape())};
 }

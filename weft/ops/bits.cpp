@@ -5,6 +5,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/support/scalar_functions.h"
 
 namespace weft {
 namespace {
@@ -47,18 +48,10 @@ void shift_reference(const OpCall& call, std::span<const TensorView> inputs,
   const auto width =
       static_cast<std::int64_t>(8 * size_of(call.input(0).dtype));
   reference_loop(inputs, outputs[0], [=](auto a, auto count) {
-    const auto by = static_cast<std::int64_t>(count);
-    return kFunction(static_cast<std::int64_t>(a), by, by >= 0 && by < width);
+    return kFunction(static_cast<std::int64_t>(a),
+                     static_cast<std::int64_t>(count), width);
   });
 }
-
-using Word = std::int64_t;
-constexpr auto kShiftLeft = [](Word a, Word by, bool fits) -> Word {
-  return fits ? static_cast<Word>(static_cast<std::uint64_t>(a) << by) : 0;
-};
-constexpr auto kShiftRight = [](Word a, Word by, bool fits) -> Word {
-  return fits ? a >> by : a < 0 ? -1 : 0;
-};
 
 // Every dtype that has bits, with every one of them in use.
 std::vector<OpSample> bit_samples() {
@@ -121,15 +114,15 @@ void register_bits(OpRegistry& ops) {
   add_bits(ops, "bitwise_and")
       .summary("the bits that both have")
       .traits(kCommutative)
-      .reference(bits_reference<[](Word a, Word b) { return a & b; }>);
+      .reference(bits_reference<kBitwiseAnd>);
   add_bits(ops, "bitwise_or")
       .summary("the bits that either has")
       .traits(kCommutative)
-      .reference(bits_reference<[](Word a, Word b) { return a | b; }>);
+      .reference(bits_reference<kBitwiseOr>);
   add_bits(ops, "bitwise_xor")
       .summary("the bits that one has, but not both")
       .traits(kCommutative)
-      .reference(bits_reference<[](Word a, Word b) { return a ^ b; }>);
+      .reference(bits_reference<kBitwiseXor>);
   add_bits(ops, "bitwise_not", "(x) -> y")
       .summary("the bits that x has not; of a bool, its opposite")
       .reference(not_reference)

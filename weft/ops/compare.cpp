@@ -7,6 +7,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/support/scalar_functions.h"
 
 namespace weft {
 namespace {
@@ -166,10 +167,10 @@ void register_compare(OpRegistry& ops) {
       });
   predicate(ops, "is_finite")
       .summary("x is no infinity and not NaN")
-      .reference(elementwise_reference<[](auto x) { return x - x == 0; }>);
+      .reference(elementwise_reference<kIsFinite>);
   predicate(ops, "is_nan")
       .summary("x is not a number")
-      .reference(elementwise_reference<[](auto x) { return x != x; }>);
+      .reference(elementwise_reference<kIsNan>);
   ops.add("where")
       .summary("a where the condition holds, else b")
       .signature("(condition, a, b) -> y")

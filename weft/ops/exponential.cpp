@@ -1,18 +1,17 @@
 #include "weft/ops/exponential.h"
 
-#include <cmath>
-
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/support/scalar_functions.h"
 
 namespace weft {
 
 void register_exponential(OpRegistry& ops) {
   add_floating_unary(ops, "expm1")
       .summary("exp(x) - 1, to all digits near 0")
-      .reference(floating_reference<[](double x) { return std::expm1(x); }>)
+      .reference(floating_reference<kExpm1>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (g.y() + 1.0)};
       })
@@ -20,7 +19,7 @@ void register_exponential(OpRegistry& ops) {
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "log1p")
       .summary("log(1 + x), to all digits near 0")
-      .reference(floating_reference<[](double x) { return std::log1p(x); }>)
+      .reference(floating_reference<kLog1p>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() / (g.x(0) + 1.0)};
       })

@@ -1,23 +1,14 @@
 #include "weft/ops/rounding.h"
 
-#include <cmath>
-
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/support/elementwise.h"
-#include "weft/ops/support/floor_division.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/support/scalar_functions.h"
 #include "weft/ops/unary.h"
 
 namespace weft {
 namespace {
-
-constexpr auto kFloorDivide = [](auto a, auto b) {
-  return floor_division(a, b).quotient;
-};
-constexpr auto kRemainder = [](auto a, auto b) {
-  return floor_division(a, b).remainder;
-};
 
 // a - b ⌊a / b⌋, whose quotient is constant almost everywhere.
 Gradients remainder_gradient(const GradientContext& g) {
@@ -32,13 +23,13 @@ Gradients remainder_gradient(const GradientContext& g) {
 void register_rounding(OpRegistry& ops) {
   add_floating_unary(ops, "ceil")
       .summary("the smallest integer not below x")
-      .reference(floating_reference<[](double x) { return std::ceil(x); }>)
+      .reference(floating_reference<kCeil>)
       .traits(kNoGradient)
       .cost(elementwise_cost<1>)
       .samples([] { return unary_samples(-9, 9); });
   add_floating_unary(ops, "round")
       .summary("the nearest integer; halves go to the even one")
-      .reference(floating_reference<[](double x) { return std::nearbyint(x); }>)
+      .reference(floating_reference<kRound>)
       .traits(kNoGradient)
       .cost(elementwise_cost<1>)
       .samples([] { return unary_samples(-9, 9); });

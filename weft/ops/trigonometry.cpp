@@ -1,19 +1,14 @@
 #include "weft/ops/trigonometry.h"
 
-#include <cmath>
-
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/support/scalar_functions.h"
 #include "weft/ops/unary.h"
 
 namespace weft {
 namespace {
-
-constexpr auto kAtan2 = [](auto a, auto b) {
-  return std::atan2(static_cast<double>(a), static_cast<double>(b));
-};
 
 std::vector<TensorType> infer_angle(const OpCall& call) {
   require_floating(call);
@@ -46,7 +41,7 @@ Value call_angle(const OpDef& op, const Operand& x) {
 void register_trigonometry(OpRegistry& ops) {
   add_floating_unary(ops, "sin")
       .summary("sine")
-      .reference(floating_reference<[](double x) { return std::sin(x); }>)
+      .reference(floating_reference<kSin>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * cos(g.x(0))};
       })
@@ -54,7 +49,7 @@ void register_trigonometry(OpRegistry& ops) {
       .samples([] { return unary_samples(-9, 9); });
   add_floating_unary(ops, "cos")
       .summary("cosine")
-      .reference(floating_reference<[](double x) { return std::cos(x); }>)
+      .reference(floating_reference<kCos>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {negate(g.dy() * sin(g.x(0)))};
       })
@@ -62,7 +57,7 @@ void register_trigonometry(OpRegistry& ops) {
       .samples([] { return unary_samples(-9, 9); });
   add_floating_unary(ops, "tan")
       .summary("tangent")
-      .reference(floating_reference<[](double x) { return std::tan(x); }>)
+      .reference(floating_reference<kTan>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (square(g.y()) + 1.0)};
       })
@@ -70,7 +65,7 @@ void register_trigonometry(OpRegistry& ops) {
       .samples([] { return unary_samples(-1.2, 1.2); });
   add_floating_unary(ops, "asin")
       .summary("the angle in [-π/2, π/2] whose sine is x")
-      .reference(floating_reference<[](double x) { return std::asin(x); }>)
+      .reference(floating_reference<kAsin>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * slope_of_arc(g.x(0))};
       })
@@ -78,7 +73,7 @@ void register_trigonometry(OpRegistry& ops) {
       .samples([] { return unary_samples(-0.9, 0.9); });
   add_floating_unary(ops, "acos")
       .summary("the angle in [0, π] whose cosine is x")
-      .reference(floating_reference<[](double x) { return std::acos(x); }>)
+      .reference(floating_reference<kAcos>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {negate(g.dy() * slope_of_arc(g.x(0)))};
       })
@@ -86,7 +81,7 @@ void register_trigonometry(OpRegistry& ops) {
       .samples([] { return unary_samples(-0.9, 0.9); });
   add_floating_unary(ops, "atan")
       .summary("the angle in [-π/2, π/2] whose tangent is x")
-      .reference(floating_reference<[](double x) { return std::atan(x); }>)
+      .reference(floating_reference<kAtan>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() / (square(g.x(0)) + 1.0)};
       })

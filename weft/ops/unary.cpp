@@ -1,7 +1,6 @@
 #include "weft/ops/unary.h"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "weft/graph/registry.h"
@@ -10,72 +9,13 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/support/scalar_functions.h"
 
 namespace weft {
 namespace {
 
 constexpr double kTwoOverSqrtPi = std::numbers::inv_sqrtpi * 2;
 constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;
-
-// The functions of one operand keep a NaN, as C's do.
-
-// exp never sees a positive argument, so it cannot overflow. Both branches are
-// 1 / (1 + exp(-x)).
-constexpr auto kSigmoid = [](double x) {
-  const double e = std::exp(-std::fabs(x));
-  return x >= 0 ? 1 / (1 + e) : e / (1 + e);
-};
-// x Φ(x) is written with erfc: in 1 + erf(x / √2), all digits cancel where x is
-// far below 0.
-constexpr auto kGelu = [](double x) {
-  return 0.5 * x * std::erfc(-x * kSqrtHalf);
-};
-
-// Integers wrap around: the minimum is its own negative and absolute value.
-constexpr auto kNegate = []<class Number>(Number x) -> Number {
-  if constexpr (std::is_integral_v<Number>) {
-    // The negative of an unsigned number is defined for all of them.
-    return static_cast<Number>(-static_cast<std::uint64_t>(x));
-  } else {
-    return -x;
-  }
-};
-constexpr auto kSquare = []<class Number>(Number x) -> Number {
-  if constexpr (std::is_integral_v<Number>) {
-    const auto bits = static_cast<std::uint64_t>(x);
-    return static_cast<Number>(bits * bits);
-  } else {
-    return x * x;
-  }
-};
-
-// The sign bit goes too: |-0| is +0.
-constexpr auto kAbs = []<class Number>(Number x) -> Number {
-  if constexpr (std::is_integral_v<Number>) {
-    return x < 0 ? kNegate(x) : x;
-  } else {
-    return std::fabs(x);
-  }
-};
-
-// Both zeros give +0, as in NumPy, and NaN stays.
-constexpr auto kSign = []<class Number>(Number x) -> Number {
-  return x != x ? x : static_cast<Number>((x > 0) - (x < 0));
-};
-
-// The nearest representable number; NaN becomes 0 in an integer.
-template <class T>
-T saturate(double value) {
-  if constexpr (std::is_integral_v<T>) {
-    using Limits = std::numeric_limits<T>;
-    if (std::isnan(value)) return 0;
-    if (value <= static_cast<double>(Limits::min())) return Limits::min();
-    // The greatest int64 becomes 2^63 as a double, one too many, so equality
-    // saturates too.
-    if (value >= static_cast<double>(Limits::max())) return Limits::max();
-  }
-  return static_cast<T>(value);
-}
 
 void clamp_reference(const OpCall& call, std::span<const TensorView> inputs,
                      std::span<const TensorView> outputs) {
@@ -214,7 +154,7 @@ void register_unary(OpRegistry& ops) {
   // rsqrt, tanh, sigmoid, relu): it is at hand, and x need not be kept.
   add_floating_unary(ops, "exp")
       .summary("e to the power x")
-      .reference(floating_reference<[](double x) { return std::exp(x); }>)
+      .reference(floating_reference<kExp>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * g.y()};
       })
@@ -222,7 +162,7 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "log")
       .summary("natural logarithm")
-      .reference(floating_reference<[](double x) { return std::log(x); }>)
+      .reference(floating_reference<kLog>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() / g.x(0)};
       })
@@ -232,7 +172,7 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return unary_samples(0.2, 4); });
   add_floating_unary(ops, "sqrt")
       .summary("square root")
-      .reference(floating_reference<[](double x) { return std::sqrt(x); }>)
+      .reference(floating_reference<kSqrt>)
       .gradient([](const GradientContext& g) -> Gradients {
         // This is 1 / (2 √x).
         return {g.dy() * 0.5 / g.y()};
@@ -241,7 +181,7 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return unary_samples(0.2, 4); });
   add_floating_unary(ops, "rsqrt")
       .summary("1 / sqrt(x)")
-      .reference(floating_reference<[](double x) { return 1 / std::sqrt(x); }>)
+      .reference(floating_reference<kRsqrt>)
       .gradient([](const GradientContext& g) -> Gradients {
         // This is -½ x^(-3/2), and y³ spares the power.
         return {g.dy() * -0.5 * (square(g.y()) * g.y())};
@@ -258,7 +198,7 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   add_floating_unary(ops, "tanh")
       .summary("hyperbolic tangent")
-      .reference(floating_reference<[](double x) { return std::tanh(x); }>)
+      .reference(floating_reference<kTanh>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (1.0 - square(g.y()))};
       })
@@ -274,9 +214,7 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return unary_samples(-5, 5); });
   add_number_unary(ops, "relu")
       .summary("max(x, 0); NaN stays; the gradient at 0 is 0")
-      .reference(elementwise_reference<[](auto x) {
-        return x < 0 ? decltype(x){0} : x;
-      }>)
+      .reference(elementwise_reference<kRelu>)
       .gradient([](const GradientContext& g) -> Gradients {
         // y > 0 just where x > 0, and a NaN lets nothing through.
         return {where(greater(g.y(), scalar_like(g.y(), 0)), g.dy(),
@@ -292,7 +230,7 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "erf")
       .summary("the error function")
-      .reference(floating_reference<[](double x) { return std::erf(x); }>)
+      .reference(floating_reference<kErf>)
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (kTwoOverSqrtPi * exp(negate(square(g.x(0)))))};
       })
@@ -315,7 +253,7 @@ void register_unary(OpRegistry& ops) {
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   add_floating_unary(ops, "floor")
       .summary("the largest integer not above x")
-      .reference(floating_reference<[](double x) { return std::floor(x); }>)
+      .reference(floating_reference<kFloor>)
       .traits(kNoGradient)
       .cost(elementwise_cost<1>)
       .samples([] { return unary_samples(-9, 9); });

@@ -1,6 +1,7 @@
 #include "weft/runtime/loop_groups.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace weft {
 namespace {
@@ -8,24 +9,26 @@ namespace {
 // Recomputing more than this (in additions) costs more than reading memory.
 constexpr int kMostRecomputedWeight = 24;
 
-bool all_fit_tile(const std::vector<TensorType>& types) {
-  return std::all_of(types.begin(), types.end(), [](const TensorType& type) {
-    return fits_tile(type.dtype);
-  });
-}
-
-bool is_elementwise(const Function& function, const Node& node) {
-  if (!node.op->has(kElementwise) || node.outputs.size() != 1) return false;
+// What a loop computes the node in, if one can.
+std::optional<TileType> elementwise_type(const Function& function,
+                                         const Node& node) {
+  if (!node.op->has(kElementwise) || node.outputs.size() != 1 ||
+      function.type(node.outputs[0]).shape.num_elements() == 0) {
+    return std::nullopt;
+  }
+  const auto type =
+      tile_type(function.input_types(node), function.output_types(node));
   // A cast has no tile function of its own: which one it is depends on its
   // dtype.
-  if (node.op->name() != "cast" && find_tile_op(node.op->name()) == nullptr) {
-    return false;
+  if (!type || (node.op->name() != "cast" &&
+                find_tile_op(node.op->name(), *type) == nullptr)) {
+    return std::nullopt;
   }
-  return is_exact_in_tile(node.op->name(),
-                          function.type(node.inputs[0]).dtype) &&
-         all_fit_tile(function.input_types(node)) &&
-         all_fit_tile(function.output_types(node)) &&
-         function.type(node.outputs[0]).shape.num_elements() > 0;
+  const DType dtype = function.type(node.inputs[0]).dtype;
+  if (*type == TileType::kF32 && !is_exact_in_tile(node.op->name(), dtype)) {
+    return std::nullopt;
+  }
+  return type;
 }
 
 // sum or mean over a prefix of the axes: an accumulation at the end of a
@@ -33,7 +36,7 @@ bool is_elementwise(const Function& function, const Node& node) {
 bool is_leading_sum(const Function& function, const Node& node) {
   if (node.op->name() != "sum" && node.op->name() != "mean") return false;
   const TensorType& x = function.type(node.inputs[0]);
-  if (!is_floating(x.dtype) || !fits_tile(x.dtype)) return false;
+  if (!is_floating(x.dtype)) return false;
   // A loop of no iterations would not write its sums: a kernel does.
   if (x.shape.num_elements() == 0) return false;
   const Integers& axes = node.attributes.integers("axes");
@@ -58,29 +61,33 @@ bool is_leading_sum(const Function& function, const Node& node) {
 
 }  // namespace
 
-std::optional<float> loop_immediate(const Function& function, ValueId id) {
+std::optional<double> loop_immediate(const Function& function, ValueId id) {
   if (function.is_parameter(id)) return std::nullopt;
   const Node& node = function.node(function.value(id).node);
-  if (!fits_tile(function.type(id).dtype)) return std::nullopt;
+  std::optional<double> number;
   if (node.op->name() == "full") {
     // As the op rounds it: what is not exact in bf16 must not be so in a loop.
-    return static_cast<float>(
+    number =
         Tensor::scalar(node.attributes.real("value"), function.type(id).dtype)
-            .item());
+            .item();
   }
   // One element is the same for the whole loop, and lies in an instruction.
   if (node.op->name() == "constant" &&
       function.type(id).shape.num_elements() == 1) {
-    return static_cast<float>(node.attributes.get<Tensor>("value").item());
+    number = node.attributes.get<Tensor>("value").item();
   }
-  return std::nullopt;
+  // Beyond, an i64 may not be the double that stands for it.
+  if (number && function.type(id).dtype == DType::kI64 &&
+      std::fabs(*number) > 0x1p53) {
+    return std::nullopt;
+  }
+  return number;
 }
 
 ValueId loop_source(const Function& function, ValueId id) {
   while (!function.is_parameter(id)) {
     const Node& node = function.node(function.value(id).node);
     if (node.op->name() != "broadcast_to") break;
-    if (!fits_tile(function.type(id).dtype)) break;
     id = node.inputs[0];
   }
   return id;
@@ -107,13 +114,16 @@ double LoopGroups::bytes(ValueId value) const {
 void LoopGroups::classify() {
   const std::size_t count = function_.nodes().size();
   loop_shape_.resize(count);
+  loop_type_.resize(count);
   readers_.resize(function_.value_count());
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = function_.nodes()[i];
-    if (is_elementwise(function_, node)) {
+    if (const auto type = elementwise_type(function_, node)) {
       loop_shape_[i] = function_.type(node.outputs[0]).shape;
+      loop_type_[i] = *type;
     } else if (is_leading_sum(function_, node)) {
       loop_shape_[i] = function_.type(node.inputs[0]).shape;
+      loop_type_[i] = *tile_type(function_.input_types(node), {});
     }
     for (const ValueId id : node.inputs) {
       readers_[static_cast<std::size_t>(id)].push_back(static_cast<NodeId>(i));
@@ -133,8 +143,7 @@ void LoopGroups::form_groups() {
     std::set<int> candidates;
     for (const ValueId input : function_.nodes()[i].inputs) {
       if (function_.is_parameter(input)) continue;
-      if (is_loop_node(producer(input)) &&
-          loop_shape(producer(input)) == loop_shape(id)) {
+      if (is_loop_node(producer(input)) && have_one_loop(producer(input), id)) {
         candidates.insert(group_of(producer(input)));
       }
     }
@@ -237,7 +246,7 @@ void LoopGroups::decide(ValueId value) {
   for (const NodeId reader : readers_[index]) {
     // A loop over more elements would compute a narrow value many times over.
     if (reader < 0 || !is_loop_node(reader) ||
-        !(loop_shape(reader) == loop_shape(producer(value)))) {
+        !have_one_loop(reader, producer(value))) {
       must_store = true;
     } else if (group_of(reader) != own) {
       groups.insert(group_of(reader));

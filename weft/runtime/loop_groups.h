@@ -14,7 +14,7 @@
 namespace weft {
 
 // A constant that a loop can carry inside, instead of reading it.
-std::optional<float> loop_immediate(const Function& function, ValueId id);
+std::optional<double> loop_immediate(const Function& function, ValueId id);
 
 // What a loop reads for `id`: the operand of a broadcast, which it repeats by
 // itself; else the value.
@@ -31,6 +31,9 @@ class LoopGroups {
   }
   const Shape& loop_shape(NodeId node) const {
     return *loop_shape_[static_cast<std::size_t>(node)];
+  }
+  TileType loop_type(NodeId node) const {
+    return loop_type_[static_cast<std::size_t>(node)];
   }
   bool is_sum(NodeId node) const;
   // The members of a group that is a loop, in order.
@@ -58,9 +61,14 @@ class LoopGroups {
   Leaves leaves_of(const Node& node) const;
   double bytes(ValueId value) const;
   NodeId producer(ValueId value) const { return function_.value(value).node; }
+  // Loops of other elements, or in other numbers, are not the same.
+  bool have_one_loop(NodeId a, NodeId b) const {
+    return loop_shape(a) == loop_shape(b) && loop_type(a) == loop_type(b);
+  }
 
   const Function& function_;
   std::vector<std::optional<Shape>> loop_shape_;  // by node
+  std::vector<TileType> loop_type_;               // by node of a loop
   GroupOrder groups_;
   std::vector<std::vector<NodeId>> readers_;  // by value; -1 a result
   std::vector<bool> stored_;                  // by value

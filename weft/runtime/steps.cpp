@@ -20,6 +20,7 @@ class LoopBuilder {
   std::optional<Step> build() {
     const std::vector<NodeId> members = groups_.members(group_);
     program_.shape = groups_.loop_shape(members.front());
+    program_.type = groups_.loop_type(members.front());
     for (const NodeId member : members) {
       const Node& node = function_.node(member);
       const ValueId value = node.outputs[0];
@@ -79,12 +80,12 @@ class LoopBuilder {
     }
     const NodeId id = function_.value(value).node;
     const Node& node = function_.node(id);
-    const TileOp* found = find_tile_op(node.op->name());
+    const TileOp* found = find_tile_op(node.op->name(), program_.type);
     const DType dtype = function_.type(value).dtype;
-    const TileOp op =
-        found != nullptr
-            ? *found
-            : tile_cast(function_.type(node.inputs[0]).dtype, dtype);
+    const TileOp op = found != nullptr
+                          ? *found
+                          : tile_cast(function_.type(node.inputs[0]).dtype,
+                                      dtype, program_.type);
     LoopProgram::Instruction instruction(op, {});
     for (const ValueId input : node.inputs) {
       instruction.operands.push_back(emit(input));
@@ -106,9 +107,10 @@ class LoopBuilder {
   }
 
   // What a narrow op returns has the precision of its dtype, whether or not
-  // it passes through memory.
+  // it passes through memory. Wide ones are computed in their own dtype.
   int round(int number, DType dtype, ValueId value) {
-    if (dtype == DType::kF32 || dtype == DType::kBool) return number;
+    const bool is_own = program_.type != TileType::kF32;
+    if (is_own || dtype == DType::kF32 || dtype == DType::kBool) return number;
     program_.instructions.emplace_back(tile_cast(dtype, dtype),
                                        std::vector{number});
     return numbers_[value] = number + 1;

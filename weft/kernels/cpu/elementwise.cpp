@@ -6,30 +6,30 @@ namespace weft {
 namespace {
 
 std::optional<std::string> declines(const OpCall& call) {
-  for (const auto types : {call.inputs, call.outputs}) {
-    for (const TensorType& type : types) {
-      // Tiles are f32 inside, so a dtype that f32 cannot hold exactly is left
-      // to the reference.
-      if (!fits_tile(type.dtype)) {
-        return fmt::format("{} is not exact in f32", to_string(type.dtype));
-      }
-      if (!is_exact_in_tile(call.op.name(), type.dtype)) {
-        return fmt::format("results in {} take more bits than f32 has",
-                           to_string(type.dtype));
-      }
-    }
+  const auto type = tile_type(call.inputs, call.outputs);
+  if (!type) return "no number holds both i64 and floats";
+  if (call.op.name() != "cast" &&
+      find_tile_op(call.op.name(), *type) == nullptr) {
+    return fmt::format("no loop in {}", to_string(dtype_of(*type)));
+  }
+  const DType result = call.outputs[0].dtype;
+  if (*type == TileType::kF32 && !is_exact_in_tile(call.op.name(), result)) {
+    return fmt::format("results in {} take more bits than f32 has",
+                       to_string(result));
   }
   return std::nullopt;
 }
 
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const TensorType& result = call.outputs[0];
-  const TileOp* found = find_tile_op(call.op.name());
-  // Only a cast is in no table, as its function depends on both dtypes.
-  const TileOp op =
-      found != nullptr ? *found : tile_cast(call.input(0).dtype, result.dtype);
   LoopProgram program;
+  program.type = *tile_type(call.inputs, call.outputs);
   program.shape = result.shape;
+  const TileOp* found = find_tile_op(call.op.name(), program.type);
+  // Only a cast is in no table, as its function depends on both dtypes.
+  const TileOp op = found != nullptr ? *found
+                                     : tile_cast(call.input(0).dtype,
+                                                 result.dtype, program.type);
   LoopProgram::Instruction instruction(op, {});
   if (op.parameters != nullptr) {
     instruction.parameters = op.parameters(call.attributes);
@@ -43,7 +43,8 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   int last = static_cast<int>(call.inputs.size());
   // Integers are computed in f32 and may leave their range there: a cast to
   // their own dtype wraps them around.
-  if (is_integer(result.dtype) && found != nullptr) {
+  if (program.type == TileType::kF32 && is_integer(result.dtype) &&
+      found != nullptr) {
     const TileOp wrap = tile_cast(result.dtype, result.dtype);
     program.instructions.emplace_back(wrap, std::vector{last++});
   }

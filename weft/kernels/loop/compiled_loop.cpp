@@ -128,9 +128,9 @@ void CompiledLoop::run(void* const* pointers,
     Tile tile{{}, nullptr, size, piece.parameters};
     const std::size_t operands = piece.pointers.size() - 1;
     for (std::size_t i = 0; i < operands; ++i) {
-      tile.x[i] = static_cast<const float*>(own[i]);
+      tile.x[i] = own[i];
     }
-    tile.y = static_cast<float*>(own[operands]);
+    tile.y = own[operands];
     piece.function(tile);
   }
 }

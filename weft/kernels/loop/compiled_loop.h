@@ -38,7 +38,7 @@ class CompiledLoop {
   struct Piece {
     std::unique_ptr<LoopCode> code;  // null: a call
     TileFunction function = nullptr;
-    std::array<float, 2> parameters{};
+    std::array<double, 2> parameters{};
     std::vector<std::size_t> pointers;  // of run()'s, inputs first
   };
 

@@ -16,9 +16,9 @@ namespace weft {
 
 class LoopCode {
  public:
-  // Whether the machine and the dtypes are covered. `input_dtypes` say how the
-  // code finds operand i: memory of this dtype, at a pointer given with each
-  // run.
+  // Whether the machine and the dtypes are covered: the program is of f32.
+  // `input_dtypes` say how the code finds operand i: memory of this dtype, at a
+  // pointer given with each run.
   static bool covers(const LoopProgram& program,
                      std::span<const DType> input_dtypes);
   // Of a program that is covered and calls no function. Null if it needs more

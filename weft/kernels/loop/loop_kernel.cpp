@@ -1,6 +1,7 @@
 #include "weft/kernels/loop/loop_kernel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "weft/base/parallel.h"
@@ -8,9 +9,9 @@
 namespace weft {
 namespace {
 
-// 2 KiB of f32: a dozen buffers fit the 32 KiB of a first-level cache, and
-// the call per instruction is spread over 32 vectors.
-constexpr std::int64_t kFunctionTile = 512;
+// A dozen buffers fit the 32 KiB of a first-level cache, and the call per
+// instruction is spread over 32 vectors.
+constexpr std::int64_t kFunctionTileBytes = 2048;
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
 // Generated code takes at most this many operands, results and buffers.
@@ -30,6 +31,26 @@ std::byte* element(void* base, DType dtype, std::int64_t index) {
          static_cast<std::size_t>(index) * size_of(dtype);
 }
 
+// Writes the first number of a tile into the others.
+void repeat_first(void* tile, DType dtype, std::int64_t size) {
+  dispatch(dtype, [&]<class T>(T) {
+    auto* numbers = static_cast<T*>(tile);
+    std::fill_n(numbers, size, *numbers);
+  });
+}
+
+// The sum of a whole loop, in the type that the loop added up in.
+void scale(void* sums, DType dtype, std::int64_t size, double factor) {
+  dispatch(dtype, [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>) {
+      auto* numbers = static_cast<T*>(sums);
+      for (std::int64_t i = 0; i < size; ++i) {
+        numbers[i] *= static_cast<T>(factor);
+      }
+    }
+  });
+}
+
 bool is_suffix(const Shape& shape, const Shape& whole) {
   // Leading ones of `shape` do not matter.
   int skip = 0;
@@ -46,20 +67,26 @@ bool is_suffix(const Shape& shape, const Shape& whole) {
 
 struct LoopKernel::Worker {
   const KernelBuffers& buffers;
-  float* memory;  // tile buffers, then accumulators
+  std::byte* memory;  // tile buffers, then accumulators
   std::int64_t most;
+  DType dtype;
 
-  float* tile_buffer(int index) const { return memory + index * most; }
+  std::byte* at(std::size_t number) const {
+    return element(memory, dtype, static_cast<std::int64_t>(number));
+  }
+  std::byte* tile_buffer(int index) const {
+    return element(memory, dtype, index * most);
+  }
 };
 
 LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
-    : program_(std::move(program)) {
+    : program_(std::move(program)), own_(dtype_of(program_.type)) {
   size_ = program_.shape.num_elements();
   // Each step needs those before it: which operands need a buffer depends on
   // whether there is code, and the tile on the largest buffer.
   classify_inputs();
   if (may_generate) generate_code();
-  if (!code_) most_ = kFunctionTile;
+  if (!code_) most_ = function_tile();
   choose_tile();
   assign_input_buffers();
   if (code_) {
@@ -71,12 +98,16 @@ LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
   plan_sums();
 }
 
+// How many numbers of the loop's own dtype a tile holds.
+std::int64_t LoopKernel::function_tile() const {
+  return kFunctionTileBytes / static_cast<std::int64_t>(size_of(own_));
+}
+
 // Whether an operand is read where it lies. Tile functions want f32; code
 // converts as it loads.
 bool LoopKernel::is_direct(const Operand& operand) const {
   const bool is_converted = code_ && !operand.is_read_by_call;
-  return (is_converted || operand.dtype == DType::kF32) &&
-         !is_repeated(operand);
+  return (is_converted || operand.dtype == own_) && !is_repeated(operand);
 }
 
 // Whether a tile reads some element of the operand more than once.
@@ -93,7 +124,7 @@ void LoopKernel::generate_code() {
                   [](const LoopProgram::Instruction& instruction) {
                     return instruction.code == Opcode::kCall;
                   });
-  most_ = calls ? kFunctionTile : kCodeTile;
+  most_ = calls ? function_tile() : kCodeTile;
   std::vector<DType> dtypes;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.
@@ -201,9 +232,9 @@ void LoopKernel::assign_result_buffers() {
   results_.resize(program_.instructions.size());
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
     const auto& output = program_.outputs[j];
-    if (output.is_sum || output.type.dtype != DType::kF32) continue;
+    if (output.is_sum || output.type.dtype != own_) continue;
     const auto number = static_cast<std::size_t>(output.operand);
-    // An f32 result that is stored needs no buffer: its instruction writes it
+    // A result of the tile's dtype needs no buffer: its instruction writes it
     // to memory. A value that is stored twice is copied for the second.
     if (number >= inputs && results_[number - inputs].output < 0) {
       results_[number - inputs].output = static_cast<int>(j);
@@ -230,14 +261,14 @@ void LoopKernel::assign_result_buffers() {
 }
 
 void LoopKernel::plan_sums() {
-  worker_floats_ = static_cast<std::size_t>(buffers_ * most_);
+  worker_numbers_ = static_cast<std::size_t>(buffers_ * most_);
   const auto has_sum =
       std::any_of(program_.outputs.begin(), program_.outputs.end(),
                   [](const auto& o) { return o.is_sum; });
   chunks_ = has_sum ? std::clamp<std::int64_t>(tiles_ / kLeastTilesPerChunk, 1,
                                                kMostChunks)
                     : tiles_;
-  std::size_t partial_floats = 0;
+  std::size_t partial_numbers = 0;
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
     if (!program_.outputs[j].is_sum) continue;
     Sum sum;
@@ -246,10 +277,11 @@ void LoopKernel::plan_sums() {
     // An accumulator has room for a whole tile, which is then added to it
     // without a look at where periods end.
     sum.width = std::max(sum.period, tile_);
-    sum.partial_offset = partial_floats;
-    sum.accumulator_offset = worker_floats_;
-    partial_floats += static_cast<std::size_t>(chunks_ * sum.period);
-    worker_floats_ += static_cast<std::size_t>(ceil_divide(sum.width, 16) * 16);
+    sum.partial_offset = partial_numbers;
+    sum.accumulator_offset = worker_numbers_;
+    partial_numbers += static_cast<std::size_t>(chunks_ * sum.period);
+    worker_numbers_ +=
+        static_cast<std::size_t>(ceil_divide(sum.width, 16) * 16);
     sums_.push_back(sum);
   }
   const auto steps = static_cast<std::int64_t>(program_.instructions.size() +
@@ -262,9 +294,9 @@ void LoopKernel::plan_sums() {
       1, std::min<std::int64_t>({thread_count(), useful, chunks_}));
   // The partial sums stand behind the workers' parts.
   const std::size_t all_workers =
-      worker_floats_ * static_cast<std::size_t>(workers_);
+      worker_numbers_ * static_cast<std::size_t>(workers_);
   for (Sum& sum : sums_) sum.partial_offset += all_workers;
-  scratch_bytes_ = (all_workers + partial_floats) * sizeof(float);
+  scratch_bytes_ = (all_workers + partial_numbers) * size_of(own_);
 }
 
 bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {
@@ -314,17 +346,16 @@ void LoopKernel::run(const KernelBuffers& buffers) noexcept {
 
 void LoopKernel::run_chunks(const KernelBuffers& buffers,
                             std::int64_t index) noexcept {
-  Worker worker{buffers,
-                static_cast<float*>(buffers.scratch) +
-                    static_cast<std::size_t>(index) * worker_floats_,
-                most_};
+  const auto numbers = static_cast<std::int64_t>(worker_numbers_);
+  Worker worker{buffers, element(buffers.scratch, own_, index * numbers), most_,
+                own_};
   // Patterns are filled once for each worker, not for each tile.
   prepare_patterns(worker);
   const std::int64_t first = chunks_ * index / workers_;
   const std::int64_t last = chunks_ * (index + 1) / workers_;
   for (std::int64_t chunk = first; chunk < last; ++chunk) {
     for (const Sum& sum : sums_) {
-      std::fill_n(worker.memory + sum.accumulator_offset, sum.width, 0.0f);
+      std::memset(worker.at(sum.accumulator_offset), 0, bytes_of(sum.width));
     }
     const std::int64_t end = tiles_ * (chunk + 1) / chunks_;
     for (std::int64_t tile = tiles_ * chunk / chunks_; tile < end; ++tile) {
@@ -334,9 +365,8 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
       run_tile(worker, start, std::min(tile_, row_end - start));
     }
     for (const Sum& sum : sums_) {
-      fold(sum, worker.memory + sum.accumulator_offset,
-           static_cast<float*>(buffers.scratch) + sum.partial_offset +
-               chunk * sum.period);
+      fold(sum, worker.at(sum.accumulator_offset),
+           partial_of(sum, buffers, chunk));
     }
   }
 }
@@ -349,16 +379,20 @@ void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
         operand.pointer < 0
             ? nullptr
             : worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
-    float* buffer = worker.tile_buffer(operand.buffer);
+    std::byte* buffer = worker.tile_buffer(operand.buffer);
     if (operand.access == Access::kConstant) {
-      float value = operand.immediate;
-      if (source != nullptr) load_tile(operand.dtype, source, &value, 1);
-      std::fill_n(buffer, tile_, value);
+      if (source != nullptr) {
+        load_tile(operand.dtype, source, buffer, 1, program_.type);
+      } else {
+        load_tile(DType::kF64, &operand.immediate, buffer, 1, program_.type);
+      }
+      repeat_first(buffer, own_, tile_);
     } else if (operand.access == Access::kPeriodic && operand.period <= most_) {
-      load_tile(operand.dtype, source, buffer, operand.period);
+      load_tile(operand.dtype, source, buffer, operand.period, program_.type);
       // The tile is a multiple of the period, so the pattern fits every tile.
-      for (std::int64_t i = operand.period; i < tile_; ++i) {
-        buffer[i] = buffer[i - operand.period];
+      const std::size_t period = bytes_of(operand.period);
+      for (std::size_t i = period; i < bytes_of(tile_); i += period) {
+        std::memcpy(buffer + i, buffer, period);
       }
     }
   }
@@ -380,16 +414,16 @@ void LoopKernel::fill_buffers(Worker& worker, std::int64_t start,
     if (operand.buffer < 0 || operand.access == Access::kConstant) continue;
     void* source =
         worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
-    float* buffer = worker.tile_buffer(operand.buffer);
+    std::byte* buffer = worker.tile_buffer(operand.buffer);
     if (operand.access == Access::kFull) {
       load_tile(operand.dtype, element(source, operand.dtype, start), buffer,
-                size);
+                size, program_.type);
     } else if (operand.access == Access::kStrided) {
       fill_strided(operand, source, buffer, start, size);
     } else if (operand.period > most_) {
       load_tile(operand.dtype,
                 element(source, operand.dtype, start % operand.period), buffer,
-                size);
+                size, program_.type);
     }
   }
 }
@@ -413,10 +447,7 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
     const auto& output = program_.outputs[j];
     if (output.is_sum) {
-      float* accumulator = worker.memory + sum->accumulator_offset;
-      // A long accumulator is longer than a tile: each tile has its part of it.
-      if (sum->period > most_) accumulator += start % sum->period;
-      pointers[count++] = accumulator;
+      pointers[count++] = accumulator_of(worker, *sum, start);
       ++sum;
     } else {
       pointers[count++] =
@@ -433,22 +464,21 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
 void LoopKernel::run_functions(Worker& worker, std::int64_t start,
                                std::int64_t size) const noexcept {
   const std::size_t inputs = operands_.size();
-  const auto find = [&](int number) -> const float* {
+  const auto find = [&](int number) -> void* {
     const auto index = static_cast<std::size_t>(number);
     if (index < inputs) {
       const Operand& operand = operands_[index];
       if (operand.buffer >= 0) return worker.tile_buffer(operand.buffer);
-      const auto* base = static_cast<const float*>(
-          worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)]);
-      return base +
-             (operand.access == Access::kFull ? start : start % operand.period);
+      return element(
+          worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)],
+          own_,
+          operand.access == Access::kFull ? start : start % operand.period);
     }
     const Result& result = results_[index - inputs];
     if (result.buffer >= 0) return worker.tile_buffer(result.buffer);
-    return static_cast<const float*>(
-               worker.buffers
-                   .outputs[static_cast<std::size_t>(result.output)]) +
-           start;
+    return element(
+        worker.buffers.outputs[static_cast<std::size_t>(result.output)], own_,
+        start);
   };
 
   for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
@@ -457,7 +487,7 @@ void LoopKernel::run_functions(Worker& worker, std::int64_t start,
     for (std::size_t n = 0; n < instruction.operands.size(); ++n) {
       tile.x[n] = find(instruction.operands[n]);
     }
-    tile.y = const_cast<float*>(find(static_cast<int>(inputs + i)));
+    tile.y = find(static_cast<int>(inputs + i));
     instruction.function(tile);
   }
 
@@ -471,20 +501,25 @@ void LoopKernel::run_functions(Worker& worker, std::int64_t start,
     }
     store_tile(output.type.dtype, find(output.operand),
                element(worker.buffers.outputs[j], output.type.dtype, start),
-               size);
+               size, program_.type);
   }
   for (const Sum& sum : sums_) {
-    float* accumulator = worker.memory + sum.accumulator_offset;
-    if (sum.period > most_) accumulator += start % sum.period;
-    accumulate_tile(find(program_.outputs[sum.output].operand), accumulator,
-                    size);
+    accumulate_tile(find(program_.outputs[sum.output].operand),
+                    accumulator_of(worker, sum, start), size, program_.type);
   }
+}
+
+// A long accumulator is longer than a tile: each tile has its part of it.
+void* LoopKernel::accumulator_of(const Worker& worker, const Sum& sum,
+                                 std::int64_t start) const noexcept {
+  return element(worker.at(sum.accumulator_offset), own_,
+                 sum.period > most_ ? start % sum.period : 0);
 }
 
 // Walks the tile in runs along the last axis, where the operand's stride is 0
 // or 1.
 void LoopKernel::fill_strided(const Operand& operand, const void* source,
-                              float* tile, std::int64_t start,
+                              std::byte* tile, std::int64_t start,
                               std::int64_t size) const noexcept {
   const Shape& shape = program_.shape;
   const int last = shape.rank() - 1;
@@ -505,40 +540,44 @@ void LoopKernel::fill_strided(const Operand& operand, const void* source,
     const auto* from = static_cast<const std::byte*>(source) +
                        static_cast<std::size_t>(offset + column * stride) *
                            size_of(operand.dtype);
-    if (stride == 0) {
-      float value;
-      load_tile(operand.dtype, from, &value, 1);
-      std::fill_n(tile + done, run, value);
-    } else {
-      load_tile(operand.dtype, from, tile + done, run);
-    }
+    std::byte* to = element(tile, own_, done);
+    load_tile(operand.dtype, from, to, stride == 0 ? 1 : run, program_.type);
+    if (stride == 0) repeat_first(to, own_, run);
     done += run;
   }
 }
 
 // An accumulator holds whole tiles; elements that are a period apart belong
 // to the same sum.
-void LoopKernel::fold(const Sum& sum, const float* accumulator,
-                      float* partial) const noexcept {
-  std::copy_n(accumulator, sum.period, partial);
+void LoopKernel::fold(const Sum& sum, void* accumulator,
+                      void* partial) const noexcept {
+  std::memcpy(partial, accumulator, bytes_of(sum.period));
   for (std::int64_t i = sum.period; i < sum.width; i += sum.period) {
-    accumulate_tile(accumulator + i, partial,
-                    std::min(sum.period, sum.width - i));
+    accumulate_tile(element(accumulator, own_, i), partial,
+                    std::min(sum.period, sum.width - i), program_.type);
   }
+}
+
+void* LoopKernel::partial_of(const Sum& sum, const KernelBuffers& buffers,
+                             std::int64_t chunk) const noexcept {
+  return element(
+      buffers.scratch, own_,
+      static_cast<std::int64_t>(sum.partial_offset) + chunk * sum.period);
 }
 
 void LoopKernel::finish_sums(const KernelBuffers& buffers) const noexcept {
   for (const Sum& sum : sums_) {
     const auto& output = program_.outputs[sum.output];
-    float* partial = static_cast<float*>(buffers.scratch) + sum.partial_offset;
+    void* partial = partial_of(sum, buffers, 0);
     // No chunk has run, and the sum of nothing is zero.
-    if (size_ == 0) std::fill_n(partial, sum.period, 0.0f);
+    if (size_ == 0) std::memset(partial, 0, bytes_of(sum.period));
     for (std::int64_t chunk = 1; chunk < chunks_; ++chunk) {
-      accumulate_tile(partial + chunk * sum.period, partial, sum.period);
+      accumulate_tile(partial_of(sum, buffers, chunk), partial, sum.period,
+                      program_.type);
     }
-    for (std::int64_t i = 0; i < sum.period; ++i) partial[i] *= output.scale;
+    scale(partial, own_, sum.period, output.scale);
     store_tile(output.type.dtype, partial, buffers.outputs[sum.output],
-               sum.period);
+               sum.period, program_.type);
   }
 }
 

@@ -51,7 +51,7 @@ class LoopKernel : public PreparedKernel {
     std::int64_t period = 1;
     int buffer = -1;   // tile buffer for converted or repeated values
     int pointer = -1;  // index into KernelBuffers::inputs
-    float immediate = 0;
+    double immediate = 0;
     bool is_read_by_call = false;
     std::array<std::int64_t, Shape::kMaxRank> strides{};
   };
@@ -63,8 +63,8 @@ class LoopKernel : public PreparedKernel {
     std::size_t output = 0;
     std::int64_t period = 1;
     std::int64_t width = 0;          // what an accumulator holds: whole tiles
-    std::size_t partial_offset = 0;  // floats, in scratch
-    std::size_t accumulator_offset = 0;  // floats, in a worker's part
+    std::size_t partial_offset = 0;  // numbers, in scratch
+    std::size_t accumulator_offset = 0;  // numbers, in a worker's part
   };
   struct Worker;
 
@@ -77,6 +77,7 @@ class LoopKernel : public PreparedKernel {
 
   void run_chunks(const KernelBuffers& buffers, std::int64_t worker) noexcept;
   void prepare_patterns(Worker& worker) const noexcept;
+  std::int64_t function_tile() const;
   bool is_direct(const Operand& operand) const;
   bool is_repeated(const Operand& operand) const;
   void run_tile(Worker& worker, std::int64_t start,
@@ -87,14 +88,21 @@ class LoopKernel : public PreparedKernel {
                 std::int64_t size) const noexcept;
   void run_functions(Worker& worker, std::int64_t start,
                      std::int64_t size) const noexcept;
-  void fill_strided(const Operand& operand, const void* source, float* tile,
+  void fill_strided(const Operand& operand, const void* source, std::byte* tile,
                     std::int64_t start, std::int64_t size) const noexcept;
-  void fold(const Sum& sum, const float* accumulator,
-            float* partial) const noexcept;
+  void* accumulator_of(const Worker& worker, const Sum& sum,
+                       std::int64_t start) const noexcept;
+  void* partial_of(const Sum& sum, const KernelBuffers& buffers,
+                   std::int64_t chunk) const noexcept;
+  void fold(const Sum& sum, void* accumulator, void* partial) const noexcept;
+  std::size_t bytes_of(std::int64_t numbers) const {
+    return static_cast<std::size_t>(numbers) * size_of(own_);
+  }
   void finish_sums(const KernelBuffers& buffers) const noexcept;
   std::int64_t tile_start(std::int64_t tile) const;
 
   LoopProgram program_;
+  DType own_;  // of the numbers in tiles
   std::optional<CompiledLoop> code_;
   std::int64_t most_ = 0;  // elements that a tile buffer holds
   std::vector<Operand> operands_;
@@ -109,7 +117,7 @@ class LoopKernel : public PreparedKernel {
   std::int64_t workers_ = 0;
   int buffers_ = 0;
   int first_crossing_ = 0;  // buffer, of those between pieces of code
-  std::size_t worker_floats_ = 0;
+  std::size_t worker_numbers_ = 0;
   std::size_t scratch_bytes_ = 0;
 };
 

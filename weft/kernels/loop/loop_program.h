@@ -15,14 +15,14 @@ namespace weft {
 
 struct LoopProgram {
   struct Input {
-    TensorType type;                 // broadcasts to `shape`
-    std::optional<float> immediate;  // a known scalar: takes no pointer
+    TensorType type;                  // broadcasts to `shape`
+    std::optional<double> immediate;  // a known scalar: takes no pointer
   };
   struct Instruction {
     TileFunction function;
     Opcode code;
     std::vector<int> operands;
-    std::array<float, 2> parameters{};
+    std::array<double, 2> parameters{};
 
     Instruction(const TileOp& op, std::vector<int> numbers)
         : function(op.function), code(op.code), operands(std::move(numbers)) {}
@@ -36,7 +36,8 @@ struct LoopProgram {
     float scale = 1;
   };
 
-  Shape shape;  // what is iterated over
+  TileType type = TileType::kF32;  // what holds every value in between
+  Shape shape;                     // what is iterated over
   std::vector<Input> inputs;
   std::vector<Instruction> instructions;
   std::vector<Output> outputs;

@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <limits>
 
+#include "weft/kernels/loop/wide_tiles.h"
 #include "weft/kernels/simd/floor_division.h"
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
@@ -21,22 +22,27 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Lanes = hn::ScalableTag<float>;
 using Vector = hn::Vec<Lanes>;
 
+const float* operand(const Tile& tile, int n) {
+  return static_cast<const float*>(tile.x[static_cast<std::size_t>(n)]);
+}
+
 // Applies `f` to whole vectors, and to the rest under a mask.
 template <int kArity, class F>
 void map(const Tile& tile, F f) noexcept {
   const Lanes d;
   const auto step = static_cast<std::int64_t>(hn::Lanes(d));
   const auto load = [&](int n, std::int64_t i) {
-    return hn::LoadU(d, tile.x[static_cast<std::size_t>(n)] + i);
+    return hn::LoadU(d, operand(tile, n) + i);
   };
+  auto* y = static_cast<float*>(tile.y);
   std::int64_t i = 0;
   for (; i + step <= tile.size; i += step) {
     if constexpr (kArity == 1) {
-      hn::StoreU(f(load(0, i)), d, tile.y + i);
+      hn::StoreU(f(load(0, i)), d, y + i);
     } else if constexpr (kArity == 2) {
-      hn::StoreU(f(load(0, i), load(1, i)), d, tile.y + i);
+      hn::StoreU(f(load(0, i), load(1, i)), d, y + i);
     } else {
-      hn::StoreU(f(load(0, i), load(1, i), load(2, i)), d, tile.y + i);
+      hn::StoreU(f(load(0, i), load(1, i), load(2, i)), d, y + i);
     }
   }
   if (i == tile.size) return;
@@ -44,15 +50,15 @@ void map(const Tile& tile, F f) noexcept {
   // written.
   const auto rest = hn::FirstN(d, static_cast<std::size_t>(tile.size - i));
   const auto load_rest = [&](int n) {
-    return hn::MaskedLoad(rest, d, tile.x[static_cast<std::size_t>(n)] + i);
+    return hn::MaskedLoad(rest, d, operand(tile, n) + i);
   };
   if constexpr (kArity == 1) {
-    hn::BlendedStore(f(load_rest(0)), rest, d, tile.y + i);
+    hn::BlendedStore(f(load_rest(0)), rest, d, y + i);
   } else if constexpr (kArity == 2) {
-    hn::BlendedStore(f(load_rest(0), load_rest(1)), rest, d, tile.y + i);
+    hn::BlendedStore(f(load_rest(0), load_rest(1)), rest, d, y + i);
   } else {
     hn::BlendedStore(f(load_rest(0), load_rest(1), load_rest(2)), rest, d,
-                     tile.y + i);
+                     y + i);
   }
 }
 
@@ -103,8 +109,9 @@ void minimum(const Tile& t) noexcept {
 }
 // There is no vector form with the special cases of std::pow.
 void power(const Tile& t) noexcept {
+  auto* y = static_cast<float*>(t.y);
   for (std::int64_t i = 0; i < t.size; ++i) {
-    t.y[i] = std::pow(t.x[0][i], t.x[1][i]);
+    y[i] = std::pow(operand(t, 0)[i], operand(t, 1)[i]);
   }
 }
 
@@ -270,9 +277,8 @@ void round(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Round(x); });
 }
 void clamp(const Tile& t) noexcept {
-  const auto low = hn::Set(Lanes(), t.parameters[0]);
-  const auto high = hn::Set(Lanes(), t.parameters[1]);
-  // The value is the second operand of both, so that a NaN stays one.
+  const auto low = hn::Set(Lanes(), static_cast<float>(t.parameters[0]));
+  const auto high = hn::Set(Lanes(), static_cast<float>(t.parameters[1]));
   map<1>(t, [&](auto x) { return hn::Min(high, hn::Max(low, x)); });
 }
 
@@ -326,9 +332,8 @@ void wrap(const Tile& t) noexcept {
   });
 }
 
-std::array<float, 2> clamp_parameters(const Attributes& attributes) {
-  return {static_cast<float>(attributes.real("low")),
-          static_cast<float>(attributes.real("high"))};
+std::array<double, 2> clamp_parameters(const Attributes& attributes) {
+  return {attributes.real("low"), attributes.real("high")};
 }
 
 // The last number is what an op costs beside an addition; calls of functions
@@ -494,10 +499,72 @@ namespace weft {
 
 std::span<const TileOp> all_tile_ops() { return WEFT_FOR_MACHINE(all_ops)(); }
 
-const TileOp* find_tile_op(std::string_view op) {
-  const auto ops = all_tile_ops();
+bool holds(TileType type, DType dtype) {
+  const bool is_wide =
+      dtype == DType::kF64 || dtype == DType::kI64 || dtype == DType::kI32;
+  switch (type) {
+    case TileType::kI32:
+      return dtype == DType::kI32 || (!is_wide && !is_floating(dtype));
+    case TileType::kI64:
+      return !is_floating(dtype);
+    case TileType::kF64:
+      return dtype != DType::kI64;
+    case TileType::kF32:
+      break;
+  }
+  return !is_wide;
+}
+
+std::optional<TileType> tile_type(std::span<const TensorType> inputs,
+                                  std::span<const TensorType> outputs) {
+  for (const TileType type :
+       {TileType::kF32, TileType::kI32, TileType::kI64, TileType::kF64}) {
+    const auto is_held = [&](const TensorType& each) {
+      return holds(type, each.dtype);
+    };
+    if (std::ranges::all_of(inputs, is_held) &&
+        std::ranges::all_of(outputs, is_held)) {
+      return type;
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+const TileOp* find_in(std::span<const TileOp> ops, std::string_view op) {
   const auto found = std::ranges::find(ops, op, &TileOp::op);
   return found == ops.end() ? nullptr : &*found;
+}
+
+// The rows for f32, with the functions of another type.
+std::vector<TileOp> wide_table(TileType type) {
+  std::vector<TileOp> table;
+  for (const WideFunction& each : wide_functions(type)) {
+    table.push_back(*find_in(all_tile_ops(), each.op));
+    table.back().function = each.function;
+    table.back().code = Opcode::kCall;
+  }
+  return table;
+}
+
+}  // namespace
+
+const TileOp* find_tile_op(std::string_view op, TileType type) {
+  static const auto i32 = wide_table(TileType::kI32);
+  static const auto i64 = wide_table(TileType::kI64);
+  static const auto f64 = wide_table(TileType::kF64);
+  switch (type) {
+    case TileType::kI32:
+      return find_in(i32, op);
+    case TileType::kI64:
+      return find_in(i64, op);
+    case TileType::kF64:
+      return find_in(f64, op);
+    case TileType::kF32:
+      break;
+  }
+  return find_in(all_tile_ops(), op);
 }
 
 bool selects(Opcode code) {
@@ -514,12 +581,9 @@ bool selects(Opcode code) {
   }
 }
 
-TileOp tile_cast(DType from, DType to) {
-  return WEFT_FOR_MACHINE(cast)(from, to);
-}
-
-bool fits_tile(DType dtype) {
-  return dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64;
+TileOp tile_cast(DType from, DType to, TileType type) {
+  if (type == TileType::kF32) return WEFT_FOR_MACHINE(cast)(from, to);
+  return {"cast", 1, wide_cast(type, to), Opcode::kCall, 1};
 }
 
 bool is_exact_in_tile(std::string_view op, DType dtype) {
@@ -531,18 +595,25 @@ bool is_exact_in_tile(std::string_view op, DType dtype) {
   return true;
 }
 
-void load_tile(DType dtype, const void* source, float* tile,
-               std::int64_t size) noexcept {
-  WEFT_FOR_MACHINE(load)(dtype, source, tile, size);
+void load_tile(DType dtype, const void* source, void* tile, std::int64_t size,
+               TileType type) noexcept {
+  if (type != TileType::kF32) return load_wide(type, dtype, source, tile, size);
+  WEFT_FOR_MACHINE(load)(dtype, source, static_cast<float*>(tile), size);
 }
 
-void store_tile(DType dtype, const float* tile, void* target,
-                std::int64_t size) noexcept {
-  WEFT_FOR_MACHINE(store)(dtype, tile, target, size);
+void store_tile(DType dtype, const void* tile, void* target, std::int64_t size,
+                TileType type) noexcept {
+  if (type != TileType::kF32) {
+    return store_wide(type, dtype, tile, target, size);
+  }
+  WEFT_FOR_MACHINE(store)(dtype, static_cast<const float*>(tile), target, size);
 }
 
-void accumulate_tile(const float* x, float* sum, std::int64_t size) noexcept {
-  WEFT_FOR_MACHINE(accumulate)(x, sum, size);
+void accumulate_tile(const void* x, void* sum, std::int64_t size,
+                     TileType type) noexcept {
+  if (type != TileType::kF32) return accumulate_wide(type, x, sum, size);
+  const auto* from = static_cast<const float*>(x);
+  WEFT_FOR_MACHINE(accumulate)(from, static_cast<float*>(sum), size);
 }
 
 }  // namespace weft

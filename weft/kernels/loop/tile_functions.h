@@ -1,14 +1,16 @@
-// Elementwise ops on a tile: a short run of f32 values that stays in the L1
-// cache. A fused loop is a list of these.
+// Elementwise ops on a tile: a short run of numbers of one type that stays in
+// the L1 cache. A fused loop is a list of these.
 //
 // A new elementwise op becomes fusable, fast and available in eager mode by
-// one row in the table of tile_functions.cpp.
+// one row in the table of tile_functions.cpp; of what f32 does not hold, by one
+// in wide_tiles.cpp.
 //
 // Threads: pure functions.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -16,11 +18,36 @@
 
 namespace weft {
 
+// What the numbers of a tile are. f32 stands for all that it holds exactly, so
+// most loops are of it.
+enum class TileType { kF32, kI32, kI64, kF64 };
+
+constexpr DType dtype_of(TileType type) {
+  switch (type) {
+    case TileType::kI32:
+      return DType::kI32;
+    case TileType::kI64:
+      return DType::kI64;
+    case TileType::kF64:
+      return DType::kF64;
+    case TileType::kF32:
+      break;
+  }
+  return DType::kF32;
+}
+
+// True if every value of the dtype is a number of the type.
+bool holds(TileType type, DType dtype);
+// The first type that holds all of these dtypes; nothing where none does, as
+// for i64 beside f64.
+std::optional<TileType> tile_type(std::span<const TensorType> inputs,
+                                  std::span<const TensorType> outputs);
+
 struct Tile {
-  std::array<const float*, 3> x;  // operands
-  float* y;                       // result; may be one of the operands
+  std::array<const void*, 3> x;  // operands
+  void* y;                       // result; may be one of the operands
   std::int64_t size;
-  std::array<float, 2> parameters;
+  std::array<double, 2> parameters;
 };
 
 using TileFunction = void (*)(const Tile&) noexcept;
@@ -71,7 +98,7 @@ struct TileOp {
   // cheaper than keeping it.
   int weight;
   // Reads the attributes that the function needs; may be null.
-  std::array<float, 2> (*parameters)(const Attributes&) = nullptr;
+  std::array<double, 2> (*parameters)(const Attributes&) = nullptr;
 };
 
 // True if the op returns one of its operands, perhaps negated: what it returns
@@ -80,28 +107,26 @@ bool selects(Opcode code);
 
 // The tile form of an op, or null. For `cast`, which depends on the target,
 // ask tile_cast.
-const TileOp* find_tile_op(std::string_view op);
+const TileOp* find_tile_op(std::string_view op, TileType type = TileType::kF32);
 std::span<const TileOp> all_tile_ops();
 
-// Values of one dtype as those of another, as the op `cast` says, left in f32.
-// From a dtype to itself it rounds what an op of that dtype has computed in
-// f32; integers keep their low bits.
-TileOp tile_cast(DType from, DType to);
+// Values of one dtype as those of another, as the op `cast` says, left in the
+// tile. From a dtype to itself it rounds what an op of that dtype has computed
+// in f32; integers keep their low bits.
+TileOp tile_cast(DType from, DType to, TileType type = TileType::kF32);
 
-// True if every value of the dtype is exact in f32, so that loops can carry
-// it: f32 bf16 f16 bool i8 u8 i16.
-bool fits_tile(DType dtype);
 // True if f32 holds what the op makes of values of the dtype before it is
 // rounded to it: not products of i16, no powers of integers, and not the
 // opposite of a bool, of which an integer has more bits than one.
 bool is_exact_in_tile(std::string_view op, DType dtype);
 
 // Converts between memory and a tile, whose numbers are of the dtype already.
-void load_tile(DType dtype, const void* source, float* tile,
-               std::int64_t size) noexcept;
-void store_tile(DType dtype, const float* tile, void* target,
-                std::int64_t size) noexcept;
+void load_tile(DType dtype, const void* source, void* tile, std::int64_t size,
+               TileType type = TileType::kF32) noexcept;
+void store_tile(DType dtype, const void* tile, void* target, std::int64_t size,
+                TileType type = TileType::kF32) noexcept;
 // sum[i] += x[i].
-void accumulate_tile(const float* x, float* sum, std::int64_t size) noexcept;
+void accumulate_tile(const void* x, void* sum, std::int64_t size,
+                     TileType type = TileType::kF32) noexcept;
 
 }  // namespace weft

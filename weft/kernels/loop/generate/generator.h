@@ -79,9 +79,9 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   }
   void give(const Vector& reg) { free_.push_back(reg.getIdx()); }
 
-  Vector constant(float value) {
+  Vector constant(double value) {
     const Vector reg = take();
-    self().broadcast(reg, std::bit_cast<std::uint32_t>(value));
+    self().broadcast(reg, bits_of(value));
     return reg;
   }
 
@@ -104,6 +104,9 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   Vector zero_;
 
  private:
+  static std::uint32_t bits_of(double number) {
+    return std::bit_cast<std::uint32_t>(static_cast<float>(number));
+  }
   Derived& self() { return static_cast<Derived&>(*this); }
 
   // --- The frame ----------------------------------------------------------
@@ -293,8 +296,7 @@ class LoopGenerator : public Xbyak::CodeGenerator {
 
   void clamp(const LoopProgram::Instruction& instruction, const Vector& y,
              const Vector& x) {
-    self().broadcast(y,
-                     std::bit_cast<std::uint32_t>(instruction.parameters[0]));
+    self().broadcast(y, bits_of(instruction.parameters[0]));
     // The value is the second operand of both, so that a NaN stays one.
     vmaxps(y, y, x);
     const Vector high = constant(instruction.parameters[1]);

@@ -17,6 +17,7 @@ bool can_load(DType dtype) { return can_store(dtype) || dtype == DType::kU8; }
 bool LoopCode::covers(const LoopProgram& program,
                       std::span<const DType> input_dtypes) {
   return instruction_set() >= InstructionSet::kAvx2 &&
+         program.type == TileType::kF32 &&
          std::all_of(input_dtypes.begin(), input_dtypes.end(), can_load) &&
          std::all_of(program.outputs.begin(), program.outputs.end(),
                      [](const auto& output) {

@@ -1,0 +1,256 @@
+// Loops over single elements, of which the compiler makes vectors where it can:
+// what an op is of one number is said once, in ops/support/scalar_functions.h.
+#include "weft/kernels/loop/wide_tiles.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/loop/wide_tiles.cpp"
+#include <functional>
+#include <hwy/foreach_target.h>
+#include <type_traits>
+
+#include "weft/kernels/simd/targets.h"
+#include "weft/ops/support/scalar_functions.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+// A result may be written over an operand, element by element: the loops say
+// `simd`, as the compiler would else take that for an overlap.
+template <class T, auto kFunction>
+void unary(const Tile& tile) noexcept {
+  const auto* x = static_cast<const T*>(tile.x[0]);
+  auto* y = static_cast<T*>(tile.y);
+#pragma omp simd
+  for (std::int64_t i = 0; i < tile.size; ++i) {
+    y[i] = static_cast<T>(kFunction(x[i]));
+  }
+}
+
+template <class T, auto kFunction>
+void binary(const Tile& tile) noexcept {
+  const auto* a = static_cast<const T*>(tile.x[0]);
+  const auto* b = static_cast<const T*>(tile.x[1]);
+  auto* y = static_cast<T*>(tile.y);
+#pragma omp simd
+  for (std::int64_t i = 0; i < tile.size; ++i) {
+    y[i] = static_cast<T>(kFunction(a[i], b[i]));
+  }
+}
+
+template <class T>
+void where(const Tile& tile) noexcept {
+  const auto* condition = static_cast<const T*>(tile.x[0]);
+  const auto* a = static_cast<const T*>(tile.x[1]);
+  const auto* b = static_cast<const T*>(tile.x[2]);
+  auto* y = static_cast<T*>(tile.y);
+#pragma omp simd
+  for (std::int64_t i = 0; i < tile.size; ++i) {
+    y[i] = condition[i] != 0 ? a[i] : b[i];
+  }
+}
+
+template <class T>
+void clamp(const Tile& tile) noexcept {
+  const auto* x = static_cast<const T*>(tile.x[0]);
+  auto* y = static_cast<T*>(tile.y);
+  const auto low = weft::saturate<T>(tile.parameters[0]);
+  const auto high = weft::saturate<T>(tile.parameters[1]);
+#pragma omp simd
+  for (std::int64_t i = 0; i < tile.size; ++i) {
+    y[i] = x[i] < low ? low : x[i] > high ? high : x[i];  // NaN stays
+  }
+}
+
+template <class T>
+std::vector<WideFunction> of_numbers() {
+  return {
+      {"add", binary<T, kAdd>},
+      {"subtract", binary<T, kSubtract>},
+      {"multiply", binary<T, kMultiply>},
+      {"divide", binary<T, kDivide>},
+      {"maximum", binary<T, kMaximum>},
+      {"minimum", binary<T, kMinimum>},
+      {"power", binary<T, kPower>},
+      {"floor_divide", binary<T, kFloorDivide>},
+      {"remainder", binary<T, kRemainder>},
+      {"equal", binary<T, std::equal_to<>{}>},
+      {"not_equal", binary<T, std::not_equal_to<>{}>},
+      {"less", binary<T, std::less<>{}>},
+      {"less_equal", binary<T, std::less_equal<>{}>},
+      {"greater", binary<T, std::greater<>{}>},
+      {"greater_equal", binary<T, std::greater_equal<>{}>},
+      {"is_finite", unary<T, kIsFinite>},
+      {"is_nan", unary<T, kIsNan>},
+      {"where", where<T>},
+      {"negate", unary<T, kNegate>},
+      {"square", unary<T, kSquare>},
+      {"relu", unary<T, kRelu>},
+      {"abs", unary<T, kAbs>},
+      {"sign", unary<T, kSign>},
+      {"clamp", clamp<T>},
+  };
+}
+
+constexpr auto kNot = []<class T>(T x) { return static_cast<T>(~x); };
+constexpr auto kLeft = []<class T>(T a, T by) {
+  return kShiftLeft(a, by, static_cast<T>(8 * sizeof(T)));
+};
+constexpr auto kRight = []<class T>(T a, T by) {
+  return kShiftRight(a, by, static_cast<T>(8 * sizeof(T)));
+};
+
+template <class T>
+std::vector<WideFunction> of_integers() {
+  auto functions = of_numbers<T>();
+  functions.insert(functions.end(), {{"bitwise_and", binary<T, kBitwiseAnd>},
+                                     {"bitwise_or", binary<T, kBitwiseOr>},
+                                     {"bitwise_xor", binary<T, kBitwiseXor>},
+                                     {"bitwise_not", unary<T, kNot>},
+                                     {"shift_left", binary<T, kLeft>},
+                                     {"shift_right", binary<T, kRight>}});
+  return functions;
+}
+
+std::vector<WideFunction> of_doubles() {
+  auto functions = of_numbers<double>();
+  functions.insert(
+      functions.end(),
+      {{"exp", unary<double, kExp>},     {"expm1", unary<double, kExpm1>},
+       {"log", unary<double, kLog>},     {"log1p", unary<double, kLog1p>},
+       {"sqrt", unary<double, kSqrt>},   {"rsqrt", unary<double, kRsqrt>},
+       {"tanh", unary<double, kTanh>},   {"sigmoid", unary<double, kSigmoid>},
+       {"erf", unary<double, kErf>},     {"gelu", unary<double, kGelu>},
+       {"floor", unary<double, kFloor>}, {"ceil", unary<double, kCeil>},
+       {"round", unary<double, kRound>}, {"sin", unary<double, kSin>},
+       {"cos", unary<double, kCos>},     {"tan", unary<double, kTan>},
+       {"asin", unary<double, kAsin>},   {"acos", unary<double, kAcos>},
+       {"atan", unary<double, kAtan>},   {"atan2", binary<double, kAtan2>}});
+  return functions;
+}
+
+std::vector<WideFunction> functions(TileType type) {
+  switch (type) {
+    case TileType::kI32:
+      return of_integers<std::int32_t>();
+    case TileType::kI64:
+      return of_integers<std::int64_t>();
+    default:
+      return of_doubles();
+  }
+}
+
+// --- Casts ------------------------------------------------------------------
+template <class T>
+constexpr bool is_half =
+    std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
+
+// As the op says; what leaves T for an integer of T's kind keeps its low bits.
+template <class T, class To>
+T converted(T x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return static_cast<T>(x != 0);
+  } else if constexpr (is_half<To>) {
+    return static_cast<T>(static_cast<float>(To(static_cast<float>(x))));
+  } else if constexpr (std::is_floating_point_v<T> && std::is_integral_v<To>) {
+    return static_cast<T>(weft::saturate<To>(x));
+  } else {
+    return static_cast<T>(static_cast<To>(x));
+  }
+}
+
+// Calls `body` with a number of the type's.
+template <class Body>
+auto with_number(TileType type, Body&& body) {
+  switch (type) {
+    case TileType::kI32:
+      return body(std::int32_t{});
+    case TileType::kI64:
+      return body(std::int64_t{});
+    default:
+      return body(double{});
+  }
+}
+
+TileFunction cast(TileType type, DType to) {
+  return with_number(type, [&]<class T>(T) {
+    return dispatch(to, [&]<class To>(To) -> TileFunction {
+      return unary<T, converted<T, To>>;
+    });
+  });
+}
+
+// --- Memory -----------------------------------------------------------------
+void load(TileType type, DType dtype, const void* source, void* tile,
+          std::int64_t size) noexcept {
+  with_number(type, [&]<class T>(T) {
+    dispatch(dtype, [&]<class From>(From) {
+      const auto* x = static_cast<const From*>(source);
+      auto* y = static_cast<T*>(tile);
+      for (std::int64_t i = 0; i < size; ++i) {
+        if constexpr (is_half<From>)
+          y[i] = static_cast<T>(static_cast<float>(x[i]));
+        else
+          y[i] = static_cast<T>(x[i]);
+      }
+    });
+  });
+}
+
+void store(TileType type, DType dtype, const void* tile, void* target,
+           std::int64_t size) noexcept {
+  with_number(type, [&]<class T>(T) {
+    dispatch(dtype, [&]<class To>(To) {
+      const auto* x = static_cast<const T*>(tile);
+      auto* y = static_cast<To*>(target);
+      for (std::int64_t i = 0; i < size; ++i) {
+        if constexpr (std::is_same_v<To, bool>)
+          y[i] = x[i] != 0;
+        else if constexpr (is_half<To>)
+          y[i] = To(static_cast<float>(x[i]));
+        else
+          y[i] = static_cast<To>(x[i]);
+      }
+    });
+  });
+}
+
+void accumulate(TileType type, const void* x, void* sum,
+                std::int64_t size) noexcept {
+  with_number(type, [&]<class T>(T) {
+    binary<T, kAdd>({{x, sum, nullptr}, sum, size, {}});
+  });
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+std::vector<WideFunction> wide_functions(TileType type) {
+  return WEFT_FOR_MACHINE(functions)(type);
+}
+
+TileFunction wide_cast(TileType type, DType to) {
+  return WEFT_FOR_MACHINE(cast)(type, to);
+}
+
+void load_wide(TileType type, DType dtype, const void* source, void* tile,
+               std::int64_t size) noexcept {
+  WEFT_FOR_MACHINE(load)(type, dtype, source, tile, size);
+}
+
+void store_wide(TileType type, DType dtype, const void* tile, void* target,
+                std::int64_t size) noexcept {
+  WEFT_FOR_MACHINE(store)(type, dtype, tile, target, size);
+}
+
+void accumulate_wide(TileType type, const void* x, void* sum,
+                     std::int64_t size) noexcept {
+  WEFT_FOR_MACHINE(accumulate)(type, x, sum, size);
+}
+
+}  // namespace weft
+#endif
