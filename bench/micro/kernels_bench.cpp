@@ -1,5 +1,5 @@
 // The kernels that a plan chooses, at the shapes of mnist-cnn and resnet20
-// with batches of 128.
+// with batches of 128, and attention at that of a small Transformer.
 #include <functional>
 
 #include "bench/micro/benches.h"
@@ -132,10 +132,39 @@ OpSample transpose_sample(std::int64_t n, DType dtype) {
   return {{uniform(dtype, {n * 8, 1024})}, {}};
 }
 
+// Eight heads of 1,024 x 64, whatever the batch; fewer for the check.
+OpSample attention_sample(std::int64_t n, DType dtype, bool is_gradient) {
+  const bool is_timed = n == kBatch;
+  const Shape leading = {1, is_timed ? 8 : 2};
+  const std::int64_t length = is_timed ? 1024 : 100;
+  const Shape rows = {leading[0], leading[1], length, 64};
+  OpSample sample{
+      {uniform(dtype, rows), uniform(dtype, rows), uniform(dtype, rows)}, {}};
+  if (is_gradient) {
+    sample.inputs.push_back(uniform(dtype, rows));
+    // As large as the logarithms of such sums are.
+    sample.inputs.push_back(
+        {{DType::kF32, {leading[0], leading[1], length}}, 6, 8});
+    sample.inputs.push_back(uniform(dtype, rows));
+  }
+  return sample;
+}
+
+void add_attention(std::vector<KernelCase>& cases) {
+  for (const bool is_gradient : {false, true}) {
+    cases.push_back({"8_heads_1024x64",
+                     is_gradient ? "attention_gradient" : "attention",
+                     [=](std::int64_t n, DType dtype) {
+                       return attention_sample(n, dtype, is_gradient);
+                     }});
+  }
+}
+
 std::vector<KernelCase> all_cases() {
   std::vector<KernelCase> cases;
   add_products(cases);
   add_convolutions(cases);
+  add_attention(cases);
   cases.push_back({"mnist_28x28x32", "max_pool", pool_sample});
   cases.push_back({"resnet_32x32x16", "moments", moments_sample});
   cases.push_back({"10_classes", "cross_entropy", loss_sample});

@@ -383,6 +383,20 @@ def normal(key, shape, stream=0, dtype="f32"):
     return ops.normal(key, shape=shape, stream=stream, dtype=dtype)
 
 
+def attention(query, key, value, mask=None, causal=False, scale=None):
+    """softmax(scale * query @ key.T) @ value for [..., length, width], without
+    the matrix of weights.
+
+    The scale is 1 / sqrt(width) by default. The mask is of bool, broadcasts to
+    [..., queries, keys] and is true where a query looks at a key; if causal,
+    query i looks at keys 0 to i alone.
+    """
+    operands = [query, key, value] + ([] if mask is None else [mask])
+    if scale is not None and scale == 0:
+        raise InvalidArgument("attention: the scale is 0")
+    return ops.attention(*operands, causal=causal, scale=scale or 0.0)[0]
+
+
 __all__ = [name for name in globals() if not name.startswith("_")]
 _IMPORTED = """
     builtins math operator ops Dim InvalidArgument Tensor Variable tensor

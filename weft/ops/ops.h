@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/ops/arithmetic.h"
+#include "weft/ops/attention.h"
 #include "weft/ops/bits.h"
 #include "weft/ops/collective.h"
 #include "weft/ops/compare.h"

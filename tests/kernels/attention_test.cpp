@@ -1,0 +1,101 @@
+#include "tests/support/against_reference.h"
+
+#include "weft/ops/ops.h"
+
+namespace weft {
+namespace {
+
+InputSample matrix(Dim stacks, Dim rows, Dim columns, double bound = 1) {
+  return {{DType::kF32, {stacks, rows, columns}}, -bound, bound};
+}
+InputSample mask(const Shape& shape) {
+  return {{DType::kBool, shape}, 0, 1, false};
+}
+
+struct AttentionCase {
+  Dim queries, keys, width, value_width;
+  bool causal = false;
+  Shape mask = {};
+
+  Attributes attributes() const { return {{"causal", causal}}; }
+};
+
+// Lengths of one tile, of several, and of parts; widths of parts of vectors.
+const AttentionCase kCases[] = {
+    {64, 64, 64, 64},
+    {130, 200, 40, 24},
+    {1, 300, 64, 64},
+    {65, 63, 7, 9},
+    {150, 150, 33, 16, true},
+    {200, 70, 16, 16, true},
+    {70, 200, 16, 16, true},
+    {100, 150, 16, 16, false, {2, 1, 150}},
+    {100, 150, 16, 16, false, {100, 150}},
+    {150, 130, 16, 16, true, {2, 150, 130}},
+};
+
+TEST(AttentionKernel, AgreesWithTheReference) {
+  for (const AttentionCase& c : kCases) {
+    // Scores as large as those of layers that are sure.
+    OpSample sample{
+        {matrix(2, c.queries, c.width, 3), matrix(2, c.keys, c.width, 3),
+         matrix(2, c.keys, c.value_width)},
+        c.attributes()};
+    if (c.mask.rank() > 0) sample.inputs.push_back(mask(c.mask));
+    EXPECT_TRUE(
+        agrees_with_reference("attention", "simd:attention", sample, 1e-5));
+  }
+}
+
+TEST(AttentionKernel, ItsGradientAgreesWithTheReference) {
+  for (const AttentionCase& c : kCases) {
+    OpSample sample{{matrix(2, c.queries, c.width),
+                     matrix(2, c.keys, c.width),
+                     matrix(2, c.keys, c.value_width),
+                     matrix(2, c.queries, c.value_width),
+                     {{DType::kF32, {2, c.queries}}, 4, 6},
+                     matrix(2, c.queries, c.value_width)},
+                    c.attributes()};
+    if (c.mask.rank() > 0) sample.inputs.push_back(mask(c.mask));
+    EXPECT_TRUE(agrees_with_reference("attention_gradient",
+                                      "simd:attention_gradient", sample, 2e-5));
+  }
+}
+
+// Whole blocks of keys are hidden from it.
+TEST(AttentionKernel, AQueryThatLooksAtNoKeyGetsZero) {
+  const Value query = Tensor::of<float>({1, 2}, {1, 2});
+  const Value rows = full({DType::kF32, {100, 2}}, 1);
+  const Value nothing = full({DType::kBool, {1, 100}}, 0);
+  const Tensor y = attention(query, rows, rows, nothing, {}).tensor();
+  EXPECT_EQ(y.item(0), 0);
+  EXPECT_EQ(y.item(1), 0);
+}
+
+// Scores that exp() of f32 would make infinite.
+TEST(AttentionKernel, LargeScoresDoNotOverflow) {
+  const Value query = Tensor::of<float>({1, 1}, {200});
+  const Value rows = reshape(iota(130, DType::kF32), {130, 1});
+  EXPECT_EQ(attention(query, rows, rows).tensor().item(0), 129);
+}
+
+TEST(AttentionKernel, MemoryIsLinearInTheLength) {
+  const auto scratch = [](const std::string& op, Dim length) {
+    OpSample sample{
+        {matrix(1, length, 64), matrix(1, length, 64), matrix(1, length, 64)},
+        {}};
+    if (op == "attention_gradient") {
+      sample.inputs.push_back(matrix(1, length, 64));
+      sample.inputs.push_back({{DType::kF32, {1, length}}});
+      sample.inputs.push_back(matrix(1, length, 64));
+    }
+    const Call call(op, sample);
+    return candidate(op, "simd:" + op).prepare(call.get())->scratch_bytes();
+  };
+  for (const char* op : {"attention", "attention_gradient"}) {
+    EXPECT_EQ(scratch(op, 8192), 8 * scratch(op, 1024));
+  }
+}
+
+}  // namespace
+}  // namespace weft

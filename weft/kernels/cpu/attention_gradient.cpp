@@ -1,0 +1,174 @@
+// The gradient of attention, in the same blocks: Dao et al., "FlashAttention",
+// 2022, appendix B.2. Scores are computed again, and the weights follow from
+// them and the logarithm of their sum.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/attention_gradient.cpp"
+#include <algorithm>
+#include <hwy/foreach_target.h>
+
+#include "weft/base/parallel.h"
+#include "weft/kernels/cpu/attention_tiles.h"
+#include "weft/kernels/simd/targets.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+using namespace attention;  // NOLINT: this file's own support
+namespace hn = simd::hn;
+using simd::broadcast;
+using simd::kLanes;
+using simd::load;
+using simd::store;
+using simd::tile_product;
+using simd::Vector;
+
+class AttentionGradient : public AttentionKernel {
+ public:
+  explicit AttentionGradient(const OpCall& call)
+      : AttentionKernel(call, kMaskOfGradient) {}
+
+  std::size_t scratch_bytes() const override {
+    return stacks_ * stack_scratch() * sizeof(float);
+  }
+
+  // The sums over queries and those over keys are both taken on one thread, so
+  // that they have one order: threads share out the batches and heads.
+  void run(const KernelBuffers& buffers) noexcept override {
+    parallel_for(static_cast<std::int64_t>(stacks_), 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (auto stack = at(begin); stack < at(end); ++stack) {
+                     go_back(buffers, stack);
+                   }
+                 });
+  }
+
+ private:
+  // Of one block of queries: itself and dy transposed, and a number for each
+  // query: log sum exp, and Σ dy y.
+  struct Prepared {
+    float *query, *dy, *lse, *common;
+  };
+
+  std::size_t block_scratch() const {
+    return (width_ + value_width_ + 2) * kTile;
+  }
+  std::size_t stack_scratch() const { return query_blocks_ * block_scratch(); }
+
+  Prepared prepared(const KernelBuffers& buffers, std::size_t stack,
+                    std::size_t block) const {
+    float* query = static_cast<float*>(buffers.scratch) +
+                   stack * stack_scratch() + block * block_scratch();
+    float* dy = query + width_ * kTile;
+    float* lse = dy + value_width_ * kTile;
+    return {query, dy, lse, lse + kTile};
+  }
+
+  void prepare_block(const KernelBuffers& buffers, std::size_t stack,
+                     std::size_t block) const {
+    const Block queries(block, queries_);
+    const Prepared to = prepared(buffers, stack, block);
+    const float* dy = floats(buffers, 5) + stack * queries_ * value_width_;
+    transpose(floats(buffers, 0) + stack * queries_ * width_, queries, width_,
+              static_cast<float>(sizes_.scale), to.query);
+    transpose(dy, queries, value_width_, 1, to.dy);
+    const float* y = floats(buffers, 3) + stack * queries_ * value_width_;
+    const float* lse = floats(buffers, 4) + stack * queries_;
+    std::fill_n(to.lse, 2 * kTile, 0.f);
+    for (std::size_t i = 0; i < queries.count; ++i) {
+      const std::size_t row = queries.first + i;
+      to.lse[i] = lse[row];
+      for (std::size_t w = row * value_width_; w < (row + 1) * value_width_;
+           ++w) {
+        to.common[i] += dy[w] * y[w];
+      }
+    }
+  }
+
+  void go_back(const KernelBuffers& buffers, std::size_t stack) const {
+    for (std::size_t i = 0; i < query_blocks_; ++i) {
+      prepare_block(buffers, stack, i);
+    }
+    std::fill_n(result(buffers, 0) + stack * queries_ * width_,
+                queries_ * width_, 0.f);
+    std::fill_n(result(buffers, 1) + stack * keys_ * width_, keys_ * width_,
+                0.f);
+    std::fill_n(result(buffers, 2) + stack * keys_ * value_width_,
+                keys_ * value_width_, 0.f);
+    for (std::size_t j = 0; j * kTile < keys_; ++j) {
+      const Block keys(j, keys_);
+      for (std::size_t i = first_query_block(keys); i < query_blocks_; ++i) {
+        add_tile(buffers, stack, i, keys);
+      }
+    }
+  }
+
+  void add_tile(const KernelBuffers& buffers, std::size_t stack,
+                std::size_t block, const Block& keys) const {
+    const Block queries(block, queries_);
+    const Prepared of = prepared(buffers, stack, block);
+    const std::size_t query = stack * queries_ + queries.first;
+    const std::size_t key = stack * keys_ + keys.first;
+    alignas(64) float weights[kTile * kTile];
+    alignas(64) float slopes[kTile * kTile];
+    score(buffers, stack, queries, of.query, keys, weights);
+    // dp = value dyᵀ
+    tile_product(keys.count, queries.columns(), value_width_,
+                 {floats(buffers, 2) + key * value_width_, value_width_, 1},
+                 {of.dy, kTile}, {slopes, kTile}, false);
+    differentiate(of, keys.count, queries.columns(), weights, slopes);
+    tile_product(keys.count, value_width_, queries.count, {weights, kTile, 1},
+                 {floats(buffers, 5) + query * value_width_, value_width_},
+                 {result(buffers, 2) + key * value_width_, value_width_}, true);
+    tile_product(keys.count, width_, queries.count, {slopes, kTile, 1},
+                 {floats(buffers, 0) + query * width_, width_},
+                 {result(buffers, 1) + key * width_, width_}, true);
+    tile_product(queries.count, width_, keys.count, {slopes, 1, kTile},
+                 {floats(buffers, 1) + key * width_, width_},
+                 {result(buffers, 0) + query * width_, width_}, true);
+  }
+
+  // From scores to weights p = exp(score - lse), and from dp to the gradient
+  // of the product query keyᵀ: p (dp - Σ dy y) scale.
+  void differentiate(const Prepared& of, std::size_t keys, std::size_t columns,
+                     float* weights, float* slopes) const {
+    const Vector scale = broadcast(static_cast<float>(sizes_.scale));
+    for (std::size_t v = 0; v < columns; v += kLanes) {
+      const Vector lse = load(of.lse + v);
+      const Vector common = load(of.common + v);
+      for (std::size_t j = 0; j < keys; ++j) {
+        float* weight = weights + j * kTile + v;
+        float* slope = slopes + j * kTile + v;
+        const Vector p = simd::exp(hn::Sub(load(weight), lse));
+        store(p, weight);
+        const Vector distance = hn::Sub(load(slope), common);
+        store(hn::Mul(hn::Mul(p, distance), scale), slope);
+      }
+    }
+  }
+};
+
+void add_kernels(KernelRegistry& kernels) {
+  kernels.add(
+      {.op = "attention_gradient",
+       .name = "simd:attention_gradient",
+       .rank = 10,
+       .declines = declines,
+       .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
+         return std::make_unique<AttentionGradient>(call);
+       }});
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_cpu_attention_gradient(KernelRegistry& kernels) {
+  WEFT_FOR_MACHINE(add_kernels)(kernels);
+}
+
+}  // namespace weft
+#endif

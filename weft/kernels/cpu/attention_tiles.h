@@ -1,0 +1,160 @@
+// What the kernels of attention and of its gradient share: tiles of scores.
+//
+// A tile has a block of keys below each other and the scores of a block of
+// queries side by side: a vector holds one key's scores for many queries. So
+// the largest and the sum over keys are those of vectors, and of all operands
+// only the queries are transposed.
+//
+// Compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_KERNELS_CPU_ATTENTION_TILES_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_CPU_ATTENTION_TILES_H_
+#undef WEFT_KERNELS_CPU_ATTENTION_TILES_H_
+#else
+#define WEFT_KERNELS_CPU_ATTENTION_TILES_H_
+#endif
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "weft/base/index.h"
+#include "weft/graph/kernel.h"
+#include "weft/kernels/simd/functions.h"
+#include "weft/kernels/simd/tile_product.h"
+#include "weft/ops/support/attention.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE::attention {
+
+// A tile's sides. Its scores, its keys and its values, 16 KiB each at a width
+// of 64, fit L1 two at a time.
+inline constexpr std::size_t kTile = 64;
+inline constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+constexpr std::size_t rounded_up(std::size_t n, std::size_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+// Rows [first, first + count) of queries or of keys.
+struct Block {
+  std::size_t first, count;
+
+  Block(std::size_t index, std::size_t length)
+      : first(index * kTile), count(std::min(kTile, length - first)) {}
+  // How many columns their scores take: whole vectors.
+  std::size_t columns() const { return rounded_up(count, simd::kLanes); }
+};
+
+// What the two kernels share: sizes, and the scores of a tile.
+class AttentionKernel : public PreparedKernel {
+ protected:
+  AttentionKernel(const OpCall& call, std::size_t mask)
+      : sizes_(call, mask),
+        stacks_(at(sizes_.stacks)),
+        queries_(at(sizes_.queries)),
+        keys_(at(sizes_.keys)),
+        width_(at(sizes_.width)),
+        value_width_(at(sizes_.value_width)),
+        query_blocks_((queries_ + kTile - 1) / kTile),
+        mask_(call.has_input(mask) ? std::optional(mask) : std::nullopt) {}
+
+  static const float* floats(const KernelBuffers& buffers, std::size_t input) {
+    return static_cast<const float*>(buffers.inputs[input]);
+  }
+  static float* result(const KernelBuffers& buffers, std::size_t output) {
+    return static_cast<float*>(buffers.outputs[output]);
+  }
+
+  // to [width][kTile] = scale * rows [kTile][width], with zeros for the rows
+  // that the last block lacks.
+  static void transpose(const float* rows, const Block& block,
+                        std::size_t width, float scale, float* to) {
+    for (std::size_t i = 0; i < kTile; ++i) {
+      const float* row = rows + (block.first + i) * width;
+      for (std::size_t w = 0; w < width; ++w) {
+        to[w * kTile + i] = i < block.count ? row[w] * scale : 0.f;
+      }
+    }
+  }
+
+  // tile [keys][kTile] = keys (scale queries)ᵀ, -infinity where the query does
+  // not look at the key.
+  void score(const KernelBuffers& buffers, std::size_t stack,
+             const Block& queries, const float* transposed, const Block& keys,
+             float* tile) const {
+    const float* key =
+        floats(buffers, 1) + (stack * keys_ + keys.first) * width_;
+    simd::tile_product(keys.count, queries.columns(), width_, {key, width_, 1},
+                       {transposed, kTile}, {tile, kTile}, false);
+    if (sizes_.causal) hide_later_keys(queries, keys, tile);
+    if (mask_) {
+      const auto* mask = static_cast<const bool*>(buffers.inputs[*mask_]);
+      mask += sizes_.mask_begin(static_cast<std::int64_t>(stack));
+      hide_masked_keys(mask, queries, keys, tile);
+    }
+  }
+
+  // The first block of queries that looks at a key of this block.
+  std::size_t first_query_block(const Block& keys) const {
+    return sizes_.causal ? keys.first / kTile : 0;
+  }
+  // How many blocks of keys some query of this block looks at.
+  std::size_t key_blocks(const Block& queries) const {
+    const std::size_t seen =
+        sizes_.causal ? std::min(keys_, queries.first + queries.count) : keys_;
+    return (seen + kTile - 1) / kTile;
+  }
+
+  AttentionSizes sizes_;
+  std::size_t stacks_, queries_, keys_, width_, value_width_;
+  std::size_t query_blocks_;
+
+ private:
+  static void hide_later_keys(const Block& queries, const Block& keys,
+                              float* tile) {
+    for (std::size_t j = 0; j < keys.count; ++j) {
+      const std::size_t key = keys.first + j;
+      if (key <= queries.first) continue;
+      std::fill_n(tile + j * kTile, std::min(kTile, key - queries.first),
+                  kHidden);
+    }
+  }
+
+  void hide_masked_keys(const bool* mask, const Block& queries,
+                        const Block& keys, float* tile) const {
+    const auto looks = [&](std::size_t i, std::size_t j) {
+      return mask[sizes_.mask_at(static_cast<Dim>(queries.first + i),
+                                 static_cast<Dim>(keys.first + j))];
+    };
+    if (sizes_.mask_is_of_keys()) {
+      for (std::size_t j = 0; j < keys.count; ++j) {
+        if (!looks(0, j)) std::fill_n(tile + j * kTile, kTile, kHidden);
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < queries.count; ++i) {
+      for (std::size_t j = 0; j < keys.count; ++j) {
+        if (!looks(i, j)) tile[j * kTile + i] = kHidden;
+      }
+    }
+  }
+
+  std::optional<std::size_t> mask_;  // which operand it is
+};
+
+inline std::optional<std::string> declines(const OpCall& call) {
+  if (call.input(0).dtype != DType::kF32) {
+    return fmt::format("computes in f32, not in {}",
+                       to_string(call.input(0).dtype));
+  }
+  // The mask comes last, and may be empty only if another operand is.
+  for (const TensorType& type : call.inputs) {
+    if (type.shape.num_elements() == 0) return "an operand is empty";
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft::HWY_NAMESPACE::attention
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target

@@ -1,0 +1,119 @@
+// Products of small matrices, for kernels whose tiles stay in the caches: a
+// call of BLAS would spend its time there on packing.
+//
+// Compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_KERNELS_SIMD_TILE_PRODUCT_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SIMD_TILE_PRODUCT_H_
+#undef WEFT_KERNELS_SIMD_TILE_PRODUCT_H_
+#else
+#define WEFT_KERNELS_SIMD_TILE_PRODUCT_H_
+#endif
+
+#include "weft/kernels/simd/lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE::simd {
+
+// The left operand: element (i, p) is data[i * row + p * step], so that a
+// transposed matrix needs no copy.
+struct LeftTile {
+  const float* data;
+  std::size_t row, step;
+};
+// The right operand and the result have rows that lie side by side.
+template <class Element>
+struct RowTile {
+  Element* data;
+  std::size_t row;
+};
+
+// The sums of one block live in registers, with the vectors of one row of b
+// and one element of a beside them: AVX-512 has 32, AVX2 has 16.
+inline constexpr std::size_t kBlockRows = 6;
+inline constexpr std::size_t kBlockVectors = kLanes >= 16 ? 4 : 2;
+
+// kRows rows of c in kVectors vectors. Where `kIsPart`, the last vector has
+// only `count` elements.
+template <std::size_t kRows, std::size_t kVectors, bool kIsPart>
+HWY_INLINE void product_block(std::size_t k, const LeftTile& a,
+                              const RowTile<const float>& b,
+                              const RowTile<float>& c, std::size_t count,
+                              bool adds) {
+  const auto part = hn::FirstN(Floats(), count);
+  const auto read = [&](const float* p) {
+    if constexpr (kIsPart)
+      return hn::MaskedLoad(part, Floats(), p);
+    else
+      return load(p);
+  };
+  Vector sums[kRows][kVectors];
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[i][v] =
+          adds ? read(c.data + i * c.row + v * kLanes) : broadcast(0.f);
+    }
+  }
+  for (std::size_t p = 0; p < k; ++p) {
+    Vector row[kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      row[v] = read(b.data + p * b.row + v * kLanes);
+    }
+    for (std::size_t i = 0; i < kRows; ++i) {
+      const Vector left = broadcast(a.data[i * a.row + p * a.step]);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[i][v] = hn::MulAdd(left, row[v], sums[i][v]);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      float* to = c.data + i * c.row + v * kLanes;
+      if constexpr (kIsPart)
+        hn::BlendedStore(sums[i][v], part, Floats(), to);
+      else
+        store(sums[i][v], to);
+    }
+  }
+}
+
+// All rows of some columns, in blocks of rows that become smaller.
+template <std::size_t kVectors, bool kIsPart>
+void product_columns(std::size_t m, std::size_t k, LeftTile a,
+                     const RowTile<const float>& b, RowTile<float> c,
+                     std::size_t count, bool adds) {
+  const auto rows_of = [&]<std::size_t kRows>() {
+    for (; m >= kRows; m -= kRows) {
+      product_block<kRows, kVectors, kIsPart>(k, a, b, c, count, adds);
+      a.data += kRows * a.row;
+      c.data += kRows * c.row;
+    }
+  };
+  rows_of.template operator()<kBlockRows>();
+  rows_of.template operator()<4>();
+  rows_of.template operator()<2>();
+  rows_of.template operator()<1>();
+}
+
+// c [m, n] = a b, or c += a b, with a [m, k] and b [k, n].
+inline void tile_product(std::size_t m, std::size_t n, std::size_t k,
+                         const LeftTile& a, RowTile<const float> b,
+                         RowTile<float> c, bool adds) {
+  const auto columns_of =
+      [&]<std::size_t kVectors, bool kIsPart>(std::size_t columns) {
+        product_columns<kVectors, kIsPart>(m, k, a, b, c, columns, adds);
+        b.data += columns;
+        c.data += columns;
+        n -= columns;
+      };
+  constexpr std::size_t kBlock = kBlockVectors * kLanes;
+  while (n >= kBlock) {
+    columns_of.template operator()<kBlockVectors, false>(kBlock);
+  }
+  while (n >= kLanes) columns_of.template operator()<1, false>(kLanes);
+  if (n > 0) columns_of.template operator()<1, true>(n);
+}
+
+}  // namespace weft::HWY_NAMESPACE::simd
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target
