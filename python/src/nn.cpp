@@ -197,6 +197,45 @@ void bind_module(py::module_& module) {
       });
 }
 
+// Without a padding, "same".
+nn::ConvOptions conv_options(std::int64_t stride,
+                             std::optional<std::int64_t> padding,
+                             std::int64_t dilation, std::int64_t groups,
+                             bool bias) {
+  return {.stride = stride,
+          .padding = padding.value_or(nn::ConvOptions::kSame),
+          .dilation = dilation,
+          .groups = groups,
+          .bias = bias};
+}
+
+void bind_attention(py::module_& module) {
+  bind_layer<nn::MultiHeadAttention>(module, "MultiHeadAttention")
+      .def(py::init([](std::int64_t width, std::int64_t heads, bool causal,
+                       bool bias) {
+             return std::make_shared<nn::MultiHeadAttention>(
+                 width, heads,
+                 nn::MultiHeadAttentionOptions{.causal = causal, .bias = bias});
+           }),
+           py::arg("width"), py::arg("heads"), py::arg("causal") = false,
+           py::arg("bias") = true)
+      .def(
+          "__call__",
+          [](nn::MultiHeadAttention& self, const py::object& x,
+             const py::object& context, const py::object& mask) {
+            const Value rows = value_from(x);
+            const Value others = context.is_none() ? rows : value_from(context);
+            const Value looks = mask.is_none() ? Value() : value_from(mask);
+            const py::gil_scoped_release nogil;
+            return self(rows, others, looks);
+          },
+          py::arg("x"), py::arg("context") = py::none(),
+          py::arg("mask") = py::none(),
+          "The rows of x look at those of the context, by default their own. "
+          "The mask is of bool, broadcasts to [batch, heads, length, context's "
+          "length] and is true where a row looks.");
+}
+
 void bind_layers(py::module_& module) {
   bind_layer<nn::Linear>(module, "Linear")
       .def(py::init([](std::int64_t inputs, std::int64_t outputs, bool bias) {
@@ -204,26 +243,39 @@ void bind_layers(py::module_& module) {
                  inputs, outputs, nn::LinearOptions{.bias = bias});
            }),
            py::arg("inputs"), py::arg("outputs"), py::arg("bias") = true);
-  bind_layer<nn::Conv2d>(module, "Conv2d")
+  const auto convolution =
+      []<class Conv>(py::class_<Conv, nn::Layer, std::shared_ptr<Conv>> bound) {
+        bound.def(
+            py::init([](std::int64_t inputs, std::int64_t outputs,
+                        std::int64_t kernel, std::int64_t stride,
+                        std::optional<std::int64_t> padding,
+                        std::int64_t dilation, std::int64_t groups, bool bias) {
+              return std::make_shared<Conv>(
+                  inputs, outputs, kernel,
+                  conv_options(stride, padding, dilation, groups, bias));
+            }),
+            py::arg("inputs"), py::arg("outputs"), py::arg("kernel"),
+            py::arg("stride") = 1, py::arg("padding") = py::none(),
+            py::arg("dilation") = 1, py::arg("groups") = 1,
+            py::arg("bias") = true);
+      };
+  convolution(bind_layer<nn::Conv1d>(module, "Conv1d"));
+  convolution(bind_layer<nn::Conv2d>(module, "Conv2d"));
+  bind_layer<nn::ConvTranspose2d>(module, "ConvTranspose2d")
       .def(py::init([](std::int64_t inputs, std::int64_t outputs,
                        std::int64_t kernel, std::int64_t stride,
                        std::optional<std::int64_t> padding,
-                       std::int64_t dilation, std::int64_t groups, bool bias) {
-             return std::make_shared<nn::Conv2d>(
+                       std::int64_t output_padding, std::int64_t dilation,
+                       std::int64_t groups, bool bias) {
+             return std::make_shared<nn::ConvTranspose2d>(
                  inputs, outputs, kernel,
-                 nn::ConvOptions{
-                     .stride = stride,
-                     // None leaves it to the layer, which keeps the size of the
-                     // image at stride 1.
-                     .padding = padding.value_or(nn::ConvOptions::kSame),
-                     .dilation = dilation,
-                     .groups = groups,
-                     .bias = bias});
+                 conv_options(stride, padding, dilation, groups, bias),
+                 output_padding);
            }),
            py::arg("inputs"), py::arg("outputs"), py::arg("kernel"),
            py::arg("stride") = 1, py::arg("padding") = py::none(),
-           py::arg("dilation") = 1, py::arg("groups") = 1,
-           py::arg("bias") = true);
+           py::arg("output_padding") = 0, py::arg("dilation") = 1,
+           py::arg("groups") = 1, py::arg("bias") = true);
   bind_layer<nn::BatchNorm>(module, "BatchNorm")
       .def(py::init([](std::int64_t channels, double epsilon, double momentum) {
              return std::make_shared<nn::BatchNorm>(
@@ -235,6 +287,12 @@ void bind_layers(py::module_& module) {
   bind_layer<nn::LayerNorm>(module, "LayerNorm")
       .def(py::init<std::int64_t, double>(), py::arg("width"),
            py::arg("epsilon") = 1e-5);
+  bind_layer<nn::RmsNorm>(module, "RmsNorm")
+      .def(py::init<std::int64_t, double>(), py::arg("width"),
+           py::arg("epsilon") = 1e-5);
+  bind_layer<nn::GroupNorm>(module, "GroupNorm")
+      .def(py::init<std::int64_t, std::int64_t, double>(), py::arg("groups"),
+           py::arg("channels"), py::arg("epsilon") = 1e-5);
   bind_layer<nn::Embedding>(module, "Embedding")
       .def(py::init<std::int64_t, std::int64_t>(), py::arg("words"),
            py::arg("width"));
@@ -283,6 +341,7 @@ void bind_nn(py::module_& module) {
   py::module_ layers = module.def_submodule("nn");
   bind_module(layers);
   bind_layers(layers);
+  bind_attention(layers);
   bind_scopes(layers);
   layers.def(
       "models",

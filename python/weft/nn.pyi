@@ -33,7 +33,7 @@ class Sequential(Module):
 class Linear(Layer):
     def __init__(self, inputs: int, outputs: int, bias: bool = ...) -> None: ...
 
-class Conv2d(Layer):
+class Conv1d(Layer):
     # Without a padding, as many outputs as inputs per stride.
     def __init__(
         self,
@@ -47,6 +47,45 @@ class Conv2d(Layer):
         bias: bool = ...,
     ) -> None: ...
 
+class Conv2d(Layer):
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        stride: int = ...,
+        padding: int | None = ...,
+        dilation: int = ...,
+        groups: int = ...,
+        bias: bool = ...,
+    ) -> None: ...
+
+class ConvTranspose2d(Layer):
+    # Without a padding, `stride` outputs per input.
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        stride: int = ...,
+        padding: int | None = ...,
+        output_padding: int = ...,
+        dilation: int = ...,
+        groups: int = ...,
+        bias: bool = ...,
+    ) -> None: ...
+
+class MultiHeadAttention(Layer):
+    def __init__(
+        self, width: int, heads: int, causal: bool = ..., bias: bool = ...
+    ) -> None: ...
+    def __call__(
+        self,
+        x: TensorLike,
+        context: TensorLike | None = ...,
+        mask: TensorLike | None = ...,
+    ) -> Tensor: ...
+
 class BatchNorm(Layer):
     def __init__(
         self, channels: int, epsilon: float = ..., momentum: float = ...
@@ -54,6 +93,14 @@ class BatchNorm(Layer):
 
 class LayerNorm(Layer):
     def __init__(self, width: int, epsilon: float = ...) -> None: ...
+
+class RmsNorm(Layer):
+    def __init__(self, width: int, epsilon: float = ...) -> None: ...
+
+class GroupNorm(Layer):
+    def __init__(
+        self, groups: int, channels: int, epsilon: float = ...
+    ) -> None: ...
 
 class Embedding(Layer):
     def __init__(self, words: int, width: int) -> None: ...

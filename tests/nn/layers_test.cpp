@@ -100,6 +100,25 @@ TEST(LayerNorm, NormalisesEachRow) {
   EXPECT_TRUE(near(y, Tensor::of<float>({2, 2}, {-1, 1, -1, 1}), 1e-4));
 }
 
+TEST(RmsNorm, DividesByTheRootMeanSquare) {
+  nn::RmsNorm layer(2);
+  layer.initialize(1);
+  const Tensor y = layer(Tensor::of<float>({1, 2}, {3, 4})).tensor();
+  const auto root = static_cast<float>(std::sqrt(12.5));
+  EXPECT_TRUE(near(y, Tensor::of<float>({1, 2}, {3 / root, 4 / root}), 1e-5));
+}
+
+TEST(GroupNorm, NormalisesGroupsOfChannels) {
+  nn::GroupNorm layer(2, 4);
+  layer.initialize(1);
+  const Tensor x = Tensor::of<float>({2, 2, 4}, {0, 2, 10, 30, 2, 0, 30, 10,  //
+                                                 0, 4, 1, 3, 0, 4, 1, 3});
+  const Tensor y = Tensor::of<float>(
+      {2, 2, 4}, {-1, 1, -1, 1, 1, -1, 1, -1, -1, 1, -1, 1, -1, 1, -1, 1});
+  EXPECT_TRUE(near(layer(x).tensor(), y, 1e-4));
+  EXPECT_THROW(nn::GroupNorm(3, 4), Error);
+}
+
 TEST(Embedding, LooksUpRows) {
   nn::Embedding layer(3, 2);
   set(layer, "weight", Tensor::of<float>({3, 2}, {0, 1, 10, 11, 20, 21}));

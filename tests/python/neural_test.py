@@ -70,5 +70,53 @@ class Attention(unittest.TestCase):
             )
 
 
+class Layers(unittest.TestCase):
+    def test_multi_head_attention(self):
+        layer = nn.MultiHeadAttention(8, 2, causal=True)
+        layer.initialize(1)
+        p = {k: v.numpy() for k, v in layer.parameters().items()}
+        x = drawn(2, 5, 8)
+
+        def heads(name):
+            rows = x @ p[name + ".weight"] + p[name + ".bias"]
+            return rows.reshape(2, 5, 2, 4).transpose(0, 2, 1, 3)
+
+        looks = np.tril(np.ones((5, 5), bool))
+        y = attended(heads("query"), heads("key"), heads("value"), looks)
+        y = y.transpose(0, 2, 1, 3).reshape(2, 5, 8)
+        expected = y @ p["out.weight"] + p["out.bias"]
+        np.testing.assert_allclose(layer(x), expected, rtol=1e-4, atol=1e-5)
+
+    def test_attention_to_a_context(self):
+        layer = nn.MultiHeadAttention(8, 4)
+        layer.initialize(1)
+        x, context = drawn(2, 3, 8), drawn(2, 6, 8, seed=2)
+        mask = np.arange(6) < 4
+        some = layer(x, context, mask)
+        first = layer(x, context[:, :4])
+        np.testing.assert_allclose(some, first, rtol=1e-4, atol=1e-5)
+
+    def test_norms(self):
+        x = drawn(2, 3, 3, 4)
+        rms, group = nn.RmsNorm(4), nn.GroupNorm(2, 4)
+        rms.initialize(1)
+        group.initialize(1)
+        root = np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5)
+        np.testing.assert_allclose(rms(x), x / root, rtol=1e-4, atol=1e-5)
+        parts = x.reshape(2, 9, 2, 2)
+        centred = parts - parts.mean(axis=(1, 3), keepdims=True)
+        variance = (centred**2).mean(axis=(1, 3), keepdims=True)
+        expected = (centred / np.sqrt(variance + 1e-5)).reshape(x.shape)
+        np.testing.assert_allclose(group(x), expected, rtol=1e-4, atol=1e-4)
+
+    def test_convolutions(self):
+        line = nn.Conv1d(3, 5, 3, stride=2)
+        back = nn.ConvTranspose2d(3, 5, 3, stride=2, padding=1, output_padding=1)
+        line.initialize(1)
+        back.initialize(1)
+        self.assertEqual(line(drawn(2, 7, 3)).shape, (2, 4, 5))
+        self.assertEqual(back(drawn(2, 4, 6, 3)).shape, (2, 8, 12, 5))
+
+
 if __name__ == "__main__":
     unittest.main()

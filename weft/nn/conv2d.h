@@ -1,9 +1,11 @@
 // A convolution over NHWC images: [N, H, W, inputs] to [N, H', W', outputs].
+// Convolutions over NHWC images and over rows [batch, length, channels].
 //
 // Threads: as Module.
 #pragma once
 
 #include "weft/nn/module.h"
+#include "weft/ops/conv.h"
 
 namespace weft::nn {
 
@@ -16,6 +18,12 @@ struct ConvOptions {
   bool bias = true;
 
   static constexpr std::int64_t kSame = -1;
+
+  // Throws Error(kInvalidArgument) when the groups do not divide the channels.
+  void check(std::string_view layer, std::int64_t inputs,
+             std::int64_t outputs) const;
+  // The op's, for a square kernel.
+  Conv2dOptions of_kernel(std::int64_t kernel) const;
 };
 
 class Conv2d : public Layer {
@@ -32,6 +40,51 @@ class Conv2d : public Layer {
  private:
   ConvOptions options_;
   std::int64_t kernel_;
+  ParameterRef weight_;
+  ParameterRef bias_;
+};
+
+// The same along the one axis of [batch, length, channels].
+class Conv1d : public Layer {
+ public:
+  // weight: f32[kernel, inputs / groups, outputs], bias: f32[outputs], started
+  // as for Conv2d.
+  Conv1d(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
+         ConvOptions options = {});
+
+ protected:
+  Value forward(const Value& x) override;
+
+ private:
+  ConvOptions options_;
+  std::int64_t kernel_;
+  ParameterRef weight_;
+  ParameterRef bias_;
+};
+
+// The transpose of Conv2d in the image: from the images that a Conv2d of the
+// same options makes to those that it takes, `stride` times as large.
+class ConvTranspose2d : public Layer {
+ public:
+  // weight: f32[kernel, kernel, outputs / groups, inputs], bias: f32[outputs];
+  // both start uniform with bound 1/sqrt(kernel^2 outputs / groups). With kSame
+  // the sizes are exactly `stride` times as large. Otherwise several sizes lead
+  // to one under the Conv2d: the smallest is made, and `output_padding` pixels
+  // more, fewer than the stride.
+  ConvTranspose2d(std::int64_t inputs, std::int64_t outputs,
+                  std::int64_t kernel, ConvOptions options = {},
+                  std::int64_t output_padding = 0);
+
+ protected:
+  Value forward(const Value& x) override;
+
+ private:
+  Dim size_from(Dim size) const;
+
+  ConvOptions options_;
+  std::int64_t outputs_;
+  std::int64_t kernel_;
+  std::int64_t output_padding_;
   ParameterRef weight_;
   ParameterRef bias_;
 };

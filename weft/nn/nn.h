@@ -2,6 +2,7 @@
 #pragma once
 
 #include "weft/nn/activation.h"
+#include "weft/nn/attention.h"
 #include "weft/nn/conv2d.h"
 #include "weft/nn/dropout.h"
 #include "weft/nn/embedding.h"

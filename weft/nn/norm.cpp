@@ -1,5 +1,6 @@
 #include "weft/nn/norm.h"
 
+#include "weft/base/error.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/constant.h"
 #include "weft/ops/norm.h"
@@ -70,6 +71,29 @@ LayerNorm::LayerNorm(std::int64_t width, double epsilon)
 
 Value LayerNorm::forward(const Value& x) {
   return layer_norm(x, value_of(weight_), value_of(bias_), epsilon_);
+}
+
+RmsNorm::RmsNorm(std::int64_t width, double epsilon)
+    : epsilon_(epsilon),
+      weight_(parameter("weight", {width}, Init::constant(1))) {}
+
+Value RmsNorm::forward(const Value& x) {
+  return rms_norm(x, value_of(weight_), epsilon_);
+}
+
+GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, double epsilon)
+    : groups_(groups),
+      epsilon_(epsilon),
+      weight_(parameter("weight", {channels}, Init::constant(1))),
+      bias_(parameter("bias", {channels}, Init::constant(0))) {
+  if (groups < 1 || channels % groups != 0) {
+    throw Error(ErrorCode::kInvalidArgument, "group_norm",
+                "{} groups do not divide {} channels", groups, channels);
+  }
+}
+
+Value GroupNorm::forward(const Value& x) {
+  return group_norm(x, value_of(weight_), value_of(bias_), groups_, epsilon_);
 }
 
 }  // namespace weft::nn

@@ -1,4 +1,4 @@
-// Normalisation layers. Both compute their statistics in f32.
+// Normalisation layers. All compute their statistics in f32.
 //
 // Threads: as Module.
 #pragma once
@@ -43,6 +43,37 @@ class LayerNorm : public Layer {
   Value forward(const Value& x) override;
 
  private:
+  double epsilon_;
+  ParameterRef weight_;
+  ParameterRef bias_;
+};
+
+// Divides each row of the last axis by its root mean square (Zhang and
+// Sennrich, 2019).
+class RmsNorm : public Layer {
+ public:
+  explicit RmsNorm(std::int64_t width, double epsilon = 1e-5);
+
+ protected:
+  Value forward(const Value& x) override;
+
+ private:
+  double epsilon_;
+  ParameterRef weight_;
+};
+
+// Normalises groups of channels of each example, [batch, …, channels] (Wu and
+// He, 2018).
+class GroupNorm : public Layer {
+ public:
+  // Throws Error(kInvalidArgument) when the groups do not divide the channels.
+  GroupNorm(std::int64_t groups, std::int64_t channels, double epsilon = 1e-5);
+
+ protected:
+  Value forward(const Value& x) override;
+
+ private:
+  std::int64_t groups_;
   double epsilon_;
   ParameterRef weight_;
   ParameterRef bias_;

@@ -3,6 +3,7 @@
 // for (x - mean) * s + shift, and their mirror images backwards.
 #include "weft/ops/norm.h"
 
+#include "weft/base/index.h"
 #include "weft/graph/gradient.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
@@ -163,6 +164,42 @@ std::vector<Value> lower_layer_norm(const Attributes& attributes,
 
 // A sum takes one operation for each element, and the squared distance from the
 // mean three with its sum.
+std::vector<Value> lower_rms_norm(const Attributes& attributes,
+                                  std::span<const Value> inputs) {
+  const Value x = to_dtype(inputs[0], inputs[1].dtype());
+  const Value power = mean(square(x), {-1}, true);
+  const Value y = x * rsqrt(power + attributes.real("epsilon")) * inputs[1];
+  return {to_dtype(y, inputs[0].dtype())};
+}
+
+std::vector<TensorType> infer_group_norm(const OpCall& call) {
+  const Shape& shape = call.input(0).shape;
+  if (shape.rank() < 2) {
+    throw call.error("takes [batch, …, channels], not {}", to_string(shape));
+  }
+  const std::int64_t groups = call.attributes.integer("groups");
+  if (groups < 1 || is_symbolic(shape.back()) || shape.back() % groups != 0) {
+    throw call.error("{} groups do not divide {} channels", groups,
+                     to_string(shape.back()));
+  }
+  return infer_normalised(call);
+}
+
+std::vector<Value> lower_group_norm(const Attributes& attributes,
+                                    std::span<const Value> inputs) {
+  const Shape& shape = inputs[0].shape();
+  const std::int64_t groups = attributes.integer("groups");
+  const Dim pixels = dim_product(shape.dims().subspan(1, at(shape.rank() - 2)));
+  const Value x = reshape(to_dtype(inputs[0], inputs[1].dtype()),
+                          {shape[0], pixels, groups, shape.back() / groups});
+  const Value centred = x - mean(x, {1, 3}, true);
+  const Value variance = mean(square(centred), {1, 3}, true);
+  const Value unit = centred * rsqrt(variance + attributes.real("epsilon"));
+  const Value y = reshape(unit, shape) * inputs[1] + inputs[2];
+  return {to_dtype(y, inputs[0].dtype())};
+}
+
+// Sum, then square and sum.
 Cost moments_cost(const OpCall& call) {
   return Cost::of(
       call, 4.0 * static_cast<double>(call.input(0).shape.num_elements()));
@@ -195,6 +232,17 @@ std::vector<OpSample> norm_samples(
     all.push_back(sample);
   }
   return all;
+}
+
+std::vector<OpSample> group_norm_samples() {
+  const auto sample = [](const InputSample& x, std::int64_t groups) {
+    const Shape channels{x.type.shape.back()};
+    return OpSample{{x, floats(channels, 0.5, 2), floats(channels)},
+                    {{"groups", groups}, {"epsilon", 1e-3}}};
+  };
+  return {sample(floats({2, 3, 2, 6}, 1, 3), 2), sample(floats({3, 4}), 2),
+          sample(floats({2, 5, 4}), 4), sample(floats({2, 4, 6}), 1),
+          sample(floats({2, 9, 8}, -1, 1, DType::kBF16), 2)};
 }
 
 }  // namespace
@@ -239,6 +287,25 @@ void register_norm(OpRegistry& ops) {
       .samples([] {
         return norm_samples({{0.5, 2}, {-1, 1}});
       });
+  ops.add("rms_norm")
+      .summary("divides each row of the last axis by its root mean square")
+      .signature("(x, scale) -> y")
+      .attribute("epsilon", 1e-5)
+      .infer(infer_normalised)
+      .lower(lower_rms_norm)
+      .cost(norm_cost)
+      .samples([] {
+        return norm_samples({{0.5, 2}});
+      });
+  ops.add("group_norm")
+      .summary("normalises groups of channels of each example")
+      .signature("(x, scale, shift) -> y")
+      .required("groups", std::int64_t{1})
+      .attribute("epsilon", 1e-5)
+      .infer(infer_group_norm)
+      .lower(lower_group_norm)
+      .cost(norm_cost)
+      .samples(group_norm_samples);
 }
 
 std::pair<Value, Value> moments(const Operand& x) {
@@ -269,6 +336,18 @@ Value layer_norm(const Operand& x, const Operand& scale, const Operand& shift,
   static const OpDef& op = op_registry().get("layer_norm");
   return call(op, {x.value, scale.value, shift.value}, {{"epsilon", epsilon}},
               x.location);
+}
+
+Value rms_norm(const Operand& x, const Operand& scale, double epsilon) {
+  static const OpDef& op = op_registry().get("rms_norm");
+  return call(op, {x.value, scale.value}, {{"epsilon", epsilon}}, x.location);
+}
+
+Value group_norm(const Operand& x, const Operand& scale, const Operand& shift,
+                 std::int64_t groups, double epsilon) {
+  static const OpDef& op = op_registry().get("group_norm");
+  return call(op, {x.value, scale.value, shift.value},
+              {{"groups", groups}, {"epsilon", epsilon}}, x.location);
 }
 
 }  // namespace weft

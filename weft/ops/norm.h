@@ -27,5 +27,12 @@ Value batch_norm_infer(const Operand& x, const Operand& scale,
 // Normalises over the last axis (Ba, Kiros and Hinton, 2016).
 Value layer_norm(const Operand& x, const Operand& scale, const Operand& shift,
                  double epsilon);
+// x / sqrt(mean(x^2) + epsilon) * scale over the last axis, without a mean
+// taken off (Zhang and Sennrich, 2019).
+Value rms_norm(const Operand& x, const Operand& scale, double epsilon);
+// Normalises each example [batch, …, channels] over its pixels and each of
+// `groups` equal parts of its channels (Wu and He, 2018).
+Value group_norm(const Operand& x, const Operand& scale, const Operand& shift,
+                 std::int64_t groups, double epsilon);
 
 }  // namespace weft
