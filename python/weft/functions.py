@@ -383,6 +383,25 @@ def normal(key, shape, stream=0, dtype="f32"):
     return ops.normal(key, shape=shape, stream=stream, dtype=dtype)
 
 
+def randint(key, shape, low, high, stream=0, dtype="i64"):
+    """Integers in [low, high), by a key of two integers: seed and step."""
+    return ops.randint(
+        key, shape=shape, low=low, high=high, stream=stream, dtype=dtype
+    )
+
+
+def categorical(key, logits, stream=0):
+    """A class per row of the last axis, drawn with the probability
+    softmax(logits), i64.
+    """
+    return ops.categorical(key, logits, stream=stream)
+
+
+def split_key(key, count=2):
+    """Keys of their own that follow from one, i64[count, 2]."""
+    return ops.split_key(key, count=count)
+
+
 def attention(query, key, value, mask=None, causal=False, scale=None):
     """softmax(scale * query @ key.T) @ value for [..., length, width], without
     the matrix of weights.

@@ -28,16 +28,29 @@ const std::map<std::string, std::string>& ops_without_rule() {
   constexpr auto kCollective = "ranks would have to agree on the instances";
   constexpr auto kControl = "the executor runs it: no region holds it";
   static const std::map<std::string, std::string> reasons = {
-      {"constant", kNoOperands},   {"full", kNoOperands},
-      {"iota", kNoOperands},       {"element_count", kNoOperands},
-      {"uniform", kRandom},        {"normal", kRandom},
-      {"bernoulli", kRandom},      {"permutation", kRandom},
-      {"all_reduce", kCollective}, {"reduce_scatter", kCollective},
-      {"all_gather", kCollective}, {"call", kControl},
-      {"cond", kControl},          {"while", kControl},
-      {"scan", kControl},          {"call_enter", kControl},
-      {"call_reenter", kControl},  {"cond_enter", kControl},
-      {"cond_reenter", kControl},  {"host_func", kHost},
+      {"constant", kNoOperands},
+      {"full", kNoOperands},
+      {"iota", kNoOperands},
+      {"element_count", kNoOperands},
+      {"uniform", kRandom},
+      {"normal", kRandom},
+      {"bernoulli", kRandom},
+      {"permutation", kRandom},
+      {"gumbel", kRandom},
+      {"randint", kRandom},
+      {"split_key", kRandom},
+      {"all_reduce", kCollective},
+      {"reduce_scatter", kCollective},
+      {"all_gather", kCollective},
+      {"call", kControl},
+      {"cond", kControl},
+      {"while", kControl},
+      {"scan", kControl},
+      {"call_enter", kControl},
+      {"call_reenter", kControl},
+      {"cond_enter", kControl},
+      {"cond_reenter", kControl},
+      {"host_func", kHost},
   };
   return reasons;
 }
@@ -49,6 +62,7 @@ const std::map<std::string, std::string>& refusals() {
       {"conv2d_input_gradient", "differ in more than the images"},
       {"conv2d_weight_gradient", "weights of its own"},
       {"dropout", "bernoulli"},
+      {"categorical", "gumbel"},
   };
   return messages;
 }

@@ -99,6 +99,113 @@ TEST(Random, APermutationHitsEveryPlaceOnce) {
   }
 }
 
+// Pearson's statistic of draws of 0, 1, … against how probable each is.
+double chi_square(const std::vector<std::int64_t>& drawn,
+                  const std::vector<double>& probabilities) {
+  std::vector<double> counts(probabilities.size());
+  for (const std::int64_t i : drawn)
+    counts.at(static_cast<std::size_t>(i)) += 1;
+  double sum = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const double expected =
+        probabilities[i] * static_cast<double>(drawn.size());
+    sum += (counts[i] - expected) * (counts[i] - expected) / expected;
+  }
+  return sum;
+}
+
+std::vector<std::int64_t> integers_of(const Value& value) {
+  const auto span = value.tensor().span<std::int64_t>();
+  return {span.begin(), span.end()};
+}
+
+// What the statistic exceeds once in a thousand, for 3, 9 and 99 degrees of
+// freedom.
+constexpr double kChi3 = 16.27;
+constexpr double kChi9 = 27.88;
+constexpr double kChi99 = 148.2;
+
+TEST(Random, CategoricalFollowsSoftmax) {
+  const std::vector<double> probabilities{0.1, 0.2, 0.3, 0.4};
+  const Value row = f32(
+      {4}, {std::log(0.1f), std::log(0.2f), std::log(0.3f), std::log(0.4f)});
+  const Value logits = broadcast_to(row + 5.0, {kDraws, 4});
+  const auto drawn = integers_of(categorical(kKey, logits, 6));
+  EXPECT_LT(chi_square(drawn, probabilities), kChi3);
+  EXPECT_GT(chi_square(drawn, {0.11, 0.2, 0.29, 0.4}), kChi3);
+}
+
+TEST(Random, CategoricalNeverDrawsTheImpossible) {
+  const float none = -std::numeric_limits<float>::infinity();
+  const Value logits = broadcast_to(f32({3}, {none, 0, none}), {1000, 3});
+  EXPECT_TENSOR(categorical(kKey, logits, 6), full({DType::kI64, {1000}}, 1));
+}
+
+TEST(Random, GumbelHasItsMoments) {
+  const Moments m(gumbel(kKey, {kDraws}, 7));
+  EXPECT_NEAR(m.mean, 0.5772, 0.01);
+  EXPECT_NEAR(m.variance, 1.6449, 0.03);
+}
+
+TEST(Random, RandintIsUniform) {
+  const std::vector<double> tenths(10, 0.1);
+  const auto drawn = integers_of(randint(kKey, {kDraws}, 8, 0, 10));
+  EXPECT_LT(chi_square(drawn, tenths), kChi9);
+  const Moments m(randint(kKey, {kDraws}, 8, -5, 6, DType::kI32));
+  EXPECT_EQ(m.least, -5);
+  EXPECT_EQ(m.most, 5);
+  EXPECT_NEAR(m.mean, 0, 0.05);
+}
+
+// A product of 32 bits would favour every third number of such a range.
+TEST(Random, RandintIsUniformOverWideRanges) {
+  constexpr std::int64_t kTenth = std::int64_t{800} << 50;
+  std::vector<std::int64_t> tenths;
+  for (const std::int64_t x :
+       integers_of(randint(kKey, {kDraws}, 9, 0, 10 * kTenth))) {
+    tenths.push_back(x / kTenth);
+  }
+  EXPECT_LT(chi_square(tenths, std::vector<double>(10, 0.1)), kChi9);
+  std::vector<std::int64_t> low_digits;
+  for (const std::int64_t x :
+       integers_of(randint(kKey, {kDraws}, 9, 0, 10 * kTenth))) {
+    low_digits.push_back(x % 10);
+  }
+  EXPECT_LT(chi_square(low_digits, std::vector<double>(10, 0.1)), kChi9);
+}
+
+TEST(Random, SplitKeysDrawIndependently) {
+  const Value keys = split_key(kKey, 2);
+  const auto drawn_by = [&](std::int64_t i) {
+    const Value key = reshape(slice_axis(keys, 0, i, i + 1), {2});
+    return integers_of(randint(key, {kDraws}, 1, 0, 10));
+  };
+  const auto parents = integers_of(randint(kKey, {kDraws}, 1, 0, 10));
+  const auto first = drawn_by(0);
+  const auto second = drawn_by(1);
+  const std::vector<double> hundredths(100, 0.01);
+  const auto pairs = [](const auto& a, const auto& b) {
+    std::vector<std::int64_t> joined;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      joined.push_back(10 * a[i] + b[i]);
+    return joined;
+  };
+  EXPECT_LT(chi_square(pairs(first, second), hundredths), kChi99);
+  EXPECT_LT(chi_square(pairs(parents, first), hundredths), kChi99);
+  EXPECT_LT(chi_square(pairs(parents, second), hundredths), kChi99);
+  EXPECT_GT(chi_square(pairs(first, first), hundredths), kChi99);
+}
+
+TEST(Random, SplitKeysAreManyAndTheSame) {
+  const auto keys = integers_of(split_key(kKey, 1000));
+  std::vector<std::int64_t> seeds;
+  for (std::size_t i = 0; i < keys.size(); i += 2) seeds.push_back(keys[i]);
+  std::ranges::sort(seeds);
+  EXPECT_EQ(std::ranges::adjacent_find(seeds), seeds.end());
+  // The first ones do not depend on how many there are.
+  EXPECT_TENSOR(slice_axis(split_key(kKey, 5), 0, 0, 2), split_key(kKey, 2));
+}
+
 TEST(Random, SeedStepAndStreamAllMatter) {
   const Value base = uniform(kKey, {8}, 1);
   EXPECT_TENSOR(uniform(i64({2}, {42, 7}), {8}, 1), base);
@@ -115,6 +222,10 @@ TEST(Random, RefusesWrongKeysAndRates) {
   EXPECT_NE(message_of([] {
               bernoulli(kKey, {3}, 0, 1.5);
             }).find("probability = 1.5 is not a probability"),
+            std::string::npos);
+  EXPECT_NE(message_of([] {
+              randint(kKey, {3}, 0, 5, 5);
+            }).find("there is no integer in [5, 5)"),
             std::string::npos);
 }
 

@@ -118,5 +118,22 @@ class Layers(unittest.TestCase):
         self.assertEqual(back(drawn(2, 4, 6, 3)).shape, (2, 8, 12, 5))
 
 
+class Draws(unittest.TestCase):
+    def test_randint(self):
+        x = weft.randint([1, 2], 1000, -2, 3).numpy()
+        self.assertEqual(x.dtype, np.int64)
+        self.assertEqual(sorted(set(x)), [-2, -1, 0, 1, 2])
+
+    def test_categorical(self):
+        logits = np.array([[0, 100, 0], [100, 0, 0]], np.float32)
+        self.assertEqual(weft.categorical([1, 2], logits).tolist(), [1, 0])
+
+    def test_split_key(self):
+        keys = weft.split_key([1, 2], 3)
+        self.assertEqual(keys.shape, (3, 2))
+        a, b = (weft.uniform(keys[i], 8).tolist() for i in (0, 1))
+        self.assertNotEqual(a, b)
+
+
 if __name__ == "__main__":
     unittest.main()

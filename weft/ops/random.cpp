@@ -5,15 +5,12 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/random_bits.h"
+#include "weft/ops/support/random_call.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 
 namespace weft {
 namespace {
-
-RandomStream stream_of(const OpCall& call, const TensorView& key) {
-  return random_stream(call.attributes, key.as<std::int64_t>());
-}
 
 void uniform_reference(const OpCall& call, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
@@ -87,26 +84,6 @@ void dropout_reference(const OpCall& call, std::span<const TensorView> inputs,
     // The factor 1 / (1 - rate) keeps the expected value.
     store_as(outputs[0], i, is_kept ? x * (1 / (1 - rate)) : 0.0);
   }
-}
-
-void require_key(const OpCall& call, std::size_t input) {
-  if (call.input(input) == TensorType{DType::kI64, {2}}) return;
-  throw call
-      .error("the key must be i64[2], got {}", to_string(call.input(input)))
-      .hint("it holds the seed and the step");
-}
-
-TensorType shape_attribute(const OpCall& call, DType dtype) {
-  return {dtype, call.attributes.get<Shape>("shape")};
-}
-
-std::vector<TensorType> infer_floating(const OpCall& call) {
-  require_key(call, 0);
-  const auto dtype = call.attributes.get<DType>("dtype");
-  if (!is_floating(dtype)) {
-    throw call.error("draws floats, not {}", to_string(dtype));
-  }
-  return {shape_attribute(call, dtype)};
 }
 
 void require_probability(const OpCall& call, std::string_view name,
@@ -219,42 +196,28 @@ std::vector<OpSample> dropout_samples() {
           drop(floats({67}, -1, 1, DType::kBF16), 0.5)};
 }
 
-// Ten rounds of two products and four xors for every four elements.
-constexpr int kPhiloxFlops = 15;
-
-OpDef& drawer(OpRegistry& ops, const char* name) {
-  return ops.add(name)
-      .signature("(key) -> y")
-      .required("shape", Shape())
-      .required("stream", std::int64_t{0})
-      // A draw is constant in its key, so no gradient flows. kRandom keeps it
-      // from being computed while a plan is made.
-      .traits(kRandom | kNoGradient)
-      .cost(elementwise_cost<kPhiloxFlops>);
-}
-
 }  // namespace
 
 void register_random(OpRegistry& ops) {
-  drawer(ops, "uniform")
+  add_drawer(ops, "uniform")
       .summary("uniform in [0, 1)")
       .attribute("dtype", DType::kF32)
-      .infer(infer_floating)
+      .infer(infer_floating_draw)
       .reference(uniform_reference)
       .samples(floating_samples);
-  drawer(ops, "normal")
+  add_drawer(ops, "normal")
       .summary("standard normal")
       .attribute("dtype", DType::kF32)
-      .infer(infer_floating)
+      .infer(infer_floating_draw)
       .reference(normal_reference)
       .samples(floating_samples);
-  drawer(ops, "bernoulli")
+  add_drawer(ops, "bernoulli")
       .summary("true with a probability")
       .required("probability", 0.0)
       .infer(infer_bernoulli)
       .reference(bernoulli_reference)
       .samples(bernoulli_samples);
-  drawer(ops, "permutation")
+  add_drawer(ops, "permutation")
       .summary("0 … size-1 in random order")
       .infer(infer_permutation)
       .reference(permutation_reference)

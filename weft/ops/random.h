@@ -26,4 +26,19 @@ Value permutation(const Operand& key, Dim size, std::int64_t stream);
 Value dropout(const Operand& x, const Operand& key, std::int64_t stream,
               double rate);
 
+// Standard Gumbel: -log(-log(u)) of uniform numbers.
+Value gumbel(const Operand& key, const Shape& shape, std::int64_t stream,
+             DType dtype = DType::kF32);
+// A class for each row of the last axis, drawn with the probability
+// softmax(logits); i64, without the last axis. It is the largest of logits +
+// gumbel (Gumbel, 1954), so that nothing is summed up.
+Value categorical(const Operand& key, const Operand& logits,
+                  std::int64_t stream);
+// Integers in [low, high), all as probable.
+Value randint(const Operand& key, const Shape& shape, std::int64_t stream,
+              std::int64_t low, std::int64_t high, DType dtype = DType::kI64);
+// i64[count, 2]: keys of their own, step 0 each, that follow from `key`. What
+// is drawn with them has nothing to do with what is drawn with `key`.
+Value split_key(const Operand& key, std::int64_t count);
+
 }  // namespace weft

@@ -106,6 +106,45 @@ std::unique_ptr<PreparedKernel> prepare_bernoulli(const OpCall& call) {
       });
 }
 
+std::unique_ptr<PreparedKernel> prepare_gumbel(const OpCall& call) {
+  return for_floating(call.outputs[0].dtype, [&]<class T>(T) {
+    return make_drawer<T>(call, [](const std::uint32_t* words, std::int64_t i) {
+      const double drawn = gumbel_element(words[i]);
+      if constexpr (std::is_class_v<T>)
+        return T(static_cast<float>(drawn));
+      else
+        return static_cast<T>(drawn);
+    });
+  });
+}
+
+// Two words for each element.
+template <class T>
+std::unique_ptr<PreparedKernel> make_randint(const OpCall& call) {
+  const Attributes attributes = call.attributes;
+  const std::uint64_t count = randint_count(attributes);
+  const auto low = static_cast<std::uint64_t>(attributes.integer("low"));
+  const std::int64_t size = call.outputs[0].shape.num_elements();
+  return make_kernel([=](const KernelBuffers& buffers) {
+    T* y = output_of<T>(buffers, 0);
+    for_each_group(
+        random_stream(attributes, input_of<std::int64_t>(buffers, 0)), 2 * size,
+        [&](const std::uint32_t* words, std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = 0; i < end - begin; i += 2) {
+            const std::uint64_t drawn =
+                randint_element(words[i], words[i + 1], count);
+            y[(begin + i) / 2] = static_cast<T>(low + drawn);
+          }
+        });
+  });
+}
+
+std::unique_ptr<PreparedKernel> prepare_randint(const OpCall& call) {
+  return call.outputs[0].dtype == DType::kI32
+             ? make_randint<std::int32_t>(call)
+             : make_randint<std::int64_t>(call);
+}
+
 std::unique_ptr<PreparedKernel> prepare_permutation(const OpCall& call) {
   const Attributes attributes = call.attributes;
   const std::int64_t size = call.outputs[0].shape.num_elements();
@@ -164,6 +203,8 @@ void register_cpu_random(KernelRegistry& kernels) {
   kernels.add({"uniform", "cpu:philox", 10, nullptr, prepare_uniform});
   kernels.add({"normal", "cpu:philox", 10, nullptr, prepare_normal});
   kernels.add({"bernoulli", "cpu:philox", 10, nullptr, prepare_bernoulli});
+  kernels.add({"gumbel", "cpu:philox", 10, nullptr, prepare_gumbel});
+  kernels.add({"randint", "cpu:philox", 10, nullptr, prepare_randint});
   kernels.add({"permutation", "cpu:philox", 10, nullptr, prepare_permutation});
   kernels.add(
       {"dropout", "cpu:philox", 10, declines_dropout, prepare_dropout, true});

@@ -37,4 +37,30 @@ inline bool bernoulli_element(std::uint32_t word, std::uint32_t threshold) {
   return (word >> 8) < threshold;
 }
 
+// Gumbel's distribution, -log(-log(u)), with u inside of (0, 1): the largest of
+// logits + gumbel is drawn with the probability softmax(logits).
+inline double gumbel_element(std::uint32_t word) {
+  const double u = (static_cast<double>(word) + 0.5) * 0x1p-32;
+  return -std::log(-std::log(u));
+}
+
+// [0, count) from two words, by the upper half of a product (Lemire, "Fast
+// random integer generation in an interval", 2019). Without his rejection no
+// number is favoured by more than count / 2^64.
+inline std::uint64_t randint_element(std::uint32_t low, std::uint32_t high,
+                                     std::uint64_t count) {
+  const std::uint64_t word = std::uint64_t{high} << 32 | low;
+  __extension__ typedef unsigned __int128 Wide;
+  return static_cast<std::uint64_t>(Wide{word} * count >> 64);
+}
+// How many integers lie in [low, high), which may be more than an i64 holds.
+inline std::uint64_t randint_count(const Attributes& attributes) {
+  return static_cast<std::uint64_t>(attributes.integer("high")) -
+         static_cast<std::uint64_t>(attributes.integer("low"));
+}
+
+// The stream that keys are split by. Those of draws are hashes of names, or
+// small.
+constexpr std::uint32_t kSplitStream = 0xffffffff;
+
 }  // namespace weft
