@@ -135,5 +135,21 @@ class Draws(unittest.TestCase):
         self.assertNotEqual(a, b)
 
 
+class Images(unittest.TestCase):
+    def test_resize(self):
+        x = np.array([0, 4], np.float32).reshape(1, 1, 2, 1)
+        y = weft.ops.resize(x, size=(1, 4))
+        self.assertEqual(y.numpy().ravel().tolist(), [0, 1, 3, 4])
+        z = weft.ops.resize(x, size=(1, 4), method="nearest")
+        self.assertEqual(z.numpy().ravel().tolist(), [0, 0, 4, 4])
+
+    def test_nms(self):
+        boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 1.5], [5, 5, 6, 6]], "f4")
+        scores = np.array([0.5, 0.9, 0.1], "f4")
+        indices, count = weft.ops.nms(boxes, scores, threshold=0.5, most=3)
+        self.assertEqual(indices.tolist(), [1, 2, -1])
+        self.assertEqual(count.item(), 2)
+
+
 if __name__ == "__main__":
     unittest.main()
