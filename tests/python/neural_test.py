@@ -151,5 +151,17 @@ class Images(unittest.TestCase):
         self.assertEqual(count.item(), 2)
 
 
+class Fourier(unittest.TestCase):
+    def test_equals_numpy(self):
+        for size in (1, 6, 64, 97, 210):
+            x = drawn(3, size)
+            expected = np.fft.rfft(x)
+            real, imaginary = weft.ops.rfft(x)
+            np.testing.assert_allclose(real, expected.real, atol=1e-4)
+            np.testing.assert_allclose(imaginary, expected.imag, atol=1e-4)
+            back = weft.ops.irfft(real, imaginary, size=size)
+            np.testing.assert_allclose(back, x, atol=1e-5)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,52 @@
+// Complex Fourier transforms of many rows side by side, so that each step of
+// the algorithm is a loop over vectors whatever the size is.
+//
+// Threads: immutable once made; runs with memory of the caller's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace weft {
+
+// Number j of row l is re[j * lanes + l] + i im[j * lanes + l].
+struct ComplexRows {
+  float* re;
+  float* im;
+};
+
+class FourierTransform {
+ public:
+  // Of rows of n > 0 numbers. Allocates tables of about as many.
+  explicit FourierTransform(std::int64_t n);
+  ~FourierTransform();
+  FourierTransform(FourierTransform&&) noexcept;
+
+  // How many numbers the rows must have room for: n, or more.
+  std::int64_t capacity() const;
+  // Replaces x_j by Σ_j x_j exp(-2πi jk/n). The result lies in `x` or in
+  // `other`, which is as large: where is returned. For exp(+2πi jk/n) let re
+  // and im change places before and after.
+  ComplexRows run(ComplexRows x, ComplexRows other, std::int64_t lanes) const;
+
+ private:
+  struct Stage {
+    std::int64_t radix;
+    std::int64_t parts;  // how many butterflies differ in their factors
+    // exp(-2πi p k / (parts radix)), [parts][radix].
+    std::vector<float> re, im;
+  };
+  struct ByConvolution;
+
+  void add_stages(std::int64_t n);
+  static void run_stage(const Stage& stage, std::int64_t stride, ComplexRows x,
+                        ComplexRows y);
+
+  std::int64_t n_;
+  std::vector<Stage> stages_;
+  // For sizes with a large prime factor; null for others.
+  std::unique_ptr<ByConvolution> by_convolution_;
+};
+
+}  // namespace weft
