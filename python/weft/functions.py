@@ -165,17 +165,9 @@ def cumsum(x, axis=None):
 
 
 def _sorted(x, axis):
-    # The op goes along the last axis: another one changes places with it.
     if axis is None:
-        return ops.sort(_flat(x))
-    x = tensor(x)
-    order = list(range(x.ndim))
-    axis = _axis_of(x, axis, "sort")
-    if axis == x.ndim - 1:
-        return ops.sort(x)
-    order[axis], order[-1] = order[-1], order[axis]
-    values, positions = ops.sort(transpose(x, order))
-    return transpose(values, order), transpose(positions, order)
+        return ops.sort(_flat(x), axis=0)
+    return ops.sort(x, axis=axis)
 
 
 def sort(x, axis=-1):

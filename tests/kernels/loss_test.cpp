@@ -32,6 +32,20 @@ TEST(LossKernel, AgreesOnEveryRowLength) {
   }
 }
 
+// Column counts around the boundaries of vectors and of blocks of columns.
+TEST(LossKernel, AgreesAlongAnyAxis) {
+  for (const Dim columns : {1, 2, 15, 16, 17, 63, 64, 65, 200}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      OpSample sample = rows({3, 21, columns}, dtype, -20, 20);
+      sample.attributes = {{"axis", std::int64_t{1}}};
+      EXPECT_TRUE(
+          agrees_with_reference("softmax", "simd:softmax", sample, 1e-6));
+      EXPECT_TRUE(agrees_with_reference("log_softmax", "simd:log_softmax",
+                                        sample, 1e-6));
+    }
+  }
+}
+
 TEST(LossKernel, DoesNotOverflow) {
   const OpSample sample = {
       {{{DType::kF32, {2, 40}}, 900, 1000}, {{DType::kI64, {2}}, 0, 39}}, {}};

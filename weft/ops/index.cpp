@@ -75,43 +75,6 @@ void one_hot_reference(const OpCall&, std::span<const TensorView> inputs,
   }
 }
 
-// How many picks each row of the last axis has.
-std::int64_t picks_per_row(const TensorView& indices, bool is_many) {
-  return is_many ? indices.shape().back() : 1;
-}
-
-void pick_reference(const OpCall&, std::span<const TensorView> inputs,
-                    std::span<const TensorView> outputs) {
-  const TensorView& x = inputs[0];
-  const std::int64_t size = x.shape().back();
-  // As many axes as x has mean a row of picks for each row of x.
-  const std::int64_t picks =
-      picks_per_row(inputs[1], inputs[1].shape().rank() == x.shape().rank());
-  const std::size_t bytes = size_of(x.dtype());
-  for (std::int64_t i = 0; i < inputs[1].size(); ++i) {
-    const std::int64_t from = i / picks * size + index_at(inputs[1], i, size);
-    std::memcpy(
-        outputs[0].as<std::byte>() + static_cast<std::size_t>(i) * bytes,
-        x.as<std::byte>() + static_cast<std::size_t>(from) * bytes, bytes);
-  }
-}
-
-void pick_scatter_reference(const OpCall& call,
-                            std::span<const TensorView> inputs,
-                            std::span<const TensorView> outputs) {
-  const std::int64_t size = outputs[0].shape().back();
-  const std::int64_t picks =
-      picks_per_row(inputs[1], call.attributes.flag("is_many"));
-  // As in scatter_add, a last axis of size 0 has nothing to add to.
-  if (size == 0) return;
-  // This is y[r, indices[r, j]] += values[r, j].
-  accumulate(outputs[0], [&](auto&& add) {
-    for (std::int64_t i = 0; i < inputs[1].size(); ++i) {
-      add(inputs[0], i, i / picks * size + index_at(inputs[1], i, size));
-    }
-  });
-}
-
 std::vector<TensorType> infer_gather(const OpCall& call) {
   require_indices(call, 1);
   const TensorType& x = call.input(0);
@@ -155,43 +118,6 @@ std::vector<TensorType> infer_one_hot(const OpCall& call) {
   return {{call.attributes.get<DType>("dtype"), shape}};
 }
 
-std::vector<TensorType> infer_pick(const OpCall& call) {
-  require_indices(call, 1);
-  const TensorType& x = call.input(0);
-  const Shape& indices = call.input(1).shape;
-  const int leading = x.shape.rank() - 1;
-  // Dims are compared as expressions, so that symbolic leading axes fit too.
-  const bool fits =
-      leading >= 0 &&
-      (indices.rank() == leading || indices.rank() == leading + 1) &&
-      Shape(x.shape.first(leading)) == Shape(indices.first(leading));
-  if (!fits) {
-    throw call.error("indices must have the leading axes of x")
-        .hint("one index per row of the last axis, or a row of them");
-  }
-  require_choice(call, x.shape[leading], indices);
-  return {{x.dtype, indices}};
-}
-
-std::vector<TensorType> infer_pick_scatter(const OpCall& call) {
-  require_indices(call, 1);
-  TensorType y = call.input(0);
-  if (y.shape != call.input(1).shape) {
-    throw call.error("values and indices must have one shape");
-  }
-  const Dim size = size_attribute(call);
-  require_choice(call, size, y.shape);
-  if (call.attributes.flag("is_many")) {
-    if (y.shape.rank() == 0) throw call.error("a scalar has no last axis");
-    y.shape[y.shape.rank() - 1] = size;
-  } else {
-    y.shape.push_back(size);
-  }
-  return {y};
-}
-
-// dx[r] is the sum of dy[i] over all i with indices[i] = r; no gradient flows
-// to the indices.
 Gradients gather_gradient(const GradientContext& g) {
   const Shape& shape = g.x(0).shape();
   const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
@@ -201,18 +127,6 @@ Gradients gather_gradient(const GradientContext& g) {
 // Each update was added to one row, so it takes that row's gradient.
 Gradients scatter_add_gradient(const GradientContext& g) {
   return {gather(g.dy(), g.x(1), g.attributes().integer("axis")), Value()};
-}
-
-Gradients pick_gradient(const GradientContext& g) {
-  const Shape& shape = g.x(0).shape();
-  return {pick_scatter(g.dy(), g.x(1), shape.back(),
-                       g.x(1).shape().rank() == shape.rank()),
-          Value()};
-}
-
-// Each value went to one place, so it takes the gradient of that place.
-Gradients pick_scatter_gradient(const GradientContext& g) {
-  return {pick(g.dy(), g.x(1)), Value()};
 }
 
 // `count` axes from `from` on, moved to stand before axis `to` of what is left.
@@ -332,35 +246,6 @@ std::vector<OpSample> one_hot_samples() {
        {{"depth", std::int64_t{4}}, {"dtype", DType::kI32}}}};
 }
 
-std::vector<OpSample> pick_samples() {
-  return {{{floats({4, 3}), indices({4}, 3)}, {}},
-          {{floats({2, 3, 5}), indices({2, 3}, 5, DType::kI32)}, {}},
-          {{floats({7}), indices({}, 7)}, {}},
-          {{floats({4, 3}), indices({4, 2}, 3)}, {}},
-          {{floats({7}), indices({9}, 7)}, {}},
-          {{floats({0, 3}), indices({0}, 3)}, {}},
-          {{floats({6, 3}), integers({6}, -3, 2, DType::kI64)}, {}},
-          {{floats({128, 10}), indices({128}, 10)}, {}},
-          {{floats({9, 5}, -1, 1, DType::kBF16), indices({9}, 5)}, {}}};
-}
-
-std::vector<OpSample> pick_scatter_samples() {
-  const auto into = [](InputSample values, InputSample index, Dim size,
-                       bool is_many) {
-    return OpSample{{std::move(values), std::move(index)},
-                    {{"size", Shape{size}}, {"is_many", is_many}}};
-  };
-  return {
-      into(floats({4}), indices({4}, 3), 3, false),
-      into(floats({2, 3}), indices({2, 3}, 5, DType::kI32), 5, false),
-      into(floats({2, 3}), indices({2, 3}, 5), 5, true),
-      into(floats({9}), indices({9}, 4), 4, true),
-      into(floats({}), indices({}, 4), 4, false),
-      into(floats({0}), indices({0}, 4), 4, false),
-      into(floats({128}), indices({128}, 10), 10, false),
-      into(floats({5, 9}, -1, 1, DType::kBF16), indices({5, 9}, 3), 3, true)};
-}
-
 // Additions, one per update.
 Cost scatter_cost(const OpCall& call) {
   return Cost::of(call,
@@ -413,28 +298,6 @@ void register_index(OpRegistry& ops) {
       .batch(batch_rows)
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
       .samples(one_hot_samples);
-  ops.add("pick")
-      .summary("elements along the last axis, by index; -1 is the last")
-      .signature("(x, indices) -> y")
-      .infer(infer_pick)
-      .reference(pick_reference)
-      .gradient(pick_gradient)
-      .batch(batch_rows, sum_of_linear_in_first)
-      .cost(gather_cost)
-      .samples(pick_samples);
-  ops.add("pick_scatter")
-      .summary("zeros with values added at the indices along the last axis")
-      .signature("(values, indices) -> y")
-      .required("size", Shape())
-      // Values of shape [n] may be n rows' single picks, or n picks of one row:
-      // the shape does not say.
-      .attribute("is_many", false)
-      .infer(infer_pick_scatter)
-      .reference(pick_scatter_reference)
-      .gradient(pick_scatter_gradient)
-      .batch(batch_rows, sum_of_linear_in_first)
-      .cost(scatter_cost)
-      .samples(pick_scatter_samples);
 }
 
 Value gather(const Operand& x, const Operand& indices, std::int64_t axis) {
@@ -453,18 +316,6 @@ Value one_hot(const Operand& indices, std::int64_t depth, DType dtype) {
   static const OpDef& op = op_registry().get("one_hot");
   return call(op, {indices.value}, {{"depth", depth}, {"dtype", dtype}},
               indices.location);
-}
-
-Value pick(const Operand& x, const Operand& indices) {
-  static const OpDef& op = op_registry().get("pick");
-  return call(op, {x.value, indices.value}, {}, x.location);
-}
-
-Value pick_scatter(const Operand& values, const Operand& indices, Dim size,
-                   bool is_many) {
-  static const OpDef& op = op_registry().get("pick_scatter");
-  return call(op, {values.value, indices.value},
-              {{"size", Shape{size}}, {"is_many", is_many}}, values.location);
 }
 
 }  // namespace weft

@@ -25,12 +25,5 @@ Value one_hot(const Operand& indices, std::int64_t depth,
 inline Value embedding(const Operand& table, const Operand& indices) {
   return gather(table, indices, 0);
 }
-// Picks along the last axis: x[i, indices[i]] for each leading index i. If
-// the indices have as many axes as x, x[i, indices[i, j]] for each j.
-Value pick(const Operand& x, const Operand& indices);
-// The transpose of pick in x: zeros with a last axis of `size`, and values[i]
-// added at [i, indices[i]]. `is_many` says that the values have a last axis j.
-Value pick_scatter(const Operand& values, const Operand& indices, Dim size,
-                   bool is_many = false);
 
 }  // namespace weft

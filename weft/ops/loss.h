@@ -1,16 +1,12 @@
-// Softmax and losses, over the last axis.
-//
-// Throws Error(kInvalidArgument) for operands that are no floats, scalars, and
-// labels or targets of another shape. Losses of bf16 and f16 logits are f32
-// where labels are given.
+// Softmax along an axis, and losses over the last one.
 #pragma once
 
 #include "weft/graph/context.h"
 
 namespace weft {
 
-Value softmax(const Operand& x);
-Value log_softmax(const Operand& x);
+Value softmax(const Operand& x, std::int64_t axis = -1);
+Value log_softmax(const Operand& x, std::int64_t axis = -1);
 // -log softmax(logits)[label], one per row. Labels i32 or i64, without the
 // last axis; one that is no class is an IndexError (graph/index_check.h).
 Value cross_entropy(const Operand& logits, const Operand& labels);

@@ -17,6 +17,7 @@
 #include "weft/ops/matmul.h"
 #include "weft/ops/nms.h"
 #include "weft/ops/norm.h"
+#include "weft/ops/pick.h"
 #include "weft/ops/pool.h"
 #include "weft/ops/random.h"
 #include "weft/ops/recurrent.h"

@@ -6,7 +6,7 @@
 
 #include "weft/graph/registry.h"
 #include "weft/ops/constant.h"
-#include "weft/ops/index.h"
+#include "weft/ops/pick.h"
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
@@ -22,18 +22,19 @@ bool is_below(Number a, Number b) {
   return a < b || (b != b && a == a);
 }
 
-// Orders each row of the last axis and keeps its first `count` elements.
-void order_rows(const TensorView& x, const TensorView& values,
-                const TensorView& positions, std::int64_t count,
-                bool descending) {
-  const std::int64_t size = x.shape().back();
-  const std::int64_t rows = size == 0 ? 0 : x.size() / size;
-  // Positions are sorted rather than elements, as they are a result too.
-  std::vector<std::int64_t> order(static_cast<std::size_t>(size));
+// Orders each line along the axis and keeps its first `count` elements.
+void order_lines(const OpCall& call, const TensorView& x,
+                 std::span<const TensorView> outputs, std::int64_t count,
+                 bool descending) {
+  const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
+                                             x.shape().rank()));
+  std::vector<std::int64_t> order(static_cast<std::size_t>(cut.size));
   const auto run = [&]<class Number>(Number) {
-    for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t line = 0; line < cut.outer * cut.inner; ++line) {
+      const std::int64_t outer = line / cut.inner;
+      const std::int64_t column = line % cut.inner;
       const auto value = [&](std::int64_t i) {
-        return load_as<Number>(x, row * size + i);
+        return load_as<Number>(x, (outer * cut.size + i) * cut.inner + column);
       };
       std::iota(order.begin(), order.end(), 0);
       // The sort is stable, so ties keep the lower position first. For a
@@ -45,8 +46,9 @@ void order_rows(const TensorView& x, const TensorView& values,
       });
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t from = order[static_cast<std::size_t>(i)];
-        store_as(values, row * count + i, value(from));
-        positions.as<std::int64_t>()[row * count + i] = from;
+        const std::int64_t to = (outer * count + i) * cut.inner + column;
+        store_as(outputs[0], to, value(from));
+        outputs[1].as<std::int64_t>()[to] = from;
       }
     }
   };
@@ -58,14 +60,15 @@ void order_rows(const TensorView& x, const TensorView& values,
 
 void top_k_reference(const OpCall& call, std::span<const TensorView> inputs,
                      std::span<const TensorView> outputs) {
-  order_rows(inputs[0], outputs[0], outputs[1], call.attributes.integer("k"),
-             true);
+  order_lines(call, inputs[0], outputs, call.attributes.integer("k"), true);
 }
 
 void sort_reference(const OpCall& call, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
-  order_rows(inputs[0], outputs[0], outputs[1], inputs[0].shape().back(),
-             call.attributes.flag("descending"));
+  const Shape& shape = inputs[0].shape();
+  const int axis = resolved_axis(call.attributes.integer("axis"), shape.rank());
+  order_lines(call, inputs[0], outputs, shape[axis],
+              call.attributes.flag("descending"));
 }
 
 void cumsum_reference(const OpCall& call, std::span<const TensorView> inputs,
@@ -99,36 +102,34 @@ void cumsum_reference(const OpCall& call, std::span<const TensorView> inputs,
     run(std::int64_t{});
 }
 
-void require_row(const OpCall& call) {
-  if (call.input(0).shape.rank() > 0) return;
-  throw call.error("a scalar has no last axis");
+int checked_axis_of(const OpCall& call) {
+  return checked_axis(call, call.attributes.integer("axis"),
+                      call.input(0).shape.rank());
 }
 
 std::vector<TensorType> infer_top_k(const OpCall& call) {
-  require_row(call);
   require_number(call);
+  const int axis = checked_axis_of(call);
   TensorType y = call.input(0);
   const std::int64_t k = call.attributes.integer("k");
-  const Dim size = y.shape.back();
-  // A symbolic size is negative, and bounds nothing yet.
+  const Dim size = y.shape[axis];
   if (k < 1 || (size >= 0 && k > size)) {
     throw call.error("k = {} is outside [1, {}]", k, size);
   }
-  y.shape[y.shape.rank() - 1] = k;
+  y.shape[axis] = k;
   return {y, {DType::kI64, y.shape}};
 }
 
 std::vector<TensorType> infer_sort(const OpCall& call) {
-  require_row(call);
   require_number(call);
+  checked_axis_of(call);
   const TensorType& x = call.input(0);
   return {x, {DType::kI64, x.shape}};
 }
 
 std::vector<TensorType> infer_cumsum(const OpCall& call) {
   require_number(call);
-  checked_axis(call, call.attributes.integer("axis"),
-               call.input(0).shape.rank());
+  checked_axis_of(call);
   return {call.input(0)};
 }
 
@@ -136,7 +137,9 @@ std::vector<TensorType> infer_cumsum(const OpCall& call) {
 // positions of a row differ, dx[positions[i]] = dv[i].
 Gradients order_gradient(const GradientContext& g) {
   if (!g.dy(0).is_defined()) return {Value()};
-  return {pick_scatter(g.dy(0), g.y(1), g.x(0).shape().back(), true)};
+  const Shape& shape = g.x(0).shape();
+  const int axis = resolved_axis(g.attributes().integer("axis"), shape.rank());
+  return {pick_scatter(g.dy(0), g.y(1), shape[axis], true, axis)};
 }
 
 // x_j counts in every y_i from i = j on (behind it, if exclusive), so dx_j is
@@ -150,7 +153,9 @@ Gradients cumsum_gradient(const GradientContext& g) {
 // A heap or a merge takes about n log n comparisons; each element counts one at
 // least.
 Cost order_cost(const OpCall& call) {
-  const double size = static_cast<double>(call.input(0).shape.back());
+  const Shape& shape = call.input(0).shape;
+  const int axis = resolved_axis(call.attributes.integer("axis"), shape.rank());
+  const double size = static_cast<double>(shape[axis]);
   const double count = static_cast<double>(call.input(0).shape.num_elements());
   return Cost::of(call, count * std::max(1.0, std::log2(size + 1)));
 }
@@ -158,8 +163,9 @@ Cost order_cost(const OpCall& call) {
 Cost cumsum_cost(const OpCall& call) { return Cost::elementwise(call, 1); }
 
 std::vector<OpSample> top_k_samples() {
-  const auto largest = [](InputSample x, std::int64_t k) {
-    return OpSample{{std::move(x)}, {{"k", k}}};
+  const auto largest = [](InputSample x, std::int64_t k,
+                          std::int64_t axis = -1) {
+    return OpSample{{std::move(x)}, {{"k", k}, {"axis", axis}}};
   };
   return {largest(floats({3, 7}), 2),
           largest(floats({5}), 5),
@@ -171,12 +177,17 @@ std::vector<OpSample> top_k_samples() {
           largest(integers({4, 50}, -3, 3), 7),
           largest(integers({4, 50}, -3, 3, DType::kI64), 7),
           largest(floats({4, 9}, -1, 1, DType::kBF16), 3),
-          largest(floats({4, 9}, -1, 1, DType::kF64), 3)};
+          largest(floats({4, 9}, -1, 1, DType::kF64), 3),
+          largest(floats({7, 3}), 2, 0),
+          largest(floats({2, 300, 3}), 5, 1),
+          largest(floats({2, 0}), 1, 0)};
 }
 
 std::vector<OpSample> sort_samples() {
-  const auto order = [](InputSample x, bool descending) {
-    return OpSample{{std::move(x)}, {{"descending", descending}}};
+  const auto order = [](InputSample x, bool descending,
+                        std::int64_t axis = -1) {
+    return OpSample{{std::move(x)},
+                    {{"descending", descending}, {"axis", axis}}};
   };
   return {order(floats({3, 7}), false),
           order(floats({3, 7}), true),
@@ -189,7 +200,10 @@ std::vector<OpSample> sort_samples() {
           order(integers({3, 60}, -4, 4, DType::kI64), false),
           order(integers({200}, 0, 255, DType::kU8), false),
           order(floats({90}, -1, 1, DType::kBF16), true),
-          order(floats({40}, -1, 1, DType::kF64), false)};
+          order(floats({40}, -1, 1, DType::kF64), false),
+          order(floats({7, 3}), false, 0),
+          order(integers({2, 70, 3}, -4, 4), true, -2),
+          order(floats({3, 0}), false, 0)};
 }
 
 std::vector<OpSample> cumsum_samples() {
@@ -215,23 +229,25 @@ std::vector<OpSample> cumsum_samples() {
 
 void register_sort(OpRegistry& ops) {
   ops.add("top_k")
-      .summary("the k largest of the last axis, descending, and where")
+      .summary("the k largest along an axis, descending, and where")
       .signature("(x) -> values, positions")
       .required("k", std::int64_t{0})
+      .attribute("axis", std::int64_t{-1})
       .infer(infer_top_k)
       .reference(top_k_reference)
       .gradient(order_gradient)
-      .batch(batch_rows)
+      .batch(batch_along_axis)
       .cost(order_cost)
       .samples(top_k_samples);
   ops.add("sort")
-      .summary("the last axis in stable order, and where it came from")
+      .summary("an axis in stable order, and where it came from")
       .signature("(x) -> values, positions")
       .attribute("descending", false)
+      .attribute("axis", std::int64_t{-1})
       .infer(infer_sort)
       .reference(sort_reference)
       .gradient(order_gradient)
-      .batch(batch_rows)
+      .batch(batch_along_axis)
       .cost(order_cost)
       .samples(sort_samples);
   ops.add("cumsum")
@@ -248,16 +264,20 @@ void register_sort(OpRegistry& ops) {
       .samples(cumsum_samples);
 }
 
-std::pair<Value, Value> top_k(const Operand& x, std::int64_t k) {
+std::pair<Value, Value> top_k(const Operand& x, std::int64_t k,
+                              std::int64_t axis) {
   static const OpDef& op = op_registry().get("top_k");
-  auto results = call_all(op, {x.value, 1}, {{"k", k}}, x.location);
+  auto results =
+      call_all(op, {x.value, 1}, {{"k", k}, {"axis", axis}}, x.location);
   return {std::move(results[0]), std::move(results[1])};
 }
 
-std::pair<Value, Value> sort(const Operand& x, bool descending) {
+std::pair<Value, Value> sort(const Operand& x, bool descending,
+                             std::int64_t axis) {
   static const OpDef& op = op_registry().get("sort");
   auto results =
-      call_all(op, {x.value, 1}, {{"descending", descending}}, x.location);
+      call_all(op, {x.value, 1}, {{"descending", descending}, {"axis", axis}},
+               x.location);
   return {std::move(results[0]), std::move(results[1])};
 }
 

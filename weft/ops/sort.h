@@ -1,7 +1,4 @@
-// Order along the last axis.
-//
-// NaN counts as the largest number. Throws Error(kInvalidArgument) for scalars
-// and bools, and for k outside of [1, size].
+// Order along an axis.
 #pragma once
 
 #include <utility>
@@ -12,10 +9,12 @@ namespace weft {
 
 // The k largest, descending, and their positions as i64. Ties keep the lower
 // position first.
-std::pair<Value, Value> top_k(const Operand& x, std::int64_t k);
+std::pair<Value, Value> top_k(const Operand& x, std::int64_t k,
+                              std::int64_t axis = -1);
 // Stable sort and the positions it came from, as i64.
-std::pair<Value, Value> sort(const Operand& x, bool descending = false);
-// Running sum along an axis; exclusive leaves out the element itself.
+std::pair<Value, Value> sort(const Operand& x, bool descending = false,
+                             std::int64_t axis = -1);
+// Running sum; exclusive leaves out the element itself.
 Value cumsum(const Operand& x, std::int64_t axis, bool exclusive = false,
              bool reverse = false);
 

@@ -9,22 +9,6 @@
 namespace weft {
 namespace {
 
-// Calls body with an unsigned integer as wide as an element.
-template <class Body>
-std::unique_ptr<PreparedKernel> for_width(DType dtype, Body&& body) {
-  switch (size_of(dtype)) {
-    case 1:
-      // Moving an element needs its size, not its dtype.
-      return body(std::uint8_t{});
-    case 2:
-      return body(std::uint16_t{});
-    case 4:
-      return body(std::uint32_t{});
-    default:
-      return body(std::uint64_t{});
-  }
-}
-
 std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
   const Shape& shape = call.input(0).shape;
   const AxisCut cut(
@@ -120,24 +104,31 @@ std::unique_ptr<PreparedKernel> prepare_one_hot(const OpCall& call) {
   });
 }
 
+AxisCut pick_cut(const OpCall& call, const Shape& shape) {
+  return {shape, resolved_axis(call.attributes.integer("axis"), shape.rank())};
+}
+
 std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
-  const TensorType& x = call.input(0);
-  const TensorType& indices = call.input(1);
-  const std::int64_t size = x.shape.back();
-  const std::int64_t count = indices.shape.num_elements();
-  // Indices of the operand's rank pick several elements of each row; of one
-  // less, a single one.
-  const std::int64_t picks =
-      indices.shape.rank() == x.shape.rank() ? indices.shape.back() : 1;
-  return for_width(x.dtype, [&]<class T>(T) {
-    return for_indices(indices.dtype, [&]<class I>(I) {
+  const AxisCut cut = pick_cut(call, call.input(0).shape);
+  const std::int64_t count = call.input(1).shape.num_elements();
+  const std::int64_t rows = count == 0 ? 0 : count / cut.inner;
+  const std::int64_t picks = count == 0 ? 1 : rows / cut.outer;
+  const std::int64_t grain =
+      count == 0 ? 1 : std::max<std::int64_t>(1, 4096 / cut.inner);
+  return for_width(call.input(0).dtype, [&]<class T>(T) {
+    return for_indices(call.input(1).dtype, [&]<class I>(I) {
       return make_kernel([=](const KernelBuffers& buffers) {
-        const T* from = input_of<T>(buffers, 0);
-        const I* index = input_of<I>(buffers, 1);
-        T* to = output_of<T>(buffers, 0);
-        parallel_for(count, 4096, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            to[i] = from[i / picks * size + row_of(index[i], size)];
+        const T* x = input_of<T>(buffers, 0);
+        const I* indices = input_of<I>(buffers, 1);
+        T* y = output_of<T>(buffers, 0);
+        parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t row = begin; row < end; ++row) {
+            const T* from = x + row / picks * cut.size * cut.inner;
+            const std::int64_t place = row * cut.inner;
+            for (std::int64_t n = 0; n < cut.inner; ++n) {
+              const std::int64_t picked = row_of(indices[place + n], cut.size);
+              y[place + n] = from[picked * cut.inner + n];
+            }
           }
         });
       });
@@ -150,22 +141,43 @@ std::optional<std::string> declines_pick_scatter(const OpCall& call) {
   return declines_sum(call);
 }
 
+// Each thread clears columns along the axis and adds what belongs there.
 std::unique_ptr<PreparedKernel> prepare_pick_scatter(const OpCall& call) {
-  const std::int64_t size = call.outputs[0].shape.back();
-  const std::int64_t rows = call.outputs[0].shape.num_elements() / size;
-  const std::int64_t picks = call.input(1).shape.num_elements() / rows;
+  constexpr std::int64_t kWidth = 256;
+  const AxisCut cut = pick_cut(call, call.outputs[0].shape);
+  const std::int64_t picks =
+      call.input(1).shape.num_elements() / (cut.outer * cut.inner);
+  const std::int64_t blocks = (cut.inner + kWidth - 1) / kWidth;
   return for_summand(call.input(0).dtype, [&]<class T>(T) {
     return for_indices(call.input(1).dtype, [&]<class I>(I) {
+      const auto scatter_block = [=](const T* values, const I* indices, T* y,
+                                     std::int64_t width) {
+        for (std::int64_t row = 0; row < cut.size; ++row) {
+          std::fill_n(y + row * cut.inner, width, T{0});
+        }
+        for (std::int64_t i = 0; i < picks; ++i) {
+          for (std::int64_t n = 0; n < width; ++n) {
+            const std::int64_t from = i * cut.inner + n;
+            y[row_of(indices[from], cut.size) * cut.inner + n] += values[from];
+          }
+        }
+      };
       return make_kernel([=](const KernelBuffers& buffers) {
         const T* values = input_of<T>(buffers, 0);
         const I* indices = input_of<I>(buffers, 1);
         T* y = output_of<T>(buffers, 0);
+        const std::int64_t bytes = cut.size * std::min(cut.inner, kWidth) *
+                                   static_cast<std::int64_t>(sizeof(T));
         parallel_for(
-            rows, grain_of(size * static_cast<std::int64_t>(sizeof(T))),
+            cut.outer * blocks, grain_of(bytes),
             [&](std::int64_t begin, std::int64_t end) {
-              std::fill(y + begin * size, y + end * size, T{0});
-              for (std::int64_t i = begin * picks; i < end * picks; ++i) {
-                y[i / picks * size + row_of(indices[i], size)] += values[i];
+              for (std::int64_t block = begin; block < end; ++block) {
+                const std::int64_t outer = block / blocks;
+                const std::int64_t column = block % blocks * kWidth;
+                const std::int64_t from = outer * picks * cut.inner + column;
+                scatter_block(values + from, indices + from,
+                              y + outer * cut.size * cut.inner + column,
+                              std::min(kWidth, cut.inner - column));
               }
             });
       });

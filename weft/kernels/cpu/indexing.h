@@ -7,6 +7,7 @@
 
 #include "weft/base/index.h"
 #include "weft/kernels/cpu/function_kernel.h"
+#include "weft/kernels/simd/strided_copy.h"
 #include "weft/ops/support/indexing.h"
 
 namespace weft {
@@ -17,6 +18,37 @@ std::unique_ptr<PreparedKernel> for_indices(DType dtype, Body&& body) {
   if (dtype == DType::kI32) return body(std::int32_t{});
   return body(std::int64_t{});
 }
+
+// Calls body with an unsigned integer as wide as an element.
+template <class Body>
+std::unique_ptr<PreparedKernel> for_width(DType dtype, Body&& body) {
+  switch (size_of(dtype)) {
+    case 1:
+      // Moving an element needs its size, not its dtype.
+      return body(std::uint8_t{});
+    case 2:
+      return body(std::uint16_t{});
+    case 4:
+      return body(std::uint32_t{});
+    default:
+      return body(std::uint64_t{});
+  }
+}
+
+// Copies a whole tensor, for kernels that change parts of it; in place, there
+// is nothing to copy.
+class WholeCopy {
+ public:
+  explicit WholeCopy(const TensorType& type)
+      : copy_(size_of(type.dtype), {type.shape.num_elements()}, {1}, {1}) {}
+
+  void run(const void* from, void* to) const noexcept {
+    if (from != to) copy_.run(from, to);
+  }
+
+ private:
+  StridedCopy copy_;
+};
 
 // Calls body with the dtype of what is summed.
 template <class Body>

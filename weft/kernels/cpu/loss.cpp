@@ -1,5 +1,6 @@
 // Softmax, log-softmax and cross entropy: two passes over a row that stays in
-// L2 give log sum exp; everything else follows from it in one more.
+// L2 give log sum exp; everything else follows from it in one more. Along
+// another axis than the last, columns side by side are taken in the same way.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/cpu/loss.cpp"
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "weft/kernels/cpu/f32_or_bf16.h"
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
+#include "weft/ops/support/axes.h"
 #include "weft/ops/support/indexing.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,6 +57,47 @@ float log_sum_exp(const T* row, std::size_t classes) {
   return largest + std::log(sum);
 }
 
+// Columns that are taken at once.
+constexpr std::size_t kColumns = 64;
+
+// Calls body(i, vector) for the elements of a row from i on; what a vector has
+// beyond the end of the row is 0.
+template <class T, class Body>
+void for_each_vector(const T* row, std::size_t width, Body&& body) {
+  std::size_t i = 0;
+  for (; i + simd::kLanes <= width; i += simd::kLanes) {
+    body(i, simd::load(row + i));
+  }
+  if (i < width) body(i, simd::load_part(row + i, width - i, 0.f));
+}
+
+// What RowSum is of a row, of each column of some rows `stride` apart.
+struct ColumnSums {
+  float largest[kColumns];
+  float sum[kColumns];
+
+  template <class T>
+  ColumnSums(const T* x, std::size_t rows, std::size_t stride,
+             std::size_t width) {
+    std::fill_n(largest, kColumns, -std::numeric_limits<float>::infinity());
+    std::fill_n(sum, kColumns, 0.f);
+    for (std::size_t row = 0; row < rows; ++row) {
+      for_each_vector(x + row * stride, width, [&](std::size_t i, Vector v) {
+        simd::store(simd::hn::Max(simd::load(largest + i), v), largest + i);
+      });
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      for_each_vector(x + row * stride, width, [&](std::size_t i, Vector v) {
+        const Vector power =
+            simd::exp(simd::hn::Sub(v, simd::load(largest + i)));
+        simd::store(simd::hn::Add(simd::load(sum + i), power), sum + i);
+      });
+    }
+  }
+};
+
+constexpr std::int64_t kLeastWork = 4096;  // elements of a thread
+
 class RowKernel : public PreparedKernel {
  protected:
   explicit RowKernel(const OpCall& call)
@@ -65,8 +108,6 @@ class RowKernel : public PreparedKernel {
   // Calls body(row) in parallel.
   template <class Body>
   void for_each_row(Body&& body) const {
-    constexpr std::int64_t kLeastWork = 4096;
-    // A thread takes at least so many elements.
     const auto grain = 1 + kLeastWork / static_cast<std::int64_t>(classes_);
     parallel_for(rows_, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
@@ -79,43 +120,98 @@ class RowKernel : public PreparedKernel {
   std::int64_t rows_;
 };
 
-template <class T>
-class Softmax : public RowKernel {
+// A function of an element and the sums along its axis: Function has `row` for
+// elements that lie dense, `finish` and `element` for columns.
+template <class T, class Function>
+class AxisKernel : public PreparedKernel {
  public:
-  explicit Softmax(const OpCall& call) : RowKernel(call) {}
+  explicit AxisKernel(const OpCall& call)
+      : cut_(call.input(0).shape, resolved_axis(call.attributes.integer("axis"),
+                                                call.input(0).shape.rank())),
+        size_(static_cast<std::size_t>(cut_.size)),
+        stride_(static_cast<std::size_t>(cut_.inner)) {}
 
   void run(const KernelBuffers& buffers) noexcept override {
-    for_each_row([&](std::size_t row) {
-      const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
-      T* y = static_cast<T*>(buffers.outputs[0]) + row * classes_;
-      const RowSum total = row_sum(x, classes_);
-      const Vector shift = broadcast(total.largest);
-      const Vector sum = broadcast(total.sum);
-      // Not exp(v - log sum exp): beside a large element, rounding would take
-      // what the others add to the sum.
-      simd::map(x, y, classes_, [&](Vector v) {
-        const Vector power = simd::exp(simd::hn::Sub(v, shift));
-        return simd::hn::Div(power, sum);
+    const T* x = static_cast<const T*>(buffers.inputs[0]);
+    T* y = static_cast<T*>(buffers.outputs[0]);
+    const std::size_t blocks = (stride_ + kColumns - 1) / kColumns;
+    const auto work =
+        static_cast<std::int64_t>(size_ * std::min(stride_, kColumns));
+    parallel_for(
+        cut_.outer * static_cast<std::int64_t>(blocks), 1 + kLeastWork / work,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const auto block = static_cast<std::size_t>(i);
+            const std::size_t column = block % blocks * kColumns;
+            const std::size_t place = block / blocks * size_ * stride_ + column;
+            run_block(x + place, y + place,
+                      std::min(kColumns, stride_ - column));
+          }
+        });
+  }
+
+ private:
+  void run_block(const T* x, T* y, std::size_t width) const {
+    if (stride_ == 1) return Function::row(x, y, size_);
+    const ColumnSums sums =
+        Function::finish(ColumnSums(x, size_, stride_, width));
+    for (std::size_t row = 0; row < size_; ++row) {
+      T* to = y + row * stride_;
+      for_each_vector(x + row * stride_, width, [&](std::size_t i, Vector v) {
+        const Vector result = Function::element(v, simd::load(sums.largest + i),
+                                                simd::load(sums.sum + i));
+        if (i + simd::kLanes <= width) {
+          simd::store(result, to + i);
+        } else {
+          simd::store_part(result, to + i, width - i);
+        }
       });
-    });
+    }
+  }
+
+  AxisCut cut_;
+  std::size_t size_;
+  std::size_t stride_;
+};
+
+// Not exp(v - log sum exp): beside a large element, rounding would take what
+// the others add to the sum.
+struct SoftmaxFunction {
+  static Vector element(Vector v, Vector largest, Vector sum) {
+    return simd::hn::Div(simd::exp(simd::hn::Sub(v, largest)), sum);
+  }
+  static ColumnSums finish(const ColumnSums& sums) { return sums; }
+  template <class T>
+  static void row(const T* x, T* y, std::size_t size) {
+    const RowSum total = row_sum(x, size);
+    const Vector largest = broadcast(total.largest);
+    const Vector sum = broadcast(total.sum);
+    simd::map(x, y, size, [&](Vector v) { return element(v, largest, sum); });
+  }
+};
+
+// The logarithm of the sum is taken once, into the place of the largest.
+struct LogSoftmaxFunction {
+  static Vector element(Vector v, Vector lse, Vector) {
+    return simd::hn::Sub(v, lse);
+  }
+  static ColumnSums finish(ColumnSums sums) {
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      sums.largest[i] += std::log(sums.sum[i]);
+    }
+    return sums;
+  }
+  template <class T>
+  static void row(const T* x, T* y, std::size_t size) {
+    const Vector lse = broadcast(log_sum_exp(x, size));
+    simd::map(x, y, size, [&](Vector v) { return element(v, lse, lse); });
   }
 };
 
 template <class T>
-class LogSoftmax : public RowKernel {
- public:
-  explicit LogSoftmax(const OpCall& call) : RowKernel(call) {}
-
-  void run(const KernelBuffers& buffers) noexcept override {
-    for_each_row([&](std::size_t row) {
-      const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
-      T* y = static_cast<T*>(buffers.outputs[0]) + row * classes_;
-      const Vector lse = broadcast(log_sum_exp(x, classes_));
-      simd::map(x, y, classes_,
-                [&](Vector v) { return simd::hn::Sub(v, lse); });
-    });
-  }
-};
+using Softmax = AxisKernel<T, SoftmaxFunction>;
+template <class T>
+using LogSoftmax = AxisKernel<T, LogSoftmaxFunction>;
 
 // Reads labels of either width.
 class Labels {

@@ -1,4 +1,4 @@
-// Order along the last axis, and running sums.
+// Order along an axis, and running sums.
 //
 // An element and its position travel as one 64-bit key: the value's bits,
 // mapped so that they compare as unsigned integers, above the position. So a
@@ -46,10 +46,15 @@ std::uint64_t key_of(T value, std::int64_t position, bool descending) {
          static_cast<std::uint32_t>(position);
 }
 
+AxisCut cut_of(const OpCall& call) {
+  const Shape& shape = call.input(0).shape;
+  return {shape, resolved_axis(call.attributes.integer("axis"), shape.rank())};
+}
+
 std::optional<std::string> declines(const OpCall& call) {
   const TensorType& x = call.input(0);
   if (x.shape.num_elements() == 0) return "nothing to order";
-  if (x.shape.back() > std::numeric_limits<std::int32_t>::max()) {
+  if (cut_of(call).size > std::numeric_limits<std::int32_t>::max()) {
     return "positions do not fit into 32 bits";
   }
   switch (x.dtype) {
@@ -65,23 +70,21 @@ std::optional<std::string> declines(const OpCall& call) {
 // Few keys of many are kept in a heap, whose top hardly ever changes.
 constexpr std::int64_t kMostInHeap = 64;
 
-// Leaves the `count` smallest keys of a row in order at the front of `keys`,
-// which has room for the row.
+// Leaves the `count` smallest keys of a line in order at the front of `keys`,
+// which has room for the line. Its elements are `stride` apart.
 template <class T>
-void order_keys(const T* x, std::int64_t size, std::int64_t count,
-                bool descending, std::uint64_t* keys) {
-  // The heap keeps the `count` smallest seen, the largest of them on top, so
-  // one comparison rejects most elements.
+void order_keys(const T* x, std::int64_t stride, std::int64_t size,
+                std::int64_t count, bool descending, std::uint64_t* keys) {
   const bool uses_heap = count <= kMostInHeap && count < size / 4;
   const std::int64_t first = uses_heap ? count : size;
   for (std::int64_t i = 0; i < first; ++i) {
-    keys[i] = key_of(x[i], i, descending);
+    keys[i] = key_of(x[i * stride], i, descending);
   }
   std::uint64_t* const end = keys + count;
   if (uses_heap) {
     std::make_heap(keys, end);
     for (std::int64_t i = first; i < size; ++i) {
-      const std::uint64_t key = key_of(x[i], i, descending);
+      const std::uint64_t key = key_of(x[i * stride], i, descending);
       if (key > keys[0]) continue;
       std::pop_heap(keys, end);
       end[-1] = key;
@@ -99,36 +102,40 @@ template <class T>
 std::unique_ptr<PreparedKernel> make_order(const OpCall& call,
                                            std::int64_t count,
                                            bool descending) {
-  const std::int64_t size = call.input(0).shape.back();
-  const std::int64_t rows = call.input(0).shape.num_elements() / size;
-  const std::int64_t tasks = std::min(rows, kMostTasks);
+  const AxisCut cut = cut_of(call);
+  const std::int64_t lines = cut.outer * cut.inner;
+  const std::int64_t tasks = std::min(lines, kMostTasks);
   const auto run = [=](const KernelBuffers& buffers) {
     const T* x = input_of<T>(buffers, 0);
     T* values = output_of<T>(buffers, 0);
     auto* positions = output_of<std::int64_t>(buffers, 1);
-    const auto order_row = [&](std::int64_t row, std::uint64_t* keys) {
-      const T* from = x + row * size;
-      order_keys(from, size, count, descending, keys);
+    const auto order_line = [&](std::int64_t line, std::uint64_t* keys) {
+      const std::int64_t outer = line / cut.inner;
+      const std::int64_t column = line % cut.inner;
+      const T* from = x + outer * cut.size * cut.inner + column;
+      order_keys(from, cut.inner, cut.size, count, descending, keys);
       for (std::int64_t i = 0; i < count; ++i) {
         // The value is fetched again by its position: a key has lost which NaN
         // it was.
         const auto position = static_cast<std::uint32_t>(keys[i]);
-        values[row * count + i] = from[position];
-        positions[row * count + i] = position;
+        const std::int64_t to = (outer * count + i) * cut.inner + column;
+        values[to] = from[position * cut.inner];
+        positions[to] = position;
       }
     };
     parallel_for(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t task = begin; task < end; ++task) {
-        auto* keys = static_cast<std::uint64_t*>(buffers.scratch) + task * size;
-        for (std::int64_t row = rows * task / tasks;
-             row < rows * (task + 1) / tasks; ++row) {
-          order_row(row, keys);
+        auto* keys =
+            static_cast<std::uint64_t*>(buffers.scratch) + task * cut.size;
+        for (std::int64_t line = lines * task / tasks;
+             line < lines * (task + 1) / tasks; ++line) {
+          order_line(line, keys);
         }
       }
     });
   };
   return make_kernel(
-      run, static_cast<std::size_t>(tasks * size) * sizeof(std::uint64_t));
+      run, static_cast<std::size_t>(tasks * cut.size) * sizeof(std::uint64_t));
 }
 
 std::unique_ptr<PreparedKernel> prepare_order(const OpCall& call,
@@ -149,7 +156,7 @@ std::unique_ptr<PreparedKernel> prepare_top_k(const OpCall& call) {
 }
 
 std::unique_ptr<PreparedKernel> prepare_sort(const OpCall& call) {
-  return prepare_order(call, call.input(0).shape.back(),
+  return prepare_order(call, cut_of(call).size,
                        call.attributes.flag("descending"));
 }
 
@@ -204,9 +211,7 @@ void scan_columns(const T* x, T* y, std::int64_t rows, std::int64_t stride,
 
 template <class T>
 std::unique_ptr<PreparedKernel> make_cumsum(const OpCall& call) {
-  const Shape& shape = call.input(0).shape;
-  const AxisCut cut(
-      shape, resolved_axis(call.attributes.integer("axis"), shape.rank()));
+  const AxisCut cut = cut_of(call);
   const bool exclusive = call.attributes.flag("exclusive");
   const bool reverse = call.attributes.flag("reverse");
   return make_kernel([=](const KernelBuffers& buffers) {

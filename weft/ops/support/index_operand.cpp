@@ -20,11 +20,6 @@ IndexOperand into_axis(const OpCall& call) {
   return {1, shape[axis]};
 }
 
-IndexOperand into_last_axis(const OpCall& call) {
-  return {1, call.input(0).shape.back()};
-}
-
-// The axis is the result's, and its size an attribute.
 IndexOperand into_size(const OpCall& call) { return {1, size_attribute(call)}; }
 
 // A label of -1 is no last class: it often stands for a missing one.
@@ -35,7 +30,7 @@ IndexOperand into_classes(const OpCall& call) {
 constexpr std::array<Rule, 9> kRules{{
     {"gather", into_axis},
     {"scatter_add", into_size},
-    {"pick", into_last_axis},
+    {"pick", into_axis},
     {"pick_scatter", into_size},
     {"coalesce_rows", into_size},
     {"add_rows",

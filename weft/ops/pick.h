@@ -1,0 +1,18 @@
+// One element, or several, along an axis at each place of the others. Indices
+// are as in ops/index.h.
+#pragma once
+
+#include "weft/graph/context.h"
+
+namespace weft {
+
+// Picks along one axis: x[…, indices[…], …], where the indices have the other
+// axes of x. If they have as many axes as x, there are several picks along it,
+// as NumPy's take_along_axis has them.
+Value pick(const Operand& x, const Operand& indices, std::int64_t axis = -1);
+// The transpose of pick in x: zeros with `size` elements along the axis, which
+// the values are added to. `is_many` says that the values have that axis too.
+Value pick_scatter(const Operand& values, const Operand& indices, Dim size,
+                   bool is_many = false, std::int64_t axis = -1);
+
+}  // namespace weft
