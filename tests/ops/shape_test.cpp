@@ -78,6 +78,26 @@ TEST(Slice, CountsFromEitherEnd) {
             std::string::npos);
 }
 
+TEST(Slice, GoesBackward) {
+  const Value x = f32({5}, {0, 1, 2, 3, 4});
+  EXPECT_TENSOR(slice(x, {kToEnd}, {kToEnd}, {-1}), f32({5}, {4, 3, 2, 1, 0}));
+  EXPECT_TENSOR(slice(x, {-2}, {0}, {-2}), f32({2}, {3, 1}));
+  EXPECT_TENSOR(slice(x, {2}, {2}, {-1}), f32({0}, {}));
+  EXPECT_TENSOR(unslice(f32({2}, {3, 1}), {5}, {-2}, {0}, {-2}),
+                f32({5}, {0, 1, 0, 3, 0}));
+  EXPECT_TENSOR(reverse(f32({2, 2}, {1, 2, 3, 4}), {0}),
+                f32({2, 2}, {3, 4, 1, 2}));
+  EXPECT_TENSOR(reverse(f32({2, 2}, {1, 2, 3, 4}), {0, -1}),
+                f32({2, 2}, {4, 3, 2, 1}));
+  EXPECT_NE(message_of([&] {
+              slice(x, {5}, {0}, {-1});
+            }).find("axis 0 of size 5 has no element 5"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { slice(x, {0}, {5}, {0}); }).find("step 0 of axis 0"),
+      std::string::npos);
+}
+
 TEST(Slice, OfSymbolicAxes) {
   const auto type = [](Integers begin, Integers end, Integers steps = {}) {
     return staged_type(
@@ -87,6 +107,8 @@ TEST(Slice, OfSymbolicAxes) {
   EXPECT_EQ(type({1, 0}, {-1, 4}), "f32[N-2, 4]");
   EXPECT_EQ(type({-3, 0}, {kToEnd, 4}), "f32[3, 4]");
   EXPECT_EQ(type({0, 0}, {kToEnd, 4}, {2, 1}), "f32[(N+1)//2, 4]");
+  EXPECT_EQ(type({kToEnd, 0}, {kToEnd, 4}, {-1, 1}), "f32[N, 4]");
+  EXPECT_EQ(type({-2, 3}, {0, 1}, {-1, -1}), "f32[N-2, 2]");
 }
 
 TEST(Concat, JoinsAndSplits) {

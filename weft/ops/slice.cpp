@@ -157,15 +157,22 @@ std::vector<OpSample> slice_samples() {
                      {"end", std::move(end)},
                      {"steps", std::move(steps)}}};
   };
-  return {cut(floats({4, 5}), {1, 0}, {3, kToEnd}),
-          cut(floats({4, 5}), {0, -3}, {kToEnd, -1}),
-          cut(floats({9, 8}), {1, 0}, {9, 8}, {3, 2}),
-          cut(floats({7}), {2}, {2}),
-          cut(floats({}), {}, {}),
-          cut(floats({0, 2}), {0, 1}, {0, 2}),
-          cut(floats({3, 4, 5, 6}), {0, 1, 2, 0}, {3, 3, 4, 6}),
-          cut(integers({6, 6}, 0, 9), {1, 1}, {5, 4}),
-          cut(floats({40, 50}, -1, 1, DType::kBF16), {3, 5}, {39, 49}, {1, 3})};
+  return {
+      cut(floats({4, 5}), {1, 0}, {3, kToEnd}),
+      cut(floats({4, 5}), {0, -3}, {kToEnd, -1}),
+      cut(floats({9, 8}), {1, 0}, {9, 8}, {3, 2}),
+      cut(floats({7}), {2}, {2}),
+      cut(floats({}), {}, {}),
+      cut(floats({0, 2}), {0, 1}, {0, 2}),
+      cut(floats({3, 4, 5, 6}), {0, 1, 2, 0}, {3, 3, 4, 6}),
+      cut(floats({7}), {kToEnd}, {kToEnd}, {-1}),
+      cut(floats({5, 8}), {-2, 6}, {kToEnd, 1}, {-2, -3}),
+      cut(floats({4, 5, 6}), {kToEnd, 0, kToEnd}, {kToEnd, 5, -3}, {-1, 1, -1}),
+      cut(floats({0, 3}), {kToEnd, 1}, {kToEnd, 1}, {-1, -2}),
+      cut(floats({33, 130}, -1, 1, DType::kF16), {0, kToEnd}, {33, kToEnd},
+          {1, -1}),
+      cut(integers({6, 6}, 0, 9), {1, 1}, {5, 4}),
+      cut(floats({40, 50}, -1, 1, DType::kBF16), {3, 5}, {39, 49}, {1, 3})};
 }
 
 std::vector<OpSample> unslice_samples() {
@@ -179,7 +186,9 @@ std::vector<OpSample> unslice_samples() {
   };
   return {place(floats({2, 5}), {4, 5}, {1, 0}, {3, kToEnd}),
           place(floats({3, 4}), {9, 8}, {1, 0}, {9, 8}, {3, 2}),
-          place(floats({0}), {7}, {2}, {2}), place(floats({}), {}, {}, {}),
+          place(floats({0}), {7}, {2}, {2}),
+          place(floats({}), {}, {}, {}),
+          place(floats({5, 3}), {5, 8}, {kToEnd, -2}, {kToEnd, 0}, {-1, -2}),
           place(integers({2}, 1, 9), {5}, {-2}, {kToEnd})};
 }
 
@@ -203,7 +212,7 @@ std::vector<OpSample> pad_samples() {
 
 void register_slice(OpRegistry& ops) {
   add_mover(ops, "slice")
-      .summary("elements begin, begin + step, … below end of each axis")
+      .summary("elements begin, begin + step, … up or down to end of each axis")
       .required("begin", Integers{})
       .required("end", Integers{})
       .attribute("steps", Integers{})
@@ -267,6 +276,19 @@ Value slice_axis(const Operand& x, std::int64_t axis, std::int64_t begin,
   begins[at(resolved)] = begin;
   ends[at(resolved)] = end;
   return slice(x, std::move(begins), std::move(ends));
+}
+
+Value reverse(const Operand& x, const Integers& axes) {
+  const int rank = x.value->shape().rank();
+  Integers begin(at(rank), 0);
+  Integers steps(at(rank), 1);
+  for (const std::int64_t axis : axes) {
+    const int resolved = normalize_axis(axis, rank, "reverse");
+    begin[at(resolved)] = kToEnd;
+    steps[at(resolved)] = -1;
+  }
+  return slice(x, std::move(begin), Integers(at(rank), kToEnd),
+               std::move(steps));
 }
 
 Value pad(const Operand& x, Integers low, Integers high, double value) {

@@ -277,6 +277,20 @@ void StridedCopy::step_runs(const std::byte* from, std::byte* to) const {
                 });
 }
 
+// A loop whose stride the compiler knows becomes one of vectors.
+template <class T>
+void StridedCopy::reverse_runs(const std::byte* from, std::byte* to) const {
+  move_elements(from, to,
+                [](const std::byte* source, std::byte* target,
+                   std::int64_t begin, std::int64_t end) {
+                  const T* last = reinterpret_cast<const T*>(source);
+                  T* first = reinterpret_cast<T*>(target);
+                  for (std::int64_t i = begin; i < end; ++i) {
+                    first[i] = last[-i];
+                  }
+                });
+}
+
 template <class T>
 void StridedCopy::transpose_tiles(const std::byte* from, std::byte* to) const {
   const Axis& across = axes_[size(rank_ - 2)];  // contiguous in the source
@@ -312,6 +326,9 @@ void StridedCopy::run_typed(const std::byte* from, std::byte* to) const {
   const Axis& last = axes_[size(rank_ - 1)];
   if (is_crossed_) return transpose_tiles<T>(from, to);
   if (last.from == 0 && last.to == element_) return fill_runs<T>(from, to);
+  if (last.from == -element_ && last.to == element_) {
+    return reverse_runs<T>(from, to);
+  }
   step_runs<T>(from, to);
 }
 

@@ -21,7 +21,8 @@ class StridedCopy {
  public:
   // Element (i, j, …) of `shape` goes from from_strides · (i, j, …) to
   // to_strides · (i, j, …), counted in elements of `element_bytes`. A stride
-  // of 0 in `from` repeats an element; none may be 0 in `to`.
+  // of 0 in `from` repeats an element; none may be 0 in `to`. Negative ones go
+  // down from where the copy begins.
   StridedCopy(std::size_t element_bytes, const Shape& shape,
               const Strides& from_strides, const Strides& to_strides);
 
@@ -43,6 +44,8 @@ class StridedCopy {
   void fill_runs(const std::byte* from, std::byte* to) const;
   template <class T>
   void step_runs(const std::byte* from, std::byte* to) const;
+  template <class T>
+  void reverse_runs(const std::byte* from, std::byte* to) const;
   template <class T>
   void transpose_tiles(const std::byte* from, std::byte* to) const;
   template <class T>

@@ -5,7 +5,8 @@
 
 namespace weft {
 
-// One axis of a slice: `size` elements, from `begin` on, `step` apart.
+// One axis of a slice: `size` elements, from `begin` on, `step` apart. An empty
+// one begins at 0, if it goes backward.
 struct SliceRange {
   Dim begin;
   Dim size;
