@@ -352,28 +352,40 @@ TEST(Kernels, CastTheWholeRangeAsTheReferenceDoes) {
   }
 }
 
+bool is_named_for_indices(const std::string& operand) {
+  return operand == "indices" || operand == "labels" || operand == "starts";
+}
+
+// Indices of which some lie far outside of their axes, the first one just so.
+Tensor wild_indices(const Tensor& indices,
+                    const std::vector<IndexedAxis>& axes) {
+  constexpr std::array kPlaces{0.0, -1.0, 1.5, -1.5, 1e9, -1e9};
+  Tensor result = indices.clone();
+  for (std::int64_t i = 0; i < result.size(); ++i) {
+    const auto n = static_cast<std::size_t>(i);
+    const double place = kPlaces[n % kPlaces.size()];
+    const auto size = static_cast<double>(axes[n % axes.size()].size);
+    put(result, i, std::trunc(std::fabs(place) > 2 ? place : place * size));
+  }
+  put(result, 0, static_cast<double>(axes[0].size - axes[0].count + 1));
+  return result;
+}
+
 // An operand that is named for indices has a rule, so that it is looked at; and
 // no kernel reads or writes elsewhere when nobody looks.
 TEST(Kernels, ClampIndicesThatTheCheckRefuses) {
   for_each_case([](const OpCase& c) {
+    if (c.op().reference() == nullptr) return;  // what it lowers to is here
     const auto operand = index_operand(c.call());
     for (std::size_t i = 0; i < c.inputs().size(); ++i) {
-      const std::string name = c.op().input_name(i);
-      EXPECT_EQ(name == "indices" || name == "labels",
+      EXPECT_EQ(is_named_for_indices(c.op().input_name(i)),
                 operand.has_value() && operand->input == i);
     }
-    if (!operand || operand->size <= 0) return;
+    if (!operand) return;
     std::vector<Tensor> inputs = c.inputs();
     Tensor& indices = inputs[operand->input];
-    indices = indices.clone();
     if (indices.size() == 0) return;
-    const double size = static_cast<double>(operand->size);
-    for (std::int64_t i = 0; i < indices.size(); ++i) {
-      constexpr std::array kPlaces{0.0, -1.0, 1.5, -1.5, 1e9, -1e9};
-      const double place = kPlaces[static_cast<std::size_t>(i) % 6];
-      put(indices, i, std::trunc(std::fabs(place) > 2 ? place : place * size));
-    }
-    put(indices, 0, size);
+    indices = wild_indices(indices, operand->axes);
     const OpCase wild = c.with_inputs(inputs);
     EXPECT_THROW((*IndexCheck::of(wild.call()))(indices.raw()), IndexError);
     const auto expected = wild.reference();

@@ -5,11 +5,17 @@
 namespace weft {
 
 std::optional<IndexCheck> IndexCheck::of(const OpCall& call) {
-  const auto operand = index_operand(call);
-  // An axis without elements has been refused by inference, unless there are no
-  // indices either.
-  if (!operand || operand->size == 0) return std::nullopt;
-  return IndexCheck(call.op, call.input(operand->input), *operand);
+  auto operand = index_operand(call);
+  if (!operand || operand->axes.empty()) return std::nullopt;
+  return IndexCheck(call.op, call.input(operand->input), std::move(*operand));
+}
+
+IndexCheck IndexCheck::of_axes(std::size_t first, std::size_t count,
+                               const TensorType& type) const {
+  const auto begin = operand_.axes.begin() + static_cast<std::ptrdiff_t>(first);
+  const std::vector<IndexedAxis> axes(
+      begin, begin + static_cast<std::ptrdiff_t>(count));
+  return {*op_, type, {operand_.input, axes, operand_.from_end}};
 }
 
 void IndexCheck::operator()(const void* indices) const {
@@ -22,42 +28,59 @@ void IndexCheck::operator()(const void* indices) const {
 
 // The extremes come first, which is a loop of vectors; the place of what is
 // wrong is looked for only if there is something.
+bool IndexCheck::is_outside(std::int64_t index, const IndexedAxis& axis) const {
+  const std::int64_t begin =
+      index < 0 && operand_.from_end ? index + axis.size : index;
+  return begin < 0 || begin > axis.size - axis.count;
+}
+
+// Single elements of one axis, which is the common case: their extremes tell,
+// in a loop of vectors.
 template <class Index>
-void IndexCheck::check(const Index* indices) const {
+bool IndexCheck::is_all_inside(const Index* indices) const {
+  const IndexedAxis& axis = operand_.axes.front();
+  if (axis_count() > 1 || axis.count != 1) return false;
   const std::int64_t count = type_.shape.num_elements();
-  const std::int64_t first = operand_.from_end ? -operand_.size : 0;
-  // Zero is within every axis, so the extremes may begin there.
   Index least = 0;
   Index most = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     least = std::min(least, indices[i]);
     most = std::max(most, indices[i]);
   }
-  if (least >= first && most < operand_.size) return;
-  const auto is_outside = [&](Index index) {
-    return index < first || index >= operand_.size;
-  };
-  const Index* bad = std::find_if(indices, indices + count, is_outside);
-  fail(*bad, bad - indices);
+  return !is_outside(least, axis) && !is_outside(most, axis);
+}
+
+// The place of what is wrong is looked for only if there may be something.
+template <class Index>
+void IndexCheck::check(const Index* indices) const {
+  if (is_all_inside(indices)) return;
+  const std::int64_t count = type_.shape.num_elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (is_outside(indices[i], axis_at(i))) fail(indices[i], i);
+  }
 }
 
 void IndexCheck::fail(std::int64_t value, std::int64_t place) const {
+  const auto [size, count] = axis_at(place);
   std::string position;
   // The last axis changes fastest, so its position is the first remainder.
   for (int axis = type_.shape.rank() - 1; axis >= 0; --axis) {
-    const Dim size = type_.shape[axis];
-    position = std::to_string(place % size) +
+    const Dim extent = type_.shape[axis];
+    position = std::to_string(place % extent) +
                (position.empty() ? "" : ", " + position);
-    place /= size;
+    place /= extent;
   }
   IndexError error(ErrorCode::kInvalidArgument, op_->name(),
-                   "{} is {} at [{}], outside of an axis of {}",
-                   op_->input_name(operand_.input), value, position,
-                   operand_.size);
+                   "{} is {} at [{}], outside of an axis of {}{}",
+                   op_->input_name(operand_.input), value, position, size,
+                   count == 1 ? "" : fmt::format(" for {} elements", count));
   error.detail("operand: " + to_string(type_));
-  error.hint(fmt::format("it may be {} to {}",
-                         operand_.from_end ? -operand_.size : 0,
-                         operand_.size - 1));
+  if (count == 1) {
+    error.hint(fmt::format("it may be {} to {}", operand_.from_end ? -size : 0,
+                           size - 1));
+  } else {
+    error.hint(fmt::format("it may be 0 to {}", size - count));
+  }
   throw error;
 }
 

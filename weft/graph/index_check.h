@@ -2,13 +2,15 @@
 // lies outside of the axis.
 //
 // Eager calls look always, plans at indices that come in as arguments
-// (runtime/plan.h). It costs one pass over the indices, where the kernel moves
-// a row for each of them.
+// (runtime/index_sources.h). It costs one pass over the indices, where the
+// kernel moves a row for each of them.
 //
 // Threads: immutable.
 #pragma once
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "weft/graph/op.h"
 
@@ -20,10 +22,17 @@ class IndexError : public Error {
   using Error::Error;
 };
 
-// The operand that holds indices into an axis of another tensor.
+// An axis that is indexed.
+struct IndexedAxis {
+  Dim size;
+  Dim count = 1;  // how many elements are taken from the index on
+};
+
+// The operand that holds indices into axes of another tensor. Where there are
+// several axes, the operand's last axis has an index for each.
 struct IndexOperand {
   std::size_t input;
-  Dim size;              // of the axis
+  std::vector<IndexedAxis> axes;
   bool from_end = true;  // -1 is the last element, as in NumPy
 };
 
@@ -34,12 +43,17 @@ std::optional<IndexOperand> index_operand(const OpCall& call);
 class IndexCheck {
  public:
   // For a call with all types filled in and all dims settled. Nothing if the
-  // op takes no indices, or has nothing to choose from (inference sees to
-  // that).
+  // op takes no indices.
   static std::optional<IndexCheck> of(const OpCall& call);
 
   // Which operand holds the indices.
   std::size_t input() const { return operand_.input; }
+  // How many axes they index.
+  std::size_t axis_count() const { return operand_.axes.size(); }
+  // The same for a tensor of `type` that holds the indices of `count` of the
+  // axes from `first` on.
+  IndexCheck of_axes(std::size_t first, std::size_t count,
+                     const TensorType& type) const;
 
   // `indices` is that operand's memory. Throws IndexError that names the op,
   // the operand, and the first value that does not fit with its position.
@@ -47,8 +61,15 @@ class IndexCheck {
 
  private:
   IndexCheck(const OpDef& op, const TensorType& type, IndexOperand operand)
-      : op_(&op), type_(type), operand_(operand) {}
+      : op_(&op), type_(type), operand_(std::move(operand)) {}
 
+  // Which axis the index at that place is for.
+  const IndexedAxis& axis_at(std::int64_t place) const {
+    return operand_.axes[static_cast<std::size_t>(place) % axis_count()];
+  }
+  bool is_outside(std::int64_t index, const IndexedAxis& axis) const;
+  template <class Index>
+  bool is_all_inside(const Index* indices) const;
   template <class Index>
   void check(const Index* indices) const;
   [[noreturn]] void fail(std::int64_t value, std::int64_t place) const;

@@ -10,6 +10,7 @@
 #include "weft/graph/index_check.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/fuse_epilogue.h"
+#include "weft/runtime/index_sources.h"
 #include "weft/runtime/memory_plan.h"
 #include "weft/runtime/simplify.h"
 #include "weft/runtime/steps.h"
@@ -43,6 +44,13 @@ struct PlannedStep {
   bool meets_other_ranks = false;
   bool is_host = false;
   bool in_place = false;  // what KernelCandidate::in_place says
+};
+
+// An argument that holds indices of a step.
+struct IndexedArgument {
+  std::size_t argument;
+  IndexCheck check;
+  const PlannedStep* step;
 };
 
 Cost cost_of(const Function& function, const Node& node) {
@@ -98,8 +106,9 @@ struct Plan::State {
   }
   void check(const PlannedStep& step) const;
   void say_where(Error& error, const PlannedStep& step) const;
-  void note_index_check(PlannedStep& step, ValueId indices);
-  void check_indices(const PlannedStep& step) const;
+  void note_index_check(const PlannedStep& step, ValueId indices);
+  void check_indices(const PlannedStep& step, const IndexCheck& check,
+                     const void* indices) const;
   void begin_run(std::span<void* const> arguments,
                  std::span<void* const> results, std::byte* arena);
   void copy_results(std::span<void* const> arguments,
@@ -117,7 +126,7 @@ struct Plan::State {
   std::vector<std::size_t> last_step;   // by value
   std::vector<Tensor> constants;
   std::vector<Copy> copies;  // results that nothing could write
-  std::vector<const PlannedStep*> indexed_by_arguments;
+  std::vector<IndexedArgument> indexed_by_arguments;
   std::vector<Lifetime> buffers;
   MemoryPlan memory;
   std::size_t scratch_bytes = 0;
@@ -434,19 +443,26 @@ void Plan::State::say_where(Error& error, const PlannedStep& step) const {
 // Indices that are constants are looked at here, once; arguments at the begin
 // of each run, before anything is overwritten. Those that steps compute are
 // left to check_numerics.
-void Plan::State::note_index_check(PlannedStep& step, ValueId indices) {
-  const ValueId source = storage(indices);
-  if (function.is_parameter(source)) {
-    indexed_by_arguments.push_back(&step);
-  } else if (place(source).kind == Place::kConstant) {
-    (*step.index_check)(constants[place(source).index].raw());
-    step.index_check.reset();
+void Plan::State::note_index_check(const PlannedStep& step, ValueId indices) {
+  const IndexCheck& check = *step.index_check;
+  for (const IndexSource& source :
+       index_sources(function, indices, check.axis_count())) {
+    const IndexCheck of_source =
+        check.of_axes(source.first, source.count, source.type);
+    const Place& from = place(source.value);
+    if (function.is_parameter(source.value)) {
+      indexed_by_arguments.push_back({from.index, of_source, &step});
+    } else {
+      of_source(constants[from.index].raw());
+    }
   }
 }
 
-void Plan::State::check_indices(const PlannedStep& step) const {
+void Plan::State::check_indices(const PlannedStep& step,
+                                const IndexCheck& check,
+                                const void* indices) const {
   try {
-    (*step.index_check)(step.inputs[step.index_check->input()]);
+    check(indices);
   } catch (Error& error) {
     say_where(error, step);
     throw;
@@ -457,7 +473,9 @@ void Plan::State::begin_run(std::span<void* const> arguments,
                             std::span<void* const> results, std::byte* arena) {
   require_network();
   resolve(arguments, results, arena);
-  for (const PlannedStep* step : indexed_by_arguments) check_indices(*step);
+  for (const auto& [argument, check, step] : indexed_by_arguments) {
+    check_indices(*step, check, arguments[argument]);
+  }
 }
 
 // Results that no step writes; the observer learns of them here.
@@ -483,7 +501,10 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
   // it.
   void* scratch = base + state.memory.arena_bytes;
   for (PlannedStep& step : state.steps) {
-    if (state.check_numerics && step.index_check) state.check_indices(step);
+    if (state.check_numerics && step.index_check) {
+      state.check_indices(step, *step.index_check,
+                          step.inputs[step.index_check->input()]);
+    }
     state.run_step(step, scratch);
     // Each step is looked at as it ends, so that the first op that gave a NaN
     // is the one that is named.

@@ -14,17 +14,23 @@ struct Rule {
   IndexOperand (*operand)(const OpCall& call);
 };
 
+IndexOperand into(std::size_t input, Dim size, bool from_end = true) {
+  return {input, {{size}}, from_end};
+}
+
 IndexOperand into_axis(const OpCall& call) {
   const Shape& shape = call.input(0).shape;
   const int axis = resolved_axis(call.attributes.integer("axis"), shape.rank());
-  return {1, shape[axis]};
+  return into(1, shape[axis]);
 }
 
-IndexOperand into_size(const OpCall& call) { return {1, size_attribute(call)}; }
+IndexOperand into_size(const OpCall& call) {
+  return into(1, size_attribute(call));
+}
 
 // A label of -1 is no last class: it often stands for a missing one.
 IndexOperand into_classes(const OpCall& call) {
-  return {1, call.input(0).shape.back(), /*from_end=*/false};
+  return into(1, call.input(0).shape.back(), /*from_end=*/false);
 }
 
 constexpr std::array<Rule, 9> kRules{{
@@ -34,12 +40,10 @@ constexpr std::array<Rule, 9> kRules{{
     {"pick_scatter", into_size},
     {"coalesce_rows", into_size},
     {"add_rows",
-     [](const OpCall& call) -> IndexOperand {
-       return {2, call.input(0).shape[0]};
-     }},
+     [](const OpCall& call) { return into(2, call.input(0).shape[0]); }},
     {"one_hot",
-     [](const OpCall& call) -> IndexOperand {
-       return {0, call.attributes.integer("depth"), /*from_end=*/false};
+     [](const OpCall& call) {
+       return into(0, call.attributes.integer("depth"), /*from_end=*/false);
      }},
     {"cross_entropy", into_classes},
     {"cross_entropy_gradient", into_classes},

@@ -8,12 +8,17 @@
 
 namespace weft {
 
-// The row of an axis of `size` that an index names: negative ones count from
-// the end. What lies outside is clamped into the axis, so that no kernel
-// touches foreign memory; graph/index_check.h finds it.
-inline std::int64_t row_of(std::int64_t index, std::int64_t size) {
+// Where `count` elements of an axis of `size` begin that an index names:
+// negative ones count from the end. What lies outside is clamped into the axis,
+// so that no kernel touches foreign memory; graph/index_check.h finds it.
+inline std::int64_t start_of(std::int64_t index, std::int64_t size,
+                             std::int64_t count) {
   return std::clamp<std::int64_t>(index < 0 ? index + size : index, 0,
-                                  size - 1);
+                                  size - count);
+}
+// The row that an index names.
+inline std::int64_t row_of(std::int64_t index, std::int64_t size) {
+  return start_of(index, size, 1);
 }
 // The same for classes, which are not counted from the end: -1 often stands for
 // a label that is missing.
