@@ -33,7 +33,23 @@ IndexOperand into_classes(const OpCall& call) {
   return into(1, call.input(0).shape.back(), /*from_end=*/false);
 }
 
-constexpr std::array<Rule, 9> kRules{{
+// Indices along the last axis of operand `input` are into the axes of x that
+// stand behind its batch axes; `counts` says how many elements each takes.
+IndexOperand into_axes(const OpCall& call, std::size_t input, int batch_axes,
+                       const Shape* counts = nullptr) {
+  const Shape& shape = call.input(0).shape;
+  IndexOperand operand{input, {}};
+  for (int i = 0; i < call.input(input).shape.back(); ++i) {
+    const int axis = batch_axes + i;
+    operand.axes.push_back(
+        {shape[axis], counts == nullptr
+                          ? 1
+                          : (*counts)[counts->rank() - shape.rank() + axis]});
+  }
+  return operand;
+}
+
+constexpr std::array<Rule, 11> kRules{{
     {"gather", into_axis},
     {"scatter_add", into_size},
     {"pick", into_axis},
@@ -47,6 +63,16 @@ constexpr std::array<Rule, 9> kRules{{
      }},
     {"cross_entropy", into_classes},
     {"cross_entropy_gradient", into_classes},
+    {"dynamic_slice",
+     [](const OpCall& call) {
+       return into_axes(call, 1, call.input(1).shape.rank() - 1,
+                        &call.attributes.get<Shape>("sizes"));
+     }},
+    {"dynamic_update_slice",
+     [](const OpCall& call) {
+       return into_axes(call, 2, call.input(2).shape.rank() - 1,
+                        &call.input(1).shape);
+     }},
 }};
 
 }  // namespace
