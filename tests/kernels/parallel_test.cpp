@@ -7,6 +7,7 @@
 
 #include "tests/support/op_case.h"
 
+#include "weft/ops/slice.h"
 #include "weft/ops/support/samples.h"
 
 namespace weft::testing {
@@ -119,7 +120,38 @@ TEST(LargeIndexing, EqualsTheReferenceOnAnyThreads) {
         {{floats({20000}), indices({20000}, 10)}, {{"size", Shape{10}}}});
 }
 
+TEST(LargeIndexing, AlongOtherAxes) {
+  check("pick", {{floats({9, 20000}), indices({3, 20000}, 9)},
+                 {{"axis", std::int64_t{0}}}});
+  check("pick_scatter",
+        {{floats({30, 20000}), indices({30, 20000}, 9)},
+         {{"size", Shape{9}}, {"is_many", true}, {"axis", std::int64_t{0}}}});
+  check("slice", {{floats({61, 70, 80})},
+                  {{"begin", Integers{60, 0, kToEnd}},
+                   {"end", Integers{1, 70, kToEnd}},
+                   {"steps", Integers{-2, 1, -1}}}});
+  check("dynamic_slice", {{floats({500, 300}), indices({2}, 100)},
+                          {{"sizes", Shape{400, 200}}}});
+  check("dynamic_update_slice",
+        {{floats({500, 300}), floats({400, 200}), indices({2}, 100)}, {}});
+  check("gather_nd", {{floats({90, 70, 30}), indices({5000, 2}, 70)}, {}});
+  for (const char* mode : {"set", "add", "max", "min"}) {
+    const Attributes attributes{{"mode", std::string(mode)}};
+    // Wide rows, narrow ones, and single elements.
+    check("scatter_nd",
+          {{floats({50, 3000}), indices({400, 1}, 50), floats({400, 3000})},
+           attributes});
+    check("scatter_nd",
+          {{floats({9000, 8}), indices({40000, 1}, 9000), floats({40000, 8})},
+           attributes});
+    check("scatter_nd",
+          {{floats({300, 300}), indices({90000, 2}, 300), floats({90000})},
+           attributes});
+  }
+}
+
 TEST(LargeOrders, EqualTheReferenceOnAnyThreads) {
+  check("sort", {{floats({3000, 20})}, {{"axis", std::int64_t{0}}}});
   check("top_k", {{floats({40, 2000})}, {{"k", std::int64_t{9}}}});
   check("top_k", {{integers({40, 2000}, -20, 20)}, {{"k", std::int64_t{9}}}});
   check("top_k", {{floats({10, 2000})}, {{"k", std::int64_t{900}}}});

@@ -99,6 +99,49 @@ TEST(IndexCheck, ConstantsAreRefusedWhenTheyArePlanned) {
       {"gather", "is 3 at [1]"});
 }
 
+// Indices of several axes come together from several arguments.
+TEST(IndexCheck, ArgumentsAreFoundBehindWhatMovesThem) {
+  FunctionBuilder builder("f");
+  const Value x = builder.parameter({DType::kF32, {3, 2}}, "x");
+  const Value rows = builder.parameter({DType::kI64, {2, 1}}, "rows");
+  const Value columns = builder.parameter({DType::kI32, {4}}, "columns");
+  Executable executable(builder.build([&] {
+    const auto spread = [](const Value& i) {
+      return reshape(broadcast_to(i, {2, 4}), {2, 4, 1});
+    };
+    const std::vector<Value> tuples{spread(rows),
+                                    spread(cast(columns, DType::kI64))};
+    return std::vector{gather_nd(x, concat(tuples, -1))};
+  }));
+  const auto run = [&](std::int64_t row, std::int32_t column) {
+    return executable.run(
+        std::array{kTable, Tensor::of<std::int64_t>({2, 1}, {0, row}),
+                   Tensor::of<std::int32_t>({4}, {0, 0, 0, column})});
+  };
+  EXPECT_EQ(run(-1, 1)[0].item(7), 21);
+  expect_refused([&] { run(3, 0); },
+                 {"gather_nd", "is 3 at [1, 0]", "axis of 3", "i64[2, 1]"});
+  expect_refused([&] { run(0, -3); },
+                 {"gather_nd", "is -3 at [3]", "axis of 2", "i32[4]"});
+}
+
+TEST(IndexCheck, StartsAreLookedAtWithTheirSizes) {
+  FunctionBuilder builder("f");
+  const Value x = builder.parameter({DType::kF32, {3, 2}}, "x");
+  const Value starts = builder.parameter({DType::kI64, {2}}, "starts");
+  Executable executable(builder.build([&] {
+    return std::vector{dynamic_slice(x, starts, {2, 2})};
+  }));
+  EXPECT_EQ(executable.run(std::array{kTable, indices({-2, 0})})[0].item(0),
+            10);
+  expect_refused(
+      [&] {
+        executable.run(std::array{kTable, indices({2, 0})});
+      },
+      {"dynamic_slice", "starts is 2 at [0]", "axis of 3 for 2 elements",
+       "it may be 0 to 1"});
+}
+
 TEST(IndexCheck, BranchesLookAtWhatReachesThem) {
   const auto staged = jit([](const Value& table, const Value& at) {
     return cond(

@@ -27,6 +27,7 @@
 #include "weft/ops/resize.h"
 #include "weft/ops/rounding.h"
 #include "weft/ops/rows.h"
+#include "weft/ops/scatter.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
 #include "weft/ops/sort.h"

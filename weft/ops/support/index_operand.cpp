@@ -49,7 +49,12 @@ IndexOperand into_axes(const OpCall& call, std::size_t input, int batch_axes,
   return operand;
 }
 
-constexpr std::array<Rule, 11> kRules{{
+IndexOperand into_tuples(const OpCall& call) {
+  return into_axes(call, 1,
+                   static_cast<int>(call.attributes.integer("batch_dims")));
+}
+
+constexpr std::array<Rule, 13> kRules{{
     {"gather", into_axis},
     {"scatter_add", into_size},
     {"pick", into_axis},
@@ -63,6 +68,8 @@ constexpr std::array<Rule, 11> kRules{{
      }},
     {"cross_entropy", into_classes},
     {"cross_entropy_gradient", into_classes},
+    {"gather_nd", into_tuples},
+    {"scatter_nd", into_tuples},
     {"dynamic_slice",
      [](const OpCall& call) {
        return into_axes(call, 1, call.input(1).shape.rank() - 1,
