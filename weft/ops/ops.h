@@ -12,6 +12,7 @@
 #include "weft/ops/exponential.h"
 #include "weft/ops/fourier.h"
 #include "weft/ops/dynamic_slice.h"
+#include "weft/ops/einsum.h"
 #include "weft/ops/index.h"
 #include "weft/ops/join.h"
 #include "weft/ops/loss.h"
