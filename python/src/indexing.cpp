@@ -1,11 +1,10 @@
 #include "python/src/indexing.h"
 
-#include <optional>
-
 #include "python/src/convert.h"
 #include "python/src/operators.h"
+#include "python/src/selection.h"
 
-#include "weft/graph/index_check.h"
+#include "weft/base/index.h"
 #include "weft/ops/slice.h"
 #include "weft/tensor/symbol.h"
 
@@ -16,120 +15,19 @@ Error refused(ErrorCode code, const char* why) {
   return Error(code, "index", "{}", why);
 }
 
-// What a key makes of a tensor: a slice, then another shape, then a gather.
-// Any key thus costs three ops at most, each of which knows its gradient.
-class Selection {
- public:
-  explicit Selection(const Value& x)
-      : x_(x),
-        begin_(count(x.shape().rank()), 0),
-        end_(count(x.shape().rank()), kToEnd),
-        steps_(count(x.shape().rank()), 1) {}
+// One entry of a key. `tensor` is defined where it is one.
+struct Entry {
+  py::object object;
+  Value tensor;
 
-  void add_new_axis() {
-    layout_.push_back(kNewAxis);
-    is_reshaped_ = true;
+  bool is_mask() const {
+    return tensor.is_defined() && tensor.dtype() == DType::kBool;
   }
-  void add_all(std::size_t axes) {
-    for (; axes > 0; --axes) layout_.push_back(next_++);
+  // How many axes of x it is for.
+  std::size_t axes() const {
+    if (object.is_none() || object.ptr() == Py_Ellipsis) return 0;
+    return is_mask() ? at(tensor.shape().rank()) : 1;
   }
-  void add_integer(std::int64_t at) {
-    const Dim size = x_.shape()[next_];
-    // A size that is not known yet is checked when the graph runs.
-    if (!is_symbolic(size) && (at < -size || at >= size)) {
-      throw IndexError(ErrorCode::kInvalidArgument, "index",
-                       "{} is outside of axis {}, which has {}", at, next_,
-                       size);
-    }
-    const auto axis = count(next_++);
-    begin_[axis] = at;
-    // The end after -1 would be 0, which is the beginning.
-    end_[axis] = at == -1 ? kToEnd : at + 1;
-    is_sliced_ = is_reshaped_ = true;
-  }
-  void add_slice(const py::slice& slice) {
-    const int axis = next_++;
-    layout_.push_back(axis);
-    Py_ssize_t begin = 0;
-    Py_ssize_t end = 0;
-    Py_ssize_t step = 0;
-    // It fills in what was left out and bounds what passes 64 bits, as Python's
-    // own sequences do.
-    if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) {
-      throw py::error_already_set();
-    }
-    if (step < 1) {
-      throw refused(ErrorCode::kUnsupported, "slices go forward only");
-    }
-    const Dim dim = x_.shape()[axis];
-    if (!is_symbolic(dim)) {
-      const Py_ssize_t size = PySlice_AdjustIndices(dim, &begin, &end, step);
-      // Python lets the end of an empty slice lie before its begin.
-      if (size == 0) end = begin;
-    } else if (end == PY_SSIZE_T_MAX) {
-      end = kToEnd;
-    }
-    begin_[count(axis)] = begin;
-    end_[count(axis)] = end;
-    steps_[count(axis)] = step;
-    is_sliced_ = true;
-  }
-  void add_tensor(Value indices) {
-    // Several would have to be broadcast against each other, which no one
-    // gather does.
-    if (indices_) {
-      throw refused(ErrorCode::kUnsupported, "one tensor can index, not more");
-    }
-    if (!weft::is_integer(indices.dtype())) {
-      throw refused(ErrorCode::kUnsupported,
-                    "a tensor that indexes holds integers")
-          .hint("where() chooses by a mask");
-    }
-    indices_ = std::move(indices);
-    // The gather comes after the reshape, so it counts the axes that are there
-    // by then.
-    gather_axis_ = static_cast<std::int64_t>(layout_.size());
-    layout_.push_back(next_++);
-  }
-
-  std::size_t rank() const { return begin_.size(); }
-
-  Value apply() const {
-    Value y = x_;
-    if (is_sliced_) {
-      y = run_op_one("slice", std::vector{y},
-                     {{"begin", begin_}, {"end", end_}, {"steps", steps_}});
-    }
-    if (is_reshaped_) {
-      Shape shape;
-      // An axis that an integer picked has one element now, and is left out
-      // here.
-      for (const int axis : layout_) {
-        shape.push_back(axis == kNewAxis ? 1 : y.shape()[axis]);
-      }
-      y = run_op_one("reshape", std::vector{y}, {{"shape", shape}});
-    }
-    if (indices_) {
-      y = run_op_one("gather", std::vector{y, *indices_},
-                     {{"axis", gather_axis_}});
-    }
-    return y;
-  }
-
- private:
-  static constexpr int kNewAxis = -1;
-  static std::size_t count(int n) { return static_cast<std::size_t>(n); }
-
-  Value x_;
-  Integers begin_;
-  Integers end_;
-  Integers steps_;
-  std::vector<int> layout_;  // axes of x in the result, before the gather
-  int next_ = 0;             // axis of x
-  bool is_sliced_ = false;
-  bool is_reshaped_ = false;
-  std::optional<Value> indices_;
-  std::int64_t gather_axis_ = 0;
 };
 
 bool is_integer(const py::handle& item) {
@@ -138,23 +36,117 @@ bool is_integer(const py::handle& item) {
          !is_array(item);
 }
 
-}  // namespace
+Entry entry_from(const py::handle& item) {
+  Entry entry{py::reinterpret_borrow<py::object>(item), {}};
+  if (item.is_none() || item.ptr() == Py_Ellipsis ||
+      py::isinstance<py::slice>(item) || is_integer(item)) {
+    return entry;
+  }
+  if (PyBool_Check(item.ptr()) != 0) {
+    throw refused(ErrorCode::kUnsupported, "True and False are no indices");
+  }
+  entry.tensor = value_from(item);
+  if (!weft::is_integer(entry.tensor.dtype()) && !entry.is_mask()) {
+    throw refused(ErrorCode::kInvalidArgument,
+                  "a tensor that indexes holds integers or bools")
+        .detail("indices: " + to_string(entry.tensor.type()));
+  }
+  return entry;
+}
 
-Value index(const Value& x, const py::handle& key) {
-  const py::tuple items = py::isinstance<py::tuple>(key)
-                              ? py::reinterpret_borrow<py::tuple>(key)
-                              : py::make_tuple(key);
+std::vector<Entry> entries_of(const py::handle& key) {
+  std::vector<Entry> entries;
+  if (py::isinstance<py::tuple>(key)) {
+    for (const auto item : key) entries.push_back(entry_from(item));
+  } else {
+    entries.push_back(entry_from(key));
+  }
+  return entries;
+}
+
+void add_slice(Selection& selection, const py::handle& slice) {
+  Py_ssize_t begin = 0;
+  Py_ssize_t end = 0;
+  Py_ssize_t step = 0;
+  if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) {
+    throw py::error_already_set();
+  }
+  const Dim size = selection.next_size();
+  if (is_symbolic(size)) {
+    // What Python leaves out goes to either end.
+    if (begin == PY_SSIZE_T_MAX) begin = kToEnd;
+    if (end == PY_SSIZE_T_MAX || end == PY_SSIZE_T_MIN) end = kToEnd;
+  } else if (PySlice_AdjustIndices(size, &begin, &end, step) == 0) {
+    begin = end = 0;
+    step = 1;
+  } else if (step < 0 && end < 0) {
+    end = kToEnd;
+  }
+  selection.add_range(begin, end, step);
+}
+
+// A mask is the indices of its true elements, a tensor for each axis.
+void add_mask(Selection& selection, const Value& mask) {
+  if (mask.is_staged()) {
+    throw refused(ErrorCode::kUnsupported,
+                  "how many elements a mask selects is known only when the "
+                  "function runs")
+        .hint(
+            "where(mask, x, other) keeps the shape, and x.at[mask].set(number) "
+            "works; or compute the mask outside of the function");
+  }
+  const Tensor& flags = mask.tensor({});
+  const Shape& shape = flags.shape();
+  if (shape.is_scalar()) {
+    throw refused(ErrorCode::kUnsupported, "a mask needs axes");
+  }
+  std::vector<std::vector<std::int64_t>> indices(at(shape.rank()));
+  const auto strides = row_major_strides(shape);
+  for (std::int64_t i = 0; i < flags.size(); ++i) {
+    if (!flags.data<bool>()[i]) continue;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      indices[at(axis)].push_back(i / strides[at(axis)] % shape[axis]);
+    }
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const Dim size = selection.next_size();
+    if (!is_symbolic(size) && size != shape[axis]) {
+      throw Error(ErrorCode::kInvalidArgument, "index",
+                  "axis {} of the mask has {} elements, but axis {} of x has "
+                  "{}",
+                  axis, shape[axis], selection.next_axis(), size);
+    }
+    const std::vector<std::int64_t>& own = indices[at(axis)];
+    selection.add_indices(
+        Tensor::of<std::int64_t>({static_cast<Dim>(own.size())}, own));
+  }
+}
+
+void add(Selection& selection, const Entry& entry, std::size_t rest) {
+  if (entry.object.is_none()) {
+    selection.add_new_axis();
+  } else if (entry.object.ptr() == Py_Ellipsis) {
+    selection.add_all(rest);
+  } else if (py::isinstance<py::slice>(entry.object)) {
+    add_slice(selection, entry.object);
+  } else if (entry.is_mask()) {
+    add_mask(selection, entry.tensor);
+  } else if (entry.tensor.is_defined()) {
+    selection.add_indices(entry.tensor);
+  } else {
+    selection.add_integer(integers_from(entry.object).front());
+  }
+}
+
+Selection selection_of(const Value& x, const std::vector<Entry>& entries) {
   Selection selection(x);
   std::size_t used = 0;
   std::size_t ellipses = 0;
   // All entries are counted first, as '...' stands for the axes that the others
   // leave.
-  for (const auto item : items) {
-    if (item.ptr() == Py_Ellipsis) {
-      ++ellipses;
-    } else if (!item.is_none()) {
-      ++used;
-    }
+  for (const Entry& entry : entries) {
+    used += entry.axes();
+    if (entry.object.ptr() == Py_Ellipsis) ++ellipses;
   }
   if (used > selection.rank() || ellipses > 1) {
     throw refused(ErrorCode::kInvalidArgument,
@@ -162,21 +154,69 @@ Value index(const Value& x, const py::handle& key) {
         .detail("x: " + to_string(x.type()));
   }
   const std::size_t rest = selection.rank() - used;
-  for (const auto item : items) {
-    if (item.is_none()) {
-      selection.add_new_axis();
-    } else if (item.ptr() == Py_Ellipsis) {
-      selection.add_all(rest);
-    } else if (py::isinstance<py::slice>(item)) {
-      selection.add_slice(py::reinterpret_borrow<py::slice>(item));
-    } else if (is_integer(item)) {
-      selection.add_integer(integers_from(item).front());
-    } else {
-      selection.add_tensor(value_from(item));
-    }
-  }
+  for (const Entry& entry : entries) add(selection, entry, rest);
   if (ellipses == 0) selection.add_all(rest);
-  return selection.apply();
+  return selection;
+}
+
+// One number in all places of a mask needs no indices, so that the mask may be
+// computed.
+Value updated_by_mask(const Value& x, const Value& mask, const Value& update,
+                      const std::string& mode) {
+  Shape shape = mask.shape();
+  if (shape.rank() > x.shape().rank() ||
+      Shape(x.shape().first(shape.rank())) != shape) {
+    throw refused(ErrorCode::kInvalidArgument,
+                  "a mask has the first axes of what it is for")
+        .detail("x: " + to_string(x.type()))
+        .detail("mask: " + to_string(mask.type()));
+  }
+  shape.resize(x.shape().rank(), 1);
+  const Value flags =
+      run_op_one("reshape", std::vector{mask}, {{"shape", shape}});
+  return run_op_one("where", std::vector{flags, combined(x, update, mode), x});
+}
+
+struct Place {
+  Value x;
+  py::object key;
+};
+
+}  // namespace
+
+Value index(const Value& x, const py::handle& key) {
+  return selection_of(x, entries_of(key)).take();
+}
+
+Value updated(const Value& x, const py::handle& key, const py::handle& update,
+              const std::string& mode) {
+  const Value value =
+      is_number(update) ? number_from(update, x.dtype()) : value_from(update);
+  if (value.dtype() != x.dtype()) {
+    throw Error(ErrorCode::kInvalidArgument, "index",
+                "x is {}, but its update is {}", to_string(x.dtype()),
+                to_string(value.dtype()))
+        .hint("convert one of them with cast()");
+  }
+  const auto entries = entries_of(key);
+  if (entries.size() == 1 && entries[0].is_mask() &&
+      value.shape().is_scalar()) {
+    return updated_by_mask(x, entries[0].tensor, value, mode);
+  }
+  return selection_of(x, entries).put(value, mode);
+}
+
+void bind_at(py::module_& module) {
+  py::class_<At>(module, "At")
+      .def("__getitem__", [](const At& self, const py::object& key) {
+        return Place{self.x, key};
+      });
+  py::class_<Place> place(module, "Place");
+  for (const char* mode : {"set", "add", "max", "min"}) {
+    place.def(mode, [mode](const Place& self, const py::object& update) {
+      return updated(self.x, self.key, update, mode);
+    });
+  }
 }
 
 }  // namespace weft::python

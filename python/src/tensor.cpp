@@ -304,12 +304,14 @@ void bind_tensor(py::module_& module) {
   bind_exchange(tensor);
   bind_arithmetic(tensor);
   // == compares element by element, so tensors cannot be keys.
+  bind_at(module);
   tensor.attr("__hash__") = py::none();
   tensor.def("__repr__", &repr)
       .def("__len__", &length)
       .def("__iter__", &iterate)
       .def("__getitem__",
            [](const Value& x, const py::object& key) { return index(x, key); })
+      .def_property_readonly("at", [](const Value& x) { return At{x}; })
       .def("reshape", &reshaped)
       .def("cast", [](const Value& x, const py::object& dtype) {
         return run_op_one("cast", std::vector{x},

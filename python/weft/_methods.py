@@ -43,4 +43,5 @@ def install():
         setattr(Variable, f"__{name}__", _on_value(f"__{name}__"))
     for name in ("numpy", "item", "tolist"):
         setattr(Variable, name, _on_value(name))
+    Variable.at = property(lambda self: self.read().at)
     Variable.__array_ufunc__ = None

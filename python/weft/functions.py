@@ -180,6 +180,17 @@ def argsort(x, axis=-1):
     return _sorted(x, axis)[1]
 
 
+def flip(x, axis=None):
+    """The elements along some axes, or all, in the opposite order."""
+    x = tensor(x)
+    axes = range(x.ndim) if axis is None else axis
+    axes = axes if isinstance(axes, (tuple, list, range)) else (axes,)
+    key = [slice(None)] * x.ndim
+    for each in axes:
+        key[_axis_of(x, each, "flip")] = slice(None, None, -1)
+    return x[tuple(key)]
+
+
 def clip(x, a_min, a_max):
     """min(max(x, a_min), a_max); a bound is None, a number or an array."""
     if a_min is None and a_max is None:
@@ -308,6 +319,68 @@ def take(x, indices, axis=None):
     if axis is None:
         return ops.gather(_flat(x), indices, axis=0)
     return ops.gather(x, indices, axis=axis)
+
+
+def _spread_beside(x, like, axis):
+    # The other axes of x, broadcast against those of `like`.
+    shape = list(x.shape)
+    for each, size in enumerate(like.shape):
+        if each != axis and shape[each] == 1:
+            shape[each] = size
+    return x if tuple(shape) == x.shape else broadcast_to(x, shape)
+
+
+def take_along_axis(x, indices, axis=-1):
+    """Elements by index at each place of the other axes, which broadcast; of
+    the flat tensor if the axis is None.
+    """
+    x, indices = tensor(x), tensor(indices)
+    if axis is None:
+        x, axis = _flat(x), 0
+    axis = _axis_of(x, axis, "take_along_axis")
+    if x.ndim != indices.ndim:
+        raise InvalidArgument(
+            f"take_along_axis: x has {x.ndim} axes, but indices {indices.ndim}"
+        )
+    indices = _spread_beside(indices, x, axis)
+    return ops.pick(_spread_beside(x, indices, axis), indices, axis=axis)
+
+
+def put_along_axis(x, indices, values, axis=-1, mode="set"):
+    """x with values where take_along_axis() reads; `mode` as in x.at[...]:
+    "set", "add", "max" or "min".
+    """
+    x, indices = tensor(x), tensor(indices)
+    axis = _axis_of(x, axis, "put_along_axis")
+    key = [
+        arange(size).reshape((1,) * each + (-1,) + (1,) * (x.ndim - each - 1))
+        for each, size in enumerate(x.shape)
+    ]
+    key[axis] = _spread_beside(indices, x, axis)
+    return getattr(x.at[tuple(key)], mode)(values)
+
+
+def _starts(starts):
+    if isinstance(starts, (tuple, list)):
+        return stack([tensor(each).astype("i64") for each in starts])
+    return starts
+
+
+def dynamic_slice(x, starts, sizes):
+    """A part of these sizes that starts where tensors say, one for each axis;
+    a start that leaves it no room is an IndexError.
+    """
+    return ops.dynamic_slice(x, _starts(starts), sizes=sizes)
+
+
+def dynamic_update_slice(x, update, starts):
+    """x with `update` where dynamic_slice() would read."""
+    return ops.dynamic_update_slice(x, update, _starts(starts))
+
+
+def einsum(equation, *operands):
+    """Sums of products: "ij,jk->ik" is a matrix product."""
+    return ops.einsum(*operands, equation=equation)
 
 
 def full(shape, value, dtype=None):
