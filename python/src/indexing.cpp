@@ -64,7 +64,22 @@ std::vector<Entry> entries_of(const py::handle& key) {
   return entries;
 }
 
+void require_known(const py::handle& slice) {
+  for (const char* part : {"start", "stop", "step"}) {
+    const py::object bound = slice.attr(part);
+    if (!py::isinstance<Value>(bound) ||
+        !py::cast<const Value&>(bound).is_staged()) {
+      continue;
+    }
+    throw refused(ErrorCode::kUnsupported,
+                  "where a slice begins or ends is known only when the "
+                  "function runs")
+        .hint("dynamic_slice(x, starts, sizes) takes one of a known size");
+  }
+}
+
 void add_slice(Selection& selection, const py::handle& slice) {
+  require_known(slice);
   Py_ssize_t begin = 0;
   Py_ssize_t end = 0;
   Py_ssize_t step = 0;

@@ -196,19 +196,15 @@ Value Selection::take() const {
       "gather_nd", std::vector{transposed(part, indexed_first()), tuples()}));
 }
 
-bool Selection::is_whole(const Value& part) const {
-  return part.shape() == x_.shape() &&
-         std::all_of(steps_.begin(), steps_.end(),
+bool Selection::is_dense() const {
+  return std::all_of(steps_.begin(), steps_.end(),
                      [](std::int64_t step) { return step == 1; });
 }
 
 // x with `part` in the place of the slice.
 Value Selection::back_in_x(const Value& part) const {
-  if (!is_sliced_ || is_whole(part)) return part;
-  const bool is_dense =
-      std::all_of(steps_.begin(), steps_.end(),
-                  [](std::int64_t step) { return step == 1; });
-  if (is_dense) {
+  if (is_dense() && part.shape() == x_.shape()) return part;
+  if (is_dense()) {
     const Tensor starts =
         Tensor::of<std::int64_t>({static_cast<Dim>(begin_.size())}, begin_);
     return run_op_one("dynamic_update_slice",
@@ -226,6 +222,19 @@ Value Selection::back_in_x(const Value& part) const {
                                 op1("unslice", part, where_sliced), x_});
 }
 
+// The shape of what take() gives.
+Shape Selection::taken_shape(const Value& part) const {
+  Shape rest;
+  const Integers order = indexed_first();
+  for (std::size_t i = indexed_.size(); i < order.size(); ++i) {
+    rest.push_back(part.shape()[static_cast<int>(order[i])]);
+  }
+  Shape taken(rest.first(place()));
+  for (const Dim dim : indices_shape()) taken.push_back(dim);
+  for (const Dim dim : rest.last(rest.rank() - place())) taken.push_back(dim);
+  return taken;
+}
+
 Value Selection::put(const Value& update, std::string_view mode) const {
   const Value slice = sliced();
   const Value part = laid_out(slice);
@@ -234,23 +243,11 @@ Value Selection::put(const Value& update, std::string_view mode) const {
     changed = combined(part, spread(update, part.shape()), mode);
   } else {
     const Integers order = indexed_first();
-    const Value rows = transposed(part, order);
-    // The axes of what is taken: those of the rest, and of the indices.
-    Shape taken;
-    for (std::size_t i = indexed_.size(); i < order.size(); ++i) {
-      if (static_cast<int>(i - indexed_.size()) == place()) {
-        for (const Dim dim : indices_shape()) taken.push_back(dim);
-      }
-      taken.push_back(part.shape()[static_cast<int>(order[i])]);
-    }
-    if (place() == static_cast<int>(order.size() - indexed_.size())) {
-      for (const Dim dim : indices_shape()) taken.push_back(dim);
-    }
-    const Value updates = to_front(spread(update, taken));
-    changed = transposed(
-        run_op_one("scatter_nd", std::vector{rows, tuples(), updates},
-                   {{"mode", std::string(mode)}}),
-        inverse_of(order));
+    const Value updates = to_front(spread(update, taken_shape(part)));
+    const Value rows = run_op_one(
+        "scatter_nd", std::vector{transposed(part, order), tuples(), updates},
+        {{"mode", std::string(mode)}});
+    changed = transposed(rows, inverse_of(order));
   }
   if (is_reshaped_) {
     changed = op1("reshape", changed, {{"shape", slice.shape()}});

@@ -42,13 +42,14 @@ class Selection {
 
   void note_indexing();
   void note_other();
-  int place() const;  // of the indices' axes in the result
-  bool is_whole(const Value& part) const;
+  int place() const;      // of the indices' axes in the result
+  bool is_dense() const;  // its slice goes forward by single steps
 
   Value sliced() const;
   Value laid_out(const Value& part) const;
   Value back_in_x(const Value& part) const;
   Shape indices_shape() const;
+  Shape taken_shape(const Value& part) const;
   // The indices side by side, along a new last axis.
   Value tuples() const;
   // The axes that are indexed first, then the others.

@@ -380,6 +380,8 @@ def dynamic_update_slice(x, update, starts):
 
 def einsum(equation, *operands):
     """Sums of products: "ij,jk->ik" is a matrix product."""
+    # One list alone would be a list of operands.
+    operands = [tensor(x) if isinstance(x, list) else x for x in operands]
     return ops.einsum(*operands, equation=equation)
 
 

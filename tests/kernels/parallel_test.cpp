@@ -132,8 +132,12 @@ TEST(LargeIndexing, AlongOtherAxes) {
                    {"steps", Integers{-2, 1, -1}}}});
   check("dynamic_slice", {{floats({500, 300}), indices({2}, 100)},
                           {{"sizes", Shape{400, 200}}}});
+  check("dynamic_slice",
+        {{floats({3000, 90}), indices({3000, 1}, 50)}, {{"sizes", Shape{40}}}});
   check("dynamic_update_slice",
         {{floats({500, 300}), floats({400, 200}), indices({2}, 100)}, {}});
+  check("dynamic_update_slice",
+        {{floats({3000, 90}), floats({3000, 40}), indices({3000, 1}, 50)}, {}});
   check("gather_nd", {{floats({90, 70, 30}), indices({5000, 2}, 70)}, {}});
   for (const char* mode : {"set", "add", "max", "min"}) {
     const Attributes attributes{{"mode", std::string(mode)}};

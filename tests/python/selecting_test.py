@@ -151,6 +151,24 @@ class Keys(unittest.TestCase):
         with self.assertRaisesRegex(weft.InvalidArgument, "broadcast"):
             x.at[0].set(np.ones(3, np.float32))
 
+    def test_slices_that_are_computed(self):
+        with self.assertRaisesRegex(weft.Unsupported, "dynamic_slice"):
+            weft.jit(lambda x, i: x[i:])(weft.tensor(self.x), weft.tensor(1))
+        self.assertEqual(weft.tensor(self.x)[weft.tensor(3) :].shape[0], 1)
+
+    def test_by_tuples(self):
+        random = np.random.default_rng(5)
+        tuples = random.integers(-3, 3, (6, 7, 2))
+        key = tuples[..., 0], tuples[..., 1]
+        rows = weft.ops.gather_nd(self.x, tuples)
+        self.assertTrue((np.asarray(rows) == self.x[key]).all())
+        updates = random.integers(0, 120, (6, 7, 5, 2)).astype(np.float32)
+        for mode, update in UPDATES.items():
+            expected = self.x.copy()
+            update(expected, key, updates)
+            actual = weft.ops.scatter_nd(self.x, tuples, updates, mode=mode)
+            self.assertTrue((np.asarray(actual) == expected).all(), mode)
+
     def test_of_a_variable(self):
         v = weft.Variable(np.zeros(3, np.float32))
         self.assertEqual(v.at[1].set(2.0).tolist(), [0, 2, 0])
@@ -271,7 +289,8 @@ class AlongAxes(unittest.TestCase):
             values, places = weft.ops.top_k(self.x, k=2, axis=axis)
             order = np.flip(np.sort(self.x, axis), axis)
             self.same(values, order.take([0, 1], axis))
-            self.same(np.take_along_axis(self.x, np.asarray(places), axis), values.numpy())
+            found = np.take_along_axis(self.x, np.asarray(places), axis)
+            self.same(values, found)
 
     def test_flip(self):
         for axis in (None, 0, -1, (0, 2)):
@@ -339,6 +358,10 @@ class Einsum(unittest.TestCase):
                     self.assertEqual(actual.shape, expected.shape, equation)
                     self.assertEqual(actual.dtype, dtype)
                     self.assertTrue((actual == expected).all(), equation)
+
+    def test_of_lists(self):
+        self.assertEqual(weft.einsum("i->", [1.0, 2.0]).item(), 3)
+        self.assertEqual(weft.einsum("i,i->", [1, 2], [3, 4]).item(), 11)
 
     def test_names_the_label(self):
         with self.assertRaisesRegex(

@@ -1,8 +1,9 @@
 // Slices at places that are read when they are taken: strided copies, one for
 // each set of starts.
-#include <algorithm>
+#include <iterator>
 #include <vector>
 
+#include "weft/base/parallel.h"
 #include "weft/kernels/cpu/indexing.h"
 #include "weft/kernels/simd/strided_copy.h"
 
@@ -26,16 +27,25 @@ class Slices {
     slice_stride_ = product(slices.shape.last(x.shape.rank() - batch_axes));
   }
 
-  // Calls body(copy, bytes to where a slice is in x, bytes to it among slices).
+  // Calls body(copy, bytes to where a slice is in x, bytes to it among slices),
+  // in parallel.
   template <class I, class Body>
   void for_each(const I* starts, Body&& body) const {
-    for (std::int64_t batch = 0; batch < batches_; ++batch) {
-      std::int64_t place = batch * x_stride_;
-      for (const Axis& axis : axes_) {
-        place += start_of(*starts++, axis.size, axis.count) * axis.stride;
+    constexpr std::int64_t kLarge = 1 << 20;
+    const std::int64_t bytes =
+        slice_stride_ * static_cast<std::int64_t>(element_);
+    // The copy of a large slice is shared out by itself.
+    const std::int64_t grain = bytes < kLarge ? grain_of(bytes) : batches_;
+    parallel_for(batches_, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t batch = begin; batch < end; ++batch) {
+        const I* own = starts + batch * std::ssize(axes_);
+        std::int64_t place = batch * x_stride_;
+        for (const Axis& axis : axes_) {
+          place += start_of(*own++, axis.size, axis.count) * axis.stride;
+        }
+        body(copy_, at(place) * element_, at(batch * slice_stride_) * element_);
       }
-      body(copy_, at(place) * element_, at(batch * slice_stride_) * element_);
-    }
+    });
   }
 
  private:
