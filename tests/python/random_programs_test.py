@@ -150,8 +150,8 @@ class Expressions(unittest.TestCase):
                     "eager": program,
                     "staged": weft.jit(program, fuse=False),
                 }
-                # A fused multiply-add rounds once; what is not f32
-                # is rounded by itself, and integers never.
+                # A fused multiply-add of f32 rounds once; other floats are
+                # rounded after each op, and integers never.
                 if name != "f32":
                     ways["fused"] = weft.jit(program)
                 for way, run in ways.items():

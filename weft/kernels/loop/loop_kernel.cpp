@@ -9,9 +9,9 @@
 namespace weft {
 namespace {
 
-// A dozen buffers fit the 32 KiB of a first-level cache, and the call per
-// instruction is spread over 32 vectors.
-constexpr std::int64_t kFunctionTileBytes = 2048;
+// 2 KiB of f32: a dozen buffers fit the 32 KiB of a first-level cache, and
+// the call per instruction is spread over 32 vectors.
+constexpr std::int64_t kFunctionTile = 512;
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
 // Generated code takes at most this many operands, results and buffers.
@@ -24,6 +24,11 @@ constexpr std::int64_t kWorkPerThread = std::int64_t{48} * 1024;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+// Of any type and machine.
+std::int64_t whole_vectors(std::int64_t size) {
+  return ceil_divide(std::max<std::int64_t>(size, 1), 16) * 16;
 }
 
 std::byte* element(void* base, DType dtype, std::int64_t index) {
@@ -86,7 +91,8 @@ LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
   // whether there is code, and the tile on the largest buffer.
   classify_inputs();
   if (may_generate) generate_code();
-  if (!code_) most_ = function_tile();
+  // A short loop fills no long buffers with what repeats.
+  if (!code_) most_ = std::min(kFunctionTile, whole_vectors(size_));
   choose_tile();
   assign_input_buffers();
   if (code_) {
@@ -96,11 +102,6 @@ LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
     assign_result_buffers();
   }
   plan_sums();
-}
-
-// How many numbers of the loop's own dtype a tile holds.
-std::int64_t LoopKernel::function_tile() const {
-  return kFunctionTileBytes / static_cast<std::int64_t>(size_of(own_));
 }
 
 // Whether an operand is read where it lies. Tile functions want f32; code
@@ -124,7 +125,7 @@ void LoopKernel::generate_code() {
                   [](const LoopProgram::Instruction& instruction) {
                     return instruction.code == Opcode::kCall;
                   });
-  most_ = calls ? function_tile() : kCodeTile;
+  most_ = calls ? kFunctionTile : kCodeTile;
   std::vector<DType> dtypes;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.
@@ -280,8 +281,7 @@ void LoopKernel::plan_sums() {
     sum.partial_offset = partial_numbers;
     sum.accumulator_offset = worker_numbers_;
     partial_numbers += static_cast<std::size_t>(chunks_ * sum.period);
-    worker_numbers_ +=
-        static_cast<std::size_t>(ceil_divide(sum.width, 16) * 16);
+    worker_numbers_ += static_cast<std::size_t>(whole_vectors(sum.width));
     sums_.push_back(sum);
   }
   const auto steps = static_cast<std::int64_t>(program_.instructions.size() +

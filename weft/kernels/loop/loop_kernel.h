@@ -77,7 +77,6 @@ class LoopKernel : public PreparedKernel {
 
   void run_chunks(const KernelBuffers& buffers, std::int64_t worker) noexcept;
   void prepare_patterns(Worker& worker) const noexcept;
-  std::int64_t function_tile() const;
   bool is_direct(const Operand& operand) const;
   bool is_repeated(const Operand& operand) const;
   void run_tile(Worker& worker, std::int64_t start,

@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <limits>
 
+#include "weft/kernels/loop/map_tile.h"
 #include "weft/kernels/loop/wide_tiles.h"
 #include "weft/kernels/simd/floor_division.h"
 #include "weft/kernels/simd/functions.h"
@@ -22,44 +23,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Lanes = hn::ScalableTag<float>;
 using Vector = hn::Vec<Lanes>;
 
-const float* operand(const Tile& tile, int n) {
-  return static_cast<const float*>(tile.x[static_cast<std::size_t>(n)]);
-}
-
-// Applies `f` to whole vectors, and to the rest under a mask.
 template <int kArity, class F>
 void map(const Tile& tile, F f) noexcept {
-  const Lanes d;
-  const auto step = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto load = [&](int n, std::int64_t i) {
-    return hn::LoadU(d, operand(tile, n) + i);
-  };
-  auto* y = static_cast<float*>(tile.y);
-  std::int64_t i = 0;
-  for (; i + step <= tile.size; i += step) {
-    if constexpr (kArity == 1) {
-      hn::StoreU(f(load(0, i)), d, y + i);
-    } else if constexpr (kArity == 2) {
-      hn::StoreU(f(load(0, i), load(1, i)), d, y + i);
-    } else {
-      hn::StoreU(f(load(0, i), load(1, i), load(2, i)), d, y + i);
-    }
-  }
-  if (i == tile.size) return;
-  // Tiles end where the operands do: what lies behind must be neither read nor
-  // written.
-  const auto rest = hn::FirstN(d, static_cast<std::size_t>(tile.size - i));
-  const auto load_rest = [&](int n) {
-    return hn::MaskedLoad(rest, d, operand(tile, n) + i);
-  };
-  if constexpr (kArity == 1) {
-    hn::BlendedStore(f(load_rest(0)), rest, d, y + i);
-  } else if constexpr (kArity == 2) {
-    hn::BlendedStore(f(load_rest(0), load_rest(1)), rest, d, y + i);
-  } else {
-    hn::BlendedStore(f(load_rest(0), load_rest(1), load_rest(2)), rest, d,
-                     y + i);
-  }
+  map_tile<float, kArity>(tile, f);
 }
 
 // Tile functions of vector functions of one and of two operands.
@@ -111,7 +77,7 @@ void minimum(const Tile& t) noexcept {
 void power(const Tile& t) noexcept {
   auto* y = static_cast<float*>(t.y);
   for (std::int64_t i = 0; i < t.size; ++i) {
-    y[i] = std::pow(operand(t, 0)[i], operand(t, 1)[i]);
+    y[i] = std::pow(operand<float>(t, 0)[i], operand<float>(t, 1)[i]);
   }
 }
 
@@ -435,6 +401,12 @@ void load(DType dtype, const void* source, float* tile,
     } else if constexpr (is_half<T>) {
       simd::map(from, tile, static_cast<std::size_t>(size),
                 [](auto x) { return x; });
+    } else if constexpr (std::is_same_v<T, bool>) {
+      // Of bools as bytes the compiler makes vectors.
+      const auto* bytes = static_cast<const std::uint8_t*>(source);
+      for (std::int64_t i = 0; i < size; ++i) {
+        tile[i] = static_cast<float>(static_cast<int>(bytes[i]));
+      }
     } else {
       for (std::int64_t i = 0; i < size; ++i) {
         tile[i] = static_cast<float>(from[i]);

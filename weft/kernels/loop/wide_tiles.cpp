@@ -4,16 +4,29 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/loop/wide_tiles.cpp"
+#include <bit>
 #include <functional>
 #include <hwy/foreach_target.h>
 #include <type_traits>
 
+#include "weft/kernels/loop/map_tile.h"
+#include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
+#include "weft/kernels/simd/trigonometry.h"
 #include "weft/ops/support/scalar_functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
+
+// A truth is chosen, not converted: vectors can do that.
+template <class T, class Result>
+T as_number(Result result) {
+  if constexpr (std::is_same_v<Result, bool>)
+    return result ? T{1} : T{0};
+  else
+    return static_cast<T>(result);
+}
 
 // A result may be written over an operand, element by element: the loops say
 // `simd`, as the compiler would else take that for an overlap.
@@ -23,7 +36,7 @@ void unary(const Tile& tile) noexcept {
   auto* y = static_cast<T*>(tile.y);
 #pragma omp simd
   for (std::int64_t i = 0; i < tile.size; ++i) {
-    y[i] = static_cast<T>(kFunction(x[i]));
+    y[i] = as_number<T>(kFunction(x[i]));
   }
 }
 
@@ -34,7 +47,7 @@ void binary(const Tile& tile) noexcept {
   auto* y = static_cast<T*>(tile.y);
 #pragma omp simd
   for (std::int64_t i = 0; i < tile.size; ++i) {
-    y[i] = static_cast<T>(kFunction(a[i], b[i]));
+    y[i] = as_number<T>(kFunction(a[i], b[i]));
   }
 }
 
@@ -46,7 +59,9 @@ void where(const Tile& tile) noexcept {
   auto* y = static_cast<T*>(tile.y);
 #pragma omp simd
   for (std::int64_t i = 0; i < tile.size; ++i) {
-    y[i] = condition[i] != 0 ? a[i] : b[i];
+    const T yes = a[i];  // both are read, as no branch is faster
+    const T no = b[i];
+    y[i] = condition[i] != 0 ? yes : no;
   }
 }
 
@@ -112,20 +127,26 @@ std::vector<WideFunction> of_integers() {
   return functions;
 }
 
+// Functions that the compiler makes no vectors of.
+template <simd::DoubleVector (*kFunction)(simd::DoubleVector)>
+void of_vectors(const Tile& tile) noexcept {
+  map_tile<double, 1>(tile, [](auto x) { return kFunction(x); });
+}
+
 std::vector<WideFunction> of_doubles() {
   auto functions = of_numbers<double>();
   functions.insert(
       functions.end(),
-      {{"exp", unary<double, kExp>},     {"expm1", unary<double, kExpm1>},
-       {"log", unary<double, kLog>},     {"log1p", unary<double, kLog1p>},
+      {{"exp", of_vectors<simd::exp>},   {"expm1", of_vectors<simd::expm1>},
+       {"log", of_vectors<simd::log>},   {"log1p", of_vectors<simd::log1p>},
        {"sqrt", unary<double, kSqrt>},   {"rsqrt", unary<double, kRsqrt>},
-       {"tanh", unary<double, kTanh>},   {"sigmoid", unary<double, kSigmoid>},
+       {"tanh", of_vectors<simd::tanh>}, {"sigmoid", of_vectors<simd::sigmoid>},
        {"erf", unary<double, kErf>},     {"gelu", unary<double, kGelu>},
        {"floor", unary<double, kFloor>}, {"ceil", unary<double, kCeil>},
-       {"round", unary<double, kRound>}, {"sin", unary<double, kSin>},
-       {"cos", unary<double, kCos>},     {"tan", unary<double, kTan>},
-       {"asin", unary<double, kAsin>},   {"acos", unary<double, kAcos>},
-       {"atan", unary<double, kAtan>},   {"atan2", binary<double, kAtan2>}});
+       {"round", unary<double, kRound>}, {"sin", of_vectors<simd::sin>},
+       {"cos", of_vectors<simd::cos>},   {"tan", unary<double, kTan>},
+       {"asin", of_vectors<simd::asin>}, {"acos", of_vectors<simd::acos>},
+       {"atan", of_vectors<simd::atan>}, {"atan2", binary<double, kAtan2>}});
   return functions;
 }
 
@@ -181,15 +202,30 @@ TileFunction cast(TileType type, DType to) {
 }
 
 // --- Memory -----------------------------------------------------------------
+// Of a truth, which is +0 or 1. Comparing doubles takes longer.
+bool is_set(std::int32_t truth) { return truth != 0; }
+bool is_set(std::int64_t truth) { return truth != 0; }
+bool is_set(double truth) { return std::bit_cast<std::int64_t>(truth) != 0; }
+
+// Of bools as bytes the compiler makes vectors, and of what becomes a double by
+// way of an int.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+template <class From, class To>
+constexpr bool is_half_way = std::is_floating_point_v<To> &&
+                             sizeof(From) < sizeof(int);
+
 void load(TileType type, DType dtype, const void* source, void* tile,
           std::int64_t size) noexcept {
   with_number(type, [&]<class T>(T) {
     dispatch(dtype, [&]<class From>(From) {
-      const auto* x = static_cast<const From*>(source);
+      const auto* x = static_cast<const Stored<From>*>(source);
       auto* y = static_cast<T*>(tile);
       for (std::int64_t i = 0; i < size; ++i) {
         if constexpr (is_half<From>)
           y[i] = static_cast<T>(static_cast<float>(x[i]));
+        else if constexpr (is_half_way<From, T>)
+          y[i] = static_cast<T>(static_cast<int>(x[i]));
         else
           y[i] = static_cast<T>(x[i]);
       }
@@ -205,7 +241,7 @@ void store(TileType type, DType dtype, const void* tile, void* target,
       auto* y = static_cast<To*>(target);
       for (std::int64_t i = 0; i < size; ++i) {
         if constexpr (std::is_same_v<To, bool>)
-          y[i] = x[i] != 0;
+          y[i] = is_set(x[i]);
         else if constexpr (is_half<To>)
           y[i] = To(static_cast<float>(x[i]));
         else

@@ -37,26 +37,28 @@ Vector in_doubles(Function&& function, Operands... x) {
 }
 
 // y, but function(x…) of single elements where `is_hard`.
-template <class Mask, class Function, class... Operands>
-Vector replace_where(Mask is_hard, Vector y, Function&& function,
-                     Operands... x) {
-  if (HWY_LIKELY(hn::AllFalse(Floats(), is_hard))) return y;
-  std::array<float, kLanes> hard;
-  std::array<float, kLanes> results;
-  std::array<std::array<float, kLanes>, sizeof...(x)> operands;
-  store(hn::IfThenElseZero(is_hard, broadcast(1.f)), hard.data());
-  store(y, results.data());
+template <class V, class Mask, class Function, class... Operands>
+V replace_where(Mask is_hard, V y, Function&& function, Operands... x) {
+  const hn::DFromV<V> d;
+  if (HWY_LIKELY(hn::AllFalse(d, is_hard))) return y;
+  using Numbers = std::array<hn::TFromV<V>, hn::MaxLanes(hn::DFromV<V>())>;
+  Numbers hard;
+  Numbers results;
+  std::array<Numbers, sizeof...(x)> operands;
+  hn::StoreU(hn::IfThenElseZero(is_hard, hn::Set(d, 1)), d, hard.data());
+  hn::StoreU(y, d, results.data());
   std::size_t n = 0;
-  (store(x, operands[n++].data()), ...);
-  for (std::size_t i = 0; i < hn::Lanes(Floats()); ++i) {
-    if (hard[i] == 0.f) continue;
+  (hn::StoreU(x, d, operands[n++].data()), ...);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+    if (hard[i] == 0) continue;
     results[i] = std::apply(
         [&](const auto&... each) {
-          return static_cast<float>(function(static_cast<double>(each[i])...));
+          return static_cast<hn::TFromV<V>>(
+              function(static_cast<double>(each[i])...));
         },
         operands);
   }
-  return load(results.data());
+  return hn::LoadU(d, results.data());
 }
 
 }  // namespace weft::HWY_NAMESPACE::simd

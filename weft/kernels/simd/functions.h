@@ -1,8 +1,9 @@
-// Functions of vectors with IEEE's special values. Those of Highway 1.0 say
-// nothing about them: its exp of NaN is 0, and its log of NaN is 89.
+// Functions of vectors of f32 or f64 with IEEE's special values. Those of
+// Highway 1.0 say nothing about them: its exp of NaN is 0, and its log of NaN
+// is 89.
 //
-// Errors are within 2 units in the last place of f32, those of expm1 within 4
-// (tests/ops/).
+// Errors are within 2 units in the last place of f32, those of expm1 and of f64
+// within 4 (tests/ops/).
 //
 // Compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_FUNCTIONS_H_) == defined(HWY_TARGET_TOGGLE)
@@ -20,46 +21,64 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE::simd {
 
-// Infinity from 88.73 on, 0 below -104.
-inline Vector exp(Vector x) {
-  // Highway's wraps around above 104, where the result is infinite already.
-  const Vector y = hn::Exp(Floats(), hn::Min(broadcast(104.f), x));
+// A number in every lane.
+template <class V>
+V filled(double number) {
+  return hn::Set(hn::DFromV<V>(), static_cast<hn::TFromV<V>>(number));
+}
+
+// Highway's exp wraps around above this, where the result is infinite already.
+template <class V>
+V below_wrapping(V x) {
+  return hn::Min(filled<V>(sizeof(hn::TFromV<V>) == sizeof(float) ? 104 : 720),
+                 x);
+}
+
+// Infinity and 0 where the result is too large and too small.
+template <class V>
+V exp(V x) {
+  const V y = hn::Exp(hn::DFromV<V>(), below_wrapping(x));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 // -infinity for both zeros, NaN below them.
-inline Vector log(Vector x) {
-  const Vector zero = broadcast(0.f);
-  const Vector y = hn::Log(Floats(), x);
+template <class V>
+V log(V x) {
+  const V zero = filled<V>(0);
+  const V y = hn::Log(hn::DFromV<V>(), x);
   // Infinity and NaN, which alone are not below it, are their own logarithms.
-  const Vector ended = hn::IfThenElse(hn::Lt(x, broadcast(HUGE_VALF)), y, x);
-  const Vector begun =
-      hn::IfThenElse(hn::Eq(x, zero), broadcast(-HUGE_VALF), ended);
-  return hn::IfThenElse(hn::Lt(x, zero), broadcast(NAN), begun);
+  const V ended = hn::IfThenElse(hn::Lt(x, filled<V>(HUGE_VAL)), y, x);
+  const V begun = hn::IfThenElse(hn::Eq(x, zero), filled<V>(-HUGE_VAL), ended);
+  return hn::IfThenElse(hn::Lt(x, zero), filled<V>(NAN), begun);
 }
 
-// -1 below -17.3; the result has the sign of x, as zeros have.
-inline Vector expm1(Vector x) {
-  const Vector y = hn::Expm1(Floats(), hn::Min(broadcast(104.f), x));
+// The result has the sign of x, as zeros have.
+template <class V>
+V expm1(V x) {
+  const V y = hn::Expm1(hn::DFromV<V>(), below_wrapping(x));
   return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
 }
 
 // -infinity at -1, NaN below.
-inline Vector log1p(Vector x) {
-  const Vector least = broadcast(-1.f);
-  const Vector y = hn::Log1p(Floats(), x);
-  const Vector ended = hn::IfThenElse(hn::Lt(x, broadcast(HUGE_VALF)), y, x);
-  const Vector begun =
-      hn::IfThenElse(hn::Eq(x, least), broadcast(-HUGE_VALF), ended);
-  return hn::IfThenElse(hn::Lt(x, least), broadcast(NAN), begun);
+template <class V>
+V log1p(V x) {
+  const V least = filled<V>(-1);
+  const V y = hn::Log1p(hn::DFromV<V>(), x);
+  const V ended = hn::IfThenElse(hn::Lt(x, filled<V>(HUGE_VAL)), y, x);
+  const V begun = hn::IfThenElse(hn::Eq(x, least), filled<V>(-HUGE_VAL), ended);
+  return hn::IfThenElse(hn::Lt(x, least), filled<V>(NAN), begun);
 }
 
 // Highway's keeps NaN and the sign of zero.
-inline Vector tanh(Vector x) { return hn::Tanh(Floats(), x); }
+template <class V>
+V tanh(V x) {
+  return hn::Tanh(hn::DFromV<V>(), x);
+}
 
 // exp(-x) may be infinite; its reciprocal is then 0.
-inline Vector sigmoid(Vector x) {
-  const Vector one = broadcast(1.f);
+template <class V>
+V sigmoid(V x) {
+  const V one = filled<V>(1);
   return hn::Div(one, hn::Add(one, exp(hn::Neg(x))));
 }
 
