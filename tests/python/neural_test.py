@@ -1,5 +1,5 @@
 """Attention, normalisation, convolutions along one axis and back, draws, images of
-another size and Fourier transforms, against NumPy.
+another size, Fourier transforms and factors of matrices, against NumPy.
 """
 
 import unittest
@@ -161,6 +161,34 @@ class Fourier(unittest.TestCase):
             np.testing.assert_allclose(imaginary, expected.imag, atol=1e-4)
             back = weft.ops.irfft(real, imaginary, size=size)
             np.testing.assert_allclose(back, x, atol=1e-5)
+
+
+class Factors(unittest.TestCase):
+    def setUp(self):
+        self.x = drawn(2, 4, 4)
+        self.definite = self.x @ self.x.transpose(0, 2, 1) + np.eye(4, dtype="f4")
+
+    def check(self, actual, expected):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+    def test_cholesky(self):
+        factor = weft.ops.cholesky(self.definite)
+        self.check(factor, np.linalg.cholesky(self.definite))
+        solved = weft.ops.triangular_solve(factor, self.x)
+        self.check(factor @ solved, self.x)
+
+    def test_eigh(self):
+        values, vectors = weft.ops.eigh(self.definite)
+        self.check(values, np.linalg.eigvalsh(self.definite))
+        self.check(self.definite @ vectors.numpy(), vectors * values[:, None])
+
+    def test_svd_and_qr(self):
+        tall = drawn(2, 5, 3)
+        u, s, vt = weft.ops.svd(tall)
+        self.check(s, np.linalg.svd(tall)[1])
+        self.check((u * s[:, None]) @ vt, tall)
+        q, r = weft.ops.qr(tall)
+        self.check(q @ r, tall)
 
 
 if __name__ == "__main__":

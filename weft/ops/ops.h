@@ -15,6 +15,7 @@
 #include "weft/ops/fourier.h"
 #include "weft/ops/index.h"
 #include "weft/ops/join.h"
+#include "weft/ops/linalg.h"
 #include "weft/ops/loss.h"
 #include "weft/ops/matmul.h"
 #include "weft/ops/nms.h"

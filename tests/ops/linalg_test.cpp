@@ -1,0 +1,125 @@
+// Factors multiply back to what they are of, have the form that they promise,
+// and the gradient of cholesky, whose operands are no random ones, is right.
+#include <cmath>
+
+#include "tests/support/exact.h"
+#include "tests/support/op_case.h"
+
+#include "weft/runtime/eager.h"
+
+namespace weft::testing {
+namespace {
+
+Value drawn(const Shape& shape, DType dtype = DType::kF32) {
+  return random_tensor({{dtype, shape}}, 3);
+}
+
+// As large as numbers are, and a rounding for each of a row.
+void expect_near(const Value& actual, const Value& expected, double tolerance) {
+  ASSERT_EQ(to_string(actual.type()), to_string(expected.type()));
+  for (std::int64_t i = 0; i < expected.tensor().size(); ++i) {
+    ASSERT_NEAR(actual.tensor().item(i), expected.tensor().item(i), tolerance);
+  }
+}
+
+Value flipped(const Value& x) {
+  Integers order;
+  for (int i = 0; i < x.shape().rank(); ++i) order.push_back(i);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return transpose(x, order);
+}
+
+Value eye(std::int64_t n) {
+  return cast(equal(reshape(iota(n), {n, 1}), iota(n)), DType::kF32);
+}
+
+// x xᵀ + 1: positive definite.
+Value definite(const Value& x) {
+  return matmul(x, x, {false, true}) + cast(eye(x.shape().back()), x.dtype());
+}
+
+TEST(Linalg, CholeskyMultipliesBack) {
+  const Value x = definite(drawn({3, 70, 70}));
+  const Value l = cholesky(x);
+  expect_near(matmul(l, l, {false, true}), x, 1e-4);
+  const Value above = less(reshape(iota(70), {70, 1}), iota(70));
+  expect_near(where(above, l, zeros_like(l)), zeros_like(l), 0);
+}
+
+TEST(Linalg, CholeskyOfTheIndefiniteIsNaN) {
+  const Value l = cholesky(f32({2, 2, 2}, {1, 2, 2, 1, 4, 2, 2, 2}));
+  EXPECT_TENSOR(l, f32({2, 2, 2}, {NAN, NAN, NAN, NAN, 2, 0, 1, 1}));
+}
+
+TEST(Linalg, CholeskyHasTheGradientOfDifferences) {
+  const Value start = definite(drawn({4, 4}, DType::kF64));
+  const Value weight = random_tensor({{DType::kF64, {4, 4}}}, 8);
+  const auto loss = [&](const Value& x) { return sum(cholesky(x) * weight); };
+  Tape tape;
+  Value x = start;
+  tape.watch(x);
+  const Value gradient = tape.gradient(loss(x), {&x, 1})[0];
+  for (std::int64_t i = 0; i < 16; ++i) {
+    const auto moved = [&](double step) {
+      const Tensor other = start.tensor().clone();
+      other.data<double>()[i] += step;
+      return loss(other).tensor().item();
+    };
+    EXPECT_NEAR(gradient.tensor().item(i), (moved(1e-5) - moved(-1e-5)) / 2e-5,
+                1e-7);
+  }
+}
+
+TEST(Linalg, TriangularSolveSolves) {
+  const Value l = cholesky(definite(drawn({2, 50, 50})));
+  const Value b = drawn({2, 50, 7});
+  expect_near(matmul(l, triangular_solve(l, b)), b, 1e-4);
+  const Value across = triangular_solve(l, b, {.transpose = true});
+  expect_near(matmul(l, across, {true, false}), b, 1e-4);
+  const Value upper = triangular_solve(flipped(l), b, {.lower = false});
+  expect_near(upper, across, 1e-5);
+}
+
+TEST(Linalg, QrMultipliesBack) {
+  const Value x = drawn({2, 60, 40});
+  const auto [q, r] = qr(x);
+  expect_near(matmul(q, r), x, 1e-5);
+  expect_near(matmul(q, q, {true, false}), broadcast_to(eye(40), {2, 40, 40}),
+              1e-5);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    EXPECT_GT(r.tensor().item(i * 41), 0);
+    EXPECT_TRUE(i == 39 || r.tensor().item((i + 1) * 40 + i) == 0);
+  }
+}
+
+TEST(Linalg, EighMultipliesBack) {
+  const Value x = drawn({2, 50, 50});
+  const auto [values, vectors] = eigh(x);
+  const Value scaled = vectors * reshape(values, {2, 1, 50});
+  expect_near(matmul(scaled, vectors, {false, true}), (x + flipped(x)) * 0.5,
+              1e-4);
+  EXPECT_TENSOR(values, sort(values).first);
+}
+
+TEST(Linalg, SvdMultipliesBack) {
+  for (const Shape& shape : {Shape{2, 60, 40}, Shape{2, 40, 60}}) {
+    const Value x = drawn(shape);
+    const auto [u, s, vt] = svd(x);
+    expect_near(matmul(u * reshape(s, {2, 1, 40}), vt), x, 1e-5);
+    const Value ones = broadcast_to(eye(40), {2, 40, 40});
+    expect_near(matmul(u, u, {true, false}), ones, 1e-5);
+    expect_near(matmul(vt, vt, {false, true}), ones, 1e-5);
+    EXPECT_TENSOR(s, sort(s, /*descending=*/true).first);
+  }
+}
+
+TEST(Linalg, NaNMakesAllOfItsMatrixNaN) {
+  const Value x = f32({2, 1, 1}, {NAN, 4});
+  EXPECT_TENSOR(cholesky(x), f32({2, 1, 1}, {NAN, 2}));
+  EXPECT_TENSOR(eigh(x).first, f32({2, 1}, {NAN, 4}));
+  EXPECT_TENSOR(svd(x)[1], f32({2, 1}, {NAN, 4}));
+  EXPECT_TENSOR(qr(x).second, f32({2, 1, 1}, {NAN, 4}));
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,35 @@
+// Factors of matrices [..., rows, columns], in f32 and f64. A matrix that holds
+// a number which is not finite has factors of NaN alone.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "weft/graph/context.h"
+
+namespace weft {
+
+// The lower triangle L with L Lᵀ = (x + xᵀ) / 2; NaN unless that is positive
+// definite.
+Value cholesky(const Operand& x);
+
+struct TriangularOptions {
+  bool lower = true;  // else the upper triangle is read; the other never is
+  bool transpose = false;
+  bool unit_diagonal = false;  // ones stand for the diagonal
+};
+// X with a X = b, or aᵀ X = b, for triangles [..., n, n] and [..., n, m].
+Value triangular_solve(const Operand& a, const Operand& b,
+                       const TriangularOptions& options = {});
+
+// q [..., m, n] with orthonormal columns and the upper triangle r [..., n, n],
+// no negative number on its diagonal; q r is x [..., m, n], of m >= n.
+std::pair<Value, Value> qr(const Operand& x);
+// The eigenvalues of (x + xᵀ) / 2, ascending, and their vectors as columns. The
+// number of a vector that is farthest from 0 is positive.
+std::pair<Value, Value> eigh(const Operand& x);
+// u [..., m, k], s [..., k] descending and vᵀ [..., k, n], k the smaller of m
+// and n; u diag(s) vᵀ is x. Columns of u have the signs that eigh's have.
+std::array<Value, 3> svd(const Operand& x);
+
+}  // namespace weft
