@@ -15,7 +15,6 @@ namespace weft::HWY_NAMESPACE {
 namespace {
 
 using namespace attention;  // NOLINT: this file's own support
-namespace hn = simd::hn;
 using simd::broadcast;
 using simd::kLanes;
 using simd::load;

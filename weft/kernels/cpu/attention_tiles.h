@@ -26,6 +26,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE::attention {
 
+namespace hn = simd::hn;
+
 // A tile's sides. Its scores, its keys and its values, 16 KiB each at a width
 // of 64, fit L1 two at a time.
 inline constexpr std::size_t kTile = 64;
@@ -122,7 +124,7 @@ class AttentionKernel : public PreparedKernel {
 
   void hide_masked_keys(const bool* mask, const Block& queries,
                         const Block& keys, float* tile) const {
-    const auto looks = [&](std::size_t i, std::size_t j) {
+    const auto looks = [&](std::size_t i, std::size_t j) -> const bool& {
       return mask[sizes_.mask_at(static_cast<Dim>(queries.first + i),
                                  static_cast<Dim>(keys.first + j))];
     };
@@ -132,10 +134,24 @@ class AttentionKernel : public PreparedKernel {
       }
       return;
     }
+    // The mask has its keys side by side, the tile its queries. Transposed, a
+    // number for each byte, it chooses scores by vectors.
+    alignas(64) std::uint32_t seen[kTile * kTile] = {};
+    const auto step = static_cast<std::size_t>(sizes_.mask_at(0, 1));
     for (std::size_t i = 0; i < queries.count; ++i) {
+      const bool* row = &looks(i, 0);
       for (std::size_t j = 0; j < keys.count; ++j) {
-        if (!looks(i, j)) tile[j * kTile + i] = kHidden;
+        seen[j * kTile + i] = row[j * step];
       }
+    }
+    const hn::Rebind<std::uint32_t, simd::Floats> words;
+    for (std::size_t i = 0; i < keys.count * kTile; i += simd::kLanes) {
+      const auto is_hidden =
+          hn::Eq(hn::LoadU(words, seen + i), hn::Zero(words));
+      const simd::Vector scores = simd::load(tile + i);
+      simd::store(hn::IfThenElse(hn::RebindMask(simd::Floats(), is_hidden),
+                                 simd::broadcast(kHidden), scores),
+                  tile + i);
     }
   }
 
