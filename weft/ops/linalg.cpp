@@ -3,6 +3,8 @@
 // ops again.
 #include "weft/ops/linalg.h"
 
+#include <limits>
+
 #include "weft/graph/registry.h"
 #include "weft/ops/matmul.h"
 #include "weft/ops/support/batching.h"

@@ -4,8 +4,10 @@
 #include "weft/kernels/simd/fourier.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -80,9 +82,14 @@ class RealTransform : public PreparedKernel {
 // 0, or NaN for a row with a number that is not finite: what is added to all of
 // the row's results.
 float spoils(const float* row, std::int64_t size) {
-  float sum = 0;
-  for (std::int64_t i = 0; i < size; ++i) sum += row[i] * 0.f;
-  return sum;
+  // Many sums side by side are vectors.
+  std::array<float, 16> sums{};
+  const std::int64_t whole = size - size % 16;
+  for (std::int64_t i = 0; i < whole; i += 16) {
+    for (std::size_t n = 0; n < 16; ++n) sums[n] += row[at(i) + n] * 0.f;
+  }
+  for (std::int64_t i = whole; i < size; ++i) sums[0] += row[i] * 0.f;
+  return std::accumulate(sums.begin(), sums.end(), 0.f);
 }
 
 class ForwardTransform final : public RealTransform {
@@ -109,12 +116,15 @@ class ForwardTransform final : public RealTransform {
     const ComplexRows z = transform_.run(x, other, lanes);
     float* real = static_cast<float*>(buffers.outputs[0]) + first * half_;
     float* imaginary = static_cast<float*>(buffers.outputs[1]) + first * half_;
+    std::array<float, kMostLanes> spoiled{};
     for (std::int64_t l = 0; l < lanes; ++l) {
-      const float spoiled = spoils(rows + l * n_, n_);
-      for (std::int64_t k = 0; k < half_; ++k) {
+      spoiled[at(l)] = spoils(rows + l * n_, n_);
+    }
+    for (std::int64_t k = 0; k < half_; ++k) {
+      for (std::int64_t l = 0; l < lanes; ++l) {
         const auto [re, im] = number(z, k, l, lanes);
-        real[l * half_ + k] = re + spoiled;
-        imaginary[l * half_ + k] = im + spoiled;
+        real[l * half_ + k] = re + spoiled[at(l)];
+        imaginary[l * half_ + k] = im + spoiled[at(l)];
       }
     }
   }
@@ -127,9 +137,10 @@ class ForwardTransform final : public RealTransform {
       const std::int64_t place = k * lanes + l;
       return {z.re[place], k == 0 ? 0 : z.im[place]};
     }
+    // Z repeats after n/2 numbers.
     const std::int64_t size = n_ / 2;
-    const std::int64_t a = k % size * lanes + l;
-    const std::int64_t b = (size - k) % size * lanes + l;
+    const std::int64_t a = (k == size ? 0 : k) * lanes + l;
+    const std::int64_t b = (k == 0 ? 0 : size - k) * lanes + l;
     const float even_re = (z.re[a] + z.re[b]) / 2;
     const float even_im = (z.im[a] - z.im[b]) / 2;
     const float odd_re = (z.im[a] + z.im[b]) / 2;
