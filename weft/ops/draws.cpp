@@ -10,6 +10,7 @@
 #include "weft/ops/support/random_bits.h"
 #include "weft/ops/support/random_call.h"
 #include "weft/ops/support/samples.h"
+#include "weft/ops/unary.h"
 
 namespace weft {
 namespace {
