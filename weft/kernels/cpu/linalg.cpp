@@ -136,6 +136,21 @@ void solve(const Triangle& t, lapack_int n, lapack_int m, const double* a,
               1, a, n, b, m);
 }
 
+// OpenBLAS lets what is not finite in one column reach those beside it: then
+// the rows are substituted one by one.
+template <class T>
+void solve_matrix(const Triangle& t, const Sides& sides, const T* a, const T* b,
+                  T* x) {
+  std::copy_n(b, sides.size(), x);
+  solve(t, to_lapack(sides.rows), to_lapack(sides.columns), a, x);
+  if (std::all_of(x, x + sides.size(), [](T n) { return std::isfinite(n); })) {
+    return;
+  }
+  std::copy_n(b, sides.size(), x);
+  substitute_rows(sides.rows, sides.columns, a, x, t.half == CblasLower,
+                  t.transpose == CblasTrans, t.diagonal == CblasUnit);
+}
+
 template <class T>
 std::unique_ptr<PreparedKernel> make_triangular_solve(const OpCall& call) {
   const Sides a(call.input(0));
@@ -148,10 +163,9 @@ std::unique_ptr<PreparedKernel> make_triangular_solve(const OpCall& call) {
   return make_kernel([=](const KernelBuffers& buffers) {
     for_each_matrix(
         a.count, least_matrices(b), [&](std::int64_t i, std::int64_t) {
-          T* x = output_of<T>(buffers, 0) + i * b.size();
-          std::copy_n(input_of<T>(buffers, 1) + i * b.size(), b.size(), x);
-          solve(triangle, to_lapack(b.rows), to_lapack(b.columns),
-                input_of<T>(buffers, 0) + i * a.size(), x);
+          solve_matrix(triangle, b, input_of<T>(buffers, 0) + i * a.size(),
+                       input_of<T>(buffers, 1) + i * b.size(),
+                       output_of<T>(buffers, 0) + i * b.size());
         });
   });
 }

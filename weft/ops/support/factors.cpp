@@ -94,25 +94,6 @@ bool cholesky_factor(std::int64_t n, const double* a, double* l) {
   return true;
 }
 
-void substitute_rows(std::int64_t n, std::int64_t m, const double* a, double* b,
-                     bool lower, bool transpose, bool unit_diagonal) {
-  // The transpose of a lower triangle is an upper one.
-  const bool forwards = lower != transpose;
-  const auto element = [&](std::int64_t i, std::int64_t j) {
-    return transpose ? a[j * n + i] : a[i * n + j];
-  };
-  for (std::int64_t step = 0; step < n; ++step) {
-    const std::int64_t i = forwards ? step : n - 1 - step;
-    for (std::int64_t column = 0; column < m; ++column) {
-      double sum = b[i * m + column];
-      for (std::int64_t j = forwards ? 0 : i + 1; j < (forwards ? i : n); ++j) {
-        sum -= element(i, j) * b[j * m + column];
-      }
-      b[i * m + column] = unit_diagonal ? sum : sum / element(i, i);
-    }
-  }
-}
-
 // Gram and Schmidt, twice, which is enough (Giraud et al., 2005).
 void qr_factors(std::int64_t m, std::int64_t n, const double* a, double* q,
                 double* r) {
