@@ -376,6 +376,13 @@ def pad(
     value: float = ...,
 ) -> Tensor: ...
 def prod(x: TensorLike, axis: Axis = ..., keepdims: bool = ...) -> Tensor: ...
+def put_along_axis(
+    x: TensorLike,
+    indices: TensorLike,
+    values: TensorLike,
+    axis: int = ...,
+    mode: str = ...,
+) -> Tensor: ...
 def randint(
     key: TensorLike,
     shape: ShapeLike,
@@ -384,12 +391,6 @@ def randint(
     stream: int = ...,
     dtype: DTypeLike = ...,
 ) -> Tensor: ...
-def put_along_axis(
-    x: TensorLike,
-    indices: TensorLike,
-    values: TensorLike,
-    axis: int = ...,
-    mode: str = ...,
 def reshape(x: TensorLike, shape: ShapeLike) -> Tensor: ...
 def round(x: TensorLike, decimals: int = ...) -> Tensor: ...
 def sort(x: TensorLike, axis: int | None = ...) -> Tensor: ...
