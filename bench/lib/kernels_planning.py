@@ -1,4 +1,4 @@
-"""What it takes to make a training step ready to run, on one core: gradients,
+"""What it takes to make the graph of a training step ready to run, on one core:
 simplification, fusion, memory and the preparation of every kernel."""
 
 from functools import partial
@@ -44,5 +44,6 @@ def plan(where: Setting, network: str, depth: int) -> dict:
 
 
 def remark(run: dict) -> str:
-    return (f"{run['nodes']:,} nodes, {run['steps']:,} steps; of these seconds "
-            f"{run['staging_seconds']:.2f} for the graph and its gradients")
+    return (f"{run['nodes']:,} nodes, {run['steps']:,} steps; the graph, its "
+            f"gradients and Adam's memory took {run['staging_seconds']:.2f} s "
+            "before")
