@@ -134,7 +134,11 @@ double OpCase::reduction_length() const {
   for (const auto& type : output_types_) {
     written = std::max(written, static_cast<double>(type.shape.num_elements()));
   }
-  return std::max(1.0, read / written);
+  // A factor of a matrix is as large as the matrix, and each of its elements
+  // depends on all of that.
+  const double computed =
+      op_->cost() == nullptr ? 0 : op_->cost()(call()).flops / 2;
+  return std::max({1.0, read / written, computed / written});
 }
 
 void for_each_case(const std::function<void(const OpCase&)>& body) {

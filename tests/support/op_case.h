@@ -37,7 +37,8 @@ class OpCase {
   // What the op's definition computes.
   std::vector<Tensor> reference() const;
 
-  // How many additions stand behind an output element, roughly.
+  // How many additions, or operations alike, stand behind an output element,
+  // roughly.
   double reduction_length() const;
 
  private:
