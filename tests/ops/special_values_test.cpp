@@ -393,14 +393,14 @@ TEST(Kernels, ClampIndicesThatTheCheckRefuses) {
     EXPECT_THROW((*IndexCheck::of(wild.call()))(indices.raw()), IndexError);
     const auto expected = wild.reference();
     // What is clamped meets at the ends of an axis, where one sum has it all.
-    const double length = std::max(wild.reduction_length(),
-                                   static_cast<double>(indices.size()));
-    for_each_kernel(
-        wild, [&](std::string_view, const std::vector<Tensor>& actual) {
-          for (std::size_t i = 0; i < expected.size(); ++i) {
-            expect_close(actual[i], expected[i], length);
-          }
-        });
+    const double length =
+        std::max(wild.reduction_length(), static_cast<double>(indices.size()));
+    for_each_kernel(wild,
+                    [&](std::string_view, const std::vector<Tensor>& actual) {
+                      for (std::size_t i = 0; i < expected.size(); ++i) {
+                        expect_close(actual[i], expected[i], length);
+                      }
+                    });
   });
 }
 
