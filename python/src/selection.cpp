@@ -183,7 +183,7 @@ Value Selection::to_front(const Value& rows) const {
 }
 
 Value Selection::take() const {
-  const Value part = laid_out(sliced());
+  Value part = laid_out(sliced());
   if (indices_.empty()) return part;
   if (indices_.size() == 1) {
     const int axis = indexed_.front();

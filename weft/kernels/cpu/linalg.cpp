@@ -296,7 +296,7 @@ Factoring svd_factoring(const Sides& sides) {
     return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', n, m, nullptr, n, nullptr,
                                nullptr, n, nullptr, k, size, none, &none_there);
   });
-  return {work, 8 * k, sides.size(), run_svd};
+  return {work, std::int64_t{8} * k, sides.size(), run_svd};
 }
 
 // Widens each matrix of a stack, factors it and rounds the results.
@@ -372,13 +372,14 @@ std::unique_ptr<PreparedKernel> prepare_factors(const OpCall& call) {
 }
 
 std::unique_ptr<PreparedKernel> prepare_cholesky(const OpCall& call) {
-  return call.input(0).dtype == DType::kF64 ? make_cholesky<double>(call)
-                                            : make_cholesky<float>(call);
+  if (call.input(0).dtype == DType::kF64) return make_cholesky<double>(call);
+  return make_cholesky<float>(call);
 }
 std::unique_ptr<PreparedKernel> prepare_solve(const OpCall& call) {
-  return call.input(0).dtype == DType::kF64
-             ? make_triangular_solve<double>(call)
-             : make_triangular_solve<float>(call);
+  if (call.input(0).dtype == DType::kF64) {
+    return make_triangular_solve<double>(call);
+  }
+  return make_triangular_solve<float>(call);
 }
 
 }  // namespace

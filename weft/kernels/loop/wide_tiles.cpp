@@ -227,6 +227,7 @@ void load(TileType type, DType dtype, const void* source, void* tile,
         else if constexpr (is_half_way<From, T>)
           y[i] = static_cast<T>(static_cast<int>(x[i]));
         else
+          // An i8 is a number. NOLINTNEXTLINE(bugprone-signed-char-misuse)
           y[i] = static_cast<T>(x[i]);
       }
     });
