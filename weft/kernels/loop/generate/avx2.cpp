@@ -89,34 +89,6 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
     const Ymm& a = x[0];
     const Ymm& b = x[1];
     switch (instruction.code) {
-      case Opcode::kMaximum:
-        // vmaxps returns its second operand if either is NaN, so only a NaN of
-        // the first has to be put back.
-        vmaxps(y, a, b);
-        return keep_nan(y, a);
-      case Opcode::kMinimum:
-        vminps(y, a, b);
-        return keep_nan(y, a);
-      case Opcode::kEqual:
-        return compare(y, a, b, 0);
-      case Opcode::kNotEqual:
-        return compare(y, a, b, 4);
-      case Opcode::kLess:
-        return compare(y, a, b, 1);
-      case Opcode::kLessEqual:
-        return compare(y, a, b, 2);
-      case Opcode::kGreater:
-        return compare(y, b, a, 1);
-      case Opcode::kGreaterEqual:
-        return compare(y, b, a, 2);
-      case Opcode::kNot:
-        return compare(y, a, zero_, 0);
-      case Opcode::kToBool:
-        return compare(y, a, zero_, 4);
-      case Opcode::kAnd:
-      case Opcode::kOr:
-      case Opcode::kXor:
-        return logic(instruction.code, y, a, b);
       case Opcode::kWhere:
         vcmpps(mask_, a, zero_, 4);
         return vblendvps(y, x[2], b, mask_);
@@ -148,6 +120,28 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
         WEFT_CHECK(false, "no instructions for {}",
                    static_cast<int>(instruction.code));
     }
+  }
+
+  void compare(const Ymm& y, const Ymm& a, const Ymm& b, int predicate) {
+    vcmpps(y, a, b, static_cast<std::uint8_t>(predicate));
+    vandps(y, y, ptr[rip + ones_]);
+  }
+
+  void keep_nan(const Ymm& y, const Ymm& a) {
+    vcmpps(mask_, a, a, 3);
+    vblendvps(y, y, a, mask_);
+  }
+
+  void logic(Opcode code, const Ymm& y, const Ymm& a, const Ymm& b) {
+    vcmpps(mask_, a, zero_, 4);
+    vcmpps(y, b, zero_, 4);
+    if (code == Opcode::kAnd)
+      vandps(y, y, mask_);
+    else if (code == Opcode::kOr)
+      vorps(y, y, mask_);
+    else
+      vxorps(y, y, mask_);
+    vandps(y, y, ptr[rip + ones_]);
   }
 
   // Whole vectors of the numbers that the code reads.
@@ -191,29 +185,6 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
       default:
         vmovss(low(y), ptr[from + rax * 4]);
     }
-  }
-
-  // Ordered predicates of vcmpps; 4 is "unordered or not equal".
-  void compare(const Ymm& y, const Ymm& a, const Ymm& b, int predicate) {
-    vcmpps(y, a, b, static_cast<std::uint8_t>(predicate));
-    vandps(y, y, ptr[rip + ones_]);
-  }
-
-  void keep_nan(const Ymm& y, const Ymm& a) {
-    vcmpps(mask_, a, a, 3);
-    vblendvps(y, y, a, mask_);
-  }
-
-  void logic(Opcode code, const Ymm& y, const Ymm& a, const Ymm& b) {
-    vcmpps(mask_, a, zero_, 4);
-    vcmpps(y, b, zero_, 4);
-    if (code == Opcode::kAnd)
-      vandps(y, y, mask_);
-    else if (code == Opcode::kOr)
-      vorps(y, y, mask_);
-    else
-      vxorps(y, y, mask_);
-    vandps(y, y, ptr[rip + ones_]);
   }
 
   // The words or bytes of both halves of a vector lie apart after a pack; this

@@ -86,34 +86,6 @@ class Avx512Generator
     const Zmm& a = x[0];
     const Zmm& b = x[1];
     switch (instruction.code) {
-      case Opcode::kMaximum:
-        // vmaxps returns its second operand if either is NaN, so only a NaN of
-        // the first has to be put back.
-        vmaxps(y, a, b);
-        return keep_nan(y, a);
-      case Opcode::kMinimum:
-        vminps(y, a, b);
-        return keep_nan(y, a);
-      case Opcode::kEqual:
-        return compare(y, a, b, 0);
-      case Opcode::kNotEqual:
-        return compare(y, a, b, 4);
-      case Opcode::kLess:
-        return compare(y, a, b, 1);
-      case Opcode::kLessEqual:
-        return compare(y, a, b, 2);
-      case Opcode::kGreater:
-        return compare(y, b, a, 1);
-      case Opcode::kGreaterEqual:
-        return compare(y, b, a, 2);
-      case Opcode::kNot:
-        return compare(y, a, zero_, 0);
-      case Opcode::kToBool:
-        return compare(y, a, zero_, 4);
-      case Opcode::kAnd:
-      case Opcode::kOr:
-      case Opcode::kXor:
-        return logic(instruction.code, y, a, b);
       case Opcode::kWhere:
         vcmpps(k1, a, zero_, 4);
         return vblendmps(y | k1, x[2], b);
@@ -148,23 +120,6 @@ class Avx512Generator
     }
   }
 
-  // The numbers that round_by_integers() reads.
-  void data() {
-    align(4);
-    L(lowest_bit_);
-    dd(1);
-    L(below_half_);
-    dd(0x7fff);
-    L(quiet_bit_);
-    dd(0x400000);
-  }
-
- private:
-  Zmm masked(const Zmm& y, Part part) const {
-    return part == Part::kRest ? y | k7 | T_z : y;
-  }
-
-  // Ordered predicates of vcmpps; 4 is "unordered or not equal".
   void compare(const Zmm& y, const Zmm& a, const Zmm& b, int predicate) {
     vcmpps(k1, a, b, static_cast<std::uint8_t>(predicate));
     vmovaps(y | k1 | T_z, one_);
@@ -185,6 +140,22 @@ class Avx512Generator
     else
       kxorw(k1, k1, k2);
     vmovaps(y | k1 | T_z, one_);
+  }
+
+  // The numbers that round_by_integers() reads.
+  void data() {
+    align(4);
+    L(lowest_bit_);
+    dd(1);
+    L(below_half_);
+    dd(0x7fff);
+    L(quiet_bit_);
+    dd(0x400000);
+  }
+
+ private:
+  Zmm masked(const Zmm& y, Part part) const {
+    return part == Part::kRest ? y | k7 | T_z : y;
   }
 
   // The bf16 nearest to each lane of x, in the lower half of `narrow`. The

@@ -38,6 +38,9 @@ enum class Part { kWhole, kRest };
 //                                 body(Part::kRest)
 //   void load(y, dtype, from, Part), void store(x, dtype, to, Part);
 //   void broadcast(y, bits);      a word in every lane; may use edx
+//   void compare(y, a, b, predicate);  1 or 0 in every lane
+//   void keep_nan(y, a);          the NaN of a in the place of y
+//   void logic(code, y, a, b);    of numbers, 0 being false
 //   void emit_special(instruction, y, x);  what emit() leaves to it
 //   void data();                  what its code reads, behind the code
 // Loads and stores leave rdx alone, which may be the pointer.
@@ -265,7 +268,8 @@ class LoopGenerator : public Xbyak::CodeGenerator {
     values_[static_cast<int>(program_.inputs.size() + i)] = y;
   }
 
-  // What every instruction set has under the same name.
+  // What every instruction set does in the same way. The numbers of comparisons
+  // are the predicates of vcmpps; 4 is "unordered or not equal".
   void emit(const LoopProgram::Instruction& instruction, const Vector& y,
             const std::array<Vector, 3>& x) {
     const Vector& a = x[0];
@@ -278,6 +282,34 @@ class LoopGenerator : public Xbyak::CodeGenerator {
         return vmulps(y, a, x[1]);
       case Opcode::kDivide:
         return vdivps(y, a, x[1]);
+      case Opcode::kMaximum:
+        // vmaxps returns its second operand if either is NaN, so only a NaN of
+        // the first has to be put back.
+        vmaxps(y, a, x[1]);
+        return self().keep_nan(y, a);
+      case Opcode::kMinimum:
+        vminps(y, a, x[1]);
+        return self().keep_nan(y, a);
+      case Opcode::kEqual:
+        return self().compare(y, a, x[1], 0);
+      case Opcode::kNotEqual:
+        return self().compare(y, a, x[1], 4);
+      case Opcode::kLess:
+        return self().compare(y, a, x[1], 1);
+      case Opcode::kLessEqual:
+        return self().compare(y, a, x[1], 2);
+      case Opcode::kGreater:
+        return self().compare(y, x[1], a, 1);
+      case Opcode::kGreaterEqual:
+        return self().compare(y, x[1], a, 2);
+      case Opcode::kNot:
+        return self().compare(y, a, zero_, 0);
+      case Opcode::kToBool:
+        return self().compare(y, a, zero_, 4);
+      case Opcode::kAnd:
+      case Opcode::kOr:
+      case Opcode::kXor:
+        return self().logic(instruction.code, y, a, x[1]);
       case Opcode::kSqrt:
         return vsqrtps(y, a);
       case Opcode::kSquare:
