@@ -102,20 +102,6 @@ std::vector<Value> lower_categorical(const Attributes& attributes,
   return {argmax(to_dtype(logits, dtype) + noise, -1)};
 }
 
-std::vector<OpSample> gumbel_samples() {
-  const auto draw = [](const Shape& shape, DType dtype = DType::kF32) {
-    return OpSample{
-        {random_key()},
-        {{"shape", shape}, {"stream", std::int64_t{3}}, {"dtype", dtype}}};
-  };
-  return {draw({3, 5}),
-          draw({}),
-          draw({0, 2}),
-          draw({5003}),
-          draw({7, 11}, DType::kF64),
-          draw({67}, DType::kBF16)};
-}
-
 std::vector<OpSample> randint_samples() {
   const auto draw = [](const Shape& shape, std::int64_t low, std::int64_t high,
                        DType dtype = DType::kI64) {
@@ -151,7 +137,7 @@ void register_draws(OpRegistry& ops) {
       .attribute("dtype", DType::kF32)
       .infer(infer_floating_draw)
       .reference(gumbel_reference)
-      .samples(gumbel_samples);
+      .samples(drawn_samples);
   add_drawer(ops, "randint")
       .summary("integers in [low, high), all as probable")
       .required("low", std::int64_t{0})

@@ -141,22 +141,6 @@ std::vector<Value> dropout_lower(const Attributes& attributes,
   return {x * cast(mask, x.dtype()) * (1 / kept)};
 }
 
-std::vector<OpSample> floating_samples() {
-  const auto draw = [](const Shape& shape, DType dtype = DType::kF32) {
-    return OpSample{
-        {random_key()},
-        {{"shape", shape}, {"stream", std::int64_t{3}}, {"dtype", dtype}}};
-  };
-  return {draw({3, 5}),
-          draw({}),
-          draw({0, 2}),
-          draw({1}),
-          draw({5003}),
-          draw({7, 11}, DType::kF64),
-          draw({67}, DType::kBF16),
-          draw({35}, DType::kF16)};
-}
-
 // Probabilities of 0 and 1 must never, and always, be true.
 std::vector<OpSample> bernoulli_samples() {
   std::vector<OpSample> samples;
@@ -204,13 +188,13 @@ void register_random(OpRegistry& ops) {
       .attribute("dtype", DType::kF32)
       .infer(infer_floating_draw)
       .reference(uniform_reference)
-      .samples(floating_samples);
+      .samples(drawn_samples);
   add_drawer(ops, "normal")
       .summary("standard normal")
       .attribute("dtype", DType::kF32)
       .infer(infer_floating_draw)
       .reference(normal_reference)
-      .samples(floating_samples);
+      .samples(drawn_samples);
   add_drawer(ops, "bernoulli")
       .summary("true with a probability")
       .required("probability", 0.0)

@@ -4,6 +4,22 @@ namespace weft {
 
 // Odd sizes such as 1037 leave a remainder for vectors of every width; 0 and 1
 // are where loops end before they begin.
+std::vector<OpSample> drawn_samples() {
+  const auto draw = [](const Shape& shape, DType dtype = DType::kF32) {
+    return OpSample{
+        {random_key()},
+        {{"shape", shape}, {"stream", std::int64_t{3}}, {"dtype", dtype}}};
+  };
+  return {draw({3, 5}),
+          draw({}),
+          draw({0, 2}),
+          draw({1}),
+          draw({5003}),
+          draw({7, 11}, DType::kF64),
+          draw({67}, DType::kBF16),
+          draw({35}, DType::kF16)};
+}
+
 std::vector<OpSample> unary_samples(double low, double high) {
   return {{{floats({3, 5}, low, high)}, {}},
           {{floats({}, low, high)}, {}},

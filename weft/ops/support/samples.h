@@ -29,6 +29,8 @@ inline InputSample random_key() {
   return integers({2}, 1, 1 << 20, DType::kI64);
 }
 
+// Floats that are drawn under a random key, by `shape`, `stream` and `dtype`.
+std::vector<OpSample> drawn_samples();
 // One operand in [low, high]: ranks 0 to 4, empty, size one, other dtypes.
 std::vector<OpSample> unary_samples(double low, double high);
 // Two operands, with every way to broadcast.
