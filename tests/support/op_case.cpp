@@ -135,9 +135,9 @@ double OpCase::reduction_length() const {
     written = std::max(written, static_cast<double>(type.shape.num_elements()));
   }
   // A factor of a matrix is as large as the matrix, and each of its elements
-  // depends on all of that.
-  const double computed =
-      op_->cost() == nullptr ? 0 : op_->cost()(call()).flops / 2;
+  // depends on all of that. An elementwise op adds up nothing.
+  const bool adds = op_->cost() != nullptr && !op_->has(kElementwise);
+  const double computed = adds ? op_->cost()(call()).flops / 2 : 0;
   return std::max({1.0, read / written, computed / written});
 }
 
