@@ -199,7 +199,7 @@ void solve(SolveArguments& arguments) {
   concurrent::SolveOptions& options = arguments.options;
   options.problem = concurrent::solve_problem(arguments.problem);
   options.scheduler.kind = concurrent::scheduler_kind(arguments.scheduler);
-  // In order there is nothing for a second thread to do.
+  // Who works in order has nothing for a second thread to do.
   if (options.scheduler.threads == 0)
     options.scheduler.threads =
         options.scheduler.kind == concurrent::SchedulerKind::kInOrder

@@ -47,7 +47,7 @@ std::string steps_of(const std::string& text) {
   return lines;
 }
 
-// Of a large constant only the first bytes are hashed.
+// Hashing reads only the first bytes of a large constant.
 TEST(SimplifyPass, MergesConstantsThatAreEqualToTheLastByte) {
   const auto constants_in = [](float last) {
     Tensor one = Tensor::zeros({DType::kF32, {1000}});
