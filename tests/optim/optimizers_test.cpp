@@ -222,8 +222,8 @@ TEST(Optimizer, AdafactorKeepsRowsAndColumns) {
 }
 
 TEST(Optimizer, AdafactorRemembersLittle) {
-  const auto slots =
-      make_optimizer("adafactor", {})->slots({DType::kF32, {5, 300, 400}});
+  const auto slots = make_optimizer("adafactor", {})
+                         ->slots({"p", {DType::kF32, {5, 300, 400}}});
   ASSERT_EQ(slots.size(), 2u);
   EXPECT_EQ(slots[0].type.shape, Shape({5, 300}));
   EXPECT_EQ(slots[1].type.shape, Shape({5, 400}));
@@ -288,11 +288,11 @@ TEST(Optimizer, AllAreTheSameEagerAndStaged) {
     SCOPED_TRACE(def.name);
     const auto optimizer = make_optimizer(def.name, {});
     const TensorType type{DType::kF32, {37, 3}};
-    const std::size_t own = optimizer->slots(type).size();
+    const std::size_t own = optimizer->slots({"p", type}).size();
     // (parameter, gradient, slots…, shared slots…, rate, step)
     std::vector<Tensor> arguments{test::pattern({37, 3}, 0.1, 1, 1),
                                   test::pattern({37, 3}, 0.1, 1, 2)};
-    for (const Slot& slot : optimizer->slots(type)) {
+    for (const Slot& slot : optimizer->slots({"p", type})) {
       arguments.push_back(
           test::pattern(slot.type.shape, 0.1, 1, arguments.size() + 1));
     }

@@ -48,7 +48,7 @@ Function step_of(const Optimizer& optimizer, std::int64_t rows,
   const TensorType type{DType::kF32, {rows, kWidth}};
   ParameterStep step;
   step.parameter = builder.parameter(type);
-  for (const Slot& slot : optimizer.slots(type)) {
+  for (const Slot& slot : optimizer.slots({"p", type})) {
     step.slots.push_back(builder.parameter(slot.type));
   }
   const Value factors = builder.parameter({DType::kF32, {count, kWidth}});
@@ -72,7 +72,7 @@ Function step_of(const Optimizer& optimizer, std::int64_t rows,
 std::vector<Tensor> arguments_of(const Optimizer& optimizer, std::int64_t rows,
                                  const Tensor& indices) {
   std::vector<Tensor> arguments{test::pattern({rows, kWidth})};
-  for (const Slot& slot : optimizer.slots(arguments[0].type())) {
+  for (const Slot& slot : optimizer.slots({"p", arguments[0].type()})) {
     arguments.push_back(
         test::pattern(slot.type.shape, 0, 1, 6 + arguments.size()));
   }
@@ -84,7 +84,7 @@ std::vector<Tensor> arguments_of(const Optimizer& optimizer, std::int64_t rows,
 TEST(RowGradient, OptimizersKeepWhatTheySayTheyKeep) {
   std::size_t keeping = 0;
   for (const auto& optimizer : all_optimizers()) {
-    if (!optimizer->keeps_without_gradient()) continue;
+    if (!optimizer->keeps_without_gradient("p")) continue;
     ++keeping;
     for (const double first : {0.0, 0.3}) {  // slots start at zero
       const Tensor p = test::pattern({50});
@@ -93,7 +93,7 @@ TEST(RowGradient, OptimizersKeepWhatTheySayTheyKeep) {
                          .gradient = Tensor::zeros(p.type()),
                          .indices = {},
                          .slots = {}};
-      for (const Slot& slot : optimizer->slots(p.type())) {
+      for (const Slot& slot : optimizer->slots({"p", p.type()})) {
         step.slots.push_back(test::pattern(slot.type.shape, first, 2 * first));
       }
       const std::vector<Value> slots = step.slots;
@@ -111,11 +111,11 @@ TEST(RowGradient, OptimizersKeepWhatTheySayTheyKeep) {
 TEST(RowGradient, OptimizersThatRememberSayNo) {
   for (const char* name :
        {"momentum", "nesterov", "adam", "adamw", "rmsprop"}) {
-    EXPECT_FALSE(make_optimizer(name, {})->keeps_without_gradient()) << name;
+    EXPECT_FALSE(make_optimizer(name, {})->keeps_without_gradient("p")) << name;
   }
   for (const char* name : {"sgd", "adagrad"}) {
     EXPECT_FALSE(make_optimizer(name, {{"weight_decay", 1e-4}})
-                     ->keeps_without_gradient());
+                     ->keeps_without_gradient("p"));
   }
 }
 
@@ -129,7 +129,7 @@ TEST(RowGradient, UpdatesAsTheWholeTableWouldBe) {
       {},
       {-4, 0, 36, 39, -40, -1}};
   for (const auto& optimizer : all_optimizers()) {
-    if (!optimizer->keeps_without_gradient()) continue;
+    if (!optimizer->keeps_without_gradient("p")) continue;
     for (const auto& rows : batches) {
       const Tensor indices = lookups(rows);
       const auto arguments = arguments_of(*optimizer, kRows, indices);

@@ -19,7 +19,8 @@ class OptimizerRun {
       ParameterStep step;
       step.name = "p" + std::to_string(steps_.size());
       step.parameter = parameter;
-      for (const Slot& slot : optimizer_->slots(parameter.type())) {
+      for (const Slot& slot :
+           optimizer_->slots({step.name, parameter.type()})) {
         step.slots.push_back(initial_slot(slot, parameter));
       }
       steps_.push_back(std::move(step));

@@ -31,8 +31,8 @@ class AdamRule : public ParameterRule {
   static std::vector<OptionSpec> options(double weight_decay);
   static Settings settings(const Options& options, std::string_view name);
 
-  std::vector<Slot> slots(const TensorType& parameter) const override {
-    return {{"m", parameter}, {"v", parameter}};
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
+    return {{"m", parameter.type}, {"v", parameter.type}};
   }
   std::vector<Value> scalars(const StepTime& time) const override;
   Next next(const Value& parameter, const Value& gradient,

@@ -4,9 +4,9 @@
 
 namespace weft {
 
-std::vector<Slot> MomentumRule::slots(const TensorType& parameter) const {
+std::vector<Slot> MomentumRule::slots(const ParameterInfo& parameter) const {
   if (settings_.momentum == 0) return {};
-  return {{"velocity", parameter}};
+  return {{"velocity", parameter.type}};
 }
 
 ParameterRule::Next MomentumRule::next(const Value& parameter,

@@ -26,12 +26,12 @@ class MomentumRule : public ParameterRule {
 
   explicit MomentumRule(const Settings& settings) : settings_(settings) {}
 
-  std::vector<Slot> slots(const TensorType& parameter) const override;
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override;
   Next next(const Value& parameter, const Value& gradient,
             std::span<const Value> slots,
             std::span<const Value> scalars) const override;
   bool has_momentum() const override { return settings_.momentum != 0; }
-  bool keeps_without_gradient() const override {
+  bool keeps_without_gradient(std::string_view) const override {
     return settings_.momentum == 0 && settings_.weight_decay == 0;
   }
 

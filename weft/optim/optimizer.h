@@ -21,6 +21,12 @@
 
 namespace weft {
 
+// A parameter before its first step.
+struct ParameterInfo {
+  std::string name;  // "stage1.0.conv1.weight"
+  TensorType type;
+};
+
 // What is remembered from step to step.
 struct Slot {
   std::string name;  // "velocity"
@@ -50,8 +56,8 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // What it remembers of a parameter of this type.
-  virtual std::vector<Slot> slots(const TensorType&) const { return {}; }
+  // What it remembers of a parameter.
+  virtual std::vector<Slot> slots(const ParameterInfo&) const { return {}; }
   // What it remembers once for all parameters.
   virtual std::vector<Slot> shared_slots() const { return {}; }
 
@@ -60,9 +66,12 @@ class Optimizer {
   virtual void update(std::span<ParameterStep> parameters,
                       std::span<Value> shared, const StepTime& time) const = 0;
 
-  // Whether an element stays as it is, with its slots, where its gradient is
-  // zero. Then rows of a table that got none need not be visited.
-  virtual bool keeps_without_gradient() const { return false; }
+  // Whether an element of that parameter stays as it is, with its slots, where
+  // its gradient is zero. Then rows of a table that got none need not be
+  // visited.
+  virtual bool keeps_without_gradient(std::string_view /*parameter*/) const {
+    return false;
+  }
   // Whether what one parameter becomes depends on other parameters' gradients.
   // Those of a part of the model alone then mean something else.
   virtual bool sees_all_parameters() const { return false; }

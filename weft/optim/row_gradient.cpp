@@ -42,10 +42,10 @@ std::optional<RowGradient> row_gradient(const Value& gradient,
 void keep_touched_rows(const Optimizer& optimizer,
                        std::span<ParameterStep> parameters,
                        const Bindings& sizes) {
-  // An optimizer that also moves rows without a gradient, as momentum does,
-  // must see the whole table.
-  if (!optimizer.keeps_without_gradient()) return;
   for (ParameterStep& step : parameters) {
+    // An optimizer that also moves rows without a gradient, as momentum does,
+    // must see the whole table.
+    if (!optimizer.keeps_without_gradient(step.name)) continue;
     const LayerScope scope("optimizer/" + step.name);
     const auto found = row_gradient(step.gradient, sizes);
     if (!found) continue;
@@ -57,7 +57,7 @@ void keep_touched_rows(const Optimizer& optimizer,
 ParameterRule::Next next_rows(const ParameterRule& rule,
                               const ParameterStep& step,
                               std::span<const Value> scalars) {
-  WEFT_CHECK(rule.keeps_without_gradient());
+  WEFT_CHECK(rule.keeps_without_gradient(step.name));
   const auto rows_of = [&](const Value& table) {
     return gather(table, step.indices);
   };

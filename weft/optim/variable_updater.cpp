@@ -34,7 +34,8 @@ VariableUpdater::VariableUpdater(std::unique_ptr<Optimizer> optimizer,
       step_(statistic(Tensor::scalar(0.0), "step")) {
   for (const VariableRef& variable : variables_) {
     std::vector<Variable>& own = slots_.emplace_back();
-    for (const Slot& slot : optimizer_->slots(variable->type)) {
+    for (const Slot& slot :
+         optimizer_->slots({variable->name, variable->type})) {
       own.push_back(statistic(initial_slot(slot, variable->value),
                               variable->name + "." + slot.name));
     }

@@ -19,7 +19,8 @@ std::vector<Value> take_front(std::vector<Value>& values, std::size_t count) {
 
 }  // namespace
 
-std::vector<Slot> OptimizerWrapper::slots(const TensorType& parameter) const {
+std::vector<Slot> OptimizerWrapper::slots(
+    const ParameterInfo& parameter) const {
   std::vector<Slot> all = own_slots(parameter);
   for (Slot& slot : inner_->slots(parameter)) all.push_back(std::move(slot));
   return all;
@@ -36,7 +37,8 @@ void OptimizerWrapper::update(std::span<ParameterStep> parameters,
                               const StepTime& time) const {
   Own own;
   for (ParameterStep& step : parameters) {
-    const std::size_t count = own_slots(step.parameter.type()).size();
+    const std::size_t count =
+        own_slots({step.name, step.parameter.type()}).size();
     own.of_parameter.push_back(take_front(step.slots, count));
   }
   const std::size_t count = own_shared_slots().size();

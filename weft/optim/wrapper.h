@@ -17,7 +17,7 @@ class OptimizerWrapper : public Optimizer {
       : inner_(std::move(inner)) {}
 
   // A wrapper's own slots come before those of what it wraps.
-  std::vector<Slot> slots(const TensorType& parameter) const final;
+  std::vector<Slot> slots(const ParameterInfo& parameter) const final;
   std::vector<Slot> shared_slots() const final;
   void update(std::span<ParameterStep> parameters, std::span<Value> shared,
               const StepTime& time) const final;
@@ -33,7 +33,7 @@ class OptimizerWrapper : public Optimizer {
     std::vector<Value> shared;
   };
 
-  virtual std::vector<Slot> own_slots(const TensorType&) const { return {}; }
+  virtual std::vector<Slot> own_slots(const ParameterInfo&) const { return {}; }
   virtual std::vector<Slot> own_shared_slots() const { return {}; }
   // As Optimizer::update(), with the slots of inner() in `parameters` and
   // `shared`; it calls inner().update() itself.

@@ -89,7 +89,7 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
     if (!parameters[i].parameter->is_trainable()) continue;
     const NamedTensor own = state_[i];
     updates.emplace_back().name = own.name;
-    for (const Slot& slot : optimizer.slots(own.tensor.type())) {
+    for (const Slot& slot : optimizer.slots({own.name, own.tensor.type()})) {
       updates.back().slots.push_back(take_slot(slot, own));
     }
   }

@@ -48,11 +48,11 @@ class Adafactor : public ParameterRule {
         weight_decay_(option<double>(options, "weight_decay")),
         scales_by_parameter_(option<bool>(options, "scale_by_parameter")) {}
 
-  std::vector<Slot> slots(const TensorType& parameter) const override {
-    const int rank = parameter.shape.rank();
-    if (rank < 2) return {{"square", parameter}};
-    return {{"row", without_axis(parameter, rank - 1)},
-            {"column", without_axis(parameter, rank - 2)}};
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
+    const int rank = parameter.type.shape.rank();
+    if (rank < 2) return {{"square", parameter.type}};
+    return {{"row", without_axis(parameter.type, rank - 1)},
+            {"column", without_axis(parameter.type, rank - 2)}};
   }
 
   std::vector<Value> scalars(const StepTime& time) const override {

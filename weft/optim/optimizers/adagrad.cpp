@@ -17,8 +17,8 @@ class Adagrad : public ParameterRule {
       : epsilon_(option<double>(options, "epsilon")),
         weight_decay_(option<double>(options, "weight_decay")) {}
 
-  std::vector<Slot> slots(const TensorType& parameter) const override {
-    return {{"sum", parameter}};
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
+    return {{"sum", parameter.type}};
   }
 
   Next next(const Value& parameter, const Value& gradient,
@@ -31,7 +31,7 @@ class Adagrad : public ParameterRule {
   }
 
   // Without epsilon, a place that has had no gradient yet is divided 0 by 0.
-  bool keeps_without_gradient() const override {
+  bool keeps_without_gradient(std::string_view) const override {
     return weight_decay_ == 0 && epsilon_ > 0;
   }
 

@@ -21,8 +21,8 @@ class Lars : public ParameterRule {
         trust_(option<double>(options, "trust")),
         weight_decay_(option<double>(options, "weight_decay")) {}
 
-  std::vector<Slot> slots(const TensorType& parameter) const override {
-    return {{"velocity", parameter}};
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
+    return {{"velocity", parameter.type}};
   }
   bool has_momentum() const override { return momentum_ != 0; }
 

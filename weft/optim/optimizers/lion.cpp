@@ -18,8 +18,8 @@ class Lion : public ParameterRule {
         beta2_(option<double>(options, "beta2")),
         weight_decay_(option<double>(options, "weight_decay")) {}
 
-  std::vector<Slot> slots(const TensorType& parameter) const override {
-    return {{"m", parameter}};
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
+    return {{"m", parameter.type}};
   }
   bool has_momentum() const override { return true; }
 

@@ -30,11 +30,11 @@ class Prodigy : public Optimizer {
         first_distance_(option<double>(options, "first_distance")),
         weight_decay_(option<double>(options, "weight_decay")) {}
 
-  std::vector<Slot> slots(const TensorType& parameter) const override {
-    return {{.name = "start", .type = parameter, .is_copy = true},
-            {"s", parameter},
-            {"m", parameter},
-            {"v", parameter}};
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
+    return {{.name = "start", .type = parameter.type, .is_copy = true},
+            {"s", parameter.type},
+            {"m", parameter.type},
+            {"v", parameter.type}};
   }
   std::vector<Slot> shared_slots() const override {
     return {{.name = "distance",

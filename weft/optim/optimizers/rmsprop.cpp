@@ -22,10 +22,10 @@ class Rmsprop : public ParameterRule {
         momentum_(option<double>(options, "momentum")),
         weight_decay_(option<double>(options, "weight_decay")) {}
 
-  std::vector<Slot> slots(const TensorType& parameter) const override {
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
     // Without momentum there is no velocity to keep, nor to save.
-    if (momentum_ == 0) return {{"square", parameter}};
-    return {{"square", parameter}, {"velocity", parameter}};
+    if (momentum_ == 0) return {{"square", parameter.type}};
+    return {{"square", parameter.type}, {"velocity", parameter.type}};
   }
   bool has_momentum() const override { return momentum_ != 0; }
 

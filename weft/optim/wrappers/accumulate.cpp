@@ -15,8 +15,8 @@ class Accumulate : public OptimizerWrapper {
       : OptimizerWrapper(std::move(inner)), batches_(batches) {}
 
  protected:
-  std::vector<Slot> own_slots(const TensorType& parameter) const override {
-    return {{"accumulated", parameter}};
+  std::vector<Slot> own_slots(const ParameterInfo& parameter) const override {
+    return {{"accumulated", parameter.type}};
   }
 
   void update_around(std::span<ParameterStep> parameters,

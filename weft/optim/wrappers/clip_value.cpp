@@ -11,8 +11,8 @@ class ClipValue : public OptimizerWrapper {
       : OptimizerWrapper(std::move(inner)), limit_(limit) {}
 
   // A gradient of zero stays zero.
-  bool keeps_without_gradient() const override {
-    return inner().keeps_without_gradient();
+  bool keeps_without_gradient(std::string_view parameter) const override {
+    return inner().keeps_without_gradient(parameter);
   }
 
  protected:

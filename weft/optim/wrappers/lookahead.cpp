@@ -17,8 +17,8 @@ class Lookahead : public OptimizerWrapper {
       : OptimizerWrapper(std::move(inner)), steps_(steps), alpha_(alpha) {}
 
  protected:
-  std::vector<Slot> own_slots(const TensorType& parameter) const override {
-    return {{.name = "slow", .type = parameter, .is_copy = true}};
+  std::vector<Slot> own_slots(const ParameterInfo& parameter) const override {
+    return {{.name = "slow", .type = parameter.type, .is_copy = true}};
   }
 
   void update_around(std::span<ParameterStep> parameters,
