@@ -220,6 +220,21 @@ def grad(
     wrt: Any = ...,
 ) -> Callable[P, Any]: ...
 
+class PullBack:
+    def __call__(self, seeds: Any) -> tuple[Any, ...]: ...
+
+def vjp(
+    function: Callable[P, R], *arguments: P.args
+) -> tuple[R, PullBack]: ...
+def jvp(
+    function: Callable[..., R],
+    arguments: Sequence[Any],
+    tangents: Sequence[Any],
+) -> tuple[R, Any]: ...
+def vmap(
+    function: Callable[P, R], in_axes: Any = ..., out_axes: Any = ...
+) -> Callable[P, R]: ...
+
 # Staging.
 
 class GraphFunction:
