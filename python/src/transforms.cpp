@@ -1,4 +1,4 @@
-// weft.vjp, weft.jvp, weft.vmap.
+// weft.vjp, weft.jvp, weft.custom_gradient, weft.remat, weft.vmap.
 #include "weft/runtime/transforms.h"
 
 #include <map>
@@ -6,7 +6,9 @@
 #include "python/src/convert.h"
 #include "python/src/tree.h"
 
+#include "weft/runtime/custom_gradient.h"
 #include "weft/runtime/jit/jit_function.h"
+#include "weft/runtime/jit/rematerialise.h"
 #include "weft/runtime/jit/vmap.h"
 
 namespace weft::python {
@@ -132,6 +134,82 @@ py::tuple bind_jvp(const py::object& function, const py::tuple& arguments,
                         fill_defined(returned, found.tangents));
 }
 
+// A call of `forward`, whose gradient is what `backward` makes of what it
+// saved.
+py::object bind_custom_gradient(const py::object& forward,
+                                const py::object& backward,
+                                const py::tuple& arguments) {
+  std::vector<Value> values;
+  const py::tuple slots = take_arguments(arguments, values);
+  const SharedObject make = share(forward);
+  const SharedObject pull = share(backward);
+  // The tapes keep these for as long as somebody may differentiate.
+  const SharedObject own = share(slots);
+  struct Structures {
+    SharedObject returned, saved;
+    std::size_t results = 0;
+  };
+  const auto structures = std::make_shared<Structures>();
+  const auto run = [make, own, structures](const std::vector<Value>& given) {
+    const py::gil_scoped_acquire gil;
+    const py::object pair =
+        call_python(make, py::tuple(fill_slots(own.get(), given)));
+    if (!py::isinstance<py::tuple>(pair) || py::len(pair) != 2) {
+      throw Error(ErrorCode::kInvalidArgument, "custom_gradient",
+                  "the forward function returns (result, saved)");
+    }
+    WithSaved made;
+    structures->returned =
+        share(take_tensors(pair[py::int_(0)], made.results, /*all=*/false));
+    structures->saved =
+        share(take_tensors(pair[py::int_(1)], made.saved, /*all=*/false));
+    structures->results = made.results.size();
+    return made;
+  };
+  const auto go_back = [pull, own, structures, count = values.size()](
+                           const std::vector<Value>& saved,
+                           const std::vector<Value>& seeds) {
+    const py::gil_scoped_acquire gil;
+    py::object found = call_python(
+        pull, py::make_tuple(fill_slots(structures->saved.get(), saved),
+                             fill_defined(structures->returned.get(), seeds)));
+    // One argument, one gradient.
+    const py::handle trees = own.get();
+    if (py::len(trees) == 1 && !py::isinstance<py::tuple>(found)) {
+      found = py::make_tuple(found);
+    }
+    std::vector<Value> gradients(count);
+    collect(trees, found, "custom_gradient", gradients);
+    return gradients;
+  };
+  std::vector<Value> results;
+  {
+    const py::gil_scoped_release nogil;
+    results = custom_gradient(values, run, go_back);
+  }
+  return fill_slots(structures->returned.get(), results);
+}
+
+// What function(*arguments) returns, in a function that is being traced.
+py::object bind_rematerialised(const py::object& function,
+                               const py::args& arguments,
+                               const py::kwargs& keywords) {
+  const SharedObject callable = share(function);
+  py::object returned;
+  std::vector<Value> results;
+  {
+    const py::gil_scoped_release nogil;
+    results = rematerialised([&] {
+      const py::gil_scoped_acquire gil;
+      std::vector<Value> made;
+      returned = take_tensors(call_python(callable, arguments, keywords), made,
+                              /*all=*/false);
+      return made;
+    });
+  }
+  return fill_slots(returned, results);
+}
+
 // A callable over many instances. What Python says of axes is done in
 // weft/transforms.py: here the instances are the leading axis.
 class Vmap {
@@ -240,6 +318,11 @@ void bind_transforms(py::module_& module) {
   module.def("vjp", &bind_vjp, py::arg("function"));
   module.def("jvp", &bind_jvp, py::arg("function"), py::arg("arguments"),
              py::arg("tangents"));
+  module.def("custom_gradient", &bind_custom_gradient, py::arg("forward"),
+             py::arg("backward"), py::arg("arguments"));
+  module.def("rematerialised", &bind_rematerialised, py::arg("function"));
+  module.def("is_tracing",
+             [] { return current_context().builder() != nullptr; });
   py::class_<Vmap>(module, "Vmap")
       .def(py::init<py::object>(), py::arg("function"))
       .def("call", &Vmap::call);

@@ -1,4 +1,4 @@
-"""jit, grad, vjp, jvp, vmap: functions from functions."""
+"""jit, grad, vjp, jvp, custom_gradient, remat, vmap: functions from functions."""
 
 import functools
 
@@ -109,6 +109,50 @@ def jvp(function, arguments, tangents):
     two gradients.
     """
     return _weft.jvp(function, tuple(arguments), tuple(tangents))
+
+
+def custom_gradient(forward, backward):
+    """A function with a gradient of its own.
+
+    forward(*arguments) returns (result, saved); backward(saved, seeds) returns a
+    gradient for each argument, in a tuple, or the only one. Seeds have the
+    structure of the result; None is no gradient.
+
+        @functools.partial(weft.custom_gradient, backward=lambda x, dy: dy * x)
+        def half_square(x):
+            return x * x / 2.0, x
+
+    The function is differentiated by its arguments alone: what else it reads is
+    constant to it. Gradients of gradients go through both functions.
+    """
+
+    @functools.wraps(forward)
+    def call(*arguments):
+        return _weft.custom_gradient(forward, backward, arguments)
+
+    return call
+
+
+def remat(function):
+    """The function, whose gradient computes it again instead of keeping what
+    lies between its arguments and its results: less memory for more time.
+
+    It may read variables and draw at random: the gradient draws alike, and what
+    was assigned is assigned once. Outside of jit it is staged by itself.
+    """
+    staged = jit(
+        functools.wraps(function)(
+            functools.partial(_weft.rematerialised, function)
+        )
+    )
+
+    @functools.wraps(function)
+    def call(*arguments, **keywords):
+        if _weft.is_tracing():
+            return _weft.rematerialised(function, *arguments, **keywords)
+        return staged(*arguments, **keywords)
+
+    return call
 
 
 def vmap(function, in_axes=0, out_axes=0):

@@ -1,6 +1,7 @@
 """vjp, jvp and vmap: against formulas, finite differences and plain loops."""
 
 import collections
+import functools
 import unittest
 
 import numpy as np
@@ -172,6 +173,137 @@ class Transforms(unittest.TestCase):
         np.testing.assert_allclose(
             table.numpy(), xs.numpy() @ ys.numpy().T, 1e-12
         )
+
+    def test_a_custom_gradient_replaces_the_rules(self):
+        # Twice the true gradient, so that it is told from it.
+        def forward(x, y):
+            return x * weft.sin(y), (x, y)
+
+        def backward(saved, dy):
+            x, y = saved
+            return 2.0 * dy * weft.sin(y), 2.0 * dy * x * weft.cos(y)
+
+        f = weft.custom_gradient(forward, backward)
+        x, y = weft.tensor(np.array([1.0, 2.0])), weft.tensor(np.array([0.5, 1.5]))
+        sin, cos = np.sin(y.numpy()), np.cos(y.numpy())
+
+        def loss(x, y):
+            return (f(x, y) ** 2.0).sum()
+
+        def looped(x, y):
+            return weft.scan(
+                lambda total, row: (total + (f(*row) ** 2.0), total),
+                weft.tensor(0.0, "f64"),
+                (x, y),
+            )[0]
+
+        expected = (
+            4 * x.numpy() * sin * sin, 4 * x.numpy() ** 2 * sin * cos,
+        )
+        for way in (loss, looped):
+            gradient = weft.grad(way, (0, 1))
+            for run in (
+                gradient,
+                weft.jit(gradient),
+                weft.grad(weft.jit(way), (0, 1)),
+                weft.jit(weft.grad(weft.jit(way), (0, 1))),
+            ):
+                got = run(x, y)
+                np.testing.assert_allclose(got[0].numpy(), expected[0], 1e-12)
+                np.testing.assert_allclose(got[1].numpy(), expected[1], 1e-12)
+        np.testing.assert_allclose(f(x, y).numpy(), x.numpy() * sin)
+        # One gradient for each instance, also of what they share.
+        per_instance = weft.vmap(weft.grad(loss, (0, 1)))
+        got = per_instance(x, y)
+        np.testing.assert_allclose(got[0].numpy(), expected[0], 1e-12)
+        shared = weft.grad(
+            lambda y: (weft.vmap(f, (0, None))(x, y) ** 2.0).sum()
+        )(y[0])
+        along = 4 * (x.numpy() ** 2).sum() * sin[0] * cos[0]
+        np.testing.assert_allclose(shared.numpy(), along, 1e-12)
+
+    def test_custom_gradients_have_gradients(self):
+        # x^3 with a gradient that computes 3 x^2 from what was saved, x^2.
+        cube = weft.custom_gradient(
+            lambda x: (x * x * x, x * x), lambda square, dy: 3.0 * square * dy
+        )
+
+        def second(x):
+            return weft.grad(lambda x: weft.grad(cube)(x) * 1.0)(x)
+
+        x = weft.tensor(2.0, "f64")
+        self.assertAlmostEqual(float(weft.grad(cube)(x)), 12, 12)
+        self.assertAlmostEqual(float(second(x)), 12, 12)
+        self.assertAlmostEqual(float(weft.jit(second)(x)), 12, 12)
+        self.assertAlmostEqual(float(weft.grad(weft.jit(weft.grad(cube)))(x)), 12, 12)
+        self.assertAlmostEqual(
+            float(weft.grad(weft.grad(weft.jit(cube)))(x)), 12, 12
+        )
+
+    def test_mistakes_of_custom_gradients_are_named(self):
+        x = weft.tensor(np.ones(2))
+        for pattern, f in (
+            (
+                r"\(result, saved\)",
+                weft.custom_gradient(lambda x: x, lambda s, dy: dy),
+            ),
+            (
+                r"gradient of argument 0 is f64\[\], and the argument f64\[2\]",
+                weft.custom_gradient(
+                    lambda x: (x, ()), lambda s, dy: dy.sum()
+                ),
+            ),
+        ):
+            for run in (lambda x: f(x).sum(), weft.jit(lambda x: f(x).sum())):
+                with self.assertRaisesRegex(weft.Error, pattern):
+                    weft.grad(run)(x)
+
+    def test_remat_computes_again_and_keeps_less(self):
+        random = np.random.default_rng(3)
+        x = weft.tensor(random.normal(size=(64, 64)))
+        layers = [
+            weft.Variable(random.normal(size=(64, 64)) / 8) for _ in range(12)
+        ]
+
+        def network(wrap):
+            def block(x, first):
+                for w in layers[first : first + 4]:
+                    x = weft.tanh(x @ w.read())
+                return x
+
+            def loss(x):
+                for first in (0, 4, 8):
+                    x = wrap(functools.partial(block, first=first))(x)
+                return (x * x).mean()
+
+            return loss
+
+        plain, less = network(lambda f: f), network(weft.remat)
+        expected = weft.value_and_grad(plain, wrt=layers)(x)
+        for run in (
+            weft.value_and_grad(less, wrt=layers),
+            weft.jit(weft.value_and_grad(less, wrt=layers)),
+            weft.value_and_grad(weft.jit(less), wrt=layers),
+        ):
+            value, gradients = run(x)
+            np.testing.assert_allclose(float(value), float(expected[0]), 1e-12)
+            for got, wanted in zip(gradients, expected[1]):
+                np.testing.assert_allclose(
+                    got.numpy(), wanted.numpy(), 1e-9, 1e-12
+                )
+
+    def test_remat_draws_alike(self):
+        layer = weft.nn.Dropout(0.5)
+        x = weft.tensor(np.ones(64, np.float32))
+
+        def loss(x):
+            return (weft.remat(layer)(x) * x).sum()
+
+        with weft.nn.random_key(weft.tensor([7, 0])):
+            value, gradient = weft.jit(weft.value_and_grad(loss))(x)
+        # Each element that is kept counts twice, by 2.
+        self.assertEqual(set(gradient.numpy().tolist()), {0.0, 4.0})
+        self.assertEqual(float(value), gradient.numpy().sum() / 2)
 
     def test_structures_go_in_and_come_out(self):
         Point = collections.namedtuple("Point", "x y")

@@ -6,8 +6,10 @@
 #include "tests/support/errors.h"
 #include "tests/support/values.h"
 
+#include "weft/autodiff/gradient.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/jit/jit.h"
+#include "weft/runtime/jit/rematerialise.h"
 #include "weft/runtime/jit/vmap.h"
 
 namespace weft {
@@ -77,6 +79,57 @@ TEST(Vmap, RefusesToAssignWhatIsShared) {
   });
   test::expect_error(ErrorCode::kUnsupported, {"assigns variable 'count'"},
                      [&] { vmap(*f.graph(numbers({1})), {true}); });
+}
+
+// tanh(x w) of 16 layers, in blocks of `block` that are computed again; 0:
+// none.
+std::size_t arena_of_layers(std::size_t block,
+                            std::vector<Tensor>& gradients_of) {
+  constexpr std::size_t kLayers = 16;
+  constexpr Dim kRows = 128;
+  constexpr Dim kWidth = 8;
+  FunctionBuilder builder("step");
+  std::vector<TensorType> types(kLayers + 1, {DType::kF64, {kWidth, kWidth}});
+  types[0].shape = {kRows, kWidth};
+  std::vector<Value> inputs;
+  for (const TensorType& type : types)
+    inputs.push_back(builder.parameter(type));
+  Executable executable(builder.build([&] {
+    Value x = inputs[0];
+    const auto run = [&](std::size_t first, std::size_t count) {
+      Value y = x;
+      for (std::size_t i = first; i < first + count; ++i) {
+        y = tanh(matmul(y, inputs[i + 1]));
+      }
+      return std::vector<Value>{y};
+    };
+    if (block == 0) {
+      x = run(0, kLayers)[0];
+    } else {
+      for (std::size_t first = 0; first < kLayers; first += block) {
+        x = rematerialised([&] { return run(first, block); })[0];
+      }
+    }
+    return gradients(sum(square(x)), inputs);
+  }));
+  std::vector<Tensor> arguments;
+  for (const TensorType& type : types) {
+    arguments.push_back(test::pattern(type.shape, -0.5, 0.5, arguments.size()));
+    arguments.back() = Value(cast(arguments.back(), DType::kF64)).tensor();
+  }
+  gradients_of = executable.run(arguments);
+  return executable.plan_for(arguments).arena_bytes();
+}
+
+TEST(Rematerialised, KeepsBlocksInsteadOfLayers) {
+  std::vector<Tensor> plain, again;
+  const std::size_t all = arena_of_layers(0, plain);
+  const std::size_t blocks = arena_of_layers(4, again);
+  // 16 layers are kept; or what goes into 4 blocks, and the 4 layers of one.
+  EXPECT_LT(blocks, all * 6 / 10) << all;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_TRUE(test::near(again[i], plain[i], 1e-12));
+  }
 }
 
 }  // namespace
