@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "weft/data/dataset.h"
+
+#include <gtest/gtest.h>
 
 namespace weft {
 namespace {

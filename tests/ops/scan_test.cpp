@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+
 #include "weft/graph/builder.h"
 #include "weft/ops/control.h"
 #include "weft/ops/ops.h"
