@@ -53,7 +53,8 @@ struct Product {
   }
 };
 
-// NaN wins on either side: (b != b) takes it, and nothing beats it after.
+// NaN wins on either side: (b != b) takes it, and nothing beats it after. Asked
+// so, the processor's own maximum does the rest.
 struct Max {
   template <class A>
   static constexpr A identity = std::numeric_limits<A>::has_infinity
@@ -65,7 +66,8 @@ struct Max {
   }
   template <class A>
   static A fold(A a, A b) {
-    return (beats(b, a) | (b != b)) ? b : a;
+    const A most = beats(b, a) ? b : a;
+    return b != b ? b : most;
   }
 };
 
@@ -80,7 +82,8 @@ struct Min {
   }
   template <class A>
   static A fold(A a, A b) {
-    return (beats(b, a) | (b != b)) ? b : a;
+    const A most = beats(b, a) ? b : a;
+    return b != b ? b : most;
   }
 };
 
