@@ -37,7 +37,4 @@ def race_price(where: Setting, function: str, bar: Bar) -> dict:
         result = race(plain, kept, where.pairs)
     return {bar.name: {"ours": result.ours, "peer": result.peer,
                        "peer_name": "special values", "ratio": result.ratio,
-                       "low": result.low, "high": result.high,
-                       "note": "weft is without, the peer with them: the "
-                       "ratio is the time with over the time without; "
-                       f"{SIZE:,} elements in cache"}}
+                       "low": result.low, "high": result.high}}
