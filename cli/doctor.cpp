@@ -11,6 +11,7 @@
 #include "weft/base/version.h"
 #include "weft/data/fetch.h"
 #include "weft/graph/kernel.h"
+#include "weft/graph/kernel_times.h"
 #include "weft/graph/registry.h"
 #include "weft/kernels/onednn/processor.h"
 #include "weft/kernels/onednn/version.h"
@@ -62,6 +63,19 @@ Json products() {
   return found;
 }
 
+// How kernels are chosen, and what is known of their times here.
+Json kernel_choice() {
+  const KernelPolicy policy = kernel_policy();
+  if (policy == KernelPolicy::kRanked) return {{"chosen", "by rank"}};
+  const KernelTimes times = kernel_times_of_machine();
+  return {{"chosen", policy == KernelPolicy::kMeasured
+                         ? "by measured time"
+                         : "by times measured before"},
+          {"file", times.file().string()},
+          {"calls", times.size()},
+          {"complaint", times.complaint()}};
+}
+
 // Both outputs are made from one object, so that they cannot disagree.
 Json examine() {
   const char* data = std::getenv("WEFT_DATA");
@@ -74,6 +88,8 @@ Json examine() {
           {"threads", thread_count()},
           {"memory_bytes", memory_bytes()},
           {"onednn", onednn::version()},
+          {"libraries", kernel_libraries()},
+          {"kernels", kernel_choice()},
           {"ops", op_registry().all().size()},
           {"models", model_registry().all().size()},
           {"optimizers", optimizer_registry().all().size()},
@@ -101,7 +117,17 @@ void print_text(const Json& found) {
     row(dtype.c_str(), "products " + how.get<std::string>());
   }
   row("memory", bytes_text(found["memory_bytes"].get<double>()));
-  row("oneDNN", found["onednn"]);
+  row("libraries", found["libraries"]);
+  const Json& kernels = found["kernels"];
+  row("kernels", "chosen " + kernels["chosen"].get<std::string>());
+  if (kernels.contains("file")) {
+    row("", fmt::format("{} calls in {}", kernels["calls"].get<int>(),
+                        kernels["file"].get<std::string>()));
+    if (const std::string complaint = kernels["complaint"];
+        !complaint.empty()) {
+      row("", complaint);
+    }
+  }
   row("engine",
       fmt::format("{} ops, {} models, {} optimizers", found["ops"].get<int>(),
                   found["models"].get<int>(), found["optimizers"].get<int>()));

@@ -226,8 +226,9 @@ def matmul_bench(where: Setting) -> Bench:
 
 
 def race_matmul(where: Setting, bar: Bar) -> dict:
-    command = [where.worker, "matmul", "--size", 1024, "--dtype", "f32",
-               "--threads", where.threads, "--steps", 25]
+    command = [where.worker, "matmul", "--rows", 1024, "--inner", 1024,
+               "--columns", 1024, "--dtype", "f32", "--threads", where.threads,
+               "--steps", 25]
     peak = OneShot([where.build / "bin/weft-fma-peak", where.threads])
     with Worker(command, where.threads) as ours:
         result = race(ours, peak, where.pairs)

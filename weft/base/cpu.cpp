@@ -146,16 +146,30 @@ InstructionSet instruction_set() {
   return instruction_cap().value_or(machine_instruction_set());
 }
 
-std::string cpu_model() {
+namespace {
+
+// What the system says of the first processor, or "".
+std::string processor_field(std::string_view name) {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
   while (std::getline(file, line)) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != line.npos) {
-      return line.substr(colon + 2);
-    }
+    // "model" is not "model name": tabs stand between name and colon.
+    const auto colon = line.find(':');
+    const auto name_end = line.find_last_not_of(" \t", colon - 1);
+    if (colon == line.npos || name_end == line.npos) continue;
+    if (std::string_view(line).substr(0, name_end + 1) != name) continue;
+    return line.substr(std::min(colon + 2, line.size()));
   }
   return "";
+}
+
+}  // namespace
+
+std::string cpu_model() { return processor_field("model name"); }
+
+std::string cpu_signature() {
+  return fmt::format("{}, family {}, model {}", cpu_model(),
+                     processor_field("cpu family"), processor_field("model"));
 }
 
 std::uint64_t memory_bytes() {

@@ -43,6 +43,9 @@ InstructionSet instruction_set();
 
 // "AMD EPYC 9R14", or "" where the system does not say.
 std::string cpu_model();
+// The same and its numbers, which tell generations of one name apart:
+// "AMD EPYC, family 25, model 17".
+std::string cpu_signature();
 // The vectors that are used: "AVX-512", "AVX2", "NEON".
 std::string vector_instructions();
 

@@ -123,8 +123,8 @@ KernelChoice choose_kernel(const OpCall& call, const KernelRegistry& kernels,
   // The op's own definition comes last: it is right everywhere, and slow.
   if (call.op.reference() != nullptr) {
     choice.kernel = std::make_unique<ReferenceKernel>(call);
-    choice.name = "reference";
-    choice.implementation = "scalar";  // an element at a time, on one thread
+    choice.name = kReferenceKernel;
+    choice.implementation = "scalar";
     return choice;
   }
   Error error(ErrorCode::kUnsupported, call.op.name(),

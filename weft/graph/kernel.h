@@ -83,6 +83,10 @@ struct KernelTime {
   double seconds;
 };
 
+// The name of a choice that is the op's own definition: one thread computes an
+// element at a time.
+inline constexpr std::string_view kReferenceKernel = "reference";
+
 struct KernelChoice {
   std::unique_ptr<PreparedKernel> kernel;
   std::string name;            // the candidate's

@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <limits>
-#include <mutex>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -159,7 +157,7 @@ void KernelTimes::write() const {
 
 KernelTimes kernel_times_of_machine() {
   const std::string machine =
-      fmt::format("{}, {}, weft {}, {}", cpu_model(),
+      fmt::format("{}, {}, weft {}, {}", cpu_signature(),
                   to_string(instruction_set()), kVersion, kernel_libraries());
   // Its name tells people what it is of; the first line tells programs.
   std::string name = "kernels-";

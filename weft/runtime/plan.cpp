@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <mutex>
+#include <set>
 
 #include "weft/base/stopwatch.h"
 #include "weft/graph/collectives.h"
@@ -18,6 +20,24 @@
 
 namespace weft {
 namespace {
+
+// An element at a time, on one thread: from so many bytes on somebody waits.
+constexpr double kManyBytes = 4 << 20;
+constexpr double kManyFlops = 4 << 20;
+
+// Says once for each op that a slow kernel was all there was.
+void warn_of_reference(const StepInfo& info) {
+  if (info.cost.bytes < kManyBytes && info.cost.flops < kManyFlops) return;
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  if (!warned.insert(info.name).second) return;
+  fmt::print(
+      stderr,
+      "weft: {} has no fast kernel for its operands: {}; an element at a "
+      "time is computed\n",
+      info.name, info.text);
+}
 
 // Where the bytes of a value are during a run.
 struct Place {
@@ -223,6 +243,7 @@ void Plan::State::prepare_step(const Step& step) {
     info.declined = std::move(choice.declined);
     info.times = std::move(choice.times);
     info.cost = cost_of(function, node);
+    if (choice.name == kReferenceKernel) warn_of_reference(info);
     planned.kernel = std::move(choice.kernel);
     planned.in_place = choice.in_place;
   }
