@@ -1,7 +1,12 @@
 // Convolutions of f64, which oneDNN has not, as products by OpenBLAS: what the
 // windows see is copied side by side, a row for each window ("im2col"). So many
 // windows are taken at once as the caches hold, and never all of them.
+//
+// A window that hangs over the image's edge has zeros in its row, which
+// infinities of the other operand must not meet: where there are any, the
+// products are made one by one.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "weft/base/parallel.h"
@@ -89,6 +94,36 @@ class Windows {
                  });
   }
 
+  // Whether rows may hold zeros that the image does not have, beside values
+  // that make NaN of them.
+  bool must_leave_out_padding(const double* other,
+                              std::int64_t size) const noexcept {
+    const auto pads = [](const WindowAxis& axis) {
+      return axis.before > 0 || axis.after > 0;
+    };
+    return (pads(window_.rows) || pads(window_.columns)) &&
+           !std::all_of(other, other + size,
+                        [](double value) { return std::isfinite(value); });
+  }
+  // y = x * w, and dw = x * dy, product by product.
+  void convolve_plainly(const double* x, const double* w,
+                        double* y) const noexcept {
+    std::fill_n(y, windows() * channels_out(), 0.);
+    parallel_for(windows(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for_each_product(begin, end, 0, w_[2],
+                       [&](auto i, auto k, auto o) { y[o] += x[i] * w[k]; });
+    });
+  }
+  void correlate_plainly(const double* x, const double* dy,
+                         double* dw) const noexcept {
+    std::fill_n(dw, width() * channels_out(), 0.);
+    // Each thread has input channels of its own, and so weights of its own.
+    parallel_for(w_[2], 1, [&](std::int64_t begin, std::int64_t end) {
+      for_each_product(0, windows(), begin, end,
+                       [&](auto i, auto k, auto o) { dw[k] += x[i] * dy[o]; });
+    });
+  }
+
   // Where a group's columns of weights begin, and its part of a block of the
   // result: the groups lie side by side in both.
   template <class T>
@@ -105,6 +140,26 @@ class Windows {
 
   std::int64_t row_bytes() const {
     return width() * static_cast<std::int64_t>(sizeof(double));
+  }
+
+  // Calls body(x index, w index, y index) for all products of some windows and
+  // of some input channels of each group.
+  template <class Body>
+  void for_each_product(std::int64_t begin, std::int64_t end,
+                        std::int64_t first_channel, std::int64_t last_channel,
+                        Body&& body) const noexcept {
+    for (std::int64_t i = begin; i < end; ++i) {
+      for (std::int64_t g = 0; g < groups_; ++g) {
+        for_each_tap(i, g, [&](std::int64_t tap, std::int64_t pixel) {
+          if (pixel < 0) return;
+          for (std::int64_t c = first_channel; c < last_channel; ++c) {
+            for (std::int64_t o = g * outputs(); o < (g + 1) * outputs(); ++o) {
+              body(pixel + c, (tap * w_[2] + c) * w_[3] + o, i * y_[3] + o);
+            }
+          }
+        });
+      }
+    }
   }
 
   // Calls body(tap, offset of the pixel's first channel of the group, or -1).
@@ -148,6 +203,7 @@ std::optional<std::string> blas_conv_declines(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare_blas_conv(const OpCall& call) {
   const Windows windows(call, call.input(0).shape, call.input(1).shape,
                         call.outputs[0].shape);
+  const std::int64_t weights = call.input(1).shape.num_elements();
   const bool has_bias = call.has_input(2);
   const bool is_relu = call.attributes.text("activation") == "relu";
   return make_kernel(
@@ -156,14 +212,19 @@ std::unique_ptr<PreparedKernel> prepare_blas_conv(const OpCall& call) {
         const auto* w = input_of<double>(buffers, 1);
         auto* y = output_of<double>(buffers, 0);
         auto* rows = static_cast<double*>(buffers.scratch);
-        windows.for_each_block([&](auto group, auto first, auto count) {
+        const auto multiply = [&](auto group, auto first, auto count) {
           windows.gather(x, group, first, count, rows);
           blas_product<double>(
               count, windows.outputs(), windows.width(),
               {rows, windows.width()},
               {windows.weights(w, group), windows.channels_out()}, 0.,
               windows.result(y, group, first), windows.channels_out());
-        });
+        };
+        if (windows.must_leave_out_padding(w, weights)) {
+          windows.convolve_plainly(x, w, y);
+        } else {
+          windows.for_each_block(multiply);
+        }
         add_tail(windows.windows(), windows.channels_out(),
                  has_bias ? input_of<double>(buffers, 2) : nullptr, is_relu, y);
       },
@@ -201,6 +262,11 @@ std::unique_ptr<PreparedKernel> prepare_blas_conv_weight(const OpCall& call) {
         const auto* dy = input_of<double>(buffers, 1);
         auto* dw = output_of<double>(buffers, 0);
         auto* rows = static_cast<double*>(buffers.scratch);
+        if (windows.must_leave_out_padding(
+                dy, windows.windows() * windows.channels_out())) {
+          windows.correlate_plainly(x, dy, dw);
+          return;
+        }
         windows.for_each_block([&](auto group, auto first, auto count) {
           windows.gather(x, group, first, count, rows);
           blas_product<double>(
