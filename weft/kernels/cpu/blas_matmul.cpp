@@ -104,10 +104,10 @@ std::optional<std::string> onednn_yields(const OpCall& call) {
   constexpr double kLarge = 1 << 27;
   const Product product(call);
   if (!product.is_plain()) return "pays for two matrices, not for stacks";
-  if (product.n() >= kWideRow || product.m() <= kFewRows ||
-      product.multiplications() >= kLarge) {
-    return std::nullopt;
-  }
+  if (product.multiplications() >= kLarge) return std::nullopt;
+  // Less is over so soon that another pass over the result would show.
+  if (product.has_bias || product.is_relu) return "fuses no bias or relu";
+  if (product.n() >= kWideRow || product.m() <= kFewRows) return std::nullopt;
   return fmt::format("pays for up to {} rows, rows of {} on, or much of both",
                      kFewRows, kWideRow);
 }
