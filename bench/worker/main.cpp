@@ -32,6 +32,7 @@ constexpr Command kCommands[] = {
     {"recursion", measure_recursion},
     {"planning", measure_planning},
     {"loops", race_loops},
+    {"integer", race_integer},
     {"trees", race_trees},
 };
 

@@ -33,6 +33,7 @@ void measure_crossings(const WorkerOptions& options);
 void measure_recursion(const WorkerOptions& options);
 void measure_planning(const WorkerOptions& options);
 void race_loops(const WorkerOptions& options);
+void race_integer(const WorkerOptions& options);
 void race_trees(const WorkerOptions& options);
 
 }  // namespace weft::bench

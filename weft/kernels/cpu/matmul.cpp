@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "weft/kernels/onednn/gemm.h"
+#include "weft/kernels/onednn/product.h"
 #include "weft/kernels/onednn/program.h"
 
 namespace weft {
@@ -10,56 +11,14 @@ namespace {
 using dnnl::memory;
 using onednn::Slot;
 
-// An operand as oneDNN sees it: `rank` dims, the last two in the order of the
-// product, transposition expressed by strides.
-memory::desc operand(const TensorType& type, int rank, bool transpose) {
-  const Shape& shape = type.shape;
-  const auto own_strides = row_major_strides(shape);
-  memory::dims dims(static_cast<std::size_t>(rank - shape.rank()), 1);
-  // The stride of a dim of 1 is never taken.
-  memory::dims strides(dims.size(), shape.num_elements());
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    dims.push_back(shape[axis]);
-    strides.push_back(own_strides[static_cast<std::size_t>(axis)]);
-  }
-  if (transpose) {
-    // Nothing is moved: the strides change places with the dims.
-    std::swap(dims.end()[-1], dims.end()[-2]);
-    std::swap(strides.end()[-1], strides.end()[-2]);
-  }
-  return onednn::strided(type.dtype, dims, strides);
-}
-
-// [..., k] against one matrix is a single product of more rows.
-TensorType flattened(const TensorType& type) {
-  const Dim columns = type.shape.back();
-  return {type.dtype,
-          {product(type.shape.first(type.shape.rank() - 1)), columns}};
-}
-
-struct Product {
-  TensorType a, b, y;
-  bool transpose_a, transpose_b, has_bias, is_relu;
+// A product, with what follows it.
+struct Product : onednn::Product {
+  bool has_bias, is_relu;
 
   explicit Product(const OpCall& call)
-      : a(call.input(0)),
-        b(call.input(1)),
-        y(call.outputs[0]),
-        transpose_a(call.attributes.flag("transpose_a")),
-        transpose_b(call.attributes.flag("transpose_b")),
+      : onednn::Product(call),
         has_bias(call.has_input(2)),
-        is_relu(call.attributes.text("activation") == "relu") {
-    // A stack of transposed matrices cannot be flattened, as its rows are the
-    // columns of each.
-    if (b.shape.rank() == 2 && a.shape.rank() > 2 && !transpose_a) {
-      a = flattened(a);
-      y = flattened(y);
-    }
-  }
-  bool is_plain() const { return y.shape.rank() == 2; }
-  Dim m() const { return y.shape[y.shape.rank() - 2]; }
-  Dim n() const { return y.shape.back(); }
-  Dim k() const { return a.shape[a.shape.rank() - (transpose_a ? 2 : 1)]; }
+        is_relu(call.attributes.text("activation") == "relu") {}
 };
 
 std::optional<std::string> declines(const OpCall& call) {
@@ -73,10 +32,7 @@ std::optional<std::string> declines(const OpCall& call) {
 
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const Product product(call);
-  const int rank = product.y.shape.rank();
-  const auto a = operand(product.a, rank, product.transpose_a);
-  const auto b = operand(product.b, rank, product.transpose_b);
-  const auto y = operand(product.y, rank, false);
+  const auto [a, b, y] = product.operands();
   const auto attr = onednn::attributes();
   auto program = std::make_unique<onednn::Program>();
   std::vector<onednn::Argument> arguments = {
@@ -86,7 +42,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   if (product.has_bias) {
     // oneDNN wants a bias of the rank of the result, which is 1 in all but the
     // last dim.
-    memory::dims dims(static_cast<std::size_t>(rank), 1);
+    memory::dims dims(static_cast<std::size_t>(product.y.shape.rank()), 1);
     dims.back() = product.n();
     const auto bias = onednn::dense(call.input(2).dtype, dims);
     const auto description =

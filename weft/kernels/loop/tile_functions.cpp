@@ -364,9 +364,9 @@ constexpr TileOp kTileOps[] = {
 std::span<const TileOp> all_ops() { return kTileOps; }
 
 template <class T>
-TileOp cast_to_integer(DType from) {
-  return {"cast", 1, is_floating(from) ? saturate<T> : wrap<T>, Opcode::kCall,
-          2};
+TileOp cast_to_integer(DType from, Opcode saturating = Opcode::kCall) {
+  if (!is_floating(from)) return {"cast", 1, wrap<T>, Opcode::kCall, 2};
+  return {"cast", 1, saturate<T>, saturating, 2};
 }
 
 TileOp cast(DType from, DType to) {
@@ -378,9 +378,9 @@ TileOp cast(DType from, DType to) {
     case DType::kF16:
       return {"cast", 1, to_f16, Opcode::kToF16, 1};
     case DType::kI8:
-      return cast_to_integer<std::int8_t>(from);
+      return cast_to_integer<std::int8_t>(from, Opcode::kToI8);
     case DType::kU8:
-      return cast_to_integer<std::uint8_t>(from);
+      return cast_to_integer<std::uint8_t>(from, Opcode::kToU8);
     case DType::kI16:
       return cast_to_integer<std::int16_t>(from);
     default:
@@ -500,6 +500,16 @@ std::optional<TileType> tile_type(std::span<const TensorType> inputs,
     }
   }
   return std::nullopt;
+}
+
+std::optional<TileType> loop_type(std::string_view op,
+                                  std::span<const TensorType> inputs,
+                                  std::span<const TensorType> outputs) {
+  if (op == "cast" && inputs[0].dtype == DType::kI32 &&
+      outputs[0].dtype == DType::kF32) {
+    return TileType::kF32;
+  }
+  return tile_type(inputs, outputs);
 }
 
 namespace {
