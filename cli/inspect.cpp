@@ -80,8 +80,7 @@ void print_step(Assembly& assembly, const Recipe& recipe,
                 const InspectArguments& arguments) {
   // Steps are run to be timed, so there must be weights.
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
-  const auto optimizer =
-      make_optimizer(recipe.optimizer.name, recipe.optimizer.options);
+  const auto optimizer = make_optimizer(recipe.optimizer);
   Loader loader(assembly.data.train,
                 train_loading(recipe, *assembly.data.train));
   TrainStepOptions options{.dtype = recipe.train.dtype,

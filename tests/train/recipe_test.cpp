@@ -250,5 +250,25 @@ TEST(Recipe, SmallTensorsAreThoseOfTheCodec) {
   EXPECT_EQ(min_elements({"sync.codec=auto"}), 256);
 }
 
+TEST(Recipe, WrappersOfAnOptimizerAreCheckedAndKept) {
+  const Recipe recipe = parse(
+      kRecipe, {"optimizer.wrap=[\"accumulate(2)\", \"lookahead(steps=5)\"]"});
+  EXPECT_EQ(recipe.optimizer.wrap,
+            (std::vector<std::string>{"accumulate(2)", "lookahead(steps=5)"}));
+  EXPECT_EQ(parse(to_toml(recipe)), recipe);
+  expect_error(ErrorCode::kInvalidArgument,
+               {"lookahed", "did you mean 'lookahead'?", "optimizer.wrap"},
+               [] { parse(kRecipe, {"optimizer.wrap=[\"lookahed(5)\"]"}); });
+}
+
+TEST(Recipe, AnOptimizerOfAllGradientsNeedsAllParameters) {
+  const std::vector<std::string> prodigy{"optimizer={name = \"prodigy\"}"};
+  EXPECT_EQ(parse(kRecipe, prodigy).optimizer.name, "prodigy");
+  expect_error(ErrorCode::kInvalidArgument,
+               {"looks at all gradients together", "sync.policy"}, [&] {
+                 parse(kRecipe, {prodigy[0], "sync.policy=server"});
+               });
+}
+
 }  // namespace
 }  // namespace weft

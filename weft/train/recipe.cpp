@@ -5,7 +5,7 @@
 #include "weft/base/file.h"
 #include "weft/data/registry.h"
 #include "weft/nn/model.h"
-#include "weft/optim/optimizer.h"
+#include "weft/optim/wrapper.h"
 #include "weft/train/recipe_section.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/network.h"
@@ -204,10 +204,12 @@ OptimizerRecipe read_optimizer(const toml::table* table,
       });
   optimizer.lr = read_lr(section, def.default_lr, source);
   section.read("clip_norm", optimizer.clip_norm, kPositive);
+  section.read("wrap", optimizer.wrap);
   optimizer.options = section.read_options(def.options);
   section.refuse_unknown();
   // The optimizer knows the ranges of its options; they depend on each other.
   blame(section, "", [&] { def.make(optimizer.options); });
+  blame(section, "wrap", [&] { make_optimizer(optimizer); });
   return optimizer;
 }
 
@@ -235,19 +237,25 @@ TrainRecipe read_train(const toml::table* table, const RecipeSource& source) {
 void refuse_momentum_twice(const SyncRecipe& sync,
                            const OptimizerRecipe& optimizer) {
   if (sync.momentum_correction == 0) return;
-  const auto made = make_optimizer(optimizer.name, optimizer.options);
-  // An optimizer has momentum if it keeps it: as "velocity" like SGD and
-  // RMSProp, or as "m", the first moment of Adam and its like.
-  const auto slots = made->slots();
-  if (std::ranges::count(slots, "velocity") + std::ranges::count(slots, "m") ==
-      0) {
-    return;
-  }
+  if (!make_optimizer(optimizer)->has_momentum()) return;
   throw Error(ErrorCode::kInvalidArgument, "sync",
               "momentum_correction is momentum before entries are picked, and "
               "optimizer '{}' has momentum of its own",
               optimizer.name)
       .hint("optimizer.name = \"sgd\", or leave momentum_correction out");
+}
+
+void refuse_partial_view(const SyncPolicyDef& policy,
+                         const OptimizerRecipe& optimizer) {
+  if (policy.updates_whole_model ||
+      !make_optimizer(optimizer)->sees_all_parameters()) {
+    return;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "sync",
+              "optimizer '{}' looks at all gradients together, and with policy "
+              "'{}' each worker updates a part of the model",
+              optimizer.name, policy.name)
+      .hint("sync.policy = \"allreduce\"");
 }
 
 SyncRecipe read_sync(const toml::table* table, const RecipeSource& source,
@@ -280,6 +288,7 @@ SyncRecipe read_sync(const toml::table* table, const RecipeSource& source,
         return sync_policy_registry().get(sync.policy);
       });
   blame(section, "codec", [&] { policy.check(sync); });
+  blame(section, "policy", [&] { refuse_partial_view(policy, optimizer); });
   if (!has_min_elements) sync.min_elements = default_min_elements(sync);
   blame(section, "momentum_correction",
         [&] { refuse_momentum_twice(sync, optimizer); });
@@ -321,6 +330,11 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
 }
 
 }  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe) {
+  return wrap_optimizer(make_optimizer(recipe.name, recipe.options),
+                        recipe.wrap);
+}
 
 Recipe parse_recipe(std::string_view text, std::string_view where,
                     std::span<const std::string> overrides) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "weft/base/options.h"
 #include "weft/data/augment.h"
+#include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/tensor/dtype.h"
 
@@ -44,10 +46,16 @@ struct OptimizerRecipe {
   // the keys of Schedule; the optimizer's own rate if the recipe has none.
   Schedule lr;
   std::optional<double> clip_norm;  // of all gradients together
+  // "accumulate(batches=4)", …: weft/optim/wrappers, the first one innermost.
+  std::vector<std::string> wrap;
   Options options;  // the optimizer's own: momentum, weight_decay, …
 
   bool operator==(const OptimizerRecipe&) const = default;
 };
+
+// The optimizer inside of its wrappers. Throws Error(kInvalidArgument) for
+// options that make no sense.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe);
 
 struct TrainRecipe {
   std::int64_t epochs = 10;

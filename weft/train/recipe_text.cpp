@@ -119,6 +119,7 @@ std::string to_toml(const Recipe& recipe) {
   out.key("name", optimizer.name);
   out.key("lr", optimizer.lr);
   out.key("clip_norm", optimizer.clip_norm);
+  out.key("wrap", optimizer.wrap);
   for (const auto& [name, value] : optimizer.options) out.key(name, value);
 
   const TrainRecipe& train = recipe.train;

@@ -1,8 +1,8 @@
 // Products of matrices of small integers: by oneDNN where the processor has
 // instructions for them, else by numbers widened to i16.
+#include "weft/kernels/cpu/product.h"
 #include "weft/kernels/onednn/integers.h"
-#include "weft/kernels/onednn/product.h"
-#include "weft/kernels/onednn/program.h"
+#include "weft/kernels/onednn/matrix.h"
 #include "weft/ops/support/product.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -109,7 +109,11 @@ std::optional<std::string> declines(const OpCall& call) {
 
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   using onednn::Slot;
-  const auto [a, b, y] = onednn::Product(call).operands();
+  const weft::Product product(call);
+  const int rank = product.y.shape.rank();
+  const auto a = onednn::matrix(product.a, rank, product.transpose_a);
+  const auto b = onednn::matrix(product.b, rank, product.transpose_b);
+  const auto y = onednn::matrix(product.y, rank);
   const auto description =
       onednn::describe<dnnl::matmul>(onednn::attributes(), a, b, y);
   auto program = std::make_unique<onednn::Program>();

@@ -1,8 +1,9 @@
 // Matrix products by oneDNN.
 #include <optional>
 
+#include "weft/kernels/cpu/product.h"
 #include "weft/kernels/onednn/gemm.h"
-#include "weft/kernels/onednn/product.h"
+#include "weft/kernels/onednn/matrix.h"
 #include "weft/kernels/onednn/program.h"
 
 namespace weft {
@@ -11,28 +12,19 @@ namespace {
 using dnnl::memory;
 using onednn::Slot;
 
-// A product, with what follows it.
-struct Product : onednn::Product {
-  bool has_bias, is_relu;
-
-  explicit Product(const OpCall& call)
-      : onednn::Product(call),
-        has_bias(call.has_input(2)),
-        is_relu(call.attributes.text("activation") == "relu") {}
-};
-
 std::optional<std::string> declines(const OpCall& call) {
   if (auto reason = onednn::dtype_declined(call.input(0).dtype)) return reason;
   const Product product(call);
-  if (call.outputs[0].shape.num_elements() == 0 || product.k() == 0) {
-    return "an operand is empty";
-  }
+  if (product.is_empty()) return "an operand is empty";
   return std::nullopt;
 }
 
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const Product product(call);
-  const auto [a, b, y] = product.operands();
+  const int rank = product.y.shape.rank();
+  const auto a = onednn::matrix(product.a, rank, product.transpose_a);
+  const auto b = onednn::matrix(product.b, rank, product.transpose_b);
+  const auto y = onednn::matrix(product.y, rank);
   const auto attr = onednn::attributes();
   auto program = std::make_unique<onednn::Program>();
   std::vector<onednn::Argument> arguments = {
@@ -42,7 +34,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   if (product.has_bias) {
     // oneDNN wants a bias of the rank of the result, which is 1 in all but the
     // last dim.
-    memory::dims dims(static_cast<std::size_t>(product.y.shape.rank()), 1);
+    memory::dims dims(static_cast<std::size_t>(rank), 1);
     dims.back() = product.n();
     const auto bias = onednn::dense(call.input(2).dtype, dims);
     const auto description =
@@ -72,11 +64,8 @@ class Gemm : public PreparedKernel {
   void run(const KernelBuffers& buffers) noexcept override {
     const auto* a = static_cast<const float*>(buffers.inputs[0]);
     const auto* b = static_cast<const float*>(buffers.inputs[1]);
-    onednn::gemm(p_.m(), p_.n(), p_.k(),
-                 // Operands are dense: the leading dim is the number of columns
-                 // in memory.
-                 {a, p_.transpose_a ? p_.m() : p_.k(), p_.transpose_a},
-                 {b, p_.transpose_b ? p_.k() : p_.n(), p_.transpose_b}, 0.f,
+    onednn::gemm(p_.m(), p_.n(), p_.k(), {a, p_.a_stride(), p_.transpose_a},
+                 {b, p_.b_stride(), p_.transpose_b}, 0.f,
                  static_cast<float*>(buffers.outputs[0]), p_.n());
   }
 
