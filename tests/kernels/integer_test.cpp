@@ -25,7 +25,7 @@ Tensor extremes(const TensorType& type, std::uint32_t stream) {
   return x;
 }
 
-// On random operands, and on extreme ones.
+// Checks random operands, and extreme ones.
 void expect_exact(const std::string& op, const OpSample& sample) {
   const Call call(op, sample);
   const std::vector<Tensor> operands = {extremes(sample.inputs[0].type, 0),

@@ -61,7 +61,7 @@ void register_integer_conv(OpRegistry& ops) {
       .traits(kNoGradient)
       .infer(infer_integer_conv2d)
       .reference(integer_conv2d_reference)
-      // As of conv2d: instances may differ in images only.
+      // As with conv2d, instances may differ in images only.
       .batch(batch_images<1>)
       .cost([](const OpCall& call) {
         return Cost::of(call, convolution_flops(call.outputs[0].shape,

@@ -114,8 +114,8 @@ class AttentionGradient : public AttentionKernel {
     }
   }
 
-  // Every parts_-th block of keys, so that all parts are alike under a causal
-  // mask, too.
+  // A part takes every parts_-th block of keys, so that all parts are alike
+  // under a causal mask, too.
   void go_back(const KernelBuffers& buffers, std::size_t stack,
                std::size_t part) const {
     float* sums = query_sums(buffers, stack, part);

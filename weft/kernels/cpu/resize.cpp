@@ -105,7 +105,7 @@ class Resize : public PreparedKernel {
     }
   }
 
-  // In `between`, or where the only row lies.
+  // The sum lies in `between`, or where the only row does.
   const float* sum_of_rows(const float* image, Taps taps,
                            float* between) const {
     if (taps.size() == 1 && taps[0].weight == 1) {

@@ -74,7 +74,7 @@ void minimum(const Tile& t) noexcept {
     return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
   });
 }
-// In double, which leaves the rounding to f32 as the only error.
+// It is computed in double, so that the rounding to f32 is the only error.
 Vector pow(Vector a, Vector b) {
   return simd::in_doubles([](auto p, auto q) { return simd::pow(p, q); }, a, b);
 }

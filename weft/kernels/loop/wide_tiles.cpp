@@ -143,7 +143,7 @@ void of_vectors(const Tile& tile) noexcept {
   map_tile<double, 2>(tile, [](auto a, auto b) { return kFunction(a, b); });
 }
 
-// As kGelu in ops/support/scalar_functions.h.
+// This is kGelu of ops/support/scalar_functions.h.
 simd::DoubleVector gelu(simd::DoubleVector x) {
   const auto half = hn::Mul(simd::broadcast_double(0.5), x);
   const auto inner =

@@ -62,28 +62,26 @@ inline DoubleVector atan2(DoubleVector y, DoubleVector x) {
 #else
 
 // Every element is a hard one.
-inline auto every(DoubleVector x) {
-  return hn::FirstN(Doubles(), hn::Lanes(hn::DFromV<decltype(x)>()));
-}
+inline auto every() { return hn::FirstN(Doubles(), hn::Lanes(Doubles())); }
 inline DoubleVector tan(DoubleVector x) {
   return replace_where(
-      every(x), x, [](double a) { return std::tan(a); }, x);
+      every(), x, [](double a) { return std::tan(a); }, x);
 }
 inline DoubleVector erf(DoubleVector x) {
   return replace_where(
-      every(x), x, [](double a) { return std::erf(a); }, x);
+      every(), x, [](double a) { return std::erf(a); }, x);
 }
 inline DoubleVector erfc(DoubleVector x) {
   return replace_where(
-      every(x), x, [](double a) { return std::erfc(a); }, x);
+      every(), x, [](double a) { return std::erfc(a); }, x);
 }
 inline DoubleVector pow(DoubleVector a, DoubleVector b) {
   return replace_where(
-      every(a), a, [](double p, double q) { return std::pow(p, q); }, a, b);
+      every(), a, [](double p, double q) { return std::pow(p, q); }, a, b);
 }
 inline DoubleVector atan2(DoubleVector y, DoubleVector x) {
   return replace_where(
-      every(y), y, [](double p, double q) { return std::atan2(p, q); }, y, x);
+      every(), y, [](double p, double q) { return std::atan2(p, q); }, y, x);
 }
 
 #endif

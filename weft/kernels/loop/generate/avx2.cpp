@@ -222,14 +222,14 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
     pack_bytes(narrow);
   }
 
-  // Of numbers of i8 or u8.
+  // The numbers are of i8 or u8 already.
   void integer_bytes(const Ymm& narrow, const Ymm& x) {
     vcvtps2dq(narrow, x);
     vpand(narrow, narrow, ptr[rip + low_bytes_]);
     pack_bytes(narrow);
   }
 
-  // Words of at most 255, as bytes of the lower half.
+  // Makes words of at most 255 bytes of the lower half.
   void pack_bytes(const Ymm& narrow) {
     vpackusdw(narrow, narrow, narrow);
     join_halves(narrow);
