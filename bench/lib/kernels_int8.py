@@ -30,7 +30,7 @@ def benches(where: Setting) -> list[Bench]:
 def bench(where: Setting, form: str, dtype: str, cap: str = "") -> Bench:
     name = f"{FORMS[form][0]}: {dtype} × i8 over f32"
     least = None if cap or form == "row" else LEAST
-    bar = Bar(name + (f", {cap}" if cap else ""), "op/s", least)
+    bar = Bar(name + (f" on {cap}" if cap else ""), "op/s", least)
     return Bench((bar,), partial(race_dtypes, where, form, dtype, cap, bar))
 
 
