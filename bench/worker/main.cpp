@@ -34,6 +34,7 @@ constexpr Command kCommands[] = {
     {"loops", race_loops},
     {"special-values", race_special_values},
     {"narrow", race_narrow},
+    {"integer", race_integer},
     {"trees", race_trees},
 };
 

@@ -35,6 +35,7 @@ void measure_planning(const WorkerOptions& options);
 void race_loops(const WorkerOptions& options);
 void race_special_values(const WorkerOptions& options);
 void race_narrow(const WorkerOptions& options);
+void race_integer(const WorkerOptions& options);
 void race_trees(const WorkerOptions& options);
 
 }  // namespace weft::bench

@@ -63,6 +63,7 @@ const std::map<std::string, std::string>& refusals() {
       {"conv2d_weight_gradient", "weights of its own"},
       {"dropout", "bernoulli"},
       {"categorical", "gumbel"},
+      {"integer_conv2d", "differ in more than the images"},
   };
   return messages;
 }

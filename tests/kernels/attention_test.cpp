@@ -47,6 +47,29 @@ TEST(AttentionKernel, AgreesWithTheReference) {
   }
 }
 
+// Lengths of one part of the keys, and of several.
+TEST(AttentionKernel, FewQueriesAgreeWithTheReference) {
+  const AttentionCase cases[] = {{1, 700, 64, 64},
+                                 {2, 9, 7, 5},
+                                 {2, 600, 70, 133},
+                                 {2, 300, 16, 16, true},
+                                 {2, 513, 16, 16, false, {2, 1, 513}},
+                                 {2, 300, 16, 16, false, {2, 300}}};
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+    for (const AttentionCase& c : cases) {
+      OpSample sample{
+          {matrix(2, c.queries, c.width, 3), matrix(2, c.keys, c.width, 3),
+           matrix(2, c.keys, c.value_width)},
+          c.attributes()};
+      for (InputSample& input : sample.inputs) input.type.dtype = dtype;
+      if (c.mask.rank() > 0) sample.inputs.push_back(mask(c.mask));
+      const double tolerance = dtype == DType::kF16 ? 1e-3 : 1e-5;
+      EXPECT_TRUE(agrees_with_reference("attention", "simd:few_queries", sample,
+                                        tolerance));
+    }
+  }
+}
+
 TEST(AttentionKernel, ItsGradientAgreesWithTheReference) {
   for (const AttentionCase& c : kCases) {
     OpSample sample{{matrix(2, c.queries, c.width),

@@ -62,6 +62,27 @@ TEST(Loops, StoreManyHalves) {
   }
 }
 
+// A function between pieces of code, both of whose operands are one value.
+TEST(Loops, CallAFunctionOfOneValueTwice) {
+  const TensorType type{DType::kF32, {40}};
+  LoopProgram program;
+  program.shape = type.shape;
+  program.inputs.push_back({type, std::nullopt});
+  program.instructions.emplace_back(*find_tile_op("add"), std::vector{0, 0});
+  program.instructions.emplace_back(*find_tile_op("power"), std::vector{1, 1});
+  program.outputs.push_back({2, type});
+  LoopKernel kernel(program);
+  const Tensor x = Tensor::empty(type);
+  const Tensor y = Tensor::empty(type);
+  std::fill_n(x.data<float>(), x.size(), 1.5f);
+  void* source = x.raw();
+  void* target = y.raw();
+  const Tensor scratch =
+      Tensor::empty({DType::kU8, {static_cast<Dim>(kernel.scratch_bytes())}});
+  kernel.run({&source, &target, scratch.raw()});
+  for (Dim i = 0; i < y.size(); ++i) EXPECT_EQ(y.item(i), 27);
+}
+
 // Halves go to even, NaN stays NaN and infinity infinity.
 TEST(Loops, RoundAsTheDtypesDo) {
   const std::vector<float> values = {

@@ -9,31 +9,16 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/support/activation.h"
 #include "weft/ops/support/batching.h"
+#include "weft/ops/support/convolution.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
-#include "weft/ops/support/window.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
 namespace {
 
-Attributes to_attributes(const Conv2dOptions& options) {
-  return {{"strides", options.strides},
-          {"padding", options.padding},
-          {"dilation", options.dilation},
-          {"groups", options.groups}};
-}
-
-Conv2dOptions to_options(const Attributes& attributes) {
-  return {attributes.integers("strides"), attributes.integers("padding"),
-          attributes.integers("dilation"), attributes.integer("groups")};
-}
-
-void check_image(const OpCall& call, const TensorType& x) {
-  if (x.shape.rank() != 4) {
-    throw call.error("images are [batch, rows, columns, channels], not {}",
-                     to_string(x.shape));
-  }
+void check_float_image(const OpCall& call, const TensorType& x) {
+  check_image(call, x);
   if (!is_floating(x.dtype)) throw call.error("computes in floats only");
 }
 
@@ -46,46 +31,11 @@ void check_weight_dtype(const OpCall& call, DType image, DType weight) {
       .hint("weights have the images' dtype; f32 weights also fit bf16 images");
 }
 
-// The result's shape for an image and weights; checks all three ops' rules.
-Shape convolved(const OpCall& call, const Shape& x, const Shape& w) {
-  if (w.rank() != 4) {
-    throw call.error(
-        "weights are [kernel rows, kernel columns, input channels / groups, "
-        "output channels], not {}",
-        to_string(w));
-  }
-  // How far a window reaches decides the result's shape. (Images may be
-  // symbolic: window_count() is an expression of their size.)
-  if (is_symbolic(w[0]) || is_symbolic(w[1]) || w[0] < 1 || w[1] < 1) {
-    throw call.error("the kernel must have known rows and columns");
-  }
-  const std::int64_t groups = call.attributes.integer("groups");
-  if (groups < 1) throw call.error("groups must be at least 1");
-  // Equal expressions are one Dim, so the comparison holds for symbolic
-  // channels as well.
-  if (dim_multiply(w[2], groups) != x[3]) {
-    throw call
-        .error("channels do not match: the image has {}, the weights {}",
-               to_string(x[3]), to_string(dim_multiply(w[2], groups)))
-        .hint(
-            "the weight's third dim times groups must equal the image's "
-            "last dim");
-  }
-  // Each group writes a block of outputs of its own, all of one size.
-  if (!dim_divide_exactly(w[3], groups)) {
-    throw call.error("{} output channels do not split into {} groups",
-                     to_string(w[3]), groups);
-  }
-  const Window window = window_of(call, w[0], w[1]);
-  return {x[0], window_count(call, window.rows, x[1]),
-          window_count(call, window.columns, x[2]), w[3]};
-}
-
 std::vector<TensorType> infer_conv2d(const OpCall& call) {
   const TensorType& x = call.input(0);
-  check_image(call, x);
+  check_float_image(call, x);
   check_weight_dtype(call, x.dtype, call.input(1).dtype);
-  const Shape shape = convolved(call, x.shape, call.input(1).shape);
+  const Shape shape = convolved_shape(call, x.shape, call.input(1).shape);
   check_tail(call, shape[3]);
   return {{x.dtype, shape}};
 }
@@ -101,10 +51,10 @@ std::vector<TensorType> infer_input_gradient(const OpCall& call) {
   // dy does not tell the image's shape: strides drop a remainder, so that
   // several sizes give the same windows. The op is told.
   const TensorType x{dy.dtype, call.attributes.get<Shape>("shape")};
-  check_image(call, x);
-  check_image(call, dy);
+  check_float_image(call, x);
+  check_float_image(call, dy);
   check_weight_dtype(call, dy.dtype, w.dtype);
-  check_result_shape(call, dy.shape, convolved(call, x.shape, w.shape));
+  check_result_shape(call, dy.shape, convolved_shape(call, x.shape, w.shape));
   return {x};
 }
 
@@ -114,50 +64,12 @@ std::vector<TensorType> infer_weight_gradient(const OpCall& call) {
   // The flag says what the shape cannot: whether bf16 images had f32 weights.
   const TensorType w{call.attributes.flag("in_f32") ? DType::kF32 : x.dtype,
                      call.attributes.get<Shape>("shape")};
-  check_image(call, x);
-  check_image(call, dy);
+  check_float_image(call, x);
+  check_float_image(call, dy);
   if (x.dtype != dy.dtype) throw call.error("operands differ in dtype");
   check_weight_dtype(call, x.dtype, w.dtype);
-  check_result_shape(call, dy.shape, convolved(call, x.shape, w.shape));
+  check_result_shape(call, dy.shape, convolved_shape(call, x.shape, w.shape));
   return {w};
-}
-
-// Calls body(x index, w index, y index) for every product of the convolution:
-// the one definition of which element meets which. With stride s, padding p and
-// dilation d, tap (t, u) of the window at (r, c) reads the pixel
-//   (r s - p + t d, c s - p + u d).
-template <class Body>
-void for_each_product(const OpCall& call, const Shape& x, const Shape& w,
-                      const Shape& y, Body&& body) {
-  const Window window = window_of(call, w[0], w[1]);
-  // Output channels of a group read the input channels of that group, w[2] of
-  // them.
-  const std::int64_t group_out = w[3] / call.attributes.integer("groups");
-  // The loops run in the order in which y lies in memory, so each element's sum
-  // is made in one fixed order.
-  for (Dim n = 0; n < y[0]; ++n)
-    for (Dim row = 0; row < y[1]; ++row)
-      for (Dim column = 0; column < y[2]; ++column)
-        for (Dim tap_row = 0; tap_row < w[0]; ++tap_row) {
-          const std::int64_t x_row = window.rows.position(row, tap_row);
-          // Padding is zero, so its products are left out.
-          if (x_row < 0 || x_row >= x[1]) continue;
-          for (Dim tap_column = 0; tap_column < w[1]; ++tap_column) {
-            const std::int64_t x_column =
-                window.columns.position(column, tap_column);
-            if (x_column < 0 || x_column >= x[2]) continue;
-            const Dim pixel = (n * x[1] + x_row) * x[2] + x_column;
-            const Dim tap = tap_row * w[1] + tap_column;
-            const Dim result = ((n * y[1] + row) * y[2] + column) * y[3];
-            for (Dim out = 0; out < w[3]; ++out)
-              for (Dim in = 0; in < w[2]; ++in) {
-                body(static_cast<std::size_t>(pixel * x[3] +
-                                              out / group_out * w[2] + in),
-                     static_cast<std::size_t>((tap * w[2] + in) * w[3] + out),
-                     static_cast<std::size_t>(result + out));
-              }
-          }
-        }
 }
 
 // The weights as the convolution sees them: in the images' precision. Kernels
@@ -275,38 +187,13 @@ std::vector<Value> sum_of_weight_gradients(const BatchContext& g) {
   return call_again(g, std::array{images(0), images(1)});
 }
 
-// Two flops for each tap, input channel and result, padding included. Taps in
-// the padding are few, and kernels that multiply whole matrices compute them
-// too.
-double flops(const Shape& y, const Shape& w) {
-  return 2.0 * static_cast<double>(y.num_elements()) *
-         static_cast<double>(w[0] * w[1] * w[2]);
-}
-
-struct Conv2dCase {
-  Shape x, w;
-  Conv2dOptions options;
-};
-
-// Odd sizes, one-sided padding, strides that skip the last column, groups.
-std::vector<Conv2dCase> conv2d_cases() {
-  return {
-      {{2, 5, 6, 3}, {3, 3, 3, 4}, {{1, 1}, {1, 1, 1, 1}}},
-      {{1, 7, 5, 2}, {3, 2, 2, 3}, {{2, 3}, {1, 0, 0, 2}}},
-      {{2, 6, 6, 4}, {3, 3, 2, 6}, {{1, 1}, {1, 1, 1, 1}, {1, 1}, 2}},
-      {{1, 6, 6, 4}, {3, 3, 1, 4}, {{1, 1}, {1, 1, 1, 1}, {1, 1}, 4}},
-      {{1, 7, 7, 2}, {3, 3, 2, 2}, {{1, 1}, {0, 0, 0, 0}, {2, 2}}},
-      {{2, 4, 4, 3}, {1, 1, 3, 5}, {{2, 2}}},
-  };
-}
-
 std::vector<OpSample> conv2d_samples() {
   std::vector<OpSample> all;
-  for (const Conv2dCase& c : conv2d_cases()) {
+  for (const ConvolutionCase& c : convolution_cases()) {
     all.push_back({{{{DType::kF32, c.x}}, {{DType::kF32, c.w}}},
                    to_attributes(c.options)});
   }
-  Conv2dCase c = conv2d_cases().front();
+  ConvolutionCase c = convolution_cases().front();
   const InputSample bias{{DType::kF32, {c.w[3]}}};
   Attributes with_relu = to_attributes(c.options);
   with_relu.set("activation", std::string("relu"));
@@ -322,7 +209,7 @@ std::vector<OpSample> conv2d_samples() {
 
 // The shape of a case's result, from the op's own inference. Written out here,
 // it would be a second definition of how windows are counted.
-Shape result_shape(const Conv2dCase& c) {
+Shape result_shape(const ConvolutionCase& c) {
   const std::vector<TensorType> inputs = {{DType::kF32, c.x},
                                           {DType::kF32, c.w}};
   const OpDef& op = op_registry().get("conv2d");
@@ -331,7 +218,7 @@ Shape result_shape(const Conv2dCase& c) {
 
 std::vector<OpSample> samples_input_gradient() {
   std::vector<OpSample> all;
-  for (const Conv2dCase& c : conv2d_cases()) {
+  for (const ConvolutionCase& c : convolution_cases()) {
     Attributes attributes = to_attributes(c.options);
     attributes.set("shape", c.x);
     all.push_back(
@@ -342,7 +229,7 @@ std::vector<OpSample> samples_input_gradient() {
 
 std::vector<OpSample> samples_weight_gradient() {
   std::vector<OpSample> all;
-  for (const Conv2dCase& c : conv2d_cases()) {
+  for (const ConvolutionCase& c : convolution_cases()) {
     Attributes attributes = to_attributes(c.options);
     attributes.set("shape", c.w);
     all.push_back(
@@ -351,17 +238,10 @@ std::vector<OpSample> samples_weight_gradient() {
   return all;
 }
 
-OpDef& add_options(OpDef& op) {
-  return op.attribute("strides", Integers{1, 1})
-      .attribute("padding", Integers{0, 0, 0, 0})
-      .attribute("dilation", Integers{1, 1})
-      .attribute("groups", std::int64_t{1});
-}
-
 }  // namespace
 
 void register_conv(OpRegistry& ops) {
-  add_options(ops.add("conv2d"))
+  add_convolution_options(ops.add("conv2d"))
       .summary("convolution of NHWC images with HWIO weights")
       .signature("(x, w, bias?) -> y")
       .attribute("activation", std::string("none"))
@@ -372,11 +252,11 @@ void register_conv(OpRegistry& ops) {
       // each would need a convolution of its own.
       .batch(batch_images<1>, sum_of_convolutions)
       .cost([](const OpCall& call) {
-        return Cost::of(call,
-                        flops(call.outputs[0].shape, call.input(1).shape));
+        return Cost::of(call, convolution_flops(call.outputs[0].shape,
+                                                call.input(1).shape));
       })
       .samples(conv2d_samples);
-  add_options(ops.add("conv2d_input_gradient"))
+  add_convolution_options(ops.add("conv2d_input_gradient"))
       .summary("the transpose of conv2d in the image")
       .signature("(dy, w) -> dx")
       .required("shape", Shape())
@@ -385,10 +265,11 @@ void register_conv(OpRegistry& ops) {
       .gradient(gradient_of_input_gradient)
       .batch(batch_images<1>, sum_of_multilinear)
       .cost([](const OpCall& call) {
-        return Cost::of(call, flops(call.input(0).shape, call.input(1).shape));
+        return Cost::of(
+            call, convolution_flops(call.input(0).shape, call.input(1).shape));
       })
       .samples(samples_input_gradient);
-  add_options(ops.add("conv2d_weight_gradient"))
+  add_convolution_options(ops.add("conv2d_weight_gradient"))
       .summary("the transpose of conv2d in the weights")
       .signature("(x, dy) -> dw")
       .required("shape", Shape())
@@ -398,8 +279,8 @@ void register_conv(OpRegistry& ops) {
       .gradient(gradient_of_weight_gradient)
       .batch(batch_weight_gradient, sum_of_weight_gradients)
       .cost([](const OpCall& call) {
-        return Cost::of(call,
-                        flops(call.input(1).shape, call.outputs[0].shape));
+        return Cost::of(call, convolution_flops(call.input(1).shape,
+                                                call.outputs[0].shape));
       })
       .samples(samples_weight_gradient);
 }

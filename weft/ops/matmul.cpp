@@ -7,119 +7,31 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/product.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
 namespace {
 
-// The product's extents, once transposition is undone.
-struct Extents {
-  Dim m, k, n;
-
-  Extents(const OpCall& call)
-      : Extents(call.input(0).shape, call.input(1).shape, call.attributes) {}
-  // Inference calls this for matrices only; both have two axes at least.
-  Extents(const Shape& a, const Shape& b, const Attributes& attributes) {
-    const bool transpose_a = attributes.flag("transpose_a");
-    const bool transpose_b = attributes.flag("transpose_b");
-    m = a[a.rank() - (transpose_a ? 1 : 2)];
-    k = a[a.rank() - (transpose_a ? 2 : 1)];
-    n = b[b.rank() - (transpose_b ? 2 : 1)];
-  }
-};
-
-Dim inner_of_b(const OpCall& call) {
-  const Shape& b = call.input(1).shape;
-  return b[b.rank() - (call.attributes.flag("transpose_b") ? 1 : 2)];
-}
-
-// The leading dims of both operands, broadcast.
-Shape batch_shape(const OpCall& call) {
-  const Shape& a = call.input(0).shape;
-  const Shape& b = call.input(1).shape;
-  const int rank = std::max(a.rank(), b.rank()) - 2;
-  Shape batch;
-  for (int axis = 0; axis < rank; ++axis) {
-    const auto dim = [&](const Shape& shape) {
-      // Where an operand has fewer leading axes, the missing ones count as 1.
-      const int own = axis - (rank - (shape.rank() - 2));
-      return own < 0 ? Dim{1} : shape[own];
-    };
-    const Dim left = dim(a);
-    const Dim right = dim(b);
-    if (left != right && left != 1 && right != 1) {
-      throw call.error("leading dims {} and {} do not broadcast",
-                       to_string(left), to_string(right));
-    }
-    batch.push_back(left == 1 ? right : left);
-  }
-  return batch;
-}
-
 std::vector<TensorType> infer_matmul(const OpCall& call) {
   const TensorType& a = call.input(0);
-  const TensorType& b = call.input(1);
   require_floating(call);
-  if (a.dtype != b.dtype) throw call.error("operands differ in dtype");
-  if (a.shape.rank() < 2 || b.shape.rank() < 2) {
-    throw call.error("operands must be matrices")
-        .hint("reshape a vector to [1, k] or [k, 1]");
+  if (a.dtype != call.input(1).dtype) {
+    throw call.error("operands differ in dtype");
   }
-  const Extents size(call);
-  if (inner_of_b(call) != size.k) {
-    throw call
-        .error("inner dims do not match: a has {}, b has {}", to_string(size.k),
-               to_string(inner_of_b(call)))
-        .hint(
-            "a is [..., m, k] and b is [..., k, n], each before its "
-            "transposition");
-  }
-  check_tail(call, size.n);
-  Shape shape = batch_shape(call);
-  shape.push_back(size.m);
-  shape.push_back(size.n);
+  const Shape shape = product_shape(call);
+  check_tail(call, shape.back());
   return {{a.dtype, shape}};
 }
 
 void matmul_reference(const OpCall& call, std::span<const TensorView> inputs,
                       std::span<const TensorView> outputs) {
-  const Extents size(call);
-  // Transposition is a matter of strides: one loop serves all four cases.
-  const std::int64_t a_row = call.attributes.flag("transpose_a") ? 1 : size.k;
-  const std::int64_t a_step = call.attributes.flag("transpose_a") ? size.m : 1;
-  const std::int64_t b_row = call.attributes.flag("transpose_b") ? 1 : size.n;
-  const std::int64_t b_step = call.attributes.flag("transpose_b") ? size.k : 1;
-  const auto a = to_doubles(inputs[0]);
-  const auto b = to_doubles(inputs[1]);
+  // Products are summed in double: what kernels are compared with must be more
+  // exact than they are.
+  auto y = products<double>(call, inputs);
   const auto bias =
       inputs.size() > 2 ? to_doubles(inputs[2]) : std::vector<double>{};
-  std::vector<double> y(static_cast<std::size_t>(outputs[0].size()));
-
-  const Shape batch = batch_shape(call);
-  const Shape& a_shape = inputs[0].shape();
-  const Shape& b_shape = inputs[1].shape();
-  const BroadcastIndex a_batch(Shape(a_shape.first(a_shape.rank() - 2)), batch);
-  const BroadcastIndex b_batch(Shape(b_shape.first(b_shape.rank() - 2)), batch);
-  std::size_t element = 0;
-  for (std::int64_t i = 0; i < batch.num_elements(); ++i) {
-    // A dim that is broadcast has stride 0, so a matrix that many share stays
-    // at its place.
-    const double* left = a.data() + a_batch(i) * size.m * size.k;
-    const double* right = b.data() + b_batch(i) * size.k * size.n;
-    for (std::int64_t row = 0; row < size.m; ++row) {
-      for (std::int64_t column = 0; column < size.n; ++column) {
-        // Products are summed in double: what kernels are compared with must be
-        // more exact than they are.
-        double sum = 0;
-        for (std::int64_t k = 0; k < size.k; ++k) {
-          sum += left[row * a_row + k * a_step] *
-                 right[k * b_row + column * b_step];
-        }
-        y[element++] = sum;
-      }
-    }
-  }
   apply_tail(call, bias, y);
   from_doubles(y, outputs[0]);
 }
@@ -158,53 +70,13 @@ Gradients matmul_gradient(const GradientContext& g) {
   return gradients;
 }
 
-// [..., p, q] as [..., q, p]: a view where one of them is 1.
-Value with_last_axes_swapped(const Value& x) {
-  const int rank = x.shape().rank();
-  Shape shape = x.shape();
-  std::swap(shape[rank - 2], shape[rank - 1]);
-  if (shape[rank - 2] == 1 || shape[rank - 1] == 1) return reshape(x, shape);
-  Integers order;
-  for (int axis = 0; axis < rank; ++axis) order.push_back(axis);
-  std::swap(order[order.size() - 2], order.back());
-  return transpose(x, order);
-}
-
-// One matrix for all instances is one product with the rows of all of them:
-// that is what a matrix against leading dims of `a` is. A shared `a` against
-// columns (n = 1) is the same, transposed; otherwise there is a product for
-// each instance.
-Value batch_product(const BatchContext& g) {
-  const auto rank = [&](std::size_t i) {
-    return g.call().input(i).shape.rank();
-  };
-  const bool is_plain = rank(0) == 2 && rank(1) == 2;
-  bool transpose_a = g.attributes().flag("transpose_a");
-  const bool transpose_b = g.attributes().flag("transpose_b");
-  const Extents size(g.call());
-  if (is_plain && size.n == 1 && g.is_batched(1) && !g.is_batched(0)) {
-    // The columns are taken for rows: yᵀ = xᵀ aᵀ, with all x in one matrix.
-    const Value rows = reshape(g.x(1), {g.size(), size.k});
-    const Value y = matmul(rows, g.x(0), {false, !transpose_a});
-    return reshape(y, with_leading(g.size(), g.call().outputs[0].shape));
-  }
-  // Leading dims line up at the last axis, so ones go between the batch and
-  // them.
-  Value a = aligned(g, 0, std::max(rank(0), rank(1)));
-  const Value b = aligned(g, 1, std::max(rank(0), rank(1)));
-  // Rows that lie one behind the other make one product with the shared matrix,
-  // which pays for moving them.
-  if (transpose_a && !g.is_batched(1) && rank(1) == 2) {
-    a = with_last_axes_swapped(a);
-    transpose_a = false;
-  }
-  return matmul(a, b, {transpose_a, transpose_b});
-}
-
 std::vector<Value> batch(const BatchContext& g) {
   // The bias and the activation come apart from the product, as each instance
   // may have a bias of its own.
-  Value y = batch_product(g);
+  Value y = batch_product(g, [](const Value& left, const Value& right,
+                                bool transpose_a, bool transpose_b) {
+    return matmul(left, right, {transpose_a, transpose_b});
+  });
   if (g.call().has_input(2)) {
     const int rank = g.call().outputs[0].shape.rank();
     y = y + cast(aligned(g, 2, rank), y.dtype());
@@ -232,12 +104,6 @@ std::vector<Value> sum_of_products(const BatchContext& g) {
                       : g.x(1);
   const Value rows_of_a = as_matrix(a);
   return {matmul(rows_of_a, as_matrix(b), {true, false})};
-}
-
-Cost matmul_cost(const OpCall& call) {
-  return Cost::of(
-      call, 2.0 * static_cast<double>(Extents(call).k) *
-                static_cast<double>(call.outputs[0].shape.num_elements()));
 }
 
 std::vector<OpSample> matmul_samples() {
@@ -280,7 +146,7 @@ void register_matmul(OpRegistry& ops) {
       .reference(matmul_reference)
       .gradient(matmul_gradient)
       .batch(batch, sum_of_products)
-      .cost(matmul_cost)
+      .cost(product_cost)
       .samples(matmul_samples);
 }
 

@@ -122,7 +122,11 @@ class EagerContext : public Context {
                            std::span<const Value* const> inputs,
                            const Attributes& attributes,
                            const Location& location) override {
-    if (runs_lowered(op)) return lower(op, inputs, attributes, location);
+    if (runs_lowered(op)) {
+      return op.gradient() != nullptr && Tape::count_watching(inputs) > 0
+                 ? record_lowered(op, inputs, attributes, location)
+                 : lower(op, inputs, attributes, location);
+    }
     PreparedCall& call = cache().find(op, inputs, attributes, location);
     // A result has an identity only where a tape may ask for it.
     const bool is_recorded = Tape::count_watching(inputs) > 0;
@@ -239,6 +243,25 @@ class EagerContext : public Context {
       }
       throw;
     }
+  }
+
+  // The rule of the op itself counts, not those of what it lowers to: these see
+  // operands that no tape watches.
+  static std::vector<Value> record_lowered(const OpDef& op,
+                                           std::span<const Value* const> inputs,
+                                           const Attributes& attributes,
+                                           const Location& location) {
+    std::vector<Value> unwatched;
+    std::vector<const Value*> arguments;
+    for (const Value* input : inputs)
+      unwatched.emplace_back(input->tensor(), -1);
+    for (const Value& value : unwatched) arguments.push_back(&value);
+    auto outputs = lower(op, arguments, attributes, location);
+    for (Value& output : outputs) {
+      output = Value(output.tensor(), Value::fresh_id());
+    }
+    record(op, inputs, attributes, outputs);
+    return outputs;
   }
 
   static void record(const OpDef& op, std::span<const Value* const> inputs,

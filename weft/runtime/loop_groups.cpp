@@ -16,8 +16,8 @@ std::optional<TileType> elementwise_type(const Function& function,
       function.type(node.outputs[0]).shape.num_elements() == 0) {
     return std::nullopt;
   }
-  const auto type =
-      tile_type(function.input_types(node), function.output_types(node));
+  const auto type = loop_type(node.op->name(), function.input_types(node),
+                              function.output_types(node));
   // A cast has no tile function of its own: which one it is depends on its
   // dtype.
   if (!type || (node.op->name() != "cast" &&

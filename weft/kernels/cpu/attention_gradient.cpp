@@ -25,24 +25,54 @@ using simd::Vector;
 class AttentionGradient : public AttentionKernel {
  public:
   explicit AttentionGradient(const OpCall& call)
-      : AttentionKernel(call, kMaskOfGradient) {}
+      : AttentionKernel(call, kMaskOfGradient),
+        parts_(std::clamp<std::size_t>(kTasks / stacks_, 1, key_count())) {}
 
   std::size_t scratch_bytes() const override {
-    return stacks_ * stack_scratch() * sizeof(float);
+    return stacks_ * (stack_scratch() + (parts_ - 1) * query_size()) *
+           sizeof(float);
   }
 
-  // The sums over queries and those over keys are both taken on one thread, so
-  // that they have one order: threads share out the batches and heads.
+  // Threads share out the batches and heads and, where these are few, the keys.
+  // Each part of the keys sums up a gradient of the queries by itself; the sums
+  // are added in order, and their number depends on shapes alone.
   void run(const KernelBuffers& buffers) noexcept override {
-    parallel_for(static_cast<std::int64_t>(stacks_), 1,
+    share_out(stacks_ * query_blocks_, [&](std::size_t task) {
+      prepare_block(buffers, task / query_blocks_, task % query_blocks_);
+    });
+    share_out(stacks_ * parts_, [&](std::size_t task) {
+      go_back(buffers, task / parts_, task % parts_);
+    });
+    if (parts_ == 1) return;
+    share_out(stacks_ * query_blocks_, [&](std::size_t task) {
+      add_parts(buffers, task / query_blocks_, task % query_blocks_);
+    });
+  }
+
+ private:
+  static constexpr std::size_t kTasks = 16;  // enough for most machines
+
+  template <class Body>
+  static void share_out(std::size_t tasks, Body&& body) {
+    parallel_for(static_cast<std::int64_t>(tasks), 1,
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (auto stack = at(begin); stack < at(end); ++stack) {
-                     go_back(buffers, stack);
+                   for (auto task = at(begin); task < at(end); ++task) {
+                     body(task);
                    }
                  });
   }
 
- private:
+  std::size_t key_count() const { return (keys_ + kTile - 1) / kTile; }
+  std::size_t query_size() const { return queries_ * width_; }
+
+  // Where a part of the keys sums up the gradient of a stack's queries.
+  float* query_sums(const KernelBuffers& buffers, std::size_t stack,
+                    std::size_t part) const {
+    if (part == 0) return result(buffers, 0) + stack * query_size();
+    return static_cast<float*>(buffers.scratch) + stacks_ * stack_scratch() +
+           (stack * (parts_ - 1) + part - 1) * query_size();
+  }
+
   // Of one block of queries: itself and dy transposed, and a number for each
   // query: log sum exp, and Σ dy y.
   struct Prepared {
@@ -84,26 +114,39 @@ class AttentionGradient : public AttentionKernel {
     }
   }
 
-  void go_back(const KernelBuffers& buffers, std::size_t stack) const {
-    for (std::size_t i = 0; i < query_blocks_; ++i) {
-      prepare_block(buffers, stack, i);
-    }
-    std::fill_n(result(buffers, 0) + stack * queries_ * width_,
-                queries_ * width_, 0.f);
-    std::fill_n(result(buffers, 1) + stack * keys_ * width_, keys_ * width_,
-                0.f);
-    std::fill_n(result(buffers, 2) + stack * keys_ * value_width_,
-                keys_ * value_width_, 0.f);
-    for (std::size_t j = 0; j * kTile < keys_; ++j) {
+  // A part takes every parts_-th block of keys, so that all parts are alike
+  // under a causal mask, too.
+  void go_back(const KernelBuffers& buffers, std::size_t stack,
+               std::size_t part) const {
+    float* sums = query_sums(buffers, stack, part);
+    std::fill_n(sums, query_size(), 0.f);
+    for (std::size_t j = part; j < key_count(); j += parts_) {
       const Block keys(j, keys_);
+      const std::size_t key = stack * keys_ + keys.first;
+      std::fill_n(result(buffers, 1) + key * width_, keys.count * width_, 0.f);
+      std::fill_n(result(buffers, 2) + key * value_width_,
+                  keys.count * value_width_, 0.f);
       for (std::size_t i = first_query_block(keys); i < query_blocks_; ++i) {
-        add_tile(buffers, stack, i, keys);
+        add_tile(buffers, stack, i, keys, sums);
+      }
+    }
+  }
+
+  void add_parts(const KernelBuffers& buffers, std::size_t stack,
+                 std::size_t block) const {
+    const Block queries(block, queries_);
+    const std::size_t begin = queries.first * width_;
+    float* sums = query_sums(buffers, stack, 0) + begin;
+    for (std::size_t part = 1; part < parts_; ++part) {
+      const float* more = query_sums(buffers, stack, part) + begin;
+      for (std::size_t i = 0; i < queries.count * width_; ++i) {
+        sums[i] += more[i];
       }
     }
   }
 
   void add_tile(const KernelBuffers& buffers, std::size_t stack,
-                std::size_t block, const Block& keys) const {
+                std::size_t block, const Block& keys, float* sums) const {
     const Block queries(block, queries_);
     const Prepared of = prepared(buffers, stack, block);
     const std::size_t query = stack * queries_ + queries.first;
@@ -124,7 +167,7 @@ class AttentionGradient : public AttentionKernel {
                  {result(buffers, 1) + key * width_, width_}, true);
     tile_product(queries.count, width_, keys.count, {slopes, 1, kTile},
                  {floats(buffers, 1) + key * width_, width_},
-                 {result(buffers, 0) + query * width_, width_}, true);
+                 {sums + queries.first * width_, width_}, true);
   }
 
   // From scores to weights p = exp(score - lse), and from dp to the gradient
@@ -145,6 +188,8 @@ class AttentionGradient : public AttentionKernel {
       }
     }
   }
+
+  std::size_t parts_;  // of the keys
 };
 
 void add_kernels(KernelRegistry& kernels) {

@@ -1,86 +1,31 @@
-// Convolutions by oneDNN. Images stay NHWC and weights HWIO in memory; where
-// the primitive prefers blocked weights, a reorder into scratch memory comes
-// first: weights are small next to images.
+// Convolutions by oneDNN.
 #include <optional>
 
-#include "weft/kernels/onednn/program.h"
+#include "weft/kernels/onednn/convolution.h"
 
 namespace weft {
 namespace {
 
 using dnnl::memory;
+using onednn::Convolution;
+using onednn::image;
 using onednn::Slot;
 
-// [N, H, W, C] in memory, named N, C, H, W as oneDNN does.
-memory::desc image(const TensorType& type) {
-  const Shape& s = type.shape;
-  return onednn::strided(type.dtype, {s[0], s[3], s[1], s[2]},
-                         {s[1] * s[2] * s[3], 1, s[2] * s[3], s[3]});
-}
-
-// Types, attributes and sizes of a convolution, however it is derived.
-struct Convolution {
-  TensorType x, w, y;
-  std::int64_t groups;
-  memory::dims strides, dilation, padding_before, padding_after;
-
-  Convolution(const OpCall& call, const TensorType& image_type,
-              const TensorType& weight_type, const TensorType& result_type)
-      : x(image_type),
-        w(weight_type),
-        y(result_type),
-        groups(call.attributes.integer("groups")),
-        strides(call.attributes.integers("strides")) {
-    // oneDNN counts the pixels left out, so that 0 is dense.
-    for (const std::int64_t d : call.attributes.integers("dilation")) {
-      dilation.push_back(d - 1);
-    }
-    const Integers& padding = call.attributes.integers("padding");
-    padding_before = {padding[0], padding[2]};
-    padding_after = {padding[1], padding[3]};
-  }
-
-  // A window of one pixel, which leaves out pixels between.
-  bool skips_pixels() const {
-    const memory::dims none = {0, 0};
-    return w.shape[0] * w.shape[1] == 1 && strides[0] * strides[1] > 1 &&
-           padding_before == none && padding_after == none;
-  }
-  // HWIO in memory, named (G,) O, I, H, W.
-  memory::dims weight_dims() const {
-    const Shape& s = w.shape;
-    if (groups == 1) return {s[3], s[2], s[0], s[1]};
-    return {groups, s[3] / groups, s[2], s[0], s[1]};
-  }
-  memory::desc weights() const {
-    const Shape& s = w.shape;
-    // The dims are O, I, H, W; in memory O is innermost.
-    memory::dims strides_of = {1, s[3], s[1] * s[2] * s[3], s[2] * s[3]};
-    // Output channels of one group lie side by side.
-    if (groups > 1) strides_of.insert(strides_of.begin(), s[3] / groups);
-    return onednn::strided(w.dtype, weight_dims(), strides_of);
-  }
-  // What the primitive computes with: the images' dtype, any layout.
-  memory::desc free_weights(DType dtype) const {
-    return onednn::any_layout(dtype, weight_dims());
-  }
-
-  auto forward(const dnnl::primitive_attr& attr,
-               const std::optional<memory::desc>& bias = {}) const {
-    // Winograd's algorithm would be faster for some shapes, with larger
-    // rounding errors (docs/design.md).
-    constexpr auto direct = dnnl::algorithm::convolution_direct;
-    constexpr auto training = dnnl::prop_kind::forward_training;
-    if (bias) {
-      return onednn::describe<dnnl::convolution_forward>(
-          attr, training, direct, image(x), free_weights(x.dtype), *bias,
-          image(y), strides, dilation, padding_before, padding_after);
-    }
+auto forward(const Convolution& c, const dnnl::primitive_attr& attr,
+             const std::optional<memory::desc>& bias = {}) {
+  // Winograd's algorithm would be faster for some shapes, with larger rounding
+  // errors (docs/design.md).
+  constexpr auto direct = dnnl::algorithm::convolution_direct;
+  constexpr auto training = dnnl::prop_kind::forward_training;
+  if (bias) {
     return onednn::describe<dnnl::convolution_forward>(
-        attr, training, direct, image(x), free_weights(x.dtype), image(y),
-        strides, dilation, padding_before, padding_after);
+        attr, training, direct, image(c.x), c.free_weights(c.x.dtype), *bias,
+        image(c.y), c.strides, c.dilation, c.padding_before, c.padding_after);
   }
-};
+  return onednn::describe<dnnl::convolution_forward>(
+      attr, training, direct, image(c.x), c.free_weights(c.x.dtype), image(c.y),
+      c.strides, c.dilation, c.padding_before, c.padding_after);
+}
 
 std::optional<std::string> declines(const OpCall& call) {
   for (const auto& type : call.inputs) {
@@ -99,7 +44,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   if (call.has_input(2)) {
     bias = onednn::dense(call.input(2).dtype, {c.w.shape[3]});
   }
-  const auto description = c.forward(attr, bias);
+  const auto description = forward(c, attr, bias);
   auto program = std::make_unique<onednn::Program>();
   const Slot weights = program->in_layout(c.weights(), Slot::input(1),
                                           description.weights_desc());
@@ -119,7 +64,7 @@ std::unique_ptr<PreparedKernel> prepare_input_gradient(const OpCall& call) {
   const auto attr = onednn::attributes();
   const auto description =
       onednn::describe_backward<dnnl::convolution_backward_data>(
-          attr, c.forward(attr), dnnl::algorithm::convolution_direct,
+          attr, forward(c, attr), dnnl::algorithm::convolution_direct,
           image(c.x), c.free_weights(c.x.dtype), image(c.y), c.strides,
           c.dilation, c.padding_before, c.padding_after);
   auto program = std::make_unique<onednn::Program>();
@@ -158,7 +103,7 @@ std::unique_ptr<PreparedKernel> prepare_weight_gradient(const OpCall& call) {
   // Sums over the whole batch: f32 even between bf16 images.
   const auto description =
       onednn::describe_backward<dnnl::convolution_backward_weights>(
-          attr, c.forward(attr), dnnl::algorithm::convolution_direct,
+          attr, forward(c, attr), dnnl::algorithm::convolution_direct,
           image(c.x), c.free_weights(DType::kF32), image(c.y), c.strides,
           c.dilation, c.padding_before, c.padding_after);
   const memory::desc computed = description.diff_weights_desc();

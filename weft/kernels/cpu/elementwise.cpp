@@ -6,7 +6,7 @@ namespace weft {
 namespace {
 
 std::optional<std::string> declines(const OpCall& call) {
-  const auto type = tile_type(call.inputs, call.outputs);
+  const auto type = loop_type(call.op.name(), call.inputs, call.outputs);
   if (!type) return "no number holds both i64 and floats";
   if (call.op.name() != "cast" &&
       find_tile_op(call.op.name(), *type) == nullptr) {
@@ -23,7 +23,7 @@ std::optional<std::string> declines(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const TensorType& result = call.outputs[0];
   LoopProgram program;
-  program.type = *tile_type(call.inputs, call.outputs);
+  program.type = *loop_type(call.op.name(), call.inputs, call.outputs);
   program.shape = result.shape;
   const TileOp* found = find_tile_op(call.op.name(), program.type);
   // Only a cast is in no table, as its function depends on both dtypes.

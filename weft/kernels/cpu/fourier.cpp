@@ -19,6 +19,9 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kMostLanes = 16;
+// Numbers of a row that change places with those of other rows at a time, so
+// that what is read or written apart stays in the first-level cache.
+constexpr std::int64_t kBlock = 32;
 // Each has memory of its own; their number must not depend on the threads'.
 constexpr std::int64_t kMostTasks = 64;
 
@@ -92,6 +95,16 @@ float spoils(const float* row, std::int64_t size) {
   return std::accumulate(sums.begin(), sums.end(), 0.f);
 }
 
+// Calls body(lane, begin, end) for blocks of the numbers of all lanes.
+template <class Body>
+void in_blocks(std::int64_t size, std::int64_t lanes, Body&& body) {
+  for (std::int64_t begin = 0; begin < size; begin += kBlock) {
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      body(l, begin, std::min(begin + kBlock, size));
+    }
+  }
+}
+
 class ForwardTransform final : public RealTransform {
  public:
   explicit ForwardTransform(const OpCall& call)
@@ -105,14 +118,14 @@ class ForwardTransform final : public RealTransform {
     const auto& [first, lanes, x, other] = group;
     const float* rows =
         static_cast<const float*>(buffers.inputs[0]) + first * n_;
-    const std::int64_t size = is_even() ? n_ / 2 : n_;
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      const float* row = rows + l * n_;
-      for (std::int64_t j = 0; j < size; ++j) {
-        x.re[j * lanes + l] = is_even() ? row[2 * j] : row[j];
-        x.im[j * lanes + l] = is_even() ? row[2 * j + 1] : 0;
-      }
-    }
+    in_blocks(is_even() ? n_ / 2 : n_, lanes,
+              [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+                const float* row = rows + l * n_;
+                for (std::int64_t j = begin; j < end; ++j) {
+                  x.re[j * lanes + l] = is_even() ? row[2 * j] : row[j];
+                  x.im[j * lanes + l] = is_even() ? row[2 * j + 1] : 0;
+                }
+              });
     const ComplexRows z = transform_.run(x, other, lanes);
     float* real = static_cast<float*>(buffers.outputs[0]) + first * half_;
     float* imaginary = static_cast<float*>(buffers.outputs[1]) + first * half_;
@@ -120,36 +133,54 @@ class ForwardTransform final : public RealTransform {
     for (std::int64_t l = 0; l < lanes; ++l) {
       spoiled[at(l)] = spoils(rows + l * n_, n_);
     }
-    for (std::int64_t k = 0; k < half_; ++k) {
+    // Numbers side by side are computed by vectors, and change places with
+    // those of other rows afterwards.
+    std::array<float, kBlock * kMostLanes> re;
+    std::array<float, kBlock * kMostLanes> im;
+    for (std::int64_t begin = 0; begin < half_; begin += kBlock) {
+      const std::int64_t end = std::min(begin + kBlock, half_);
+      for (std::int64_t k = begin; k < end; ++k) {
+        const std::int64_t place = (k - begin) * lanes;
+        numbers(z, k, lanes, re.data() + place, im.data() + place);
+      }
       for (std::int64_t l = 0; l < lanes; ++l) {
-        const auto [re, im] = number(z, k, l, lanes);
-        real[l * half_ + k] = re + spoiled[at(l)];
-        imaginary[l * half_ + k] = im + spoiled[at(l)];
+        for (std::int64_t k = begin; k < end; ++k) {
+          const std::size_t place = at((k - begin) * lanes + l);
+          real[l * half_ + k] = re[place] + spoiled[at(l)];
+          imaginary[l * half_ + k] = im[place] + spoiled[at(l)];
+        }
       }
     }
   }
 
   // X_k = E_k + w^k O_k of the even and of the odd numbers' transforms, which Z
-  // holds as E + i O.
-  std::pair<float, float> number(ComplexRows z, std::int64_t k, std::int64_t l,
-                                 std::int64_t lanes) const {
+  // holds as E + i O; of all lanes.
+  void numbers(ComplexRows z, std::int64_t k, std::int64_t lanes, float* re,
+               float* im) const {
     if (!is_even()) {
-      const std::int64_t place = k * lanes + l;
-      return {z.re[place], k == 0 ? 0 : z.im[place]};
+      std::copy_n(z.re + k * lanes, lanes, re);
+      std::copy_n(z.im + k * lanes, lanes, im);
+      if (k == 0) std::fill_n(im, lanes, 0.f);
+      return;
     }
     // Z repeats after n/2 numbers.
     const std::int64_t size = n_ / 2;
-    const std::int64_t a = (k == size ? 0 : k) * lanes + l;
-    const std::int64_t b = (k == 0 ? 0 : size - k) * lanes + l;
-    const float even_re = (z.re[a] + z.re[b]) / 2;
-    const float even_im = (z.im[a] - z.im[b]) / 2;
-    const float odd_re = (z.im[a] + z.im[b]) / 2;
-    const float odd_im = (z.re[b] - z.re[a]) / 2;
+    const std::int64_t first = (k == size ? 0 : k) * lanes;
+    const std::int64_t second = (k == 0 ? 0 : size - k) * lanes;
+    const ComplexRows a{z.re + first, z.im + first};
+    const ComplexRows b{z.re + second, z.im + second};
     const float c = cosine_[at(k)];
     const float s = sine_[at(k)];
     const bool is_real = k == 0 || k == size;
-    return {even_re + c * odd_re + s * odd_im,
-            is_real ? 0 : even_im + c * odd_im - s * odd_re};
+#pragma omp simd
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      const float even_re = (a.re[l] + b.re[l]) / 2;
+      const float even_im = (a.im[l] - b.im[l]) / 2;
+      const float odd_re = (a.im[l] + b.im[l]) / 2;
+      const float odd_im = (b.re[l] - a.re[l]) / 2;
+      re[l] = even_re + c * odd_re + s * odd_im;
+      im[l] = is_real ? 0 : even_im + c * odd_im - s * odd_re;
+    }
   }
 };
 
@@ -169,36 +200,41 @@ class InverseTransform final : public RealTransform {
     const float* imaginary =
         static_cast<const float*>(buffers.inputs[1]) + first * half_;
     const std::int64_t size = is_even() ? n_ / 2 : n_;
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      for (std::int64_t k = 0; k < size; ++k) {
-        const auto [re, im] =
-            number(real + l * half_, imaginary + l * half_, k);
-        x.re[k * lanes + l] = re;
-        x.im[k * lanes + l] = im;
-      }
-    }
+    in_blocks(size, lanes,
+              [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+                for (std::int64_t k = begin; k < end; ++k) {
+                  const auto [re, im] =
+                      number(real + l * half_, imaginary + l * half_, k);
+                  x.re[k * lanes + l] = re;
+                  x.im[k * lanes + l] = im;
+                }
+              });
     // The other direction, as real and imaginary parts change places.
     ComplexRows z = transform_.run({x.im, x.re}, {other.im, other.re}, lanes);
     z = {z.im, z.re};
     float* y = static_cast<float*>(buffers.outputs[0]) + first * n_;
     const float share = 1 / static_cast<float>(size);
+    std::array<float, kMostLanes> spoiled{};
     for (std::int64_t l = 0; l < lanes; ++l) {
-      const float spoiled = spoils(real + l * half_, half_) +
-                            spoils(imaginary + l * half_, half_);
-      float* row = y + l * n_;
-      for (std::int64_t j = 0; j < size; ++j) {
-        const std::int64_t place = j * lanes + l;
-        if (!is_even()) {
-          row[j] = z.re[place] * share + spoiled;
-          continue;
-        }
-        row[2 * j] = z.re[place] * share + spoiled;
-        row[2 * j + 1] = z.im[place] * share + spoiled;
-      }
+      spoiled[at(l)] = spoils(real + l * half_, half_) +
+                       spoils(imaginary + l * half_, half_);
     }
+    in_blocks(size, lanes,
+              [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+                float* row = y + l * n_;
+                for (std::int64_t j = begin; j < end; ++j) {
+                  const std::int64_t place = j * lanes + l;
+                  if (!is_even()) {
+                    row[j] = z.re[place] * share + spoiled[at(l)];
+                    continue;
+                  }
+                  row[2 * j] = z.re[place] * share + spoiled[at(l)];
+                  row[2 * j + 1] = z.im[place] * share + spoiled[at(l)];
+                }
+              });
   }
 
-  // Number k of the complex transform: the steps of ForwardTransform::number()
+  // Number k of the complex transform: the steps of ForwardTransform::numbers()
   // backwards.
   std::pair<float, float> number(const float* real, const float* imaginary,
                                  std::int64_t k) const {

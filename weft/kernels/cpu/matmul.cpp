@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "weft/kernels/cpu/product.h"
+#include "weft/kernels/onednn/matrix.h"
 #include "weft/kernels/onednn/program.h"
 
 namespace weft {
@@ -9,26 +10,6 @@ namespace {
 
 using dnnl::memory;
 using onednn::Slot;
-
-// An operand as oneDNN sees it: `rank` dims, the last two in the order of the
-// product, transposition expressed by strides.
-memory::desc operand(const TensorType& type, int rank, bool transpose) {
-  const Shape& shape = type.shape;
-  const auto own_strides = row_major_strides(shape);
-  memory::dims dims(static_cast<std::size_t>(rank - shape.rank()), 1);
-  // The stride of a dim of 1 is never taken.
-  memory::dims strides(dims.size(), shape.num_elements());
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    dims.push_back(shape[axis]);
-    strides.push_back(own_strides[static_cast<std::size_t>(axis)]);
-  }
-  if (transpose) {
-    // Nothing is moved: the strides change places with the dims.
-    std::swap(dims.end()[-1], dims.end()[-2]);
-    std::swap(strides.end()[-1], strides.end()[-2]);
-  }
-  return onednn::strided(type.dtype, dims, strides);
-}
 
 std::optional<std::string> declines(const OpCall& call) {
   if (auto reason = onednn::dtype_declined(call.input(0).dtype)) return reason;
@@ -40,9 +21,9 @@ std::optional<std::string> declines(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const Product product(call);
   const int rank = product.y.shape.rank();
-  const auto a = operand(product.a, rank, product.transpose_a);
-  const auto b = operand(product.b, rank, product.transpose_b);
-  const auto y = operand(product.y, rank, false);
+  const auto a = onednn::matrix(product.a, rank, product.transpose_a);
+  const auto b = onednn::matrix(product.b, rank, product.transpose_b);
+  const auto y = onednn::matrix(product.y, rank);
   const auto attr = onednn::attributes();
   auto program = std::make_unique<onednn::Program>();
   std::vector<onednn::Argument> arguments = {

@@ -1,4 +1,5 @@
-// A call of `matmul` as its kernels see it: sizes, and where operands lie.
+// A call of `matmul` or `integer_matmul` as kernels see it: sizes, and where
+// operands lie.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct Product {
         transpose_a(call.attributes.flag("transpose_a")),
         transpose_b(call.attributes.flag("transpose_b")),
         has_bias(call.has_input(2)),
-        is_relu(call.attributes.text("activation") == "relu"),
+        is_relu(has_relu(call)),
         bias_is_f32(has_bias && call.input(2).dtype == DType::kF32) {
     // A stack of transposed matrices cannot be flattened, as its rows are the
     // columns of each.
@@ -47,6 +48,11 @@ struct Product {
   std::int64_t b_stride() const { return transpose_b ? k() : n(); }
 
  private:
+  // integer_matmul has no activation.
+  static bool has_relu(const OpCall& call) {
+    return call.attributes.find("activation") != nullptr &&
+           call.attributes.text("activation") == "relu";
+  }
   // [..., k] against one matrix is a single product of more rows.
   static TensorType flattened(const TensorType& type) {
     const Dim columns = type.shape.back();

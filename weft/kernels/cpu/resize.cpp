@@ -1,6 +1,7 @@
-// Images of another size, and the transpose: each pixel is a weighted sum of
-// pixels, whose places and weights are settled beforehand. Channels lie side by
-// side, so that a pixel is a sum of vectors.
+// Images of another size, and the transpose: each row is a weighted sum of
+// rows, and each of its pixels one of that row's pixels. Places and weights are
+// settled beforehand. Channels lie side by side, so that all sums are of
+// vectors.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -40,19 +41,27 @@ class Resize : public PreparedKernel {
  public:
   explicit Resize(const OpCall& call) : Resize(call, resizing_of(call)) {}
 
+  // A row between the two sums, for each worker.
+  std::size_t scratch_bytes() const override {
+    return at(workers_ * from_row()) * sizeof(float);
+  }
+
   void run(const KernelBuffers& buffers) noexcept override {
     const auto* x = static_cast<const float*>(buffers.inputs[0]);
     auto* y = static_cast<float*>(buffers.outputs[0]);
-    constexpr std::int64_t kLeastElements = 4096;
-    const std::int64_t row_size = to_[2] * to_[3];
-    parallel_for(to_[0] * to_[1], 1 + kLeastElements / row_size,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t row = begin; row < end; ++row) {
-                     const std::int64_t image = row / to_[1];
-                     make_row(x + image * from_[1] * from_[2] * from_[3],
-                              rows_.of(row % to_[1]), y + row * row_size);
-                   }
-                 });
+    const std::int64_t rows = to_[0] * to_[1];
+    parallel_for(workers_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t worker = begin; worker < end; ++worker) {
+        float* between =
+            static_cast<float*>(buffers.scratch) + worker * from_row();
+        for (std::int64_t row = rows * worker / workers_;
+             row < rows * (worker + 1) / workers_; ++row) {
+          const float* image = x + row / to_[1] * from_[1] * from_row();
+          make_row(sum_of_rows(image, rows_.of(row % to_[1]), between),
+                   y + row * to_[2] * to_[3]);
+        }
+      }
+    });
   }
 
  private:
@@ -60,27 +69,61 @@ class Resize : public PreparedKernel {
       : from_(call.input(0).shape),
         to_(call.outputs[0].shape),
         rows_(resizing.rows),
-        columns_(resizing.columns) {}
+        columns_(resizing.columns) {
+    constexpr std::int64_t kLeastElements = 4096;
+    workers_ = std::clamp<std::int64_t>(
+        std::min(to_.num_elements() / kLeastElements, to_[0] * to_[1]), 1,
+        thread_count());
+  }
 
-  void make_row(const float* image, std::span<const FlatTaps::Tap> row_taps,
-                float* y) const {
-    const Dim channels = to_[3];
-    std::fill_n(y, to_[2] * channels, 0.f);
-    for (const auto& [row, row_weight] : row_taps) {
-      const float* from = image + row * from_[2] * channels;
-      for (Dim column = 0; column < to_[2]; ++column) {
-        float* pixel = y + column * channels;
-        for (const auto& [place, weight] : columns_.of(column)) {
-          const float* source = from + place * channels;
-          const float factor = row_weight * weight;
-          for (Dim c = 0; c < channels; ++c) pixel[c] += factor * source[c];
-        }
-      }
+  using Taps = std::span<const FlatTaps::Tap>;
+
+  std::int64_t from_row() const { return from_[2] * from_[3]; }
+
+  // y = Σ weight x[from], each of `size` numbers.
+  static void weighted_sum(const float* x, Taps taps, std::int64_t size,
+                           float* y) {
+    if (taps.size() == 2) {  // as most are
+      const float* a = x + taps[0].from * size;
+      const float* b = x + taps[1].from * size;
+      const float first = taps[0].weight;
+      const float second = taps[1].weight;
+#pragma omp simd
+      for (std::int64_t i = 0; i < size; ++i)
+        y[i] = first * a[i] + second * b[i];
+      return;
+    }
+    if (taps.empty()) return static_cast<void>(std::fill_n(y, size, 0.f));
+    const float* nearest = x + taps[0].from * size;
+    const float only = taps[0].weight;
+#pragma omp simd
+    for (std::int64_t i = 0; i < size; ++i) y[i] = only * nearest[i];
+    for (const auto& [from, weight] : taps.subspan(1)) {
+      const float* source = x + from * size;
+#pragma omp simd
+      for (std::int64_t i = 0; i < size; ++i) y[i] += weight * source[i];
+    }
+  }
+
+  // The sum lies in `between`, or where the only row does.
+  const float* sum_of_rows(const float* image, Taps taps,
+                           float* between) const {
+    if (taps.size() == 1 && taps[0].weight == 1) {
+      return image + taps[0].from * from_row();
+    }
+    weighted_sum(image, taps, from_row(), between);
+    return between;
+  }
+
+  void make_row(const float* row, float* y) const {
+    for (Dim column = 0; column < to_[2]; ++column) {
+      weighted_sum(row, columns_.of(column), to_[3], y + column * to_[3]);
     }
   }
 
   Shape from_, to_;
   FlatTaps rows_, columns_;
+  std::int64_t workers_ = 1;
 };
 
 std::optional<std::string> declines(const OpCall& call) {

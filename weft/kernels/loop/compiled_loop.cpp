@@ -64,6 +64,7 @@ bool CompiledLoop::compile_pieces(const std::vector<LoopPiece>& pieces,
       const auto& instruction = pieces[i].program.instructions.front();
       piece.function = instruction.function;
       piece.parameters = instruction.parameters;
+      piece.operands = instruction.operands;
     } else {
       piece.code = code_of(pieces[i], input_dtypes);
       if (piece.code == nullptr) {
@@ -126,11 +127,11 @@ void CompiledLoop::run(void* const* pointers,
       continue;
     }
     Tile tile{{}, nullptr, size, piece.parameters};
-    const std::size_t operands = piece.pointers.size() - 1;
-    for (std::size_t i = 0; i < operands; ++i) {
-      tile.x[i] = own[i];
+    // A function may be given one value twice, which is one input of the piece.
+    for (std::size_t i = 0; i < piece.operands.size(); ++i) {
+      tile.x[i] = own[static_cast<std::size_t>(piece.operands[i])];
     }
-    tile.y = own[operands];
+    tile.y = own[piece.pointers.size() - 1];
     piece.function(tile);
   }
 }

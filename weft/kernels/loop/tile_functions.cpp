@@ -15,6 +15,7 @@
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/kernels/simd/trigonometry.h"
+#include "weft/kernels/simd/vector_libm.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -74,12 +75,9 @@ void minimum(const Tile& t) noexcept {
     return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
   });
 }
-// There is no vector form with the special cases of std::pow.
-void power(const Tile& t) noexcept {
-  auto* y = static_cast<float*>(t.y);
-  for (std::int64_t i = 0; i < t.size; ++i) {
-    y[i] = std::pow(operand<float>(t, 0)[i], operand<float>(t, 1)[i]);
-  }
+// It is computed in double, so that the rounding to f32 is the only error.
+Vector pow(Vector a, Vector b) {
+  return simd::in_doubles([](auto p, auto q) { return simd::pow(p, q); }, a, b);
 }
 
 // --- Comparison and logic -------------------------------------------------
@@ -287,7 +285,7 @@ constexpr TileOp kTileOps[] = {
     {"divide", 2, divide, Opcode::kDivide, 4},
     {"maximum", 2, maximum, Opcode::kMaximum, 1},
     {"minimum", 2, minimum, Opcode::kMinimum, 1},
-    {"power", 2, power, Opcode::kCall, 60},
+    {"power", 2, binary<pow>, Opcode::kCall, 60},
     {"floor_divide", 2, binary<simd::floor_divide>, Opcode::kCall, 30},
     {"remainder", 2, binary<simd::remainder>, Opcode::kCall, 30},
     {"atan2", 2, binary<simd::atan2>, Opcode::kCall, 24},
@@ -340,9 +338,9 @@ constexpr TileOp kTileOps[] = {
 std::span<const TileOp> all_ops() { return kTileOps; }
 
 template <class T>
-TileOp cast_to_integer(DType from) {
-  return {"cast", 1, is_floating(from) ? saturate<T> : wrap<T>, Opcode::kCall,
-          2};
+TileOp cast_to_integer(DType from, Opcode saturating = Opcode::kCall) {
+  if (!is_floating(from)) return {"cast", 1, wrap<T>, Opcode::kCall, 2};
+  return {"cast", 1, saturate<T>, saturating, 2};
 }
 
 TileOp cast(DType from, DType to) {
@@ -354,9 +352,9 @@ TileOp cast(DType from, DType to) {
     case DType::kF16:
       return {"cast", 1, to_f16, Opcode::kToF16, 1};
     case DType::kI8:
-      return cast_to_integer<std::int8_t>(from);
+      return cast_to_integer<std::int8_t>(from, Opcode::kToI8);
     case DType::kU8:
-      return cast_to_integer<std::uint8_t>(from);
+      return cast_to_integer<std::uint8_t>(from, Opcode::kToU8);
     case DType::kI16:
       return cast_to_integer<std::int16_t>(from);
     default:

@@ -42,6 +42,12 @@ bool holds(TileType type, DType dtype);
 // for i64 beside f64.
 std::optional<TileType> tile_type(std::span<const TensorType> inputs,
                                   std::span<const TensorType> outputs);
+// What a loop computes the op in: the same, but that a cast of i32 to f32 is of
+// f32. What it reads comes from memory, as no loop of f32 computes an i32, and
+// is rounded as it is loaded.
+std::optional<TileType> loop_type(std::string_view op,
+                                  std::span<const TensorType> inputs,
+                                  std::span<const TensorType> outputs);
 
 struct Tile {
   std::array<const void*, 3> x;  // operands
@@ -87,6 +93,8 @@ enum class Opcode {
   kToBool,
   kToBf16,
   kToF16,
+  kToI8,  // of a float: truncates and saturates, NaN gives 0
+  kToU8,
 };
 
 struct TileOp {
@@ -121,6 +129,7 @@ TileOp tile_cast(DType from, DType to, TileType type = TileType::kF32);
 bool is_exact_in_tile(std::string_view op, DType dtype);
 
 // Converts between memory and a tile, whose numbers are of the dtype already.
+// An i32 that is loaded into a tile of f32 is rounded.
 void load_tile(DType dtype, const void* source, void* tile, std::int64_t size,
                TileType type = TileType::kF32) noexcept;
 void store_tile(DType dtype, const void* tile, void* target, std::int64_t size,

@@ -38,6 +38,16 @@ std::optional<TileType> tile_type(std::span<const TensorType> inputs,
   return std::nullopt;
 }
 
+std::optional<TileType> loop_type(std::string_view op,
+                                  std::span<const TensorType> inputs,
+                                  std::span<const TensorType> outputs) {
+  if (op == "cast" && inputs[0].dtype == DType::kI32 &&
+      outputs[0].dtype == DType::kF32) {
+    return TileType::kF32;
+  }
+  return tile_type(inputs, outputs);
+}
+
 namespace {
 
 const TileOp* find_in(std::span<const TileOp> ops, std::string_view op) {

@@ -10,14 +10,18 @@
 #include <type_traits>
 
 #include "weft/kernels/loop/map_tile.h"
+#include "weft/kernels/simd/floor_division.h"
 #include "weft/kernels/simd/functions.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/kernels/simd/trigonometry.h"
+#include "weft/kernels/simd/vector_libm.h"
 #include "weft/ops/support/scalar_functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
 
 // A truth is chosen, not converted: vectors can do that.
 template <class T, class Result>
@@ -86,9 +90,6 @@ std::vector<WideFunction> of_numbers() {
       {"divide", binary<T, kDivide>},
       {"maximum", binary<T, kMaximum>},
       {"minimum", binary<T, kMinimum>},
-      {"power", binary<T, kPower>},
-      {"floor_divide", binary<T, kFloorDivide>},
-      {"remainder", binary<T, kRemainder>},
       {"equal", binary<T, std::equal_to<>{}>},
       {"not_equal", binary<T, std::not_equal_to<>{}>},
       {"less", binary<T, std::less<>{}>},
@@ -118,7 +119,10 @@ constexpr auto kRight = []<class T>(T a, T by) {
 template <class T>
 std::vector<WideFunction> of_integers() {
   auto functions = of_numbers<T>();
-  functions.insert(functions.end(), {{"bitwise_and", binary<T, kBitwiseAnd>},
+  functions.insert(functions.end(), {{"power", binary<T, kPower>},
+                                     {"floor_divide", binary<T, kFloorDivide>},
+                                     {"remainder", binary<T, kRemainder>},
+                                     {"bitwise_and", binary<T, kBitwiseAnd>},
                                      {"bitwise_or", binary<T, kBitwiseOr>},
                                      {"bitwise_xor", binary<T, kBitwiseXor>},
                                      {"bitwise_not", unary<T, kNot>},
@@ -133,20 +137,46 @@ void of_vectors(const Tile& tile) noexcept {
   map_tile<double, 1>(tile, [](auto x) { return kFunction(x); });
 }
 
+template <simd::DoubleVector (*kFunction)(simd::DoubleVector,
+                                          simd::DoubleVector)>
+void of_vectors(const Tile& tile) noexcept {
+  map_tile<double, 2>(tile, [](auto a, auto b) { return kFunction(a, b); });
+}
+
+// This is kGelu of ops/support/scalar_functions.h.
+simd::DoubleVector gelu(simd::DoubleVector x) {
+  const auto half = hn::Mul(simd::broadcast_double(0.5), x);
+  const auto inner =
+      hn::Mul(hn::Neg(x), simd::broadcast_double(std::numbers::sqrt2 / 2));
+  return hn::Mul(half, simd::erfc(inner));
+}
+
 std::vector<WideFunction> of_doubles() {
   auto functions = of_numbers<double>();
-  functions.insert(
-      functions.end(),
-      {{"exp", of_vectors<simd::exp>},   {"expm1", of_vectors<simd::expm1>},
-       {"log", of_vectors<simd::log>},   {"log1p", of_vectors<simd::log1p>},
-       {"sqrt", unary<double, kSqrt>},   {"rsqrt", unary<double, kRsqrt>},
-       {"tanh", of_vectors<simd::tanh>}, {"sigmoid", of_vectors<simd::sigmoid>},
-       {"erf", unary<double, kErf>},     {"gelu", unary<double, kGelu>},
-       {"floor", unary<double, kFloor>}, {"ceil", unary<double, kCeil>},
-       {"round", unary<double, kRound>}, {"sin", of_vectors<simd::sin>},
-       {"cos", of_vectors<simd::cos>},   {"tan", unary<double, kTan>},
-       {"asin", of_vectors<simd::asin>}, {"acos", of_vectors<simd::acos>},
-       {"atan", of_vectors<simd::atan>}, {"atan2", binary<double, kAtan2>}});
+  functions.insert(functions.end(),
+                   {{"exp", of_vectors<simd::exp>},
+                    {"expm1", of_vectors<simd::expm1>},
+                    {"log", of_vectors<simd::log>},
+                    {"log1p", of_vectors<simd::log1p>},
+                    {"sqrt", unary<double, kSqrt>},
+                    {"rsqrt", unary<double, kRsqrt>},
+                    {"tanh", of_vectors<simd::tanh>},
+                    {"sigmoid", of_vectors<simd::sigmoid>},
+                    {"erf", of_vectors<simd::erf>},
+                    {"gelu", of_vectors<gelu>},
+                    {"floor", unary<double, kFloor>},
+                    {"ceil", unary<double, kCeil>},
+                    {"round", unary<double, kRound>},
+                    {"sin", of_vectors<simd::sin>},
+                    {"cos", of_vectors<simd::cos>},
+                    {"tan", of_vectors<simd::tan>},
+                    {"asin", of_vectors<simd::asin>},
+                    {"acos", of_vectors<simd::acos>},
+                    {"atan", of_vectors<simd::atan>},
+                    {"atan2", of_vectors<simd::atan2>},
+                    {"power", of_vectors<simd::pow>},
+                    {"floor_divide", of_vectors<simd::floor_divide>},
+                    {"remainder", of_vectors<simd::remainder>}});
   return functions;
 }
 

@@ -11,6 +11,12 @@ dnnl::memory::data_type data_type(DType dtype) {
       return dnnl::memory::data_type::bf16;
     case DType::kF16:
       return dnnl::memory::data_type::f16;
+    case DType::kI8:
+      return dnnl::memory::data_type::s8;
+    case DType::kU8:
+      return dnnl::memory::data_type::u8;
+    case DType::kI32:
+      return dnnl::memory::data_type::s32;
     default:
       break;
   }

@@ -1,4 +1,4 @@
-// Division of f32 whose quotient is rounded down
+// Division of f32 and f64 whose quotient is rounded down
 // (ops/support/floor_division.h).
 //
 // Compiled once per target (kernels/simd/targets.h).
@@ -20,40 +20,62 @@ struct Divided {
   DoubleVector remainder;
 };
 
-// Both are exact in double while the quotient is: the remainder of two f32 has
-// no more digits than these.
+// The quotient is exact while it has no more digits than double, up to one that
+// is too large: a ratio just below an integer is rounded up to it. The
+// remainder is as fmod's, exact where a and b have one sign, since it is a
+// multiple of the last digit of b and no larger than b; with two signs, b is
+// added and rounded once. (NumPy's steps give the same.)
 inline Divided divided(DoubleVector a, DoubleVector b) {
   const auto quotient = hn::Floor(hn::Div(a, b));
   const auto remainder = hn::NegMulAdd(quotient, b, a);
-  // A ratio just below an integer was rounded up to it.
-  const auto is_over = hn::Lt(hn::Mul(remainder, b), broadcast_double(0.0));
+  // Signs are compared, as a product of tiny numbers is 0.
+  const auto zero = broadcast_double(0.0);
+  const auto is_over = hn::Lt(
+      hn::IfThenElse(hn::Lt(b, zero), hn::Neg(remainder), remainder), zero);
   const auto one = broadcast_double(1.0);
   return {hn::Sub(quotient, hn::IfThenElseZero(is_over, one)),
           hn::CopySign(hn::Add(remainder, hn::IfThenElseZero(is_over, b)), b)};
 }
 
 // Quotients of more digits than double has, infinities and zeros as divisors.
-inline auto is_hard_to_divide(Vector a, Vector b) {
-  const auto fits = hn::Lt(hn::Abs(hn::Div(a, b)), broadcast(0x1p50f));
-  const auto is_finite = hn::Lt(hn::Abs(b), broadcast(HUGE_VALF));
+template <class V>
+auto is_hard_to_divide(V a, V b) {
+  const hn::DFromV<V> d;
+  const auto bound = [&](double most) {
+    return hn::Set(d, static_cast<hn::TFromV<V>>(most));
+  };
+  const auto fits = hn::Lt(hn::Abs(hn::Div(a, b)), bound(0x1p50));
+  const auto is_finite = hn::Lt(hn::Abs(b), bound(HUGE_VAL));
   return hn::Not(hn::And(fits, is_finite));
 }
 
-inline Vector floor_divide(Vector a, Vector b) {
-  const auto y = in_doubles(
+inline DoubleVector quotient_of(DoubleVector a, DoubleVector b) {
+  return divided(a, b).quotient;
+}
+inline DoubleVector remainder_of(DoubleVector a, DoubleVector b) {
+  return divided(a, b).remainder;
+}
+inline Vector quotient_of(Vector a, Vector b) {
+  return in_doubles(
       [](DoubleVector p, DoubleVector q) { return divided(p, q).quotient; }, a,
       b);
-  return replace_where(
-      is_hard_to_divide(a, b), y,
-      [](double p, double q) { return floor_division(p, q).quotient; }, a, b);
 }
-
-inline Vector remainder(Vector a, Vector b) {
-  const auto y = in_doubles(
+inline Vector remainder_of(Vector a, Vector b) {
+  return in_doubles(
       [](DoubleVector p, DoubleVector q) { return divided(p, q).remainder; }, a,
       b);
+}
+
+template <class V>
+V floor_divide(V a, V b) {
   return replace_where(
-      is_hard_to_divide(a, b), y,
+      is_hard_to_divide(a, b), quotient_of(a, b),
+      [](double p, double q) { return floor_division(p, q).quotient; }, a, b);
+}
+template <class V>
+V remainder(V a, V b) {
+  return replace_where(
+      is_hard_to_divide(a, b), remainder_of(a, b),
       [](double p, double q) { return floor_division(p, q).remainder; }, a, b);
 }
 

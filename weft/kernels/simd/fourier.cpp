@@ -38,9 +38,11 @@ std::int64_t largest_prime_factor(std::int64_t n) {
   return std::max(largest, n);
 }
 
+// What is read and what is written lie apart, which the loops say by `simd`.
 // y_k = w^k Σ_j x_j exp(-2πi jk/2), for `count` numbers.
 void butterfly_2(std::int64_t count, ComplexRows x, std::int64_t x_step,
                  ComplexRows y, std::int64_t y_step, Turn w) {
+#pragma omp simd
   for (std::int64_t q = 0; q < count; ++q) {
     const float a_re = x.re[q], a_im = x.im[q];
     const float b_re = x.re[q + x_step], b_im = x.im[q + x_step];
@@ -58,6 +60,7 @@ void butterfly_4(std::int64_t count, ComplexRows x, std::int64_t x_step,
   const Turn w1{w_re[1], w_im[1]};
   const Turn w2{w_re[2], w_im[2]};
   const Turn w3{w_re[3], w_im[3]};
+#pragma omp simd
   for (std::int64_t q = 0; q < count; ++q) {
     const float* re = x.re + q;
     const float* im = x.im + q;
@@ -94,6 +97,7 @@ void butterfly(std::int64_t radix, const Turn* unit, std::int64_t count,
         const Turn u = unit[j * k % radix];
         const float* x_re = x.re + begin + j * x_step;
         const float* x_im = x.im + begin + j * x_step;
+#pragma omp simd
         for (std::int64_t q = 0; q < size; ++q) {
           re[at(q)] += x_re[q] * u.re - x_im[q] * u.im;
           im[at(q)] += x_re[q] * u.im + x_im[q] * u.re;
@@ -101,6 +105,7 @@ void butterfly(std::int64_t radix, const Turn* unit, std::int64_t count,
       }
       float* y_re = y.re + begin + k * y_step;
       float* y_im = y.im + begin + k * y_step;
+#pragma omp simd
       for (std::int64_t q = 0; q < size; ++q) {
         y_re[q] = re[at(q)] * w_re[k] - im[at(q)] * w_im[k];
         y_im[q] = re[at(q)] * w_im[k] + im[at(q)] * w_re[k];

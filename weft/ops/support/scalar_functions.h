@@ -39,6 +39,9 @@ inline constexpr auto kMultiply = [](auto a, auto b) {
 // throw and must not trap.
 inline constexpr auto kDivide = []<class Number>(Number a, Number b) -> Number {
   if constexpr (std::is_integral_v<Number>) {
+    if constexpr (sizeof(Number) == sizeof(std::int32_t)) {
+      return truncated_division(a, b);
+    }
     if (b == 0) return 0;
     if (b == -1) return kSubtract(Number{0}, a);  // the minimum has no negative
   }
@@ -73,7 +76,9 @@ inline constexpr auto kPower = []<class Number>(Number a, Number b) -> Number {
 // What floor_division() takes.
 template <class Number>
 auto widest(Number x) {
-  if constexpr (std::is_integral_v<Number>) {
+  if constexpr (std::is_same_v<Number, std::int32_t>) {
+    return x;
+  } else if constexpr (std::is_integral_v<Number>) {
     return static_cast<std::int64_t>(x);
   } else {
     return static_cast<double>(x);

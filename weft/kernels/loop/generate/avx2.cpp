@@ -51,6 +51,13 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
         vpmovzxbd(y, ptr[from + rax]);
         vcvtdq2ps(y, y);
         break;
+      case DType::kI8:
+        vpmovsxbd(y, ptr[from + rax]);
+        vcvtdq2ps(y, y);
+        break;
+      case DType::kI32:
+        vcvtdq2ps(y, ptr[from + rax * 4]);
+        break;
       default:
         vmovups(y, ptr[from + rax * 4]);
     }
@@ -65,8 +72,11 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
       return;
     }
     const Ymm narrow = take();
-    if (dtype == DType::kBool) {
-      truth_bytes(narrow, x);
+    if (size_of(dtype) == 1) {
+      if (dtype == DType::kBool)
+        truth_bytes(narrow, x);
+      else
+        integer_bytes(narrow, x);
       if (part == Part::kWhole)
         vmovq(ptr[to + rax], low(narrow));
       else
@@ -132,6 +142,11 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
     vblendvps(y, y, a, mask_);
   }
 
+  void clear_nan(const Ymm& y) {
+    vcmpps(mask_, y, y, 7);
+    vandps(y, y, mask_);
+  }
+
   void logic(Opcode code, const Ymm& y, const Ymm& a, const Ymm& b) {
     vcmpps(mask_, a, zero_, 4);
     vcmpps(y, b, zero_, 4);
@@ -153,6 +168,7 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
     vector_of(lowest_bits_, 1);
     vector_of(below_half_, 0x7fff);
     vector_of(quiet_bits_, 0x400000);
+    vector_of(low_bytes_, 0xff);
   }
 
  private:
@@ -182,6 +198,15 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
         vmovd(low(y), ecx);
         vcvtdq2ps(low(y), low(y));
         break;
+      case DType::kI8:
+        movsx(ecx, byte[from + rax]);
+        vmovd(low(y), ecx);
+        vcvtdq2ps(low(y), low(y));
+        break;
+      case DType::kI32:
+        vmovd(low(y), ptr[from + rax * 4]);
+        vcvtdq2ps(low(y), low(y));
+        break;
       default:
         vmovss(low(y), ptr[from + rax * 4]);
     }
@@ -194,6 +219,18 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
   void truth_bytes(const Ymm& narrow, const Ymm& x) {
     vcmpps(narrow, x, zero_, 4);
     vpsrld(narrow, narrow, 31);
+    pack_bytes(narrow);
+  }
+
+  // The numbers are of i8 or u8 already.
+  void integer_bytes(const Ymm& narrow, const Ymm& x) {
+    vcvtps2dq(narrow, x);
+    vpand(narrow, narrow, ptr[rip + low_bytes_]);
+    pack_bytes(narrow);
+  }
+
+  // Makes words of at most 255 bytes of the lower half.
+  void pack_bytes(const Ymm& narrow) {
     vpackusdw(narrow, narrow, narrow);
     join_halves(narrow);
     vpackuswb(low(narrow), low(narrow), low(narrow));
@@ -222,6 +259,7 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
   Xbyak::Label lowest_bits_;
   Xbyak::Label below_half_;
   Xbyak::Label quiet_bits_;
+  Xbyak::Label low_bytes_;
   Ymm mask_;  // the outcome of a comparison, for a moment
 };
 

@@ -52,6 +52,13 @@ class Avx512Generator
         vpmovzxbd(masked(y, part), ptr[from + rax]);
         vcvtdq2ps(y, y);
         break;
+      case DType::kI8:
+        vpmovsxbd(masked(y, part), ptr[from + rax]);
+        vcvtdq2ps(y, y);
+        break;
+      case DType::kI32:
+        vcvtdq2ps(masked(y, part), ptr[from + rax * 4]);
+        break;
       default:
         vmovups(masked(y, part), ptr[from + rax * 4]);
     }
@@ -76,6 +83,12 @@ class Avx512Generator
       vpabsd(truth, truth);  // -1 becomes 1
       vpmovdb(place(1), truth);
       give(truth);
+    } else if (dtype == DType::kI8 || dtype == DType::kU8) {
+      // The numbers are of the dtype already.
+      const Zmm words = take();
+      vcvtps2dq(words, x);
+      vpmovdb(place(1), words);
+      give(words);
     } else {
       vmovups(place(4), x);
     }
@@ -128,6 +141,11 @@ class Avx512Generator
   void keep_nan(const Zmm& y, const Zmm& a) {
     vcmpps(k1, a, a, 3);
     vmovaps(y | k1, a);
+  }
+
+  void clear_nan(const Zmm& y) {
+    vcmpps(k1, y, y, 7);
+    vmovaps(y | k1 | T_z, y);
   }
 
   void logic(Opcode code, const Zmm& y, const Zmm& a, const Zmm& b) {

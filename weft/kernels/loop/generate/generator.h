@@ -41,6 +41,7 @@ enum class Part { kWhole, kRest };
 //   void compare(y, a, b, predicate);  1 or 0 in every lane
 //   void keep_nan(y, a);          the NaN of a in the place of y
 //   void logic(code, y, a, b);    of numbers, 0 being false
+//   void clear_nan(y);            0 in the place of NaN
 //   void emit_special(instruction, y, x);  what emit() leaves to it
 //   void data();                  what its code reads, behind the code
 // Loads and stores leave rdx alone, which may be the pointer.
@@ -320,20 +321,32 @@ class LoopGenerator : public Xbyak::CodeGenerator {
       case Opcode::kCopy:
         return vmovaps(y, a);
       case Opcode::kClamp:
-        return clamp(instruction, y, a);
+        return clamp(instruction.parameters[0], instruction.parameters[1], y,
+                     a);
+      case Opcode::kToI8:
+        return saturate(-128, 127, y, a);
+      case Opcode::kToU8:
+        return saturate(0, 255, y, a);
       default:
         self().emit_special(instruction, y, x);
     }
   }
 
-  void clamp(const LoopProgram::Instruction& instruction, const Vector& y,
-             const Vector& x) {
-    self().broadcast(y, bits_of(instruction.parameters[0]));
+  void clamp(double low, double high, const Vector& y, const Vector& x) {
+    self().broadcast(y, bits_of(low));
     // The value is the second operand of both, so that a NaN stays one.
     vmaxps(y, y, x);
-    const Vector high = constant(instruction.parameters[1]);
-    vminps(y, high, y);
-    give(high);
+    const Vector most = constant(high);
+    vminps(y, most, y);
+    give(most);
+  }
+
+  void saturate(double least, double most, const Vector& y, const Vector& x) {
+    clamp(least, most, y, x);
+    self().clear_nan(y);
+    // There and back: integers are truncated and have no -0.
+    vcvttps2dq(y, y);
+    vcvtdq2ps(y, y);
   }
 
   const LoopProgram& program_;

@@ -8,9 +8,10 @@ namespace {
 
 bool can_store(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kBF16 ||
-         dtype == DType::kF16 || dtype == DType::kBool;
+         dtype == DType::kF16 || dtype == DType::kBool || dtype == DType::kI8 ||
+         dtype == DType::kU8;
 }
-bool can_load(DType dtype) { return can_store(dtype) || dtype == DType::kU8; }
+bool can_load(DType dtype) { return can_store(dtype) || dtype == DType::kI32; }
 
 }  // namespace
 

@@ -1,0 +1,49 @@
+"""Products and convolutions of small integers beside the same of f32, and a
+whole quantized layer: product, scales, bias, relu, the next layer's integers."""
+
+from functools import partial
+
+from lib.bench import Bar, Bench, Setting
+from lib.machine import capped_at
+from lib.measure import race
+from lib.worker import Worker
+
+# What a row is called, and how many runs make a block of some 0.1 s.
+FORMS = {"product": ("product 1024³", 40),
+         "transformer": ("product 1024 × 768 × 3072", 20),
+         "row": ("product of one row, 1024²", 4000),
+         "layer": ("layer 1024 × 768 × 3072", 20),
+         "conv": ("convolution 3 × 3, 16 × 28² × 128", 20),
+         "pixel-conv": ("convolution 1 × 1, 16 × 28² × 128 to 512", 40),
+         "conv-layer": ("convolution layer 3 × 3, 16 × 28² × 128", 20)}
+LEAST = 2.0  # where there are instructions for it
+
+
+def benches(where: Setting) -> list[Bench]:
+    found = [bench(where, form, dtype)
+             for form in FORMS for dtype in ("u8", "i8")]
+    # Without those instructions the same products are exact, not fast.
+    return found + [bench(where, form, "u8", cap)
+                    for cap in capped_at("avx2") for form in FORMS]
+
+
+def bench(where: Setting, form: str, dtype: str, cap: str = "") -> Bench:
+    name = f"{FORMS[form][0]}: {dtype} × i8 over f32"
+    least = None if cap or form == "row" else LEAST
+    bar = Bar(name + (f" on {cap}" if cap else ""), "op/s", least)
+    return Bench((bar,), partial(race_dtypes, where, form, dtype, cap, bar))
+
+
+def race_dtypes(where: Setting, form: str, dtype: str, cap: str,
+                bar: Bar) -> dict:
+    def side(dtype: str) -> Worker:
+        command = [where.worker, "integer", form, "--dtype", dtype, "--steps",
+                   FORMS[form][1], "--threads", where.threads]
+        prefix = ["env", f"WEFT_CPU={cap}"] if cap else []
+        return Worker(prefix + command, where.threads)
+
+    with side(dtype) as ours, side("f32") as plain:
+        result = race(ours, plain, where.pairs)
+    return {bar.name: {"ours": result.ours, "peer": result.peer,
+                       "peer_name": "f32", "ratio": result.ratio,
+                       "low": result.low, "high": result.high}}

@@ -1,0 +1,49 @@
+#include "weft/kernels/onednn/convolution.h"
+
+namespace weft::onednn {
+
+dnnl::memory::desc image(const TensorType& type) {
+  const Shape& s = type.shape;
+  return strided(type.dtype, {s[0], s[3], s[1], s[2]},
+                 {s[1] * s[2] * s[3], 1, s[2] * s[3], s[3]});
+}
+
+Convolution::Convolution(const OpCall& call, const TensorType& image_type,
+                         const TensorType& weight_type,
+                         const TensorType& result_type)
+    : x(image_type),
+      w(weight_type),
+      y(result_type),
+      groups(call.attributes.integer("groups")),
+      strides(call.attributes.integers("strides")) {
+  // oneDNN counts the pixels left out, so that 0 is dense.
+  for (const std::int64_t d : call.attributes.integers("dilation")) {
+    dilation.push_back(d - 1);
+  }
+  const Integers& padding = call.attributes.integers("padding");
+  padding_before = {padding[0], padding[2]};
+  padding_after = {padding[1], padding[3]};
+}
+
+bool Convolution::skips_pixels() const {
+  const memory::dims none = {0, 0};
+  return w.shape[0] * w.shape[1] == 1 && strides[0] * strides[1] > 1 &&
+         padding_before == none && padding_after == none;
+}
+
+Convolution::memory::dims Convolution::weight_dims() const {
+  const Shape& s = w.shape;
+  if (groups == 1) return {s[3], s[2], s[0], s[1]};
+  return {groups, s[3] / groups, s[2], s[0], s[1]};
+}
+
+Convolution::memory::desc Convolution::weights() const {
+  const Shape& s = w.shape;
+  // The dims are O, I, H, W; in memory O is innermost.
+  memory::dims strides_of = {1, s[3], s[1] * s[2] * s[3], s[2] * s[3]};
+  // Output channels of one group lie side by side.
+  if (groups > 1) strides_of.insert(strides_of.begin(), s[3] / groups);
+  return strided(w.dtype, weight_dims(), strides_of);
+}
+
+}  // namespace weft::onednn
