@@ -1,7 +1,8 @@
 """What a suite is made of, and what it may use."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -53,6 +54,8 @@ class Setting:
     quick: bool = False  # fewer steps; rows say so
     pictures: Path | None = None  # where to draw
     fresh_curves: bool = False  # train what is kept of other sources anew
+    # What lives longer than one measurement; closed when all are done.
+    open: ExitStack = field(default_factory=ExitStack, compare=False)
 
     @property
     def worker(self) -> Path:

@@ -105,7 +105,8 @@ def main(argv: list[str] | None = None) -> int:
     if not options.no_build and (problem := build(ROOT, where.build)):
         print(f"bench: {problem}", file=sys.stderr)
         return 1
-    rows = measure(options, where)
+    with where.open:
+        rows = measure(options, where)
     if not rows:
         print(f"bench: no row matches {options.only!r}; see --list",
               file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Line charts as SVG, drawn like weft/train/curve.cpp draws its curves."""
+"""Charts as SVG, drawn like weft/train/curve.cpp draws its curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,6 +73,38 @@ def chart(title: str, x_label: str, y_label: str,
     legend = LEGEND + LETTER * max(map(len, series))
     width = LEFT + WIDTH + ceil(max(RIGHT, legend))
     height = TOP + HEIGHT + BOTTOM
+    return _document(width, height, parts)
+
+
+def dots(title: str, x_label: str, values: dict[str, float]) -> str:
+    """One dot per name over a scale of logarithms, sorted, the largest on top;
+    those below 1 in another colour."""
+    rows = sorted(values.items(), key=lambda row: -row[1])
+    axis = Axis.over(x_label, list(values.values()), is_log=True)
+    left, step = LEFT + ceil(LETTER * max(map(len, values))), 13
+    bottom = TOP + step * len(rows)
+
+    def x(value: float) -> float:
+        return left + WIDTH * axis.place(value)
+
+    parts = [_text(12, 18, escape(title), weight=600)]
+    for tick in axis.ticks():
+        parts.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{TOP}" '
+                     f'y2="{bottom}" stroke="#d8dbe0" stroke-width="0.7"/>')
+        parts += [_text(x(tick), at, f"{tick:,.6g}", "middle")
+                  for at in (TOP - 6, bottom + 14)]
+    parts.append(_text(left + WIDTH / 2, bottom + 32, escape(x_label),
+                       "middle"))
+    for number, (name, value) in enumerate(rows):
+        at = TOP + step * (number + 0.5)
+        colour = COLOURS[0] if value >= 1 else COLOURS[1]
+        parts += [_text(left - 8, at + 3.5, escape(name), "end"),
+                  f'<circle cx="{x(value):.1f}" cy="{at:.1f}" r="3.2" '
+                  f'fill="{colour}"/>']
+    return _document(left + WIDTH + 24, bottom + BOTTOM, parts)
+
+
+def _document(width: int, height: int, parts: list[str]) -> str:
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} '
             f'{height}" width="{width}" height="{height}" '
             'font-family="sans-serif" font-size="11" fill="#3d434c">\n'
