@@ -39,7 +39,9 @@ class StepCase:
 
 FORMS = {"eager": [], "torch.compile": ["--compile"]}
 TRIED_BLOCKS = 2
-COMPILING_S = 900  # the first answer of a side that compiles may take that long
+# A side that compiles, or takes five steps of a Transformer, may take that long
+# for its first answer.
+COMPILING_S = 900
 
 STEPS = (
     StepCase("mnist-cnn", 128, 8, bar=1.5),
@@ -189,7 +191,7 @@ def step_options(where: Setting, case: StepCase) -> list:
 def our_step(where: Setting, case: StepCase, *before: str) -> Worker:
     """`before` stands before the command."""
     return Worker([*before, where.worker, "step", case.model, "--dtype", case.dtype,
-                   *step_options(where, case)], where.threads)
+                   *step_options(where, case)], where.threads, COMPILING_S)
 
 
 def torch_step(where: Setting, case: StepCase, form: str,
