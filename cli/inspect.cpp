@@ -40,10 +40,10 @@ constexpr std::size_t kMostGraphBytes = std::size_t{64} << 20;
 void print_parameters(const nn::Module& model) {
   for (const auto& named : model.parameters()) {
     const TensorType& type = named.parameter->type();
-    const char* role = named.parameter->role == nn::Role::kTrainable ? ""
-                       : named.parameter->role == nn::Role::kStatistic
-                           ? "  statistic"
-                           : "  carried";
+    // By the order of nn::Role.
+    constexpr const char* kRoles[] = {"", "  frozen", "  statistic",
+                                      "  carried"};
+    const char* role = kRoles[static_cast<std::size_t>(named.parameter->role)];
     fmt::print("  {:<28} {:<24} {:>10}{}\n", named.name, to_string(type),
                bytes_text(static_cast<double>(type.bytes())), role);
   }
@@ -80,8 +80,7 @@ void print_step(Assembly& assembly, const Recipe& recipe,
                 const InspectArguments& arguments) {
   // Steps are run to be timed, so there must be weights.
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
-  const auto optimizer =
-      make_optimizer(recipe.optimizer.name, recipe.optimizer.options);
+  const auto optimizer = make_optimizer(recipe.optimizer);
   Loader loader(assembly.data.train,
                 train_loading(recipe, *assembly.data.train));
   TrainStepOptions options{.dtype = recipe.train.dtype,

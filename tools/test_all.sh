@@ -82,6 +82,15 @@ export TSAN_OPTIONS="suppressions=$root/tools/threads.supp"
 sanitized "$root/build-tsan" "thread" "slow|processes|kernels|ops|autodiff"
 unset OMP_NUM_THREADS TSAN_OPTIONS
 
+echo "== oneDNN 3.2"
+if folder="$("$root/tools/onednn.sh")"; then
+  build "$root/build-onednn3" all -DCMAKE_BUILD_TYPE=Release -DWEFT_TESTS=ON \
+    "-DWEFT_ONEDNN=$folder"
+  run_tests "$root/build-onednn3" -L "kernels|ops"
+else
+  failed=$((failed + 1))
+fi
+
 fuzz
 step "clang-format" format_is_right
 step "clang-tidy" lint

@@ -86,23 +86,39 @@ void add_convolutions(std::vector<KernelCase>& cases) {
   }
 }
 
+// Square ones, those of mnist-cnn, and those of few rows or columns, whose
+// limit is memory.
 void add_products(std::vector<KernelCase>& cases) {
   struct Product {
     const char* name;
     std::int64_t rows;  // in place of 0: the batch
     std::int64_t inner;
     std::int64_t columns;
+    bool transpose_b = false;
   };
-  for (const Product& p : {Product{"square_1024", 1024, 1024, 1024},
-                           Product{"mnist_dense_3136x128", 0, 3136, 128},
-                           Product{"mnist_dense_128x10", 0, 128, 10}}) {
-    cases.push_back({p.name, "matmul", [p](std::int64_t n, DType dtype) {
-                       const std::int64_t rows =
-                           p.rows == 0 || n < kBatch ? n : p.rows;
-                       return OpSample{{uniform(dtype, {rows, p.inner}),
-                                        uniform(dtype, {p.inner, p.columns})},
-                                       {}};
-                     }});
+  for (const Product& p :
+       {Product{"square_1024", 1024, 1024, 1024},
+        Product{"square_2048", 2048, 2048, 2048},
+        Product{"mnist_dense_3136x128", 0, 3136, 128},
+        Product{"mnist_dense_128x10", 0, 128, 10},
+        Product{"1_row_4096x4096", 1, 4096, 4096},
+        Product{"1_row_4096x4096_transposed", 1, 4096, 4096, true},
+        Product{"4_rows_4096x4096", 4, 4096, 4096},
+        Product{"4_rows_4096x4096_transposed", 4, 4096, 4096, true},
+        Product{"8_rows_1024x1024", 8, 1024, 1024},
+        Product{"16_rows_1024x1024", 16, 1024, 1024},
+        Product{"16_rows_1024x1024_transposed", 16, 1024, 1024, true},
+        Product{"10_columns_65536x64", 65536, 64, 10},
+        Product{"1_column_4096x4096", 4096, 4096, 1}}) {
+    cases.push_back(
+        {p.name, "matmul", [p](std::int64_t n, DType dtype) {
+           const std::int64_t rows = p.rows == 0 || n < kBatch ? n : p.rows;
+           const Shape right = p.transpose_b ? Shape{p.columns, p.inner}
+                                             : Shape{p.inner, p.columns};
+           return OpSample{
+               {uniform(dtype, {rows, p.inner}), uniform(dtype, right)},
+               {{"transpose_b", p.transpose_b}}};
+         }});
   }
 }
 
@@ -174,6 +190,13 @@ std::vector<KernelCase> all_cases() {
   return cases;
 }
 
+// Only products and convolutions have kernels of f64.
+std::vector<DType> dtypes_of(const std::string& op) {
+  std::vector<DType> dtypes{DType::kF32, DType::kBF16};
+  if (op == "matmul" || op.starts_with("conv2d")) dtypes.push_back(DType::kF64);
+  return dtypes;
+}
+
 void run_case(benchmark::State& state, const KernelCase& c, DType dtype) {
   try {
     // The sums of bf16 operands are rounded once more by some kernels.
@@ -196,7 +219,7 @@ void run_case(benchmark::State& state, const KernelCase& c, DType dtype) {
 
 void register_kernels() {
   for (const KernelCase& c : all_cases()) {
-    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const DType dtype : dtypes_of(c.op)) {
       benchmark::RegisterBenchmark(
           fmt::format("{}/{}/{}", c.op, c.name, to_string(dtype)).c_str(),
           [c, dtype](benchmark::State& state) { run_case(state, c, dtype); })

@@ -4,6 +4,7 @@
 
 #include "weft/optim/clip.h"
 #include "weft/optim/variable_updater.h"
+#include "weft/optim/wrapper.h"
 
 namespace weft::python {
 namespace {
@@ -34,10 +35,13 @@ std::vector<Value> values_in_order(const py::handle& collection) {
 class Updater {
  public:
   Updater(const std::string& name, const py::object& variables,
-          const py::object& lr, const py::kwargs& options)
-      : updater_(make_optimizer(name, options_from(options)), states(variables),
-                 lr.is_none() ? optimizer_registry().get(name).default_lr
-                              : py::cast<double>(lr)) {
+          const py::object& lr, const std::vector<std::string>& wrap,
+          const py::kwargs& options)
+      : updater_(
+            wrap_optimizer(make_optimizer(name, options_from(options)), wrap),
+            states(variables),
+            lr.is_none() ? optimizer_registry().get(name).default_lr
+                         : py::cast<double>(lr)) {
     if (!py::isinstance<py::dict>(variables)) return;
     for (const auto& [key, value] :
          py::reinterpret_borrow<py::dict>(variables)) {
@@ -95,8 +99,10 @@ void bind_optim(py::module_& module) {
   py::class_<Updater, std::shared_ptr<Updater>>(
       optim, "Optimizer",
       "Changes variables by gradients. What it remembers are variables too.")
-      .def(py::init<std::string, py::object, py::object, py::kwargs>(),
-           py::arg("name"), py::arg("variables"), py::arg("lr") = py::none())
+      .def(py::init<std::string, py::object, py::object,
+                    std::vector<std::string>, py::kwargs>(),
+           py::arg("name"), py::arg("variables"), py::arg("lr") = py::none(),
+           py::kw_only(), py::arg("wrap") = std::vector<std::string>{})
       .def("update", &Updater::update, py::arg("gradients"),
            "One step, with a gradient for each variable.")
       .def_property_readonly(

@@ -3,6 +3,9 @@
 optimizer = weft.optim.adam(model.parameters(trainable_only=True), lr=1e-3)
 loss, grads = weft.value_and_grad(loss_of, wrt=model)(x, y)
 optimizer.update(grads)
+
+wrap=["accumulate(4)", "lookahead(steps=5)"] puts wrappers around it, the first
+one innermost.
 """
 
 from weft._weft import optim as _optim
@@ -10,8 +13,8 @@ from weft._weft.optim import Optimizer, clip_by_global_norm
 
 
 def _maker(name, summary, default_lr, options):
-    def make(variables, lr=default_lr, **given):
-        return Optimizer(name, variables, lr=lr, **given)
+    def make(variables, lr=default_lr, *, wrap=(), **given):
+        return Optimizer(name, variables, lr=lr, wrap=list(wrap), **given)
 
     lines = [summary, ""]
     for option, (default, text) in options.items():

@@ -10,6 +10,8 @@ class Optimizer:
         name: str,
         variables: Variables,
         lr: float | None = ...,
+        *,
+        wrap: Sequence[str] = ...,
         **options: Any,
     ) -> None: ...
     def update(
@@ -24,10 +26,87 @@ class Optimizer:
 def clip_by_global_norm(
     gradients: Mapping[str, TensorLike] | Iterable[TensorLike], max_norm: float
 ) -> list[Tensor]: ...
-def adagrad(variables: Variables, lr: float = ..., **options: Any) -> Optimizer: ...
-def adam(variables: Variables, lr: float = ..., **options: Any) -> Optimizer: ...
-def adamw(variables: Variables, lr: float = ..., **options: Any) -> Optimizer: ...
-def momentum(variables: Variables, lr: float = ..., **options: Any) -> Optimizer: ...
-def nesterov(variables: Variables, lr: float = ..., **options: Any) -> Optimizer: ...
-def rmsprop(variables: Variables, lr: float = ..., **options: Any) -> Optimizer: ...
-def sgd(variables: Variables, lr: float = ..., **options: Any) -> Optimizer: ...
+def adafactor(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def adagrad(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def adam(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def adamw(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def lamb(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def lars(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def lion(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def momentum(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def nesterov(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def prodigy(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def rmsprop(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...
+def sgd(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...

@@ -29,22 +29,87 @@ TEST(MatmulKernel, AgreesOnBiggerShapes) {
 }
 
 TEST(MatmulKernel, WideRowsTakeTheBlasEntry) {
-  const OpSample wide = product({7, 40}, {40, 5000}, false, false);
+  const OpSample wide = product({12, 40}, {40, 5000}, false, false);
   EXPECT_TRUE(agrees_with_reference("matmul", "onednn:gemm", wide, 1e-5));
   const Call call("matmul", wide);
   EXPECT_EQ(choose_kernel(call.get()).name, "onednn:gemm");
-  const Call transposed("matmul", product({40, 7}, {5000, 40}, true, true));
+  const Call transposed("matmul", product({40, 12}, {5000, 40}, true, true));
   EXPECT_TRUE(agrees_with_reference("matmul", "onednn:gemm",
                                     transposed.sample(), 1e-5));
 }
 
+TEST(MatmulKernel, F64IsBlas) {
+  for (OpSample sample :
+       {product({65, 130}, {130, 70}, false, false, DType::kF64),
+        product({130, 65}, {70, 130}, true, true, DType::kF64),
+        product({3, 2, 17, 33}, {2, 33, 9}, false, false, DType::kF64),
+        product({5, 1, 17, 33}, {7, 9, 33}, false, true, DType::kF64),
+        product({5, 33, 17}, {33, 9}, true, false, DType::kF64)}) {
+    EXPECT_TRUE(
+        agrees_with_reference("matmul", "openblas:gemm", sample, 1e-13));
+    EXPECT_EQ(choose_kernel(Call("matmul", sample).get()).name,
+              "openblas:gemm");
+    sample.inputs.push_back(
+        {{DType::kF64, {sample.inputs[1].type.shape.back()}}});
+    sample.attributes.set("activation", std::string("relu"));
+    if (sample.attributes.flag("transpose_b")) {
+      sample.inputs[2].type.shape = {sample.inputs[1].type.shape.end()[-2]};
+    }
+    EXPECT_TRUE(
+        agrees_with_reference("matmul", "openblas:gemm", sample, 1e-13));
+  }
+}
+
+// Rows or columns from one to eight, in every layout; sizes that fill blocks
+// and vectors, and such that do not.
+TEST(MatmulKernel, FewRowsAgree) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    const double tolerance = dtype == DType::kF64 ? 1e-13 : 1e-5;
+    for (const Dim few : {1, 5, 8}) {
+      for (const Dim many : {1, 9, 530}) {
+        for (const Dim inner : {1, 43}) {
+          for (const bool left : {false, true}) {
+            for (const bool right : {false, true}) {
+              const auto sides = [](Dim rows, Dim columns, bool transpose) {
+                return transpose ? Shape{columns, rows} : Shape{rows, columns};
+              };
+              EXPECT_TRUE(agrees_with_reference(
+                  "matmul", "simd:few_rows",
+                  product(sides(few, inner, left), sides(inner, many, right),
+                          left, right, dtype),
+                  tolerance));
+              EXPECT_TRUE(agrees_with_reference(
+                  "matmul", "simd:few_rows",
+                  product(sides(many, inner, left), sides(inner, few, right),
+                          left, right, dtype),
+                  tolerance));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(MatmulKernel, OneRowOfManyBlocksAgrees) {
+  EXPECT_TRUE(agrees_with_reference("matmul", "simd:few_rows",
+                                    product({1, 20}, {20, 9001}, false, false),
+                                    1e-5));
+}
+
+TEST(MatmulKernel, FewRowsTakeAllSamples) {
+  expect_agreement("matmul", "simd:few_rows", 1e-5);
+}
+
 TEST(MatmulKernel, ListsWhyCandidatesDeclined) {
-  const Call call("matmul", product({3, 4}, {4, 5}, false, false, DType::kF64));
+  const Call call("matmul", product({300, 4}, {4, 50}, false, false));
   const KernelChoice choice = choose_kernel(call.get());
-  EXPECT_EQ(choice.name, "reference");
-  EXPECT_EQ(choice.declined.size(), 3u);
+  EXPECT_EQ(choice.name, "onednn:matmul");
+  ASSERT_EQ(choice.declined.size(), 2u);
+  EXPECT_EQ(choice.declined[0],
+            "simd:few_rows: pays for up to 8 rows or columns");
   EXPECT_EQ(choice.declined[1],
-            "onednn:matmul: computes in f32 and bf16, not in f64");
+            "onednn:gemm: pays for up to 64 rows, or rows of 4096 on");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "weft/autodiff/gradient.h"
 #include "weft/graph/builder.h"
 #include "weft/ops/ops.h"
+#include "weft/optim/wrapper.h"
 #include "weft/runtime/executable.h"
 
 namespace weft {
@@ -29,6 +30,7 @@ std::vector<std::unique_ptr<Optimizer>> all_optimizers() {
   }
   all.push_back(make_optimizer("momentum", {{"momentum", 0.0}}));
   all.push_back(make_optimizer("adagrad", {{"epsilon", 0.0}}));
+  all.push_back(wrap_optimizer(make_optimizer("adagrad", {}), {"clip_value"}));
   return all;
 }
 
@@ -44,25 +46,24 @@ Function step_of(const Optimizer& optimizer, std::int64_t rows,
                  std::int64_t count, bool by_rows) {
   FunctionBuilder builder("step");
   const TensorType type{DType::kF32, {rows, kWidth}};
-  const Value table = builder.parameter(type);
-  std::vector<Value> slots;
-  for (std::size_t i = 0; i < optimizer.slots().size(); ++i) {
-    slots.push_back(builder.parameter(type));
+  ParameterStep step;
+  step.parameter = builder.parameter(type);
+  for (const Slot& slot : optimizer.slots({"p", type})) {
+    step.slots.push_back(builder.parameter(slot.type));
   }
   const Value factors = builder.parameter({DType::kF32, {count, kWidth}});
   const Value indices = builder.parameter({DType::kI64, {count}});
   return builder.build([&] {
+    const Value table = step.parameter;
     const Value loss = sum(gather(table, indices) * factors);
-    const Value gradient = gradients(loss, {&table, 1})[0];
-    const auto scalars =
-        optimizer.scalars(scalar(kLr, DType::kF32), scalar(3, DType::kF64));
-    const auto found = row_gradient(gradient);
-    EXPECT_TRUE(found.has_value());
-    const Optimizer::Update next =
-        by_rows ? update_rows(optimizer, table, *found, slots, scalars)
-                : optimizer.update(table, gradient, slots, scalars);
-    std::vector<Value> results{next.parameter};
-    results.insert(results.end(), next.slots.begin(), next.slots.end());
+    step.gradient = gradients(loss, {&table, 1})[0];
+    EXPECT_TRUE(row_gradient(step.gradient).has_value());
+    if (by_rows) keep_touched_rows(optimizer, {&step, 1});
+    EXPECT_EQ(step.indices.is_defined(), by_rows);
+    optimizer.update({&step, 1}, {},
+                     {scalar(kLr, DType::kF32), scalar(3, DType::kF64)});
+    std::vector<Value> results{step.parameter};
+    results.insert(results.end(), step.slots.begin(), step.slots.end());
     return results;
   });
 }
@@ -71,8 +72,9 @@ Function step_of(const Optimizer& optimizer, std::int64_t rows,
 std::vector<Tensor> arguments_of(const Optimizer& optimizer, std::int64_t rows,
                                  const Tensor& indices) {
   std::vector<Tensor> arguments{test::pattern({rows, kWidth})};
-  for (std::size_t i = 0; i < optimizer.slots().size(); ++i) {
-    arguments.push_back(test::pattern({rows, kWidth}, 0, 1, 7 + i));
+  for (const Slot& slot : optimizer.slots({"p", arguments[0].type()})) {
+    arguments.push_back(
+        test::pattern(slot.type.shape, 0, 1, 6 + arguments.size()));
   }
   arguments.push_back(test::pattern({indices.size(), kWidth}, -1, 1, 3));
   arguments.push_back(indices);
@@ -82,32 +84,38 @@ std::vector<Tensor> arguments_of(const Optimizer& optimizer, std::int64_t rows,
 TEST(RowGradient, OptimizersKeepWhatTheySayTheyKeep) {
   std::size_t keeping = 0;
   for (const auto& optimizer : all_optimizers()) {
-    if (!optimizer->keeps_without_gradient()) continue;
+    if (!optimizer->keeps_without_gradient("p")) continue;
     ++keeping;
     for (const double first : {0.0, 0.3}) {  // slots start at zero
       const Tensor p = test::pattern({50});
-      const std::vector<Value> slots(optimizer->slots().size(),
-                                     test::pattern({50}, first, 2 * first));
-      const auto next = optimizer->update(
-          p, Tensor::zeros(p.type()), slots,
-          optimizer->scalars(Tensor::scalar(0.1f), Tensor::scalar(1.0)));
-      EXPECT_TRUE(identical(next.parameter.tensor(), p));
+      ParameterStep step{.name = "p",
+                         .parameter = p,
+                         .gradient = Tensor::zeros(p.type()),
+                         .indices = {},
+                         .slots = {}};
+      for (const Slot& slot : optimizer->slots({"p", p.type()})) {
+        step.slots.push_back(test::pattern(slot.type.shape, first, 2 * first));
+      }
+      const std::vector<Value> slots = step.slots;
+      optimizer->update({&step, 1}, {},
+                        {Tensor::scalar(0.1f), Tensor::scalar(1.0)});
+      EXPECT_TRUE(identical(step.parameter.tensor(), p));
       for (std::size_t i = 0; i < slots.size(); ++i) {
-        EXPECT_TRUE(identical(next.slots[i].tensor(), slots[i].tensor()));
+        EXPECT_TRUE(identical(step.slots[i].tensor(), slots[i].tensor()));
       }
     }
   }
-  EXPECT_EQ(keeping, 3u);  // sgd, adagrad, and momentum of 0
+  EXPECT_EQ(keeping, 4u);  // sgd, adagrad plain and clipped, momentum of 0
 }
 
 TEST(RowGradient, OptimizersThatRememberSayNo) {
   for (const char* name :
        {"momentum", "nesterov", "adam", "adamw", "rmsprop"}) {
-    EXPECT_FALSE(make_optimizer(name, {})->keeps_without_gradient()) << name;
+    EXPECT_FALSE(make_optimizer(name, {})->keeps_without_gradient("p")) << name;
   }
   for (const char* name : {"sgd", "adagrad"}) {
     EXPECT_FALSE(make_optimizer(name, {{"weight_decay", 1e-4}})
-                     ->keeps_without_gradient());
+                     ->keeps_without_gradient("p"));
   }
 }
 
@@ -121,7 +129,7 @@ TEST(RowGradient, UpdatesAsTheWholeTableWouldBe) {
       {},
       {-4, 0, 36, 39, -40, -1}};
   for (const auto& optimizer : all_optimizers()) {
-    if (!optimizer->keeps_without_gradient()) continue;
+    if (!optimizer->keeps_without_gradient("p")) continue;
     for (const auto& rows : batches) {
       const Tensor indices = lookups(rows);
       const auto arguments = arguments_of(*optimizer, kRows, indices);

@@ -123,6 +123,21 @@ class Optimizers(unittest.TestCase):
                         f"{p.read().numpy()}\nnot\n{expected}",
                     )
 
+    def test_wrappers_go_around_them(self):
+        p = weft.Variable(np.zeros(2, np.float32))
+        optimizer = weft.optim.sgd(
+            [p], 1.0, wrap=["clip_value(0.5)", "accumulate(2)"]
+        )
+        for gradient in ([0, 0], [4, -0.5]):
+            optimizer.update([weft.tensor(gradient, "f32")])
+        np.testing.assert_allclose(p.read().numpy(), [-0.5, 0.25])
+        self.assertEqual(
+            [name.split(".")[-1] for name in optimizer.slots()],
+            ["accumulated"],
+        )
+        with self.assertRaisesRegex(weft.Error, "did you mean 'lookahead'"):
+            weft.optim.sgd([p], wrap=["lookahed"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -250,5 +250,67 @@ TEST(Recipe, SmallTensorsAreThoseOfTheCodec) {
   EXPECT_EQ(min_elements({"sync.codec=auto"}), 256);
 }
 
+TEST(Recipe, WrappersOfAnOptimizerAreCheckedAndKept) {
+  const Recipe recipe = parse(
+      kRecipe, {"optimizer.wrap=[\"accumulate(2)\", \"lookahead(steps=5)\"]"});
+  EXPECT_EQ(recipe.optimizer.wrap,
+            (std::vector<std::string>{"accumulate(2)", "lookahead(steps=5)"}));
+  EXPECT_EQ(parse(to_toml(recipe)), recipe);
+  expect_error(ErrorCode::kInvalidArgument,
+               {"lookahed", "did you mean 'lookahead'?", "optimizer.wrap"},
+               [] { parse(kRecipe, {"optimizer.wrap=[\"lookahed(5)\"]"}); });
+}
+
+TEST(Recipe, AnOptimizerOfAllGradientsNeedsAllParameters) {
+  const std::vector<std::string> prodigy{"optimizer={name = \"prodigy\"}"};
+  EXPECT_EQ(parse(kRecipe, prodigy).optimizer.name, "prodigy");
+  expect_error(ErrorCode::kInvalidArgument,
+               {"looks at all gradients together", "sync.policy"}, [&] {
+                 parse(kRecipe, {prodigy[0], "sync.policy=server"});
+               });
+}
+
+TEST(Recipe, GroupsSayWhatIsDifferent) {
+  const std::string groups = R"(
+[[optimizer.groups]]
+parameters = "*.bias"
+weight_decay = 0.0
+[[optimizer.groups]]
+parameters = "embedding.*"
+name = "adagrad"
+lr_scale = 0.5
+[[optimizer.groups]]
+parameters = "first.*"
+frozen = true
+)";
+  std::string text = kRecipe;
+  text.insert(text.find("[train]"), groups);
+  const Recipe recipe = parse(text);
+  ASSERT_EQ(recipe.optimizer.groups.size(), 3u);
+  const GroupRecipe& biases = recipe.optimizer.groups[0];
+  EXPECT_EQ(biases.name, "momentum");
+  EXPECT_EQ(std::get<double>(biases.options.at("momentum")), 0.8);
+  EXPECT_EQ(std::get<double>(biases.options.at("weight_decay")), 0);
+  EXPECT_EQ(recipe.optimizer.groups[1].name, "adagrad");
+  EXPECT_EQ(recipe.optimizer.groups[1].lr_scale, 0.5);
+  EXPECT_TRUE(recipe.optimizer.groups[2].is_frozen);
+  EXPECT_EQ(parse(to_toml(recipe)), recipe);
+
+  const auto expect_group_refused =
+      [](const std::string& group, std::initializer_list<std::string> parts) {
+        expect_error(ErrorCode::kInvalidArgument, parts, [&] {
+          parse(kRecipe, {"optimizer.groups=[{" + group + "}]"});
+        });
+      };
+  expect_group_refused("lr_scale=1",
+                       {"lacks 'optimizer.groups.0.parameters'", "--set"});
+  expect_group_refused("parameters=\"*\", frozen=true, lr_scale=2",
+                       {"unknown key 'optimizer.groups.0.lr_scale'"});
+  expect_group_refused("parameters=\"*\", wieght_decay=0",
+                       {"did you mean 'optimizer.groups.0.weight_decay'?"});
+  expect_group_refused("parameters=\"*\", name=\"adma\"",
+                       {"did you mean 'adam'?", "optimizer.groups"});
+}
+
 }  // namespace
 }  // namespace weft

@@ -9,6 +9,8 @@
 
 #include "weft/nn/nn.h"
 #include "weft/optim/clip.h"
+#include "weft/optim/variable_updater.h"
+#include "weft/optim/wrapper.h"
 #include "weft/runtime/eager.h"
 #include "weft/train/forward_step.h"
 #include "weft/train/objective.h"
@@ -35,6 +37,23 @@ std::vector<TensorType> types_of(const std::vector<Tensor>& batch) {
   return {batch[0].type(), batch[1].type()};
 }
 
+std::vector<VariableRef> trainable_of(const nn::Module& model) {
+  std::vector<VariableRef> trainable;
+  for (const auto& named : model.parameters()) {
+    if (!named.parameter->is_trainable()) continue;
+    trainable.push_back(named.parameter->variable.state());
+  }
+  return trainable;
+}
+
+std::vector<Value> values_of(const std::vector<VariableRef>& variables) {
+  std::vector<Value> values;
+  for (const auto& variable : variables) {
+    values.push_back(Variable(variable).read());
+  }
+  return values;
+}
+
 TEST(TrainStep, LossFalls) {
   auto model = small_model();
   const auto optimizer = make_optimizer("momentum", {});
@@ -56,33 +75,17 @@ TEST(TrainStep, EqualsEagerTraining) {
   const auto batch = batch_of(7);
   TrainStep step(staged, TaskKind::kClassification, *optimizer,
                  types_of(batch));
-  std::vector<std::vector<Value>> slots;
+  VariableUpdater updater(make_optimizer("nesterov", {}), trainable_of(eager),
+                          0.01);
   for (int t = 0; t < 3; ++t) {
     step.run(batch, 0.01, t);
 
     Tape tape;
-    std::vector<nn::ParameterRef> trainable;
-    std::vector<Value> wrt;
-    for (const auto& named : eager.parameters()) {
-      if (!named.parameter->is_trainable()) continue;
-      trainable.push_back(named.parameter);
-      wrt.push_back(named.parameter->variable.read());
-    }
+    const std::vector<Value> wrt = values_of(trainable_of(eager));
     const Objective found =
         objective(eager, TaskKind::kClassification, batch[0], batch[1]);
-    const auto gradients = tape.gradient(found.loss, wrt);
+    updater.update(tape.gradient(found.loss, wrt));
     EXPECT_NEAR(found.loss.tensor().item(), step.loss(), 1e-4);
-    const auto scalars = optimizer->scalars(Tensor::scalar(0.01, DType::kF32),
-                                            Tensor::scalar(t + 1, DType::kF64));
-    slots.resize(trainable.size());
-    for (std::size_t i = 0; i < trainable.size(); ++i) {
-      const Tensor value = wrt[i].tensor();
-      if (t == 0) slots[i].assign(1, Tensor::zeros(value.type()));
-      auto next =
-          optimizer->update(value, gradients[i].tensor(), slots[i], scalars);
-      trainable[i]->variable.set_tensor(next.parameter.tensor());
-      slots[i] = {next.slots[0].tensor()};
-    }
   }
   const auto a = staged.parameters();
   const auto b = eager.parameters();
@@ -119,29 +122,15 @@ TEST(TrainStep, ChangesTheRowsThatABatchHas) {
   for (const StepInfo& info : step.plan().steps()) ops.insert(info.name);
   EXPECT_TRUE(ops.contains("add_rows"));
   EXPECT_FALSE(ops.contains("scatter_add"));
-  std::vector<std::vector<Value>> slots(3);
+  VariableUpdater updater(make_optimizer("adagrad", {}), trainable_of(eager),
+                          0.1);
   for (int t = 0; t < 3; ++t) {
     step.run(batch, 0.1, t);
     Tape tape;
-    std::vector<Value> wrt;
-    for (const auto& named : eager.parameters()) {
-      wrt.push_back(named.parameter->variable.read());
-    }
+    const std::vector<Value> wrt = values_of(trainable_of(eager));
     const Objective found =
         objective(eager, TaskKind::kClassification, batch[0], batch[1]);
-    const auto gradients =
-        clip_by_global_norm(tape.gradient(found.loss, wrt), kClip);
-    const auto scalars = optimizer->scalars(Tensor::scalar(0.1, DType::kF32),
-                                            Tensor::scalar(t + 1, DType::kF64));
-    for (std::size_t i = 0; i < wrt.size(); ++i) {
-      const Tensor value = wrt[i].tensor();
-      if (t == 0) slots[i].assign(1, Tensor::zeros(value.type()));
-      const auto next =
-          optimizer->update(value, gradients[i].tensor(), slots[i], scalars);
-      eager.parameters()[i].parameter->variable.set_tensor(
-          next.parameter.tensor());
-      slots[i] = {next.slots[0].tensor()};
-    }
+    updater.update(clip_by_global_norm(tape.gradient(found.loss, wrt), kClip));
   }
   EXPECT_TRUE(test::near(table_of(staged), table_of(eager), 1e-5));
   const std::set<std::int64_t> touched{0, 4, 9, 17, 33, 250};
@@ -179,11 +168,17 @@ TEST(TrainStep, NamesItsState) {
             names.end());
 }
 
-// Restoring the state in another step continues bit for bit.
+// Restoring the state in another step continues bit for bit: of all optimizers,
+// each in all wrappers.
 TEST(TrainStep, RestoredStateContinuesBitForBit) {
+  std::vector<std::string> wrappers;
+  for (const OptimizerWrapperDef& def : optimizer_wrapper_registry().all()) {
+    wrappers.push_back(def.name);
+  }
   for (const OptimizerDef& def : optimizer_registry().all()) {
     SCOPED_TRACE(def.name);
-    const auto optimizer = make_optimizer(def.name, {});
+    const auto optimizer =
+        wrap_optimizer(make_optimizer(def.name, {}), wrappers);
     const auto batch = batch_of(6);
     auto first = small_model();
     TrainStep one(first, TaskKind::kClassification, *optimizer,

@@ -9,6 +9,7 @@
 #include "tests/support/trees.h"
 
 #include "weft/base/file.h"
+#include "weft/train/assembly.h"
 #include "weft/train/checkpoint.h"
 #include "weft/train/metrics_log.h"
 #include "weft/train/trained_model.h"
@@ -74,6 +75,40 @@ std::vector<Tensor> tensors_of(const fs::path& path) {
     tensors.push_back(file.read(entry));
   }
   return tensors;
+}
+
+// The first convolution keeps its bits, has no slots, and is in the checkpoint.
+TEST_F(TrainerTest, FrozenParametersStayAsTheyAre) {
+  const Recipe frozen =
+      recipe("run", {"train.epochs=1",
+                     "optimizer.groups=[{parameters = \"conv1.*\", frozen "
+                     "= true}]"});
+  const Assembly assembly = assemble(frozen);
+  assembly.model->initialize(static_cast<std::uint64_t>(frozen.train.seed));
+  TrainObserver quiet;
+  Trainer(frozen, {.name = "run"}).run(quiet);
+  const SafetensorsFile saved(root_ / "run" / "last.safetensors");
+  int kept = 0;
+  for (const auto& [name, parameter] : assembly.model->parameters()) {
+    const SafetensorsEntry* entry = saved.find(name);
+    ASSERT_NE(entry, nullptr) << name;
+    const bool is_frozen = name.starts_with("conv1.");
+    kept += is_frozen;
+    EXPECT_EQ(identical(saved.read(*entry), parameter->variable.tensor()),
+              is_frozen)
+        << name;
+    EXPECT_EQ(saved.find("optimizer.m." + name) == nullptr, is_frozen) << name;
+  }
+  EXPECT_EQ(kept, 2);
+
+  try {
+    Trainer(recipe("other", {"optimizer.groups=[{parameters = \"9.*\"}]"}), {});
+    FAIL() << "a group of nothing was taken";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("no parameter is called '9.*'"),
+              std::string::npos)
+        << error.message();
+  }
 }
 
 // A recursive network, whose graph branches and calls itself.

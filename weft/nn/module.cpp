@@ -1,6 +1,7 @@
 #include "weft/nn/module.h"
 
 #include "weft/base/error.h"
+#include "weft/base/wildcard.h"
 
 namespace weft::nn {
 
@@ -81,6 +82,15 @@ Value value_of(const ParameterRef& parameter) {
         .hint("call model.initialize(seed), or load a checkpoint");
   }
   return value;
+}
+
+void freeze(const Module& module, std::string_view pattern) {
+  for (const auto& [name, parameter] : module.parameters()) {
+    if (!parameter->is_trainable() || !matches_wildcard(pattern, name))
+      continue;
+    parameter->role = Role::kFrozen;
+    parameter->variable.state()->is_trainable = false;
+  }
 }
 
 ParameterRef find_parameter(const Module& module, std::string_view name) {

@@ -26,6 +26,7 @@ namespace weft::nn {
 
 enum class Role {
   kTrainable,
+  kFrozen,     // as trainable ones, but kept at its first value
   kStatistic,  // changed by forward() while training; kept with the model
   kCarried,    // passed from one batch to the next; zero when an epoch starts
 };
@@ -120,6 +121,10 @@ class Layer : public Module {
 // The value of a parameter in what is being built, or its own. Throws
 // Error(kInvalidArgument) before initialize().
 Value value_of(const ParameterRef& parameter);
+
+// Makes the trainable parameters whose full names fit `pattern`
+// (base/wildcard.h) frozen. Before anything was staged.
+void freeze(const Module& module, std::string_view pattern);
 
 // The parameter of that full name. Throws Error(kInvalidArgument) with the
 // nearest known name.

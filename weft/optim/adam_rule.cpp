@@ -24,23 +24,36 @@ AdamRule::Settings AdamRule::settings(const Options& options,
           .weight_decay = option<double>(options, "weight_decay")};
 }
 
-std::vector<Value> AdamRule::scalars(const Value& lr, const Value& step) const {
-  // In f64: in f32, 1 - 0.999^t has lost four digits when t is 1.
-  const auto correction = [&](double beta) {
-    return 1.0 - power(scalar_like(step, beta), step);
-  };
-  const Value step_size = lr / cast(correction(settings_.beta1), lr.dtype());
-  const Value scale = cast(1.0 / sqrt(correction(settings_.beta2)), lr.dtype());
-  return {lr, step_size, scale};
+Value AdamRule::correction(double beta, const StepTime& time) {
+  return 1.0 - power(scalar_like(time.number, beta), time.number);
 }
 
-Optimizer::Update AdamRule::update(const Value& parameter,
+std::vector<Value> AdamRule::scalars(const StepTime& time) const {
+  const DType dtype = time.lr.dtype();
+  // Both corrections are scalars of the step: the mean's is taken with the
+  // rate, and sqrt(v) is scaled rather than v, so that epsilon stands where the
+  // paper has it.
+  return {time.lr, time.lr / cast(correction(settings_.beta1, time), dtype),
+          cast(1.0 / sqrt(correction(settings_.beta2, time)), dtype)};
+}
+
+AdamRule::Moments AdamRule::next_moments(const Value& gradient,
+                                         std::span<const Value> slots) const {
+  return {
+      slots[0] * settings_.beta1 + gradient * (1 - settings_.beta1),
+      slots[1] * settings_.beta2 + gradient * gradient * (1 - settings_.beta2)};
+}
+
+Value AdamRule::direction_of(const Moments& moments,
+                             std::span<const Value> scalars) const {
+  return moments.m / (sqrt(moments.v) * scalars[2] + settings_.epsilon);
+}
+
+ParameterRule::Next AdamRule::next(const Value& parameter,
                                    const Value& gradient,
                                    std::span<const Value> slots,
                                    std::span<const Value> scalars) const {
   const Value& lr = scalars[0];
-  const Value& step_size = scalars[1];
-  const Value& scale = scalars[2];
   Value p = parameter;
   Value g = gradient;
   if (settings_.weight_decay != 0) {
@@ -51,11 +64,9 @@ Optimizer::Update AdamRule::update(const Value& parameter,
       g = g + p * settings_.weight_decay;
     }
   }
-  const Value m = slots[0] * settings_.beta1 + g * (1 - settings_.beta1);
-  const Value v = slots[1] * settings_.beta2 + g * g * (1 - settings_.beta2);
-  // Both bias corrections are scalars of the step: sqrt(v) is scaled rather
-  // than v, so that epsilon stands where the paper has it.
-  return {p - step_size * (m / (sqrt(v) * scale + settings_.epsilon)), {m, v}};
+  const Moments moments = next_moments(g, slots);
+  return {p - scalars[1] * direction_of(moments, scalars),
+          {moments.m, moments.v}};
 }
 
 }  // namespace weft

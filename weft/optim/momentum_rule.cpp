@@ -4,12 +4,12 @@
 
 namespace weft {
 
-std::vector<std::string> MomentumRule::slots() const {
+std::vector<Slot> MomentumRule::slots(const ParameterInfo& parameter) const {
   if (settings_.momentum == 0) return {};
-  return {"velocity"};
+  return {{"velocity", parameter.type}};
 }
 
-Optimizer::Update MomentumRule::update(const Value& parameter,
+ParameterRule::Next MomentumRule::next(const Value& parameter,
                                        const Value& gradient,
                                        std::span<const Value> slots,
                                        std::span<const Value> scalars) const {

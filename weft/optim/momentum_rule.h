@@ -12,11 +12,11 @@
 // Threads: immutable.
 #pragma once
 
-#include "weft/optim/optimizer.h"
+#include "weft/optim/parameter_rule.h"
 
 namespace weft {
 
-class MomentumRule : public Optimizer {
+class MomentumRule : public ParameterRule {
  public:
   struct Settings {
     double momentum = 0;
@@ -26,11 +26,12 @@ class MomentumRule : public Optimizer {
 
   explicit MomentumRule(const Settings& settings) : settings_(settings) {}
 
-  std::vector<std::string> slots() const override;
-  Update update(const Value& parameter, const Value& gradient,
-                std::span<const Value> slots,
-                std::span<const Value> scalars) const override;
-  bool keeps_without_gradient() const override {
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override;
+  Next next(const Value& parameter, const Value& gradient,
+            std::span<const Value> slots,
+            std::span<const Value> scalars) const override;
+  bool has_momentum() const override { return settings_.momentum != 0; }
+  bool keeps_without_gradient(std::string_view) const override {
     return settings_.momentum == 0 && settings_.weight_decay == 0;
   }
 

@@ -1,9 +1,28 @@
 #include "weft/optim/optimizer.h"
 
+#include <cstring>
+
 namespace weft {
 
-std::vector<Value> Optimizer::scalars(const Value& lr, const Value&) const {
-  return {lr};
+std::string slot_name(const Slot& slot, std::string_view parameter) {
+  return parameter.empty()
+             ? fmt::format("optimizer.{}", slot.name)
+             : fmt::format("optimizer.{}.{}", slot.name, parameter);
+}
+
+Tensor initial_slot(const Slot& slot, const Tensor& parameter) {
+  if (slot.is_copy) {
+    WEFT_CHECK(parameter.type() == slot.type);
+    return parameter.clone();
+  }
+  const Tensor tensor = Tensor::zeros(slot.type);
+  if (slot.initial == 0) return tensor;
+  const Tensor element = Tensor::scalar(slot.initial, slot.type.dtype);
+  auto* const bytes = static_cast<std::byte*>(tensor.raw());
+  for (std::size_t at = 0; at < tensor.bytes(); at += element.bytes()) {
+    std::memcpy(bytes + at, element.raw(), element.bytes());
+  }
+  return tensor;
 }
 
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name,

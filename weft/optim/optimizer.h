@@ -1,6 +1,10 @@
-// How a gradient changes a parameter. An optimizer is a pure function written
-// with Values, so it runs staged inside the training step as well as eagerly;
-// what it remembers (slots) goes in and comes out.
+// How a step of training changes its parameters.
+//
+// An optimizer is a pure function written with Values, so it runs staged inside
+// the training step as well as eagerly. It sees all parameters of a step at
+// once, with their gradients, and what it remembers (slots) goes in and comes
+// out. Most are one formula for each parameter by itself: parameter_rule.h.
+// Others wrap an optimizer: wrapper.h.
 //
 // Threads: immutable.
 #pragma once
@@ -17,33 +21,69 @@
 
 namespace weft {
 
+// A parameter before its first step.
+struct ParameterInfo {
+  std::string name;  // "stage1.0.conv1.weight"
+  TensorType type;
+};
+
+// What is remembered from step to step.
+struct Slot {
+  std::string name;  // "velocity"
+  TensorType type;
+  double initial = 0;
+  // Starts as the parameter itself, and not as `initial`.
+  bool is_copy = false;
+};
+
+// One parameter in a step: update() replaces it and its slots by the next ones.
+struct ParameterStep {
+  std::string name;
+  Value parameter;
+  Value gradient;
+  // [count…]: the rows of the parameter that `gradient` [count…, width…] holds;
+  // undefined where it is the whole gradient (row_gradient.h).
+  Value indices;
+  std::vector<Value> slots;  // as slots() declares them, in order
+};
+
+struct StepTime {
+  Value lr;      // f32[], what the schedule says
+  Value number;  // f64[], of the step, counted from 1
+};
+
 class Optimizer {
  public:
-  // What it remembers per parameter: "velocity". Each slot has the shape of
-  // its parameter and starts at zero.
-  virtual std::vector<std::string> slots() const { return {}; }
-
-  // Numbers that all parameters share in a step, computed once: at least the
-  // learning rate. `lr` is an f32 scalar, `step` an f64 scalar that counts
-  // from 1.
-  virtual std::vector<Value> scalars(const Value& lr, const Value& step) const;
-
-  struct Update {
-    Value parameter;
-    std::vector<Value> slots;
-  };
-  // The next parameter and slots.
-  virtual Update update(const Value& parameter, const Value& gradient,
-                        std::span<const Value> slots,
-                        std::span<const Value> scalars) const = 0;
-
-  // Whether an element stays as it is, with its slots, where its gradient is
-  // zero. Then rows of a table that got none need not be visited
-  // (row_gradient.h).
-  virtual bool keeps_without_gradient() const { return false; }
-
   virtual ~Optimizer() = default;
+
+  // What it remembers of a parameter.
+  virtual std::vector<Slot> slots(const ParameterInfo&) const { return {}; }
+  // What it remembers once for all parameters.
+  virtual std::vector<Slot> shared_slots() const { return {}; }
+
+  // Replaces parameters and slots, and the values of shared_slots(), by the
+  // next ones. Gradients may be replaced too: they are read by nobody else.
+  virtual void update(std::span<ParameterStep> parameters,
+                      std::span<Value> shared, const StepTime& time) const = 0;
+
+  // Whether an element of that parameter stays as it is, with its slots, where
+  // its gradient is zero. Then rows of a table that got none need not be
+  // visited.
+  virtual bool keeps_without_gradient(std::string_view /*parameter*/) const {
+    return false;
+  }
+  // Whether what one parameter becomes depends on other parameters' gradients.
+  // Those of a part of the model alone then mean something else.
+  virtual bool sees_all_parameters() const { return false; }
+  // Whether a gradient acts in later steps too.
+  virtual bool has_momentum() const { return false; }
 };
+
+// "optimizer.SLOT.PARAMETER", and "optimizer.SLOT" of what is shared: the names
+// in checkpoints.
+std::string slot_name(const Slot& slot, std::string_view parameter = {});
+// The first value of a slot of `parameter`; undefined for a shared one.
+Tensor initial_slot(const Slot& slot, const Tensor& parameter = {});
 
 struct OptimizerDef {
   std::string name;

@@ -1,6 +1,7 @@
 #include "weft/optim/row_gradient.h"
 
 #include "weft/graph/builder.h"
+#include "weft/graph/location.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/index.h"
 #include "weft/ops/rows.h"
@@ -38,30 +39,45 @@ std::optional<RowGradient> row_gradient(const Value& gradient,
   return RowGradient{coalesce_rows(updates, indices, table), indices};
 }
 
-Optimizer::Update update_rows(const Optimizer& optimizer,
-                              const Value& parameter,
-                              const RowGradient& gradient,
-                              std::span<const Value> slots,
+void keep_touched_rows(const Optimizer& optimizer,
+                       std::span<ParameterStep> parameters,
+                       const Bindings& sizes) {
+  for (ParameterStep& step : parameters) {
+    // An optimizer that also moves rows without a gradient, as momentum does,
+    // must see the whole table.
+    if (!optimizer.keeps_without_gradient(step.name)) continue;
+    const LayerScope scope("optimizer/" + step.name);
+    const auto found = row_gradient(step.gradient, sizes);
+    if (!found) continue;
+    step.gradient = found->rows;
+    step.indices = found->indices;
+  }
+}
+
+ParameterRule::Next next_rows(const ParameterRule& rule,
+                              const ParameterStep& step,
                               std::span<const Value> scalars) {
-  WEFT_CHECK(optimizer.keeps_without_gradient());
+  WEFT_CHECK(rule.keeps_without_gradient(step.name));
   const auto rows_of = [&](const Value& table) {
-    return gather(table, gradient.indices);
+    return gather(table, step.indices);
   };
   // Where a row comes again its gradient is zero, so its change is zero.
   const auto with_rows = [&](const Value& table, const Value& before,
                              const Value& after) {
-    return add_rows(table, after - before, gradient.indices);
+    return add_rows(table, after - before, step.indices);
   };
-  const Value rows = rows_of(parameter);
+  const Value rows = rows_of(step.parameter);
   std::vector<Value> slot_rows;
-  for (const Value& slot : slots) slot_rows.push_back(rows_of(slot));
-  const Optimizer::Update next =
-      optimizer.update(rows, gradient.rows, slot_rows, scalars);
-  Optimizer::Update update{with_rows(parameter, rows, next.parameter), {}};
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    update.slots.push_back(with_rows(slots[i], slot_rows[i], next.slots[i]));
+  for (const Value& slot : step.slots) slot_rows.push_back(rows_of(slot));
+  const ParameterRule::Next after =
+      rule.next(rows, step.gradient, slot_rows, scalars);
+  ParameterRule::Next whole{with_rows(step.parameter, rows, after.parameter),
+                            {}};
+  for (std::size_t i = 0; i < step.slots.size(); ++i) {
+    whole.slots.push_back(
+        with_rows(step.slots[i], slot_rows[i], after.slots[i]));
   }
-  return update;
+  return whole;
 }
 
 }  // namespace weft

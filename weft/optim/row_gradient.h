@@ -2,10 +2,6 @@
 // An optimizer that leaves alone what has no gradient then reads and writes
 // these rows, not the table.
 //
-//   if (const auto found = row_gradient(gradient, sizes)) {
-//     next = update_rows(optimizer, parameter, *found, slots, scalars);
-//   }
-//
 // The rows are values of the graph, one per lookup of the batch; coalesce_rows
 // (ops/rows.h) gives each row of the table all of its gradient once. So
 // everything that holds for the whole gradient holds for them: their sum of
@@ -17,7 +13,7 @@
 #include <optional>
 #include <span>
 
-#include "weft/optim/optimizer.h"
+#include "weft/optim/parameter_rule.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -34,12 +30,16 @@ struct RowGradient {
 std::optional<RowGradient> row_gradient(const Value& gradient,
                                         const Bindings& sizes = {});
 
-// What optimizer.update() makes of the whole gradient, up to rounding, where
-// optimizer.keeps_without_gradient().
-Optimizer::Update update_rows(const Optimizer& optimizer,
-                              const Value& parameter,
-                              const RowGradient& gradient,
-                              std::span<const Value> slots,
+// Where `optimizer` keeps what has no gradient, replaces the gradients that
+// reach only few rows by these rows. `sizes` are those of a usual batch.
+void keep_touched_rows(const Optimizer& optimizer,
+                       std::span<ParameterStep> parameters,
+                       const Bindings& sizes = {});
+
+// What rule.next() makes of the whole gradient, up to rounding, from the rows
+// in `step`. The rule must keep what has no gradient.
+ParameterRule::Next next_rows(const ParameterRule& rule,
+                              const ParameterStep& step,
                               std::span<const Value> scalars);
 
 }  // namespace weft

@@ -10,17 +10,17 @@ Variable statistic(const Tensor& initial, std::string name) {
   return Variable(initial, {.name = std::move(name), .is_trainable = false});
 }
 
-Optimizer::Update next_of(const Optimizer& optimizer, const Value& value,
-                          const Value& gradient, std::span<const Value> slots,
-                          std::span<const Value> scalars) {
-  if (optimizer.keeps_without_gradient()) {
-    // The rest of such a table has no gradient, and an optimizer of this kind
-    // would leave it as it is.
-    if (const auto found = row_gradient(gradient)) {
-      return update_rows(optimizer, value, *found, slots, scalars);
-    }
+std::vector<Value> values_of(const std::vector<Variable>& variables) {
+  std::vector<Value> values;
+  for (const Variable& variable : variables) values.push_back(variable.read());
+  return values;
+}
+
+void assign_all(const std::vector<Variable>& variables,
+                const std::vector<Value>& values) {
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    variables[i].assign(values[i]);
   }
-  return optimizer.update(value, gradient, slots, scalars);
 }
 
 }  // namespace
@@ -34,10 +34,14 @@ VariableUpdater::VariableUpdater(std::unique_ptr<Optimizer> optimizer,
       step_(statistic(Tensor::scalar(0.0), "step")) {
   for (const VariableRef& variable : variables_) {
     std::vector<Variable>& own = slots_.emplace_back();
-    for (const std::string& slot : optimizer_->slots()) {
-      own.push_back(statistic(Tensor::zeros(variable->type),
-                              variable->name + "." + slot));
+    for (const Slot& slot :
+         optimizer_->slots({variable->name, variable->type})) {
+      own.push_back(statistic(initial_slot(slot, variable->value),
+                              variable->name + "." + slot.name));
     }
+  }
+  for (const Slot& slot : optimizer_->shared_slots()) {
+    shared_.push_back(statistic(initial_slot(slot), slot.name));
   }
 }
 
@@ -49,18 +53,23 @@ void VariableUpdater::update(std::span<const Value> gradients) {
   }
   // Steps count from 1, as bias corrections need it.
   step_.assign_add(Tensor::scalar(1.0));
-  const auto scalars = optimizer_->scalars(learning_rate_.read(), step_.read());
   Context& context = current_context();
+  std::vector<ParameterStep> steps;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
-    std::vector<Value> slots;
-    for (const Variable& slot : slots_[i]) slots.push_back(slot.read());
-    const Optimizer::Update next = next_of(
-        *optimizer_, context.read(variables_[i]), gradients[i], slots, scalars);
-    context.assign(variables_[i], next.parameter);
-    for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-      slots_[i][slot].assign(next.slots[slot]);
-    }
+    steps.push_back({.name = variables_[i]->name,
+                     .parameter = context.read(variables_[i]),
+                     .gradient = gradients[i],
+                     .indices = {},
+                     .slots = values_of(slots_[i])});
   }
+  keep_touched_rows(*optimizer_, steps);
+  std::vector<Value> shared = values_of(shared_);
+  optimizer_->update(steps, shared, {learning_rate_.read(), step_.read()});
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    context.assign(variables_[i], steps[i].parameter);
+    assign_all(slots_[i], steps[i].slots);
+  }
+  assign_all(shared_, shared);
 }
 
 std::vector<VariableUpdater::NamedSlot> VariableUpdater::slots() const {
@@ -68,6 +77,7 @@ std::vector<VariableUpdater::NamedSlot> VariableUpdater::slots() const {
   for (const auto& own : slots_) {
     for (const Variable& slot : own) named.push_back({slot.name(), &slot});
   }
+  for (const Variable& slot : shared_) named.push_back({slot.name(), &slot});
   return named;
 }
 

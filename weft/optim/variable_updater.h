@@ -19,7 +19,8 @@ namespace weft {
 
 class VariableUpdater {
  public:
-  // Makes the slots, zero, named "variable.slot".
+  // Makes the slots, named "variable.slot", and those that all variables share,
+  // by their names alone.
   VariableUpdater(std::unique_ptr<Optimizer> optimizer,
                   std::vector<VariableRef> variables, double lr);
 
@@ -44,6 +45,7 @@ class VariableUpdater {
   Variable learning_rate_;
   Variable step_;
   std::vector<std::vector<Variable>> slots_;  // of each variable
+  std::vector<Variable> shared_;
 };
 
 }  // namespace weft

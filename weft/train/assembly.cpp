@@ -1,6 +1,7 @@
 #include "weft/train/assembly.h"
 
 #include "weft/data/fetch.h"
+#include "weft/optim/groups.h"
 
 namespace weft {
 namespace {
@@ -19,6 +20,27 @@ void require_fit(const ModelDef& def, const Dataset& data) {
   if (data.classes().empty()) {
     throw Error(ErrorCode::kInvalidArgument, "recipe",
                 "the labels of '{}' are no classes", data.name());
+  }
+}
+
+// What a recipe says of groups of parameters, held against those that there
+// are.
+void freeze_groups(nn::Module& model, const OptimizerRecipe& optimizer) {
+  std::vector<std::string> names;
+  for (const auto& named : model.parameters()) {
+    if (named.parameter->is_trainable()) names.push_back(named.name);
+  }
+  std::vector<std::string> patterns;
+  for (const GroupRecipe& group : optimizer.groups) {
+    patterns.push_back(group.parameters);
+  }
+  check_patterns(patterns, names);
+  for (const GroupRecipe& group : optimizer.groups) {
+    if (group.is_frozen) nn::freeze(model, group.parameters);
+  }
+  if (!names.empty() && model.parameter_count() == 0) {
+    throw Error(ErrorCode::kInvalidArgument, "optimizer.groups",
+                "all parameters are frozen, so there is nothing to train");
   }
 }
 
@@ -44,6 +66,7 @@ Assembly assemble(const Recipe& recipe, int workers) {
                    .words = static_cast<std::int64_t>(train.words().size()),
                    .lanes = train.lanes() / workers},
                   recipe.model.options);
+  freeze_groups(*result.model, recipe.optimizer);
   return result;
 }
 

@@ -5,7 +5,8 @@
 #include "weft/base/file.h"
 #include "weft/data/registry.h"
 #include "weft/nn/model.h"
-#include "weft/optim/optimizer.h"
+#include "weft/optim/groups.h"
+#include "weft/optim/wrapper.h"
 #include "weft/train/recipe_section.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/network.h"
@@ -192,6 +193,36 @@ Schedule read_lr(RecipeSection& optimizer, double fallback,
   return lr;
 }
 
+// `rest` are the settings of all parameters that are in no group.
+GroupRecipe read_group(const toml::table* table, std::string path,
+                       const OptimizerRecipe& rest,
+                       const RecipeSource& source) {
+  RecipeSection section(table, std::move(path), source);
+  GroupRecipe group;
+  section.read("parameters", group.parameters);
+  section.require("parameters", group.parameters);
+  section.read("frozen", group.is_frozen);
+  // What is frozen has no rate and no optimizer: keys of these are refused.
+  if (!group.is_frozen) {
+    section.read("lr_scale", group.lr_scale, kPositive);
+    group.name = rest.name;
+    section.read("name", group.name);
+    const OptimizerDef& def =
+        blame(section, "name", [&]() -> const OptimizerDef& {
+          return optimizer_registry().get(group.name);
+        });
+    std::vector<OptionSpec> schema = def.options;
+    if (group.name == rest.name) {
+      // A group says only what is different.
+      for (OptionSpec& spec : schema) spec.value = rest.options.at(spec.name);
+    }
+    group.options = section.read_options(schema);
+    blame(section, "", [&] { def.make(group.options); });
+  }
+  section.refuse_unknown();
+  return group;
+}
+
 OptimizerRecipe read_optimizer(const toml::table* table,
                                const RecipeSource& source) {
   RecipeSection section(table, "optimizer", source);
@@ -204,10 +235,17 @@ OptimizerRecipe read_optimizer(const toml::table* table,
       });
   optimizer.lr = read_lr(section, def.default_lr, source);
   section.read("clip_norm", optimizer.clip_norm, kPositive);
+  section.read("wrap", optimizer.wrap);
+  const auto groups = section.find_tables("groups");
   optimizer.options = section.read_options(def.options);
   section.refuse_unknown();
   // The optimizer knows the ranges of its options; they depend on each other.
   blame(section, "", [&] { def.make(optimizer.options); });
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    optimizer.groups.push_back(read_group(
+        groups[i], fmt::format("optimizer.groups.{}", i), optimizer, source));
+  }
+  blame(section, "wrap", [&] { make_optimizer(optimizer); });
   return optimizer;
 }
 
@@ -235,19 +273,25 @@ TrainRecipe read_train(const toml::table* table, const RecipeSource& source) {
 void refuse_momentum_twice(const SyncRecipe& sync,
                            const OptimizerRecipe& optimizer) {
   if (sync.momentum_correction == 0) return;
-  const auto made = make_optimizer(optimizer.name, optimizer.options);
-  // An optimizer has momentum if it keeps it: as "velocity" like SGD and
-  // RMSProp, or as "m", the first moment of Adam and its like.
-  const auto slots = made->slots();
-  if (std::ranges::count(slots, "velocity") + std::ranges::count(slots, "m") ==
-      0) {
-    return;
-  }
+  if (!make_optimizer(optimizer)->has_momentum()) return;
   throw Error(ErrorCode::kInvalidArgument, "sync",
               "momentum_correction is momentum before entries are picked, and "
               "optimizer '{}' has momentum of its own",
               optimizer.name)
       .hint("optimizer.name = \"sgd\", or leave momentum_correction out");
+}
+
+void refuse_partial_view(const SyncPolicyDef& policy,
+                         const OptimizerRecipe& optimizer) {
+  if (policy.updates_whole_model ||
+      !make_optimizer(optimizer)->sees_all_parameters()) {
+    return;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "sync",
+              "optimizer '{}' looks at all gradients together, and with policy "
+              "'{}' each worker updates a part of the model",
+              optimizer.name, policy.name)
+      .hint("sync.policy = \"allreduce\"");
 }
 
 SyncRecipe read_sync(const toml::table* table, const RecipeSource& source,
@@ -280,6 +324,7 @@ SyncRecipe read_sync(const toml::table* table, const RecipeSource& source,
         return sync_policy_registry().get(sync.policy);
       });
   blame(section, "codec", [&] { policy.check(sync); });
+  blame(section, "policy", [&] { refuse_partial_view(policy, optimizer); });
   if (!has_min_elements) sync.min_elements = default_min_elements(sync);
   blame(section, "momentum_correction",
         [&] { refuse_momentum_twice(sync, optimizer); });
@@ -321,6 +366,20 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
 }
 
 }  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe) {
+  std::vector<ParameterGroup> groups;
+  for (const GroupRecipe& group : recipe.groups) {
+    // Frozen ones are no trainable parameters (assembly.h).
+    if (group.is_frozen) continue;
+    groups.push_back({group.parameters, group.lr_scale,
+                      make_optimizer(group.name, group.options)});
+  }
+  return wrap_optimizer(
+      group_optimizers(make_optimizer(recipe.name, recipe.options),
+                       std::move(groups)),
+      recipe.wrap);
+}
 
 Recipe parse_recipe(std::string_view text, std::string_view where,
                     std::span<const std::string> overrides) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "weft/base/options.h"
 #include "weft/data/augment.h"
+#include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/tensor/dtype.h"
 
@@ -38,16 +40,34 @@ struct DataRecipe {
   bool operator==(const DataRecipe&) const = default;
 };
 
+// Parameters that are trained in another way than the rest.
+struct GroupRecipe {
+  std::string parameters;  // a pattern of names: "*.bias"
+  bool is_frozen = false;  // they keep their first values
+  double lr_scale = 1;     // times the optimizer's rate
+  std::string name;        // of their optimizer
+  Options options;         // its own
+
+  bool operator==(const GroupRecipe&) const = default;
+};
+
 struct OptimizerRecipe {
   std::string name;
   // lr = 0.1, or lr = { schedule = "cosine", from = 0.1, to = 0.001 }, with
   // the keys of Schedule; the optimizer's own rate if the recipe has none.
   Schedule lr;
   std::optional<double> clip_norm;  // of all gradients together
+  // "accumulate(batches=4)", …: weft/optim/wrappers, the first one innermost.
+  std::vector<std::string> wrap;
+  std::vector<GroupRecipe> groups;
   Options options;  // the optimizer's own: momentum, weight_decay, …
 
   bool operator==(const OptimizerRecipe&) const = default;
 };
+
+// The optimizers of all groups, inside of the wrappers. Throws
+// Error(kInvalidArgument) for options that make no sense.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe);
 
 struct TrainRecipe {
   std::int64_t epochs = 10;

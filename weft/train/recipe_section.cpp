@@ -98,6 +98,19 @@ const toml::table* RecipeSection::find_table(const std::string& key) {
   return node->as_table();
 }
 
+std::vector<const toml::table*> RecipeSection::find_tables(
+    const std::string& key) {
+  const toml::node* node = find(key);
+  if (node == nullptr) return {};
+  if (!node->is_array()) wrong_type(key, *node, "a list of tables");
+  std::vector<const toml::table*> tables;
+  for (const auto& element : *node->as_array()) {
+    if (!element.is_table()) wrong_type(key, *node, "a list of tables");
+    tables.push_back(element.as_table());
+  }
+  return tables;
+}
+
 std::string RecipeSection::path_of(std::string_view key) const {
   return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
 }

@@ -72,6 +72,9 @@ class RecipeSection {
   const toml::node* find(const std::string& key);
   // The subtable `key`, or null. Throws if it is something else.
   const toml::table* find_table(const std::string& key);
+  // The tables of the list `key`, in order; none if it is not there. Throws if
+  // it is something else.
+  std::vector<const toml::table*> find_tables(const std::string& key);
   // "train.batch".
   std::string path_of(std::string_view key) const;
   // The file and line, or the override, that `key` comes from; the table's

@@ -77,6 +77,8 @@ class Writer {
     if (!text_.empty()) text_ += '\n';
     text_ += fmt::format("[{}]\n", name);
   }
+  // The next element of a list of tables.
+  void element(const char* name) { text_ += fmt::format("\n[[{}]]\n", name); }
   template <class T>
   void key(const std::string& name, const T& value) {
     text_ += fmt::format("{} = {}\n", name, text_of(value));
@@ -119,7 +121,17 @@ std::string to_toml(const Recipe& recipe) {
   out.key("name", optimizer.name);
   out.key("lr", optimizer.lr);
   out.key("clip_norm", optimizer.clip_norm);
+  out.key("wrap", optimizer.wrap);
   for (const auto& [name, value] : optimizer.options) out.key(name, value);
+  for (const GroupRecipe& group : optimizer.groups) {
+    out.element("optimizer.groups");
+    out.key("parameters", group.parameters);
+    out.key("frozen", group.is_frozen);
+    if (group.is_frozen) continue;
+    out.key("lr_scale", group.lr_scale);
+    out.key("name", group.name);
+    for (const auto& [name, value] : group.options) out.key(name, value);
+  }
 
   const TrainRecipe& train = recipe.train;
   out.section("train");

@@ -4,7 +4,6 @@
 #include "weft/nn/scope.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/optim/clip.h"
-#include "weft/optim/row_gradient.h"
 #include "weft/train/objective.h"
 
 namespace weft {
@@ -31,48 +30,15 @@ BackwardValues stage_backward(nn::Layer& model, TaskKind task,
   return {wanted.loss, wanted.correct, gradients(target, wrt)};
 }
 
-void keep_touched_rows(const Optimizer& optimizer,
-                       std::span<UpdateValues> updates, const Bindings& sizes) {
-  // An optimizer that also moves rows without a gradient, as momentum does,
-  // must see the whole table.
-  if (!optimizer.keeps_without_gradient()) return;
-  for (UpdateValues& update : updates) {
-    const LayerScope scope("optimizer/" + update.name);
-    const auto found = row_gradient(update.gradient, sizes);
-    if (!found) continue;
-    update.gradient = found->rows;
-    update.indices = found->indices;
-  }
-}
-
-void clip_updates(std::span<UpdateValues> updates, double max_norm) {
+void clip_gradients(std::span<ParameterStep> parameters, double max_norm) {
   std::vector<Value> gradients;
-  for (const UpdateValues& update : updates) {
-    gradients.push_back(update.gradient);
+  for (const ParameterStep& step : parameters) {
+    gradients.push_back(step.gradient);
   }
   // Rows of a table that are left out are zeros, which add nothing to the norm.
   gradients = clip_by_global_norm(gradients, max_norm);
-  for (std::size_t i = 0; i < updates.size(); ++i) {
-    updates[i].gradient = gradients[i];
-  }
-}
-
-void stage_update(const Optimizer& optimizer, std::span<UpdateValues> updates,
-                  const Value& lr, const Value& step) {
-  // What depends on the rate and the step alone, as Adam's bias corrections do,
-  // is computed once for all parameters.
-  const std::vector<Value> scalars = optimizer.scalars(lr, step);
-  for (UpdateValues& update : updates) {
-    const LayerScope scope("optimizer/" + update.name);
-    Optimizer::Update next =
-        update.indices.is_defined()
-            ? update_rows(optimizer, update.parameter,
-                          {update.gradient, update.indices}, update.slots,
-                          scalars)
-            : optimizer.update(update.parameter, update.gradient, update.slots,
-                               scalars);
-    update.parameter = std::move(next.parameter);
-    update.slots = std::move(next.slots);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    parameters[i].gradient = gradients[i];
   }
 }
 

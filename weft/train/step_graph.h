@@ -1,5 +1,5 @@
-// The two halves of a training step, as values of a function being built:
-// gradients of the objective, and what an optimizer makes of them.
+// What the training steps of one worker and of several have in common, as
+// values of a function being built.
 //
 // Threads: as FunctionBuilder.
 #pragma once
@@ -30,25 +30,7 @@ BackwardValues stage_backward(nn::Layer& model, TaskKind task,
                               const Value& input, const Value& label,
                               DType dtype, const Value& weight = {});
 
-// One trainable parameter, its gradient, and the optimizer's slots for it.
-struct UpdateValues {
-  std::string name;
-  Value parameter;
-  Value gradient;
-  Value indices;  // of the rows that `gradient` holds; undefined: of all
-  std::vector<Value> slots;
-};
-
-// Where the optimizer allows it, replaces gradients that reach only few rows by
-// these (optim/row_gradient.h). `sizes` are those of a usual batch.
-void keep_touched_rows(const Optimizer& optimizer,
-                       std::span<UpdateValues> updates, const Bindings& sizes);
-
-// Clips all gradients together, as clip_by_global_norm().
-void clip_updates(std::span<UpdateValues> updates, double max_norm);
-
-// Replaces parameters and slots by the next ones.
-void stage_update(const Optimizer& optimizer, std::span<UpdateValues> updates,
-                  const Value& lr, const Value& step);
+// Clips the gradients of all parameters together, as clip_by_global_norm().
+void clip_gradients(std::span<ParameterStep> parameters, double max_norm);
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include "weft/graph/program.h"
 #include "weft/nn/staging.h"
+#include "weft/optim/row_gradient.h"
 #include "weft/train/step_graph.h"
 
 namespace weft {
@@ -79,17 +80,22 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
     match(types[i].shape, batch[i].shape, sizes);
   }
   const nn::Staging staged(model, builder);
-  std::vector<UpdateValues> updates;
-  for (const auto& named : parameters) {
-    if (!named.parameter->is_trainable()) continue;
-    updates.emplace_back().name = named.name;
-    for (const std::string& slot : optimizer.slots()) {
-      const TensorType& type = named.parameter->type();
-      state_.push_back(
-          {"optimizer." + slot + "." + named.name, Tensor::zeros(type)});
-      updates.back().slots.push_back(
-          builder.parameter(type, state_.back().name));
+  std::vector<ParameterStep> updates;
+  const auto take_slot = [&](const Slot& slot, const NamedTensor& of) {
+    state_.push_back({slot_name(slot, of.name), initial_slot(slot, of.tensor)});
+    return builder.parameter(slot.type, state_.back().name);
+  };
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].parameter->is_trainable()) continue;
+    const NamedTensor own = state_[i];
+    updates.emplace_back().name = own.name;
+    for (const Slot& slot : optimizer.slots({own.name, own.tensor.type()})) {
+      updates.back().slots.push_back(take_slot(slot, own));
     }
+  }
+  std::vector<Value> shared;
+  for (const Slot& slot : optimizer.shared_slots()) {
+    shared.push_back(take_slot(slot, {}));
   }
   // The constructor appends arguments in this order.
   const Value key = builder.parameter(key_.type(), "key");
@@ -118,16 +124,17 @@ Executable TrainStep::stage(nn::Layer& model, TaskKind task,
     // rows is what it makes of the table (optim/row_gradient.h), and they are
     // fewer.
     keep_touched_rows(optimizer, updates, sizes);
-    if (options.clip_norm > 0) clip_updates(updates, options.clip_norm);
-    stage_update(optimizer, updates, lr, count);
+    if (options.clip_norm > 0) clip_gradients(updates, options.clip_norm);
+    optimizer.update(updates, shared, {lr, count});
     for (std::size_t i = 0; i < updates.size(); ++i) {
       *trainable[i] = updates[i].parameter;
     }
     // The slots come in the order in which state_ has them, behind the
     // parameters.
-    for (const UpdateValues& update : updates) {
+    for (const ParameterStep& update : updates) {
       results.insert(results.end(), update.slots.begin(), update.slots.end());
     }
+    results.insert(results.end(), shared.begin(), shared.end());
     results.insert(results.end(), {backward.loss, backward.correct});
     return results;
   }));

@@ -69,8 +69,7 @@ class Trainer::Run {
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
         group_(group),
-        optimizer_(
-            make_optimizer(recipe_.optimizer.name, recipe_.optimizer.options)),
+        optimizer_(make_optimizer(recipe_.optimizer)),
         assembly_(assemble_initialized(recipe_, group_)),
         loader_(assembly_.data.train,
                 sharded(train_loading(recipe_, *assembly_.data.train), group_)),

@@ -1,6 +1,7 @@
 // Matrix products by oneDNN.
 #include <optional>
 
+#include "weft/kernels/cpu/product.h"
 #include "weft/kernels/onednn/gemm.h"
 #include "weft/kernels/onednn/program.h"
 
@@ -30,44 +31,10 @@ memory::desc operand(const TensorType& type, int rank, bool transpose) {
   return onednn::strided(type.dtype, dims, strides);
 }
 
-// [..., k] against one matrix is a single product of more rows.
-TensorType flattened(const TensorType& type) {
-  const Dim columns = type.shape.back();
-  return {type.dtype,
-          {product(type.shape.first(type.shape.rank() - 1)), columns}};
-}
-
-struct Product {
-  TensorType a, b, y;
-  bool transpose_a, transpose_b, has_bias, is_relu;
-
-  explicit Product(const OpCall& call)
-      : a(call.input(0)),
-        b(call.input(1)),
-        y(call.outputs[0]),
-        transpose_a(call.attributes.flag("transpose_a")),
-        transpose_b(call.attributes.flag("transpose_b")),
-        has_bias(call.has_input(2)),
-        is_relu(call.attributes.text("activation") == "relu") {
-    // A stack of transposed matrices cannot be flattened, as its rows are the
-    // columns of each.
-    if (b.shape.rank() == 2 && a.shape.rank() > 2 && !transpose_a) {
-      a = flattened(a);
-      y = flattened(y);
-    }
-  }
-  bool is_plain() const { return y.shape.rank() == 2; }
-  Dim m() const { return y.shape[y.shape.rank() - 2]; }
-  Dim n() const { return y.shape.back(); }
-  Dim k() const { return a.shape[a.shape.rank() - (transpose_a ? 2 : 1)]; }
-};
-
 std::optional<std::string> declines(const OpCall& call) {
   if (auto reason = onednn::dtype_declined(call.input(0).dtype)) return reason;
   const Product product(call);
-  if (call.outputs[0].shape.num_elements() == 0 || product.k() == 0) {
-    return "an operand is empty";
-  }
+  if (product.is_empty()) return "an operand is empty";
   return std::nullopt;
 }
 
@@ -116,11 +83,8 @@ class Gemm : public PreparedKernel {
   void run(const KernelBuffers& buffers) noexcept override {
     const auto* a = static_cast<const float*>(buffers.inputs[0]);
     const auto* b = static_cast<const float*>(buffers.inputs[1]);
-    onednn::gemm(p_.m(), p_.n(), p_.k(),
-                 // Operands are dense: the leading dim is the number of columns
-                 // in memory.
-                 {a, p_.transpose_a ? p_.m() : p_.k(), p_.transpose_a},
-                 {b, p_.transpose_b ? p_.k() : p_.n(), p_.transpose_b}, 0.f,
+    onednn::gemm(p_.m(), p_.n(), p_.k(), {a, p_.a_stride(), p_.transpose_a},
+                 {b, p_.b_stride(), p_.transpose_b}, 0.f,
                  static_cast<float*>(buffers.outputs[0]), p_.n());
   }
 

@@ -1,9 +1,8 @@
 #include "weft/kernels/onednn/processor.h"
 
-#include <oneapi/dnnl/dnnl.hpp>
-
 #include "weft/base/cpu.h"
 #include "weft/base/error.h"
+#include "weft/kernels/onednn/dialect.h"
 
 namespace weft::onednn {
 namespace {
@@ -19,17 +18,13 @@ dnnl::cpu_isa highest_isa(InstructionSet set) {
     case InstructionSet::kAvx512Bf16:
       return dnnl::cpu_isa::avx512_core_bf16;
     case InstructionSet::kAvx512Fp16:
-#if DNNL_VERSION_MAJOR >= 3
-      return dnnl::cpu_isa::avx512_core_fp16;
-#else
-      return dnnl::cpu_isa::avx512_core_bf16;
-#endif
+      return kFp16Isa;
     // With everything allowed, oneDNN finds out by itself what there is.
     case InstructionSet::kAmx:
     case InstructionSet::kBaseline:
       break;
   }
-  return dnnl::cpu_isa::all;
+  return kEveryIsa;
 }
 
 }  // namespace

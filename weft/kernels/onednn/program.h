@@ -1,5 +1,5 @@
 // The adapter to oneDNN: a sequence of its primitives as one PreparedKernel.
-// Everything that differs between its versions 2.x and 3.x is hidden here.
+// What differs between its versions 2.x and 3.x is in dialect.h.
 //
 // Running a program allocates nothing of ours and builds nothing: argument
 // lists are made once, and only the addresses in them are set per run.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weft/graph/kernel.h"
+#include "weft/kernels/onednn/dialect.h"
 #include "weft/kernels/onednn/processor.h"
 
 namespace weft::onednn {
@@ -30,27 +31,15 @@ dnnl::memory::desc any_layout(DType dtype, const dnnl::memory::dims& dims);
 // Scratch memory of the user's.
 dnnl::primitive_attr attributes();
 
-// The primitive descriptor of a forward operation: version 3 merged the
-// operation descriptor of version 2 into it.
+// The descriptor of a primitive on engine(); see dialect.h.
 template <class Primitive, class... Args>
-typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attr,
-                                            const Args&... args) {
-#if DNNL_VERSION_MAJOR >= 3
-  return {engine(), args..., attr};
-#else
-  return {typename Primitive::desc(args...), attr, engine()};
-#endif
+auto describe(const dnnl::primitive_attr& attr, const Args&... args) {
+  return descriptor<Primitive>(engine(), attr, args...);
 }
-
-// The same for a backward operation, which wants the forward one as a hint.
 template <class Primitive, class Hint, class... Args>
-typename Primitive::primitive_desc describe_backward(
-    const dnnl::primitive_attr& attr, const Hint& hint, const Args&... args) {
-#if DNNL_VERSION_MAJOR >= 3
-  return {engine(), args..., hint, attr};
-#else
-  return {typename Primitive::desc(args...), attr, engine(), hint};
-#endif
+auto describe_backward(const dnnl::primitive_attr& attr, const Hint& hint,
+                       const Args&... args) {
+  return backward_descriptor<Primitive>(engine(), attr, hint, args...);
 }
 
 // Where an argument lies: in an operand, a result, or the scratch memory.

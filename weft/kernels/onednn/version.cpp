@@ -1,7 +1,7 @@
 #include "weft/kernels/onednn/version.h"
 
-#include <dnnl.hpp>
 #include <fmt/core.h>
+#include <oneapi/dnnl/dnnl.hpp>
 
 namespace weft::onednn {
 

@@ -6,22 +6,24 @@
 //   p <- p - lr * g / (sqrt(s) + epsilon)
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/unary.h"
-#include "weft/optim/optimizer.h"
+#include "weft/optim/parameter_rule.h"
 
 namespace weft {
 namespace {
 
-class Adagrad : public Optimizer {
+class Adagrad : public ParameterRule {
  public:
   explicit Adagrad(const Options& options)
       : epsilon_(option<double>(options, "epsilon")),
         weight_decay_(option<double>(options, "weight_decay")) {}
 
-  std::vector<std::string> slots() const override { return {"sum"}; }
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
+    return {{"sum", parameter.type}};
+  }
 
-  Update update(const Value& parameter, const Value& gradient,
-                std::span<const Value> slots,
-                std::span<const Value> scalars) const override {
+  Next next(const Value& parameter, const Value& gradient,
+            std::span<const Value> slots,
+            std::span<const Value> scalars) const override {
     Value g = gradient;
     if (weight_decay_ != 0) g = g + parameter * weight_decay_;
     const Value s = slots[0] + g * g;
@@ -29,7 +31,7 @@ class Adagrad : public Optimizer {
   }
 
   // Without epsilon, a place that has had no gradient yet is divided 0 by 0.
-  bool keeps_without_gradient() const override {
+  bool keeps_without_gradient(std::string_view) const override {
     return weight_decay_ == 0 && epsilon_ > 0;
   }
 

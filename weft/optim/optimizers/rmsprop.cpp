@@ -9,12 +9,12 @@
 //   p <- p - lr * b            (without momentum: p - lr * d)
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/unary.h"
-#include "weft/optim/optimizer.h"
+#include "weft/optim/parameter_rule.h"
 
 namespace weft {
 namespace {
 
-class Rmsprop : public Optimizer {
+class Rmsprop : public ParameterRule {
  public:
   explicit Rmsprop(const Options& options)
       : beta2_(option<double>(options, "beta2")),
@@ -22,15 +22,16 @@ class Rmsprop : public Optimizer {
         momentum_(option<double>(options, "momentum")),
         weight_decay_(option<double>(options, "weight_decay")) {}
 
-  std::vector<std::string> slots() const override {
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
     // Without momentum there is no velocity to keep, nor to save.
-    if (momentum_ == 0) return {"square"};
-    return {"square", "velocity"};
+    if (momentum_ == 0) return {{"square", parameter.type}};
+    return {{"square", parameter.type}, {"velocity", parameter.type}};
   }
+  bool has_momentum() const override { return momentum_ != 0; }
 
-  Update update(const Value& parameter, const Value& gradient,
-                std::span<const Value> slots,
-                std::span<const Value> scalars) const override {
+  Next next(const Value& parameter, const Value& gradient,
+            std::span<const Value> slots,
+            std::span<const Value> scalars) const override {
     const Value& lr = scalars[0];
     Value g = gradient;
     if (weight_decay_ != 0) g = g + parameter * weight_decay_;

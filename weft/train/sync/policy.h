@@ -88,6 +88,8 @@ class SyncPolicy {
 struct SyncPolicyDef {
   std::string name;
   std::string summary;
+  // Whether each worker updates all parameters, or some of them only.
+  bool updates_whole_model = true;
   // Throws Error(kInvalidArgument) with the reason, and the nearest thing that
   // works, for keys that make no sense together.
   void (*check)(const SyncRecipe& recipe) = nullptr;

@@ -32,7 +32,7 @@ class UpdateStep {
   // Step number `step`, from 0.
   void run(double lr, std::int64_t step);
 
-  // "optimizer.SLOT.PARAMETER", the memory that the next run reads.
+  // By slot_name(); the memory that the next run reads.
   const std::vector<NamedTensor>& slots() const { return slots_; }
 
  private:

@@ -239,6 +239,7 @@ void register_sync_policy_server(SyncPolicyRegistry& policies) {
   policies.add(
       {.name = "server",
        .summary = "owners of parameters collect gradients and send changes",
+       .updates_whole_model = false,
        .check =
            [](const SyncRecipe& recipe) {
              check_compression(recipe);

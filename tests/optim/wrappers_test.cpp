@@ -1,0 +1,120 @@
+// Wrappers, each against what it means written with the inner optimizer alone.
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/optimizer_run.h"
+#include "tests/support/values.h"
+
+#include "weft/optim/wrapper.h"
+
+namespace weft {
+namespace {
+
+using test::OptimizerRun;
+
+constexpr double kLr = 0.1;
+
+std::unique_ptr<Optimizer> wrapped(const char* name,
+                                   const std::vector<std::string>& wrappers) {
+  return wrap_optimizer(make_optimizer(name, {}), wrappers);
+}
+
+std::vector<Tensor> two_parameters() {
+  return {test::pattern({3, 2}, -1, 1, 1), test::pattern({5}, -1, 1, 2)};
+}
+
+// Gradients of both parameters in a step, which depend on nothing else.
+std::vector<Value> gradients_at(int step) {
+  const auto seed = static_cast<std::uint64_t>(10 * step);
+  return {test::pattern({3, 2}, -1, 1, seed + 3),
+          test::pattern({5}, -1, 1, seed + 4)};
+}
+
+std::vector<Value> mean_of(const std::vector<std::vector<Value>>& batches) {
+  std::vector<Value> mean = batches[0];
+  for (std::size_t b = 1; b < batches.size(); ++b) {
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] = mean[i] + batches[b][i];
+    }
+  }
+  for (Value& value : mean) value = value / static_cast<double>(batches.size());
+  return mean;
+}
+
+TEST(Accumulate, IsTheInnerOptimizerOnMeansOfGradients) {
+  for (const OptimizerDef& def : optimizer_registry().all()) {
+    SCOPED_TRACE(def.name);
+    OptimizerRun run(wrapped(def.name.c_str(), {"accumulate(3)"}),
+                     two_parameters());
+    OptimizerRun plain(make_optimizer(def.name, {}), two_parameters());
+    for (int step = 1; step <= 4; ++step) {
+      std::vector<std::vector<Value>> batches;
+      for (int batch = 0; batch < 3; ++batch) {
+        // Between steps nothing moves.
+        for (std::size_t i = 0; i < 2; ++i) {
+          EXPECT_TRUE(test::near(run.parameter(i), plain.parameter(i), 1e-5));
+        }
+        batches.push_back(gradients_at(3 * step + batch));
+        run.step(batches.back(), kLr);
+      }
+      plain.step(mean_of(batches), kLr);
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(test::near(run.parameter(i), plain.parameter(i), 1e-5));
+    }
+  }
+}
+
+TEST(Lookahead, GoesBackPartOfTheWay) {
+  OptimizerRun run(wrapped("sgd", {"lookahead(steps=2, alpha=0.25)"}),
+                   {Tensor::of<float>({1}, {1})});
+  const std::vector<Value> gradient{Tensor::of<float>({1}, {1})};
+  run.step(gradient, kLr);
+  EXPECT_FLOAT_EQ(static_cast<float>(run.parameter().item()), 0.9f);
+  run.step(gradient, kLr);  // 0.8, of which a quarter of the way from 1
+  EXPECT_FLOAT_EQ(static_cast<float>(run.parameter().item()), 0.95f);
+  run.step(gradient, kLr);
+  EXPECT_FLOAT_EQ(static_cast<float>(run.parameter().item()), 0.85f);
+}
+
+TEST(ClipValue, LimitsEachElement) {
+  OptimizerRun run(wrapped("sgd", {"clip_value(0.5)"}),
+                   {Tensor::of<float>({3}, {0, 0, 0})});
+  run.step({Tensor::of<float>({3}, {0.25f, 2, -3})}, 1);
+  EXPECT_TRUE(test::near(run.parameter(),
+                         Tensor::of<float>({3}, {-0.25f, -0.5f, 0.5f}), 1e-7));
+}
+
+TEST(Wrappers, StandInTheOrderWritten) {
+  // Inside of accumulation, clipping sees the mean of the gradients; outside,
+  // each of them.
+  const std::vector<Value> small{Tensor::of<float>({1}, {0})};
+  const std::vector<Value> large{Tensor::of<float>({1}, {4})};
+  const auto after = [&](const std::vector<std::string>& wrappers) {
+    OptimizerRun run(wrapped("sgd", wrappers), {Tensor::of<float>({1}, {0})});
+    run.step(small, 1);
+    run.step(large, 1);
+    return run.parameter().item();
+  };
+  EXPECT_DOUBLE_EQ(after({"clip_value(1)", "accumulate(2)"}), -1);
+  EXPECT_DOUBLE_EQ(after({"accumulate(2)", "clip_value(1)"}), -0.5);
+}
+
+TEST(Wrappers, RefuseWhatMakesNoSense) {
+  const auto expect_refused = [](const std::vector<std::string>& wrappers,
+                                 std::initializer_list<std::string> parts) {
+    test::expect_error(ErrorCode::kInvalidArgument, parts,
+                       [&] { wrapped("sgd", wrappers); });
+  };
+  expect_refused({"lookahed(5)"}, {"lookahed", "did you mean 'lookahead'?"});
+  expect_refused({"lookahead(stesp=5)"}, {"did you mean 'steps'?", "^"});
+  expect_refused({"lookahead(0)"}, {"steps = 0 must be at least 1"});
+  expect_refused({"lookahead(alpha=2)"}, {"alpha = 2 is outside [0, 1)"});
+  expect_refused({"clip_value(0)"}, {"limit = 0 must be above 0"});
+  expect_refused({"accumulate(2)", "accumulate(2)"},
+                 {"'accumulate' is there twice"});
+  expect_refused({"accumulate(2) lookahead(5)"}, {"'l' is not expected here"});
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,276 @@
+// Products of a few rows, or of a few columns: each element of the large
+// operand is read from memory once and used a few times, so that memory is the
+// limit, and packing it as BLAS does would cost more than the product.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/few_rows.cpp"
+#include <algorithm>
+#include <hwy/foreach_target.h>
+#include <optional>
+#include <type_traits>
+
+#include "weft/base/index.h"
+#include "weft/base/parallel.h"
+#include "weft/kernels/cpu/product.h"
+#include "weft/kernels/simd/lanes.h"
+#include "weft/kernels/simd/targets.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
+namespace {
+
+namespace hn = simd::hn;
+
+// More rows than these are limited by arithmetic, and left to others.
+constexpr std::size_t kMostRows = 8;
+
+inline auto load(const double* p) {
+  return hn::LoadU(hn::ScalableTag<double>(), p);
+}
+using simd::load;
+
+// y = x w of `rows` rows x, which are few. A product of few columns is this one
+// transposed: then x is its right operand, and w its left one.
+template <class T>
+class FewRows final : public PreparedKernel {
+  // bf16 is summed in f32 and rounded once.
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sums = hn::ScalableTag<Sum>;
+  static constexpr std::size_t kLanes = hn::MaxLanes(Sums());
+
+ public:
+  explicit FewRows(const Product& p)
+      : turned_(p.m() > p.n()),
+        rows_(at(turned_ ? p.n() : p.m())),
+        inner_(at(p.k())),
+        columns_(at(turned_ ? p.m() : p.n())),
+        // Rows of x that lie across memory are those of a transposed operand,
+        // or of one that was turned.
+        x_is_across_(turned_ ? !p.transpose_b : p.transpose_a),
+        w_has_inner_rows_(turned_ ? p.transpose_a : !p.transpose_b),
+        has_bias_(p.has_bias),
+        bias_is_f32_(p.bias_is_f32),
+        is_relu_(p.is_relu),
+        // The sums of a block of columns stay in half of a first-level cache.
+        block_(std::max<std::size_t>(
+            kLanes, kBlockBytes / sizeof(Sum) / rows_ / kLanes * kLanes)) {}
+
+  std::size_t scratch_bytes() const override {
+    return rows_ * inner_ * sizeof(Sum);
+  }
+
+  void run(const KernelBuffers& buffers) noexcept override {
+    const auto* x = static_cast<const T*>(buffers.inputs[turned_ ? 1 : 0]);
+    auto* dense = static_cast<Sum*>(buffers.scratch);
+    for (std::size_t i = 0; i < rows_; ++i) {
+      for (std::size_t p = 0; p < inner_; ++p) {
+        dense[i * inner_ + p] = static_cast<Sum>(
+            x_is_across_ ? x[p * rows_ + i] : x[i * inner_ + p]);
+      }
+    }
+    // Each element is summed in one order, wherever threads cut the columns.
+    const std::size_t bytes_each = inner_ * sizeof(T) * kLanes;
+    const auto grain = static_cast<std::int64_t>(
+        std::max<std::size_t>(1, kThreadBytes / bytes_each));
+    const std::size_t groups = (columns_ + kLanes - 1) / kLanes;
+    parallel_for(
+        static_cast<std::int64_t>(groups), grain,
+        [&](std::int64_t begin, std::int64_t end) {
+          const std::size_t last = std::min(columns_, at(end) * kLanes);
+          for (std::size_t c = at(begin) * kLanes; c < last; c += block_) {
+            const std::size_t count = std::min(block_, last - c);
+            if (w_has_inner_rows_) {
+              add_rows(buffers, dense, c, count);
+            } else {
+              add_dots(buffers, dense, c, count);
+            }
+          }
+        });
+  }
+
+ private:
+  static constexpr std::size_t kBlockBytes = 16 << 10;
+  // Reading so much takes a thread longer than waking it.
+  static constexpr std::size_t kThreadBytes = 64 << 10;
+  // So many rows of w are read side by side, for each pass over the sums.
+  static constexpr std::size_t kStreams = 8;
+  // Dot products that are summed at once.
+  static constexpr std::size_t kDots = 4;
+
+  // w is [inner, columns] in memory: its rows are added up, each times an
+  // element of x.
+  void add_rows(const KernelBuffers& buffers, const Sum* x, std::size_t first,
+                std::size_t count) const noexcept {
+    alignas(64) Sum sums[kBlockBytes / sizeof(Sum) + kMostRows * kLanes];
+    std::fill_n(sums, rows_ * count, Sum(0));
+    const T* w = operand(buffers) + first;
+    std::size_t p = 0;
+    for (; p + kStreams <= inner_; p += kStreams) {
+      add_streams<kStreams>(x + p, w + p * columns_, count, sums);
+    }
+    for (; p < inner_; ++p) {
+      add_streams<1>(x + p, w + p * columns_, count, sums);
+    }
+    for (std::size_t i = 0; i < rows_; ++i) {
+      for (std::size_t c = 0; c < count; ++c) {
+        finish(buffers, i, first + c, sums[i * count + c]);
+      }
+    }
+  }
+
+  template <std::size_t kCount>
+  void add_streams(const Sum* x, const T* w, std::size_t count,
+                   Sum* sums) const noexcept {
+    std::size_t c = 0;
+    for (; c + kLanes <= count; c += kLanes) {
+      hn::Vec<Sums> row[kCount];
+      for (std::size_t s = 0; s < kCount; ++s)
+        row[s] = load(w + s * columns_ + c);
+      for (std::size_t i = 0; i < rows_; ++i) {
+        Sum* to = sums + i * count + c;
+        auto sum = hn::LoadU(Sums(), to);
+        for (std::size_t s = 0; s < kCount; ++s) {
+          sum = hn::MulAdd(hn::Set(Sums(), x[i * inner_ + s]), row[s], sum);
+        }
+        hn::StoreU(sum, Sums(), to);
+      }
+    }
+    for (; c < count; ++c) {
+      for (std::size_t i = 0; i < rows_; ++i) {
+        Sum sum = sums[i * count + c];
+        for (std::size_t s = 0; s < kCount; ++s) {
+          sum += x[i * inner_ + s] * static_cast<Sum>(w[s * columns_ + c]);
+        }
+        sums[i * count + c] = sum;
+      }
+    }
+  }
+
+  // w is [columns, inner] in memory: each of its rows gives a dot product with
+  // each row of x.
+  void add_dots(const KernelBuffers& buffers, const Sum* x, std::size_t first,
+                std::size_t count) const noexcept {
+    const T* w = operand(buffers) + first * inner_;
+    std::size_t c = 0;
+    for (; c + kDots <= count; c += kDots) {
+      dots_of_rows<kDots>(buffers, x, w + c * inner_, first + c);
+    }
+    for (; c < count; ++c) {
+      dots_of_rows<1>(buffers, x, w + c * inner_, first + c);
+    }
+  }
+
+  template <std::size_t kColumns>
+  void dots_of_rows(const KernelBuffers& buffers, const Sum* x, const T* w,
+                    std::size_t column) const noexcept {
+    std::size_t i = 0;
+    for (; i + kDots <= rows_; i += kDots) {
+      dots<kDots, kColumns>(buffers, x, w, i, column);
+    }
+    for (; i < rows_; ++i) dots<1, kColumns>(buffers, x, w, i, column);
+  }
+
+  template <std::size_t kRows, std::size_t kColumns>
+  void dots(const KernelBuffers& buffers, const Sum* x, const T* w,
+            std::size_t row, std::size_t column) const noexcept {
+    hn::Vec<Sums> sums[kRows][kColumns];
+    for (auto& of_row : sums) {
+      for (auto& sum : of_row) sum = hn::Zero(Sums());
+    }
+    const Sum* left = x + row * inner_;
+    std::size_t p = 0;
+    for (; p + kLanes <= inner_; p += kLanes) {
+      hn::Vec<Sums> right[kColumns];
+      for (std::size_t c = 0; c < kColumns; ++c)
+        right[c] = load(w + c * inner_ + p);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        const auto value = hn::LoadU(Sums(), left + i * inner_ + p);
+        for (std::size_t c = 0; c < kColumns; ++c) {
+          sums[i][c] = hn::MulAdd(value, right[c], sums[i][c]);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t c = 0; c < kColumns; ++c) {
+        Sum sum = hn::GetLane(hn::SumOfLanes(Sums(), sums[i][c]));
+        for (std::size_t q = p; q < inner_; ++q) {
+          sum += left[i * inner_ + q] * static_cast<Sum>(w[c * inner_ + q]);
+        }
+        finish(buffers, row + i, column + c, sum);
+      }
+    }
+  }
+
+  const T* operand(const KernelBuffers& buffers) const {
+    return static_cast<const T*>(buffers.inputs[turned_ ? 0 : 1]);
+  }
+
+  // "+ bias, then relu", into the result.
+  void finish(const KernelBuffers& buffers, std::size_t row, std::size_t column,
+              Sum sum) const noexcept {
+    if (has_bias_) {
+      const void* bias = buffers.inputs[2];
+      const std::size_t i = turned_ ? row : column;
+      sum += bias_is_f32_ ? static_cast<Sum>(static_cast<const float*>(bias)[i])
+                          : static_cast<Sum>(static_cast<const T*>(bias)[i]);
+    }
+    // The comparison is false for NaN, which so stays.
+    if (is_relu_ && sum < 0) sum = 0;
+    static_cast<T*>(buffers.outputs[0])[turned_ ? column * rows_ + row
+                                                : row * columns_ + column] =
+        T(sum);
+  }
+
+  bool turned_;
+  std::size_t rows_, inner_, columns_;
+  bool x_is_across_, w_has_inner_rows_;
+  bool has_bias_, bias_is_f32_, is_relu_;
+  std::size_t block_;  // columns
+};
+
+std::optional<std::string> few_rows_declines(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF64 && dtype != DType::kBF16) {
+    return fmt::format("computes in f32, f64 and bf16, not in {}",
+                       to_string(dtype));
+  }
+  const Product product(call);
+  if (product.is_empty()) return "an operand is empty";
+  if (!product.is_plain()) return "multiplies two matrices, not batches";
+  if (at(std::min(product.m(), product.n())) > kMostRows) {
+    return fmt::format("pays for up to {} rows or columns", kMostRows);
+  }
+  return std::nullopt;
+}
+
+void add_kernels(KernelRegistry& kernels) {
+  kernels.add(
+      {.op = "matmul",
+       .name = "simd:few_rows",
+       .rank = 30,
+       .declines = few_rows_declines,
+       .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
+         const Product product(call);
+         switch (call.input(0).dtype) {
+           case DType::kF64:
+             return std::make_unique<FewRows<double>>(product);
+           case DType::kBF16:
+             return std::make_unique<FewRows<bfloat16>>(product);
+           default:
+             return std::make_unique<FewRows<float>>(product);
+         }
+       }});
+}
+
+}  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
+
+void register_cpu_few_rows(KernelRegistry& kernels) {
+  WEFT_FOR_MACHINE(add_kernels)(kernels);
+}
+
+}  // namespace weft
+#endif

@@ -1,0 +1,53 @@
+// A call of `matmul` as its kernels see it: sizes, and where operands lie.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "weft/graph/kernel.h"
+
+namespace weft {
+
+struct Product {
+  TensorType a, b, y;
+  bool transpose_a, transpose_b, has_bias, is_relu;
+  bool bias_is_f32;  // also beside operands of bf16
+
+  explicit Product(const OpCall& call)
+      : a(call.input(0)),
+        b(call.input(1)),
+        y(call.outputs[0]),
+        transpose_a(call.attributes.flag("transpose_a")),
+        transpose_b(call.attributes.flag("transpose_b")),
+        has_bias(call.has_input(2)),
+        is_relu(call.attributes.text("activation") == "relu"),
+        bias_is_f32(has_bias && call.input(2).dtype == DType::kF32) {
+    // A stack of transposed matrices cannot be flattened, as its rows are the
+    // columns of each.
+    if (b.shape.rank() == 2 && a.shape.rank() > 2 && !transpose_a) {
+      a = flattened(a);
+      y = flattened(y);
+    }
+  }
+  // Two matrices, and no stacks of them.
+  bool is_plain() const { return y.shape.rank() == 2; }
+  Dim m() const { return y.shape[y.shape.rank() - 2]; }
+  Dim n() const { return y.shape.back(); }
+  Dim k() const { return a.shape[a.shape.rank() - (transpose_a ? 2 : 1)]; }
+  bool is_empty() const { return y.shape.num_elements() == 0 || k() == 0; }
+
+  // Elements between rows as they lie in memory; operands are dense.
+  std::int64_t a_stride() const { return transpose_a ? m() : k(); }
+  std::int64_t b_stride() const { return transpose_b ? k() : n(); }
+
+ private:
+  // [..., k] against one matrix is a single product of more rows.
+  static TensorType flattened(const TensorType& type) {
+    const Dim columns = type.shape.back();
+    return {type.dtype,
+            {product(type.shape.first(type.shape.rank() - 1)), columns}};
+  }
+};
+
+}  // namespace weft

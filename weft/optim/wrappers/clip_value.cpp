@@ -1,0 +1,50 @@
+// Each element of a gradient within [-limit, limit].
+#include "weft/ops/unary.h"
+#include "weft/optim/wrapper.h"
+
+namespace weft {
+namespace {
+
+class ClipValue : public OptimizerWrapper {
+ public:
+  ClipValue(std::unique_ptr<Optimizer> inner, double limit)
+      : OptimizerWrapper(std::move(inner)), limit_(limit) {}
+
+  // A gradient of zero stays zero.
+  bool keeps_without_gradient(std::string_view parameter) const override {
+    return inner().keeps_without_gradient(parameter);
+  }
+
+ protected:
+  void update_around(std::span<ParameterStep> parameters,
+                     std::span<Value> shared, Own&,
+                     const StepTime& time) const override {
+    for (ParameterStep& step : parameters) {
+      step.gradient = clamp(step.gradient, -limit_, limit_);
+    }
+    inner().update(parameters, shared, time);
+  }
+
+ private:
+  double limit_;
+};
+
+}  // namespace
+
+void register_optimizer_wrapper_clip_value(OptimizerWrapperRegistry& wrappers) {
+  wrappers.add(
+      {.name = "clip_value",
+       .summary = "each element of a gradient within a limit",
+       .options = {{"limit", 1.0, "greatest size of an element"}},
+       .make = [](std::unique_ptr<Optimizer> inner,
+                  const Options& options) -> std::unique_ptr<Optimizer> {
+         const double limit = option<double>(options, "limit");
+         if (!(limit > 0)) {
+           throw Error(ErrorCode::kInvalidArgument, "clip_value",
+                       "limit = {} must be above 0", limit);
+         }
+         return std::make_unique<ClipValue>(std::move(inner), limit);
+       }});
+}
+
+}  // namespace weft
