@@ -70,7 +70,7 @@ Tensor parse_tensor(const std::string& text, DType dtype) {
     const Shape shape = shape_of(json);
     std::vector<double> numbers;
     flatten(json, shape, 0, numbers);
-    const Tensor tensor = Tensor::empty({dtype, shape});
+    Tensor tensor = Tensor::empty({dtype, shape});
     dispatch(dtype, [&]<class T>(T) {
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         // bf16 and f16 are made from f32 alone.

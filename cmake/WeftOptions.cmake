@@ -35,10 +35,12 @@ foreach(sanitizer IN LISTS WEFT_SANITIZE)
   target_link_options(weft_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
 
-# What nobody waits for, with much of others' to instantiate: the command line,
-# layers, recipes and most tests. It compiles in two thirds of the time.
+# What decides, plans, talks and reports, which is most of all sources: what is
+# waited for are the kernels that it calls. It compiles in two thirds of the
+# time. Sums and copies of arrays in between become vectors all the same.
 add_library(weft_cold INTERFACE)
-target_compile_options(weft_cold INTERFACE $<$<CONFIG:Release>:-O1>)
+target_compile_options(weft_cold INTERFACE
+  $<$<CONFIG:Release>:-O1;-ftree-vectorize>)
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
@@ -48,8 +50,8 @@ target_link_libraries(weft_options INTERFACE fmt::fmt OpenMP::OpenMP_CXX)
 # and instantiating templates is most of what a source costs, and is done once
 # for all that are joined. So sources of a folder share one set of names, also
 # those in namespaces without a name; the compiler says where two meet. With
-# WEFT_JOIN=OFF every source is compiled alone, as ./test --all does: an #include
-# that is missing shows there.
+# WEFT_JOIN=OFF every source is compiled alone, as clang-tidy reads them in
+# ./test --all: an #include that is missing shows there.
 function(weft_join target)
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ${WEFT_JOIN} UNITY_BUILD_BATCH_SIZE 12)
@@ -59,9 +61,22 @@ function(weft_join target)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# Headers of others that most sources read, to be precompiled where a folder has
-# many sources that read more of them. Each source includes what it needs all
-# the same: the sanitizers' builds of ./test --all precompile nothing.
+# weft_hot(SOURCE…): sources of a COLD module with a loop that is waited for.
+function(weft_hot)
+  set_source_files_properties(${ARGN} PROPERTIES
+    COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>
+    SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+# Headers of others that most sources read, to be precompiled. Each source
+# includes what it needs all the same: clang-tidy's build in ./test --all
+# precompiles nothing.
 set(WEFT_COMMON_HEADERS <algorithm> <array> <atomic> <cmath> <filesystem>
   <functional> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string>
   <unordered_map> <variant> <vector> <fmt/core.h>)
+# What Highway's headers read once, not per target; the rest reads differently
+# for each.
+set(WEFT_VECTOR_HEADERS <hwy/base.h>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND WEFT_VECTOR_HEADERS <immintrin.h>)
+endif()

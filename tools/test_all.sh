@@ -6,10 +6,11 @@ fuzz_seconds="${WEFT_FUZZ_SECONDS:-60}"
 # command line, which start processes of their own, do not.
 sanitized() {  # FOLDER SANITIZERS LABELS, that are left out
   local folder="$1" sanitizers="$2" left_out="$3"
-  # Each source by itself, and without precompiled headers, so that a missing
-  # #include shows.
-  build "$folder" all -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_TESTS=ON \
-    -DWEFT_JOIN=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "-DWEFT_SANITIZE=$sanitizers"
+  # As little optimization as keeps the kernels bearable, and of what debuggers
+  # know the lines alone, which is what a finding names.
+  build "$folder" all -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" -DWEFT_TESTS=ON \
+    "-DWEFT_SANITIZE=$sanitizers"
   run_tests "$folder" -LE "$left_out"
 }
 
@@ -41,14 +42,16 @@ format_is_right() {
 }
 
 # clang reads no headers that GCC has precompiled: it has commands of its own,
-# and does not know all of GCC's options that stand in them.
+# and does not know all of GCC's options that stand in them. It reads each source
+# by itself, so that a missing #include shows, which joined sources and
+# precompiled headers hide.
 lint() {
   local folder="$root/build-lint"
   cmake -S "$root" -B "$folder" -G Ninja -DWEFT_TESTS=ON -DWEFT_PYTHON=ON \
     -DPython3_EXECUTABLE=/usr/bin/python3 -DWEFT_JOIN=OFF \
     -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null &&
     sources | grep '\.cpp$' | grep -v '^tests/fuzz/' | grep -v '^bench/' |
-    xargs -P2 -n4 clang-tidy-16 --quiet -p "$folder" \
+    xargs -P"$(nproc)" -n4 clang-tidy-16 --quiet -p "$folder" \
       --extra-arg=-Wno-unknown-warning-option \
       --extra-arg=-Wno-unused-command-line-argument 2> /dev/null
 }

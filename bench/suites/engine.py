@@ -55,7 +55,9 @@ STEPS = (
     StepCase("gpt", 4, 1, bar=1.2, unit="seq/s"),
 )
 
-
+# Where a dtype has no instructions.
+WITHOUT_BF16 = ("avx2", "avx512_vnni")
+WITHOUT_F16 = (*WITHOUT_BF16, "avx512_bf16")
 # Those whose models JAX has here (peers/jax_models.py).
 AGAINST_JAX = ("mnist-cnn", "resnet20", "mlp", "lstm-lm")
 # What holds PyTorch and its libraries to AVX2.
@@ -69,8 +71,8 @@ def benches(where: Setting) -> list[Bench]:
     found += [jax_bench(where, case) for case in plain
               if case.model in AGAINST_JAX]
     found += [avx2_bench(where, case) for case in plain if capped_at("avx2")]
-    found += [emulated_bench(where, cap) for cap in
-              capped_at("avx2", "avx512_vnni")]
+    found += [emulated_bench(where, cap) for cap in capped_at(*WITHOUT_BF16)]
+    found += [f16_bench(where, cap) for cap in capped_at(*WITHOUT_F16)]
     found += [eager_bench(where, no_tape) for no_tape in (False, True)]
     found += [matmul_bench(where), version_bench(where), mnist_bench(where)]
     return found + [curve_bench(where, curve) for curve in CURVES.values()]
@@ -164,10 +166,32 @@ def race_emulated(where: Setting, cap: str, bar: Bar) -> dict:
         case = StepCase("resnet20", 128, 2, bar=1.2, dtype=dtype)
         return our_step(where, case, "env", f"WEFT_CPU={cap}")
     with side("f32") as f32, side("bf16") as bf16:
-        agreement(f32, bf16, 3e-2)
-        fields = race_fields(race(f32, bf16, where.pairs), "bf16")
-    return {bar.name: {**fields, "note": "weft is f32, the peer bf16: the "
-                       "ratio is bf16's time over f32's"}}
+        return {bar.name: price_fields(where, f32, bf16, "bf16")}
+
+
+def f16_bench(where: Setting, cap: str) -> Bench:
+    """The same of f16, in which layers do not train, by convolutions and
+    their gradients."""
+    bar = Bar(f"gradients of 5 convolutions, b128, f16 over f32, "
+              f"WEFT_CPU={cap}", "img/s", 1.2, at_most=True)
+    return Bench((bar,), partial(race_f16, where, cap, bar))
+
+
+def race_f16(where: Setting, cap: str, bar: Bar) -> dict:
+    def side(dtype: str) -> Worker:
+        return Worker(["env", f"WEFT_CPU={cap}", where.worker, "narrow",
+                       "--dtype", dtype, "--batch", 128, "--steps", 4,
+                       "--threads", where.threads], where.threads)
+    with side("f32") as f32, side("f16") as f16:
+        return {bar.name: price_fields(where, f32, f16, "f16")}
+
+
+def price_fields(where: Setting, f32: Worker, narrow: Worker,
+                 dtype: str) -> dict:
+    agreement(f32, narrow, 3e-2)
+    fields = race_fields(race(f32, narrow, where.pairs), dtype)
+    return {**fields, "note": f"weft is f32, the peer {dtype}: the ratio is "
+            f"{dtype}'s time over f32's"}
 
 
 def best_form(where: Setting, case: StepCase) -> tuple[str, dict]:

@@ -32,6 +32,8 @@ constexpr Command kCommands[] = {
     {"recursion", measure_recursion},
     {"planning", measure_planning},
     {"loops", race_loops},
+    {"special-values", race_special_values},
+    {"narrow", race_narrow},
     {"trees", race_trees},
 };
 

@@ -33,6 +33,8 @@ void measure_crossings(const WorkerOptions& options);
 void measure_recursion(const WorkerOptions& options);
 void measure_planning(const WorkerOptions& options);
 void race_loops(const WorkerOptions& options);
+void race_special_values(const WorkerOptions& options);
+void race_narrow(const WorkerOptions& options);
 void race_trees(const WorkerOptions& options);
 
 }  // namespace weft::bench

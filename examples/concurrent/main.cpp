@@ -132,7 +132,8 @@ class ShortestPaths {
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 2;
   constexpr Vertex kVertices = 20000;
-  const Graph graph(kVertices, random_edges(kVertices, 5 * kVertices, 1));
+  const Graph graph(kVertices,
+                    random_edges(kVertices, std::size_t{5} * kVertices, 1));
 
   ShortestPaths paths(graph, threads);
   run_threads(threads, [&](int thread) { paths.work(thread); });

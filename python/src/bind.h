@@ -22,6 +22,7 @@ void bind_operators(py::module_& module);
 void bind_variable(py::module_& module);
 void bind_gradient(py::module_& module);
 void bind_control(py::module_& module);
+void bind_transforms(py::module_& module);
 void bind_jit(py::module_& module);
 void bind_nn(py::module_& module);
 void bind_optim(py::module_& module);

@@ -46,7 +46,7 @@ class Sources {
   }
 
   py::object add(const py::handle& leaf, Tape* tape) {
-    const auto same = py::reinterpret_borrow<py::object>(leaf);
+    auto same = py::reinterpret_borrow<py::object>(leaf);
     if (py::isinstance<nn::Module>(leaf)) {
       py::dict by_name;
       for (const auto& [name, parameter] :

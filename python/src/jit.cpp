@@ -163,7 +163,7 @@ void make_collectable(PyHeapTypeObject* heap_type) {
 }  // namespace
 
 void bind_jit(py::module_& module) {
-  py::class_<Slot>(module, "Slot");
+  const py::class_<Slot> slot(module, "Slot");
   py::class_<GraphFunction, GraphFunctionRef>(
       module, "GraphFunction",
       "What a staged function runs for some arguments.")

@@ -19,4 +19,5 @@ PYBIND11_MODULE(_weft, module) {
   bind_optim(module);
   bind_files(module);
   bind_jit(module);
+  bind_transforms(module);
 }

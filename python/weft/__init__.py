@@ -34,6 +34,7 @@ from weft._weft import (
     IndexError,
     InvalidArgument,
     Jit,
+    PullBack,
     Restored,
     Tape,
     Tensor,
@@ -58,7 +59,16 @@ from weft import nn, ops, optim
 from weft._methods import install as _install_methods
 from weft._types import DimLike, DTypeLike, ShapeLike, TensorLike
 from weft.functions import *
-from weft.transforms import grad, jit, value_and_grad
+from weft.transforms import (
+    custom_gradient,
+    grad,
+    jit,
+    jvp,
+    remat,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 
 f32, f64, f16, bf16 = "f32", "f64", "f16", "bf16"
 i8, u8, i16, i32, i64 = "i8", "u8", "i16", "i32", "i64"

@@ -1,8 +1,8 @@
-"""jit, grad and value_and_grad: functions from functions."""
+"""jit, grad, vjp, jvp, custom_gradient, remat, vmap: functions from functions."""
 
 import functools
 
-from weft import _weft
+from weft import _weft, functions
 
 
 def jit(
@@ -89,3 +89,176 @@ def grad(function, argnums=0, *, wrt=None):
         return both(*arguments, **keywords)[1]
 
     return gradient
+
+
+def vjp(function, *arguments):
+    """(function(*arguments), pull_back): pull_back(seeds) has the gradient of
+    the sum of seeds * results by each argument, in a tuple.
+
+    Seeds have the structure of the result, gradients that of the arguments; for
+    what is no floating tensor, None. pull_back may be called again and again.
+    """
+    return _weft.vjp(function, *arguments)
+
+
+def jvp(function, arguments, tangents):
+    """(function(*arguments), tangents of its results): how the results change as
+    the arguments change by `tangents`, both tuples of one structure.
+
+    None is no change; results that are no floating tensors have None. It costs
+    two gradients.
+    """
+    return _weft.jvp(function, tuple(arguments), tuple(tangents))
+
+
+def custom_gradient(forward, backward):
+    """A function with a gradient of its own.
+
+    forward(*arguments) returns (result, saved); backward(saved, seeds) returns a
+    gradient for each argument, in a tuple, or the only one. Seeds have the
+    structure of the result; None is no gradient.
+
+        @functools.partial(weft.custom_gradient, backward=lambda x, dy: dy * x)
+        def half_square(x):
+            return x * x / 2.0, x
+
+    The function is differentiated by its arguments alone: what else it reads is
+    constant to it. Gradients of gradients go through both functions.
+    """
+
+    @functools.wraps(forward)
+    def call(*arguments):
+        return _weft.custom_gradient(forward, backward, arguments)
+
+    return call
+
+
+def remat(function):
+    """The function, whose gradient computes it again instead of keeping what
+    lies between its arguments and its results: less memory for more time.
+
+    It may read variables and draw at random: the gradient draws alike, and what
+    was assigned is assigned once. Outside of jit it is staged by itself.
+    """
+    staged = jit(
+        functools.wraps(function)(
+            functools.partial(_weft.rematerialised, function)
+        )
+    )
+
+    @functools.wraps(function)
+    def call(*arguments, **keywords):
+        if _weft.is_tracing():
+            return _weft.rematerialised(function, *arguments, **keywords)
+        return staged(*arguments, **keywords)
+
+    return call
+
+
+def vmap(function, in_axes=0, out_axes=0):
+    """The function over many instances at once, with large products in place of
+    many small ones.
+
+    in_axes: which axis of an argument counts the instances; None where all share
+    it. A number stands for all arguments, a tuple has one for each, and within
+    it containers may have one for each of their items. Keywords have axis 0.
+    out_axes: where the axis goes in the results, likewise.
+
+    The function is staged, as by weft.jit, and nothing in it may branch or loop.
+    Instances draw the same numbers under one random key: pass split keys along
+    an axis where they should not.
+    """
+    mapped = _weft.Vmap(function)
+
+    @functools.wraps(function)
+    def over_instances(*arguments, **keywords):
+        axes = in_axes if isinstance(in_axes, (tuple, list)) else (
+            (in_axes,) * len(arguments)
+        )
+        if len(axes) != len(arguments):
+            raise _weft.InvalidArgument(
+                f"vmap: in_axes has {len(axes)} axes for {len(arguments)} "
+                "arguments"
+            )
+        flags, sizes = [], []
+
+        def lead(leaf, axis):
+            if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+                return leaf
+            flags.append(axis is not None)
+            if axis is None:
+                return leaf
+            if not leaf.shape:
+                raise _weft.InvalidArgument(
+                    "vmap: a number has no axis of instances; in_axes is None "
+                    "for what all share"
+                )
+            leaf = _moved(leaf, axis, 0)
+            sizes.append(leaf.shape[0])
+            return leaf
+
+        arguments = tuple(
+            _with_axes(lead, each, axis)
+            for each, axis in zip(arguments, axes)
+        )
+        keywords = {
+            # The order in which tensors are counted.
+            name: _with_axes(lead, keywords[name], 0)
+            for name in sorted(keywords)
+        }
+        if len(set(sizes)) > 1:
+            raise _weft.InvalidArgument(
+                "vmap: the arguments have different numbers of instances: "
+                + ", ".join(map(str, sizes))
+            )
+        result, is_stacked = mapped.call(arguments, keywords, flags)
+        stacked = iter(is_stacked)
+
+        def place(leaf, axis):
+            if not isinstance(leaf, _weft.Tensor):
+                return leaf
+            if not next(stacked):
+                if axis is None:
+                    return leaf
+                leaf = functions.broadcast_to(
+                    leaf, (sizes[0], *leaf.shape)
+                )
+            elif axis is None:
+                raise _weft.InvalidArgument(
+                    "vmap: out_axes is None for a result that differs between "
+                    "instances"
+                )
+            return _moved(leaf, 0, axis)
+
+        return _with_axes(place, result, out_axes)
+
+    return over_instances
+
+
+def _moved(x, source, target):
+    """The axis at another place, the others in order."""
+    rank = len(x.shape)
+    source, target = source % rank, target % rank
+    if source == target:
+        return x
+    axes = [axis for axis in range(rank) if axis != source]
+    axes.insert(target, source)
+    return functions.transpose(x, axes)
+
+
+def _with_axes(change, tree, axes):
+    """change(leaf, axis) for each leaf. `axes` has one for all that is below, or
+    is a container as the tree is."""
+    if isinstance(tree, dict):
+        each = axes if isinstance(axes, dict) else dict.fromkeys(tree, axes)
+        # Tensors are counted in this order.
+        named = all(isinstance(key, str) for key in tree)
+        keys = sorted(tree) if named else tree
+        return {key: _with_axes(change, tree[key], each[key]) for key in keys}
+    if type(tree) in (tuple, list) or hasattr(tree, "_fields"):
+        each = axes if isinstance(axes, (tuple, list)) else [axes] * len(tree)
+        items = [_with_axes(change, *pair) for pair in zip(tree, each)]
+        return (
+            type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
+        )
+    return change(tree, axes)

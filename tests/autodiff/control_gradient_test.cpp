@@ -242,7 +242,7 @@ TEST(ControlGradient, OfLoopsAgainstDifferences) {
   }
   NestedCalls calls(program.build());
   const auto random = [](const Shape& shape) {
-    const Tensor tensor = Tensor::empty({DType::kF64, shape});
+    Tensor tensor = Tensor::empty({DType::kF64, shape});
     std::mt19937 bits(7);
     std::uniform_real_distribution<double> uniform(-1, 1);
     for (double& x : tensor.span<double>()) x = uniform(bits);
@@ -322,7 +322,7 @@ TEST(ControlGradient, OfTreesEqualsDifferencesAndEager) {
   for (const std::uint32_t seed : {1u, 2u, 3u}) {
     const Tree shape(seed);
     const auto filled = [&](const Shape& dims) {
-      const Tensor tensor = Tensor::empty({DType::kF64, dims});
+      Tensor tensor = Tensor::empty({DType::kF64, dims});
       std::mt19937 bits(seed);
       std::uniform_real_distribution<double> uniform(-1, 1);
       for (double& x : tensor.span<double>()) x = uniform(bits);

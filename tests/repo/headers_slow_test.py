@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Every header compiles alone.
 
-A header that its own source includes first is proved by the sanitizers' builds
-of ./test --all, which compile each source alone; the others are compiled here.
+A header that its own source includes first is proved by clang-tidy, which reads
+each source alone in ./test --all; the others are compiled here.
 """
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -15,6 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# As cmake/WeftOptions.cmake has it: Highway's vectors of no known processor lack
+# what ours need.
+TARGET = (["-march=x86-64-v3", "-DHWY_DISABLE_PCLMUL_AES"]
+          if platform.machine() in ("x86_64", "AMD64") else [])
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 
 
@@ -43,8 +48,8 @@ def complaint(headers: list[Path]) -> str:
             source.write_text(f'#include "{header.relative_to(ROOT)}"\n')
             sources.append(source)
         done = subprocess.run(
-            [compiler, "-std=c++20", "-fsyntax-only", "-fopenmp", "-Wall",
-             "-Wextra", "-Werror", "-I", ROOT, *sources],
+            [compiler, "-std=c++20", "-fsyntax-only", "-fopenmp", *TARGET,
+             "-Wall", "-Wextra", "-Werror", "-I", ROOT, *sources],
             capture_output=True, text=True)
         return done.stderr if done.returncode else ""
 
@@ -54,8 +59,9 @@ class HeadersTest(unittest.TestCase):
         all_headers = headers()
         parts = [all_headers[i::8] for i in range(8)]
         with ThreadPoolExecutor(max_workers=2) as pool:
-            complaints = list(pool.map(complaint, filter(None, parts)))
-        self.assertEqual("".join(complaints), "")
+            complaints = "".join(pool.map(complaint, filter(None, parts)))
+        if complaints:
+            self.fail(complaints)
 
 
 if __name__ == "__main__":

@@ -296,7 +296,7 @@ TEST(Copies, ThatComeApartAreNamed) {
     worker.run(batch_of(group.rank(), 0), {.number = 0, .epoch = 0, .lr = 0.1});
     worker.checkpoint();
     if (group.rank() == 2) {
-      const auto& bias = model.parameters().back();
+      const auto bias = model.parameters().back();
       bias.parameter->variable.tensor().data<float>()[0] += 1e-6F;
     }
     try {

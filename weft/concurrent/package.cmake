@@ -39,6 +39,9 @@ target_compile_features(weft_concurrent_package PUBLIC cxx_std_20)
 target_include_directories(weft_concurrent_package PUBLIC
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# The sanitizers' runtimes, where the sources are compiled with them.
+target_link_options(weft_concurrent_package PUBLIC
+  $<BUILD_INTERFACE:$<TARGET_PROPERTY:weft_options,INTERFACE_LINK_OPTIONS>>)
 target_link_libraries(weft_concurrent_package
   PUBLIC fmt::fmt Threads::Threads PRIVATE ZLIB::ZLIB)
 

@@ -19,14 +19,11 @@ class Subset final : public Dataset {
   void read(std::span<const std::int64_t> rows,
             std::span<const TensorView> batch) const override {
     // Row by row: the batch's rows need not be neighbours in the whole.
-    // The views stand on the stack, as read() runs for every batch.
-    std::array<TensorView, kMostFeatures> shifted;
-    const auto views = std::span(shifted).first(batch.size());
+    std::vector<TensorView> views(batch.begin(), batch.end());
+    for (TensorView& view : views) view.type.shape[0] = 1;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (std::size_t f = 0; f < batch.size(); ++f) {
-        views[f] = batch[f];
         views[f].data = row_of(batch[f], i);
-        views[f].type.shape[0] = 1;
       }
       const std::int64_t row = rows_[static_cast<std::size_t>(rows[i])];
       whole_->read({&row, 1}, views);
@@ -34,8 +31,6 @@ class Subset final : public Dataset {
   }
 
  private:
-  static constexpr std::size_t kMostFeatures = 8;
-
   DatasetRef whole_;
   std::vector<std::int64_t> rows_;
 };

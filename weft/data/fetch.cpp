@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "weft/base/cache.h"
 #include "weft/base/file.h"
 #include "weft/base/process.h"
 #include "weft/base/sha256.h"
@@ -114,15 +115,8 @@ void unpack(const fs::path& archive, const fs::path& folder) {
 }  // namespace
 
 fs::path data_cache() {
-  // A folder of Weft's own comes before the one that all programs share.
-  if (const fs::path own = from_environment("WEFT_CACHE"); !own.empty()) {
-    return own / "data";
-  }
-  if (const fs::path xdg = from_environment("XDG_CACHE_HOME"); !xdg.empty()) {
-    return xdg / "weft" / "data";
-  }
-  const fs::path home = from_environment("HOME");
-  return home.empty() ? fs::path() : home / ".cache" / "weft" / "data";
+  const fs::path cache = cache_folder();
+  return cache.empty() ? fs::path() : cache / "data";
 }
 
 fs::path locate_data(const DatasetDef& def, const fs::path& given) {

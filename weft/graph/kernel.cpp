@@ -78,32 +78,53 @@ std::string KernelChoice::description() const {
   return name + " (" + implementation + ")";
 }
 
-KernelChoice choose_kernel(const OpCall& call, const KernelRegistry& kernels) {
-  KernelChoice choice;
-  for (const auto& candidate : kernels.candidates(call.op.name())) {
-    const auto reason =
-        candidate.declines ? candidate.declines(call) : std::nullopt;
-    if (reason) {
-      choice.declined.push_back(candidate.name + ": " + *reason);
-      continue;
-    }
+namespace {
+
+// Makes `choice` that of the candidate, or notes why it is not.
+bool try_candidate(const KernelCandidate& candidate, const OpCall& call,
+                   bool is_favourite, KernelChoice& choice) {
+  auto reason = candidate.declines ? candidate.declines(call) : std::nullopt;
+  if (!reason && !is_favourite && candidate.yields) {
+    reason = candidate.yields(call);
+  }
+  if (!reason) {
     try {
       choice.kernel = candidate.prepare(call);
       // Some libraries tell only here that they cannot: the next candidate is
       // asked, and the reason is shown with the plan.
     } catch (const std::exception& failure) {
-      choice.declined.push_back(candidate.name + ": " + failure.what());
-      continue;
+      reason = failure.what();
     }
-    choice.name = candidate.name;
-    choice.implementation = choice.kernel->implementation();
-    choice.in_place = candidate.in_place;
-    return choice;
+  }
+  if (reason) {
+    choice.declined.push_back(candidate.name + ": " + *reason);
+    return false;
+  }
+  choice.name = candidate.name;
+  choice.implementation = choice.kernel->implementation();
+  choice.in_place = candidate.in_place;
+  return true;
+}
+
+}  // namespace
+
+KernelChoice choose_kernel(const OpCall& call, const KernelRegistry& kernels,
+                           std::string_view favourite) {
+  KernelChoice choice;
+  const auto& candidates = kernels.candidates(call.op.name());
+  for (const auto& candidate : candidates) {
+    if (candidate.name != favourite) continue;
+    if (try_candidate(candidate, call, true, choice)) return choice;
+  }
+  for (const auto& candidate : candidates) {
+    if (candidate.name == favourite) continue;
+    if (try_candidate(candidate, call, false, choice)) return choice;
   }
   // The op's own definition comes last: it is right everywhere, and slow.
   if (call.op.reference() != nullptr) {
     choice.kernel = std::make_unique<ReferenceKernel>(call);
     choice.name = "reference";
+    choice.implementation = "scalar";  // an element at a time, on one thread
     return choice;
   }
   Error error(ErrorCode::kUnsupported, call.op.name(),

@@ -49,6 +49,13 @@ struct KernelCandidate {
   // Widens operands of bf16 and f16 to f32, runs a kernel of f32 and rounds
   // its results. A plan does so by casts, which join the loops around them.
   bool widens = false;
+  // Which of those that compete is the fastest depends on shape and machine, so
+  // that plans measure it.
+  bool competes = false;
+  // Why one of a lower rank is likely the faster, though this one can take the
+  // call: a choice by rank passes it over, one by time (kernel_times.h) does
+  // not.
+  std::optional<std::string> (*yields)(const OpCall&) = nullptr;
 };
 
 class KernelRegistry {
@@ -67,6 +74,14 @@ class KernelRegistry {
 
 // Supplied by weft/kernels.
 const KernelRegistry& kernel_registry();
+// The libraries behind it and their versions: "oneDNN 2.6.3, OpenBLAS 0.3.21".
+std::string kernel_libraries();
+
+// How long a candidate took for a call.
+struct KernelTime {
+  std::string name;
+  double seconds;
+};
 
 struct KernelChoice {
   std::unique_ptr<PreparedKernel> kernel;
@@ -74,15 +89,18 @@ struct KernelChoice {
   std::string implementation;  // the kernel's, or ""
   bool in_place = false;
   std::vector<std::string> declined;  // "name: why", in the order tried
+  std::vector<KernelTime> times;      // of a choice by time; by rank
 
   // "onednn:convolution (jit:avx512_core)".
   std::string description() const;
 };
 
-// The best candidate that takes the call, else the op's reference kernel. One
-// whose preparation throws has declined.
-// Throws Error(kUnsupported) that lists who declined and why.
+// The candidate of the highest rank that takes the call, else the op's
+// reference kernel. One whose preparation throws has declined. `favourite`
+// names one that is tried before all others. Throws Error(kUnsupported) that
+// lists who declined and why.
 KernelChoice choose_kernel(const OpCall& call,
-                           const KernelRegistry& kernels = kernel_registry());
+                           const KernelRegistry& kernels = kernel_registry(),
+                           std::string_view favourite = {});
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // All ops.
 #pragma once
 
+#include "weft/ops/after.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/bits.h"
@@ -9,6 +10,7 @@
 #include "weft/ops/constant.h"
 #include "weft/ops/control.h"
 #include "weft/ops/conv.h"
+#include "weft/ops/custom_gradient.h"
 #include "weft/ops/dynamic_slice.h"
 #include "weft/ops/einsum.h"
 #include "weft/ops/exponential.h"

@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+constexpr const char* kCountingHint = "scan over iota() to count steps";
+
 std::size_t scanned_count(const OpCall& call, std::size_t carried) {
   const std::int64_t scanned = call.attributes.integer("scanned");
   if (scanned < 1 ||
@@ -17,7 +19,7 @@ std::size_t scanned_count(const OpCall& call, std::size_t carried) {
     // The number of steps is that of the slices, so there must be something to
     // scan.
     throw call.error("{} operands cannot be scanned", scanned)
-        .hint("scan over iota() to count steps");
+        .hint(kCountingHint);
   }
   return static_cast<std::size_t>(scanned);
 }
@@ -55,6 +57,24 @@ std::vector<TensorType> infer_scan(const OpCall& call) {
   return results;
 }
 
+// The callable sees the slices before the op is made, so that what has none is
+// found here; the op itself is also read from files.
+void check_scanned(const std::vector<Value>& scanned) {
+  const auto refuse = [](std::string_view reason) {
+    return Error(ErrorCode::kInvalidArgument, "scan", "{}", reason);
+  };
+  if (scanned.empty()) {
+    throw refuse("nothing to scan, and so no number of steps")
+        .hint(kCountingHint);
+  }
+  for (const Value& whole : scanned) {
+    if (whole.shape().is_scalar()) throw refuse("a scalar cannot be scanned");
+    if (whole.shape()[0] != scanned[0].shape()[0]) {
+      throw refuse("the scanned operands differ in their leading axis");
+    }
+  }
+}
+
 Value slice_at(const Value& whole, Dim step) {
   const Shape& shape = whole.shape();
   return reshape(slice_axis(whole, 0, step, step + 1),
@@ -74,7 +94,7 @@ Value stacked(std::vector<Value> steps) {
 std::vector<Value> run_scan(std::vector<Value> carried,
                             const std::vector<Value>& scanned,
                             const ScanBody& body, bool reverse) {
-  const Dim steps = scanned.at(0).shape()[0];
+  const Dim steps = scanned[0].shape()[0];
   // Staged, the types come from tracing the body once; here nothing has called
   // it.
   if (steps == 0) {
@@ -127,6 +147,7 @@ std::vector<Value> scan(std::vector<Value> initial,
                         const std::vector<Value>& scanned, const ScanBody& body,
                         bool reverse, const Location& where) {
   static const OpDef& op = op_registry().get("scan");
+  check_scanned(scanned);
   FunctionBuilder* builder = current_context().builder();
   if (builder == nullptr) {
     return run_scan(std::move(initial), scanned, body, reverse);
@@ -134,12 +155,7 @@ std::vector<Value> scan(std::vector<Value> initial,
   const std::size_t carried = initial.size();
   std::vector<TensorType> types = types_of(initial);
   for (const Value& whole : scanned) {
-    // The callable is traced before the op is made, so a scalar is found here.
     const Shape& shape = whole.shape();
-    if (shape.is_scalar()) {
-      throw Error(ErrorCode::kInvalidArgument, "scan",
-                  "a scalar cannot be scanned");
-    }
     types.push_back({whole.dtype(), Shape(shape.last(shape.rank() - 1))});
   }
   Closures bodies(*builder);

@@ -28,8 +28,8 @@ ScatterMode mode_of(const Attributes& attributes) {
   });
 }
 
-NdRows rows_of(const OpCall& call, const TensorView& x,
-               const TensorView& indices) {
+NdRows nd_rows_of(const OpCall& call, const TensorView& x,
+                  const TensorView& indices) {
   return {x.shape(), indices.shape(), call.attributes.integer("batch_dims")};
 }
 
@@ -42,7 +42,7 @@ std::int64_t named_row(const NdRows& nd, const TensorView& indices,
 
 void gather_nd_reference(const OpCall& call, std::span<const TensorView> inputs,
                          std::span<const TensorView> outputs) {
-  const NdRows nd = rows_of(call, inputs[0], inputs[1]);
+  const NdRows nd = nd_rows_of(call, inputs[0], inputs[1]);
   for (std::int64_t tuple = 0; tuple < nd.tuples; ++tuple) {
     const std::int64_t row = named_row(nd, inputs[1], tuple);
     for (std::int64_t n = 0; n < nd.width; ++n) {
@@ -56,7 +56,7 @@ void gather_nd_reference(const OpCall& call, std::span<const TensorView> inputs,
 template <class Update>
 void for_each_update(const OpCall& call, std::span<const TensorView> inputs,
                      Update&& update) {
-  const NdRows nd = rows_of(call, inputs[0], inputs[1]);
+  const NdRows nd = nd_rows_of(call, inputs[0], inputs[1]);
   for (std::int64_t i = 0; i < inputs[2].size(); ++i) {
     const std::int64_t row = named_row(nd, inputs[1], i / nd.width);
     update(row * nd.width + i % nd.width, i);

@@ -283,6 +283,18 @@ class Tape::Pause {
   bool was_recording_;
 };
 
+Tape::Silence::Silence() {
+  for (Tape* tape = innermost_tape; tape; tape = tape->outer_) {
+    if (!tape->is_recording_) continue;
+    tape->is_recording_ = false;
+    silenced_.push_back(tape);
+  }
+}
+
+Tape::Silence::~Silence() {
+  for (Tape* tape : silenced_) tape->is_recording_ = true;
+}
+
 Context& eager_context() {
   static EagerContext context;
   return context;

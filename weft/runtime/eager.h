@@ -52,6 +52,18 @@ class Tape {
 
   // --- For what runs ops: the eager runtime and staged functions -----------
 
+  // While it lives, none of this thread's tapes that are open now records.
+  class Silence {
+   public:
+    Silence();
+    ~Silence();
+    Silence(const Silence&) = delete;
+    Silence& operator=(const Silence&) = delete;
+
+   private:
+    std::vector<Tape*> silenced_;
+  };
+
   // This thread's, or null.
   static Tape* innermost();
   // How many of this thread's tapes would record an application to `inputs`.

@@ -8,6 +8,7 @@
 #include "weft/base/stopwatch.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/index_check.h"
+#include "weft/graph/kernel_times.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/fuse_epilogue.h"
 #include "weft/runtime/index_sources.h"
@@ -216,10 +217,11 @@ void Plan::State::prepare_step(const Step& step) {
     planned.is_host = node.op->has(kHost);
     const auto inputs = function.input_types(node);
     const OpCall call{*node.op, inputs, node.attributes, planned.output_types};
-    KernelChoice choice = choose_kernel(call);
+    KernelChoice choice = choose_fastest_kernel(call);
     planned.index_check = IndexCheck::of(call);
     info.kernel = choice.description();
     info.declined = std::move(choice.declined);
+    info.times = std::move(choice.times);
     info.cost = cost_of(function, node);
     planned.kernel = std::move(choice.kernel);
     planned.in_place = choice.in_place;

@@ -18,6 +18,7 @@ struct StepInfo {
   std::string kernel;                 // "onednn:convolution"
   std::string text;                   // the node or nodes in the text form
   std::vector<std::string> declined;  // candidates that did not take it
+  std::vector<KernelTime> times;      // measured, of those that competed
   Cost cost;
 };
 

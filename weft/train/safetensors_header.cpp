@@ -15,8 +15,6 @@ namespace {
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMostHeaderBytes = 100'000'000;  // the format's limit
 constexpr std::string_view kMetadata = "__metadata__";
-// This is as deep as a header nests: {"name": {"shape": [1]}}.
-constexpr std::size_t kMostDepth = 3;
 
 // Fills a header from nlohmann's events, without a tree in between: memory
 // stays in proportion to what is kept, and nesting is refused at once.
@@ -73,7 +71,6 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ != 2 || is_metadata_ || !is_list) {
       fail("a list where none belongs");
     }
-    if (depth_ + 1 > kMostDepth) fail("nested too deeply");
     ++depth_;
     numbers_.clear();
     return true;

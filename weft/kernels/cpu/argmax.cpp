@@ -5,8 +5,9 @@
 #include <hwy/foreach_target.h>
 
 #include "weft/base/parallel.h"
-#include "weft/kernels/cpu/fold.h"
 #include "weft/kernels/cpu/function_kernel.h"
+#include "weft/kernels/simd/fold.h"
+#include "weft/kernels/simd/folder.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/ops/support/axes.h"
 
@@ -16,30 +17,10 @@ namespace {
 
 using namespace folds;
 
-// The first place of the extreme element of a run, or of its first NaN, which
-// Op keeps. Whole vectors find the piece that it is in; an element at a time
-// would look at half of the run for the place.
-template <class Op, class T>
-std::int64_t place_in_run(const T* x, std::int64_t size) {
-  constexpr std::int64_t kPiece = 256;
-  using A = Accumulator<T>;
-  A best = Op::template identity<A>;
-  std::int64_t place = 0;
-  for (std::int64_t begin = 0; begin < size && best == best; begin += kPiece) {
-    const A most = fold_run<Op>(x + begin, std::min(kPiece, size - begin));
-    if (Op::beats(most, best) || most != most) {
-      best = most;
-      place = begin;
-    }
-  }
-  const auto is_best = [&](A value) {
-    return best == best ? value == best : value != value;
-  };
-  while (!is_best(widen(x[place]))) ++place;
-  return place;
-}
+constexpr std::int64_t kWidth = 512;  // columns of a task
+constexpr std::int64_t kTaskSize = 16 << 10;
 
-// The same down each of `width` columns.
+// What place_in_run() finds, down each of `width` columns.
 template <class Op, class T>
 void places_in_columns(const T* x, std::int64_t rows, std::int64_t stride,
                        std::int64_t width, std::int64_t* y) {
@@ -91,8 +72,8 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
 }
 
 void add_kernels(KernelRegistry& kernels) {
-  kernels.add({"argmax", "cpu:fold", 10, declines, prepare<Max>});
-  kernels.add({"argmin", "cpu:fold", 10, declines, prepare<Min>});
+  kernels.add({"argmax", "cpu:fold", 10, declines_fold, prepare<Max>});
+  kernels.add({"argmin", "cpu:fold", 10, declines_fold, prepare<Min>});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Matrix products by OpenBLAS: those of f64, which oneDNN has not, and those of
-// f32 where it is the faster one.
+// Matrix products by two libraries of BLAS: oneDNN's for f32, which packs its
+// operands in blocks that fit the caches; and OpenBLAS for f64, which oneDNN
+// has not, and for f32 where it is the faster one.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -10,10 +11,32 @@
 #include "weft/kernels/cpu/blas.h"
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/cpu/product.h"
+#include "weft/kernels/cpu/tail.h"
+#include "weft/kernels/onednn/gemm.h"
+#include "weft/kernels/onednn/version.h"
 #include "weft/ops/support/elementwise.h"
 
 namespace weft {
 namespace {
+
+// c = a b of the sizes and strides of `p`.
+struct OnednnBlas {
+  static void multiply(const Product& p, const float* a, const float* b,
+                       float* c) {
+    onednn::gemm(p.m(), p.n(), p.k(), {a, p.a_stride(), p.transpose_a},
+                 {b, p.b_stride(), p.transpose_b}, 0.f, c, p.n());
+  }
+  static std::string name() { return ""; }
+};
+struct OpenBlas {
+  template <class T>
+  static void multiply(const Product& p, const T* a, const T* b, T* c) {
+    blas_product<T>(p.m(), p.n(), p.k(), {a, p.a_stride(), p.transpose_a},
+                    {b, p.b_stride(), p.transpose_b}, T(0), c, p.n());
+  }
+  // The processor that it takes this one for: "Zen", "SkylakeX".
+  static std::string name() { return openblas_get_corename(); }
+};
 
 // Which matrix of an operand each matrix of the result is made from: stacks
 // broadcast as elements do.
@@ -30,7 +53,7 @@ std::vector<std::int64_t> matrix_offsets(const TensorType& operand,
   return offsets;
 }
 
-template <class T>
+template <class T, class Blas>
 class BlasProduct final : public PreparedKernel {
  public:
   explicit BlasProduct(const Product& product)
@@ -40,62 +63,56 @@ class BlasProduct final : public PreparedKernel {
 
   void run(const KernelBuffers& buffers) noexcept override {
     const auto count = static_cast<std::int64_t>(a_offsets_.size());
+    const std::int64_t size = p_.m() * p_.n();
     const auto multiply = [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) multiply_one(buffers, at(i));
+      for (std::int64_t i = begin; i < end; ++i) {
+        Blas::multiply(p_, input_of<T>(buffers, 0) + a_offsets_[at(i)],
+                       input_of<T>(buffers, 1) + b_offsets_[at(i)],
+                       output_of<T>(buffers, 0) + i * size);
+      }
     };
     // BLAS shares out a large product itself; small ones are shared out here.
     constexpr double kLarge = 1 << 24;
-    const auto size = static_cast<double>(p_.m()) *
-                      static_cast<double>(p_.n()) * static_cast<double>(p_.k());
-    if (count == 1 || size >= kLarge) {
+    if (count == 1 || p_.multiplications() >= kLarge) {
       multiply(0, count);
     } else {
       parallel_for(count, 1, multiply);
     }
-    if (p_.has_bias || p_.is_relu) finish(buffers);
+    add_tail(p_.y.shape.num_elements() / p_.n(), p_.n(),
+             p_.has_bias ? input_of<T>(buffers, 2) : nullptr, p_.is_relu,
+             output_of<T>(buffers, 0));
   }
 
-  std::string implementation() const override {
-    return openblas_get_corename();
-  }
+  std::string implementation() const override { return Blas::name(); }
 
  private:
-  void multiply_one(const KernelBuffers& buffers,
-                    std::size_t i) const noexcept {
-    const T* a = input_of<T>(buffers, 0) + a_offsets_[i];
-    const T* b = input_of<T>(buffers, 1) + b_offsets_[i];
-    T* y = output_of<T>(buffers, 0) +
-           static_cast<std::int64_t>(i) * p_.m() * p_.n();
-    blas_product<T>(p_.m(), p_.n(), p_.k(), {a, p_.a_stride(), p_.transpose_a},
-                    {b, p_.b_stride(), p_.transpose_b}, T(0), y, p_.n());
-  }
-
-  // "+ bias, then relu".
-  void finish(const KernelBuffers& buffers) const noexcept {
-    const T* bias = p_.has_bias ? input_of<T>(buffers, 2) : nullptr;
-    T* y = output_of<T>(buffers, 0);
-    const std::int64_t n = p_.n();
-    constexpr std::int64_t kLeast = 16 << 10;
-    parallel_for(p_.y.shape.num_elements() / n, std::max<Dim>(1, kLeast / n),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t row = begin; row < end; ++row) {
-                     T* values = y + row * n;
-                     for (std::int64_t i = 0; i < n; ++i) {
-                       T value = values[i];
-                       if (bias != nullptr) value += bias[i];
-                       // The comparison is false for NaN, which so stays.
-                       if (p_.is_relu && value < 0) value = 0;
-                       values[i] = value;
-                     }
-                   }
-                 });
-  }
-
   Product p_;
   std::vector<std::int64_t> a_offsets_, b_offsets_;
 };
 
-std::optional<std::string> blas_declines(const OpCall& call) {
+std::optional<std::string> onednn_declines(const OpCall& call) {
+  if (call.input(0).dtype != DType::kF32) return "computes in f32 only";
+  if (Product(call).is_empty()) return "an operand is empty";
+  return std::nullopt;
+}
+
+// It has kernels for few rows, as the nodes of a tree at one depth are; and
+// packing pays once a row of the result, or everything, outgrows the caches.
+std::optional<std::string> onednn_yields(const OpCall& call) {
+  constexpr Dim kWideRow = 4096;
+  constexpr Dim kFewRows = 64;
+  constexpr double kLarge = 1 << 27;
+  const Product product(call);
+  if (!product.is_plain()) return "pays for two matrices, not for stacks";
+  if (product.n() >= kWideRow || product.m() <= kFewRows ||
+      product.multiplications() >= kLarge) {
+    return std::nullopt;
+  }
+  return fmt::format("pays for up to {} rows, rows of {} on, or much of both",
+                     kFewRows, kWideRow);
+}
+
+std::optional<std::string> openblas_declines(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64) {
     return fmt::format("computes in f32 and f64, not in {}", to_string(dtype));
@@ -112,20 +129,40 @@ std::optional<std::string> blas_declines(const OpCall& call) {
   return std::nullopt;
 }
 
+template <class Blas>
+std::unique_ptr<PreparedKernel> prepare_f32(const OpCall& call) {
+  return std::make_unique<BlasProduct<float, Blas>>(Product(call));
+}
+
+std::unique_ptr<PreparedKernel> prepare_openblas(const OpCall& call) {
+  if (call.input(0).dtype == DType::kF32) return prepare_f32<OpenBlas>(call);
+  return std::make_unique<BlasProduct<double, OpenBlas>>(Product(call));
+}
+
 }  // namespace
 
+std::string kernel_libraries() {
+  // It begins with "OpenBLAS 0.3.21 " and goes on with how it was built.
+  const std::string openblas = openblas_get_config();
+  const std::size_t name_end = openblas.find(' ');
+  return fmt::format("oneDNN {}, {}", onednn::version(),
+                     openblas.substr(0, openblas.find(' ', name_end + 1)));
+}
+
 void register_cpu_blas_matmul(KernelRegistry& kernels) {
-  kernels.add(
-      {.op = "matmul",
-       .name = "openblas:gemm",
-       .rank = 5,
-       .declines = blas_declines,
-       .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
-         if (call.input(0).dtype == DType::kF64) {
-           return std::make_unique<BlasProduct<double>>(Product(call));
-         }
-         return std::make_unique<BlasProduct<float>>(Product(call));
-       }});
+  kernels.add({.op = "matmul",
+               .name = "onednn:gemm",
+               .rank = 20,
+               .declines = onednn_declines,
+               .prepare = prepare_f32<OnednnBlas>,
+               .competes = true,
+               .yields = onednn_yields});
+  kernels.add({.op = "matmul",
+               .name = "openblas:gemm",
+               .rank = 5,
+               .declines = openblas_declines,
+               .prepare = prepare_openblas,
+               .competes = true});
 }
 
 }  // namespace weft

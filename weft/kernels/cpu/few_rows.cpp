@@ -22,6 +22,7 @@ namespace hn = simd::hn;
 
 // More rows than these are limited by arithmetic, and left to others.
 constexpr std::size_t kMostRows = 8;
+constexpr Dim kShortDot = 128;
 
 inline auto load(const double* p) {
   return hn::LoadU(hn::ScalableTag<double>(), p);
@@ -237,7 +238,18 @@ std::optional<std::string> few_rows_declines(const OpCall& call) {
   if (product.is_empty()) return "an operand is empty";
   if (!product.is_plain()) return "multiplies two matrices, not batches";
   if (at(std::min(product.m(), product.n())) > kMostRows) {
-    return fmt::format("pays for up to {} rows or columns", kMostRows);
+    return fmt::format("takes up to {} rows or columns", kMostRows);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> few_rows_yields(const OpCall& call) {
+  const Product product(call);
+  // Adding up the lanes of each dot product costs as much as 8 of its steps.
+  const bool is_turned = product.m() > product.n();
+  const bool has_dots = is_turned ? !product.transpose_a : product.transpose_b;
+  if (has_dots && product.k() < kShortDot) {
+    return fmt::format("has dot products shorter than {}", kShortDot);
   }
   return std::nullopt;
 }
@@ -258,7 +270,9 @@ void add_kernels(KernelRegistry& kernels) {
            default:
              return std::make_unique<FewRows<float>>(product);
          }
-       }});
+       },
+       .competes = true,
+       .yields = few_rows_yields});
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-// Matrix products by oneDNN.
+// Matrix products by oneDNN's primitive.
 #include <optional>
 
 #include "weft/kernels/cpu/product.h"
-#include "weft/kernels/onednn/gemm.h"
 #include "weft/kernels/onednn/program.h"
 
 namespace weft {
@@ -70,57 +69,15 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   return program;
 }
 
-// Two matrices, through the BLAS entry: it packs its operands in blocks that
-// fit the caches, which pays once a row of the result outgrows them; and it has
-// kernels for few rows, as the nodes of a tree at one depth are.
-constexpr Dim kWideRow = 4096;
-constexpr Dim kFewRows = 64;
-
-class Gemm : public PreparedKernel {
- public:
-  explicit Gemm(const Product& product) : p_(product) {}
-
-  void run(const KernelBuffers& buffers) noexcept override {
-    const auto* a = static_cast<const float*>(buffers.inputs[0]);
-    const auto* b = static_cast<const float*>(buffers.inputs[1]);
-    onednn::gemm(p_.m(), p_.n(), p_.k(), {a, p_.a_stride(), p_.transpose_a},
-                 {b, p_.b_stride(), p_.transpose_b}, 0.f,
-                 static_cast<float*>(buffers.outputs[0]), p_.n());
-  }
-
- private:
-  Product p_;
-};
-
-std::optional<std::string> gemm_declines(const OpCall& call) {
-  if (auto reason = declines(call)) return reason;
-  const Product product(call);
-  if (product.a.dtype != DType::kF32) return "computes in f32 only";
-  if (!product.is_plain()) return "multiplies two matrices, not batches";
-  if (product.has_bias || product.is_relu) return "fuses no bias or relu";
-  if (product.n() < kWideRow && product.m() > kFewRows) {
-    return fmt::format("pays for up to {} rows, or rows of {} on", kFewRows,
-                       kWideRow);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 void register_cpu_matmul(KernelRegistry& kernels) {
-  kernels.add(
-      {.op = "matmul",
-       .name = "onednn:gemm",
-       .rank = 20,
-       .declines = gemm_declines,
-       .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
-         return std::make_unique<Gemm>(Product(call));
-       }});
   kernels.add({.op = "matmul",
                .name = "onednn:matmul",
                .rank = 10,
                .declines = declines,
-               .prepare = prepare});
+               .prepare = prepare,
+               .competes = true});
 }
 
 }  // namespace weft

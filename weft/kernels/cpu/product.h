@@ -35,6 +35,11 @@ struct Product {
   Dim m() const { return y.shape[y.shape.rank() - 2]; }
   Dim n() const { return y.shape.back(); }
   Dim k() const { return a.shape[a.shape.rank() - (transpose_a ? 2 : 1)]; }
+  // Of each of the matrices.
+  double multiplications() const {
+    return static_cast<double>(m()) * static_cast<double>(n()) *
+           static_cast<double>(k());
+  }
   bool is_empty() const { return y.shape.num_elements() == 0 || k() == 0; }
 
   // Elements between rows as they lie in memory; operands are dense.

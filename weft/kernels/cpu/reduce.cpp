@@ -5,27 +5,23 @@
 // each) or columns (the innermost axis is kept: rows of numbers fold into a
 // row of accumulators). Work is cut into tasks by the shape alone and their
 // results are combined in order, so the bits do not depend on the threads.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "weft/kernels/cpu/reduce.cpp"
 #include <algorithm>
-#include <hwy/foreach_target.h>
+#include <array>
 #include <vector>
 
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
-#include "weft/kernels/cpu/fold.h"
 #include "weft/kernels/cpu/function_kernel.h"
-#include "weft/kernels/simd/targets.h"
+#include "weft/kernels/simd/folder.h"
 #include "weft/ops/support/axes.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace weft::HWY_NAMESPACE {
+namespace weft {
 namespace {
-
-using namespace folds;
 
 constexpr std::int64_t kRun = 8192;  // elements of a piece of a row
 constexpr std::int64_t kMostTasks = 64;
+constexpr std::int64_t kTaskSize = 16 << 10;          // elements
+constexpr std::int64_t kWidth = Folder::kMostTotals;  // columns of a task
 
 // Some axes of the operand, counted through in row-major order.
 class Walk {
@@ -108,60 +104,10 @@ std::pair<std::int64_t, std::int64_t> share(std::int64_t size,
   return {size * part / parts, size * (part + 1) / parts};
 }
 
-// `rows` rows of `width` contiguous elements, `stride` apart, into as many
-// accumulators. Four rows at a time read and write them once.
-template <class Op, class T>
-void fold_rows(const T* x, std::int64_t rows, std::int64_t stride,
-               std::int64_t width, Accumulator<T>* totals) {
-  std::int64_t row = 0;
-  for (; row + 4 <= rows; row += 4) {
-    const T* a = x + row * stride;
-    const T* b = a + stride;
-    const T* c = b + stride;
-    const T* d = c + stride;
-    for (std::int64_t i = 0; i < width; ++i) {
-      totals[i] =
-          Op::fold(totals[i], Op::fold(Op::fold(widen(a[i]), widen(b[i])),
-                                       Op::fold(widen(c[i]), widen(d[i]))));
-    }
-  }
-  for (; row < rows; ++row) {
-    const T* a = x + row * stride;
-    for (std::int64_t i = 0; i < width; ++i) {
-      totals[i] = Op::fold(totals[i], widen(a[i]));
-    }
-  }
-}
-
-// Narrow rows lie end to end: several of them make one wide row, whose
-// accumulators are folded together in the end.
-template <class Op, class T>
-void fold_narrow_rows(const T* x, std::int64_t rows, std::int64_t width,
-                      Accumulator<T>* totals) {
-  using A = Accumulator<T>;
-  A lanes[kWidth];
-  const std::int64_t together = kWidth / width;
-  const std::int64_t wide = together * width;
-  std::fill_n(lanes, wide, Op::template identity<A>);
-  const std::int64_t full = rows / together;
-  fold_rows<Op>(x, full, wide, wide, lanes);
-  // What is left is less than a wide row, and begins at its first lane.
-  fold_rows<Op>(x + full * wide, 1, wide, (rows - full * together) * width,
-                lanes);
-  for (std::int64_t start = 0; start < wide; start += width) {
-    for (std::int64_t i = 0; i < width; ++i) {
-      totals[i] = Op::fold(totals[i], lanes[start + i]);
-    }
-  }
-}
-
-template <class Op, class T>
 class Reduction {
  public:
-  using A = Accumulator<T>;
-
-  Reduction(const Layout& layout, bool is_mean)
-      : layout_(layout), divisor_(is_mean ? layout.count : 1) {
+  Reduction(const Layout& layout, const Folder& folder, bool is_mean)
+      : layout_(layout), folder_(folder), divisor_(is_mean ? layout.count : 1) {
     const bool in_rows = layout.columns == 1;
     // A unit is what one task takes at least.
     unit_ =
@@ -176,14 +122,14 @@ class Reduction {
   }
 
   std::size_t scratch_bytes() const {
-    return at(layout_.items.count() * layout_.columns * chunks_) * sizeof(A);
+    return at(results() * chunks_) * folder_.total_bytes;
   }
 
   void operator()(const KernelBuffers& buffers) const {
-    const T* x = input_of<T>(buffers, 0);
-    T* y = output_of<T>(buffers, 0);
+    const auto* x = static_cast<const std::byte*>(buffers.inputs[0]);
+    auto* y = static_cast<std::byte*>(buffers.outputs[0]);
     if (layout_.is_rows()) return fold_each_row(x, y);
-    A* partial = static_cast<A*>(buffers.scratch);
+    auto* partial = static_cast<std::byte*>(buffers.scratch);
     const std::int64_t work = std::max<std::int64_t>(
         1, layout_.segments.count() * layout_.rows *
                std::min(layout_.columns, kWidth) / chunks_);
@@ -198,78 +144,78 @@ class Reduction {
   }
 
  private:
+  std::int64_t results() const {
+    return layout_.items.count() * layout_.columns;
+  }
+  template <class Byte>
+  Byte* element(Byte* base, std::int64_t index) const {
+    return base + at(index) * folder_.element_bytes;
+  }
+  std::byte* total(std::byte* base, std::int64_t index) const {
+    return base + at(index) * folder_.total_bytes;
+  }
+
   // Rows one after another, short enough to be one task each.
-  void fold_each_row(const T* x, T* y) const {
+  void fold_each_row(const std::byte* x, std::byte* y) const {
     const std::int64_t size = layout_.rows;
     parallel_for(layout_.items.count(),
                  std::max<std::int64_t>(1, 2 * kTaskSize / size),
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t row = begin; row < end; ++row) {
-                     y[row] = finish(fold_run<Op>(x + row * size, size));
-                   }
+                   folder_.each_row(element(x, begin * size), end - begin, size,
+                                    divisor_, element(y, begin));
                  });
   }
 
   // Task -> (item, block of columns, chunk of the reduced places).
-  void run_task(std::int64_t task, const T* x, T* y, A* partial) const {
+  void run_task(std::int64_t task, const std::byte* x, std::byte* y,
+                std::byte* partial) const {
     const std::int64_t chunk = task % chunks_;
     const std::int64_t block = task / chunks_ % blocks_;
     const std::int64_t item = task / chunks_ / blocks_;
     const std::int64_t column = block * kWidth;
     const std::int64_t width = std::min(kWidth, layout_.columns - column);
-    A totals[kWidth];
-    std::fill_n(totals, width, Op::template identity<A>);
-    const T* start = x + layout_.items.offset(item) + column;
+    const std::int64_t place = item * layout_.columns + column;
+    // On the stack, since threads that add to neighbours in memory would wait
+    // for each other.
+    alignas(64) std::array<std::byte, kWidth * sizeof(double)> totals;
+    folder_.clear(totals.data(), width);
+    const std::int64_t start = layout_.items.offset(item) + column;
     const auto [first, last] =
         share(layout_.segments.count() * pieces_, chunk, chunks_);
     for (std::int64_t unit = first; unit < last; ++unit) {
       const std::int64_t row = unit % pieces_ * unit_;
-      fold_unit(start + layout_.segments.offset(unit / pieces_) +
-                    row * layout_.columns,
-                std::min(unit_, layout_.rows - row), width, totals);
+      fold_unit(element(x, start + layout_.segments.offset(unit / pieces_) +
+                               row * layout_.columns),
+                std::min(unit_, layout_.rows - row), width, totals.data());
     }
-    const std::int64_t place = item * layout_.columns + column;
     if (chunks_ == 1) {
-      for (std::int64_t i = 0; i < width; ++i) y[place + i] = finish(totals[i]);
+      folder_.finish(totals.data(), width, divisor_, element(y, place));
     } else {
-      std::copy_n(
-          totals, width,
-          partial + chunk * layout_.items.count() * layout_.columns + place);
+      std::copy_n(totals.data(), at(width) * folder_.total_bytes,
+                  total(partial, chunk * results() + place));
     }
   }
 
-  void fold_unit(const T* x, std::int64_t rows, std::int64_t width,
-                 A* totals) const {
+  void fold_unit(const std::byte* x, std::int64_t rows, std::int64_t width,
+                 std::byte* totals) const {
     if (layout_.columns == 1) {
-      totals[0] = Op::fold(totals[0], fold_run<Op>(x, rows));
+      folder_.run(x, rows, totals);
     } else if (layout_.columns <= kWidth / 8 && rows > 8) {
-      fold_narrow_rows<Op>(x, rows, width, totals);
+      folder_.narrow_rows(x, rows, width, totals);
     } else {
-      fold_rows<Op>(x, rows, layout_.columns, width, totals);
+      folder_.rows(x, rows, layout_.columns, width, totals);
     }
   }
 
-  void combine(const A* partial, T* y) const {
-    const std::int64_t size = layout_.items.count() * layout_.columns;
-    for (std::int64_t i = 0; i < size; ++i) {
-      A total = partial[i];
-      for (std::int64_t chunk = 1; chunk < chunks_; ++chunk) {
-        total = Op::fold(total, partial[chunk * size + i]);
-      }
-      y[i] = finish(total);
+  void combine(std::byte* partial, std::byte* y) const {
+    for (std::int64_t chunk = 1; chunk < chunks_; ++chunk) {
+      folder_.totals(total(partial, chunk * results()), results(), partial);
     }
-  }
-
-  T finish(A total) const {
-    if constexpr (std::is_integral_v<T>) {
-      // Inference refuses a mean of integers, so nothing is divided.
-      return static_cast<T>(total);
-    } else {
-      return static_cast<T>(total / static_cast<A>(divisor_));
-    }
+    folder_.finish(partial, results(), divisor_, y);
   }
 
   Layout layout_;
+  Folder folder_;
   double divisor_;
   std::int64_t unit_;
   std::int64_t pieces_;
@@ -277,28 +223,14 @@ class Reduction {
   std::int64_t chunks_;
 };
 
-Layout layout_of(const OpCall& call) {
+template <Fold kFold, bool kIsMean = false>
+std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const Shape& shape = call.input(0).shape;
-  return {shape, AxisSet(call.attributes.integers("axes"), shape.rank())};
-}
-
-template <class Op, class T>
-std::unique_ptr<PreparedKernel> prepare_for(const OpCall& call, bool is_mean) {
-  Reduction<Op, T> reduction(layout_of(call), is_mean);
+  const AxisSet axes(call.attributes.integers("axes"), shape.rank());
+  Reduction reduction(Layout(shape, axes),
+                      folder_of(kFold, call.input(0).dtype), kIsMean);
   const std::size_t scratch = reduction.scratch_bytes();
   return make_kernel(std::move(reduction), scratch);
-}
-
-template <class Op, bool kIsMean = false>
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
-  return for_type(call.input(0).dtype, [&]<class T>(T) {
-    return prepare_for<Op, T>(call, kIsMean);
-  });
-}
-
-template <class Op>
-std::unique_ptr<PreparedKernel> prepare_truth(const OpCall& call) {
-  return prepare_for<Op, std::uint8_t>(call, false);
 }
 
 std::optional<std::string> declines_truth(const OpCall& call) {
@@ -306,30 +238,19 @@ std::optional<std::string> declines_truth(const OpCall& call) {
   return std::nullopt;
 }
 
-void add_kernels(KernelRegistry& kernels) {
-  const auto add = [&](const char* op,
-                       std::unique_ptr<PreparedKernel> (*make)(const OpCall&)) {
-    kernels.add({op, "cpu:fold", 10, declines, make});
-  };
-  add("sum", prepare<Sum>);
-  add("mean", prepare<Sum, true>);
-  add("max", prepare<Max>);
-  add("min", prepare<Min>);
-  add("prod", prepare<Product>);
-  kernels.add({"any", "cpu:fold", 10, declines_truth, prepare_truth<Any>});
-  kernels.add({"all", "cpu:fold", 10, declines_truth, prepare_truth<All>});
-}
-
 }  // namespace
-}  // namespace weft::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace weft {
 
 void register_cpu_reduce(KernelRegistry& kernels) {
-  WEFT_FOR_MACHINE(add_kernels)(kernels);
+  const auto add = [&](const char* op, auto declines, auto make) {
+    kernels.add({op, "cpu:fold", 10, declines, make});
+  };
+  add("sum", declines_fold, prepare<Fold::kSum>);
+  add("mean", declines_fold, prepare<Fold::kSum, true>);
+  add("max", declines_fold, prepare<Fold::kMax>);
+  add("min", declines_fold, prepare<Fold::kMin>);
+  add("prod", declines_fold, prepare<Fold::kProduct>);
+  add("any", declines_truth, prepare<Fold::kAny>);
+  add("all", declines_truth, prepare<Fold::kAll>);
 }
 
 }  // namespace weft
-#endif

@@ -251,6 +251,7 @@ void register_cpu_shape(KernelRegistry& kernels) {
       };
   add("reshape", prepare_view);
   add("stop_gradient", prepare_view);
+  add("after", prepare_view);
   add("transpose", prepare_transpose);
   add("broadcast_to", prepare_broadcast);
   add("slice", prepare_slice);

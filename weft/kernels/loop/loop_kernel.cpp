@@ -1,8 +1,8 @@
+// What a loop kernel settles once for its program: where operands are read,
+// what needs a buffer, how the work is cut into tiles and chunks.
 #include "weft/kernels/loop/loop_kernel.h"
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
 
 #include "weft/base/parallel.h"
 
@@ -14,8 +14,6 @@ namespace {
 constexpr std::int64_t kFunctionTile = 512;
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
-// Generated code takes at most this many operands, results and buffers.
-constexpr std::size_t kMostPointers = 64;
 // Enough chunks to balance any machine, few enough to fold quickly.
 constexpr std::int64_t kMostChunks = 64;
 constexpr std::int64_t kLeastTilesPerChunk = 16;
@@ -31,31 +29,6 @@ std::int64_t whole_vectors(std::int64_t size) {
   return ceil_divide(std::max<std::int64_t>(size, 1), 16) * 16;
 }
 
-std::byte* element(void* base, DType dtype, std::int64_t index) {
-  return static_cast<std::byte*>(base) +
-         static_cast<std::size_t>(index) * size_of(dtype);
-}
-
-// Writes the first number of a tile into the others.
-void repeat_first(void* tile, DType dtype, std::int64_t size) {
-  dispatch(dtype, [&]<class T>(T) {
-    auto* numbers = static_cast<T*>(tile);
-    std::fill_n(numbers, size, *numbers);
-  });
-}
-
-// The sum of a whole loop, in the type that the loop added up in.
-void scale(void* sums, DType dtype, std::int64_t size, double factor) {
-  dispatch(dtype, [&]<class T>(T) {
-    if constexpr (std::is_floating_point_v<T>) {
-      auto* numbers = static_cast<T*>(sums);
-      for (std::int64_t i = 0; i < size; ++i) {
-        numbers[i] *= static_cast<T>(factor);
-      }
-    }
-  });
-}
-
 bool is_suffix(const Shape& shape, const Shape& whole) {
   // Leading ones of `shape` do not matter.
   int skip = 0;
@@ -69,20 +42,6 @@ bool is_suffix(const Shape& shape, const Shape& whole) {
 }
 
 }  // namespace
-
-struct LoopKernel::Worker {
-  const KernelBuffers& buffers;
-  std::byte* memory;  // tile buffers, then accumulators
-  std::int64_t most;
-  DType dtype;
-
-  std::byte* at(std::size_t number) const {
-    return element(memory, dtype, static_cast<std::int64_t>(number));
-  }
-  std::byte* tile_buffer(int index) const {
-    return element(memory, dtype, index * most);
-  }
-};
 
 LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
     : program_(std::move(program)), own_(dtype_of(program_.type)) {
@@ -206,10 +165,6 @@ void LoopKernel::choose_tile() {
   tiles_ = size_ / row_ * tiles_per_row_;
 }
 
-std::int64_t LoopKernel::tile_start(std::int64_t tile) const {
-  return tile / tiles_per_row_ * row_ + tile % tiles_per_row_ * tile_;
-}
-
 void LoopKernel::assign_input_buffers() {
   for (Operand& operand : operands_) {
     if (!is_direct(operand)) operand.buffer = buffers_++;
@@ -331,254 +286,6 @@ bool LoopKernel::can_overwrite(std::size_t input, std::size_t output) const {
     }
   }
   return true;
-}
-
-void LoopKernel::run(const KernelBuffers& buffers) noexcept {
-  if (size_ > 0) {
-    parallel_for(workers_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t worker = begin; worker < end; ++worker) {
-        run_chunks(buffers, worker);
-      }
-    });
-  }
-  finish_sums(buffers);
-}
-
-void LoopKernel::run_chunks(const KernelBuffers& buffers,
-                            std::int64_t index) noexcept {
-  const auto numbers = static_cast<std::int64_t>(worker_numbers_);
-  Worker worker{buffers, element(buffers.scratch, own_, index * numbers), most_,
-                own_};
-  // Patterns are filled once for each worker, not for each tile.
-  prepare_patterns(worker);
-  const std::int64_t first = chunks_ * index / workers_;
-  const std::int64_t last = chunks_ * (index + 1) / workers_;
-  for (std::int64_t chunk = first; chunk < last; ++chunk) {
-    for (const Sum& sum : sums_) {
-      std::memset(worker.at(sum.accumulator_offset), 0, bytes_of(sum.width));
-    }
-    const std::int64_t end = tiles_ * (chunk + 1) / chunks_;
-    for (std::int64_t tile = tiles_ * chunk / chunks_; tile < end; ++tile) {
-      const std::int64_t start = tile_start(tile);
-      // The last tile of a row may be short.
-      const std::int64_t row_end = (start / row_ + 1) * row_;
-      run_tile(worker, start, std::min(tile_, row_end - start));
-    }
-    for (const Sum& sum : sums_) {
-      fold(sum, worker.at(sum.accumulator_offset),
-           partial_of(sum, buffers, chunk));
-    }
-  }
-}
-
-// Fills the buffers that are the same for every tile.
-void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
-  for (const Operand& operand : operands_) {
-    if (operand.buffer < 0) continue;  // read where it lies
-    const void* source =
-        operand.pointer < 0
-            ? nullptr
-            : worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
-    std::byte* buffer = worker.tile_buffer(operand.buffer);
-    if (operand.access == Access::kConstant) {
-      if (source != nullptr) {
-        load_tile(operand.dtype, source, buffer, 1, program_.type);
-      } else {
-        load_tile(DType::kF64, &operand.immediate, buffer, 1, program_.type);
-      }
-      repeat_first(buffer, own_, tile_);
-    } else if (operand.access == Access::kPeriodic && operand.period <= most_) {
-      load_tile(operand.dtype, source, buffer, operand.period, program_.type);
-      // The tile is a multiple of the period, so the pattern fits every tile.
-      const std::size_t period = bytes_of(operand.period);
-      for (std::size_t i = period; i < bytes_of(tile_); i += period) {
-        std::memcpy(buffer + i, buffer, period);
-      }
-    }
-  }
-}
-
-void LoopKernel::run_tile(Worker& worker, std::int64_t start,
-                          std::int64_t size) const noexcept {
-  fill_buffers(worker, start, size);
-  if (code_)
-    run_code(worker, start, size);
-  else
-    run_functions(worker, start, size);
-}
-
-// Converts and repeats the operands that differ from tile to tile.
-void LoopKernel::fill_buffers(Worker& worker, std::int64_t start,
-                              std::int64_t size) const noexcept {
-  for (const Operand& operand : operands_) {
-    if (operand.buffer < 0 || operand.access == Access::kConstant) continue;
-    void* source =
-        worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
-    std::byte* buffer = worker.tile_buffer(operand.buffer);
-    if (operand.access == Access::kFull) {
-      load_tile(operand.dtype, element(source, operand.dtype, start), buffer,
-                size, program_.type);
-    } else if (operand.access == Access::kStrided) {
-      fill_strided(operand, source, buffer, start, size);
-    } else if (operand.period > most_) {
-      load_tile(operand.dtype,
-                element(source, operand.dtype, start % operand.period), buffer,
-                size, program_.type);
-    }
-  }
-}
-
-void LoopKernel::run_code(Worker& worker, std::int64_t start,
-                          std::int64_t size) const noexcept {
-  std::array<void*, kMostPointers> pointers;
-  std::size_t count = 0;
-  for (const Operand& operand : operands_) {
-    if (operand.buffer >= 0) {
-      pointers[count++] = worker.tile_buffer(operand.buffer);
-      continue;
-    }
-    const std::int64_t index =
-        operand.access == Access::kFull ? start : start % operand.period;
-    pointers[count++] = element(
-        worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)],
-        operand.dtype, index);
-  }
-  auto sum = sums_.begin();
-  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
-    const auto& output = program_.outputs[j];
-    if (output.is_sum) {
-      pointers[count++] = accumulator_of(worker, *sum, start);
-      ++sum;
-    } else {
-      pointers[count++] =
-          element(worker.buffers.outputs[j], output.type.dtype, start);
-    }
-  }
-  for (std::size_t i = 0; i < code_->crossing_buffers(); ++i) {
-    pointers[count++] =
-        worker.tile_buffer(first_crossing_ + static_cast<int>(i));
-  }
-  code_->run(pointers.data(), size);
-}
-
-void LoopKernel::run_functions(Worker& worker, std::int64_t start,
-                               std::int64_t size) const noexcept {
-  const std::size_t inputs = operands_.size();
-  const auto find = [&](int number) -> void* {
-    const auto index = static_cast<std::size_t>(number);
-    if (index < inputs) {
-      const Operand& operand = operands_[index];
-      if (operand.buffer >= 0) return worker.tile_buffer(operand.buffer);
-      return element(
-          worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)],
-          own_,
-          operand.access == Access::kFull ? start : start % operand.period);
-    }
-    const Result& result = results_[index - inputs];
-    if (result.buffer >= 0) return worker.tile_buffer(result.buffer);
-    return element(
-        worker.buffers.outputs[static_cast<std::size_t>(result.output)], own_,
-        start);
-  };
-
-  for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
-    const auto& instruction = program_.instructions[i];
-    Tile tile{{}, nullptr, size, instruction.parameters};
-    for (std::size_t n = 0; n < instruction.operands.size(); ++n) {
-      tile.x[n] = find(instruction.operands[n]);
-    }
-    tile.y = find(static_cast<int>(inputs + i));
-    instruction.function(tile);
-  }
-
-  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
-    const auto& output = program_.outputs[j];
-    if (output.is_sum) continue;
-    const auto number = static_cast<std::size_t>(output.operand);
-    if (number >= inputs &&
-        results_[number - inputs].output == static_cast<int>(j)) {
-      continue;  // its instruction wrote it
-    }
-    store_tile(output.type.dtype, find(output.operand),
-               element(worker.buffers.outputs[j], output.type.dtype, start),
-               size, program_.type);
-  }
-  for (const Sum& sum : sums_) {
-    accumulate_tile(find(program_.outputs[sum.output].operand),
-                    accumulator_of(worker, sum, start), size, program_.type);
-  }
-}
-
-// A long accumulator is longer than a tile: each tile has its part of it.
-void* LoopKernel::accumulator_of(const Worker& worker, const Sum& sum,
-                                 std::int64_t start) const noexcept {
-  return element(worker.at(sum.accumulator_offset), own_,
-                 sum.period > most_ ? start % sum.period : 0);
-}
-
-// Walks the tile in runs along the last axis, where the operand's stride is 0
-// or 1.
-void LoopKernel::fill_strided(const Operand& operand, const void* source,
-                              std::byte* tile, std::int64_t start,
-                              std::int64_t size) const noexcept {
-  const Shape& shape = program_.shape;
-  const int last = shape.rank() - 1;
-  const std::int64_t columns = shape[last];
-  std::int64_t done = 0;
-  while (done < size) {
-    const std::int64_t index = start + done;
-    const std::int64_t column = index % columns;
-    std::int64_t rest = index / columns;
-    std::int64_t offset = 0;
-    for (int axis = last - 1; axis >= 0; --axis) {
-      offset +=
-          rest % shape[axis] * operand.strides[static_cast<std::size_t>(axis)];
-      rest /= shape[axis];
-    }
-    const std::int64_t run = std::min(size - done, columns - column);
-    const std::int64_t stride = operand.strides[static_cast<std::size_t>(last)];
-    const auto* from = static_cast<const std::byte*>(source) +
-                       static_cast<std::size_t>(offset + column * stride) *
-                           size_of(operand.dtype);
-    std::byte* to = element(tile, own_, done);
-    load_tile(operand.dtype, from, to, stride == 0 ? 1 : run, program_.type);
-    if (stride == 0) repeat_first(to, own_, run);
-    done += run;
-  }
-}
-
-// An accumulator holds whole tiles; elements that are a period apart belong
-// to the same sum.
-void LoopKernel::fold(const Sum& sum, void* accumulator,
-                      void* partial) const noexcept {
-  std::memcpy(partial, accumulator, bytes_of(sum.period));
-  for (std::int64_t i = sum.period; i < sum.width; i += sum.period) {
-    accumulate_tile(element(accumulator, own_, i), partial,
-                    std::min(sum.period, sum.width - i), program_.type);
-  }
-}
-
-void* LoopKernel::partial_of(const Sum& sum, const KernelBuffers& buffers,
-                             std::int64_t chunk) const noexcept {
-  return element(
-      buffers.scratch, own_,
-      static_cast<std::int64_t>(sum.partial_offset) + chunk * sum.period);
-}
-
-void LoopKernel::finish_sums(const KernelBuffers& buffers) const noexcept {
-  for (const Sum& sum : sums_) {
-    const auto& output = program_.outputs[sum.output];
-    void* partial = partial_of(sum, buffers, 0);
-    // No chunk has run, and the sum of nothing is zero.
-    if (size_ == 0) std::memset(partial, 0, bytes_of(sum.period));
-    for (std::int64_t chunk = 1; chunk < chunks_; ++chunk) {
-      accumulate_tile(partial_of(sum, buffers, chunk), partial, sum.period,
-                      program_.type);
-    }
-    scale(partial, own_, sum.period, output.scale);
-    store_tile(output.type.dtype, partial, buffers.outputs[sum.output],
-               sum.period, program_.type);
-  }
 }
 
 }  // namespace weft

@@ -38,6 +38,10 @@ class LoopKernel : public PreparedKernel {
   bool can_overwrite(std::size_t input, std::size_t output) const;
 
  private:
+  // Generated code takes at most this many operands, results and buffers: their
+  // addresses lie on the stack.
+  static constexpr std::size_t kMostPointers = 64;
+
   // How an input of the program is found for a tile.
   enum class Access {
     kFull,      // element i of the iteration is element i of the input

@@ -1,3 +1,4 @@
+// Functions of tiles of f32, and the table of all ops that have one.
 #include "weft/kernels/loop/tile_functions.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -187,37 +188,12 @@ void relu(const Tile& t) noexcept {
   map<1>(t, [](auto x) { return hn::Max(zero(), x); });
 }
 
-// erf as an odd rational minimax approximation on [-4, 4], beyond which it is
-// 1 in f32. The quotient comes before the product with x, so that the smallest
-// numbers do not underflow on their way. NaN passes Min and Max as their second
-// operand.
-Vector erf_vector(Vector x) {
-  const Lanes d;
-  const auto set = [&](float c) { return hn::Set(d, c); };
-  x = hn::Max(set(-4.0f), hn::Min(set(4.0f), x));
-  const auto x2 = hn::Mul(x, x);
-  auto p = set(-2.72614225801306e-10f);
-  for (const float c : {2.77068142495902e-08f, -2.10102402082508e-06f,
-                        -5.69250639462346e-05f, -7.34990630326855e-04f,
-                        -2.95459980854025e-03f, -1.60960333262415e-02f}) {
-    p = hn::MulAdd(p, x2, set(c));
-  }
-  auto q = set(-1.45660718464996e-05f);
-  for (const float c : {-2.13374055278905e-04f, -1.68282697438203e-03f,
-                        -7.37332916720468e-03f, -1.42647390514189e-02f}) {
-    q = hn::MulAdd(q, x2, set(c));
-  }
-  return hn::Mul(x, hn::Div(p, q));
-}
-void erf(const Tile& t) noexcept {
-  map<1>(t, [](auto x) { return erf_vector(x); });
-}
 void gelu(const Tile& t) noexcept {
   map<1>(t, [](auto x) {
     const Lanes d;
     // GELU is x Phi(x), with Phi(x) = (1 + erf(x / sqrt(2))) / 2 (Hendrycks and
     // Gimpel, 2016).
-    const auto inner = erf_vector(hn::Mul(x, hn::Set(d, 0.70710678f)));
+    const auto inner = simd::erf(hn::Mul(x, hn::Set(d, 0.70710678f)));
     return hn::Mul(hn::Mul(x, hn::Set(d, 0.5f)), hn::Add(one(), inner));
   });
 }
@@ -352,7 +328,7 @@ constexpr TileOp kTileOps[] = {
     {"sigmoid", 1, unary<simd::sigmoid>, Opcode::kCall, 16},
     {"relu", 1, relu, Opcode::kRelu, 1},
     {"gelu", 1, gelu, Opcode::kCall, 16},
-    {"erf", 1, erf, Opcode::kCall, 14},
+    {"erf", 1, unary<simd::erf>, Opcode::kCall, 14},
     {"abs", 1, abs, Opcode::kAbs, 1},
     {"sign", 1, sign, Opcode::kCall, 1},
     {"floor", 1, floor, Opcode::kFloor, 1},
@@ -388,80 +364,6 @@ TileOp cast(DType from, DType to) {
   }
 }
 
-template <class T>
-constexpr bool is_half =
-    std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
-
-void load(DType dtype, const void* source, float* tile,
-          std::int64_t size) noexcept {
-  dispatch(dtype, [&]<class T>(T) {
-    const T* from = static_cast<const T*>(source);
-    if constexpr (std::is_same_v<T, float>) {
-      std::memcpy(tile, from, static_cast<std::size_t>(size) * sizeof(float));
-    } else if constexpr (is_half<T>) {
-      simd::map(from, tile, static_cast<std::size_t>(size),
-                [](auto x) { return x; });
-    } else if constexpr (std::is_same_v<T, bool>) {
-      // Of bools as bytes the compiler makes vectors.
-      const auto* bytes = static_cast<const std::uint8_t*>(source);
-      for (std::int64_t i = 0; i < size; ++i) {
-        tile[i] = static_cast<float>(static_cast<int>(bytes[i]));
-      }
-    } else {
-      for (std::int64_t i = 0; i < size; ++i) {
-        tile[i] = static_cast<float>(from[i]);
-      }
-    }
-  });
-}
-
-// Whole vectors; returns how many elements that are.
-template <class T>
-std::int64_t store_integers(const float* tile, T* to, std::int64_t size) {
-  const hn::Rebind<std::int32_t, Lanes> words;
-  const hn::Rebind<T, Lanes> narrow;
-  const auto step = static_cast<std::int64_t>(hn::Lanes(Lanes()));
-  std::int64_t i = 0;
-  for (; i + step <= size; i += step) {
-    // The numbers are of the dtype already, so the narrowing loses nothing.
-    const auto word = hn::ConvertTo(words, hn::LoadU(Lanes(), tile + i));
-    hn::StoreU(hn::DemoteTo(narrow, word), narrow, to + i);
-  }
-  return i;
-}
-
-void store(DType dtype, const float* tile, void* target,
-           std::int64_t size) noexcept {
-  dispatch(dtype, [&]<class T>(T) {
-    T* to = static_cast<T*>(target);
-    if constexpr (std::is_same_v<T, float>) {
-      std::memcpy(to, tile, static_cast<std::size_t>(size) * sizeof(float));
-    } else if constexpr (is_half<T>) {
-      simd::map(tile, to, static_cast<std::size_t>(size),
-                [](auto x) { return x; });
-    } else {
-      std::int64_t i = 0;
-      // A bool is 1 for whatever is not 0, which narrowing would not make of
-      // it.
-      if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(float) &&
-                    !std::is_same_v<T, bool>) {
-        i = store_integers(tile, to, size);
-      }
-      for (; i < size; ++i) {
-        if constexpr (std::is_same_v<T, bool>)
-          to[i] = tile[i] != 0.0f;
-        else
-          to[i] = static_cast<T>(tile[i]);
-      }
-    }
-  });
-}
-
-void accumulate(const float* x, float* sum, std::int64_t size) noexcept {
-  map<2>({{x, sum, nullptr}, sum, size, {}},
-         [](auto a, auto b) { return hn::Add(a, b); });
-}
-
 }  // namespace
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -471,121 +373,9 @@ namespace weft {
 
 std::span<const TileOp> all_tile_ops() { return WEFT_FOR_MACHINE(all_ops)(); }
 
-bool holds(TileType type, DType dtype) {
-  const bool is_wide =
-      dtype == DType::kF64 || dtype == DType::kI64 || dtype == DType::kI32;
-  switch (type) {
-    case TileType::kI32:
-      return dtype == DType::kI32 || (!is_wide && !is_floating(dtype));
-    case TileType::kI64:
-      return !is_floating(dtype);
-    case TileType::kF64:
-      return dtype != DType::kI64;
-    case TileType::kF32:
-      break;
-  }
-  return !is_wide;
-}
-
-std::optional<TileType> tile_type(std::span<const TensorType> inputs,
-                                  std::span<const TensorType> outputs) {
-  for (const TileType type :
-       {TileType::kF32, TileType::kI32, TileType::kI64, TileType::kF64}) {
-    const auto is_held = [&](const TensorType& each) {
-      return holds(type, each.dtype);
-    };
-    if (std::ranges::all_of(inputs, is_held) &&
-        std::ranges::all_of(outputs, is_held)) {
-      return type;
-    }
-  }
-  return std::nullopt;
-}
-
-namespace {
-
-const TileOp* find_in(std::span<const TileOp> ops, std::string_view op) {
-  const auto found = std::ranges::find(ops, op, &TileOp::op);
-  return found == ops.end() ? nullptr : &*found;
-}
-
-// The rows for f32, with the functions of another type.
-std::vector<TileOp> wide_table(TileType type) {
-  std::vector<TileOp> table;
-  for (const WideFunction& each : wide_functions(type)) {
-    table.push_back(*find_in(all_tile_ops(), each.op));
-    table.back().function = each.function;
-    table.back().code = Opcode::kCall;
-  }
-  return table;
-}
-
-}  // namespace
-
-const TileOp* find_tile_op(std::string_view op, TileType type) {
-  static const auto i32 = wide_table(TileType::kI32);
-  static const auto i64 = wide_table(TileType::kI64);
-  static const auto f64 = wide_table(TileType::kF64);
-  switch (type) {
-    case TileType::kI32:
-      return find_in(i32, op);
-    case TileType::kI64:
-      return find_in(i64, op);
-    case TileType::kF64:
-      return find_in(f64, op);
-    case TileType::kF32:
-      break;
-  }
-  return find_in(all_tile_ops(), op);
-}
-
-bool selects(Opcode code) {
-  switch (code) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kWhere:
-    case Opcode::kNegate:
-    case Opcode::kRelu:
-    case Opcode::kAbs:
-      return true;
-    default:
-      return false;
-  }
-}
-
 TileOp tile_cast(DType from, DType to, TileType type) {
   if (type == TileType::kF32) return WEFT_FOR_MACHINE(cast)(from, to);
   return {"cast", 1, wide_cast(type, to), Opcode::kCall, 1};
-}
-
-bool is_exact_in_tile(std::string_view op, DType dtype) {
-  // A power of small integers may pass any number of bits.
-  if (op == "power") return !is_integer(dtype);
-  // A product of two i16 takes up to 31 bits, and f32 holds 24.
-  if (op == "multiply" || op == "square") return dtype != DType::kI16;
-  if (op == "bitwise_not") return dtype != DType::kBool;
-  return true;
-}
-
-void load_tile(DType dtype, const void* source, void* tile, std::int64_t size,
-               TileType type) noexcept {
-  if (type != TileType::kF32) return load_wide(type, dtype, source, tile, size);
-  WEFT_FOR_MACHINE(load)(dtype, source, static_cast<float*>(tile), size);
-}
-
-void store_tile(DType dtype, const void* tile, void* target, std::int64_t size,
-                TileType type) noexcept {
-  if (type != TileType::kF32) {
-    return store_wide(type, dtype, tile, target, size);
-  }
-  WEFT_FOR_MACHINE(store)(dtype, static_cast<const float*>(tile), target, size);
-}
-
-void accumulate_tile(const void* x, void* sum, std::int64_t size,
-                     TileType type) noexcept {
-  if (type != TileType::kF32) return accumulate_wide(type, x, sum, size);
-  const auto* from = static_cast<const float*>(x);
-  WEFT_FOR_MACHINE(accumulate)(from, static_cast<float*>(sum), size);
 }
 
 }  // namespace weft

@@ -82,6 +82,29 @@ V sigmoid(V x) {
   return hn::Div(one, hn::Add(one, exp(hn::Neg(x))));
 }
 
+// erf of f32 as an odd rational minimax approximation on [-4, 4], beyond which
+// it is 1 in f32. The quotient comes before the product with x, so that the
+// smallest numbers do not underflow on their way. NaN passes Min and Max as
+// their second operand.
+inline Vector erf(Vector x) {
+  const Floats d;
+  const auto set = [&](float c) { return hn::Set(d, c); };
+  x = hn::Max(set(-4.0f), hn::Min(set(4.0f), x));
+  const auto x2 = hn::Mul(x, x);
+  auto p = set(-2.72614225801306e-10f);
+  for (const float c : {2.77068142495902e-08f, -2.10102402082508e-06f,
+                        -5.69250639462346e-05f, -7.34990630326855e-04f,
+                        -2.95459980854025e-03f, -1.60960333262415e-02f}) {
+    p = hn::MulAdd(p, x2, set(c));
+  }
+  auto q = set(-1.45660718464996e-05f);
+  for (const float c : {-2.13374055278905e-04f, -1.68282697438203e-03f,
+                        -7.37332916720468e-03f, -1.42647390514189e-02f}) {
+    q = hn::MulAdd(q, x2, set(c));
+  }
+  return hn::Mul(x, hn::Div(p, q));
+}
+
 }  // namespace weft::HWY_NAMESPACE::simd
 HWY_AFTER_NAMESPACE();
 

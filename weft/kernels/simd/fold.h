@@ -2,25 +2,24 @@
 // into one, in independent chains.
 //
 // Compiled once per target (kernels/simd/targets.h).
-#if defined(WEFT_KERNELS_CPU_FOLD_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef WEFT_KERNELS_CPU_FOLD_H_
-#undef WEFT_KERNELS_CPU_FOLD_H_
+#if defined(WEFT_KERNELS_SIMD_FOLD_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SIMD_FOLD_H_
+#undef WEFT_KERNELS_SIMD_FOLD_H_
 #else
-#define WEFT_KERNELS_CPU_FOLD_H_
+#define WEFT_KERNELS_SIMD_FOLD_H_
 #endif
 
 #include <algorithm>
 #include <hwy/highway.h>
 #include <limits>
 
-#include "weft/graph/kernel.h"
+#include "weft/ops/support/scalar_functions.h"
+#include "weft/tensor/dtype.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE::folds {
 
-constexpr std::int64_t kLanes = 64;   // accumulators of a run
-constexpr std::int64_t kWidth = 512;  // columns of a task
-constexpr std::int64_t kTaskSize = 16 << 10;
+constexpr std::int64_t kLanes = 64;  // accumulators of a run
 
 // What floats narrower than f32 and integers narrower than i64 add up in. Bools
 // come as bytes, and need no more.
@@ -41,7 +40,7 @@ struct Sum {
   static constexpr A identity = A{0};
   template <class A>
   static A fold(A a, A b) {
-    return a + b;
+    return kAdd(a, b);
   }
 };
 
@@ -50,11 +49,12 @@ struct Product {
   static constexpr A identity = A{1};
   template <class A>
   static A fold(A a, A b) {
-    return a * b;
+    return kMultiply(a, b);
   }
 };
 
-// NaN wins on either side: (b != b) takes it, and nothing beats it after.
+// NaN wins on either side: (b != b) takes it, and nothing beats it after. Asked
+// so, the processor's own maximum does the rest.
 struct Max {
   template <class A>
   static constexpr A identity = std::numeric_limits<A>::has_infinity
@@ -66,7 +66,8 @@ struct Max {
   }
   template <class A>
   static A fold(A a, A b) {
-    return (beats(b, a) | (b != b)) ? b : a;
+    const A most = beats(b, a) ? b : a;
+    return b != b ? b : most;
   }
 };
 
@@ -81,7 +82,8 @@ struct Min {
   }
   template <class A>
   static A fold(A a, A b) {
-    return (beats(b, a) | (b != b)) ? b : a;
+    const A most = beats(b, a) ? b : a;
+    return b != b ? b : most;
   }
 };
 
@@ -132,24 +134,32 @@ Accumulator<T> fold_run(const T* x, std::int64_t size) {
   return fold_chains<Op, 4>(x, size);
 }
 
-inline std::optional<std::string> declines(const OpCall& call) {
-  const TensorType& x = call.input(0);
-  if (x.shape.num_elements() == 0) return "nothing to reduce";
-  switch (x.dtype) {
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kBF16:
-    case DType::kI32:
-    case DType::kI64:
-      return std::nullopt;
-    default:
-      return "no vectors of " + std::string(to_string(x.dtype));
+// The first place of the extreme element of a run, or of its first NaN, which
+// Op keeps. Whole vectors find the piece that it is in; an element at a time
+// would look at half of the run for the place.
+template <class Op, class T>
+std::int64_t place_in_run(const T* x, std::int64_t size) {
+  constexpr std::int64_t kPiece = 256;
+  using A = Accumulator<T>;
+  A best = Op::template identity<A>;
+  std::int64_t place = 0;
+  for (std::int64_t begin = 0; begin < size && best == best; begin += kPiece) {
+    const A most = fold_run<Op>(x + begin, std::min(kPiece, size - begin));
+    if (Op::beats(most, best) || most != most) {
+      best = most;
+      place = begin;
+    }
   }
+  const auto is_best = [&](A value) {
+    return best == best ? value == best : value != value;
+  };
+  while (!is_best(widen(x[place]))) ++place;
+  return place;
 }
 
-// For dtypes that are not declined.
+// For dtypes that declines_fold() lets pass (folder.h).
 template <class Body>
-std::unique_ptr<PreparedKernel> for_type(DType dtype, Body&& body) {
+auto for_type(DType dtype, Body&& body) {
   switch (dtype) {
     case DType::kF64:
       return body(double{});

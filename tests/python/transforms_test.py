@@ -1,0 +1,396 @@
+"""vjp, jvp and vmap: against formulas, finite differences and plain loops."""
+
+import collections
+import functools
+import unittest
+
+import numpy as np
+
+import weft
+
+
+def attention(q, k, v):
+    scores = weft.einsum("nd,md->nm", q, k) / 2.0
+    return weft.einsum("nm,md->nd", weft.ops.softmax(scores), v)
+
+
+def pairs(x):
+    left, right = weft.split(x, 2)
+    return weft.concatenate([right * left, weft.sin(left)])
+
+
+# Name: (function, shapes of its arguments). All are smooth where they are
+# sampled, in (0.2, 1.2).
+FUNCTIONS = {
+    "add": (lambda x, y: x + y, (3, 2), (3, 2)),
+    "multiply": (lambda x, y: x * y, (3, 2), (3, 1)),
+    "divide": (lambda x, y: x / y, (4,), (4,)),
+    "power": (lambda x, y: x**y, (4,), (4,)),
+    "exp": (weft.exp, (3,)),
+    "log": (weft.log, (3,)),
+    "expm1": (weft.expm1, (3,)),
+    "log1p": (weft.log1p, (3,)),
+    "sin": (weft.sin, (3,)),
+    "cos": (weft.cos, (3,)),
+    "tan": (weft.tan, (3,)),
+    "atan2": (weft.atan2, (3,), (3,)),
+    "tanh": (weft.tanh, (3,)),
+    "sigmoid": (weft.ops.sigmoid, (3,)),
+    "gelu": (weft.ops.gelu, (3,)),
+    "sqrt": (weft.sqrt, (3,)),
+    "sum": (lambda x: x.sum(0), (3, 2)),
+    "mean": (lambda x: x.mean(-1), (3, 2)),
+    "prod": (lambda x: weft.prod(x, -1), (3, 3)),
+    "max": (lambda x: weft.max(x, -1), (3, 4)),
+    "softmax": (weft.ops.softmax, (3, 4)),
+    "log_softmax": (weft.ops.log_softmax, (3, 4)),
+    "matmul": (lambda x, y: x @ y, (3, 4), (4, 2)),
+    "matmul of stacks": (lambda x, y: x @ y, (2, 3, 4), (2, 4, 2)),
+    "transpose": (lambda x: weft.transpose(x, (1, 0)) * x, (3, 3)),
+    "slice and concatenate": (pairs, (4,)),
+    "gather": (lambda x: x[weft.tensor([2, 0, 2])], (3, 2)),
+    "where": (lambda x, y: weft.where(x > y, x * y, x), (5,), (5,)),
+    "cumsum": (lambda x: weft.cumsum(x, 0), (4,)),
+    "layer_norm": (
+        lambda x, g, b: weft.ops.layer_norm(x, g, b), (3, 4), (4,), (4,),
+    ),
+    "attention": (attention, (3, 4), (5, 4), (5, 2)),
+    "a network": (
+        lambda x, w, v: weft.tanh(weft.tanh(x @ w) @ v), (2, 3), (3, 4), (4, 1),
+    ),
+}
+
+
+def draw(random, shapes):
+    return [weft.tensor(random.uniform(0.2, 1.2, shape)) for shape in shapes]
+
+
+def shifted(arguments, tangents, step):
+    return [x + t * step for x, t in zip(arguments, tangents)]
+
+
+class Transforms(unittest.TestCase):
+    def of_each(self, check):
+        for number, (name, (function, *shapes)) in enumerate(FUNCTIONS.items()):
+            random = np.random.default_rng(number)
+            with self.subTest(name):
+                x, tangents = draw(random, shapes), draw(random, shapes)
+                check(function, x, tangents, random)
+
+    def test_jvp_is_the_derivative_along_the_tangents(self):
+        def check(function, x, tangents, _):
+            step = 1e-6
+            high = function(*shifted(x, tangents, step)).numpy()
+            low = function(*shifted(x, tangents, -step)).numpy()
+            for way in (function, weft.jit(function)):
+                value, moved = weft.jvp(way, x, tangents)
+                np.testing.assert_allclose(
+                    value.numpy(), function(*x).numpy(), 1e-12
+                )
+                np.testing.assert_allclose(
+                    moved.numpy(), (high - low) / (2 * step), 1e-6, 1e-8
+                )
+
+        self.of_each(check)
+
+    def test_vjp_is_the_transpose_of_jvp(self):
+        def check(function, x, tangents, random):
+            value, pull_back = weft.vjp(function, *x)
+            seed = weft.tensor(random.normal(size=value.shape))
+            moved = weft.jvp(function, x, tangents)[1]
+            gradients = pull_back(seed)
+            self.assertEqual(len(gradients), len(x))
+            along = sum(
+                float((g * t).sum()) for g, t in zip(gradients, tangents)
+            )
+            self.assertAlmostEqual(along, float((moved * seed).sum()), 9)
+            # Again, and linear.
+            for first, second in zip(gradients, pull_back(seed * 2.0)):
+                np.testing.assert_allclose(
+                    2 * first.numpy(), second.numpy(), 1e-12
+                )
+
+        self.of_each(check)
+
+    def test_vmap_is_a_loop(self):
+        def check(function, x, _, random):
+            # The first argument differs, or all of them.
+            for mapped in (1, len(x)):
+                many = [
+                    weft.tensor(random.uniform(0.2, 1.2, (5, *each.shape)))
+                    for each in x[:mapped]
+                ]
+                axes = (0,) * mapped + (None,) * (len(x) - mapped)
+                got = weft.vmap(function, axes)(*many, *x[mapped:])
+                expected = [
+                    function(*(each[i] for each in many), *x[mapped:]).numpy()
+                    for i in range(5)
+                ]
+                np.testing.assert_allclose(got.numpy(), expected, 1e-12, 1e-12)
+
+        self.of_each(check)
+
+    def test_they_compose(self):
+        def loss(w, x):
+            return (weft.tanh(x[None, :] @ w) ** 2.0).sum()
+
+        random = np.random.default_rng(1)
+        w = weft.tensor(random.normal(size=(3, 2)))
+        xs = weft.tensor(random.normal(size=(4, 3)))
+        each = [weft.grad(loss)(w, xs[i]).numpy() for i in range(4)]
+        per_example = weft.vmap(weft.grad(loss), (None, 0))
+        np.testing.assert_allclose(per_example(w, xs).numpy(), each, 1e-12)
+        np.testing.assert_allclose(
+            weft.jit(per_example)(w, xs).numpy(), each, 1e-12
+        )
+        # A gradient through vmap.
+        total = weft.grad(
+            lambda w: weft.vmap(loss, (None, 0))(w, xs).sum()
+        )(w)
+        np.testing.assert_allclose(total.numpy(), sum(each), 1e-12)
+        # A Hessian times a vector, forward over reverse, against differences.
+        v = weft.tensor(random.normal(size=(3, 2)))
+        gradient = weft.grad(lambda w: loss(w, xs))
+        product = weft.jvp(gradient, (w,), (v,))[1].numpy()
+        difference = (gradient(w + v * 1e-6) - gradient(w - v * 1e-6)) / 2e-6
+        np.testing.assert_allclose(product, difference.numpy(), 1e-6, 1e-8)
+        # A Jacobian, row by row.
+        f = lambda x: weft.sin(x) * x.sum()  # noqa: E731
+        x = weft.tensor(random.normal(size=4))
+        pull_back = weft.vjp(f, x)[1]
+        rows = np.stack(
+            [pull_back(weft.tensor(row))[0].numpy() for row in np.eye(4)]
+        )
+        expected = np.diag(np.cos(x.numpy()) * x.numpy().sum()) + np.sin(
+            x.numpy()
+        )[:, None]
+        np.testing.assert_allclose(rows, expected, 1e-12)
+        # vmap of vmap.
+        ys = weft.tensor(random.normal(size=(5, 3)))
+        table = weft.vmap(
+            lambda x: weft.vmap(lambda y: (x * y).sum())(ys)
+        )(xs)
+        np.testing.assert_allclose(
+            table.numpy(), xs.numpy() @ ys.numpy().T, 1e-12
+        )
+
+    def test_a_custom_gradient_replaces_the_rules(self):
+        # Twice the true gradient, so that it is told from it.
+        def forward(x, y):
+            return x * weft.sin(y), (x, y)
+
+        def backward(saved, dy):
+            x, y = saved
+            return 2.0 * dy * weft.sin(y), 2.0 * dy * x * weft.cos(y)
+
+        f = weft.custom_gradient(forward, backward)
+        x, y = weft.tensor(np.array([1.0, 2.0])), weft.tensor(np.array([0.5, 1.5]))
+        sin, cos = np.sin(y.numpy()), np.cos(y.numpy())
+
+        def loss(x, y):
+            return (f(x, y) ** 2.0).sum()
+
+        def looped(x, y):
+            return weft.scan(
+                lambda total, row: (total + (f(*row) ** 2.0), total),
+                weft.tensor(0.0, "f64"),
+                (x, y),
+            )[0]
+
+        expected = (
+            4 * x.numpy() * sin * sin, 4 * x.numpy() ** 2 * sin * cos,
+        )
+        for way in (loss, looped):
+            gradient = weft.grad(way, (0, 1))
+            for run in (
+                gradient,
+                weft.jit(gradient),
+                weft.grad(weft.jit(way), (0, 1)),
+                weft.jit(weft.grad(weft.jit(way), (0, 1))),
+            ):
+                got = run(x, y)
+                np.testing.assert_allclose(got[0].numpy(), expected[0], 1e-12)
+                np.testing.assert_allclose(got[1].numpy(), expected[1], 1e-12)
+        np.testing.assert_allclose(f(x, y).numpy(), x.numpy() * sin)
+        # One gradient for each instance, also of what they share.
+        per_instance = weft.vmap(weft.grad(loss, (0, 1)))
+        got = per_instance(x, y)
+        np.testing.assert_allclose(got[0].numpy(), expected[0], 1e-12)
+        shared = weft.grad(
+            lambda y: (weft.vmap(f, (0, None))(x, y) ** 2.0).sum()
+        )(y[0])
+        along = 4 * (x.numpy() ** 2).sum() * sin[0] * cos[0]
+        np.testing.assert_allclose(shared.numpy(), along, 1e-12)
+
+    def test_custom_gradients_have_gradients(self):
+        # x^3 with a gradient that computes 3 x^2 from what was saved, x^2.
+        cube = weft.custom_gradient(
+            lambda x: (x * x * x, x * x), lambda square, dy: 3.0 * square * dy
+        )
+
+        def second(x):
+            return weft.grad(lambda x: weft.grad(cube)(x) * 1.0)(x)
+
+        x = weft.tensor(2.0, "f64")
+        self.assertAlmostEqual(float(weft.grad(cube)(x)), 12, 12)
+        self.assertAlmostEqual(float(second(x)), 12, 12)
+        self.assertAlmostEqual(float(weft.jit(second)(x)), 12, 12)
+        self.assertAlmostEqual(float(weft.grad(weft.jit(weft.grad(cube)))(x)), 12, 12)
+        self.assertAlmostEqual(
+            float(weft.grad(weft.grad(weft.jit(cube)))(x)), 12, 12
+        )
+
+    def test_mistakes_of_custom_gradients_are_named(self):
+        x = weft.tensor(np.ones(2))
+        for pattern, f in (
+            (
+                r"\(result, saved\)",
+                weft.custom_gradient(lambda x: x, lambda s, dy: dy),
+            ),
+            (
+                r"gradient of argument 0 is f64\[\], and the argument f64\[2\]",
+                weft.custom_gradient(
+                    lambda x: (x, ()), lambda s, dy: dy.sum()
+                ),
+            ),
+        ):
+            for run in (lambda x: f(x).sum(), weft.jit(lambda x: f(x).sum())):
+                with self.assertRaisesRegex(weft.Error, pattern):
+                    weft.grad(run)(x)
+
+    def test_remat_computes_again_and_keeps_less(self):
+        random = np.random.default_rng(3)
+        x = weft.tensor(random.normal(size=(64, 64)))
+        layers = [
+            weft.Variable(random.normal(size=(64, 64)) / 8) for _ in range(12)
+        ]
+
+        def network(wrap):
+            def block(x, first):
+                for w in layers[first : first + 4]:
+                    x = weft.tanh(x @ w.read())
+                return x
+
+            def loss(x):
+                for first in (0, 4, 8):
+                    x = wrap(functools.partial(block, first=first))(x)
+                return (x * x).mean()
+
+            return loss
+
+        plain, less = network(lambda f: f), network(weft.remat)
+        expected = weft.value_and_grad(plain, wrt=layers)(x)
+        for run in (
+            weft.value_and_grad(less, wrt=layers),
+            weft.jit(weft.value_and_grad(less, wrt=layers)),
+            weft.value_and_grad(weft.jit(less), wrt=layers),
+        ):
+            value, gradients = run(x)
+            np.testing.assert_allclose(float(value), float(expected[0]), 1e-12)
+            for got, wanted in zip(gradients, expected[1]):
+                np.testing.assert_allclose(
+                    got.numpy(), wanted.numpy(), 1e-9, 1e-12
+                )
+
+    def test_remat_draws_alike(self):
+        layer = weft.nn.Dropout(0.5)
+        x = weft.tensor(np.ones(64, np.float32))
+
+        def loss(x):
+            return (weft.remat(layer)(x) * x).sum()
+
+        with weft.nn.random_key(weft.tensor([7, 0])):
+            value, gradient = weft.jit(weft.value_and_grad(loss))(x)
+        # Each element that is kept counts twice, by 2.
+        self.assertEqual(set(gradient.numpy().tolist()), {0.0, 4.0})
+        self.assertEqual(float(value), gradient.numpy().sum() / 2)
+
+    def test_structures_go_in_and_come_out(self):
+        Point = collections.namedtuple("Point", "x y")
+
+        def f(point, scales, count):
+            return {"b": point.x * scales[0], "a": (point.y + count, "text")}
+
+        point = Point(weft.tensor([1.0, 2.0]), weft.tensor([3.0]))
+        scales = [weft.tensor(2.0)]
+        value, pull_back = weft.vjp(f, point, scales, 7)
+        self.assertEqual(value["a"][1], "text")
+        seeds = {"b": weft.tensor([1.0, 10.0]), "a": (None, "text")}
+        moved, of_scales, of_count = pull_back(seeds)
+        self.assertIsInstance(moved, Point)
+        np.testing.assert_allclose(moved.x.numpy(), [2, 20])
+        np.testing.assert_allclose(moved.y.numpy(), [0])
+        np.testing.assert_allclose(of_scales[0].numpy(), 21)
+        self.assertEqual(of_count, 7)  # no tensor: as it is
+        mapped = weft.vmap(f, (Point(1, None), None, None), {"b": 1, "a": None})
+        got = mapped(
+            Point(weft.tensor([[1.0, 2.0, 3.0]]), weft.tensor([3.0])),
+            scales,
+            7,
+        )
+        self.assertEqual(got["b"].shape, (1, 3))
+        np.testing.assert_allclose(got["b"].numpy(), [[2, 4, 6]])
+        np.testing.assert_allclose(got["a"][0].numpy(), [10])
+
+    def test_what_is_no_floating_tensor_has_no_derivative(self):
+        def f(x, index):
+            return x[index], index + 1
+
+        x, index = weft.tensor([1.0, 2.0, 4.0]), weft.tensor([2, 0])
+        (_, moved), pull_back = weft.vjp(f, x, index)
+        np.testing.assert_array_equal(moved.numpy(), [3, 1])
+        gradients = pull_back((weft.tensor([1.0, 10.0]), None))
+        np.testing.assert_allclose(gradients[0].numpy(), [10, 0, 1])
+        self.assertIsNone(gradients[1])
+        _, tangents = weft.jvp(f, (x, index), (weft.tensor([1.0, 1, 2]), None))
+        np.testing.assert_allclose(tangents[0].numpy(), [2, 1])
+        self.assertIsNone(tangents[1])
+
+    def test_results_that_all_instances_share_are_repeated(self):
+        x = weft.tensor([[1.0, 2.0], [3.0, 4.0]])
+        one = weft.tensor([5.0])
+        got = weft.vmap(lambda x, y: (x.sum(), y * 2.0), (0, None))(x, one)
+        self.assertEqual(got[1].shape, (2, 1))
+        shared = weft.vmap(
+            lambda x, y: (x.sum(), y * 2.0), (0, None), (0, None)
+        )(x, one)
+        self.assertEqual(shared[1].shape, (1,))
+
+    def test_mistakes_are_named(self):
+        x = weft.tensor(np.ones((3, 2)))
+        for pattern, mistake in (
+            ("no argument has an axis", lambda: weft.vmap(weft.exp, None)(x)),
+            (
+                "different numbers of instances: 3, 2",
+                lambda: weft.vmap(weft.add)(x, x[:2]),
+            ),
+            ("no axis of instances", lambda: weft.vmap(weft.exp)(x[0, 0])),
+            (
+                "in_axes has 1 axes for 2",
+                lambda: weft.vmap(weft.add, (0,))(x, x),
+            ),
+            (
+                "out_axes is None for a result that differs",
+                lambda: weft.vmap(weft.exp, 0, None)(x),
+            ),
+            (
+                "branches, loops or calls itself",
+                lambda: weft.vmap(
+                    lambda x: weft.cond(x.sum() > 0, lambda: x, lambda: -x)
+                )(x),
+            ),
+            (
+                r"value 0 is f64\[3\], not f64\[3, 2\]",
+                lambda: weft.vjp(weft.exp, x)[1](weft.tensor(np.ones(3))),
+            ),
+            (
+                "another structure",
+                lambda: weft.jvp(weft.add, (x, x), (x,)),
+            ),
+        ):
+            with self.assertRaisesRegex(weft.Error, pattern):
+                mistake()
+
+
+if __name__ == "__main__":
+    unittest.main()

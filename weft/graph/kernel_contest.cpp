@@ -1,0 +1,197 @@
+// Measures kernels against each other, for plans (kernel_times.h).
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <mutex>
+
+#include "weft/base/parallel.h"
+#include "weft/base/stopwatch.h"
+#include "weft/graph/kernel_times.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of operands
+
+// Memory as a call has it. All of it is written: pages that nobody has written
+// are one and the same, and lie in the cache.
+class Operands {
+ public:
+  explicit Operands(const OpCall& call) {
+    for (const TensorType& type : call.inputs) add(type, inputs_);
+    for (const TensorType& type : call.outputs) add(type, outputs_);
+  }
+
+  KernelBuffers with_scratch(std::size_t bytes) {
+    if (static_cast<std::size_t>(scratch_.size()) < bytes) {
+      scratch_ = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});
+    }
+    return {inputs_.data(), outputs_.data(), scratch_.raw()};
+  }
+
+ private:
+  void add(const TensorType& type, std::vector<void*>& addresses) {
+    tensors_.push_back(Tensor::empty(type));
+    // In each float dtype this is an ordinary number.
+    std::memset(tensors_.back().raw(), 0x3f, type.bytes());
+    addresses.push_back(tensors_.back().raw());
+  }
+
+  std::vector<Tensor> tensors_;
+  std::vector<void*> inputs_, outputs_;
+  Tensor scratch_ = Tensor::empty({DType::kU8, {0}});
+};
+
+// The names of those that compete for the call, the highest rank first. Nobody
+// competes with one that does not.
+std::vector<std::string> rivals(const OpCall& call) {
+  std::vector<std::string> names;
+  for (const auto& candidate : kernel_registry().candidates(call.op.name())) {
+    if (candidate.declines && candidate.declines(call)) continue;
+    if (candidate.competes) {
+      names.push_back(candidate.name);
+    } else if (names.empty()) {
+      break;
+    }
+  }
+  return names;
+}
+
+// Puts the one that a choice by rank would take in front.
+void put_ranked_first(const OpCall& call, std::vector<std::string>& names) {
+  const std::string ranked = choose_kernel(call).name;
+  const auto found = std::ranges::find(names, ranked);
+  if (found != names.end()) std::rotate(names.begin(), found, found + 1);
+}
+
+std::vector<KernelTime> measure(const OpCall& call,
+                                const std::vector<std::string>& names) {
+  Operands operands(call);
+  std::vector<std::unique_ptr<PreparedKernel>> kernels;
+  std::vector<KernelTime> times;
+  for (const std::string& name : names) {
+    KernelChoice choice = choose_kernel(call, kernel_registry(), name);
+    // One that cannot be prepared is as slow as can be.
+    const bool is_it = choice.name == name;
+    kernels.push_back(is_it ? std::move(choice.kernel) : nullptr);
+    times.push_back({name, 1e6});
+  }
+  const auto run = [&](PreparedKernel& kernel) {
+    const KernelBuffers buffers = operands.with_scratch(kernel.scratch_bytes());
+    const Stopwatch watch;
+    kernel.run(buffers);
+    return watch.seconds();
+  };
+  // The first run meets code and memory for the first time.
+  for (const auto& kernel : kernels) {
+    if (kernel) run(*kernel);
+  }
+  const Stopwatch all;
+  for (int round = 0; round < kMostRounds; ++round) {
+    if (round >= 2 && all.seconds() > kSecondsPerCall) break;
+    // All have their turn in each round, so that what disturbs one of them
+    // disturbs the others too.
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (!kernels[i]) continue;
+      times[i].seconds = std::min(times[i].seconds, run(*kernels[i]));
+    }
+  }
+  return times;
+}
+
+// What is known of this machine, for all threads.
+class Contest {
+ public:
+  // Times of all `names`, measured now if need be; none where they may not be
+  // measured, or not be kept.
+  std::vector<KernelTime> times(const OpCall& call,
+                                const std::vector<std::string>& names) {
+    const std::lock_guard lock(mutex_);
+    const std::string text = signature(call);
+    if (const auto* known = known_.find(text, names)) return *known;
+    if (!may_measure_) return {};
+    if (known_.is_full()) {
+      stop(fmt::format("{} is full", known_.file().string()));
+      return {};
+    }
+    try {
+      known_.make_sure_it_can_be_written();
+      return known_.add(text, measure(call, names));
+    } catch (const Error& error) {
+      stop(error.what());
+      return {};
+    }
+  }
+
+  static Contest& of_machine() {
+    static Contest contest;
+    return contest;
+  }
+
+ private:
+  Contest()
+      : known_(kernel_times_of_machine()),
+        may_measure_(kernel_policy() == KernelPolicy::kMeasured) {
+    if (!known_.complaint().empty()) say(known_.complaint());
+    if (known_.file().empty() && may_measure_) stop("HOME is not set");
+  }
+
+  static void say(const std::string& text) {
+    fmt::print(stderr, "weft: kernel times: {}\n", text);
+  }
+  void stop(const std::string& reason) {
+    say(reason + "; kernels are chosen by rank");
+    may_measure_ = false;
+  }
+
+  // "2 threads, matmul(f32[1024, 1024], …) {transpose_a = false, …}".
+  static std::string signature(const OpCall& call) {
+    std::string text =
+        fmt::format("{} threads, {}(", thread_count(), call.op.name());
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + to_string(call.inputs[i]);
+    }
+    return text + ") " + to_string(call.attributes);
+  }
+
+  std::mutex mutex_;
+  KernelTimes known_;
+  bool may_measure_;
+};
+
+bool is_worth_measuring(const OpCall& call) {
+  std::size_t bytes = 0;
+  for (const TensorType& type : call.inputs) bytes += type.bytes();
+  for (const TensorType& type : call.outputs) bytes += type.bytes();
+  return call.op.cost()(call).flops >= kLeastFlops && bytes <= kMostBytes;
+}
+
+}  // namespace
+
+KernelPolicy kernel_policy() {
+  const char* value = std::getenv("WEFT_KERNELS");
+  const std::string_view word = value == nullptr ? "" : value;
+  if (word.empty() || word == "measured") return KernelPolicy::kMeasured;
+  if (word == "cached") return KernelPolicy::kCached;
+  if (word == "ranked") return KernelPolicy::kRanked;
+  throw Error(ErrorCode::kInvalidArgument, "WEFT_KERNELS", "no way '{}'", word)
+      .hint("it is measured, cached or ranked");
+}
+
+KernelChoice choose_fastest_kernel(const OpCall& call) {
+  if (kernel_policy() == KernelPolicy::kRanked || !is_worth_measuring(call)) {
+    return choose_kernel(call);
+  }
+  auto names = rivals(call);
+  if (names.size() < 2) return choose_kernel(call);
+  put_ranked_first(call, names);
+  auto times = Contest::of_machine().times(call, names);
+  if (times.empty()) return choose_kernel(call);
+  KernelChoice choice =
+      choose_kernel(call, kernel_registry(), fastest(times).name);
+  choice.times = std::move(times);
+  return choice;
+}
+
+}  // namespace weft

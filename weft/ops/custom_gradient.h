@@ -1,0 +1,41 @@
+// A part of a graph with a gradient of its own (runtime/custom_gradient.h).
+//
+// The part and its gradient both stand in the function that is being built: the
+// gradient is computed there from seeds, values that stand for the gradients of
+// the results. Whoever differentiates copies it, with the gradients that
+// arrived in place of the seeds; who does not drops it, since nothing else
+// reads it.
+//
+// Threads: as Context.
+#pragma once
+
+#include <vector>
+
+#include "weft/graph/context.h"
+
+namespace weft {
+
+// Stands for the gradient of `y`, which is floating.
+Value seed_like(const Value& y);
+
+struct CustomGradient {
+  std::vector<Value> arguments;
+  std::vector<Value> results;
+  std::vector<Value> seeds;  // of the floating results, in order
+  // One for each argument, of its type, made from the seeds; undefined where
+  // none flows.
+  std::vector<Value> gradients;
+};
+
+// The results, whose gradients are the given ones and no others.
+std::vector<Value> with_gradient(const CustomGradient& custom,
+                                 const Location& where);
+
+// The nodes that `results` need of those that depend on `from`, once more, with
+// `to` in place of `from`. All are values of the function that is being built.
+// Takes time in proportion to its nodes.
+std::vector<Value> copied(const std::vector<Value>& results,
+                          const std::vector<Value>& from,
+                          const std::vector<Value>& to);
+
+}  // namespace weft
