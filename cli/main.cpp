@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
   add_inspect(app);
   add_data(app);
   add_doctor(app);
+  add_ops(app);
   add_solve(app);
   try {
     instruction_set();  // complains of WEFT_CPU before anything is done

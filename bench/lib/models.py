@@ -28,13 +28,22 @@ class Sgd:
 
 
 @dataclass(frozen=True)
+class AdamW:
+    """With the usual betas, 0.9 and 0.999, and an epsilon of 1e-8."""
+    lr: float
+    weight_decay: float = 0.01
+    clip_norm: float = 0.0
+
+
+@dataclass(frozen=True)
 class Model:
     name: str
     image: Shape  # of one example, NHWC without N; empty for token ids
-    classes: int
-    optimizer: Sgd
+    classes: int  # a text whose tokens follow each other has its words here
+    optimizer: Sgd | AdamW
     parameters: tuple[Parameter, ...]
     steps: int = 1  # time steps of one sequence
+    words: int = 0  # of a text that has a class
 
 
 def _conv(name: str, inputs: int, outputs: int) -> Parameter:
@@ -114,6 +123,47 @@ def _lstm_lm(vocabulary: int = 10000, hidden: int = 200) -> Model:
                  tuple(parameters), steps=35)
 
 
+LAYERS, WIDTH = 12, 768  # of both Transformers
+
+
+def _layer_norm(name: str) -> list[Parameter]:
+    return [Parameter(f"{name}.weight", (WIDTH,), constant=1),
+            _bias(name, WIDTH)]
+
+
+def _tokens(words: int, length: int) -> list[Parameter]:
+    return [Parameter("embedding.words.weight", (words, WIDTH), 0.04),
+            Parameter("embedding.positions.weight", (length, WIDTH), 0.04)]
+
+
+def _transformer_layers() -> list[Parameter]:
+    return [parameter for layer in range(LAYERS) for parameter in (
+        *(each for part in ("query", "key", "value", "out")
+          for each in _linear(f"layers.{layer}.attention.{part}", WIDTH,
+                              WIDTH)),
+        *_layer_norm(f"layers.{layer}.norm1"),
+        *_linear(f"layers.{layer}.up", WIDTH, 4 * WIDTH),
+        *_linear(f"layers.{layer}.down", 4 * WIDTH, WIDTH),
+        *_layer_norm(f"layers.{layer}.norm2"))]
+
+
+def _bert(words: int = 30522, length: int = 128, classes: int = 2) -> Model:
+    """BERT-base, 110 million parameters, and a classifier."""
+    parameters = [*_tokens(words, length), *_layer_norm("norm"),
+                  *_transformer_layers(), *_linear("pooler", WIDTH, WIDTH),
+                  *_linear("classifier", WIDTH, classes)]
+    return Model("bert", (), classes, AdamW(1e-4), tuple(parameters),
+                 steps=length, words=words)
+
+
+def _gpt(words: int = 50257, length: int = 256) -> Model:
+    """GPT-2 small, 124 million parameters, for texts of 256 tokens."""
+    parameters = [*_tokens(words, length), *_transformer_layers(),
+                  *_layer_norm("norm")]
+    return Model("gpt", (), words, AdamW(1e-4), tuple(parameters),
+                 steps=length)
+
+
 MODELS = {model.name: model
           for model in (_digits_cnn(), _mnist_cnn(), _resnet20(), _mlp(),
-                        _lstm_lm())}
+                        _lstm_lm(), _bert(), _gpt())}

@@ -41,9 +41,14 @@ def marked(where: Setting, note: str) -> str:
 
 
 def initial_weights(where: Setting, model: str) -> Path:
-    """The weights that both sides begin with; written anew, since it takes no
-    time."""
+    """The weights that both sides begin with; written where they are older than
+    what makes them, as those of a Transformer take a minute."""
     path = where.build / "bench" / f"{model}.safetensors"
+    makers = [where.root / "bench/lib" / f"{name}.py"
+              for name in ("models", "philox", "safetensors", "synthetic")]
+    if path.exists() and path.stat().st_mtime > max(
+            maker.stat().st_mtime for maker in makers):
+        return path
     path.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([where.peers.python,
                     where.root / "bench/peers/make_weights.py", model,

@@ -33,9 +33,15 @@ def batch(model: Model, size: int, step: int) -> tuple[np.ndarray, np.ndarray]:
     """Inputs and labels of one training step.
 
     Images: f32[size, H, W, C] in [0, 1), labels i64[size]. Tokens:
-    i64[time, size] twice, the labels one position later than the inputs.
+    i64[time, size] twice, the labels one position later than the inputs; or, of
+    texts that have a class, i64[size, time] and i64[size].
     """
     step %= DISTINCT_BATCHES
+    if model.words:
+        drawn = words(size * model.steps, seed=SEED, stream=INPUT_STREAM,
+                      step=step)
+        tokens = (drawn % np.uint32(model.words)).astype(np.int64)
+        return tokens.reshape(size, model.steps), _classes(model, size, step)
     if not model.image:
         count = (model.steps + 1) * size
         drawn = words(count, seed=SEED, stream=INPUT_STREAM, step=step)
@@ -45,5 +51,9 @@ def batch(model: Model, size: int, step: int) -> tuple[np.ndarray, np.ndarray]:
     shape = (size, *model.image)
     images = uniform(int(np.prod(shape)), seed=SEED, stream=INPUT_STREAM,
                      step=step).reshape(shape)
+    return images, _classes(model, size, step)
+
+
+def _classes(model: Model, size: int, step: int) -> np.ndarray:
     labels = words(size, seed=SEED, stream=LABEL_STREAM, step=step)
-    return images, (labels % np.uint32(model.classes)).astype(np.int64)
+    return (labels % np.uint32(model.classes)).astype(np.int64)

@@ -5,6 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+import torch_transformers
+
 
 class DigitsCnn(nn.Module):
     """Without the dropout that a recipe may ask for."""
@@ -113,6 +115,8 @@ _CLASSES = {"digits-cnn": DigitsCnn, "mnist-cnn": MnistCnn, "mlp": Mlp,
 
 def build(name: str, weights: dict[str, np.ndarray]) -> nn.Module:
     """The model, holding `weights`; a name or shape that is off raises."""
+    if name in torch_transformers.CLASSES:
+        return torch_transformers.build(name, weights)
     module = _CLASSES[name]()
     converted: dict[str, Tensor] = {}
     for key, array in weights.items():

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import torch_models
-from lib.models import Model
+from lib.models import AdamW, Model
 
 
 class Training:
@@ -24,10 +24,7 @@ class Training:
         self.parameters = [p for p in self.module.parameters()
                            if p.requires_grad]
         self.clip_norm = model.optimizer.clip_norm
-        self.optimizer = torch.optim.SGD(
-            self.parameters, lr=model.optimizer.lr,
-            momentum=model.optimizer.momentum,
-            weight_decay=model.optimizer.weight_decay)
+        self.optimizer = _optimizer(model, self.parameters)
         self.loss = torch.compile(self._loss) if compiled else self._loss
         self.dtype = dtype
         self.state = None  # zero; each step goes on from the one before
@@ -57,6 +54,16 @@ class Training:
         if self.dtype == "bf16":
             return torch.autocast("cpu", dtype=torch.bfloat16)
         return contextlib.nullcontext()
+
+
+def _optimizer(model: Model, parameters: list) -> torch.optim.Optimizer:
+    settings = model.optimizer
+    if isinstance(settings, AdamW):
+        return torch.optim.AdamW(parameters, lr=settings.lr, fused=True,
+                                 weight_decay=settings.weight_decay)
+    return torch.optim.SGD(parameters, lr=settings.lr,
+                           momentum=settings.momentum,
+                           weight_decay=settings.weight_decay)
 
 
 def tensors(inputs: np.ndarray, labels: np.ndarray) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,7 @@ from statistics import median
 
 from lib.bench import Bar, Bench, Setting
 from lib.curves import CURVES, Curve
+from lib.functions_python import jax_name
 from lib.machine import capped_at
 from lib.measure import Race, largest_gap, race, rate
 from lib.suite import initial_weights
@@ -38,7 +39,9 @@ class StepCase:
 
 FORMS = {"eager": [], "torch.compile": ["--compile"]}
 TRIED_BLOCKS = 2
-COMPILING_S = 900  # the first answer of a side that compiles may take that long
+# A side that compiles, or takes five steps of a Transformer, may take that long
+# for its first answer.
+COMPILING_S = 900
 
 STEPS = (
     StepCase("mnist-cnn", 128, 8, bar=1.5),
@@ -48,15 +51,26 @@ STEPS = (
              forms=tuple(FORMS)),
     StepCase("mlp", 64, 120, bar=1.3, forms=tuple(FORMS)),
     StepCase("lstm-lm", 20, 3, bar=1.3, unit="seq/s"),
+    StepCase("bert", 8, 1, bar=1.2, unit="seq/s"),
+    StepCase("gpt", 4, 1, bar=1.2, unit="seq/s"),
 )
 
 # Where a dtype has no instructions.
 WITHOUT_BF16 = ("avx2", "avx512_vnni")
 WITHOUT_F16 = (*WITHOUT_BF16, "avx512_bf16")
+# Those whose models JAX has here (peers/jax_models.py).
+AGAINST_JAX = ("mnist-cnn", "resnet20", "mlp", "lstm-lm")
+# What holds PyTorch and its libraries to AVX2.
+TORCH_AVX2 = ["env", "ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2",
+              "DNNL_MAX_CPU_ISA=AVX2", "MKL_ENABLE_INSTRUCTIONS=AVX2"]
 
 
 def benches(where: Setting) -> list[Bench]:
     found = [step_bench(where, case) for case in STEPS]
+    plain = [case for case in STEPS if case.dtype == "f32"]
+    found += [jax_bench(where, case) for case in plain
+              if case.model in AGAINST_JAX]
+    found += [avx2_bench(where, case) for case in plain if capped_at("avx2")]
     found += [emulated_bench(where, cap) for cap in capped_at(*WITHOUT_BF16)]
     found += [f16_bench(where, cap) for cap in capped_at(*WITHOUT_F16)]
     found += [eager_bench(where, no_tape) for no_tape in (False, True)]
@@ -100,6 +114,45 @@ def race_step(where: Setting, case: StepCase, bars: tuple[Bar, ...]) -> dict:
     }
 
 
+def jax_bench(where: Setting, case: StepCase) -> Bench:
+    bar = Bar(f"{case.name}, against JAX jit", case.unit, case.bar)
+    return Bench((bar,), partial(race_jax, where, case, bar))
+
+
+def race_jax(where: Setting, case: StepCase, bar: Bar) -> dict:
+    with our_step(where, case) as ours, jax_step(where, case) as peer:
+        gap = agreement(ours, peer, case.tolerance)
+        result = race(ours, peer, where.pairs)
+    return {bar.name: {**race_fields(result, jax_name(where)),
+                       "note": f"first losses differ by at most {gap:.1e}"}}
+
+
+def jax_step(where: Setting, case: StepCase) -> Worker:
+    # JAX starts a thread for each core that it may use.
+    options = step_options(where, case)
+    at = options.index("--threads")
+    return Worker(["taskset", "--cpu-list", f"0-{where.threads - 1}",
+                   where.peers.python, where.root / "bench/peers/jax_step.py",
+                   case.model, *options[:at], *options[at + 2:]],
+                  where.threads, COMPILING_S)
+
+
+def avx2_bench(where: Setting, case: StepCase) -> Bench:
+    """As on a processor that has no more; PyTorch without its compiler, which
+    cannot be held to AVX2."""
+    bar = Bar(f"{case.name}, both held to AVX2", case.unit, 1.0)
+    return Bench((bar,), partial(race_avx2, where, case, bar))
+
+
+def race_avx2(where: Setting, case: StepCase, bar: Bar) -> dict:
+    with (our_step(where, case, "env", "WEFT_CPU=avx2") as ours,
+          torch_step(where, case, "eager", *TORCH_AVX2) as peer):
+        gap = agreement(ours, peer, case.tolerance)
+        result = race(ours, peer, where.pairs)
+    return {bar.name: {**race_fields(result, where.peers.torch_name),
+                       "note": f"first losses differ by at most {gap:.1e}"}}
+
+
 def emulated_bench(where: Setting, cap: str) -> Bench:
     """What a bf16 step takes of the f32 step's time where bf16 has no
     instructions; both sides are ours."""
@@ -111,9 +164,7 @@ def emulated_bench(where: Setting, cap: str) -> Bench:
 def race_emulated(where: Setting, cap: str, bar: Bar) -> dict:
     def side(dtype: str) -> Worker:
         case = StepCase("resnet20", 128, 2, bar=1.2, dtype=dtype)
-        return Worker(["env", f"WEFT_CPU={cap}", where.worker, "step",
-                       case.model, "--dtype", dtype,
-                       *step_options(where, case)], where.threads)
+        return our_step(where, case, "env", f"WEFT_CPU={cap}")
     with side("f32") as f32, side("bf16") as bf16:
         return {bar.name: price_fields(where, f32, bf16, "bf16")}
 
@@ -161,13 +212,15 @@ def step_options(where: Setting, case: StepCase) -> list:
             case.steps, "--weights", initial_weights(where, case.model)]
 
 
-def our_step(where: Setting, case: StepCase) -> Worker:
-    return Worker([where.worker, "step", case.model, "--dtype", case.dtype,
-                   *step_options(where, case)], where.threads)
+def our_step(where: Setting, case: StepCase, *before: str) -> Worker:
+    """`before` stands before the command."""
+    return Worker([*before, where.worker, "step", case.model, "--dtype", case.dtype,
+                   *step_options(where, case)], where.threads, COMPILING_S)
 
 
-def torch_step(where: Setting, case: StepCase, form: str) -> Worker:
-    return Worker([where.peers.python,
+def torch_step(where: Setting, case: StepCase, form: str,
+               *before: str) -> Worker:
+    return Worker([*before, where.peers.python,
                    where.root / "bench/peers/torch_step.py", case.model,
                    "--dtype", "f32", *FORMS[form],
                    *step_options(where, case)], where.threads, COMPILING_S)

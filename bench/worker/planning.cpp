@@ -1,7 +1,6 @@
 // weft-bench planning NETWORK --depth D: what it takes to make a training step
 // ready to run, for networks as deep as people train. Nothing is trained; with
 // a depth of 2 a network has twice its layers.
-#include <cmath>
 #include <fmt/core.h>
 #include <functional>
 #include <map>
@@ -15,6 +14,7 @@
 #include "weft/nn/norm.h"
 #include "weft/nn/pool.h"
 #include "weft/nn/sequential.h"
+#include "weft/nn/transformer.h"
 #include "weft/ops/ops.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/train_step.h"
@@ -126,56 +126,15 @@ nn::Sequential resnet50(std::int64_t depth) {
   return model;
 }
 
-// A layer of an encoder (Vaswani et al., "Attention is all you need", 2017) of
-// BERT-base's shape.
-class EncoderLayer : public nn::Layer {
- public:
-  static constexpr std::int64_t kWidth = 768;
-  static constexpr std::int64_t kHeads = 12;
-  static constexpr std::int64_t kLength = 128;
-
-  EncoderLayer()
-      : query_(child("query", nn::Linear{kWidth, kWidth})),
-        key_(child("key", nn::Linear{kWidth, kWidth})),
-        value_(child("value", nn::Linear{kWidth, kWidth})),
-        output_(child("output", nn::Linear{kWidth, kWidth})),
-        norm1_(child("norm1", nn::LayerNorm{kWidth})),
-        up_(child("up", nn::Linear{kWidth, 4 * kWidth})),
-        down_(child("down", nn::Linear{4 * kWidth, kWidth})),
-        norm2_(child("norm2", nn::LayerNorm{kWidth})) {}
-
- protected:
-  Value forward(const Value& x) override {
-    const Value scores =
-        matmul(heads(query_(x)), heads(key_(x)), {.transpose_b = true}) *
-        (1 / std::sqrt(kWidth / kHeads));
-    const Value mixed =
-        transpose(matmul(softmax(scores), heads(value_(x))), {0, 2, 1, 3});
-    const Value y = norm1_(x + output_(reshape(mixed, {-1, kLength, kWidth})));
-    return norm2_(y + down_(gelu(up_(y))));
-  }
-
- private:
-  static Value heads(const Value& x) {
-    return transpose(reshape(x, {-1, kLength, kHeads, kWidth / kHeads}),
-                     {0, 2, 1, 3});
-  }
-
-  nn::Linear& query_;
-  nn::Linear& key_;
-  nn::Linear& value_;
-  nn::Linear& output_;
-  nn::LayerNorm& norm1_;
-  nn::Linear& up_;
-  nn::Linear& down_;
-  nn::LayerNorm& norm2_;
-};
+// Of BERT-base's shape, without its embedding.
+constexpr std::int64_t kWidth = 768;
+constexpr std::int64_t kHeads = 12;
+constexpr std::int64_t kLength = 128;
 
 nn::Sequential transformer(std::int64_t depth) {
-  nn::Sequential model;
-  for (std::int64_t i = 0; i < 12 * depth; ++i) model.add(EncoderLayer{});
+  nn::Sequential model{nn::transformer_layers(12 * depth, kWidth, kHeads)};
   model.add([](const Value& x) { return mean(x, {1}); })
-      .add(nn::Linear{EncoderLayer::kWidth, kClasses});
+      .add(nn::Linear{kWidth, kClasses});
   return model;
 }
 
@@ -190,9 +149,7 @@ const Network& network_of(const std::string& name) {
       {"densenet121", {densenet121, images}},
       {"resnet50", {resnet50, images}},
       {"transformer",
-       {transformer,
-        {DType::kF32,
-         {kImages, EncoderLayer::kLength, EncoderLayer::kWidth}}}}};
+       {transformer, {DType::kF32, {kImages, kLength, kWidth}}}}};
   const auto found = networks.find(name);
   if (found != networks.end()) return found->second;
   throw Error(ErrorCode::kInvalidArgument, "weft-bench", "no network '{}'",

@@ -17,29 +17,40 @@ constexpr int kCheckedSteps = 5;
 
 using Pair = std::vector<Tensor>;  // input and label
 
+Tensor some_integers(const Shape& shape, std::int64_t end, std::uint32_t stream,
+                     std::uint32_t number) {
+  const Tensor drawn = Tensor::empty({DType::kI32, shape});
+  const RandomStream words{kSeed, stream, number};
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(drawn.size()); ++i) {
+    drawn.data<std::int32_t>()[i] = static_cast<std::int32_t>(
+        words.word(i) % static_cast<std::uint32_t>(end));
+  }
+  return drawn;
+}
+
 Pair image_batch(const RacedModel& model, std::int64_t size,
                  std::uint32_t number) {
   Shape shape{size};
   for (const Dim dim : model.image) shape.push_back(dim);
   const Tensor images = Tensor::empty({DType::kF32, shape});
-  const Tensor labels = Tensor::empty({DType::kI32, {size}});
   const RandomStream pixels{kSeed, kInputStream, number};
-  const RandomStream classes{kSeed, kLabelStream, number};
   const auto count = static_cast<std::uint64_t>(images.size());
   for (std::uint64_t i = 0; i < count; ++i) {
     images.data<float>()[i] = uniform_from(pixels.word(i));
   }
-  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(size); ++i) {
-    labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(
-        classes.word(i) % static_cast<std::uint32_t>(model.classes));
-  }
-  return {images, labels};
+  return {images, some_integers({size}, model.classes, kLabelStream, number)};
+}
+
+Pair text_batch(const RacedModel& model, std::int64_t size,
+                std::uint32_t number) {
+  return {some_integers({size, model.steps}, model.words, kInputStream, number),
+          some_integers({size}, model.classes, kLabelStream, number)};
 }
 
 // Time t of column j is word t × size + j; ours are [size, steps].
 Pair token_batch(const RacedModel& model, std::int64_t size,
                  std::uint32_t number) {
-  const TensorType type{DType::kI32, {size, kSequenceSteps}};
+  const TensorType type{DType::kI32, {size, model.steps}};
   const Tensor inputs = Tensor::empty(type);
   const Tensor labels = Tensor::empty(type);
   const RandomStream words{kSeed, kInputStream, number};
@@ -49,8 +60,8 @@ Pair token_batch(const RacedModel& model, std::int64_t size,
         static_cast<std::uint32_t>(model.classes));
   };
   for (std::int64_t j = 0; j < size; ++j) {
-    for (std::int64_t t = 0; t < kSequenceSteps; ++t) {
-      const std::int64_t at = j * kSequenceSteps + t;
+    for (std::int64_t t = 0; t < model.steps; ++t) {
+      const std::int64_t at = j * model.steps + t;
       inputs.data<std::int32_t>()[at] = token(t, j);
       labels.data<std::int32_t>()[at] = token(t + 1, j);
     }
@@ -62,6 +73,7 @@ std::vector<Pair> all_batches(const RacedModel& model, std::int64_t size) {
   std::vector<Pair> batches;
   for (std::uint32_t i = 0; i < kDistinctBatches; ++i) {
     batches.push_back(model.image.rank() > 0 ? image_batch(model, size, i)
+                      : model.words > 0      ? text_batch(model, size, i)
                                              : token_batch(model, size, i));
   }
   return batches;

@@ -6,11 +6,19 @@ namespace weft::bench {
 namespace {
 
 const RacedModel kModels[] = {
-    {"mnist-cnn", {28, 28, 1}, 10, 0.01, 0.9, 0, 0},
-    {"digits-cnn", {8, 8, 1}, 10, 0.05, 0.9, 0, 0},
-    {"resnet20", {32, 32, 3}, 10, 0.02, 0.9, 1e-4, 0},
-    {"mlp", {784}, 10, 0.01, 0.9, 0, 0},
-    {"lstm-lm", {}, 10000, 1.0, 0, 0, 0.25},
+    {"mnist-cnn", {28, 28, 1}, 10, "momentum", 0.01, {{"momentum", 0.9}}, 0},
+    {"digits-cnn", {8, 8, 1}, 10, "momentum", 0.05, {{"momentum", 0.9}}, 0},
+    {"resnet20",
+     {32, 32, 3},
+     10,
+     "momentum",
+     0.02,
+     {{"momentum", 0.9}, {"weight_decay", 1e-4}},
+     0},
+    {"mlp", {784}, 10, "momentum", 0.01, {{"momentum", 0.9}}, 0},
+    {"lstm-lm", {}, 10000, "sgd", 1.0, {}, 0.25, kSequenceSteps},
+    {"bert", {}, 2, "adamw", 1e-4, {}, 0, 128, 30522},
+    {"gpt", {}, 50257, "adamw", 1e-4, {}, 0, 256},
 };
 
 // Neither side drops anything.
@@ -41,6 +49,7 @@ std::unique_ptr<nn::Layer> make_raced_model(
   auto model = build_model(def,
                            {.example = Shape(input.last(input.rank() - 1)),
                             .classes = raced.classes,
+                            .words = raced.words,
                             .lanes = is_text ? input[0] : 0},
                            options_of(def));
   model->initialize(1);
@@ -53,9 +62,7 @@ std::unique_ptr<nn::Layer> make_raced_model(
 }
 
 std::unique_ptr<Optimizer> make_raced_optimizer(const RacedModel& raced) {
-  Options settings{{"weight_decay", raced.weight_decay}};
-  if (raced.momentum > 0) settings["momentum"] = raced.momentum;
-  return make_optimizer(raced.momentum > 0 ? "momentum" : "sgd", settings);
+  return make_optimizer(raced.optimizer, raced.settings);
 }
 
 Training::Training(const RacedModel& raced,

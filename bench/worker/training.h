@@ -16,12 +16,15 @@ struct RacedModel {
   const char* name;
   Shape image;  // of one example; empty for token ids
   std::int64_t classes;
+  const char* optimizer;
   double lr;
-  double momentum;
-  double weight_decay;
+  Options settings;  // of the optimizer
   double clip_norm;
+  std::int64_t steps = 1;  // of a text
+  std::int64_t words = 0;  // of a text that has a class
 };
 
+// Of a text of lstm-lm.
 inline constexpr std::int64_t kSequenceSteps = 35;
 
 // Throws Error(kInvalidArgument) for a model that is not raced.

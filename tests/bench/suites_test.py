@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
 from lib import comm_convex, comm_lab, concurrent_stm  # noqa: E402
-from lib.bench import Setting  # noqa: E402
+from lib.bench import Bar, Setting  # noqa: E402
 from lib.lab_training import Run  # noqa: E402
 from lib.peers import Peers  # noqa: E402
 from suites import engine, functions  # noqa: E402
@@ -77,6 +77,36 @@ class FormsTest(unittest.TestCase):
             form, memory = engine.best_form(WHERE, case)
         self.assertEqual((form, memory["peak_rss_bytes"]),
                          ("torch.compile", 5))
+
+    def commands(self, measure) -> list[list[str]]:
+        """Of the sides that a race starts."""
+        started = []
+
+        def worker(command, threads, timeout_s=0) -> Side:
+            started.append(list(map(str, command)))
+            return Side(10)
+        case = engine.StepCase("mlp", 64, 1, 1.3)
+        with (mock.patch.object(engine, "Worker", worker),
+              mock.patch.object(engine, "initial_weights",
+                                lambda where, model: "weights"),
+              mock.patch.object(engine, "jax_name", lambda where: "JAX"),
+              mock.patch.object(Peers, "python", "python"),
+              mock.patch.object(Peers, "torch_name", "PyTorch")):
+            measure(WHERE, case, Bar("a row", "img/s", 1.0))
+        return started
+
+    def test_jax_has_the_cores_of_the_race(self):
+        _, command = self.commands(engine.race_jax)
+        self.assertEqual(command[:4], ["taskset", "--cpu-list", "0-1",
+                                       "python"])
+        self.assertNotIn("--threads", command)
+        self.assertEqual(command[-2:], ["--weights", "weights"])
+
+    def test_both_sides_are_held_to_avx2(self):
+        ours, peer = self.commands(engine.race_avx2)
+        self.assertEqual(ours[:2], ["env", "WEFT_CPU=avx2"])
+        self.assertIn("ONEDNN_MAX_CPU_ISA=AVX2", peer)
+        self.assertIn("--threads", peer)
 
     def test_trees_are_raced_with_the_threads_that_suit_the_peer(self):
         started = []

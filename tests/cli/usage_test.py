@@ -17,7 +17,7 @@ class UsageTest(CliTest):
     def test_version_and_help(self) -> None:
         self.assertRegex(self.succeed("--version"), r"^weft \d+\.\d+")
         for verb in ("train", "eval", "predict", "run", "inspect", "data",
-                     "solve", "doctor"):
+                     "solve", "doctor", "ops"):
             self.assertIn(verb, self.succeed("--help"))
             self.assertIn("Usage", self.succeed(verb, "--help"))
 
@@ -64,6 +64,15 @@ class UsageTest(CliTest):
         good_path = self.folder / "run" / "best.safetensors"
         picture = self.write("picture.png", "no picture")
         self.refuse("predict", good_path, picture, parts=("picture.png",))
+
+    def test_ops_says_what_computes_one(self) -> None:
+        text = self.succeed("ops", "matmul")
+        self.assertIn("onednn:matmul", text)
+        self.assertIn("f16 bf16 f32 f64", text)
+        self.assertIn("layer_norm", self.succeed("ops"))
+        (add,) = json.loads(self.succeed("ops", "add", "--json"))
+        self.assertEqual(add["gradient"], "rule")
+        self.refuse("ops", "matmull", parts=("did you mean 'matmul'",))
 
     def test_doctor_and_data(self) -> None:
         found = self.json_of("doctor")

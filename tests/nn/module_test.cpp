@@ -112,6 +112,10 @@ TEST(ModelZoo, CountsItsParameters) {
   EXPECT_EQ(count("mlp", {.example = {784}, .classes = 10}), 669706);
   EXPECT_EQ(count("lstm-lm", {.example = {35}, .classes = 10000, .lanes = 20}),
             2000000 + 2 * (2 * 200 * 800 + 800) + 200 * 10000 + 10000);
+  // The papers' 124 and 110 million. BERT has 1,536 for a second segment too.
+  EXPECT_EQ(count("gpt", {.example = {1024}, .classes = 50257}), 124439808);
+  EXPECT_EQ(count("bert", {.example = {512}, .classes = 2, .words = 30522}),
+            109482240 - 1536 + 2 * 768 + 2);
 }
 
 TEST(ModelZoo, NamesParametersByLayer) {

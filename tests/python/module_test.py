@@ -178,6 +178,10 @@ class Models(unittest.TestCase):
         "mnist-cnn": dict(example=(28, 28, 1), classes=10),
         "resnet20": dict(example=(32, 32, 3), classes=10),
         "lstm-lm": dict(example=(5,), classes=30, lanes=2, hidden=8),
+        "gpt": dict(example=(5,), classes=30, layers=2, width=8, heads=2),
+        "bert": dict(
+            example=(5,), classes=3, words=20, layers=2, width=8, heads=2
+        ),
         "tree-rnn": dict(example=(7, 2), classes=5, words=20),
         "tree-lstm": dict(example=(7, 2), classes=5, words=20),
     }
@@ -188,9 +192,11 @@ class Models(unittest.TestCase):
             model = weft.nn.model(name, **arguments)
             model.initialize(seed=1)
             shape = (2, *arguments["example"])
-            if name == "lstm-lm":
+            if name in ("lstm-lm", "gpt"):
                 x = weft.zeros(shape, "i32")
                 wanted = (5, 2, 30)
+            elif name == "bert":
+                x, wanted = weft.zeros(shape, "i32"), (2, 3)
             elif name.startswith("tree"):
                 # A node of two leaves: its left child lies two rows further.
                 tree = [[0, 2], [3, 0], [4, 0]] + [[0, 0]] * 4

@@ -1,6 +1,10 @@
 #include "weft/nn/embedding.h"
 
+#include "weft/nn/scope.h"
 #include "weft/ops/index.h"
+#include "weft/ops/matmul.h"
+#include "weft/ops/shape.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft::nn {
 
@@ -9,6 +13,17 @@ Embedding::Embedding(std::int64_t words, std::int64_t width, Init init)
 
 Value Embedding::forward(const Value& x) {
   return embedding(value_of(weight_), x);
+}
+
+Value Embedding::logits(const Value& rows) const {
+  const Value table = to_compute(value_of(weight_));
+  Shape shape = rows.shape();
+  const Shape outer(shape.first(shape.rank() - 1));
+  // One large product instead of a batch of small ones.
+  const Value flat =
+      reshape(to_compute(rows), {dim_product(outer.dims()), shape.back()});
+  shape[shape.rank() - 1] = table.shape()[0];
+  return reshape(matmul(flat, table, {.transpose_b = true}), shape);
 }
 
 }  // namespace weft::nn

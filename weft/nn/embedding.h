@@ -14,6 +14,12 @@ class Embedding : public Layer {
   Embedding(std::int64_t words, std::int64_t width,
             Init init = Init::normal(1));
 
+  // How well rows [..., width] fit each word, [..., words]: their products with
+  // the words' vectors, for a model whose last layer shares the table of its
+  // first (Press and Wolf, "Using the output embedding to improve language
+  // models", 2017).
+  Value logits(const Value& rows) const;
+
  protected:
   // Integers of any shape to that shape × width.
   Value forward(const Value& x) override;

@@ -13,4 +13,5 @@
 #include "weft/nn/residual.h"
 #include "weft/nn/scope.h"
 #include "weft/nn/sequential.h"
+#include "weft/nn/transformer.h"
 #include "weft/nn/tree.h"

@@ -33,12 +33,6 @@ struct FreeList {
   std::size_t size = 0;
 };
 
-void free_block(Block* block) {
-  // The header was made in place, so it ends by hand.
-  block->~Block();
-  std::free(block);
-}
-
 struct ThreadCache {
   std::array<FreeList, kClasses> lists{};
   ~ThreadCache() {
@@ -98,13 +92,22 @@ Block* system_block(std::size_t capacity) {
 
 // A block that was returned before and fits, or null.
 Block* known_block(std::uint32_t size_class, std::size_t bytes) {
-  if (size_class == kLarge) return pool().take(bytes);
+  if (size_class == kLarge) {
+    const std::size_t held = static_cast<std::size_t>(live_bytes());
+    return pool().take(bytes, held + bytes);
+  }
   if (ThreadCache::closed || cache.lists[size_class].size == 0) return nullptr;
   FreeList& list = cache.lists[size_class];
   return list.blocks[--list.size];
 }
 
 }  // namespace
+
+void free_block(Block* block) {
+  // The header was made in place, so it ends by hand.
+  block->~Block();
+  std::free(block);
+}
 
 BlockRef allocate(std::size_t bytes) {
   const std::uint32_t size_class = class_of(bytes);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 
@@ -13,20 +14,37 @@ namespace weft {
 
 struct Block;
 
+// Gives the memory of a block that nobody refers to back to the system.
+void free_block(Block* block);
+
 class BlockPool {
  public:
-  // A block with room for `bytes`, and not for much more; or null.
-  Block* take(std::size_t bytes);
-  // Takes the block, unless that would leave more memory unused than a process
-  // that holds `live` bytes can spare.
+  // A block with room for `bytes`, and not for much more; or null. `live` is
+  // what the process holds with these bytes.
+  Block* take(std::size_t bytes, std::size_t live);
+  // Takes the block, of a process that still holds `live` bytes, and gives the
+  // longest unused ones back to the system where there are too many: what is
+  // kept and what is held are no more than the process has held at once, or
+  // little. A block that is itself too much is refused.
   bool put(Block* block, std::size_t live);
   // The capacity of all blocks that are kept.
   std::size_t bytes() const;
 
  private:
+  struct Kept {
+    Block* block;
+    std::uint64_t order;  // in which they came
+  };
+
+  // How much may be kept beside `live` bytes.
+  std::size_t spared(std::size_t live) const;
+  void shrink_to(std::size_t bytes);
+
   mutable std::mutex mutex_;
-  std::multimap<std::size_t, Block*> blocks_;  // by capacity
+  std::multimap<std::size_t, Kept> blocks_;  // by capacity
+  std::uint64_t puts_ = 0;
   std::size_t bytes_ = 0;
+  std::size_t peak_ = 0;  // of live bytes
 };
 
 }  // namespace weft

@@ -1,0 +1,67 @@
+#include "weft/nn/transformer.h"
+
+#include "weft/base/error.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/unary.h"
+#include "weft/tensor/symbol.h"
+
+namespace weft::nn {
+namespace {
+
+// As GPT and BERT start their tables.
+const Init kTokens = Init::normal(0.02);
+
+}  // namespace
+
+TransformerLayer::TransformerLayer(std::int64_t width, std::int64_t heads,
+                                   TransformerLayerOptions options)
+    : norm_first_(options.norm_first),
+      attention_(
+          child("attention",
+                MultiHeadAttention{width, heads, {.causal = options.causal}})),
+      norm1_(child("norm1", LayerNorm{width})),
+      up_(child("up", Linear{width, 4 * width})),
+      down_(child("down", Linear{4 * width, width})),
+      norm2_(child("norm2", LayerNorm{width})),
+      dropout1_(child("dropout1", Dropout{options.dropout})),
+      dropout2_(child("dropout2", Dropout{options.dropout})) {}
+
+Value TransformerLayer::forward(const Value& x) {
+  if (norm_first_) {
+    const Value y = x + dropout1_(attention_(norm1_(x)));
+    return y + dropout2_(dense(norm2_(y)));
+  }
+  const Value y = norm1_(x + dropout1_(attention_(x)));
+  return norm2_(y + dropout2_(dense(y)));
+}
+
+Value TransformerLayer::dense(const Value& x) { return down_(gelu(up_(x))); }
+
+Sequential transformer_layers(std::int64_t count, std::int64_t width,
+                              std::int64_t heads,
+                              TransformerLayerOptions options) {
+  Sequential layers;
+  for (std::int64_t i = 0; i < count; ++i) {
+    layers.add(TransformerLayer{width, heads, options});
+  }
+  return layers;
+}
+
+TokenEmbedding::TokenEmbedding(std::int64_t words, std::int64_t positions,
+                               std::int64_t width)
+    : most_(positions),
+      words_(child("words", Embedding{words, width, kTokens})),
+      positions_(child("positions", Embedding{positions, width, kTokens})) {}
+
+Value TokenEmbedding::forward(const Value& tokens) {
+  const Shape& shape = tokens.shape();
+  if (shape.rank() != 2 || (!is_symbolic(shape[1]) && shape[1] > most_)) {
+    throw Error(ErrorCode::kInvalidArgument, "token_embedding",
+                "takes [batch, length] of at most {} tokens, not {}", most_,
+                to_string(shape));
+  }
+  return words_(tokens) + positions_(iota(shape[1]));
+}
+
+}  // namespace weft::nn
