@@ -72,6 +72,9 @@ class GraphFunction {
                              std::vector<Value> inputs);
   std::vector<Value> call_recorded(std::vector<Value> inputs,
                                    std::size_t tapes);
+  std::vector<Value> call_kept(const std::shared_ptr<Derivative>& derived,
+                               std::vector<Value> inputs,
+                               const std::vector<bool>& wrt);
   bool fits_modes() const;
   std::vector<Value> with_hidden(std::span<const Value> arguments) const;
   std::vector<Value> run(ExecutablePool& executables,

@@ -97,6 +97,15 @@ class TaggedExecutor {
   std::vector<Tensor> run(std::span<const Tensor> arguments,
                           std::span<const Tensor> destinations,
                           std::stop_token stop = {});
+  // The first part of a run of a graph whose last arguments come later
+  // (lowering.h): returns the results that need none of these, the others
+  // undefined. What was computed is kept until go_on() or drop(), one of which
+  // comes before the next run. Throws as run().
+  std::vector<Tensor> begin(std::span<const Tensor> arguments);
+  // The rest, for the last arguments: the results that were undefined.
+  std::vector<Tensor> go_on(std::span<const Tensor> late);
+  // Frees what begin() has kept.
+  void drop();
   TaggedProfile profile() const;
 
  private:
