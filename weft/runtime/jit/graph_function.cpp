@@ -124,7 +124,7 @@ class GraphFunction::Derivative {
 GraphFunction::GraphFunction(Graph graph, std::string entry,
                              std::vector<Hidden> hidden,
                              ExecutableOptions options,
-                             std::vector<ModeReading> modes)
+                             Dependencies dependencies)
     : graph_(std::move(graph)),
       entry_(std::move(entry)),
       hidden_(std::move(hidden)),
@@ -134,7 +134,7 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
                         hidden_.begin(), hidden_.end(),
                         [](const Hidden& each) { return each.is_assigned; }))),
       options_(std::move(options)),
-      modes_(std::move(modes)) {
+      dependencies_(std::move(dependencies)) {
   // Calls are expanded for running only. The graph itself keeps them, as a
   // caller that is traced takes over the functions as they are.
   Graph inlined = inline_calls(graph_, entry_);
@@ -156,12 +156,6 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
 }
 
 GraphFunction::~GraphFunction() = default;
-
-bool GraphFunction::fits_modes() const {
-  return std::all_of(
-      modes_.begin(), modes_.end(),
-      [](const ModeReading& reading) { return reading.still_holds(); });
-}
 
 bool GraphFunction::has_open_captures() const {
   return std::none_of(hidden_.begin(), hidden_.end(), [](const Hidden& each) {
@@ -203,7 +197,10 @@ std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
 // what it calls become functions of the caller's program.
 std::vector<Value> GraphFunction::call_in(FunctionBuilder& builder,
                                           std::vector<Value> inputs) {
-  for (const ModeReading& reading : modes_) builder.depend_on(reading);
+  for (const ModeReading& reading : dependencies_.modes) {
+    builder.depend_on(reading);
+  }
+  if (dependencies_.layer) builder.depend_on_layer();
   // A function that is called twice is added once.
   add_missing(builder.program(), graph_.functions);
   std::vector<Value> results = weft::call(reference_to(function()), inputs);
