@@ -4,19 +4,42 @@
 
 #include "weft/base/parallel.h"
 #include "weft/runtime/tagged/batcher.h"
+#include "weft/runtime/tagged/branches.h"
 #include "weft/runtime/tagged/crew.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
 namespace {
 
-// Whether some body makes two calls that do not wait for each other.
+// Whether two branches cannot both be taken: they lie on different sides of
+// one.
+bool exclude_each_other(const Branches& branches, int a, int b) {
+  for (int x = a; x >= 0; x = branches[x].outer) {
+    for (int y = b; y >= 0; y = branches[y].outer) {
+      const BranchSide& one = branches[x];
+      const BranchSide& other = branches[y];
+      if (one.outer == other.outer && one.predicate == other.predicate &&
+          one.side != other.side) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Whether some body makes two calls in one activation. One of them may wait for
+// the other all the same.
 bool has_parallel_calls(const FlatGraph& graph) {
-  // Two calls in the two branches of one condition count as well: the answer
-  // may be yes where only one of them runs at a time.
-  std::vector<int> sites(graph.bodies.size(), 0);
+  const Branches branches(graph);
+  std::vector<std::vector<int>> made(graph.bodies.size());  // branches, by body
   for (const CallSite& site : graph.sites) {
-    if (++sites[static_cast<std::size_t>(site.caller)] > 1) return true;
+    const int branch = branches.of({site.calls.front(), 0});
+    std::vector<int>& others = made[static_cast<std::size_t>(site.caller)];
+    const auto is_apart = [&](int other) {
+      return exclude_each_other(branches, branch, other);
+    };
+    if (!std::all_of(others.begin(), others.end(), is_apart)) return true;
+    others.push_back(branch);
   }
   return false;
 }
