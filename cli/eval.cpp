@@ -46,10 +46,10 @@ void eval(const EvalArguments& arguments) {
   // The number is set before anything is computed.
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
-  Evaluation evaluation(trained.model(), trained.assembly.task,
-                        split_of(trained, arguments.split),
-                        eval_loading(trained.recipe),
-                        trained.recipe.train.dtype);
+  Evaluation evaluation(
+      trained.model(), trained.assembly.task,
+      split_of(trained, arguments.split), eval_loading(trained.recipe),
+      trained.recipe.train.dtype, tagged_options(trained.recipe.train));
   // Loading is not timed, only measuring.
   const Stopwatch watch;
   const RunningMean mean = evaluation.run();

@@ -84,6 +84,14 @@ void print_plan(Plan& plan, std::span<const Tensor> arguments,
       fmt::print("    declined: {}\n", joined(step.declined));
     }
   }
+  const UncopiedNodes& uncopied = plan.uncopied();
+  for (const std::string& text : uncopied.texts) {
+    fmt::print("{}\n    a view, or computed in place\n", text);
+  }
+  if (uncopied.bytes > 0) {
+    fmt::print("not copied: {}\n",
+               bytes_text(static_cast<double>(uncopied.bytes)));
+  }
   fmt::print("{} steps, {:.3f} ms; arena {} ({} without reuse)\n",
              seconds.size(), total * 1e3,
              bytes_text(static_cast<double>(plan.arena_bytes())),

@@ -127,6 +127,39 @@ TEST(StagedModes, EveryKeyDrawsAnewInOneGraph) {
                [&] { f(ones()); });
 }
 
+// As without jit: who calls the function decides what it draws.
+TEST(StagedModes, AHelperDrawsApartInEachLayerThatCallsIt) {
+  const auto plain = [](const Value& x) {
+    return dropout(x, RandomKeyScope::current(), nn::random_stream(), 0.5);
+  };
+  const auto helper = jit(plain);
+  const auto two_layers = [](const auto& draw, const Value& x) {
+    std::vector<Value> found;
+    for (const char* name : {"first", "second", "first"}) {
+      const LayerScope layer(name);
+      found.push_back(draw(x));
+    }
+    return found;
+  };
+  const RandomKeyScope random(key(3));
+  const auto expected = two_layers(plain, ones());
+  EXPECT_FALSE(identical(expected[0].tensor(), expected[1].tensor()));
+  const auto outside = two_layers(helper, ones());
+  EXPECT_EQ(helper.core().trace_count(), 2u);
+  const auto all = jit([&](const Value& x) { return two_layers(helper, x); });
+  const auto inside = all(ones());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(identical(outside[i].tensor(), expected[i].tensor()));
+    EXPECT_TRUE(identical(inside[i].tensor(), expected[i].tensor()));
+  }
+  // Whoever calls a function that draws is traced for its layer, too.
+  const LayerScope outer("block");
+  const auto deeper = all(ones());
+  EXPECT_TRUE(
+      identical(deeper[0].tensor(), two_layers(plain, ones())[0].tensor()));
+  EXPECT_FALSE(identical(deeper[0].tensor(), inside[0].tensor()));
+}
+
 // The mask of the backward function is that of the forward function.
 TEST(StagedModes, GradientsSeeTheKeyOfTheirCall) {
   nn::Dropout layer(0.5);

@@ -6,6 +6,8 @@
 #include "tests/support/recursions.h"
 #include "tests/support/values.h"
 
+#include "weft/base/parallel.h"
+#include "weft/ops/control.h"
 #include "weft/ops/index.h"
 #include "weft/ops/rows.h"
 #include "weft/runtime/executable.h"
@@ -62,6 +64,37 @@ TEST(FinalRegions, WriteOverAnArgument) {
   const Tensor w = row(1, 2, 3);
   run_over(graph, w);
   expect_equal(w, row(26, 28, 30));
+}
+
+// Two calls of which one is made keep one worker busy, which knows when nobody
+// reads an argument any more.
+TEST(FinalRegions, CallsInTwoBranchesAreNotParallel) {
+  const auto runs_in_place = [](bool in_branches) {
+    const Graph graph = program_of([&](const FunctionRef& f, const Values& v) {
+      const auto one = [&](std::size_t i) {
+        return Values{test::call_one(f, {v[i]})};
+      };
+      const Value made = in_branches
+                             ? cond(
+                                   less(v[1], v[2]), [&] { return one(1); },
+                                   [&] { return one(2); })[0]
+                             : one(1)[0] + one(2)[0];
+      return Values{v[0] * 2 + made};
+    });
+    const int threads = thread_count();
+    set_thread_count(3);
+    TaggedExecutor executor(
+        lower(graph, "main", std::vector{kRow, kReal, kReal}),
+        {.donated = {{0, 0}}});
+    set_thread_count(threads);
+    const std::vector<Tensor> arguments{row(1, 2, 3), Tensor::scalar(4.0),
+                                        Tensor::scalar(3.0)};
+    const auto results = executor.run(arguments, {arguments.data(), 1});
+    expect_equal(results[0], in_branches ? row(8, 10, 12) : row(32, 34, 36));
+    return results[0].raw() == arguments[0].raw();
+  };
+  EXPECT_TRUE(runs_in_place(true));
+  EXPECT_FALSE(runs_in_place(false));
 }
 
 // A kernel of the region writes over it: no buffer is as large.

@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::uint64_t kPrograms = 25;  // of each round
 constexpr int kOps = 24;
-const Shape kSquare{5, 5};
+// A row of the larger one is as long as the alignment of a buffer, so that
+// parts may lie inside of others; those of the smaller are copied.
+const std::array kSquares{Shape{5, 5}, Shape{16, 16}};
 
 // Seeds count from 0; WEFT_TEST_ROUNDS tries more of them.
 std::uint64_t rounds() {
@@ -38,7 +40,7 @@ class RandomProgram {
     for (int i = 0; i < kOps; ++i) {
       const Value& x = values[draw(values.size())];
       const Value& y = values[draw(values.size())];
-      values.push_back(apply(draw(16), x, y));
+      values.push_back(apply(draw(20), x, y));
     }
     return {values.end() - 4, values.end()};
   }
@@ -46,6 +48,7 @@ class RandomProgram {
  private:
   // Results stay in [-1, 1] or so, and square.
   static Value apply(std::size_t op, const Value& x, const Value& y) {
+    const Dim size = x.shape()[0];
     switch (op) {
       case 0:
         return (x + y) * 0.5;
@@ -71,13 +74,35 @@ class RandomProgram {
         return where(less(x, y), x, relu(y));
       case 11:
         return concat(
-            std::vector{slice_axis(x, 0, 2, 5), slice_axis(y, 0, 0, 2)}, 0);
+            std::vector{slice_axis(x, 0, 2, kToEnd), slice_axis(y, 0, 0, 2)},
+            0);
       case 12:
-        return reshape(transpose(reshape(x, {1, 5, 5}), {0, 2, 1}), {5, 5});
+        return reshape(transpose(reshape(x, {1, size, size}), {0, 2, 1}),
+                       {size, size});
       case 13:
         return x * reduce_max(abs(y));
       case 14:
         return square(x) - 0.5;
+      case 15: {
+        const auto parts = split(x, {1, size - 3, 2}, 0);
+        return concat(std::vector{parts[2], tanh(parts[1]), parts[0]}, 0);
+      }
+      case 16: {
+        const auto both = concat(std::vector{x * 0.5, y * y}, 0);
+        return slice_axis(both, 0, 0, size) + slice_axis(both, 0, size, kToEnd);
+      }
+      case 17: {
+        // Parts that begin within an aligned row.
+        const Value flat = reshape(x, {size * size});
+        return reshape(concat(std::vector{slice_axis(flat, 0, 3, kToEnd),
+                                          slice_axis(flat, 0, 0, 3)},
+                              0),
+                       {size, size});
+      }
+      case 18:
+        return reshape(transpose(reshape(x, {size, 1, size}), {1, 0, 2}),
+                       {size, size}) *
+               y;
       default:
         return y / (abs(x) + 1.0);
     }
@@ -87,8 +112,9 @@ class RandomProgram {
 };
 
 std::vector<Value> inputs(std::uint64_t seed) {
-  return {test::pattern(kSquare, -1, 1, seed),
-          test::pattern(kSquare, -1, 1, seed + 1000)};
+  const Shape& square = kSquares[seed % kSquares.size()];
+  return {test::pattern(square, -1, 1, seed),
+          test::pattern(square, -1, 1, seed + 1000)};
 }
 
 // In another dtype, and with something in it that is no number.

@@ -137,6 +137,56 @@ TEST(SimplifyPass, KeepsEveryBitWhereItMustNotReassociate) {
   EXPECT_EQ(simplified(kScaledSum, false), printed(kScaledSum));
 }
 
+TEST(SimplifyPass, TranspositionsOfEachOtherBecomeOneOrNone) {
+  EXPECT_EQ(
+      simplified(R"(func @f(%0: f32[2, 3, 4]) -> (f32[2, 3, 4], f32[3, 4, 2]) {
+    %1 = transpose(%0) {permutation = [1, 0, 2]} : f32[3, 2, 4]
+    %2 = transpose(%1) {permutation = [1, 0, -1]} : f32[2, 3, 4]
+    %3 = transpose(%1) {permutation = [0, 2, 1]} : f32[3, 4, 2]
+    %4 = negate(%2) : f32[2, 3, 4]
+    return %4, %3
+  })"),
+      printed(R"(func @f(%0: f32[2, 3, 4]) -> (f32[2, 3, 4], f32[3, 4, 2]) {
+    %1 = transpose(%0) {permutation = [1, 2, 0]} : f32[3, 4, 2]
+    %2 = negate(%0) : f32[2, 3, 4]
+    return %2, %1
+  })"));
+}
+
+TEST(SimplifyPass, ProductsReadTransposedOperandsWhereTheyLie) {
+  const std::string product =
+      R"(func @f(%0: f32[2, 4, 3], %1: f32[2, 5, 4]) -> (f32[2, 3, 5]) {
+    %2 = transpose(%0) {permutation = [0, 2, 1]} : f32[2, 3, 4]
+    %3 = transpose(%1) {permutation = [0, 2, 1]} : f32[2, 4, 5]
+    %4 = matmul(%2, %3) : f32[2, 3, 5]
+    return %4
+  })";
+  EXPECT_EQ(
+      simplified(product),
+      printed(R"(func @f(%0: f32[2, 4, 3], %1: f32[2, 5, 4]) -> (f32[2, 3, 5]) {
+    %2 = matmul(%0, %1) {transpose_a = true, transpose_b = true} : f32[2, 3, 5]
+    return %2
+  })"));
+  // Another kernel may round otherwise.
+  EXPECT_EQ(simplified(product, false), printed(product));
+  // One product of all rows is worth a copy.
+  const std::string rows =
+      R"(func @f(%0: f32[2, 4, 3], %1: f32[4, 5]) -> (f32[2, 3, 5]) {
+    %2 = transpose(%0) {permutation = [0, 2, 1]} : f32[2, 3, 4]
+    %3 = matmul(%2, %1) : f32[2, 3, 5]
+    return %3
+  })";
+  EXPECT_EQ(simplified(rows), printed(rows));
+  // Axes before the last two are no matter of a flag.
+  const std::string other =
+      R"(func @f(%0: f32[3, 2, 4], %1: f32[4, 5]) -> (f32[2, 3, 5]) {
+    %2 = transpose(%0) {permutation = [1, 0, 2]} : f32[2, 3, 4]
+    %3 = matmul(%2, %1) : f32[2, 3, 5]
+    return %3
+  })";
+  EXPECT_EQ(simplified(other), printed(other));
+}
+
 TEST(SimplifyPass, PutsSlicesThatFillAnAxisSideBySide) {
   EXPECT_EQ(simplified(R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
     %2 = unslice(%0) {begin = [0, 0], end = [2, 3], shape = shape[2, 8]} : f32[2, 8]

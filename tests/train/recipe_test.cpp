@@ -187,6 +187,7 @@ TEST(RecipeOverride, SetsValuesOfEveryKind) {
   const Recipe recipe =
       parse(kRecipe, {"train.epochs=3", "train.dtype=f32", "data.augment=[]",
                       "optimizer.lr.from=0.5", "train.check_numerics=true",
+                      "train.batching=never", "train.max_frames=500",
                       "log.folder=2024-01-01", "optimizer.clip_norm=1"});
   EXPECT_EQ(recipe.train.epochs, 3);
   EXPECT_EQ(recipe.train.dtype, DType::kF32);
@@ -194,6 +195,9 @@ TEST(RecipeOverride, SetsValuesOfEveryKind) {
   EXPECT_EQ(recipe.optimizer.lr.from, 0.5);
   EXPECT_EQ(recipe.optimizer.lr.to, 0.001);
   EXPECT_TRUE(recipe.train.check_numerics);
+  EXPECT_EQ(recipe.train.batching, "never");
+  EXPECT_EQ(recipe.train.max_frames, 500);
+  EXPECT_EQ(recipe.train.recursion_workers, 0);
   EXPECT_EQ(recipe.log.folder, "2024-01-01");
   EXPECT_EQ(recipe.optimizer.clip_norm, 1.0);
 }

@@ -210,6 +210,10 @@ void FunctionBuilder::bind(const VariableRef& variable, const Value& value) {
   variables_.insert_or_assign(variable, value);
 }
 
+void FunctionBuilder::depend_on_layer() {
+  if (outer_ != nullptr) outer_->depend_on_layer();
+}
+
 void FunctionBuilder::depend_on(const ModeReading& reading) {
   if (outer_ != nullptr) outer_->depend_on(reading);
 }

@@ -63,6 +63,7 @@ class FunctionBuilder : public Context {
 
   // Who builds this function depends on it too.
   void depend_on(const ModeReading& reading) override;
+  void depend_on_layer() override;
 
   // Copies the nodes of `function` into this one, lowering as above. Returns a
   // Value for each of its values, by ValueId; its parameters become

@@ -47,6 +47,9 @@ class Context {
   // What is computed now holds as long as this mode is as it was found
   // (mode.h). Where ops run at once nobody minds.
   virtual void depend_on(const ModeReading&) {}
+  // Something was drawn in a stream of the layer that is being called
+  // (random_stream() in nn/scope.h).
+  virtual void depend_on_layer() {}
 };
 
 // The innermost ContextScope of this thread, else the eager runtime.

@@ -2,7 +2,7 @@
 // key of this step, and the dtype that heavy ops compute in.
 //
 // A staged function (runtime/jit) takes the key as a hidden argument, and is
-// traced once per dtype.
+// traced once per dtype; once per layer that calls it, if it draws.
 //
 // Threads: per thread.
 #pragma once

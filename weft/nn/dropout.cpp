@@ -2,6 +2,7 @@
 
 #include "weft/base/error.h"
 #include "weft/graph/surroundings.h"
+#include "weft/nn/scope.h"
 #include "weft/ops/random.h"
 
 namespace weft::nn {
@@ -17,8 +18,7 @@ Dropout::Dropout(double rate) : rate_(rate) {
 
 Value Dropout::forward(const Value& x) {
   if (!is_training() || rate_ == 0) return x;
-  return dropout(x, RandomKeyScope::current(), stream_of(LayerScope::current()),
-                 rate_);
+  return dropout(x, RandomKeyScope::current(), random_stream(), rate_);
 }
 
 }  // namespace weft::nn

@@ -1,5 +1,8 @@
 #include "weft/nn/scope.h"
 
+#include "weft/graph/context.h"
+#include "weft/graph/location.h"
+#include "weft/nn/init.h"
 #include "weft/ops/unary.h"
 
 namespace weft::nn {
@@ -20,6 +23,11 @@ Value to_compute(const Value& x) {
 Value to_f32(const Value& x) {
   // f64 is for checks: it stays.
   return x.dtype() == DType::kF64 ? x : cast_floating(x, DType::kF32);
+}
+
+std::uint32_t random_stream() {
+  current_context().depend_on_layer();
+  return stream_of(LayerScope::current());
 }
 
 }  // namespace weft::nn

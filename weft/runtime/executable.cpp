@@ -289,14 +289,29 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
   if (planned.tagged && state_->options.donated.empty()) {
     return state_->run_tagged(*planned.tagged, arguments, {});
   }
+  std::vector<Tensor> results = destinations(arguments);
+  run(arguments, results);
+  return results;
+}
+
+std::vector<Tensor> Executable::run_consuming(
+    std::span<const Tensor> arguments) {
+  State::Planned& planned = state_->find(arguments);
+  if (!planned.tagged || state_->options.donated.empty()) return run(arguments);
+  return state_->run_tagged(*planned.tagged, arguments,
+                            destinations(arguments));
+}
+
+// New memory for results, but for those that overwrite an argument.
+std::vector<Tensor> Executable::destinations(
+    std::span<const Tensor> arguments) {
   std::vector<Tensor> results;
-  for (const TensorType& type : planned.results) {
+  for (const TensorType& type : state_->find(arguments).results) {
     results.push_back(Tensor::empty(type));
   }
   for (const auto& [parameter, result] : state_->options.donated) {
     results[result] = arguments[parameter];
   }
-  run(arguments, results);
   return results;
 }
 

@@ -68,6 +68,10 @@ class Executable {
            ResultObserver* observer = nullptr);
   // Allocates the results; donated arguments are overwritten and returned.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
+  // The same for a caller who gives donated arguments away: where a function
+  // that branches, loops or calls cannot overwrite one, its result is returned
+  // in memory of its own, which saves the copy.
+  std::vector<Tensor> run_consuming(std::span<const Tensor> arguments);
 
   // Whether it branches, loops or calls.
   bool is_tagged() const;
@@ -82,6 +86,8 @@ class Executable {
 
  private:
   struct State;
+  std::vector<Tensor> destinations(std::span<const Tensor> arguments);
+
   std::unique_ptr<State> state_;
 };
 

@@ -7,7 +7,7 @@ ExecutablePool::ExecutablePool(Graph graph, ExecutableOptions options)
 
 std::vector<Tensor> ExecutablePool::run(std::span<const Tensor> arguments) {
   std::unique_ptr<Executable> executable = take();
-  std::vector<Tensor> results = executable->run(arguments);
+  std::vector<Tensor> results = executable->run_consuming(arguments);
   // An executable whose run has thrown is not given back: nobody looks into
   // what that run left behind.
   const std::lock_guard lock(mutex_);

@@ -20,7 +20,7 @@ class ExecutablePool {
   const Graph& graph() const { return graph_; }
   const Function& function() const { return graph_.functions.front(); }
 
-  // As Executable::run(). What runs meanwhile may call it again.
+  // As Executable::run_consuming(). What runs meanwhile may call it again.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
 
  private:

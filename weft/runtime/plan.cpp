@@ -1,9 +1,7 @@
 #include "weft/runtime/plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <set>
 
@@ -12,9 +10,11 @@
 #include "weft/graph/index_check.h"
 #include "weft/graph/kernel_times.h"
 #include "weft/graph/text.h"
+#include "weft/runtime/first_bad.h"
 #include "weft/runtime/fuse_epilogue.h"
 #include "weft/runtime/index_sources.h"
-#include "weft/runtime/memory_plan.h"
+#include "weft/runtime/part_copies.h"
+#include "weft/runtime/places.h"
 #include "weft/runtime/simplify.h"
 #include "weft/runtime/steps.h"
 
@@ -38,18 +38,6 @@ void warn_of_reference(const StepInfo& info) {
       "time is computed\n",
       info.name, info.text);
 }
-
-// Where the bytes of a value are during a run.
-struct Place {
-  enum Kind { kNone, kArgument, kResult, kConstant, kArena } kind = kNone;
-  std::size_t index = 0;  // argument, result, constant or arena buffer
-};
-
-struct Copy {
-  Place from;
-  std::size_t result;
-  std::size_t bytes;
-};
 
 // A step, ready to run.
 struct PlannedStep {
@@ -81,26 +69,6 @@ Cost cost_of(const Function& function, const Node& node) {
   return node.op->cost()({*node.op, inputs, node.attributes, outputs});
 }
 
-// Index of the first NaN or infinity, or -1.
-std::int64_t first_bad(const TensorType& type, const void* data) {
-  // Integers and flags are always numbers.
-  if (!is_floating(type.dtype)) return -1;
-  return dispatch(type.dtype, [&]<class T>(T) -> std::int64_t {
-    const T* values = static_cast<const T*>(data);
-    const std::int64_t size = type.shape.num_elements();
-    for (std::int64_t i = 0; i < size; ++i) {
-      double value = 0;
-      if constexpr (std::is_class_v<T>)
-        // The 16-bit floats convert to float alone.
-        value = static_cast<float>(values[i]);
-      else
-        value = static_cast<double>(values[i]);
-      if (!std::isfinite(value)) return i;
-    }
-    return -1;
-  });
-}
-
 }  // namespace
 
 struct Plan::State {
@@ -108,13 +76,10 @@ struct Plan::State {
 
   void prepare(const PlanOptions& options);
   void prepare_step(const Step& step);
-  void place_values(const std::vector<Step>& steps, const PlanOptions& options);
-  void place_donated(const std::vector<Step>& steps,
-                     const PlanOptions& options);
-  void place_results(const PlanOptions& options);
-  void place_in_arena(const std::vector<Step>& steps);
-  bool can_overwrite(const std::vector<Step>& steps, std::size_t step,
-                     ValueId input, ValueId output) const;
+  bool can_overwrite(const Step& step, std::size_t index,
+                     const std::vector<std::size_t>& inputs,
+                     std::size_t output) const;
+  void note_uncopied(const Storage& storage);
   void resolve(std::span<void* const> arguments, std::span<void* const> results,
                std::byte* arena);
   void* address(const Place& place, std::span<void* const> arguments,
@@ -127,7 +92,8 @@ struct Plan::State {
   }
   void check(const PlannedStep& step) const;
   void say_where(Error& error, const PlannedStep& step) const;
-  void note_index_check(const PlannedStep& step, ValueId indices);
+  void note_index_check(const PlannedStep& step, ValueId indices,
+                        const Places& places);
   void check_indices(const PlannedStep& step, const IndexCheck& check,
                      const void* indices) const;
   void begin_run(std::span<void* const> arguments,
@@ -135,23 +101,20 @@ struct Plan::State {
   void copy_results(std::span<void* const> arguments,
                     std::span<void* const> results, std::byte* arena,
                     ResultObserver* observer) const;
-  Place& place(ValueId id) { return places[static_cast<std::size_t>(id)]; }
-  ValueId storage(ValueId id) const { return storage_of(function, id); }
 
   Function function;
   std::vector<PlannedStep> steps;
   std::vector<StepInfo> infos;
   std::vector<TensorType> result_types;
-  std::vector<Place> places;            // by value; of storage values
-  std::vector<std::size_t> first_step;  // by value
-  std::vector<std::size_t> last_step;   // by value
+  UncopiedNodes uncopied;
+  // Where things are in memory: what of `Places` a run reads.
   std::vector<Tensor> constants;
-  std::vector<Copy> copies;  // results that nothing could write
-  std::vector<IndexedArgument> indexed_by_arguments;
-  std::vector<Lifetime> buffers;
-  MemoryPlan memory;
-  std::size_t scratch_bytes = 0;
+  std::vector<ResultCopy> copies;
+  std::vector<std::size_t> buffer_offsets;
+  std::size_t buffer_bytes = 0;
   std::size_t unshared_bytes = 0;
+  std::size_t scratch_bytes = 0;
+  std::vector<IndexedArgument> indexed_by_arguments;
   bool check_numerics = false;
 };
 
@@ -168,40 +131,65 @@ Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 
 std::size_t Plan::arena_bytes() const {
-  return state_->memory.arena_bytes + state_->scratch_bytes;
+  return state_->buffer_bytes + state_->scratch_bytes;
 }
+std::size_t Plan::buffer_bytes() const { return state_->buffer_bytes; }
 std::size_t Plan::unshared_bytes() const { return state_->unshared_bytes; }
 const std::vector<StepInfo>& Plan::steps() const { return state_->infos; }
+const UncopiedNodes& Plan::uncopied() const { return state_->uncopied; }
 const std::vector<TensorType>& Plan::result_types() const {
   return state_->result_types;
 }
 
 void Plan::State::prepare(const PlanOptions& options) {
   check_numerics = options.check_numerics;
-  const std::vector<Step> formed =
+  std::vector<Step> formed =
       form_steps(function, options.fuse && !options.check_numerics);
+  std::vector<ValueId> overwritten;
+  for (const auto& [parameter, result] : options.donated) {
+    overwritten.push_back(function.parameters()[parameter]);
+  }
+  const Storage storage(function, formed, overwritten);
+  note_uncopied(storage);
   for (const Step& step : formed) prepare_step(step);
   for (const ValueId id : function.results()) {
     result_types.push_back(function.type(id));
   }
-  place_values(formed, options);
+  const Places places(
+      function, formed, storage, options.donated,
+      [&](std::size_t step, const std::vector<std::size_t>& inputs,
+          std::size_t output) {
+        return can_overwrite(formed[step], step, inputs, output);
+      });
+  constants = places.constants();
+  copies = places.copies();
+  buffer_offsets = places.buffer_offsets();
+  buffer_bytes = places.arena_bytes();
+  unshared_bytes = places.unshared_bytes();
   for (std::size_t i = 0; i < formed.size(); ++i) {
     for (const ValueId id : formed[i].inputs) {
-      // An operand may be a view, which has no place of its own; what a step
-      // writes never is one.
-      steps[i].input_places.push_back(place(storage(id)));
+      steps[i].input_places.push_back(places.of(id));
     }
     for (const ValueId id : formed[i].outputs) {
-      steps[i].output_places.push_back(place(id));
-      if (place(id).kind == Place::kResult) {
-        steps[i].results.push_back(place(id).index);
-      }
+      steps[i].output_places.push_back(places.of(id));
     }
     steps[i].inputs.resize(formed[i].inputs.size());
     steps[i].outputs.resize(formed[i].outputs.size());
     if (!steps[i].index_check) continue;
-    note_index_check(steps[i], formed[i].inputs[steps[i].index_check->input()]);
+    note_index_check(steps[i], formed[i].inputs[steps[i].index_check->input()],
+                     places);
   }
+  const std::vector<std::size_t> writers = places.last_writers();
+  for (std::size_t j = 0; j < writers.size(); ++j) {
+    if (writers[j] < steps.size()) steps[writers[j]].results.push_back(j);
+  }
+}
+
+void Plan::State::note_uncopied(const Storage& storage) {
+  for (const NodeId id : storage.uncopied()) {
+    uncopied.texts.push_back(to_string(function, function.node(id)));
+  }
+  uncopied.bytes = storage.uncopied_bytes();
 }
 
 void Plan::State::prepare_step(const Step& step) {
@@ -231,6 +219,12 @@ void Plan::State::prepare_step(const Step& step) {
     auto kernel = std::make_unique<LoopKernel>(*step.loop);
     info.kernel = kernel->is_generated() ? "loop:generated" : "loop:tiles";
     planned.kernel = std::move(kernel);
+  } else if (!step.copies.empty()) {
+    for (const PartCopy& part : step.copies) {
+      info.cost.bytes += 2 * static_cast<double>(part.bytes);
+    }
+    info.kernel = "plan:copy_parts";
+    planned.kernel = copy_parts(step.copies);
   } else {
     const Node& node = *planned.node;
     planned.meets_other_ranks = meets_other_ranks(*node.op, node.attributes);
@@ -253,146 +247,21 @@ void Plan::State::prepare_step(const Step& step) {
   infos.push_back(std::move(info));
 }
 
-void Plan::State::place_values(const std::vector<Step>& formed,
-                               const PlanOptions& options) {
-  // The order below is that of need: arguments and constants are where they
-  // are, a donated result has one place that saves a copy, another result has
-  // memory of the caller, and everything else may be anywhere in the arena.
-  places.resize(function.value_count());
-  first_step.assign(function.value_count(), 0);
-  last_step.assign(function.value_count(), 0);
-  for (std::size_t i = 0; i < function.parameters().size(); ++i) {
-    place(function.parameters()[i]) = {Place::kArgument, i};
-  }
-  // The plan holds on to the tensors of constants, which steps read where they
-  // lie.
-  for (const Node& node : function.nodes()) {
-    if (node.op->name() != "constant") continue;
-    place(node.outputs[0]) = {Place::kConstant, constants.size()};
-    constants.push_back(node.attributes.get<Tensor>("value"));
-  }
-  for (std::size_t i = 0; i < formed.size(); ++i) {
-    for (const ValueId id : formed[i].outputs) {
-      first_step[static_cast<std::size_t>(id)] = i;
-      last_step[static_cast<std::size_t>(id)] = i;
-    }
-    for (const ValueId id : formed[i].inputs) {
-      // Who reads a view reads the bytes of what it is a view of.
-      last_step[static_cast<std::size_t>(storage(id))] = i;
-    }
-  }
-  place_donated(formed, options);
-  place_results(options);
-  place_in_arena(formed);
-}
-
-bool Plan::State::can_overwrite(const std::vector<Step>& formed,
-                                std::size_t index, ValueId input,
-                                ValueId output) const {
-  const Step& step = formed[index];
+// Whether the kernel of a step may write an output over these inputs.
+bool Plan::State::can_overwrite(const Step& step, std::size_t index,
+                                const std::vector<std::size_t>& inputs,
+                                std::size_t output) const {
   if (!step.loop) {
-    const auto reads = [&](ValueId id) { return storage(id) == input; };
     // A kernel promises this for its first operand and its first result. A
     // second operand with the same bytes would see what was written.
-    return steps[index].in_place && output == step.outputs[0] &&
-           reads(step.inputs[0]) &&
-           std::count_if(step.inputs.begin(), step.inputs.end(), reads) == 1;
+    return steps[index].in_place && output == 0 &&
+           inputs == std::vector<std::size_t>{0};
   }
-  const auto* kernel =
-      static_cast<const LoopKernel*>(steps[index].kernel.get());
-  const auto target = static_cast<std::size_t>(
-      std::find(step.outputs.begin(), step.outputs.end(), output) -
-      step.outputs.begin());
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    if (storage(step.inputs[i]) != input) continue;
-    // The same value may enter a loop in several ways, also broadcast.
-    if (!kernel->can_overwrite(step.loop_inputs[i], target)) return false;
-  }
-  return true;
-}
-
-// A donated argument becomes the place of its result if nobody reads the old
-// value any more when the new one is written.
-void Plan::State::place_donated(const std::vector<Step>& formed,
-                                const PlanOptions& options) {
-  for (const auto& [parameter, result] : options.donated) {
-    const ValueId old = function.parameters()[parameter];
-    const ValueId value = storage(function.results()[result]);
-    // It is a parameter or a constant, or the result of an earlier pair.
-    if (place(value).kind != Place::kNone) continue;
-    const auto last = last_step[static_cast<std::size_t>(old)];
-    const auto written = first_step[static_cast<std::size_t>(value)];
-    // A second argument may be donated to a result of the same step.
-    if (last < written ||
-        (last == written && can_overwrite(formed, written, old, value))) {
-      place(value) = {Place::kArgument, parameter};
-    }
-  }
-}
-
-// A result is written in place where that is possible, else copied at the end
-// of the run. A donated result's place is its argument's, which may still be
-// read when the result is computed: such a one waits in the arena.
-void Plan::State::place_results(const PlanOptions& options) {
-  std::map<std::size_t, std::size_t> donor;        // result -> argument
-  std::map<std::size_t, std::size_t> overwritten;  // argument -> result
-  for (const auto& [parameter, result] : options.donated) {
-    donor[result] = parameter;
-    overwritten[parameter] = result;
-  }
-  for (std::size_t j = 0; j < function.results().size(); ++j) {
-    const ValueId value = storage(function.results()[j]);
-    const std::size_t bytes = function.type(value).bytes();
-    Place& current = place(value);
-    if (current.kind == Place::kNone && donor.contains(j)) {
-      current = {Place::kArena, buffers.size()};
-      buffers.push_back(
-          // The copy is made when all steps have run, so the buffer lives until
-          // then.
-          {bytes, first_step[static_cast<std::size_t>(value)], steps.size()});
-    }
-    if (current.kind == Place::kNone) {
-      current = {Place::kResult, j};
-      continue;
-    }
-    if (function.is_parameter(value) && overwritten.contains(current.index) &&
-        overwritten.at(current.index) != j) {
-      throw Error(ErrorCode::kUnsupported, "@" + function.name(),
-                  "the result {} is the parameter '{}', whose memory was "
-                  "donated to another result",
-                  j, function.value(value).name)
-          .hint("do not donate that parameter");
-    }
-    copies.push_back({current, j, bytes});
-  }
-}
-
-void Plan::State::place_in_arena(const std::vector<Step>& formed) {
-  for (std::size_t i = 0; i < formed.size(); ++i) {
-    for (const ValueId id : formed[i].outputs) {
-      const auto index = static_cast<std::size_t>(id);
-      const std::size_t bytes = function.type(id).bytes();
-      if (places[index].kind != Place::kNone) continue;
-      unshared_bytes += bytes;
-      for (const ValueId input : formed[i].inputs) {
-        const ValueId source = storage(input);
-        const Place candidate = place(source);
-        // The operand dies here: its bytes may become the result's.
-        if (candidate.kind == Place::kArena &&
-            buffers[candidate.index].last == i &&
-            buffers[candidate.index].bytes == bytes &&
-            can_overwrite(formed, i, source, id)) {
-          places[index] = candidate;
-          buffers[candidate.index].last = last_step[index];
-          break;
-        }
-      }
-      if (places[index].kind != Place::kNone) continue;
-      places[index] = {Place::kArena, buffers.size()};
-      buffers.push_back({bytes, i, last_step[index]});
-    }
-  }
-  memory = plan_memory(buffers);
+  const auto& kernel = static_cast<const LoopKernel&>(*steps[index].kernel);
+  // The same value may enter a loop in several ways, also broadcast.
+  return std::all_of(inputs.begin(), inputs.end(), [&](std::size_t input) {
+    return kernel.can_overwrite(step.loop_inputs[input], output);
+  });
 }
 
 // Addresses are looked up at every run, because arguments, results and the
@@ -400,15 +269,18 @@ void Plan::State::place_in_arena(const std::vector<Step>& formed) {
 void* Plan::State::address(const Place& place, std::span<void* const> arguments,
                            std::span<void* const> results,
                            std::byte* arena) const {
+  const auto within = [&](void* base) {
+    return static_cast<std::byte*>(base) + place.offset;
+  };
   switch (place.kind) {
     case Place::kArgument:
-      return arguments[place.index];
+      return within(arguments[place.index]);
     case Place::kResult:
-      return results[place.index];
+      return within(results[place.index]);
     case Place::kConstant:
-      return constants[place.index].raw();
+      return within(constants[place.index].raw());
     case Place::kArena:
-      return arena + memory.offsets[place.index];
+      return within(arena + buffer_offsets[place.index]);
     case Place::kNone:
       break;
   }
@@ -466,13 +338,14 @@ void Plan::State::say_where(Error& error, const PlannedStep& step) const {
 // Indices that are constants are looked at here, once; arguments at the begin
 // of each run, before anything is overwritten. Those that steps compute are
 // left to check_numerics.
-void Plan::State::note_index_check(const PlannedStep& step, ValueId indices) {
+void Plan::State::note_index_check(const PlannedStep& step, ValueId indices,
+                                   const Places& places) {
   const IndexCheck& check = *step.index_check;
   for (const IndexSource& source :
        index_sources(function, indices, check.axis_count())) {
     const IndexCheck of_source =
         check.of_axes(source.first, source.count, source.type);
-    const Place& from = place(source.value);
+    const Place from = places.of(source.value);
     if (function.is_parameter(source.value)) {
       indexed_by_arguments.push_back({from.index, of_source, &step});
     } else {
@@ -505,7 +378,7 @@ void Plan::State::begin_run(std::span<void* const> arguments,
 void Plan::State::copy_results(std::span<void* const> arguments,
                                std::span<void* const> results, std::byte* arena,
                                ResultObserver* observer) const {
-  for (const Copy& copy : copies) {
+  for (const ResultCopy& copy : copies) {
     const void* from = address(copy.from, arguments, results, arena);
     // A result that is a donated argument itself may be in its place.
     if (from != results[copy.result]) {
@@ -522,7 +395,7 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
   state.begin_run(arguments, results, base);
   // The size of the arena is a multiple of kAlignment, and so aligned behind
   // it.
-  void* scratch = base + state.memory.arena_bytes;
+  void* scratch = base + state.buffer_bytes;
   for (PlannedStep& step : state.steps) {
     if (state.check_numerics && step.index_check) {
       state.check_indices(step, *step.index_check,
@@ -546,7 +419,7 @@ void Plan::run_timed(std::span<void* const> arguments,
   State& state = *state_;
   auto* base = static_cast<std::byte*>(arena);
   state.begin_run(arguments, results, base);
-  void* scratch = base + state.memory.arena_bytes;
+  void* scratch = base + state.buffer_bytes;
   for (std::size_t i = 0; i < state.steps.size(); ++i) {
     const Stopwatch watch;
     state.run_step(state.steps[i], scratch);

@@ -22,6 +22,14 @@ struct StepInfo {
   Cost cost;
 };
 
+// Nodes that move bytes, which no step does: what they would copy lies where it
+// belongs (storage.h). Of some only a part does; these have a step for the
+// rest.
+struct UncopiedNodes {
+  std::vector<std::string> texts;  // in the text form
+  std::size_t bytes = 0;           // that are not copied
+};
+
 struct PlanOptions {
   std::vector<std::pair<std::size_t, std::size_t>> donated;
   bool fuse = true;
@@ -49,11 +57,13 @@ class Plan {
   ~Plan();
   Plan(Plan&&) noexcept;
 
-  // Bytes of the arena, and of the scratch shared by the steps.
+  // Bytes of the arena: of its buffers, and of the scratch shared by the steps.
   std::size_t arena_bytes() const;
+  std::size_t buffer_bytes() const;
   // Sum of all intermediate buffers without reuse, for comparison.
   std::size_t unshared_bytes() const;
   const std::vector<StepInfo>& steps() const;
+  const UncopiedNodes& uncopied() const;
   const std::vector<TensorType>& result_types() const;
 
   // Runs with the arguments and results at these addresses. `arena` has

@@ -14,6 +14,7 @@
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/unary.h"
+#include "weft/runtime/fold_transposes.h"
 #include "weft/runtime/join_slices.h"
 
 namespace weft {
@@ -96,6 +97,18 @@ class SimplifyingBuilder : public FunctionBuilder {
     if (may_reassociate_ && op.name() == "add") {
       if (auto joined = joined_slices(*this, arguments[0], arguments[1])) {
         return {*joined};
+      }
+    }
+    if (op.name() == "transpose") {
+      if (auto joined = joined_transposes(*this, arguments[0], complete)) {
+        return {*joined};
+      }
+    }
+    // The kernel of another layout may add in another order.
+    if (may_reassociate_ && op.name() == "matmul") {
+      Attributes folded = complete;
+      if (fold_transposes(*this, arguments, folded)) {
+        return numbered(op, arguments, folded, location);
       }
     }
     if (may_reassociate_ && op.name() == "sum") {

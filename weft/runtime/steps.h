@@ -17,6 +17,15 @@
 
 namespace weft {
 
+// A run of bytes from an operand of a step to one of its results.
+struct PartCopy {
+  std::size_t input;
+  std::size_t output;
+  std::size_t from_offset;
+  std::size_t to_offset;
+  std::size_t bytes;
+};
+
 struct Step {
   std::vector<NodeId> nodes;     // in order; one, unless a loop
   std::vector<ValueId> inputs;   // what it reads from memory
@@ -24,6 +33,9 @@ struct Step {
   std::optional<LoopProgram> loop;
   // The program input behind each of `inputs`.
   std::vector<std::size_t> loop_inputs;
+  // What is left to copy of a node whose other parts lie where they belong
+  // (storage.h); `inputs` and `outputs` are those of the rest.
+  std::vector<PartCopy> copies;
 };
 
 // In an order in which they can run. Constants and views are no steps: they

@@ -70,6 +70,15 @@ Assembly assemble(const Recipe& recipe, int workers) {
   return result;
 }
 
+TaggedOptions tagged_options(const TrainRecipe& train) {
+  TaggedOptions options;
+  options.max_frames = train.max_frames;
+  options.workers = static_cast<int>(train.recursion_workers);
+  if (train.batching == "always") options.batching = Batching::kAlways;
+  if (train.batching == "never") options.batching = Batching::kNever;
+  return options;
+}
+
 LoaderOptions train_loading(const Recipe& recipe, const Dataset& data) {
   return {.batch = recipe.train.batch,
           // What a lane carries from batch to batch belongs to the text that

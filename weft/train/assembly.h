@@ -9,6 +9,7 @@
 #include "weft/data/dataset.h"
 #include "weft/data/loader.h"
 #include "weft/nn/model.h"
+#include "weft/runtime/tagged/executor.h"
 #include "weft/train/recipe.h"
 
 namespace weft {
@@ -28,6 +29,9 @@ struct Assembly {
 // text. Throws Error(kInvalidArgument) when the model does not suit the data,
 // and whatever opening the data throws.
 Assembly assemble(const Recipe& recipe, int workers = 1);
+
+// How the model is run if it branches, loops or calls itself.
+TaggedOptions tagged_options(const TrainRecipe& train);
 
 // How `data` is read, for training and for measuring.
 LoaderOptions train_loading(const Recipe& recipe, const Dataset& data);

@@ -5,10 +5,11 @@
 namespace weft {
 
 Evaluation::Evaluation(nn::Layer& model, TaskKind task, const DatasetRef& data,
-                       const LoaderOptions& loading, DType dtype)
+                       const LoaderOptions& loading, DType dtype,
+                       const TaggedOptions& tagged)
     : task_(task),
       loader_(data, loading),
-      step_(model, task, loader_.types(), dtype) {}
+      step_(model, task, loader_.types(), dtype, tagged) {}
 
 RunningMean Evaluation::run() {
   RunningMean mean;

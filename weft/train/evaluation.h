@@ -15,7 +15,8 @@ class Evaluation {
  public:
   // `model` must be initialized. Throws as Loader and EvalStep do.
   Evaluation(nn::Layer& model, TaskKind task, const DatasetRef& data,
-             const LoaderOptions& loading, DType dtype);
+             const LoaderOptions& loading, DType dtype,
+             const TaggedOptions& tagged = {});
 
   // One pass over the data, or over this worker's part of it. Throws what
   // reading the data throws.

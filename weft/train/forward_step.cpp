@@ -46,20 +46,22 @@ class InferenceScope {
 }  // namespace
 
 EvalStep::EvalStep(nn::Layer& model, TaskKind task,
-                   const std::vector<TensorType>& batch, DType dtype)
+                   const std::vector<TensorType>& batch, DType dtype,
+                   const TaggedOptions& tagged)
     : loss_(Tensor::scalar(0, DType::kF32)),
       correct_(Tensor::scalar(0, DType::kF32)),
       arguments_(arguments_of(model)),
       // stage() reads arguments_ and fills results_, which are declared before
       // executable_ and so exist already.
-      executable_(stage(model, task, batch, dtype)) {
+      executable_(stage(model, task, batch, dtype, tagged)) {
   results_.insert(results_.end(), {loss_, correct_});
   // The last two places are those of the batch, which each run fills.
   arguments_.resize(arguments_.size() + 2);
 }
 
 Executable EvalStep::stage(nn::Layer& model, TaskKind task,
-                           const std::vector<TensorType>& batch, DType dtype) {
+                           const std::vector<TensorType>& batch, DType dtype,
+                           const TaggedOptions& tagged) {
   const auto parameters = model.parameters();
   const std::vector<TensorType> types = open_batch(model, batch);
   Program program;
@@ -71,6 +73,7 @@ Executable EvalStep::stage(nn::Layer& model, TaskKind task,
   const Value input = builder.parameter(types.at(0), "input");
   const Value label = builder.parameter(types.at(1), "label");
   ExecutableOptions settings;
+  settings.tagged = tagged;
   program.add(builder.build([&] {
     const PrecisionScope precision(dtype);
     // Only heavy layers compute in `dtype`; the objective goes back to f32.

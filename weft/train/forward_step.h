@@ -21,7 +21,8 @@ class EvalStep {
   // `model` must be initialized. `batch` are the types of a full batch: input
   // and label. Throws what the model throws for such an input.
   EvalStep(nn::Layer& model, TaskKind task,
-           const std::vector<TensorType>& batch, DType dtype = DType::kF32);
+           const std::vector<TensorType>& batch, DType dtype = DType::kF32,
+           const TaggedOptions& tagged = {});
 
   // Runs on input and label, of any size where the model carries nothing.
   // Throws as Executable::run().
@@ -34,7 +35,8 @@ class EvalStep {
 
  private:
   Executable stage(nn::Layer& model, TaskKind task,
-                   const std::vector<TensorType>& batch, DType dtype);
+                   const std::vector<TensorType>& batch, DType dtype,
+                   const TaggedOptions& tagged);
 
   Tensor loss_;
   Tensor correct_;

@@ -265,6 +265,9 @@ TrainRecipe read_train(const toml::table* table, const RecipeSource& source) {
   section.read("steps", train.steps, 1, std::int64_t{1} << 20);
   section.read("drop_last", train.drop_last);
   section.read("check_numerics", train.check_numerics);
+  section.read("max_frames", train.max_frames, 1);
+  section.read("recursion_workers", train.recursion_workers, 0, 4096);
+  section.read_choice("batching", train.batching, {"auto", "always", "never"});
   section.refuse_unknown();
   return train;
 }

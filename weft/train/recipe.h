@@ -80,6 +80,13 @@ struct TrainRecipe {
   std::int64_t steps = 35;            // words per example, for text
   bool drop_last = false;
   bool check_numerics = false;
+  // How a model that branches, loops or calls itself is run
+  // (runtime/tagged/executor.h): activations that may be alive at once, workers
+  // (0: as many as pay), and whether one step is computed for many of them at
+  // once.
+  std::int64_t max_frames = 1'000'000;
+  std::int64_t recursion_workers = 0;
+  std::string batching = "auto";  // or "always", "never"
 
   bool operator==(const TrainRecipe&) const = default;
 };

@@ -145,6 +145,9 @@ std::string to_toml(const Recipe& recipe) {
   out.key("steps", train.steps);
   out.key("drop_last", train.drop_last);
   out.key("check_numerics", train.check_numerics);
+  out.key("max_frames", train.max_frames);
+  out.key("recursion_workers", train.recursion_workers);
+  out.key("batching", train.batching);
 
   const SyncRecipe& sync = recipe.sync;
   out.section("sync");

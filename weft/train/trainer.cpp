@@ -75,7 +75,8 @@ class Trainer::Run {
                 sharded(train_loading(recipe_, *assembly_.data.train), group_)),
         worker_(make_worker()),
         held_out_(*assembly_.model, assembly_.task, assembly_.held_out(),
-                  sharded(eval_loading(recipe_), group_), recipe_.train.dtype),
+                  sharded(eval_loading(recipe_), group_), recipe_.train.dtype,
+                  tagged_options(recipe_.train)),
         // The folder comes last: it is made only when the recipe, the data and
         // the model have been found to fit.
         folder_(recipe_.log.folder, worker_->is_first()) {}
@@ -101,7 +102,8 @@ class Trainer::Run {
         .dtype = recipe_.train.dtype,
         .clip_norm = recipe_.optimizer.clip_norm.value_or(0),
         .seed = static_cast<std::uint64_t>(recipe_.train.seed),
-        .check_numerics = recipe_.train.check_numerics};
+        .check_numerics = recipe_.train.check_numerics,
+        .tagged = tagged_options(recipe_.train)};
     if (group_ == nullptr) {
       return std::make_unique<SingleWorker>(*assembly_.model, assembly_.task,
                                             *optimizer_, loader_.types(),
@@ -450,7 +452,8 @@ class Trainer::Run {
     }
     const RunningMean mean =
         Evaluation(*assembly_.model, assembly_.task, assembly_.data.test,
-                   eval_loading(recipe_), recipe_.train.dtype)
+                   eval_loading(recipe_), recipe_.train.dtype,
+                   tagged_options(recipe_.train))
             .run();
     return {mean.loss(), mean.accuracy()};
   }

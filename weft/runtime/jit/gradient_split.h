@@ -47,10 +47,12 @@ class GradientSplit {
   Function forward_;
 };
 
-// A function that branches, loops or calls itself cannot be cut in two. This
-// makes of the first function of `graph`, with its gradient, one function of
-// the same parameters and results as GradientSplit::backward() has, with
-// nothing saved. It computes the forward values again.
+// A function that branches, loops or calls itself cannot be cut in two, but its
+// run can (kept_run.h). Where its backward function has to be a graph, because
+// the gradient is differentiated, this makes of the first function of `graph`,
+// with its gradient, one function of the same parameters and results as
+// GradientSplit::backward() has, with nothing saved. It computes the forward
+// values again.
 Graph backward_with_forward(const Graph& graph, std::size_t outputs,
                             const std::vector<bool>& wrt,
                             const std::vector<bool>& arrived);

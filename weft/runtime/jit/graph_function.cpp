@@ -7,6 +7,7 @@
 #include "weft/ops/control.h"
 #include "weft/runtime/inline_calls.h"
 #include "weft/runtime/jit/gradient_split.h"
+#include "weft/runtime/jit/kept_run.h"
 #include "weft/runtime/steps.h"
 
 namespace weft {
@@ -19,6 +20,29 @@ bool is_returned(const Function& function, ValueId parameter) {
       [&](ValueId id) { return storage_of(function, id) == parameter; });
 }
 
+// One gradient for each input, undefined for those that are not in `wrt`.
+Gradients spread(std::vector<Value> gradients, const std::vector<bool>& wrt) {
+  Gradients result(wrt.size());
+  for (std::size_t i = 0, next = 0; i < wrt.size(); ++i) {
+    if (wrt[i]) result[i] = std::move(gradients[next++]);
+  }
+  return result;
+}
+
+// Whether a gradient is computed as part of a graph, or under a tape that would
+// differentiate it.
+bool is_differentiated(std::span<const Value> kept,
+                       std::span<const Value> arrived) {
+  if (current_context().builder() != nullptr) return true;
+  std::vector<const Value*> pointers;
+  for (const auto values : {kept, arrived}) {
+    for (const Value& value : values) {
+      if (value.is_defined()) pointers.push_back(&value);
+    }
+  }
+  return Tape::count_watching(pointers) > 0;
+}
+
 }  // namespace
 
 // Forward and backward functions for one choice of watched inputs.
@@ -28,11 +52,18 @@ class GraphFunction::Derivative {
       : of_(of.executables_),
         outputs_(of.result_count()),
         options_(of.options_) {
-    // The backward function then computes the forward values itself
-    // (gradient_split.h).
     if (has_control(of_->function())) {
       forward_ = of_;
       wrt_ = std::move(wrt);
+      options_.donated.clear();
+      // A gradient of the gradient needs the backward function as a graph,
+      // which computes the forward values itself (gradient_split.h).
+      if (order > 1) return;
+      TaggedOptions tagged = options_.tagged;
+      tagged.fuse = tagged.fuse && options_.fuse;
+      tagged.check_numerics = tagged.check_numerics || options_.check_numerics;
+      kept_ = std::make_shared<KeptRuns>(of_->graph(), outputs_, wrt_,
+                                         std::move(tagged));
       return;
     }
     split_.emplace(of_->function(), outputs_, std::move(wrt), order);
@@ -44,7 +75,24 @@ class GraphFunction::Derivative {
   // (inputs) -> (results, saved).
   ExecutablePool& forward() const { return *forward_; }
   std::size_t saved_count() const { return split_ ? split_->saved_count() : 0; }
+  // Or runs that are kept until they go backward; null if there are none.
+  KeptRuns* kept() const { return kept_.get(); }
 
+  // The gradients of the inputs in `wrt`, from what was kept: inputs, outputs,
+  // saved.
+  std::vector<Value> run_backward(std::span<const Value> kept,
+                                  std::span<const Value> arrived) {
+    std::vector<bool> has_arrived;
+    std::vector<Value> arguments(kept.begin(), kept.end());
+    for (const Value& gradient : arrived) {
+      // There is one backward function for each set of gradients that arrive.
+      has_arrived.push_back(gradient.is_defined());
+      if (gradient.is_defined()) arguments.push_back(gradient);
+    }
+    return backward(has_arrived)->call(arguments);
+  }
+
+ private:
   // (inputs, outputs, saved, gradients that arrived) -> gradients.
   GraphFunctionRef backward(const std::vector<bool>& arrived) {
     const std::lock_guard lock(mutex_);
@@ -62,13 +110,13 @@ class GraphFunction::Derivative {
     return known;
   }
 
- private:
   std::shared_ptr<ExecutablePool> of_;
   std::size_t outputs_;
   ExecutableOptions options_;
   std::shared_ptr<ExecutablePool> forward_;
   std::optional<GradientSplit> split_;  // without control flow
   std::vector<bool> wrt_;               // with it
+  std::shared_ptr<KeptRuns> kept_;      // with it, under one tape
   std::mutex mutex_;                    // guards backwards_
   std::map<std::vector<bool>, GraphFunctionRef> backwards_;
 };
@@ -76,7 +124,7 @@ class GraphFunction::Derivative {
 GraphFunction::GraphFunction(Graph graph, std::string entry,
                              std::vector<Hidden> hidden,
                              ExecutableOptions options,
-                             std::vector<ModeReading> modes)
+                             Dependencies dependencies)
     : graph_(std::move(graph)),
       entry_(std::move(entry)),
       hidden_(std::move(hidden)),
@@ -86,20 +134,17 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
                         hidden_.begin(), hidden_.end(),
                         [](const Hidden& each) { return each.is_assigned; }))),
       options_(std::move(options)),
-      modes_(std::move(modes)) {
+      dependencies_(std::move(dependencies)) {
   // Calls are expanded for running only. The graph itself keeps them, as a
   // caller that is traced takes over the functions as they are.
   Graph inlined = inline_calls(graph_, entry_);
   const Function& function = inlined.functions.front();
-  // Only a single plan knows when the last reader of a variable's old value has
-  // run.
-  const bool can_overwrite = !has_control(function);
   for (std::size_t i = 0; i < hidden_.size(); ++i) {
     if (!hidden_[i].is_assigned) continue;
     const std::size_t input = argument_count() + i;
     const ValueId parameter = function.parameters()[input];
     assigned_.push_back({i, input, result_count() + assigned_.size(),
-                         can_overwrite && !is_returned(function, parameter)});
+                         !is_returned(function, parameter)});
     const Assigned& each = assigned_.back();
     // A training step then updates its parameters without a second copy of
     // them.
@@ -111,12 +156,6 @@ GraphFunction::GraphFunction(Graph graph, std::string entry,
 }
 
 GraphFunction::~GraphFunction() = default;
-
-bool GraphFunction::fits_modes() const {
-  return std::all_of(
-      modes_.begin(), modes_.end(),
-      [](const ModeReading& reading) { return reading.still_holds(); });
-}
 
 bool GraphFunction::has_open_captures() const {
   return std::none_of(hidden_.begin(), hidden_.end(), [](const Hidden& each) {
@@ -158,7 +197,10 @@ std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
 // what it calls become functions of the caller's program.
 std::vector<Value> GraphFunction::call_in(FunctionBuilder& builder,
                                           std::vector<Value> inputs) {
-  for (const ModeReading& reading : modes_) builder.depend_on(reading);
+  for (const ModeReading& reading : dependencies_.modes) {
+    builder.depend_on(reading);
+  }
+  if (dependencies_.layer) builder.depend_on_layer();
   // A function that is called twice is added once.
   add_missing(builder.program(), graph_.functions);
   std::vector<Value> results = weft::call(reference_to(function()), inputs);
@@ -264,6 +306,9 @@ std::vector<Value> GraphFunction::call_recorded(std::vector<Value> inputs,
                   Tape::count_watching({&pointer, 1}) > 0);
   }
   const auto derived = derivative(wrt, tapes);
+  if (derived->kept() != nullptr) {
+    return call_kept(derived, std::move(inputs), wrt);
+  }
   std::vector<Value> outputs = run(derived->forward(), inputs);
   for (Value& output : outputs) {
     // What is kept for the backward run is an output as well: a tape around
@@ -275,22 +320,50 @@ std::vector<Value> GraphFunction::call_recorded(std::vector<Value> inputs,
   // The tape owns what the backward run reads, and lets it go when it has
   // walked past this application.
   const auto backward = [derived, kept, wrt](std::span<const Value> arrived) {
-    std::vector<bool> has_arrived;
-    std::vector<Value> arguments = kept;
-    for (const Value& gradient : arrived) {
-      // There is one backward function for each set of gradients that arrive.
-      has_arrived.push_back(gradient.is_defined());
-      if (gradient.is_defined()) arguments.push_back(gradient);
-    }
-    const auto values = derived->backward(has_arrived)->call(arguments);
-    Gradients result(wrt.size());
-    for (std::size_t i = 0, next = 0; i < wrt.size(); ++i) {
-      if (wrt[i]) result[i] = values[next++];
-    }
-    return result;
+    return spread(derived->run_backward(kept, arrived), wrt);
   };
   Tape::record_on_all({&op, {}, std::move(inputs), outputs, backward});
   outputs.resize(result_count());
+  return outputs;
+}
+
+// The same for a function that branches, loops or calls itself: its run is kept
+// by the tape, and goes backward. Who differentiates the gradient, or asks for
+// it again, has the forward values computed anew.
+std::vector<Value> GraphFunction::call_kept(
+    const std::shared_ptr<Derivative>& derived, std::vector<Value> inputs,
+    const std::vector<bool>& wrt) {
+  static const OpDef& op = op_registry().get("call");
+  std::vector<Tensor> arguments;
+  for (const Value& input : inputs) arguments.push_back(input.tensor());
+  const auto run = derived->kept()->forward(arguments);
+  // The backward run reads old values, so assigned ones have other memory.
+  for (const Assigned& each : assigned_) {
+    hidden_[each.hidden].living(entry_)->value = run->results()[each.result];
+  }
+  std::vector<Value> outputs;
+  for (std::size_t i = 0; i < result_count(); ++i) {
+    outputs.emplace_back(run->results()[i], Value::fresh_id());
+  }
+  std::vector<Value> kept = inputs;
+  kept.insert(kept.end(), outputs.begin(), outputs.end());
+  const auto backward = [derived, run, kept,
+                         wrt](std::span<const Value> arrived) {
+    if (!run->is_kept() || is_differentiated(kept, arrived)) {
+      return spread(derived->run_backward(kept, arrived), wrt);
+    }
+    std::vector<Tensor> seeds;
+    for (std::size_t i = 0; i < arrived.size(); ++i) {
+      if (!is_floating(run->results()[i].dtype())) continue;
+      seeds.push_back(arrived[i].is_defined() ? arrived[i].tensor() : Tensor());
+    }
+    std::vector<Value> gradients;
+    for (Tensor& gradient : run->backward(seeds)) {
+      gradients.emplace_back(std::move(gradient));
+    }
+    return spread(std::move(gradients), wrt);
+  };
+  Tape::record_on_all({&op, {}, std::move(inputs), outputs, backward});
   return outputs;
 }
 

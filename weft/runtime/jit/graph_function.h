@@ -24,11 +24,10 @@ class GraphFunction {
  public:
   // `graph`'s function `entry` takes arguments, then what `hidden` says; it
   // returns results, then the values of the assigned variables. It is good as
-  // long as the modes are as they were found. Which arguments `options` donate
+  // long as `dependencies` hold. Which arguments `options` donate
   // is decided here.
   GraphFunction(Graph graph, std::string entry, std::vector<Hidden> hidden,
-                ExecutableOptions options = {},
-                std::vector<ModeReading> modes = {});
+                ExecutableOptions options = {}, Dependencies dependencies = {});
   ~GraphFunction();
   GraphFunction(const GraphFunction&) = delete;
   GraphFunction& operator=(const GraphFunction&) = delete;
@@ -40,11 +39,13 @@ class GraphFunction {
   std::size_t argument_count() const { return argument_count_; }
   std::size_t result_count() const { return result_count_; }
 
-  const std::vector<ModeReading>& modes() const { return modes_; }
+  const Dependencies& dependencies() const { return dependencies_; }
 
-  // False while a mode that it depends on is another, and once it captured
-  // values of a function that has been built since.
-  bool is_callable() const { return fits_modes() && has_open_captures(); }
+  // False while a mode or a layer that it depends on is another, and once it
+  // captured values of a function that has been built since.
+  bool is_callable() const {
+    return dependencies_.hold() && has_open_captures();
+  }
   // Whether it may become callable again.
   bool has_open_captures() const;
 
@@ -72,7 +73,9 @@ class GraphFunction {
                              std::vector<Value> inputs);
   std::vector<Value> call_recorded(std::vector<Value> inputs,
                                    std::size_t tapes);
-  bool fits_modes() const;
+  std::vector<Value> call_kept(const std::shared_ptr<Derivative>& derived,
+                               std::vector<Value> inputs,
+                               const std::vector<bool>& wrt);
   std::vector<Value> with_hidden(std::span<const Value> arguments) const;
   std::vector<Value> run(ExecutablePool& executables,
                          std::vector<Value> inputs) const;
@@ -85,7 +88,7 @@ class GraphFunction {
   std::size_t argument_count_;
   std::size_t result_count_;
   ExecutableOptions options_;
-  std::vector<ModeReading> modes_;
+  Dependencies dependencies_;
   std::vector<Assigned> assigned_;
   std::shared_ptr<ExecutablePool> executables_;
   std::mutex mutex_;  // guards derivatives_

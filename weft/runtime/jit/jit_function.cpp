@@ -68,7 +68,7 @@ struct JitFunction::Pass {
   // one's program, itself last.
   std::vector<Function> part = {};
   std::vector<Hidden> hidden = {};
-  std::vector<ModeReading> modes = {};
+  Dependencies dependencies = {};
   bool has_created_variables = false;
 
   // False if it found other hidden arguments than were expected.
@@ -258,7 +258,7 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
     return all;
   });
   Pass pass{.hidden = trace.hidden(),
-            .modes = trace.modes(),
+            .dependencies = trace.dependencies(),
             .has_created_variables = trace.has_created_variables()};
   // The inner calls passed on fewer hidden arguments than the function turned
   // out to have: it is traced again, with all of them from the start.
@@ -273,7 +273,7 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
     options.tagged = options_.tagged;
     pass.traced.function =
         std::make_shared<GraphFunction>(program.build(), open.name, pass.hidden,
-                                        std::move(options), pass.modes);
+                                        std::move(options), pass.dependencies);
   }
   return pass;
 }
@@ -328,7 +328,10 @@ JitFunction::Results JitFunction::call_part(const Pass& part,
                 "calls a function that is being traced, but runs at once")
         .hint("leave init_scope before it is called");
   }
-  for (const ModeReading& reading : part.modes) builder->depend_on(reading);
+  for (const ModeReading& reading : part.dependencies.modes) {
+    builder->depend_on(reading);
+  }
+  if (part.dependencies.layer) builder->depend_on_layer();
   add_missing(builder->program(), part.part);
   std::vector<Value> operands = values_of(arguments);
   for (const Hidden& hidden : part.hidden) {

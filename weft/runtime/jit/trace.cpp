@@ -34,6 +34,13 @@ Hidden Hidden::random_key() {
           .name = "random_key"};
 }
 
+bool Dependencies::hold() const {
+  return (!layer || *layer == LayerScope::current()) &&
+         std::all_of(
+             modes.begin(), modes.end(),
+             [](const ModeReading& reading) { return reading.still_holds(); });
+}
+
 VariableRef Hidden::living(const std::string& function) const {
   // A graph does not keep the variables alive that it uses: they belong to the
   // program.
@@ -152,8 +159,9 @@ ValueId Trace::adopt(const Value& value) {
 }
 
 void Trace::depend_on(const ModeReading& reading) {
-  if (std::find(modes_.begin(), modes_.end(), reading) == modes_.end()) {
-    modes_.push_back(reading);
+  auto& modes = dependencies_.modes;
+  if (std::find(modes.begin(), modes.end(), reading) == modes.end()) {
+    modes.push_back(reading);
   }
 }
 

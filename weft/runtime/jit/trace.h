@@ -7,9 +7,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/graph/location.h"
 #include "weft/graph/mode.h"
 #include "weft/graph/program.h"
 #include "weft/graph/surroundings.h"
@@ -44,6 +46,18 @@ struct Hidden {
   std::string name;          // in the graph
 };
 
+// What was around a function when it was traced, and has to be for its graph to
+// be good.
+struct Dependencies {
+  std::vector<ModeReading> modes;
+  // The layer that called it, if it drew random numbers in a stream of that
+  // one.
+  std::optional<std::string> layer;
+
+  bool hold() const;
+  bool operator==(const Dependencies&) const = default;
+};
+
 class Trace : public FunctionBuilder {
  public:
   // Unless `may_create`, making a variable is an Error(kInvalidArgument).
@@ -61,11 +75,11 @@ class Trace : public FunctionBuilder {
   Value read(const VariableRef& variable) override;
   void assign(const VariableRef& variable, const Value& value) override;
   void depend_on(const ModeReading& reading) override;
+  void depend_on_layer() override { dependencies_.layer = layer_; }
 
   // What random layers draw with, if no scope inside says otherwise.
   Value random_key();
-  // How the modes were found that the trace depends on.
-  const std::vector<ModeReading>& modes() const { return modes_; }
+  const Dependencies& dependencies() const { return dependencies_; }
 
   bool has_created_variables() const { return has_created_variables_; }
   // In the order of the hidden parameters.
@@ -87,8 +101,9 @@ class Trace : public FunctionBuilder {
   bool has_created_variables_ = false;
   const Tape* outer_tape_ = Tape::innermost();
   std::vector<Hidden> hidden_;
-  std::vector<Value> parameters_;  // stand for hidden_
-  std::vector<ModeReading> modes_;
+  std::vector<Value> parameters_;              // stand for hidden_
+  std::string layer_ = LayerScope::current();  // around the call
+  Dependencies dependencies_;
 };
 
 }  // namespace weft

@@ -119,7 +119,9 @@ void TraceCache::insert(ArgumentKey key, Traced traced) {
           "@{} was traced {} times; the last time because {}. Pass numbers "
           "that change as tensors, and say by a signature which dims change",
           traced.function->function().name(), warn_after_,
-          what.empty() ? "a layer's mode was changed" : what);
+          what.empty() ? "a layer's mode was changed, or another layer drew "
+                         "random numbers in it"
+                       : what);
     }
     erase_replaced(key, *traced.function);
     const std::size_t hash = key.hash();
@@ -158,7 +160,8 @@ void TraceCache::erase_replaced(const ArgumentKey& key,
                                 const GraphFunction& by) {
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto here = entry++;
-    if (here->key == key && here->traced.function->modes() == by.modes()) {
+    if (here->key == key &&
+        here->traced.function->dependencies() == by.dependencies()) {
       erase(here);
     }
   }

@@ -385,6 +385,8 @@ void Batcher::send(TaggedWorker& worker, const Work& work, const Batch& batch,
     first->sums->add(accumulator_of(*first->layout, work.outputs[i]),
                      std::exchange(made_[i], Tensor()));
   }
+  std::vector<std::size_t> waiting;  // by queue
+  for (const Queue& queue : queues_) waiting.push_back(queue.items.size());
   // The worker takes its newest item first, which so belongs to the first
   // instance: Calls, Switches and Returns that follow run in the order of the
   // instances.
@@ -414,6 +416,13 @@ void Batcher::send(TaggedWorker& worker, const Work& work, const Batch& batch,
       begun += worker.send(frame, port, word);
     }
     worker.finish(frame, begun - 1);
+  }
+  // Regions that follow are not taken from the end, and find these rows one
+  // behind the other only in the same order.
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    auto& items = queues_[i].items;
+    std::reverse(items.begin() + static_cast<std::ptrdiff_t>(waiting[i]),
+                 items.end());
   }
 }
 

@@ -4,19 +4,42 @@
 
 #include "weft/base/parallel.h"
 #include "weft/runtime/tagged/batcher.h"
+#include "weft/runtime/tagged/branches.h"
 #include "weft/runtime/tagged/crew.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
 namespace {
 
-// Whether some body makes two calls that do not wait for each other.
+// Whether two branches cannot both be taken: they lie on different sides of
+// one.
+bool exclude_each_other(const Branches& branches, int a, int b) {
+  for (int x = a; x >= 0; x = branches[x].outer) {
+    for (int y = b; y >= 0; y = branches[y].outer) {
+      const BranchSide& one = branches[x];
+      const BranchSide& other = branches[y];
+      if (one.outer == other.outer && one.predicate == other.predicate &&
+          one.side != other.side) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Whether some body makes two calls in one activation. One of them may wait for
+// the other all the same.
 bool has_parallel_calls(const FlatGraph& graph) {
-  // Two calls in the two branches of one condition count as well: the answer
-  // may be yes where only one of them runs at a time.
-  std::vector<int> sites(graph.bodies.size(), 0);
+  const Branches branches(graph);
+  std::vector<std::vector<int>> made(graph.bodies.size());  // branches, by body
   for (const CallSite& site : graph.sites) {
-    if (++sites[static_cast<std::size_t>(site.caller)] > 1) return true;
+    const int branch = branches.of({site.calls.front(), 0});
+    std::vector<int>& others = made[static_cast<std::size_t>(site.caller)];
+    const auto is_apart = [&](int other) {
+      return exclude_each_other(branches, branch, other);
+    };
+    if (!std::all_of(others.begin(), others.end(), is_apart)) return true;
+    others.push_back(branch);
   }
   return false;
 }
@@ -40,6 +63,14 @@ bool has_sums(const FlatGraph& graph) {
   return std::any_of(
       graph.nodes.begin(), graph.nodes.end(),
       [](const FlatNode& node) { return node.kind == FlatKind::kAccumulate; });
+}
+
+// How many of the entry's arguments come when a run goes on.
+std::size_t late_arguments(const FlatGraph& graph) {
+  const auto& parameters = graph.body(0).parameters;
+  return static_cast<std::size_t>(
+      std::count_if(parameters.begin(), parameters.end(),
+                    [&](int id) { return graph.node(id).phase > 0; }));
 }
 
 bool is_batched(const FlatGraph& graph, const TaggedOptions& options) {
@@ -76,6 +107,7 @@ struct TaggedExecutor::State {
     const bool batched =
         session.region_options.fuse && is_batched(session.graph, options);
     session.peers = options.peers;
+    session.late = late_arguments(session.graph);
     WEFT_CHECK(session.peers != nullptr || session.graph.crossings.empty(),
                "a part of a graph needs its other ranks");
     const bool is_single =
@@ -96,7 +128,8 @@ struct TaggedExecutor::State {
       crew.emplace(count);
       // With several workers nobody knows when all readers of an argument have
       // run.
-    } else if (session.peers == nullptr) {  // others may yet need an argument
+    } else if (session.peers == nullptr && session.late == 0) {
+      // Others may yet need an argument, and so may the rest of this run.
       session.finals = find_final_regions(session.graph, options.donated);
     }
     if (!batched) return;
@@ -104,19 +137,53 @@ struct TaggedExecutor::State {
     session.workers[0]->set_batcher(&*batcher);
   }
 
+  void begin_run(std::stop_token stop) {
+    session.stop = std::move(stop);
+    session.peak_frames = 0;
+    for (const auto& worker : session.workers) worker->begin_run();
+    if (batcher) batcher->begin_run();
+  }
+
   void run() {
     // The entry begins before any worker looks for work, or the first ones
     // might all wait and take the run for stuck.
     session.workers[0]->begin_entry();
+    work();
+    clean_up();
+    // Frames are free by now, so that the next run can begin.
+    session.pool.rethrow();
+  }
+
+  void work() {
     if (crew) {
       crew->run(
           [&](int i) { session.workers[static_cast<std::size_t>(i)]->work(); });
     } else {
       session.workers[0]->work();
     }
-    clean_up();
-    // Frames are free by now, so that the next run can begin.
+  }
+
+  // Until nothing can happen before the late arguments come. What was computed
+  // stays in frames.
+  void run_first_part() {
+    session.workers[0]->begin_entry();
+    work();
+    if (session.pool.has_failed()) clean_up();
     session.pool.rethrow();
+  }
+
+  void run_second_part() {
+    session.workers[0]->pass_late();
+    work();
+    clean_up();
+    session.pool.rethrow();
+  }
+
+  void reset(bool may_pause) {
+    // State of the last run goes here, so that a run which threw leaves nothing
+    // to clear.
+    session.results.assign(session.graph.body(0).results.size(), {});
+    session.pool.reset(static_cast<int>(session.workers.size()), may_pause);
   }
 
   // An error on this rank ends the run on all.
@@ -145,6 +212,7 @@ struct TaggedExecutor::State {
     // Spans of the caller's memory do not outlive the run.
     session.arguments = {};
     session.destinations = {};
+    kept_arguments.clear();
     // Some frames are in use after an error alone.
     if (session.live_frames() == 0) return;
     session.slab.reclaim();
@@ -153,6 +221,7 @@ struct TaggedExecutor::State {
 
   TaggedOptions options;
   Session session;
+  std::vector<Tensor> kept_arguments;  // between the two parts of a run
   std::optional<Crew> crew;
   std::optional<Batcher> batcher;
 };
@@ -179,14 +248,9 @@ std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
              (destinations.empty() && state_->options.donated.empty()));
   session.arguments = arguments;
   session.destinations = destinations;
-  // State of the last run goes here, so that a run which threw leaves nothing
-  // to clear.
-  session.results.assign(entry.results.size(), {});
-  session.stop = std::move(stop);
-  session.peak_frames = 0;
-  for (const auto& worker : session.workers) worker->begin_run();
-  if (state_->batcher) state_->batcher->begin_run();
-  session.pool.reset(static_cast<int>(session.workers.size()));
+  WEFT_CHECK(session.late == 0, "some of the arguments come later");
+  state_->begin_run(std::move(stop));
+  state_->reset(/*may_pause=*/false);
   if (session.peers != nullptr) {
     state_->run_among_peers(arguments);
   } else {
@@ -194,6 +258,33 @@ std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
   }
   return std::move(session.results);
 }
+
+std::vector<Tensor> TaggedExecutor::begin(std::span<const Tensor> arguments) {
+  Session& session = state_->session;
+  const std::size_t count = session.graph.body(0).parameters.size();
+  WEFT_CHECK(session.late > 0 && arguments.size() + session.late == count);
+  WEFT_CHECK(session.live_frames() == 0, "the last run was not ended");
+  state_->kept_arguments.assign(arguments.begin(), arguments.end());
+  state_->kept_arguments.resize(count);
+  session.arguments = state_->kept_arguments;
+  state_->begin_run({});
+  state_->reset(/*may_pause=*/true);
+  state_->run_first_part();
+  return std::move(session.results);
+}
+
+std::vector<Tensor> TaggedExecutor::go_on(std::span<const Tensor> late) {
+  Session& session = state_->session;
+  WEFT_CHECK(late.size() == session.late && session.live_frames() > 0);
+  std::copy(
+      late.begin(), late.end(),
+      state_->kept_arguments.end() - static_cast<std::ptrdiff_t>(session.late));
+  state_->reset(/*may_pause=*/false);
+  state_->run_second_part();
+  return std::move(session.results);
+}
+
+void TaggedExecutor::drop() { state_->clean_up(); }
 
 TaggedProfile TaggedExecutor::profile() const {
   const Session& session = state_->session;

@@ -32,7 +32,8 @@ struct TaggedOptions {
   Batching batching = Batching::kWhereItPays;
   // Workers of a run without batching, each depth first. 0: as many as the
   // process computes with, if the graph has calls that can run side by side. A
-  // graph that accumulates, as gradients do, has one: sums have a fixed order.
+  // graph that accumulates, as gradients do, has one: sums have a fixed order,
+  // and batched kernels take all threads.
   int workers = 0;
   // Activations that may be alive at once. A recursion without end stops here.
   std::int64_t max_frames = 1'000'000;
@@ -97,6 +98,15 @@ class TaggedExecutor {
   std::vector<Tensor> run(std::span<const Tensor> arguments,
                           std::span<const Tensor> destinations,
                           std::stop_token stop = {});
+  // The first part of a run of a graph whose last arguments come later
+  // (lowering.h): returns the results that need none of these, the others
+  // undefined. What was computed is kept until go_on() or drop(), one of which
+  // comes before the next run. Throws as run().
+  std::vector<Tensor> begin(std::span<const Tensor> arguments);
+  // The rest, for the last arguments: the results that were undefined.
+  std::vector<Tensor> go_on(std::span<const Tensor> late);
+  // Frees what begin() has kept.
+  void drop();
   TaggedProfile profile() const;
 
  private:

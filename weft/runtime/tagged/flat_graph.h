@@ -56,7 +56,8 @@ struct FlatNode {
   // enough.
   Endpoint trigger = {};
   int site = -1;    // a Call and a Return have one
-  int phase = 0;    // theirs: in which one they enter the activation
+  int phase = 0;    // theirs: in which one they enter the activation; 1 for an
+                    // argument of the entry that comes later (lowering.h)
   int index = -1;   // which parameter, argument, result or accumulator it is;
                     // a Send and a Receive say which crossing
   int region = -1;  // which one a region runs
@@ -114,10 +115,12 @@ struct FlatGraph {
     return node(value.node).types[static_cast<std::size_t>(value.output)];
   }
   // Whether a region reads `value` where it lies instead of receiving it: the
-  // arguments of the entry stay in place for the whole run.
+  // arguments of the entry stay in place for the whole run, but for those that
+  // come later.
   bool is_argument(Endpoint value) const {
-    return node(value.node).kind == FlatKind::kParameter &&
-           node(value.node).body == 0;
+    const FlatNode& source = node(value.node);
+    return source.kind == FlatKind::kParameter && source.body == 0 &&
+           source.phase == 0;
   }
 };
 

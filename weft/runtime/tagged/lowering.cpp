@@ -459,7 +459,8 @@ int Draft::add(FlatNode node, Endpoint marker) {
 
 FlatGraph lower(const Graph& graph, std::string_view entry,
                 std::span<const TensorType> arguments,
-                const RankPlacement& placement) {
+                const RankPlacement& placement, std::size_t late) {
+  WEFT_CHECK(late <= arguments.size());
   check(placement, graph);
   // Each pass relies on those before it. Loops are recursions from here on.
   // Arguments that are read in place are known before places are chosen, since
@@ -467,6 +468,10 @@ FlatGraph lower(const Graph& graph, std::string_view entry,
   // those that only add are apart.
   const Graph recursive = loops_to_recursion(graph);
   Draft draft = Lowering(recursive, entry, placement).run(entry, arguments);
+  const auto& parameters = draft.graph.body(0).parameters;
+  for (std::size_t i = arguments.size() - late; i < arguments.size(); ++i) {
+    draft.graph.nodes[static_cast<std::size_t>(parameters[i])].phase = 1;
+  }
   read_arguments_in_place(draft);
   place_others(draft, placement);
   if (placement.ranks == 1) accumulate_sums(draft);

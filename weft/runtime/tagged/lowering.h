@@ -26,9 +26,10 @@ namespace weft {
 // The flat graph of `entry`, a function of `graph`, for arguments of such
 // types, which are static. Throws Error(kInvalidArgument) if they do not fit,
 // Error(kUnsupported) if the shapes change from call to call without end, and
-// as check(placement, …) does.
+// as check(placement, …) does. The last `late` arguments come when a run goes
+// on (TaggedExecutor::begin()).
 FlatGraph lower(const Graph& graph, std::string_view entry,
                 std::span<const TensorType> arguments,
-                const RankPlacement& placement = {});
+                const RankPlacement& placement = {}, std::size_t late = 0);
 
 }  // namespace weft

@@ -2,12 +2,13 @@
 
 namespace weft {
 
-void WorkPool::reset(int workers) {
+void WorkPool::reset(int workers, bool may_pause) {
   const std::lock_guard lock(mutex_);
   offered_.clear();
   wanted_.store(0, std::memory_order_relaxed);
   is_stopped_.store(false, std::memory_order_relaxed);
   workers_ = workers;
+  may_pause_ = may_pause;
   waiting_ = 0;
   error_ = nullptr;
 }
@@ -32,9 +33,10 @@ std::optional<Item> WorkPool::wait() {
   // Whoever could still make something ready would not wait. A graph that ends
   // so is malformed, and would sleep for ever.
   if (waiting_ == workers_ && offered_.empty() && !is_stopped()) {
-    error_ = std::make_exception_ptr(
-        Error(ErrorCode::kInternal, "tagged",
-              "the run waits for a value that nothing computes"));
+    if (!may_pause_)
+      error_ = std::make_exception_ptr(
+          Error(ErrorCode::kInternal, "tagged",
+                "the run waits for a value that nothing computes"));
     stop_locked();
   }
   changed_.wait(lock, [&] { return is_stopped() || !offered_.empty(); });

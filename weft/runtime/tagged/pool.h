@@ -27,8 +27,9 @@ struct Item {
 
 class WorkPool {
  public:
-  // A new run of so many workers.
-  void reset(int workers);
+  // A new run of so many workers. One that `may_pause` is over when all of them
+  // wait.
+  void reset(int workers, bool may_pause = false);
 
   bool is_stopped() const {
     return is_stopped_.load(std::memory_order_relaxed);
@@ -47,6 +48,7 @@ class WorkPool {
   // which the first is kept.
   void finish();
   void fail(std::exception_ptr error);
+  bool has_failed() const { return error_ != nullptr; }
   // Throws the error, if there is one.
   void rethrow() const;
 
@@ -58,6 +60,7 @@ class WorkPool {
   std::vector<Item> offered_;
   std::atomic<int> wanted_{0};  // waiting workers less items on offer
   std::atomic<bool> is_stopped_{false};
+  bool may_pause_ = false;
   int workers_ = 1;
   int waiting_ = 0;
   std::exception_ptr error_;

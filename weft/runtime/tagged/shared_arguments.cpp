@@ -12,6 +12,10 @@ class Origins {
       : graph_(graph),
         is_open_(graph.nodes.size(), true),
         origin_(graph.nodes.size()) {
+    for (const int id : graph.body(0).parameters) {
+      // What comes later is nobody's argument in place, and says so at once.
+      is_open_[static_cast<std::size_t>(id)] = false;
+    }
     // A parameter goes from open to one argument, and from there to several,
     // and never back: this ends after two changes of each.
     bool changed = true;

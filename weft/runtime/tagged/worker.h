@@ -46,6 +46,10 @@ struct Session {
 
   std::span<const Tensor> arguments;
   std::vector<Tensor> results;
+  // How many of the last arguments come when the run goes on, and the entry's
+  // activation, which waits for them.
+  std::size_t late = 0;
+  Frame* entry = nullptr;
   // Where results go that final regions compute; empty for new memory.
   std::span<const Tensor> destinations;
   // By region; empty if several workers or ranks run.
@@ -81,6 +85,8 @@ class TaggedWorker {
   void begin_run();
   // Begins the entry's activation.
   void begin_entry();
+  // Passes it the arguments that came later.
+  void pass_late();
   // Before that, where there are other ranks: they get and give what of the
   // entry's arguments is placed elsewhere than where it is read.
   void exchange_arguments(std::span<Tensor> arguments);
@@ -134,6 +140,7 @@ class TaggedWorker {
   void push(Frame* frame, std::uint32_t work, bool is_call);
   Frame* begin(int body, Frame* parent, int site, std::uint32_t arguments);
   void push_first(Frame* frame);
+  std::int32_t send_arguments(Frame* frame, std::size_t begin, std::size_t end);
   Frame* child(Frame* frame, const Work& work, const SiteLayout& site,
                std::int32_t& change);
   void abandon(Frame* frame);

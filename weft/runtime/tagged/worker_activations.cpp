@@ -82,14 +82,28 @@ void TaggedWorker::add_chain(Error& error, const Frame* frame) {
 }
 
 void TaggedWorker::begin_entry() {
-  const Layout& layout = session_.program.bodies[0];
+  const std::size_t count = session_.program.bodies[0].parameters.size();
   // One is counted for this function itself, so that the entry cannot end
-  // before all arguments are sent.
-  Frame* frame = begin(0, nullptr, -1, 1);
+  // before all arguments are sent; another one for those that come later.
+  const std::uint32_t later = session_.late > 0 ? 1 : 0;
+  Frame* frame = begin(0, nullptr, -1, 1 + later);
   frame->tag = {};
+  session_.entry = frame;
   push_first(frame);
+  finish(frame, send_arguments(frame, 0, count - session_.late) - 1);
+}
+
+void TaggedWorker::pass_late() {
+  const std::size_t count = session_.program.bodies[0].parameters.size();
+  Frame* frame = session_.entry;
+  finish(frame, send_arguments(frame, count - session_.late, count) - 1);
+}
+
+std::int32_t TaggedWorker::send_arguments(Frame* frame, std::size_t begin,
+                                          std::size_t end) {
+  const Layout& layout = session_.program.bodies[0];
   std::int32_t begun = 0;
-  for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     const Port& port = layout.parameters[i];
     // An argument that regions read in place is sent nowhere.
     if (port.targets.empty()) continue;
@@ -97,7 +111,7 @@ void TaggedWorker::begin_entry() {
                                    argument_word(static_cast<std::uint32_t>(i)))
                             : send(frame, port, session_.arguments[i]);
   }
-  finish(frame, begun - 1);
+  return begun;
 }
 
 // Ends one unit of work; the frame goes when it was the last.

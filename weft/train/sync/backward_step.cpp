@@ -47,6 +47,7 @@ Executable BackwardStep::stage(nn::Layer& model, TaskKind task,
   const auto parameters = model.parameters();
   ExecutableOptions settings;
   settings.check_numerics = options.check_numerics;
+  settings.tagged = options.tagged;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto& [name, parameter] = parameters[i];
     const Tensor tensor = nn::value_of(parameter).tensor();
