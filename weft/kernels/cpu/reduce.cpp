@@ -200,7 +200,7 @@ class Reduction {
                  std::byte* totals) const {
     if (layout_.columns == 1) {
       folder_.run(x, rows, totals);
-    } else if (layout_.columns <= kWidth / 8 && rows > 8) {
+    } else if (layout_.columns <= kWidth / 2 && rows > 8) {
       folder_.narrow_rows(x, rows, width, totals);
     } else {
       folder_.rows(x, rows, layout_.columns, width, totals);

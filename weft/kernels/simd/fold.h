@@ -10,16 +10,20 @@
 #endif
 
 #include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstring>
 #include <hwy/highway.h>
 #include <limits>
 
+#include "weft/kernels/simd/lanes.h"
 #include "weft/ops/support/scalar_functions.h"
 #include "weft/tensor/dtype.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE::folds {
 
-constexpr std::int64_t kLanes = 64;  // accumulators of a run
+namespace hn = hwy::HWY_NAMESPACE;
 
 // What floats narrower than f32 and integers narrower than i64 add up in. Bools
 // come as bytes, and need no more.
@@ -35,26 +39,48 @@ Accumulator<T> widen(T value) {
   return static_cast<Accumulator<T>>(value);
 }
 
+template <class A>
+concept Number = std::integral<A> || std::floating_point<A>;
+
+// What folds two numbers, or two vectors of them. Of two that are equal, either
+// may be taken.
 struct Sum {
   template <class A>
   static constexpr A identity = A{0};
-  template <class A>
+  template <Number A>
   static A fold(A a, A b) {
     return kAdd(a, b);
+  }
+  template <class V>
+  static V fold(V a, V b) {
+    return hn::Add(a, b);
   }
 };
 
 struct Product {
   template <class A>
   static constexpr A identity = A{1};
-  template <class A>
+  template <Number A>
   static A fold(A a, A b) {
     return kMultiply(a, b);
   }
+  template <class V>
+  static V fold(V a, V b) {
+    return hn::Mul(a, b);
+  }
 };
 
-// NaN wins on either side: (b != b) takes it, and nothing beats it after. Asked
-// so, the processor's own maximum does the rest.
+// NaN wins on either side: asked for in b, and kept in a since Highway's
+// maximum and minimum on x86 give the second of two that do not compare.
+template <class V, class Extreme>
+V unless_nan(V a, V b, Extreme&& extreme) {
+  if constexpr (hwy::IsFloat<hn::TFromV<V>>()) {
+    return hn::IfThenElse(hn::IsNaN(b), b, extreme(b, a));
+  } else {
+    return extreme(b, a);
+  }
+}
+
 struct Max {
   template <class A>
   static constexpr A identity = std::numeric_limits<A>::has_infinity
@@ -64,10 +90,13 @@ struct Max {
   static bool beats(A a, A b) {
     return a > b;
   }
-  template <class A>
+  template <Number A>
   static A fold(A a, A b) {
-    const A most = beats(b, a) ? b : a;
-    return b != b ? b : most;
+    return (beats(b, a) || b != b) ? b : a;
+  }
+  template <class V>
+  static V fold(V a, V b) {
+    return unless_nan(a, b, [](V x, V y) { return hn::Max(x, y); });
   }
 };
 
@@ -80,58 +109,123 @@ struct Min {
   static bool beats(A a, A b) {
     return a < b;
   }
-  template <class A>
+  template <Number A>
   static A fold(A a, A b) {
-    const A most = beats(b, a) ? b : a;
-    return b != b ? b : most;
+    return (beats(b, a) || b != b) ? b : a;
+  }
+  template <class V>
+  static V fold(V a, V b) {
+    return unless_nan(a, b, [](V x, V y) { return hn::Min(x, y); });
   }
 };
 
 struct Any {
   template <class A>
   static constexpr A identity = A{0};
-  template <class A>
+  template <Number A>
   static A fold(A a, A b) {
     return static_cast<A>(a | b);
+  }
+  template <class V>
+  static V fold(V a, V b) {
+    return hn::Or(a, b);
   }
 };
 
 struct All {
   template <class A>
   static constexpr A identity = A{1};
-  template <class A>
+  template <Number A>
   static A fold(A a, A b) {
     return static_cast<A>(a & b);
   }
+  template <class V>
+  static V fold(V a, V b) {
+    return hn::And(a, b);
+  }
 };
 
-// One contiguous run, into independent chains of additions.
-template <class Op, std::int64_t kChains, class T>
-Accumulator<T> fold_chains(const T* x, std::int64_t size) {
+template <class A>
+using Tag = hn::ScalableTag<A>;
+template <class A>
+using VectorOf = hn::Vec<Tag<A>>;
+template <class A>
+constexpr std::int64_t kLanesOf =
+    static_cast<std::int64_t>(hn::MaxLanes(Tag<A>()));
+
+// A vector of elements, widened.
+template <class T>
+auto load(const T* x) {
   using A = Accumulator<T>;
-  A lanes[kChains];
-  std::fill_n(lanes, kChains, Op::template identity<A>);
-  std::int64_t i = 0;
-  for (; i + kChains <= size; i += kChains) {
-    for (std::int64_t lane = 0; lane < kChains; ++lane) {
-      lanes[lane] = Op::fold(lanes[lane], widen(x[i + lane]));
-    }
+  if constexpr (std::is_same_v<T, A>) {
+    return hn::LoadU(Tag<A>(), x);
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    return hn::PromoteTo(Tag<A>(), hn::LoadU(hn::Rebind<T, Tag<A>>(), x));
+  } else {
+    return simd::load(x);
   }
-  for (std::int64_t lane = 0; lane < size - i; ++lane) {
-    lanes[lane] = Op::fold(lanes[lane], widen(x[i + lane]));
-  }
-  for (std::int64_t half = kChains / 2; half > 0; half /= 2) {
-    for (std::int64_t lane = 0; lane < half; ++lane) {
-      lanes[lane] = Op::fold(lanes[lane], lanes[lane + half]);
-    }
-  }
-  return lanes[0];
 }
 
+// The first `count` of them; the rest, which may belong to nobody, is `fill`.
+template <class T>
+auto load_part(const T* x, std::int64_t count, Accumulator<T> fill) {
+  std::array<T, kLanesOf<Accumulator<T>>> part;
+  part.fill(static_cast<T>(fill));
+  std::memcpy(part.data(), x, static_cast<std::size_t>(count) * sizeof(T));
+  return load(part.data());
+}
+
+// The lanes of a vector, into one: halves onto each other while they are
+// vectors, then numbers.
+template <class Op, class D>
+hn::TFromD<D> fold_lanes(D d, hn::Vec<D> v) {
+  constexpr std::size_t kCount = hn::MaxLanes(D());
+  if constexpr (kCount * sizeof(hn::TFromD<D>) > 16) {
+    const hn::Half<D> half;
+    return fold_lanes<Op>(
+        half, Op::fold(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    std::array<hn::TFromD<D>, kCount> lanes;
+    hn::StoreU(v, d, lanes.data());
+    for (std::size_t half = kCount / 2; half > 0; half /= 2) {
+      for (std::size_t i = 0; i < half; ++i) {
+        lanes[i] = Op::fold(lanes[i], lanes[i + half]);
+      }
+    }
+    return lanes[0];
+  }
+}
+
+// One contiguous run. Four chains hide the latency of an addition; what is
+// shorter than a vector is not worth one. The error of a sum is at most
+// size / (4 lanes) + 8 roundings of the sum of magnitudes.
 template <class Op, class T>
 Accumulator<T> fold_run(const T* x, std::int64_t size) {
-  if (size >= kLanes) return fold_chains<Op, kLanes>(x, size);
-  return fold_chains<Op, 4>(x, size);
+  using A = Accumulator<T>;
+  constexpr std::int64_t kLanes = kLanesOf<A>;
+  if (size < std::min<std::int64_t>(kLanes, 8)) {
+    A total = Op::template identity<A>;
+    for (std::int64_t i = 0; i < size; ++i) {
+      total = Op::fold(total, widen(x[i]));
+    }
+    return total;
+  }
+  auto a = hn::Set(Tag<A>(), Op::template identity<A>);
+  auto b = a;
+  auto c = a;
+  auto d = a;
+  std::int64_t i = 0;
+  for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
+    a = Op::fold(a, load(x + i));
+    b = Op::fold(b, load(x + i + kLanes));
+    c = Op::fold(c, load(x + i + 2 * kLanes));
+    d = Op::fold(d, load(x + i + 3 * kLanes));
+  }
+  for (; i + kLanes <= size; i += kLanes) a = Op::fold(a, load(x + i));
+  if (i < size) {
+    b = Op::fold(b, load_part(x + i, size - i, Op::template identity<A>));
+  }
+  return fold_lanes<Op>(Tag<A>(), Op::fold(Op::fold(a, b), Op::fold(c, d)));
 }
 
 // The first place of the extreme element of a run, or of its first NaN, which

@@ -17,39 +17,58 @@ using namespace folds;
 
 constexpr std::int64_t kWidth = Folder::kMostTotals;
 
+// Folds vectors, `stride` elements apart, into a total: four by pairs, so that
+// they do not wait for each other.
+template <class Op, class T>
+VectorOf<Accumulator<T>> fold_down(const T* x, std::int64_t rows,
+                                   std::int64_t stride,
+                                   VectorOf<Accumulator<T>> total) {
+  std::int64_t row = 0;
+  for (; row + 4 <= rows; row += 4, x += 4 * stride) {
+    total = Op::fold(
+        total, Op::fold(Op::fold(load(x), load(x + stride)),
+                        Op::fold(load(x + 2 * stride), load(x + 3 * stride))));
+  }
+  for (; row < rows; ++row, x += stride) total = Op::fold(total, load(x));
+  return total;
+}
+
+constexpr std::int64_t kTogether = 8;  // rows that pass through the totals once
+
 // `rows` rows of `width` contiguous elements, `stride` apart, into as many
-// accumulators. Four rows at a time read and write them once.
+// accumulators.
 template <class Op, class T>
 void fold_rows(const T* x, std::int64_t rows, std::int64_t stride,
                std::int64_t width, Accumulator<T>* totals) {
-  std::int64_t row = 0;
-  for (; row + 4 <= rows; row += 4) {
-    const T* a = x + row * stride;
-    const T* b = a + stride;
-    const T* c = b + stride;
-    const T* d = c + stride;
-    for (std::int64_t i = 0; i < width; ++i) {
-      totals[i] =
-          Op::fold(totals[i], Op::fold(Op::fold(widen(a[i]), widen(b[i])),
-                                       Op::fold(widen(c[i]), widen(d[i]))));
+  using A = Accumulator<T>;
+  constexpr std::int64_t kLanes = kLanesOf<A>;
+  const Tag<A> tag;
+  for (std::int64_t row = 0; row < rows; row += kTogether) {
+    const T* from = x + row * stride;
+    const std::int64_t count = std::min(kTogether, rows - row);
+    std::int64_t i = 0;
+    for (; i + kLanes <= width; i += kLanes) {
+      const auto total = hn::LoadU(tag, totals + i);
+      hn::StoreU(fold_down<Op>(from + i, count, stride, total), tag,
+                 totals + i);
     }
-  }
-  for (; row < rows; ++row) {
-    const T* a = x + row * stride;
-    for (std::int64_t i = 0; i < width; ++i) {
-      totals[i] = Op::fold(totals[i], widen(a[i]));
+    for (; i < width; ++i) {
+      for (std::int64_t r = 0; r < count; ++r) {
+        totals[i] = Op::fold(totals[i], widen(from[r * stride + i]));
+      }
     }
   }
 }
 
 // Narrow rows lie end to end: several of them make one wide row, whose
-// accumulators are folded together in the end.
+// accumulators are folded by halves in the end.
 template <class Op, class T>
 void fold_narrow_rows(const T* x, std::int64_t rows, std::int64_t width,
                       Accumulator<T>* totals) {
   using A = Accumulator<T>;
   A lanes[kWidth];
-  const std::int64_t together = kWidth / width;
+  std::int64_t together = 1;
+  while (2 * together * width <= kWidth) together *= 2;
   const std::int64_t wide = together * width;
   std::fill_n(lanes, wide, Op::template identity<A>);
   const std::int64_t full = rows / together;
@@ -57,11 +76,11 @@ void fold_narrow_rows(const T* x, std::int64_t rows, std::int64_t width,
   // What is left is less than a wide row, and begins at its first lane.
   fold_rows<Op>(x + full * wide, 1, wide, (rows - full * together) * width,
                 lanes);
-  for (std::int64_t start = 0; start < wide; start += width) {
-    for (std::int64_t i = 0; i < width; ++i) {
-      totals[i] = Op::fold(totals[i], lanes[start + i]);
-    }
+  for (; together > 1; together /= 2) {
+    const std::int64_t half = together / 2 * width;
+    fold_rows<Op>(lanes + half, 1, half, half, lanes);
   }
+  fold_rows<Op>(lanes, 1, width, width, totals);
 }
 
 template <class T>

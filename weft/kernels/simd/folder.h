@@ -18,7 +18,7 @@ enum class Fold { kSum, kProduct, kMax, kMin, kAny, kAll };
 
 struct Folder {
   // Totals that are folded at once, at most.
-  static constexpr std::int64_t kMostTotals = 512;
+  static constexpr std::int64_t kMostTotals = 1024;
 
   std::size_t element_bytes;
   std::size_t total_bytes;  // of an accumulator, at most 8
