@@ -97,6 +97,7 @@ LoopGroups::LoopGroups(const Function& function)
     : function_(function), groups_(function) {
   classify();
   form_groups();
+  release_lone_sums();
   choose_stored();
 }
 
@@ -151,6 +152,25 @@ void LoopGroups::form_groups() {
     // operands, and these may join each other through it.
     for (const int group : candidates) {
       try_merge(group_of(id), group_of(group));
+    }
+  }
+}
+
+// A sum that has no loop to end gains nothing from one: the kernels of
+// reductions read as fast as memory gives. They would widen f16 first.
+void LoopGroups::release_lone_sums() {
+  for (std::size_t i = 0; i < function_.nodes().size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (!is_loop_node(id) || !is_sum(id) || members(group_of(id)).size() > 1) {
+      continue;
+    }
+    const ValueId input = function_.nodes()[i].inputs[0];
+    // A loop repeats what was broadcast, and computes again what is cheap.
+    const bool is_read_as_it_is =
+        loop_source(function_, input) == input &&
+        (function_.is_parameter(input) || !is_loop_node(producer(input)));
+    if (is_read_as_it_is && function_.type(input).dtype != DType::kF16) {
+      loop_shape_[i].reset();
     }
   }
 }

@@ -54,6 +54,7 @@ class LoopGroups {
 
   void classify();
   void form_groups();
+  void release_lone_sums();
   void try_merge(int a, int b);
   bool reads_sum_of(int reader, int group) const;
   void choose_stored();
