@@ -191,11 +191,21 @@ std::vector<Value> lower_group_norm(const Attributes& attributes,
   const std::int64_t groups = attributes.integer("groups");
   const Dim pixels = dim_product(shape.dims().subspan(1, at(shape.rank() - 2)));
   const Value x = reshape(to_dtype(inputs[0], inputs[1].dtype()),
-                          {shape[0], pixels, groups, shape.back() / groups});
-  const Value centred = x - mean(x, {1, 3}, true);
-  const Value variance = mean(square(centred), {1, 3}, true);
-  const Value unit = centred * rsqrt(variance + attributes.real("epsilon"));
-  const Value y = reshape(unit, shape) * inputs[1] + inputs[2];
+                          {shape[0], pixels, shape.back()});
+  // A group's few channels are too short a run for vectors. So all channels are
+  // averaged side by side, then those of a group, and each channel gets its
+  // group's number: passes over the image meet one number per channel.
+  const auto group_mean = [&](const Value& v) {
+    const Value channels =
+        reshape(mean(v, {1}), {shape[0], groups, shape.back() / groups});
+    const Value means = mean(channels, {2}, true);
+    return reshape(broadcast_to(means, channels.shape()),
+                   {shape[0], 1, shape.back()});
+  };
+  const Value centred = x - group_mean(x);
+  const Value factor = inputs[1] * rsqrt(group_mean(square(centred)) +
+                                         attributes.real("epsilon"));
+  const Value y = reshape(centred * factor + inputs[2], shape);
   return {to_dtype(y, inputs[0].dtype())};
 }
 
