@@ -173,17 +173,22 @@ std::optional<std::string> declines_cumsum(const OpCall& call) {
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
-constexpr std::int64_t kWidth = 256;
+constexpr std::int64_t kWidth = 1024;  // columns that are read as one stretch
 
-template <class T>
-void scan_line(const T* x, T* y, std::int64_t size, bool exclusive,
-               bool reverse) {
-  Wide<T> sum{};
+// Lines that lie end to end. An addition waits for the one before it, so that
+// several lines take as long as one.
+template <std::int64_t kLines, class T>
+void scan_lines(const T* x, T* y, std::int64_t size, bool exclusive,
+                bool reverse) {
+  Wide<T> sums[kLines] = {};
   for (std::int64_t n = 0; n < size; ++n) {
-    const std::int64_t i = reverse ? size - 1 - n : n;
-    const Wide<T> total = sum + static_cast<Wide<T>>(x[i]);
-    y[i] = static_cast<T>(exclusive ? sum : total);
-    sum = total;
+    const std::int64_t place = reverse ? size - 1 - n : n;
+    for (std::int64_t line = 0; line < kLines; ++line) {
+      const std::int64_t i = line * size + place;
+      const Wide<T> total = sums[line] + static_cast<Wide<T>>(x[i]);
+      y[i] = static_cast<T>(exclusive ? sums[line] : total);
+      sums[line] = total;
+    }
   }
 }
 
@@ -224,6 +229,12 @@ std::unique_ptr<PreparedKernel> make_cumsum(const OpCall& call) {
     parallel_for(
         cut.outer * cut.inner, grain,
         [&](std::int64_t begin, std::int64_t end) {
+          constexpr std::int64_t kTogether = 4;
+          for (; cut.inner == 1 && begin + kTogether <= end;
+               begin += kTogether) {
+            scan_lines<kTogether>(x + begin * block, y + begin * block,
+                                  cut.size, exclusive, reverse);
+          }
           while (begin < end) {
             const std::int64_t start = begin / cut.inner * block;
             const std::int64_t column = begin % cut.inner;
@@ -232,7 +243,7 @@ std::unique_ptr<PreparedKernel> make_cumsum(const OpCall& call) {
             const std::int64_t last =
                 std::min({cut.inner, column + end - begin, column + kWidth});
             if (cut.inner == 1) {
-              scan_line(x + start, y + start, cut.size, exclusive, reverse);
+              scan_lines<1>(x + start, y + start, cut.size, exclusive, reverse);
             } else {
               scan_columns(x + start + column, y + start + column, cut.size,
                            cut.inner, last - column, exclusive, reverse);
