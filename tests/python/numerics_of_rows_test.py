@@ -119,6 +119,12 @@ class Rows(Same):
                 f"top_k {seed}", top, lambda t: np.sort(t)[:, ::-1][:, :4], [x]
             )
 
+    def test_staged_means_of_f64_have_its_precision(self):
+        x = np.random.default_rng(1).normal(size=(3, 7))
+        for axis in (0, 1, None):
+            mean = weft.jit(lambda t: weft.mean(t * t, axis))(weft.tensor(x))
+            np.testing.assert_allclose(mean, (x * x).mean(axis), 1e-14)
+
     def test_places_are_those_of_the_first_nan(self):
         for dtype in ("f32", "f64", "bf16", "f16"):
             for row in ([np.nan, 1, 2], [1, np.nan, 2, np.nan], [-np.inf] * 3):

@@ -127,8 +127,8 @@ class LoopBuilder {
       if (node.op->name() == "mean") {
         // The mean is the sum times results / elements: one over how many each
         // result adds up.
-        output.scale = static_cast<float>(output.type.shape.num_elements()) /
-                       static_cast<float>(program_.shape.num_elements());
+        output.scale = static_cast<double>(output.type.shape.num_elements()) /
+                       static_cast<double>(program_.shape.num_elements());
       }
     }
     program_.outputs.push_back(output);

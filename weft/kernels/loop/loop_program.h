@@ -33,7 +33,7 @@ struct LoopProgram {
     // Sum over the leading axes that `type` lacks, times `scale`; else a
     // plain store of the whole shape.
     bool is_sum = false;
-    float scale = 1;
+    double scale = 1;
   };
 
   TileType type = TileType::kF32;  // what holds every value in between
