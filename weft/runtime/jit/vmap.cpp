@@ -39,7 +39,7 @@ MappedFunction vmap(const GraphFunction& function,
   std::string name = result.function.name();
   return {std::make_shared<GraphFunction>(
               Graph{{std::move(result.function)}}, std::move(name),
-              function.hidden(), ExecutableOptions(), function.modes()),
+              function.hidden(), ExecutableOptions(), function.dependencies()),
           std::move(result.is_stacked)};
 }
 
