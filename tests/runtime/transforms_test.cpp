@@ -114,8 +114,8 @@ std::size_t arena_of_layers(std::size_t block,
   }));
   std::vector<Tensor> arguments;
   for (const TensorType& type : types) {
-    arguments.push_back(test::pattern(type.shape, -0.5, 0.5, arguments.size()));
-    arguments.back() = Value(cast(arguments.back(), DType::kF64)).tensor();
+    const Value drawn = test::pattern(type.shape, -0.5, 0.5, arguments.size());
+    arguments.push_back(cast(drawn, DType::kF64).tensor());
   }
   gradients_of = executable.run(arguments);
   return executable.plan_for(arguments).arena_bytes();
