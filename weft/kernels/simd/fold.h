@@ -166,11 +166,14 @@ auto load(const T* x) {
   }
 }
 
-// The first `count` of them; the rest, which may belong to nobody, is `fill`.
-template <class T>
-auto load_part(const T* x, std::int64_t count, Accumulator<T> fill) {
+// The first `count` of them; the rest, which may belong to nobody, folds into
+// nothing. Of integers, that is the widest number of T and not of its
+// accumulator, which T could not hold.
+template <class Op, class T>
+auto load_part(const T* x, std::int64_t count) {
+  using Held = std::conditional_t<std::is_integral_v<T>, T, Accumulator<T>>;
   std::array<T, kLanesOf<Accumulator<T>>> part;
-  part.fill(static_cast<T>(fill));
+  part.fill(static_cast<T>(Op::template identity<Held>));
   std::memcpy(part.data(), x, static_cast<std::size_t>(count) * sizeof(T));
   return load(part.data());
 }
@@ -223,7 +226,7 @@ Accumulator<T> fold_run(const T* x, std::int64_t size) {
   }
   for (; i + kLanes <= size; i += kLanes) a = Op::fold(a, load(x + i));
   if (i < size) {
-    b = Op::fold(b, load_part(x + i, size - i, Op::template identity<A>));
+    b = Op::fold(b, load_part<Op>(x + i, size - i));
   }
   return fold_lanes<Op>(Tag<A>(), Op::fold(Op::fold(a, b), Op::fold(c, d)));
 }
