@@ -1,6 +1,8 @@
 #include "weft/ops/loss.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tests/support/against_reference.h"
 
@@ -43,6 +45,35 @@ TEST(LossKernel, AgreesAlongAnyAxis) {
       EXPECT_TRUE(agrees_with_reference("log_softmax", "simd:log_softmax",
                                         sample, 1e-6));
     }
+  }
+}
+
+// Far below the largest, exponentials end: by less than the least normal
+// number.
+TEST(LossKernel, EndsFarBelowTheLargest) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::of<float>(
+      {1, 20},
+      {0,  -87, -87.4f, -88, -104, -1e4f, -3e38f, -infinity, -1,  -2,
+       -3, -4,  -5,     -6,  -7,   -8,    -9,     -10,       -11, -infinity});
+  const Tensor y = softmax(Value(x)).tensor();
+  double sum = 0;
+  for (int i = 0; i < 20; ++i) {
+    sum += std::exp(static_cast<double>(x.data<float>()[i]));
+  }
+  for (int i = 0; i < 20; ++i) {
+    const double p = std::exp(static_cast<double>(x.data<float>()[i])) / sum;
+    EXPECT_NEAR(y.data<float>()[i], p, 4e-7 * p + 1.2e-38) << i;
+  }
+}
+
+TEST(LossKernel, GivesNanForARowOfMinusInfinity) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const Dim classes : {1, 3, 16, 40}) {
+    const Tensor x = Tensor::empty({DType::kF32, {classes}});
+    std::fill_n(x.data<float>(), classes, -infinity);
+    const Tensor y = softmax(Value(x)).tensor();
+    EXPECT_TRUE(std::isnan(y.data<float>()[0])) << classes;
   }
 }
 

@@ -30,12 +30,18 @@ struct RowSum {
 };
 
 template <class T>
-RowSum row_sum(const T* row, std::size_t classes) {
+float largest_of(const T* row, std::size_t classes) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  const float largest = simd::max_lanes(simd::reduce(
+  return simd::max_lanes(simd::reduce(
       row, classes, kLowest, kLowest,
       [](Vector best, Vector x) { return simd::hn::Max(best, x); },
       [](Vector a, Vector b) { return simd::hn::Max(a, b); }));
+}
+
+template <class T>
+RowSum row_sum(const T* row, std::size_t classes) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  const float largest = largest_of(row, classes);
   // Shifted by the largest, no exponent is above 0: the sum lies between 1 and
   // the number of classes, and cannot overflow.
   const Vector shift = broadcast(largest);
@@ -44,10 +50,43 @@ RowSum row_sum(const T* row, std::size_t classes) {
       // nothing.
       row, classes, 0.f, kLowest,
       [&](Vector total, Vector x) {
-        return simd::hn::Add(total, simd::exp(simd::hn::Sub(x, shift)));
+        return simd::hn::Add(total,
+                             simd::exp_of_negative(simd::hn::Sub(x, shift)));
       },
       [](Vector a, Vector b) { return simd::hn::Add(a, b); }));
   return {largest, sum};
+}
+
+// y = exp(x - largest), and their sum.
+float exponentials(const float* x, float* y, std::size_t size) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  const Vector shift = broadcast(largest_of(x, size));
+  const auto power = [&](Vector v) {
+    return simd::exp_of_negative(simd::hn::Sub(v, shift));
+  };
+  // Two chains halve the error of a long row's sum, which grows with them.
+  Vector even = broadcast(0.f);
+  Vector odd = even;
+  const auto add = [&](Vector& sum, std::size_t i) {
+    const Vector v = power(simd::load(x + i));
+    simd::store(v, y + i);
+    sum = simd::hn::Add(sum, v);
+  };
+  std::size_t i = 0;
+  for (; i + 2 * simd::kLanes <= size; i += 2 * simd::kLanes) {
+    add(even, i);
+    add(odd, i + simd::kLanes);
+  }
+  if (i + simd::kLanes <= size) {
+    add(even, i);
+    i += simd::kLanes;
+  }
+  if (i < size) {
+    const Vector v = power(simd::load_part(x + i, size - i, kLowest));
+    simd::store_part(v, y + i, size - i);
+    odd = simd::hn::Add(odd, v);
+  }
+  return simd::sum_lanes(simd::hn::Add(even, odd));
 }
 
 template <class T>
@@ -89,7 +128,7 @@ struct ColumnSums {
     for (std::size_t row = 0; row < rows; ++row) {
       for_each_vector(x + row * stride, width, [&](std::size_t i, Vector v) {
         const Vector power =
-            simd::exp(simd::hn::Sub(v, simd::load(largest + i)));
+            simd::exp_of_negative(simd::hn::Sub(v, simd::load(largest + i)));
         simd::store(simd::hn::Add(simd::load(sum + i), power), sum + i);
       });
     }
@@ -178,7 +217,7 @@ class AxisKernel : public PreparedKernel {
 // the others add to the sum.
 struct SoftmaxFunction {
   static Vector element(Vector v, Vector largest, Vector sum) {
-    return simd::hn::Div(simd::exp(simd::hn::Sub(v, largest)), sum);
+    return simd::hn::Div(simd::exp_of_negative(simd::hn::Sub(v, largest)), sum);
   }
   static ColumnSums finish(const ColumnSums& sums) { return sums; }
   template <class T>
@@ -187,6 +226,11 @@ struct SoftmaxFunction {
     const Vector largest = broadcast(total.largest);
     const Vector sum = broadcast(total.sum);
     simd::map(x, y, size, [&](Vector v) { return element(v, largest, sum); });
+  }
+  // Where y has the digits for it, exponentials wait there for their sum.
+  static void row(const float* x, float* y, std::size_t size) {
+    const Vector share = broadcast(1.f / exponentials(x, y, size));
+    simd::map(y, y, size, [&](Vector v) { return simd::hn::Mul(v, share); });
   }
 };
 
@@ -272,7 +316,8 @@ class CrossEntropyGradient : public RowKernel {
       const Vector lse = broadcast(all_lse[row]);
       const Vector scale = broadcast(dy[row]);
       simd::map(x, dx, classes_, [&](Vector v) {
-        return simd::hn::Mul(scale, simd::exp(simd::hn::Sub(v, lse)));
+        return simd::hn::Mul(scale,
+                             simd::exp_of_negative(simd::hn::Sub(v, lse)));
       });
       // The gradient is (softmax - one hot) dy. The label's own is computed
       // apart, since subtracting 1 from what was rounded to T would lose

@@ -41,6 +41,33 @@ V exp(V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
+// exp where the largest has been subtracted: x is at most 0, or above it by no
+// more than rounding. Results below the least normal number are 0, NaN stays
+// NaN, and all else is within 2 units in the last place, at half the cost of
+// exp: 2^n stands in the exponent, and a polynomial of the rest of x, of at
+// most log(2) / 2 (Moshier's Cephes, expf). Vectors of f32.
+inline Vector exp_of_negative(Vector x) {
+  const hn::RebindToUnsigned<Floats> words;
+  // Added to a number, this leaves its nearest integer, and the bias of
+  // exponents, in the lowest bits.
+  const Vector rounder = broadcast(0x1.8p23f + 127.f);
+  const Vector biased = hn::MulAdd(x, broadcast(0x1.715476p0f), rounder);
+  const Vector n = hn::Sub(biased, rounder);
+  // log(2) in two parts, of which n times the first is exact.
+  Vector r = hn::NegMulAdd(n, broadcast(0.693359375f), x);
+  r = hn::NegMulAdd(n, broadcast(-2.12194440e-4f), r);
+  Vector y = broadcast(1.9875691500e-4f);
+  for (const float factor :
+       {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
+        5.0000001201e-1f, 1.f, 1.f}) {
+    y = hn::MulAdd(y, r, broadcast(factor));
+  }
+  const Vector power =
+      hn::BitCast(Floats(), hn::ShiftLeft<23>(hn::BitCast(words, biased)));
+  const auto is_tiny = hn::Lt(x, broadcast(-87.33654f));
+  return hn::IfThenZeroElse(is_tiny, hn::Mul(y, power));
+}
+
 // -infinity for both zeros, NaN below them.
 template <class V>
 V log(V x) {
