@@ -4,6 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/cpu/loss.cpp"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <hwy/foreach_target.h>
 #include <limits>
@@ -58,7 +59,8 @@ RowSum row_sum(const T* row, std::size_t classes) {
 }
 
 // y = exp(x - largest), and their sum.
-float exponentials(const float* x, float* y, std::size_t size) {
+template <class T>
+float exponentials(const T* x, float* y, std::size_t size) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
   const Vector shift = broadcast(largest_of(x, size));
   const auto power = [&](Vector v) {
@@ -220,17 +222,27 @@ struct SoftmaxFunction {
     return simd::hn::Div(simd::exp_of_negative(simd::hn::Sub(v, largest)), sum);
   }
   static ColumnSums finish(const ColumnSums& sums) { return sums; }
-  template <class T>
-  static void row(const T* x, T* y, std::size_t size) {
+  // Where y has the digits for it, exponentials wait there for their sum.
+  static void row(const float* x, float* y, std::size_t size) {
+    scale(y, y, size, exponentials(x, y, size));
+  }
+  static void row(const bfloat16* x, bfloat16* y, std::size_t size) {
+    constexpr std::size_t kHeld = 4096;  // on the stack
+    if (size <= kHeld) {
+      std::array<float, kHeld> powers;
+      const float sum = exponentials(x, powers.data(), size);
+      return scale(powers.data(), y, size, sum);
+    }
     const RowSum total = row_sum(x, size);
     const Vector largest = broadcast(total.largest);
     const Vector sum = broadcast(total.sum);
     simd::map(x, y, size, [&](Vector v) { return element(v, largest, sum); });
   }
-  // Where y has the digits for it, exponentials wait there for their sum.
-  static void row(const float* x, float* y, std::size_t size) {
-    const Vector share = broadcast(1.f / exponentials(x, y, size));
-    simd::map(y, y, size, [&](Vector v) { return simd::hn::Mul(v, share); });
+  template <class T>
+  static void scale(const float* powers, T* y, std::size_t size, float sum) {
+    const Vector share = broadcast(1.f / sum);
+    simd::map(powers, y, size,
+              [&](Vector v) { return simd::hn::Mul(v, share); });
   }
 };
 
