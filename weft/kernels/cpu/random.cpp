@@ -1,7 +1,10 @@
 // Random ops: the same numbers as the references, many blocks at a time.
+#include <algorithm>
+
 #include "weft/base/parallel.h"
 #include "weft/base/permutation.h"
 #include "weft/kernels/cpu/function_kernel.h"
+#include "weft/kernels/simd/normals.h"
 #include "weft/kernels/simd/philox_blocks.h"
 #include "weft/ops/support/random_bits.h"
 
@@ -82,14 +85,11 @@ std::unique_ptr<PreparedKernel> prepare_normal(const OpCall& call) {
           random_stream(attributes, input_of<std::int64_t>(buffers, 0)), size,
           [&](const std::uint32_t* words, std::int64_t begin,
               std::int64_t end) {
-            // Two words make a pair of normals (philox.h), so elements come in
-            // pairs.
-            for (std::int64_t i = begin; i < end; i += 2, words += 2) {
-              const auto pair = normal_from(words[0], words[1]);
-              y[i] = static_cast<T>(pair[0]);
-              // The last pair of an odd size is drawn for one element.
-              if (i + 1 < end) y[i + 1] = static_cast<T>(pair[1]);
-            }
+            // A whole group is drawn even where the size ends within it.
+            float drawn[kPhiloxWords];
+            normals(words, drawn, kPhiloxWords);
+            std::transform(drawn, drawn + (end - begin), y + begin,
+                           [](float x) { return static_cast<T>(x); });
           });
     });
   });
