@@ -108,6 +108,15 @@ AxisCut pick_cut(const OpCall& call, const Shape& shape) {
   return {shape, resolved_axis(call.attributes.integer("axis"), shape.rank())};
 }
 
+// y[i] is the element of column i * step in the row that index i names.
+template <class T, class I>
+void pick_from(const T* rows, const I* indices, T* y, std::int64_t count,
+               std::int64_t size, std::int64_t width, std::int64_t step) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    y[i] = rows[row_of(indices[i], size) * width + i * step];
+  }
+}
+
 std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
   const AxisCut cut = pick_cut(call, call.input(0).shape);
   const std::int64_t count = call.input(1).shape.num_elements();
@@ -122,12 +131,20 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
         const I* indices = input_of<I>(buffers, 1);
         T* y = output_of<T>(buffers, 0);
         parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t row = begin; row < end; ++row) {
-            const T* from = x + row / picks * cut.size * cut.inner;
-            const std::int64_t place = row * cut.inner;
-            for (std::int64_t n = 0; n < cut.inner; ++n) {
-              const std::int64_t picked = row_of(indices[place + n], cut.size);
-              y[place + n] = from[picked * cut.inner + n];
+          // A division for each row would take longer than a row of one.
+          std::int64_t outer = begin / picks;
+          for (std::int64_t row = begin; row < end; ++outer) {
+            const T* from = x + outer * cut.size * cut.inner;
+            const std::int64_t last = std::min(end, (outer + 1) * picks);
+            if (cut.inner == 1) {
+              pick_from(from, indices + row, y + row, last - row, cut.size, 1,
+                        0);
+              row = last;
+            }
+            for (; row < last; ++row) {
+              const std::int64_t place = row * cut.inner;
+              pick_from(from, indices + place, y + place, cut.inner, cut.size,
+                        cut.inner, 1);
             }
           }
         });
