@@ -77,7 +77,9 @@ class SimplifyingBuilder : public FunctionBuilder {
     if (leaves_activation(op) || op.has(kHost)) {
       return FunctionBuilder::apply(op, inputs, complete, location);
     }
-    if (!inputs.empty() && !outputs.empty() &&
+    // A view that also reads other values is there for their order
+    // (ops/after.h).
+    if (inputs.size() == 1 && !outputs.empty() &&
         is_identity(op, types[0], outputs[0])) {
       return {arguments[0]};
     }
