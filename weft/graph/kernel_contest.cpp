@@ -11,6 +11,10 @@
 namespace weft {
 namespace {
 
+// From so many seconds on, one run tells how long a kernel takes, and one that
+// took so many times as long as the best is out.
+constexpr double kLongRun = 2e-3;
+constexpr double kBeaten = 1.25;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of operands
 
 // Memory as a call has it. All of it is written: pages that nobody has written
@@ -82,17 +86,24 @@ std::vector<KernelTime> measure(const OpCall& call,
     kernel.run(buffers);
     return watch.seconds();
   };
-  // The first run meets code and memory for the first time.
-  for (const auto& kernel : kernels) {
-    if (kernel) run(*kernel);
+  // The first run meets code and memory for the first time, which a long one
+  // does not notice.
+  double least = times[0].seconds;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!kernels[i]) continue;
+    const double seconds = run(*kernels[i]);
+    if (seconds >= kLongRun) times[i].seconds = seconds;
+    least = std::min(least, seconds);
   }
   const Stopwatch all;
   for (int round = 0; round < kMostRounds; ++round) {
     if (round >= 2 && all.seconds() > kSecondsPerCall) break;
-    // All have their turn in each round, so that what disturbs one of them
-    // disturbs the others too.
+    // All that may still win have their turn in each round, so that what
+    // disturbs one of them disturbs the others too.
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      if (!kernels[i]) continue;
+      const bool is_beaten =
+          least >= kLongRun && times[i].seconds > kBeaten * least;
+      if (!kernels[i] || is_beaten) continue;
       times[i].seconds = std::min(times[i].seconds, run(*kernels[i]));
     }
   }
