@@ -68,9 +68,13 @@ struct Plain {
     static bool beats(A a, A b) {
       return a > b;
     }
-    template <class A>
+    template <folds::Number A>
     static A fold(A a, A b) {
       return beats(b, a) ? b : a;
+    }
+    template <class V>
+    static V fold(V a, V b) {
+      return hn::Max(a, b);
     }
   };
 };
