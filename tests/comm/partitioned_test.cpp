@@ -401,8 +401,8 @@ TEST(Partitioned, SilenceNamesWhatIsMissing) {
   ThreadWorld world(2);
   const std::string first = test::message_of([&] {
     world.run([&](Transport& transport) {
-      // Long enough for the ranks to agree on a busy machine: only then does one
-      // of them fall silent.
+      // Long enough for the ranks to agree on a busy machine: only then does
+      // one of them fall silent.
       Engine engine(transport, {.timeout = 1, .ask_after = 0.02});
       Communicator all(transport);
       TaggedOptions options;

@@ -6,10 +6,10 @@
 //       [](const auto& saved, const auto& dy) {
 //         return std::vector{dy[0] * sigmoid(saved[0])}; })[0];
 //
-// Where ops run at once a tape sees one application; in a function that is being
-// built its gradient is built beside it (ops/custom_gradient.h). It may be
-// differentiated again: then the backward function is, and so is, by the rules of
-// its ops, what the forward function saved.
+// Where ops run at once a tape sees one application; in a function that is
+// being built its gradient is built beside it (ops/custom_gradient.h). It may
+// be differentiated again: then the backward function is, and so is, by the
+// rules of its ops, what the forward function saved.
 //
 // It is differentiated by its arguments alone: what the callables read from
 // around them, variables too, is constant to it.

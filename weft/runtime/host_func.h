@@ -4,8 +4,9 @@
 //
 // The code runs once for each call in a run, also if nobody uses what it
 // returns; in which order is said by its operands alone. No gradient reaches
-// variables that it reads. A gradient of the gradient of a function that branches,
-// loops or calls itself computes the function once more, with such calls in it.
+// variables that it reads. A gradient of the gradient of a function that
+// branches, loops or calls itself computes the function once more, with such
+// calls in it.
 //
 // Threads: the code runs on the thread that runs the function.
 #pragma once

@@ -40,7 +40,8 @@ Executable UpdateStep::stage(const Optimizer& optimizer,
     // Gradients are only read: their memory is that of the buckets, which the
     // next step writes anew.
     update.gradient = take(target.gradient, "gradient." + target.name, false);
-    for (const Slot& slot : optimizer.slots({target.name, target.parameter.type()})) {
+    for (const Slot& slot :
+         optimizer.slots({target.name, target.parameter.type()})) {
       update.slots.push_back(take_slot(slot, {target.name, target.parameter}));
     }
     updates.push_back(std::move(update));
