@@ -58,13 +58,11 @@ void collect(const py::handle& slots, const py::handle& tree, const char* what,
   for (std::size_t i = 0; i < py::len(slots); ++i) each(py::int_(i));
 }
 
-// A tree of values where undefined ones are None.
+// A tree of values, None where there is no such value.
 py::object fill_defined(const py::handle& slots,
                         const std::vector<Value>& values) {
   return map_leaves(slots, [&](const py::handle& leaf) -> py::object {
-    if (!py::isinstance<Slot>(leaf)) {
-      return py::reinterpret_borrow<py::object>(leaf);
-    }
+    if (!py::isinstance<Slot>(leaf)) return py::none();
     const Value& value = values[py::cast<const Slot&>(leaf).index];
     return value.is_defined() ? py::cast(value) : py::none();
   });
