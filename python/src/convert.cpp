@@ -1,6 +1,7 @@
 #include "python/src/convert.h"
 
 #include <cmath>
+#include <limits>
 #include <pybind11/numpy.h>
 
 #include "python/src/dlpack.h"
@@ -218,12 +219,37 @@ DType default_dtype(const py::handle& number) {
   return PyFloat_CheckExact(number.ptr()) ? DType::kF32 : DType::kF64;
 }
 
+namespace {
+
+// Of i64 it is asked elsewhere, by what Python knows of its integers.
+bool holds_integer(DType dtype, double number) {
+  const auto is_within = [&]<class T>(T) {
+    return number >= std::numeric_limits<T>::lowest() &&
+           number <= std::numeric_limits<T>::max();
+  };
+  switch (dtype) {
+    case DType::kU8:
+      return is_within(std::uint8_t());
+    case DType::kI8:
+      return is_within(std::int8_t());
+    case DType::kI16:
+      return is_within(std::int16_t());
+    case DType::kI32:
+      return is_within(std::int32_t());
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 Value number_from(const py::handle& object, DType dtype) {
   const double number = PyFloat_AsDouble(object.ptr());
   // An int may be beyond all doubles.
   if (number == -1 && PyErr_Occurred() != nullptr)
     throw py::error_already_set();
-  if (dtype == DType::kI64 && PyLong_Check(object.ptr())) {
+  if (dtype == DType::kI64 && PyLong_Check(object.ptr()) &&
+      !PyBool_Check(object.ptr())) {
     // Doubles do not reach all of them.
     return Tensor::scalar(
         integer_from(py::int_(py::reinterpret_borrow<py::object>(object))));
@@ -232,6 +258,12 @@ Value number_from(const py::handle& object, DType dtype) {
     throw Error(ErrorCode::kInvalidArgument, "tensor",
                 "{} cannot be computed with {}", number, to_string(dtype))
         .hint("cast the tensor to a floating dtype first");
+  }
+  // A cast would keep some bits of it, and nobody would be told.
+  if (!holds_integer(dtype, number)) {
+    throw Error(ErrorCode::kInvalidArgument, "tensor", "{} does not fit {}",
+                std::string(py::str(object)), to_string(dtype))
+        .hint("cast the tensor to a wider dtype first");
   }
   return scalar(number, dtype);
 }

@@ -51,8 +51,10 @@ py::object call_op(const OpDef& op, const py::args& arguments,
   } else {
     for (const auto each : arguments) objects.push_back(each);
   }
+  const bool is_pair = op.has(kElementwise) && objects.size() == 2;
   return from_results(
-      run_op(op, operands_from(objects), attributes_from(op, keywords)));
+      run_op(op, is_pair ? pair_from(objects) : operands_from(objects),
+             attributes_from(op, keywords)));
 }
 
 py::dict description(const OpDef& op) {
@@ -76,6 +78,10 @@ py::dict description(const OpDef& op) {
   }
   entry["attributes"] = attributes;
   return entry;
+}
+
+Value cast_to(const Value& x, DType dtype) {
+  return run_op_one("cast", std::vector{x}, {{"dtype", dtype}});
 }
 
 }  // namespace
@@ -103,6 +109,7 @@ std::vector<Value> operands_from(std::span<const py::handle> objects) {
   std::vector<Value> operands(objects.size());
   std::optional<DType> of_tensors;
   DType of_numbers = DType::kBool;
+  bool has_fractions = false;
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (is_number(objects[i])) {
       const DType own = default_dtype(objects[i]);
@@ -115,10 +122,32 @@ std::vector<Value> operands_from(std::span<const py::handle> objects) {
     const DType dtype = operands[i].dtype();
     // A mask has no say in what numbers become.
     if (!of_tensors && dtype != DType::kBool) of_tensors = dtype;
+    has_fractions = has_fractions || is_floating(dtype);
+  }
+  // Integers beside a fraction are no integers any more. Beside tensors of
+  // fractions they may be indices, which stay what they are.
+  if (of_tensors && !has_fractions && is_floating(of_numbers)) {
+    of_tensors = of_numbers;
+    for (Value& operand : operands) {
+      if (operand.is_defined() && operand.dtype() != DType::kBool) {
+        operand = cast_to(operand, of_numbers);
+      }
+    }
   }
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (!is_number(objects[i])) continue;
     operands[i] = number_from(objects[i], of_tensors.value_or(of_numbers));
+  }
+  return operands;
+}
+
+std::vector<Value> pair_from(std::span<const py::handle> objects) {
+  std::vector<Value> operands = operands_from(objects);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const DType other = operands[1 - i].dtype();
+    if (operands[i].dtype() == DType::kBool && other != DType::kBool) {
+      operands[i] = cast_to(operands[i], other);
+    }
   }
   return operands;
 }

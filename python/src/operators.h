@@ -20,7 +20,12 @@ Value run_op_one(std::string_view op, std::span<const Value> operands,
 
 // Operands of one op: numbers become tensors of the dtype that the first
 // tensor has that is not bool; without one, of the widest kind among them.
+// Where a fraction meets integers, these become f32, as numbers of Python do.
+// Throws Error(kInvalidArgument) for a number that the dtype cannot hold.
 std::vector<Value> operands_from(std::span<const py::handle> objects);
+// The same for an op that computes with both of two operands: a bool beside
+// something else is 0 or 1 of its dtype, as in NumPy.
+std::vector<Value> pair_from(std::span<const py::handle> objects);
 
 // One result alone, several as a tuple.
 py::object from_results(std::vector<Value> results);

@@ -158,7 +158,7 @@ void bind_binary(Class& tensor, const char* name, const char* reflected,
       const std::array<py::handle, 2> operands =
           is_reflected ? std::array<py::handle, 2>{other, self}
                        : std::array<py::handle, 2>{self, other};
-      return meanings(operands_from(operands));
+      return meanings(pair_from(operands));
     });
   };
   bind(name, false);
@@ -206,7 +206,7 @@ void bind_arithmetic(Class& tensor) {
   // The quotient of integers is no integer in Python.
   const auto quotient = [](const py::handle& a, const py::handle& b) {
     const std::array<py::handle, 2> objects{a, b};
-    std::vector<Value> operands = operands_from(objects);
+    std::vector<Value> operands = pair_from(objects);
     for (Value& operand : operands) {
       if (is_floating(operand.dtype())) continue;
       operand =

@@ -1,0 +1,84 @@
+"""What becomes of numbers and bools beside tensors, against NumPy's rules."""
+
+import operator
+import unittest
+
+import numpy as np
+
+import weft
+
+OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "<": operator.lt,
+    "==": operator.eq,
+    "//": operator.floordiv,
+    "/": operator.truediv,
+}
+DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "f32", "f64")
+NUMBERS = (True, 2, 1.5)
+
+
+def expected_dtype(dtype, number, name):
+    """NumPy's kinds (NEP 50), with f32 where NumPy has f64 for numbers alone: it
+    is what numbers of Python are in Weft."""
+    if name in ("<", "=="):
+        return "bool"
+    floating = dtype.startswith("f")
+    if isinstance(number, float) or name == "/":
+        return dtype if floating else "f32"
+    if dtype == "bool":
+        return "bool" if number is True else "i64"
+    return dtype
+
+
+class Promotion(unittest.TestCase):
+    def test_numbers_beside_tensors(self):
+        for dtype in DTYPES:
+            x = weft.tensor([1, 0, 1] if dtype == "bool" else [7, 3, 5]).astype(
+                dtype
+            )
+            for number in NUMBERS:
+                for name, operate in OPERATORS.items():
+                    if dtype == "bool" and number is True and name not in "<==":
+                        continue  # arithmetic of bools is refused
+                    with self.subTest(f"{dtype} {name} {number}"):
+                        for run in (operate, weft.jit(operate)):
+                            got = run(x, number)
+                            wanted = expected_dtype(dtype, number, name)
+                            self.assertEqual(got.dtype, wanted)
+                            np.testing.assert_allclose(
+                                got.numpy().astype("f8"),
+                                operate(x.numpy().astype("f8"), number),
+                                1e-3,
+                            )
+
+    def test_bools_beside_tensors(self):
+        mask = weft.tensor([True, False])
+        x = weft.tensor([1.5, 2.5])
+        self.assertEqual((mask * x).numpy().tolist(), [1.5, 0])
+        self.assertEqual((x + mask).numpy().tolist(), [2.5, 2.5])
+        self.assertEqual((mask + 1).numpy().tolist(), [2, 1])
+        # A choice is no computation: the mask stays one.
+        self.assertEqual(weft.where(mask, 1, 2.5).numpy().tolist(), [1, 2.5])
+
+    def test_what_does_not_fit_is_refused(self):
+        u8, i8 = weft.tensor([1, 2]).astype("u8"), weft.tensor([1, 2]).astype("i8")
+        for pattern, run in (
+            ("-1 does not fit u8", lambda: u8 + (-1)),
+            ("300 does not fit i8", lambda: i8 * 300),
+            ("add", lambda: u8 + i8),
+        ):
+            with self.assertRaisesRegex(weft.Error, pattern):
+                run()
+
+    def test_integers_that_are_indices_stay_integers(self):
+        x = weft.tensor([1.0, 2.0, 4.0])
+        self.assertEqual(
+            weft.take(x, weft.tensor([2, 0])).numpy().tolist(), [4, 1]
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
