@@ -225,10 +225,8 @@ MOVES = (
        "vjp(lambda t: embedding(b, t), c, a)", "",
        "T[30000, 64]; i64[N/64] 0..30000; T[N/64, 64]"),
     Op("scatter_add rows of 64", "scatter_add(a, b, size=1000)",
-       "zeros(1000, 64).index_add_(0, b, a)",
-       "s = Constant<value_ints = [1000, 64]>()\n"
-       "x = ConstantOfShape(s)\nm = Constant<value_int = -1>()\n"
-       "i = Unsqueeze(b, m)\ny = ScatterND<reduction = \"add\">(x, i, a)",
+       # onnxruntime's ScatterND loses additions to one row by several threads.
+       "zeros(1000, 64).index_add_(0, b, a)", "",
        "T[N/64, 64]; i64[N/64] 0..1000"),
     Op("scatter_nd, set rows of 64", "scatter_nd(a, b.reshape(-1, 1), c)",
        "index_copy(a, 0, b, c)",
