@@ -38,7 +38,7 @@ def side(where: Setting, name: str) -> Worker:
         command = ["env", "MALLOC_MMAP_MAX_=0",
                    "MALLOC_TRIM_THRESHOLD_=34359738368", where.peers.python,
                    where.root / f"bench/peers/{name}_ops.py", *threads]
-    return Worker(command, where.threads, PREPARING_S)
+    return Worker(command, where.threads, PREPARING_S, rests=True)
 
 
 class Sides:

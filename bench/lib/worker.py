@@ -3,6 +3,7 @@
 import json
 import os
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -16,8 +17,11 @@ class Worker:
     """A long-lived process that answers one JSON line per request line."""
 
     def __init__(self, command: Sequence[str], threads: int,
-                 timeout_s: float = 120):
+                 timeout_s: float = 120, rests: bool = False):
+        """One that `rests` is stopped while nobody asks it: threads that spin for
+        work would take the cores of the side whose turn it is."""
         self._command, self._timeout_s = list(map(str, command)), timeout_s
+        self._rests = rests
         # Binary and unbuffered, so that select never misses what a buffer
         # already holds.
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
@@ -30,11 +34,13 @@ class Worker:
 
     def ask(self, request: str) -> dict:
         """Sends one request and waits for its answer."""
+        self._signal(signal.SIGCONT)
         try:
             self._process.stdin.write(request.encode() + b"\n")
         except BrokenPipeError:
             raise self._failed(request, "it has ended")
         line = self._read_line(request)
+        self._signal(signal.SIGSTOP)
         try:
             answer = json.loads(line)
         except ValueError:
@@ -42,6 +48,10 @@ class Worker:
         if "error" in answer:
             raise self._failed(request, answer["error"])
         return answer
+
+    def _signal(self, which: signal.Signals) -> None:
+        if self._rests and self._process.poll() is None:
+            self._process.send_signal(which)
 
     def _read_line(self, request: str) -> bytes:
         end, line = time.monotonic() + self._timeout_s, b""
@@ -64,6 +74,7 @@ class Worker:
 
     def close(self) -> None:
         """Asks the process to quit; kills it when it does not."""
+        self._signal(signal.SIGCONT)
         try:
             self._process.stdin.write(b"quit\n")
             self._process.stdin.close()
