@@ -1,6 +1,5 @@
 // weft eval CHECKPOINT: measures a trained model on a part of its data.
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <fmt/core.h>
 
 #include "cli/report.h"
@@ -9,7 +8,7 @@
 
 #include "weft/base/parallel.h"
 #include "weft/base/stopwatch.h"
-#include "weft/train/evaluation.h"
+#include "weft/train/step/evaluation.h"
 #include "weft/train/trained_model.h"
 
 namespace weft::cli {
@@ -23,17 +22,16 @@ struct EvalArguments {
   int threads = 0;
 };
 
-DatasetRef split_of(const TrainedModel& trained, const std::string& split) {
-  const DatasetSplits& data = trained.assembly.data;
-  const DatasetRef& chosen = split == "train"   ? data.train
-                             : split == "valid" ? data.valid
-                                                : data.test;
-  if (!chosen) {
-    throw Error(ErrorCode::kInvalidArgument, "eval",
-                "the data '{}' has no part '{}'", trained.recipe.data.name,
-                split);
+DataPart part_of(const TrainedModel& trained, const std::string& split) {
+  for (const DataPart part :
+       {DataPart::kTrain, DataPart::kValid, DataPart::kTest}) {
+    if (to_string(part) == split && trained.assembly.data->has(part)) {
+      return part;
+    }
   }
-  return chosen;
+  throw Error(ErrorCode::kInvalidArgument, "eval",
+              "the data '{}' has no part '{}'", trained.recipe.data.name,
+              split);
 }
 
 double metric(const TrainedModel& trained, const char* name) {
@@ -46,14 +44,16 @@ void eval(const EvalArguments& arguments) {
   // The number is set before anything is computed.
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
-  Evaluation evaluation(
-      trained.model(), trained.assembly.task,
-      split_of(trained, arguments.split), eval_loading(trained.recipe),
-      trained.recipe.train.dtype, tagged_options(trained.recipe.train));
+  const Assembly& assembly = trained.assembly;
+  auto source =
+      assembly.data->measure(part_of(trained, arguments.split), Shard());
+  const StepDescription description(*assembly.model, *assembly.task,
+                                    source->inputs(),
+                                    step_options(trained.recipe));
+  Evaluation evaluation(description, std::move(source));
   // Loading is not timed, only measuring.
   const Stopwatch watch;
-  const RunningMean mean = evaluation.run();
-  const Scores scores{mean.loss(), mean.accuracy()};
+  const Scores scores(assembly.task->metrics(), evaluation.run());
   const double seconds = watch.seconds();
   const auto examples = evaluation.examples();
   if (arguments.as_json) {
@@ -68,6 +68,7 @@ void eval(const EvalArguments& arguments) {
          .seconds = seconds,
          .train_loss = metric(trained, "train_loss"),
          .test = scores,
+         .deciding = {},
          .best_epoch = static_cast<std::int64_t>(metric(trained, "best_epoch")),
          .samples_per_s = static_cast<double>(examples) / seconds,
          .traffic = {},
@@ -77,15 +78,12 @@ void eval(const EvalArguments& arguments) {
     print_json(json);
     return;
   }
-  const std::string score =
-      // A language model is judged by its perplexity, the exponential of its
-      // loss.
-      trained.assembly.task == TaskKind::kLanguageModel
-          ? fmt::format("perplexity {:.2f}", std::exp(scores.loss))
-          : fmt::format("accuracy {:.4f}", scores.accuracy);
-  fmt::print("{} ({})  {} examples  loss {:.4f}  {}  {:.2f} s\n",
-             trained.recipe.data.name, arguments.split, grouped(examples),
-             scores.loss, score, seconds);
+  std::string text;
+  for (const MetricDef& metric : assembly.task->metrics()) {
+    text += "  " + metric_text(metric, scores);
+  }
+  fmt::print("{} ({})  {} examples{}  {:.2f} s\n", trained.recipe.data.name,
+             arguments.split, grouped(examples), text, seconds);
 }
 
 }  // namespace

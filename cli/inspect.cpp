@@ -13,8 +13,7 @@
 #include "weft/graph/text.h"
 #include "weft/runtime/inline_calls.h"
 #include "weft/runtime/tagged/lowering.h"
-#include "weft/train/forward_step.h"
-#include "weft/train/train_step.h"
+#include "weft/train/step/step.h"
 #include "weft/train/trained_model.h"
 
 namespace weft::cli {
@@ -50,10 +49,13 @@ void print_parameters(const nn::Module& model) {
 }
 
 void print_data(const Assembly& assembly) {
-  const Dataset& train = *assembly.data.train;
-  fmt::print("data: {}  {} train / {} held out  {} classes\n", train.name(),
-             grouped(train.size()), grouped(assembly.held_out()->size()),
-             grouped(static_cast<std::int64_t>(train.classes().size())));
+  const DataDescription& data = assembly.data->description();
+  const auto train = assembly.data->train(Shard());
+  const auto held_out = assembly.data->measure(assembly.held_out(), Shard());
+  fmt::print("data: {}  {} train / {} held out  {} classes\n", data.name(),
+             grouped(train->examples_per_epoch()),
+             grouped(held_out->examples_per_epoch()),
+             grouped(static_cast<std::int64_t>(data.classes().size())));
 }
 
 // This shows a function that branches, loops or calls, after a run, or before
@@ -81,20 +83,19 @@ void print_step(Assembly& assembly, const Recipe& recipe,
   // Steps are run to be timed, so there must be weights.
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
   const auto optimizer = make_optimizer(recipe.optimizer);
-  Loader loader(assembly.data.train,
-                train_loading(recipe, *assembly.data.train));
-  TrainStepOptions options{.dtype = recipe.train.dtype,
-                           .clip_norm = recipe.optimizer.clip_norm.value_or(0)};
+  const auto source = assembly.data->train(Shard());
+  StepOptions options = step_options(recipe);
   options.tagged.is_timed = true;
-  TrainStep step(*assembly.model, assembly.task, *optimizer, loader.types(),
-                 options);
+  Step step(StepDescription(*assembly.model, *assembly.task, source->inputs(),
+                            options, optimizer.get()),
+            StepCut::kTrain);
   if (!arguments.with_dot) {
     fmt::print("\none training step, batch {}:\n", recipe.train.batch);
   }
   if (step.is_tagged()) {
     // The step runs twice, so that regions are planned when they are timed.
-    const Batch& batch = loader.next();
-    for (int i = 0; i < 2; ++i) step.run(batch.tensors, 0, i);
+    const Batch& batch = source->next();
+    for (int i = 0; i < 2; ++i) step.run(batch.tensors, {.number = i});
     return print_flat(step.tagged(), arguments);
   }
   if (arguments.with_dot) fail_dot(arguments);
@@ -170,27 +171,27 @@ void inspect_checkpoint(const InspectArguments& arguments,
   if (!arguments.with_graph && !arguments.with_dot) return;
 
   TrainedModel trained = load_trained(path, arguments.data);
-  const Dataset& data = *trained.assembly.data.train;
-  const Loader loader(trained.assembly.data.train,
-                      eval_loading(trained.recipe));
-  TensorType input = loader.types()[0];
+  const Assembly& assembly = trained.assembly;
+  std::vector<BatchInput> inputs =
+      assembly.data->measure(assembly.held_out(), Shard())->inputs();
   // The batch of running text is the number of its streams, which the model has
   // state for.
-  if (arguments.batch > 0 && !data.is_sequential()) {
-    input.shape[0] = arguments.batch;
+  if (arguments.batch > 0 && !assembly.data->description().is_sequential()) {
+    for (BatchInput& input : inputs) input.type.shape[0] = arguments.batch;
   }
-  PredictStep step(trained.model(), input, trained.recipe.train.dtype);
+  Step step(StepDescription(*assembly.model, *assembly.task, inputs,
+                            step_options(trained.recipe)),
+            StepCut::kPredict);
   // The time of a step does not depend on the numbers, so zeros will do.
-  const Tensor zeros = Tensor::zeros(input);
-  if (step.is_tagged()) return print_flat(step.tagged(zeros), arguments);
-  Plan& plan = step.plan(zeros);
+  if (step.is_tagged()) return print_flat(step.tagged(), arguments);
+  Plan& plan = step.plan();
   if (arguments.with_dot) fail_dot(arguments);
-  fmt::print("one prediction, batch {}:\n", input.shape[0]);
+  fmt::print("one prediction, batch {}:\n", inputs[0].type.shape[0]);
   std::vector<Tensor> results;
   for (const TensorType& type : plan.result_types()) {
     results.push_back(Tensor::empty(type));
   }
-  print_plan(plan, step.arguments(zeros), results);
+  print_plan(plan, step.arguments(), results);
 }
 
 void inspect_graph(const InspectArguments& arguments) {

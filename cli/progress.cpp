@@ -84,12 +84,11 @@ void Progress::on_note(const std::string& note) {
 }
 
 std::string Progress::scores_text(const Scores& scores) const {
-  if (summary_.task == TaskKind::kLanguageModel) {
-    return fmt::format("loss {:.4f}  perplexity {:.1f}", scores.loss,
-                       std::exp(scores.loss));
+  std::string text = fmt::format("loss {:.4f}", scores.loss());
+  if (summary_.deciding.name != "loss") {
+    text += "  " + metric_text(summary_.deciding, scores);
   }
-  return fmt::format("loss {:.4f}  accuracy {:.4f}", scores.loss,
-                     scores.accuracy);
+  return text;
 }
 
 std::string Progress::line(const TrainProgress& p, const Scores& scores) const {
@@ -138,14 +137,11 @@ void Progress::on_step(const TrainProgress& progress) {
 void Progress::on_epoch(const TrainProgress& progress,
                         const EpochMetrics& metrics) {
   clear();
-  // Without a held-out part the loss is NaN.
-  const bool is_measured = std::isfinite(metrics.held_out.loss);
   std::string text = line(progress, metrics.train);
-  if (is_measured) {
-    text +=
-        summary_.task == TaskKind::kLanguageModel
-            ? fmt::format("  held out {:.1f}", std::exp(metrics.held_out.loss))
-            : fmt::format("  held out {:.4f}", metrics.held_out.accuracy);
+  if (metrics.held_out.is_measured()) {
+    const MetricDef& deciding = summary_.deciding;
+    text += fmt::format("  held out {:.{}f}",
+                        metrics.held_out.get(deciding.name), deciding.digits);
   }
   fmt::print(stderr, "{}\n", text);
   shown_at_ = Clock::now();

@@ -17,14 +17,15 @@ Json report_of(const std::string& recipe, const TrainResult& result) {
               {"steps", result.steps},
               {"epochs", result.epochs},
               {"seconds", number(result.seconds)},
-              {"train_loss", number(result.train_loss)},
-              {"test_loss", number(result.test.loss)},
-              {"test_accuracy", number(result.test.accuracy)},
-              {"samples_per_s", number(result.samples_per_s)},
-              {"peak_rss_bytes", peak_memory_bytes()},
-              {"checkpoint", result.checkpoint.string()},
-              {"best_epoch", result.best_epoch},
-              {"workers", result.workers}};
+              {"train_loss", number(result.train_loss)}};
+  for (const auto& [name, value] : result.test.all()) {
+    report["test_" + name] = number(value);
+  }
+  report["samples_per_s"] = number(result.samples_per_s);
+  report["peak_rss_bytes"] = peak_memory_bytes();
+  report["checkpoint"] = result.checkpoint.string();
+  report["best_epoch"] = result.best_epoch;
+  report["workers"] = result.workers;
   // A worker that is alone has no traffic, and these keys are absent rather
   // than 0.
   if (result.traffic) {

@@ -11,8 +11,8 @@
 #include "weft/base/parallel.h"
 #include "weft/comm/transport/launcher.h"
 #include "weft/comm/transport/thread.h"
-#include "weft/train/exported.h"
-#include "weft/train/safetensors.h"
+#include "weft/train/files/exported.h"
+#include "weft/train/files/safetensors.h"
 
 namespace weft::cli {
 namespace {

@@ -1,6 +1,5 @@
 // weft train RECIPE: trains, with progress and checkpoints.
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <csignal>
 #include <fmt/core.h>
 
@@ -60,13 +59,10 @@ Recipe recipe_of(const TrainArguments& arguments) {
   return recipe;
 }
 
-void print_summary(const TrainResult& result, TaskKind task) {
-  const std::string score =
-      task == TaskKind::kLanguageModel
-          ? fmt::format("best perplexity {:.1f}", std::exp(result.test.loss))
-          : fmt::format("best accuracy {:.4f}", result.test.accuracy);
-  fmt::print("{} at epoch {}   checkpoint {}   {:.1f} s\n", score,
-             result.best_epoch, result.checkpoint.string(), result.seconds);
+void print_summary(const TrainResult& result) {
+  fmt::print("best {} at epoch {}   checkpoint {}   {:.1f} s\n",
+             metric_text(result.deciding, result.test), result.best_epoch,
+             result.checkpoint.string(), result.seconds);
 }
 
 // What the network of the first worker did in a mean step.
@@ -185,7 +181,7 @@ void train(const TrainArguments& arguments) {
     print_json(report_of(name_of(arguments), result));
     return;
   }
-  print_summary(result, model_registry().get(recipe.model.name).task);
+  print_summary(result);
   if (result.traffic) print_traffic(*result.traffic);
   fmt::print("next: {}\n", next_command(recipe, result));
 }

@@ -8,7 +8,7 @@
 #include "weft/graph/builder.h"
 #include "weft/nn/model.h"
 #include "weft/ops/ops.h"
-#include "weft/train/train_step.h"
+#include "weft/train/step/step.h"
 
 namespace weft::micro {
 namespace {
@@ -71,15 +71,18 @@ class Training {
     batch_ = {random_tensor({{DType::kF32, shape}, 0, 1}, 0),
               random_tensor({{DType::kI32, {kBatch}}, 0, 10}, 1)};
     model_->initialize(1);
-    step_ = std::make_unique<TrainStep>(
-        *model_, TaskKind::kClassification, *optimizer_,
-        std::vector{batch_[0].type(), batch_[1].type()},
-        TrainStepOptions{.check_numerics = check_numerics});
+    const auto task = make_task("classification");
+    step_ = std::make_unique<Step>(
+        StepDescription(
+            *model_, *task,
+            {{"input", batch_[0].type()}, {"label", batch_[1].type()}},
+            {.check_numerics = check_numerics}, optimizer_.get()),
+        StepCut::kTrain);
   }
 
   float step() {
-    step_->run(batch_, 0.01, steps_++);
-    return step_->loss();
+    step_->run(batch_, {.lr = 0.01, .number = steps_++});
+    return static_cast<float>(step_->loss());
   }
   // Specialisation, fusion, memory and kernels, anew.
   std::size_t plan() {
@@ -88,10 +91,10 @@ class Training {
   }
 
  private:
-  std::unique_ptr<nn::Layer> model_;
+  std::unique_ptr<nn::Module> model_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<Tensor> batch_;
-  std::unique_ptr<TrainStep> step_;
+  std::unique_ptr<Step> step_;
   std::int64_t steps_ = 0;
 };
 

@@ -12,9 +12,7 @@
 #include "weft/comm/codec/pipeline.h"
 #include "weft/data/fetch.h"
 #include "weft/data/loader.h"
-#include "weft/train/safetensors.h"
-#include "weft/train/sync/backward_step.h"
-#include "weft/train/sync/update_step.h"
+#include "weft/train/files/safetensors.h"
 
 namespace weft::bench {
 namespace {
@@ -48,27 +46,31 @@ class CompressedTraining {
         pipeline_(pipeline),
         model_(make_raced_model(raced, batch, weights)),
         optimizer_(make_raced_optimizer(raced)),
-        backward_(*model_, model_registry().get(raced.name).task, batch, {}) {
+        description_(describe_step(*model_,
+                                   model_registry().get(raced.name).task,
+                                   *optimizer_, batch)) {
     std::vector<Tensor> gradients;
-    std::vector<UpdateTarget> targets;
-    for (const NamedTensor& named : backward_.trainable()) {
+    for (const NamedTensor& named :
+         description_.tensors(EntryRole::kParameter)) {
       const Tensor gradient = Tensor::zeros(named.tensor.type());
       gradients.push_back(gradient);
-      targets.push_back({named.name, named.tensor, gradient});
       const auto size = static_cast<std::size_t>(gradient.size());
       const bool has_memory =
           pipeline.needs_feedback() && !pipeline.bypasses(gradient.size());
       travellers_.push_back(
           {named.name, gradient, std::vector<float>(has_memory ? size : 0)});
     }
-    backward_.set_gradients(std::move(gradients));
-    update_ = std::make_unique<UpdateStep>(*optimizer_, std::move(targets),
-                                           raced.clip_norm);
+    description_.set_gradients(gradients);
+    backward_ = std::make_unique<Step>(description_, StepCut::kGradients);
+    // Gradients are clipped when they have arrived.
+    update_ = std::make_unique<Step>(
+        description_.with_options({.clip_norm = raced.clip_norm}),
+        StepCut::kUpdate);
   }
 
   // Trains on what the receiver decodes.
   float step(std::span<const Tensor> batch) {
-    backward_.run(batch, 1, steps_, [](std::size_t) {});
+    backward_->run(batch, {.number = steps_});
     for (std::size_t i = 0; i < travellers_.size(); ++i) {
       Traveller& traveller = travellers_[i];
       const MessageId id{1, static_cast<std::uint32_t>(i),
@@ -80,13 +82,13 @@ class CompressedTraining {
           seconds_of([&] { pipeline_.decode(message_.bytes, id, values); });
       traveller.bytes += message_.bytes.size();
     }
-    update_->run(raced_.lr, steps_++);
-    return backward_.loss();
+    update_->run({}, {.lr = raced_.lr, .number = steps_++});
+    return static_cast<float>(backward_->loss());
   }
 
   // Without messages: the gradients themselves are left in the travellers.
   void differentiate(std::span<const Tensor> batch) {
-    backward_.run(batch, 1, steps_, [](std::size_t) {});
+    backward_->run(batch, {.number = steps_});
   }
 
   std::int64_t steps() const { return steps_; }
@@ -95,10 +97,11 @@ class CompressedTraining {
  private:
   const RacedModel& raced_;
   const Pipeline& pipeline_;
-  std::unique_ptr<nn::Layer> model_;
+  std::unique_ptr<nn::Module> model_;
   std::unique_ptr<Optimizer> optimizer_;
-  BackwardStep backward_;
-  std::unique_ptr<UpdateStep> update_;
+  StepDescription description_;
+  std::unique_ptr<Step> backward_;
+  std::unique_ptr<Step> update_;
   std::vector<Traveller> travellers_;
   Message message_;
   std::int64_t steps_ = 0;
@@ -161,7 +164,8 @@ void measure_codec(const WorkerOptions& options) {
                              .seed = 1,
                              .augment = {}});
   CompressedTraining training(raced_model(options.model), pipeline,
-                              loader.types(), options.text("weights"));
+                              types_of(loader.inputs()),
+                              options.text("weights"));
   Json losses = Json::array();
   for (std::int64_t i = 0; i < steps; ++i) {
     losses.push_back(training.step(loader.next().tensors));

@@ -32,7 +32,7 @@ void follow_curve(const WorkerOptions& options) {
                              .drop_last = true,
                              .seed = 1,
                              .augment = {}});
-  Training training(raced_model(options.model), loader.types(),
+  Training training(raced_model(options.model), types_of(loader.inputs()),
                     options.text("weights"), DType::kF32);
   Json losses = Json::array();
   for (std::int64_t i = 0; i < steps; ++i) {

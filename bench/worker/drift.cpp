@@ -19,7 +19,6 @@
 #include "weft/comm/codec/pipeline.h"
 #include "weft/data/fetch.h"
 #include "weft/data/loader.h"
-#include "weft/train/sync/backward_step.h"
 
 namespace weft::bench {
 namespace {
@@ -46,15 +45,19 @@ class SparseTraining {
                  const std::string& weights, int ranks, const std::string& text)
       : pipeline_(text),
         model_(make_raced_model(raced, batch, weights)),
-        backward_(*model_, model_registry().get(raced.name).task, batch, {}) {
-    std::vector<Tensor> gradients;
-    for (const NamedTensor& named : backward_.trainable()) {
+        optimizer_(make_raced_optimizer(raced)),
+        description_(describe_step(*model_,
+                                   model_registry().get(raced.name).task,
+                                   *optimizer_, batch)),
+        trainable_(description_.tensors(EntryRole::kParameter)) {
+    for (const NamedTensor& named : trainable_) {
       gradients_.push_back(Tensor::zeros(named.tensor.type()));
       const auto values = named.tensor.span<float>();
       dense_.insert(dense_.end(), values.begin(), values.end());
     }
     sparse_ = dense_;
-    backward_.set_gradients(gradients_);
+    description_.set_gradients(gradients_);
+    backward_ = std::make_unique<Step>(description_, StepCut::kGradients);
     memories_.resize(static_cast<std::size_t>(ranks),
                      std::vector<float>(dense_.size()));
   }
@@ -86,7 +89,7 @@ class SparseTraining {
 
  private:
   std::vector<float> gradient(std::span<const Tensor> batch) {
-    backward_.run(batch, 1, steps_, [](std::size_t) {});
+    backward_->run(batch, {.number = steps_});
     std::vector<float> result;
     for (const Tensor& each : gradients_) {
       for (const float value : each.span<float>()) {
@@ -98,7 +101,7 @@ class SparseTraining {
 
   void apply(std::span<const double> update, std::span<const double> sent) {
     std::size_t at = 0;
-    for (const NamedTensor& named : backward_.trainable()) {
+    for (const NamedTensor& named : trainable_) {
       for (float& value : Tensor(named.tensor).span<float>()) {
         sparse_[at] -= sent[at];
         dense_[at] -= update[at];
@@ -142,8 +145,11 @@ class SparseTraining {
   }
 
   Pipeline pipeline_;
-  std::unique_ptr<nn::Layer> model_;
-  BackwardStep backward_;
+  std::unique_ptr<nn::Module> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  StepDescription description_;
+  std::vector<NamedTensor> trainable_;
+  std::unique_ptr<Step> backward_;
   std::vector<Tensor> gradients_;
   std::vector<double> dense_;   // x: every gradient applied
   std::vector<double> sparse_;  // v: what was sent applied
@@ -168,9 +174,10 @@ void measure_drift(const WorkerOptions& options) {
                              .drop_last = true,
                              .seed = 1,
                              .augment = {}});
-  SparseTraining training(
-      raced_model(options.model), loader.types(), options.text("weights"),
-      static_cast<int>(options.integer("ranks")), options.text("pipeline"));
+  SparseTraining training(raced_model(options.model), types_of(loader.inputs()),
+                          options.text("weights"),
+                          static_cast<int>(options.integer("ranks")),
+                          options.text("pipeline"));
   Json drifts = Json::array();
   for (std::int64_t i = 0; i < options.integer("steps"); ++i) {
     const Drift drift = training.step(loader);

@@ -4,6 +4,7 @@
 
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
+#include "bench/worker/training.h"
 
 #include "weft/base/philox.h"
 #include "weft/graph/builder.h"
@@ -11,7 +12,6 @@
 #include "weft/ops/ops.h"
 #include "weft/optim/optimizer.h"
 #include "weft/runtime/executable.h"
-#include "weft/train/train_step.h"
 
 namespace weft::bench {
 namespace {
@@ -77,7 +77,7 @@ void race_pass(const Form& form, const WorkerOptions& options) {
 }
 
 // The seconds that the loops of one training step take, and nothing else of it.
-double loop_seconds(TrainStep& step) {
+double loop_seconds(Step& step) {
   const auto addresses = [](const std::vector<Tensor>& tensors) {
     std::vector<void*> found;
     for (const Tensor& tensor : tensors) found.push_back(tensor.raw());
@@ -110,9 +110,10 @@ void race_training_loops(const WorkerOptions& options) {
       some_numbers(DType::kF32, batch * 32 * 32 * 3, 0)
           .reshape({batch, 32, 32, 3}),
       Tensor::zeros({DType::kI32, {batch}})};
-  TrainStep step(*model, TaskKind::kClassification, *momentum,
-                 {examples[0].type(), examples[1].type()});
-  step.run(examples, 1e-3, 0);
+  Step step(describe_step(*model, "classification", *momentum,
+                          {examples[0].type(), examples[1].type()}),
+            StepCut::kTrain);
+  step.run(examples, {.lr = 1e-3});
   const auto run = [&] {
     double seconds = 0;
     for (std::int64_t i = 0; i < steps; ++i) seconds += loop_seconds(step);

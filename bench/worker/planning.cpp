@@ -7,6 +7,7 @@
 
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
+#include "bench/worker/training.h"
 
 #include "weft/base/stopwatch.h"
 #include "weft/nn/conv2d.h"
@@ -17,7 +18,6 @@
 #include "weft/nn/transformer.h"
 #include "weft/ops/ops.h"
 #include "weft/optim/optimizer.h"
-#include "weft/train/train_step.h"
 
 namespace weft::bench {
 namespace {
@@ -165,8 +165,9 @@ void measure_planning(const WorkerOptions& options) {
   model.initialize(1);
   const auto adam = make_optimizer("adam", Options());
   const Stopwatch staging;
-  TrainStep step(model, TaskKind::kClassification, *adam,
-                 {network.input, {DType::kI32, {kImages}}});
+  Step step(describe_step(model, "classification", *adam,
+                          {network.input, {DType::kI32, {kImages}}}),
+            StepCut::kTrain);
   const double staging_seconds = staging.seconds();
   const Stopwatch planning;
   const std::size_t steps = step.plan().steps().size();

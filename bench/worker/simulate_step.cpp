@@ -16,7 +16,6 @@
 #include "weft/base/philox.h"
 #include "weft/base/stopwatch.h"
 #include "weft/comm/transport/sim.h"
-#include "weft/train/sync/backward_step.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/dense_collective.h"
 
@@ -60,21 +59,19 @@ Backward time_backward(const RacedModel& raced, std::int64_t batch_size,
   const std::vector<Tensor> batch = any_batch(raced, batch_size);
   const std::vector<TensorType> types{batch[0].type(), batch[1].type()};
   const auto model = make_raced_model(raced, types, weights);
-  BackwardStep backward(*model, model_registry().get(raced.name).task, types,
-                        {});
-  std::vector<Tensor> gradients;
-  for (const NamedTensor& named : backward.trainable()) {
-    gradients.push_back(Tensor::zeros(named.tensor.type()));
-  }
-  const std::size_t count = gradients.size();
-  backward.set_gradients(std::move(gradients));
+  const auto optimizer = make_raced_optimizer(raced);
+  const StepDescription description = describe_step(
+      *model, model_registry().get(raced.name).task, *optimizer, types);
+  const auto trainable = description.tensors(EntryRole::kParameter);
+  const std::size_t count = trainable.size();
+  Step backward(description, StepCut::kGradients);
 
   std::vector<std::vector<double>> shares(count);
   std::vector<double> wholes;
   for (int i = 0; i < kTimings; ++i) {
     const Stopwatch watch;
     std::vector<double> ready(count);
-    backward.run(batch, 1, i,
+    backward.run(batch, {.number = i},
                  [&](std::size_t p) { ready[p] = watch.seconds(); });
     const double whole = watch.seconds();
     wholes.push_back(whole);
@@ -84,8 +81,7 @@ Backward time_backward(const RacedModel& raced, std::int64_t batch_size,
   }
   Backward result{.seconds = *std::ranges::min_element(wholes),
                   .exchanges = {}};
-  for (const Bucket& bucket :
-       make_buckets(backward.trainable(), bucket_bytes)) {
+  for (const Bucket& bucket : make_buckets(trainable, bucket_bytes)) {
     Exchange exchange{.bytes = bucket.bytes()};
     for (const BucketMember& member : bucket.members()) {
       exchange.ready =

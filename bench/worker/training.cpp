@@ -1,6 +1,8 @@
 #include "bench/worker/training.h"
 
-#include "weft/train/safetensors.h"
+#include <map>
+
+#include "weft/train/files/safetensors.h"
 
 namespace weft::bench {
 namespace {
@@ -40,11 +42,11 @@ const RacedModel& raced_model(const std::string& name) {
               name);
 }
 
-std::unique_ptr<nn::Layer> make_raced_model(
+std::unique_ptr<nn::Module> make_raced_model(
     const RacedModel& raced, const std::vector<TensorType>& batch,
     const std::string& weights) {
   const ModelDef& def = model_registry().get(raced.name);
-  const bool is_text = def.task == TaskKind::kLanguageModel;
+  const bool is_text = def.task == "language-model";
   const Shape& input = batch[0].shape;
   auto model = build_model(def,
                            {.example = Shape(input.last(input.rank() - 1)),
@@ -61,6 +63,28 @@ std::unique_ptr<nn::Layer> make_raced_model(
   return model;
 }
 
+StepDescription describe_step(nn::Module& model, std::string_view task,
+                              const Optimizer& optimizer,
+                              const std::vector<TensorType>& batch,
+                              const StepOptions& options) {
+  // Tasks without options are all alike, and outlive every step.
+  static std::map<std::string, std::unique_ptr<TrainingTask>, std::less<>>
+      tasks;
+  auto& made = tasks[std::string(task)];
+  if (!made) made = make_task(task);
+  return {model,
+          *made,
+          {{"input", batch.at(0)}, {"label", batch.at(1)}},
+          options,
+          &optimizer};
+}
+
+std::vector<TensorType> types_of(const std::vector<BatchInput>& inputs) {
+  std::vector<TensorType> types;
+  for (const BatchInput& input : inputs) types.push_back(input.type);
+  return types;
+}
+
 std::unique_ptr<Optimizer> make_raced_optimizer(const RacedModel& raced) {
   return make_optimizer(raced.optimizer, raced.settings);
 }
@@ -71,14 +95,15 @@ Training::Training(const RacedModel& raced,
     : raced_(raced),
       model_(make_raced_model(raced, batch, weights)),
       optimizer_(make_raced_optimizer(raced)) {
-  step_ = std::make_unique<TrainStep>(
-      *model_, model_registry().get(raced.name).task, *optimizer_, batch,
-      TrainStepOptions{.dtype = dtype, .clip_norm = raced.clip_norm});
+  step_ = std::make_unique<Step>(
+      describe_step(*model_, model_registry().get(raced.name).task, *optimizer_,
+                    batch, {.dtype = dtype, .clip_norm = raced.clip_norm}),
+      StepCut::kTrain);
 }
 
 float Training::step(std::span<const Tensor> batch) {
-  step_->run(batch, raced_.lr, steps_done_++);
-  return step_->loss();
+  step_->run(batch, {.lr = raced_.lr, .number = steps_done_++});
+  return static_cast<float>(step_->loss());
 }
 
 }  // namespace weft::bench

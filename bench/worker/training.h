@@ -7,7 +7,7 @@
 #include "bench/worker/options.h"
 
 #include "weft/nn/model.h"
-#include "weft/train/train_step.h"
+#include "weft/train/step/step.h"
 
 namespace weft::bench {
 
@@ -32,10 +32,17 @@ const RacedModel& raced_model(const std::string& name);
 
 // The model with the weights of a safetensors file, for batches of these
 // types, and its optimizer.
-std::unique_ptr<nn::Layer> make_raced_model(
+std::unique_ptr<nn::Module> make_raced_model(
     const RacedModel& raced, const std::vector<TensorType>& batch,
     const std::string& weights);
 std::unique_ptr<Optimizer> make_raced_optimizer(const RacedModel& raced);
+
+// The step of a model on batches of an input and a label, described.
+StepDescription describe_step(nn::Module& model, std::string_view task,
+                              const Optimizer& optimizer,
+                              const std::vector<TensorType>& batch,
+                              const StepOptions& options = {});
+std::vector<TensorType> types_of(const std::vector<BatchInput>& inputs);
 
 class Training {
  public:
@@ -49,9 +56,9 @@ class Training {
 
  private:
   const RacedModel& raced_;
-  std::unique_ptr<nn::Layer> model_;
+  std::unique_ptr<nn::Module> model_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<TrainStep> step_;
+  std::unique_ptr<Step> step_;
   std::int64_t steps_done_ = 0;
 };
 

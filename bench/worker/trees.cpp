@@ -2,12 +2,12 @@
 // by tagged execution (`batched`, or `single` activations) or as a `loop`.
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
+#include "bench/worker/training.h"
 #include "bench/worker/tree_loop.h"
 
 #include "weft/base/file.h"
 #include "weft/data/tree_bank.h"
 #include "weft/nn/model.h"
-#include "weft/train/train_step.h"
 
 namespace weft::bench {
 namespace {
@@ -51,7 +51,7 @@ std::vector<Tensor> batch_of(const Dataset& data, std::int64_t number,
 
 std::shared_ptr<nn::TreeNetwork> make_network(const Dataset& data) {
   const auto words = static_cast<std::int64_t>(data.words().size());
-  std::shared_ptr<nn::Layer> model =
+  std::shared_ptr<nn::Module> model =
       build_model(model_registry().get("tree-lstm"),
                   {.example = data.features()[0].type.shape,
                    .classes = kClasses,
@@ -87,15 +87,17 @@ void race_trees(const WorkerOptions& options) {
   if (form == "loop") model = std::make_shared<TreeLoop>(network);
   const auto optimizer =
       make_optimizer("adagrad", {{"weight_decay", kWeightDecay}});
-  TrainStepOptions settings;
+  StepOptions settings;
   settings.tagged.batching =
       form == "single" ? Batching::kNever : Batching::kWhereItPays;
-  TrainStep training(*model, TaskKind::kTreeLabels, *optimizer,
-                     {batches[0][0].type(), batches[0][1].type()}, settings);
+  Step training(
+      describe_step(*model, "tree-labels", *optimizer,
+                    {batches[0][0].type(), batches[0][1].type()}, settings),
+      StepCut::kTrain);
   std::int64_t done = 0;
   const auto step = [&] {
     training.run(batches[static_cast<std::size_t>(done % kDistinctBatches)],
-                 kLearningRate, done);
+                 {.lr = kLearningRate, .number = done});
     ++done;
     return training.loss();
   };

@@ -6,7 +6,7 @@
 #include "examples/recursion/factorial.h"
 
 #include "weft/runtime/jit/jit.h"
-#include "weft/train/exported.h"
+#include "weft/train/files/exported.h"
 
 int main(int argc, char** argv) {
   using namespace weft::examples;

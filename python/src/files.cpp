@@ -4,8 +4,8 @@
 #include "python/src/convert.h"
 #include "python/src/operators.h"
 
-#include "weft/train/exported.h"
-#include "weft/train/objects.h"
+#include "weft/train/files/exported.h"
+#include "weft/train/files/objects.h"
 
 namespace weft::python {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "weft/graph/text.h"
 #include "weft/runtime/jit/jit_function.h"
-#include "weft/train/exported.h"
+#include "weft/train/files/exported.h"
 
 namespace weft::python {
 namespace {

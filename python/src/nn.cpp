@@ -357,15 +357,20 @@ void bind_nn(py::module_& module) {
       "model",
       [](const std::string& name, const py::object& example,
          std::int64_t classes, std::int64_t words, std::int64_t lanes,
-         const py::kwargs& options) {
+         const py::kwargs& options) -> py::object {
         const ModelDef& def = model_registry().get(name);
-        return std::shared_ptr<nn::Layer>(
+        std::shared_ptr<nn::Module> model =
             build_model(def,
                         {.example = shape_from(example),
                          .classes = classes,
                          .words = words,
                          .lanes = lanes},
-                        options_from(options)));
+                        options_from(options));
+        // Python is given the class that it knows best: a layer can be called.
+        if (auto layer = std::dynamic_pointer_cast<nn::Layer>(model)) {
+          return py::cast(std::move(layer));
+        }
+        return py::cast(std::move(model));
       },
       py::arg("name"), py::arg("example"), py::arg("classes") = 0,
       py::arg("words") = 0, py::arg("lanes") = 0,

@@ -94,9 +94,9 @@ TEST(Loader, KeepsTheOrderWithoutShuffleAndTheLastPart) {
   EXPECT_EQ(last.size, 2);
   EXPECT_EQ(last.tensors[0].shape(), Shape({2, 8, 8, 1}));
   EXPECT_EQ(labels(last), (std::vector<std::int32_t>{8, 9}));
-  EXPECT_EQ(last.position, (LoaderPosition{0, 2}));
+  EXPECT_EQ(last.position, (BatchPosition{0, 2}));
   EXPECT_EQ(labels(loader.next()), (std::vector<std::int32_t>{0, 1, 2, 3}));
-  EXPECT_EQ(loader.position(), (LoaderPosition{1, 1}));
+  EXPECT_EQ(loader.position(), (BatchPosition{1, 1}));
 }
 
 TEST(Loader, DropsTheLastPartOnRequest) {
@@ -104,13 +104,13 @@ TEST(Loader, DropsTheLastPartOnRequest) {
   EXPECT_EQ(loader.batches_per_epoch(), 2);
   EXPECT_EQ(loader.examples_per_epoch(), 8);
   take(loader, 2);
-  EXPECT_EQ(loader.position(), (LoaderPosition{1, 0}));
+  EXPECT_EQ(loader.position(), (BatchPosition{1, 0}));
 }
 
 TEST(Loader, ConvertsImagesAndKeepsLabels) {
   Loader loader(numbered(3), {.batch = 8});
-  EXPECT_EQ(loader.types()[0], (TensorType{DType::kF32, {3, 8, 8, 1}}));
-  EXPECT_EQ(loader.types()[1], (TensorType{DType::kI32, {3}}));
+  EXPECT_EQ(loader.inputs()[0].type, (TensorType{DType::kF32, {3, 8, 8, 1}}));
+  EXPECT_EQ(loader.inputs()[1].type, (TensorType{DType::kI32, {3}}));
   EXPECT_EQ(loader.next().tensors[0].item(64), 2.0);
 }
 
@@ -152,8 +152,8 @@ TEST(Loader, DiffersBySeed) {
 TEST(Loader, ContinuesAtAPositionAsIfNeverInterrupted) {
   Loader whole(numbered(50), kTraining);
   take(whole, 10);
-  const LoaderPosition position = whole.position();
-  EXPECT_EQ(position, (LoaderPosition{1, 3}));
+  const BatchPosition position = whole.position();
+  EXPECT_EQ(position, (BatchPosition{1, 3}));
   const auto expected = take(whole, 9);
 
   Loader resumed(numbered(50), kTraining);
@@ -166,7 +166,7 @@ TEST(Loader, ContinuesAtAPositionAsIfNeverInterrupted) {
 TEST(Loader, TakesTheEndOfAnEpochForTheStartOfTheNext) {
   Loader loader(numbered(10), {.batch = 5});
   loader.seek({3, 2});
-  EXPECT_EQ(loader.position(), (LoaderPosition{4, 0}));
+  EXPECT_EQ(loader.position(), (BatchPosition{4, 0}));
   expect_error(ErrorCode::kInvalidArgument, {"loader", "3"}, [&] {
     loader.seek({0, 3});
   });
@@ -284,7 +284,7 @@ TEST(Loader, ShardsTogetherAreTheWholeBatches) {
       for (const auto& shard : shards) {
         const Batch& part = shard->next();
         EXPECT_EQ(part.whole_size, batch.size);
-        EXPECT_LE(part.size, shard->types()[0].shape[0]);
+        EXPECT_LE(part.size, shard->inputs()[0].type.shape[0]);
         for (std::size_t f = 0; f < 2; ++f) {
           EXPECT_TRUE(
               identical(part.tensors[f],

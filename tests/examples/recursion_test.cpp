@@ -5,7 +5,7 @@
 #include "tests/support/temporary_folder.h"
 
 #include "weft/runtime/jit/jit.h"
-#include "weft/train/exported.h"
+#include "weft/train/files/exported.h"
 
 namespace weft {
 namespace {

@@ -92,7 +92,7 @@ TEST(Embedding, LogitsAreProductsWithTheWords) {
                    1e-5));
 }
 
-std::unique_ptr<nn::Layer> small(const char* name, const ModelInput& input) {
+std::unique_ptr<nn::Module> small(const char* name, const ModelInput& input) {
   auto model = build_model(model_registry().get(name), input,
                            {{"layers", std::int64_t{2}},
                             {"width", std::int64_t{8}},
@@ -104,7 +104,9 @@ std::unique_ptr<nn::Layer> small(const char* name, const ModelInput& input) {
 TEST(Gpt, SeesNoTokenThatIsStillToCome) {
   const auto model = small("gpt", {.example = {4}, .classes = 10});
   const auto logits = [&](std::int32_t last) {
-    return (*model)(Tensor::of<std::int32_t>({1, 4}, {1, 2, 3, last})).tensor();
+    return dynamic_cast<nn::Layer&>(*model)(
+               Tensor::of<std::int32_t>({1, 4}, {1, 2, 3, last}))
+        .tensor();
   };
   const Tensor a = logits(4);
   const Tensor b = logits(5);
@@ -116,7 +118,8 @@ TEST(Gpt, SeesNoTokenThatIsStillToCome) {
 TEST(Bert, ItsFirstTokenSeesAll) {
   const auto model = small("bert", {.example = {4}, .classes = 2, .words = 10});
   const auto logit = [&](std::int32_t last) {
-    return (*model)(Tensor::of<std::int32_t>({1, 4}, {1, 2, 3, last}))
+    return dynamic_cast<nn::Layer&>(*model)(
+               Tensor::of<std::int32_t>({1, 4}, {1, 2, 3, last}))
         .tensor()
         .data<float>()[0];
   };

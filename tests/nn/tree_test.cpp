@@ -5,21 +5,19 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/train_step.h"
 #include "tests/support/trees.h"
 #include "tests/support/values.h"
 
 #include "weft/nn/model.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/eager.h"
-#include "weft/train/forward_step.h"
-#include "weft/train/objective.h"
-#include "weft/train/train_step.h"
 
 namespace weft {
 namespace {
 
-std::unique_ptr<nn::Layer> model_for(const std::string& name,
-                                     const Dataset& data, Options options) {
+std::unique_ptr<nn::Module> model_for(const std::string& name,
+                                      const Dataset& data, Options options) {
   auto model =
       build_model(model_registry().get(name),
                   {.example = data.features()[0].type.shape,
@@ -50,7 +48,7 @@ TEST(TreeRnn, ByHand) {
   const auto logits = [](float h) {
     return Tensor::of<float>({5}, {0, 0, 0, 0, h - 4});
   };
-  const Tensor roots = (*model)(batch[0]).tensor();
+  const Tensor roots = dynamic_cast<nn::Layer&>(*model)(batch[0]).tensor();
   ASSERT_EQ(roots.shape(), (Shape{2, 5}));
   EXPECT_TRUE(test::near(roots.slice(0, 1).reshape({5}), logits(5), 1e-6));
   EXPECT_TRUE(test::near(roots.slice(1, 2).reshape({5}), logits(5), 1e-6));
@@ -63,9 +61,9 @@ TEST(TreeRnn, ByHand) {
   const double first =
       loss(5, true) + 2 * loss(3, false) + loss(2, false) + loss(5, false);
   const Objective found =
-      objective(*model, TaskKind::kTreeLabels, batch[0], batch[1]);
+      test::objective(*model, "tree-labels", batch[0], batch[1]);
   EXPECT_NEAR(found.loss.tensor().item(), (first + loss(5, false)) / 2, 1e-5);
-  EXPECT_EQ(found.correct.tensor().item(), 1);  // the other is no 4
+  EXPECT_EQ(found.measures[1].sum.tensor().item(), 1);  // the other is no 4
 }
 
 // One leaf and one inner node against the equations, unit by unit.
@@ -111,8 +109,8 @@ TEST(TreeLstm, ByTheEquations) {
   }
   const auto expected =
       affine(root, value("classifier.weight"), value("classifier.bias"));
-  const auto actual =
-      test::numbers((*model)(test::tree_batch(*data)[0]).tensor());
+  const auto actual = test::numbers(
+      dynamic_cast<nn::Layer&>(*model)(test::tree_batch(*data)[0]).tensor());
   for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6);
 }
 
@@ -134,8 +132,8 @@ TEST_P(TreeModels, StagedTrainingEqualsEager) {
   const auto eager = model_for(GetParam(), *data, options());
   const auto optimizer = make_optimizer("sgd", {});
   const auto batch = test::tree_batch(*data);
-  TrainStep step(*staged, TaskKind::kTreeLabels, *optimizer,
-                 {batch[0].type(), batch[1].type()});
+  test::TrainStep step(*staged, "tree-labels", *optimizer,
+                       {batch[0].type(), batch[1].type()});
   for (int t = 0; t < 3; ++t) {
     step.run(batch, 0.1, t);
     Tape tape;
@@ -144,11 +142,11 @@ TEST_P(TreeModels, StagedTrainingEqualsEager) {
       wrt.push_back(named.parameter->variable.read());
     }
     const Objective found =
-        objective(*eager, TaskKind::kTreeLabels, batch[0], batch[1]);
+        test::objective(*eager, "tree-labels", batch[0], batch[1]);
     const auto gradients = tape.gradient(found.loss, wrt);
     const double loss = found.loss.tensor().item();
     EXPECT_NEAR(loss, step.loss(), 1e-5 * loss);
-    EXPECT_EQ(found.correct.tensor().item(), step.correct());
+    EXPECT_EQ(found.measures[1].sum.tensor().item(), step.correct());
     for (std::size_t i = 0; i < wrt.size(); ++i) {
       eager->parameters()[i].parameter->variable.set_tensor(
           (wrt[i] - gradients[i] * 0.1).tensor());
@@ -168,19 +166,18 @@ TEST_P(TreeModels, LearnWhatWordsSay) {
   const auto model = model_for(GetParam(), *data, options());
   const auto optimizer = make_optimizer("adam", {});
   const auto batch = test::tree_batch(*data);
-  TrainStep step(*model, TaskKind::kTreeLabels, *optimizer,
-                 {batch[0].type(), batch[1].type()});
+  test::TrainStep step(*model, "tree-labels", *optimizer,
+                       {batch[0].type(), batch[1].type()});
   step.run(batch, 0.02, 0);
-  const float first = step.loss();
+  const double first = step.loss();
   for (int t = 1; t < 150; ++t) step.run(batch, 0.02, t);
   EXPECT_LT(step.loss(), first / 3);
   EXPECT_GT(step.correct(), 32);
 
-  EvalStep eval(*model, TaskKind::kTreeLabels,
-                {batch[0].type(), batch[1].type()});
+  Step eval = step.cut(StepCut::kEvaluate);
   eval.run(batch);
-  PredictStep predict(*model, batch[0].type());
-  const Tensor probabilities = predict.run(batch[0]);
+  Step predict = step.cut(StepCut::kPredict);
+  const Tensor probabilities = predict.predict(std::vector{batch[0]}).at(0);
   ASSERT_EQ(probabilities.shape(), (Shape{40, 5}));
   float hits = 0;
   for (std::int64_t i = 0; i < 40; ++i) {
@@ -189,7 +186,7 @@ TEST_P(TreeModels, LearnWhatWordsSay) {
     const auto rows = batch[1].shape()[1];
     hits += best == batch[1].data<std::int32_t>()[i * rows] ? 1.0f : 0.0f;
   }
-  EXPECT_EQ(hits, eval.correct());
+  EXPECT_EQ(hits, eval.measures().ratios().at(1).sum);
 }
 
 // A batch of another size and trees of another shape need no other graph.
@@ -197,11 +194,16 @@ TEST_P(TreeModels, TakeSmallerBatches) {
   const auto data = test::tree_data(test::tree_lines(6, 9, 2));
   const auto model = model_for(GetParam(), *data, options());
   const auto batch = test::tree_batch(*data);
-  PredictStep predict(*model, batch[0].type());
-  const Tensor all = predict.run(batch[0]);
+  const auto task = make_task("tree-labels");
+  Step predict(
+      StepDescription(*model, *task,
+                      {{"tree", batch[0].type()}, {"label", batch[1].type()}}),
+      StepCut::kPredict);
+  const Tensor all = predict.predict(std::vector{batch[0]}).at(0);
   for (std::int64_t i = 0; i < 6; ++i) {
-    EXPECT_TRUE(test::near(predict.run(batch[0].slice(i, i + 1)),
-                           all.slice(i, i + 1), 1e-5));
+    const std::vector one{batch[0].slice(i, i + 1)};
+    EXPECT_TRUE(
+        test::near(predict.predict(one).at(0), all.slice(i, i + 1), 1e-5));
   }
 }
 

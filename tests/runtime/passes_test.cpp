@@ -37,7 +37,7 @@ std::string with_epilogues(const std::string& text) {
 std::string steps_of(const std::string& text) {
   const Function function = function_of(text);
   std::string lines;
-  for (const Step& step : form_steps(function, /*fuse=*/true)) {
+  for (const PlanStep& step : form_steps(function, /*fuse=*/true)) {
     std::string line;
     for (const NodeId id : step.nodes) {
       line += (line.empty() ? "" : " ") + function.node(id).op->name();

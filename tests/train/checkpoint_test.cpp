@@ -1,4 +1,4 @@
-#include "weft/train/checkpoint.h"
+#include "weft/train/files/checkpoint.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

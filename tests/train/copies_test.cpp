@@ -44,6 +44,15 @@ Batch batch_of(int rank, int step) {
   return batch;
 }
 
+// The step of a model of 40 numbers and two classes.
+StepDescription described(nn::Module& model) {
+  static const auto task = make_task("classification");
+  return {model,
+          *task,
+          {{"input", {DType::kF32, {kExamples, 40}}},
+           {"label", {DType::kI32, {kExamples}}}}};
+}
+
 SyncRecipe recipe_of(std::string_view policy, std::string_view sparsify,
                      std::string_view codec, std::string_view collective) {
   SyncRecipe recipe;
@@ -75,16 +84,13 @@ Trained train(const SyncRecipe& recipe) {
     model.initialize(3);
     const auto optimizer = make_optimizer("momentum", {});
     WorkerGroup group(transport, recipe.timeout);
-    const Batch first = batch_of(group.rank(), 0);
-    SyncedWorker worker(model, TaskKind::kClassification, *optimizer,
-                        {first.tensors[0].type(), first.tensors[1].type()}, {},
-                        recipe, group);
+    SyncedWorker worker(described(model), *optimizer, recipe, group);
     double loss = 0;
     for (int step = 0; step < kSteps; ++step) {
       loss = worker
                  .run(batch_of(group.rank(), step),
                       {.number = step, .epoch = 0, .lr = 0.05})
-                 .mean.loss();
+                 .sums.loss();
     }
     const std::lock_guard lock(mutex);
     for (const auto& named : model.parameters()) {
@@ -259,11 +265,9 @@ TEST(Copies, BeginAsTheFirstWorkers) {
     model.initialize(transport.rank() == 1 ? 4 : 3);
     const auto optimizer = make_optimizer("momentum", {});
     WorkerGroup group(transport, 20);
-    const Batch first = batch_of(0, 0);
-    const SyncedWorker worker(
-        model, TaskKind::kClassification, *optimizer,
-        {first.tensors[0].type(), first.tensors[1].type()}, {},
-        recipe_of("server", "none", "none", "auto"), group);
+    const SyncedWorker worker(described(model), *optimizer,
+                              recipe_of("server", "none", "none", "auto"),
+                              group);
     const std::lock_guard lock(mutex);
     weights.push_back(
         model.parameters()[0].parameter->variable.tensor().clone());
@@ -287,12 +291,9 @@ TEST(Copies, ThatComeApartAreNamed) {
     model.initialize(3);
     const auto optimizer = make_optimizer("momentum", {});
     WorkerGroup group(transport, 20);
-    const Batch first = batch_of(0, 0);
     SyncRecipe recipe = recipe_of("allreduce", "none", "none", "ring");
     recipe.topology = "3@1us,1GB/s";
-    SyncedWorker worker(model, TaskKind::kClassification, *optimizer,
-                        {first.tensors[0].type(), first.tensors[1].type()}, {},
-                        recipe, group);
+    SyncedWorker worker(described(model), *optimizer, recipe, group);
     worker.run(batch_of(group.rank(), 0), {.number = 0, .epoch = 0, .lr = 0.1});
     worker.checkpoint();
     if (group.rank() == 2) {

@@ -1,4 +1,4 @@
-#include "weft/train/exported.h"
+#include "weft/train/files/exported.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "weft/nn/linear.h"
 #include "weft/runtime/host_func.h"
 #include "weft/runtime/jit/jit.h"
-#include "weft/train/safetensors.h"
+#include "weft/train/files/safetensors.h"
 
 namespace weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/train/objects.h"
+#include "weft/train/files/objects.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "weft/nn/linear.h"
 #include "weft/nn/sequential.h"
-#include "weft/train/safetensors.h"
+#include "weft/train/files/safetensors.h"
 
 namespace weft {
 namespace {

@@ -98,7 +98,7 @@ TEST(Recipe, PrintsATextThatReadsBackAsTheSame) {
 TEST(Recipe, RefusesUnknownKeysWithTheNearestOne) {
   expect_refused(7, "[optimiser]",
                  {"unknown key 'optimiser' (did you mean 'optimizer'?)",
-                  "keys at this place: model, data, optimizer, train, sync, "
+                  "keys at this place: model, task, data, optimizer, train, sync, "
                   "log"});
   expect_refused(14, "bach = 3",
                  {"unknown key 'train.bach' (did you mean 'train.batch'?)",
@@ -206,7 +206,7 @@ TEST(RecipeOverride, IsNamedInErrors) {
   expect_error(ErrorCode::kInvalidArgument,
                {"unknown key 'optimiser' (did you mean 'optimizer'?)",
                 "in: command line, --set optimiser.lr=0.1",
-                "keys at this place: model, data, optimizer, train, sync, log"},
+                "keys at this place: model, task, data, optimizer, train, sync, log"},
                [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
   expect_error(ErrorCode::kInvalidArgument,
                {"train.epochs", "--set train.epochs=many"},

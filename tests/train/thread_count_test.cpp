@@ -1,11 +1,11 @@
 // What training from scratch owes to the number of threads.
 #include <gtest/gtest.h>
 
+#include "tests/support/train_step.h"
 #include "tests/support/values.h"
 
 #include "weft/base/parallel.h"
 #include "weft/nn/nn.h"
-#include "weft/train/train_step.h"
 
 namespace weft {
 namespace {
@@ -40,12 +40,12 @@ Trained trained(Model model, const Shape& example, int threads) {
   }
   const std::vector<Tensor> batch{test::pattern(shape), labels};
   const auto optimizer = make_optimizer("momentum", {});
-  TrainStep step(model, TaskKind::kClassification, *optimizer,
-                 {batch[0].type(), batch[1].type()});
+  test::TrainStep step(model, "classification", *optimizer,
+                       {batch[0].type(), batch[1].type()});
   Trained result;
   for (int i = 0; i < 20; ++i) {
     step.run(batch, 0.05, i);
-    result.losses.push_back(step.loss());
+    result.losses.push_back(static_cast<float>(step.loss()));
   }
   for (const NamedTensor& each : step.state()) {
     result.state.push_back({each.name, each.tensor.clone()});

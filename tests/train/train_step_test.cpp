@@ -1,4 +1,4 @@
-#include "weft/train/train_step.h"
+#include "tests/support/train_step.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -12,8 +12,6 @@
 #include "weft/optim/variable_updater.h"
 #include "weft/optim/wrapper.h"
 #include "weft/runtime/eager.h"
-#include "weft/train/forward_step.h"
-#include "weft/train/objective.h"
 
 namespace weft {
 namespace {
@@ -58,9 +56,9 @@ TEST(TrainStep, LossFalls) {
   auto model = small_model();
   const auto optimizer = make_optimizer("momentum", {});
   const auto batch = batch_of(12);
-  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch));
+  test::TrainStep step(model, "classification", *optimizer, types_of(batch));
   step.run(batch, 0.1, 0);
-  const float first = step.loss();
+  const double first = step.loss();
   EXPECT_NEAR(first, std::log(3.0f), 0.7);
   for (int i = 1; i < 60; ++i) step.run(batch, 0.1, i);
   EXPECT_LT(step.loss(), first / 4);
@@ -73,8 +71,7 @@ TEST(TrainStep, EqualsEagerTraining) {
   auto eager = small_model();
   const auto optimizer = make_optimizer("nesterov", {});
   const auto batch = batch_of(7);
-  TrainStep step(staged, TaskKind::kClassification, *optimizer,
-                 types_of(batch));
+  test::TrainStep step(staged, "classification", *optimizer, types_of(batch));
   VariableUpdater updater(make_optimizer("nesterov", {}), trainable_of(eager),
                           0.01);
   for (int t = 0; t < 3; ++t) {
@@ -83,7 +80,7 @@ TEST(TrainStep, EqualsEagerTraining) {
     Tape tape;
     const std::vector<Value> wrt = values_of(trainable_of(eager));
     const Objective found =
-        objective(eager, TaskKind::kClassification, batch[0], batch[1]);
+        test::objective(eager, "classification", batch[0], batch[1]);
     updater.update(tape.gradient(found.loss, wrt));
     EXPECT_NEAR(found.loss.tensor().item(), step.loss(), 1e-4);
   }
@@ -116,10 +113,10 @@ TEST(TrainStep, ChangesTheRowsThatABatchHas) {
   auto batch = batch_of(5);
   batch[0] = Tensor::of<std::int32_t>(
       {5, 3}, {9, 9, 250, 9, 0, 17, 4, 9, 0, 250, 33, 9, 9, 4, 4});
-  TrainStep step(staged, TaskKind::kClassification, *optimizer, types_of(batch),
-                 {.clip_norm = kClip});
+  test::TrainStep step(staged, "classification", *optimizer, types_of(batch),
+                       {.clip_norm = kClip});
   std::set<std::string> ops;
-  for (const StepInfo& info : step.plan().steps()) ops.insert(info.name);
+  for (const StepInfo& info : step.step().plan().steps()) ops.insert(info.name);
   EXPECT_TRUE(ops.contains("add_rows"));
   EXPECT_FALSE(ops.contains("scatter_add"));
   VariableUpdater updater(make_optimizer("adagrad", {}), trainable_of(eager),
@@ -129,7 +126,7 @@ TEST(TrainStep, ChangesTheRowsThatABatchHas) {
     Tape tape;
     const std::vector<Value> wrt = values_of(trainable_of(eager));
     const Objective found =
-        objective(eager, TaskKind::kClassification, batch[0], batch[1]);
+        test::objective(eager, "classification", batch[0], batch[1]);
     updater.update(clip_by_global_norm(tape.gradient(found.loss, wrt), kClip));
   }
   EXPECT_TRUE(test::near(table_of(staged), table_of(eager), 1e-5));
@@ -145,7 +142,7 @@ TEST(TrainStep, TakesSmallerLastBatches) {
   auto model = small_model();
   const auto optimizer = make_optimizer("sgd", {});
   const auto batch = batch_of(8);
-  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch));
+  test::TrainStep step(model, "classification", *optimizer, types_of(batch));
   step.run(batch, 0.1, 0);
   step.run(batch_of(3), 0.1, 1);
   EXPECT_TRUE(std::isfinite(step.loss()));
@@ -156,8 +153,8 @@ TEST(TrainStep, NamesItsState) {
   auto model = small_model();
   const auto optimizer = make_optimizer("adam", {});
   const auto batch = batch_of(2);
-  const TrainStep step(model, TaskKind::kClassification, *optimizer,
-                       types_of(batch));
+  const test::TrainStep step(model, "classification", *optimizer,
+                             types_of(batch));
   std::vector<std::string> names;
   for (const auto& named : step.state()) names.push_back(named.name);
   // Seven parameters (three of them statistics or shifts of the batch norm).
@@ -181,13 +178,11 @@ TEST(TrainStep, RestoredStateContinuesBitForBit) {
         wrap_optimizer(make_optimizer(def.name, {}), wrappers);
     const auto batch = batch_of(6);
     auto first = small_model();
-    TrainStep one(first, TaskKind::kClassification, *optimizer,
-                  types_of(batch));
+    test::TrainStep one(first, "classification", *optimizer, types_of(batch));
     for (int t = 0; t < 3; ++t) one.run(batch, 0.01, t);
 
     auto second = small_model();
-    TrainStep two(second, TaskKind::kClassification, *optimizer,
-                  types_of(batch));
+    test::TrainStep two(second, "classification", *optimizer, types_of(batch));
     for (std::size_t i = 0; i < two.state().size(); ++i) {
       two.state()[i].tensor.copy_from(one.state()[i].tensor);
     }
@@ -205,7 +200,7 @@ TEST(TrainStep, SteadyStepAllocatesNothing) {
   auto model = small_model();
   const auto optimizer = make_optimizer("adam", {});
   const auto batch = batch_of(32);
-  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch));
+  test::TrainStep step(model, "classification", *optimizer, types_of(batch));
   for (int t = 0; t < 3; ++t) step.run(batch, 0.01, t);
   const auto before = test::heap_use();
   for (int t = 3; t < 10; ++t) step.run(batch, 0.01, t);
@@ -217,8 +212,8 @@ TEST(TrainStep, ChecksNumericsByOp) {
   auto model = small_model();
   const auto optimizer = make_optimizer("sgd", {});
   auto batch = batch_of(4);
-  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch),
-                 {.check_numerics = true});
+  test::TrainStep step(model, "classification", *optimizer, types_of(batch),
+                       {.check_numerics = true});
   step.run(batch, 0.1, 0);
   batch[0] = batch[0].clone();
   batch[0].data<float>()[5] = std::nanf("");
@@ -236,10 +231,10 @@ TEST(EvalStep, SeesWhatTrainingDoesAndChangesNothing) {
   auto model = small_model();
   const auto optimizer = make_optimizer("momentum", {});
   const auto batch = batch_of(12);
-  TrainStep step(model, TaskKind::kClassification, *optimizer, types_of(batch));
-  EvalStep eval(model, TaskKind::kClassification, types_of(batch));
+  test::TrainStep step(model, "classification", *optimizer, types_of(batch));
+  Step eval = step.cut(StepCut::kEvaluate);
   eval.run(batch);
-  const float before = eval.loss();
+  const double before = eval.loss();
   for (int t = 0; t < 60; ++t) step.run(batch, 0.1, t);
   const Tensor weight = step.state()[0].tensor.clone();
   eval.run(batch);
@@ -250,9 +245,12 @@ TEST(EvalStep, SeesWhatTrainingDoesAndChangesNothing) {
 
 TEST(PredictStep, GivesProbabilities) {
   auto model = small_model();
-  const Tensor x = test::pattern({2, 4, 4, 1});
-  PredictStep step(model, x.type());
-  const Tensor p = step.run(x);
+  const auto optimizer = make_optimizer("sgd", {});
+  const auto batch = batch_of(2);
+  const test::TrainStep training(model, "classification", *optimizer,
+                                 types_of(batch));
+  const Tensor p =
+      training.cut(StepCut::kPredict).predict(std::vector{batch[0]}).at(0);
   ASSERT_EQ(p.shape(), (Shape{2, 3}));
   EXPECT_NEAR(p.item(0) + p.item(1) + p.item(2), 1, 1e-5);
 }
@@ -266,13 +264,13 @@ TEST(LanguageModel, CarriesStateFromBatchToBatch) {
   const auto optimizer = make_optimizer("sgd", {});
   const Tensor tokens = Tensor::zeros({DType::kI32, {4, 5}});
   const std::vector<Tensor> batch{tokens, tokens};
-  TrainStep step(*model, TaskKind::kLanguageModel, *optimizer,
-                 {tokens.type(), tokens.type()}, {.clip_norm = 1});
+  test::TrainStep step(*model, "language-model", *optimizer,
+                       {tokens.type(), tokens.type()}, {.clip_norm = 1});
   const Tensor carried =
       nn::find_parameter(*model, "lstm.0.h")->variable.tensor();
   step.run(batch, 0.1, 0);
   EXPECT_NE(carried.item(), 0);
-  step.reset_carried();
+  step.step().reset_carried();
   EXPECT_EQ(carried.item(), 0);
 }
 

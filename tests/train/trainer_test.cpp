@@ -10,7 +10,7 @@
 
 #include "weft/base/file.h"
 #include "weft/train/assembly.h"
-#include "weft/train/checkpoint.h"
+#include "weft/train/files/checkpoint.h"
 #include "weft/train/metrics_log.h"
 #include "weft/train/trained_model.h"
 
@@ -143,7 +143,7 @@ batch = 16
   const TrainResult whole =
       Trainer(recipe_in("whole"), {.name = "whole"}).run(quiet);
   EXPECT_EQ(whole.steps, 12);
-  EXPECT_GT(whole.test.accuracy, 0.2);
+  EXPECT_GT(whole.test.get("accuracy"), 0.2);
   std::atomic<bool> stop = false;
   StopAfter observer(stop, 6);
   EXPECT_THROW(Trainer(recipe_in("parts"), {.name = "parts", .stop = &stop})
@@ -190,7 +190,7 @@ TEST_F(TrainerTest, ResumingAFinishedRunRepeatsItsResult) {
   const TrainResult again =
       Trainer(recipe("run"), {.name = "run", .is_resumed = true}).run(quiet);
   EXPECT_EQ(again.steps, first.steps);
-  EXPECT_EQ(again.test.accuracy, first.test.accuracy);
+  EXPECT_EQ(again.test.get("accuracy"), first.test.get("accuracy"));
   EXPECT_EQ(again.train_loss, first.train_loss);
 }
 

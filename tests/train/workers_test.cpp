@@ -12,7 +12,7 @@
 #include "weft/base/parallel.h"
 #include "weft/base/philox.h"
 #include "weft/comm/transport/thread.h"
-#include "weft/train/checkpoint.h"
+#include "weft/train/files/checkpoint.h"
 #include "weft/train/sync/rank_memory.h"
 #include "weft/train/trainer.h"
 
@@ -103,7 +103,8 @@ TEST_F(WorkersTest, ComputeWhatOneComputes) {
     const std::string folder = fmt::format("of{}", workers);
     const TrainResult several = train(recipe(folder), workers);
     EXPECT_NEAR(several.train_loss, one.train_loss, 1e-5) << workers;
-    EXPECT_EQ(several.test.accuracy, one.test.accuracy) << workers;
+    EXPECT_EQ(several.test.get("accuracy"), one.test.get("accuracy"))
+        << workers;
     EXPECT_LT(largest_difference("one", folder), 1e-5) << workers;
   }
 }
@@ -170,7 +171,7 @@ TEST_P(SyncTest, LearnsAndResumesBitForBit) {
   std::vector<std::string> overrides = GetParam().overrides;
   overrides.emplace_back(kNetwork);
   const TrainResult whole = train(recipe("whole", overrides), 3);
-  EXPECT_GT(whole.test.accuracy, 0.75);
+  EXPECT_GT(whole.test.get("accuracy"), 0.75);
 
   overrides.emplace_back("train.max_steps=17");
   train(recipe("parts", overrides), 3);
@@ -336,7 +337,7 @@ TEST_F(WorkersTest, AutoIsTheSameForAll) {
     Noting observer;
     Trainer trainer(recipe("run", {"sync.codec=auto", "train.epochs=1"}),
                     {.name = "test", .transport = &transport});
-    EXPECT_GT(trainer.run(observer).test.accuracy, 0.2);
+    EXPECT_GT(trainer.run(observer).test.get("accuracy"), 0.2);
     const std::lock_guard lock(mutex);
     texts.push_back(observer.text);
   });

@@ -92,15 +92,15 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
   rows_.reserve(static_cast<std::size_t>(most));
   for (const auto& feature : dataset_->features()) {
     TensorType type{feature.type.dtype, with_batch(most, feature.type.shape)};
-    if (types_.empty() && is_image(feature.type)) {
+    if (inputs_.empty() && is_image(feature.type)) {
       converter_.emplace(feature.type.shape, dataset_->pixel_scale());
       // Pixels are read as bytes, and become numbers image by image.
       pixels_ = Tensor::empty(type);
       type.dtype = DType::kF32;
     }
-    types_.push_back(type);
+    inputs_.push_back({feature.name, type});
   }
-  views_.resize(types_.size());
+  views_.resize(inputs_.size());
 }
 
 std::int64_t BatchMaker::examples_per_epoch() const {
@@ -109,11 +109,13 @@ std::int64_t BatchMaker::examples_per_epoch() const {
 
 std::vector<Tensor> BatchMaker::new_buffers() const {
   std::vector<Tensor> buffers;
-  for (const auto& type : types_) buffers.push_back(Tensor::empty(type));
+  for (const BatchInput& input : inputs_) {
+    buffers.push_back(Tensor::empty(input.type));
+  }
   return buffers;
 }
 
-void BatchMaker::make(LoaderPosition position,
+void BatchMaker::make(BatchPosition position,
                       const std::vector<Tensor>& buffers, Batch& batch) {
   pick_rows(position);
   for (std::size_t f = 0; f < buffers.size(); ++f) {
@@ -137,7 +139,7 @@ void BatchMaker::make(LoaderPosition position,
   }
 }
 
-void BatchMaker::pick_rows(LoaderPosition position) {
+void BatchMaker::pick_rows(BatchPosition position) {
   const std::int64_t first = position.batch * options_.batch;
   const std::int64_t size = std::min(options_.batch, dataset_->size() - first);
   const auto [begin, end] = part_of(size, options_.shard);

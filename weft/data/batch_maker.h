@@ -16,23 +16,23 @@ class BatchMaker {
   // Checks everything that Loader promises to check.
   BatchMaker(DatasetRef dataset, const LoaderOptions& options);
 
-  const std::vector<TensorType>& types() const { return types_; }
+  const std::vector<BatchInput>& inputs() const { return inputs_; }
   std::int64_t batches_per_epoch() const { return batches_; }
   std::int64_t examples_per_epoch() const;
 
   // Buffers for one full batch, for make() to fill.
   std::vector<Tensor> new_buffers() const;
   // Fills the leading rows of `buffers` and points `batch` at them.
-  void make(LoaderPosition position, const std::vector<Tensor>& buffers,
+  void make(BatchPosition position, const std::vector<Tensor>& buffers,
             Batch& batch);
 
  private:
-  void pick_rows(LoaderPosition position);
+  void pick_rows(BatchPosition position);
   void convert_images(std::uint32_t epoch, const Tensor& out);
 
   DatasetRef dataset_;
   LoaderOptions options_;
-  std::vector<TensorType> types_;
+  std::vector<BatchInput> inputs_;
   std::int64_t batches_ = 0;
   std::vector<std::int64_t> rows_;  // in the batch being made
   std::vector<TensorView> views_;   // where the data set writes

@@ -26,12 +26,13 @@ struct PixelScale {
   std::vector<float> std;
 };
 
-class Dataset {
+// What there is to know of data before an example is read: enough to build a
+// model for it.
+class DataDescription {
  public:
-  virtual ~Dataset() = default;
+  virtual ~DataDescription() = default;
 
   const std::string& name() const { return name_; }
-  std::int64_t size() const { return size_; }
   const std::vector<Feature>& features() const { return features_; }
 
   // What a label means, in order: class names, or the words of a vocabulary.
@@ -49,6 +50,19 @@ class Dataset {
   bool is_sequential() const { return lanes_ > 0; }
   std::int64_t lanes() const { return lanes_; }
 
+ protected:
+  std::string name_;
+  std::vector<Feature> features_;
+  std::vector<std::string> classes_;
+  std::vector<std::string> words_;
+  PixelScale pixel_scale_;
+  std::int64_t lanes_ = 0;
+};
+
+class Dataset : public DataDescription {
+ public:
+  std::int64_t size() const { return size_; }
+
   // Copies example rows[i] into row i of each of `batch`, one view per
   // feature, whose shape is the feature's behind a leading axis of at least
   // rows.size(). Every row must be in [0, size()).
@@ -56,13 +70,7 @@ class Dataset {
                     std::span<const TensorView> batch) const = 0;
 
  protected:
-  std::string name_;
   std::int64_t size_ = 0;
-  std::vector<Feature> features_;
-  std::vector<std::string> classes_;
-  std::vector<std::string> words_;
-  PixelScale pixel_scale_;
-  std::int64_t lanes_ = 0;
 };
 
 using DatasetRef = std::shared_ptr<const Dataset>;

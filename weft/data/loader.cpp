@@ -23,7 +23,7 @@ class Loader::Worker {
   ~Worker() { stop(); }
 
   const BatchMaker& maker() const { return maker_; }
-  LoaderPosition position() const { return next_; }
+  BatchPosition position() const { return next_; }
 
   const Batch& take() {
     // With no batch ahead there is no thread, and nothing to wait for.
@@ -48,7 +48,7 @@ class Loader::Worker {
     return slot.batch;
   }
 
-  void seek(LoaderPosition position) {
+  void seek(BatchPosition position) {
     stop();
     const std::int64_t batches = maker_.batches_per_epoch();
     if (position.epoch < 0 || position.batch < 0 || position.batch > batches) {
@@ -58,7 +58,7 @@ class Loader::Worker {
     }
     // A position behind the last batch is the first of the next epoch, so that
     // both ways to write it continue alike.
-    next_ = position.batch == batches ? LoaderPosition{position.epoch + 1, 0}
+    next_ = position.batch == batches ? BatchPosition{position.epoch + 1, 0}
                                       : position;
   }
 
@@ -68,7 +68,7 @@ class Loader::Worker {
     Batch batch;
   };
 
-  LoaderPosition after(LoaderPosition position) const {
+  BatchPosition after(BatchPosition position) const {
     if (++position.batch == maker_.batches_per_epoch()) {
       return {position.epoch + 1, 0};
     }
@@ -94,7 +94,7 @@ class Loader::Worker {
     thread_.join();
   }
 
-  void run(LoaderPosition position) noexcept {
+  void run(BatchPosition position) noexcept {
     std::unique_lock lock(mutex_);
     for (;; position = after(position)) {
       room_.wait(lock, [&] {
@@ -125,7 +125,7 @@ class Loader::Worker {
 
   BatchMaker maker_;
   std::vector<Slot> slots_;
-  LoaderPosition next_;
+  BatchPosition next_;
 
   std::thread thread_;
   std::mutex mutex_;
@@ -144,8 +144,8 @@ Loader::Loader(DatasetRef dataset, const LoaderOptions& options)
 
 Loader::~Loader() = default;
 
-const std::vector<TensorType>& Loader::types() const {
-  return worker_->maker().types();
+const std::vector<BatchInput>& Loader::inputs() const {
+  return worker_->maker().inputs();
 }
 
 std::int64_t Loader::batches_per_epoch() const {
@@ -158,8 +158,8 @@ std::int64_t Loader::examples_per_epoch() const {
 
 const Batch& Loader::next() { return worker_->take(); }
 
-LoaderPosition Loader::position() const { return worker_->position(); }
+BatchPosition Loader::position() const { return worker_->position(); }
 
-void Loader::seek(LoaderPosition position) { worker_->seek(position); }
+void Loader::seek(BatchPosition position) { worker_->seek(position); }
 
 }  // namespace weft

@@ -19,18 +19,14 @@
 #include <vector>
 
 #include "weft/data/augment.h"
+#include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
 
 namespace weft {
 
-// The part of each batch that one of several workers reads: the batch is cut
-// into consecutive parts whose sizes differ by at most one, and the order of
-// examples does not depend on how many workers there are.
-struct Shard {
-  int rank = 0;
-  int ranks = 1;
-};
-
+// Each of several workers gets a part of consecutive examples; the sizes of the
+// parts differ by at most one, and the order of examples does not depend on how
+// many workers there are.
 struct LoaderOptions {
   std::int64_t batch = 32;  // for all workers together
   bool shuffle = false;     // else in the order of the data set
@@ -41,48 +37,25 @@ struct LoaderOptions {
   int prefetch = 2;  // batches made ahead; 0 makes them when they are asked for
 };
 
-// Where in the sequence of batches: both count from 0.
-struct LoaderPosition {
-  std::int64_t epoch = 0;
-  std::int64_t batch = 0;
-
-  bool operator==(const LoaderPosition&) const = default;
-};
-
-struct Batch {
-  std::vector<Tensor> tensors;  // one per feature
-  std::int64_t size = 0;        // examples; 0 where others have them all
-  std::int64_t whole_size = 0;  // for all workers together
-  LoaderPosition position;
-};
-
-class Loader {
+class Loader final : public BatchSource {
  public:
   // Throws Error(kInvalidArgument) for an empty data set, a batch below 1, a
   // sequential data set that is shuffled or read in batches other than its
   // lanes, augmentation of what is no image, or more workers than examples in
   // a batch.
   Loader(DatasetRef dataset, const LoaderOptions& options);
-  ~Loader();
+  ~Loader() override;
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Types of the tensors of this worker's part of a full batch.
-  const std::vector<TensorType>& types() const;
-  std::int64_t batches_per_epoch() const;
-  // Examples that an epoch visits, by all workers together.
-  std::int64_t examples_per_epoch() const;
-
-  // The next batch; after the last of an epoch the first of the next one.
-  // Its tensors hold until the following call of next() or seek(). Rethrows
-  // what went wrong while reading (a file that got lost, say).
-  const Batch& next();
-
-  // The position of the batch that next() will return.
-  LoaderPosition position() const;
-  // Continues at `position`, whose batch may also be batches_per_epoch(). Waits
-  // for a batch that is being made. Throws Error(kInvalidArgument) for others.
-  void seek(LoaderPosition position);
+  const std::vector<BatchInput>& inputs() const override;
+  std::int64_t batches_per_epoch() const override;
+  std::int64_t examples_per_epoch() const override;
+  // Rethrows what went wrong while reading (a file that got lost, say).
+  const Batch& next() override;
+  BatchPosition position() const override;
+  // Waits for a batch that is being made.
+  void seek(BatchPosition position) override;
 
  private:
   class Worker;

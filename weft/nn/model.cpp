@@ -2,21 +2,9 @@
 
 namespace weft {
 
-std::string_view to_string(TaskKind task) {
-  switch (task) {
-    case TaskKind::kClassification:
-      return "classification";
-    case TaskKind::kLanguageModel:
-      return "language model";
-    case TaskKind::kTreeLabels:
-      return "labels of trees";
-  }
-  WEFT_CHECK(false, "no such task");
-}
-
-std::unique_ptr<nn::Layer> build_model(const ModelDef& def,
-                                       const ModelInput& input,
-                                       const Options& options) {
+std::unique_ptr<nn::Module> build_model(const ModelDef& def,
+                                        const ModelInput& input,
+                                        const Options& options) {
   return def.build(input, complete(def.options, options, "model " + def.name));
 }
 

@@ -15,19 +15,10 @@
 
 namespace weft {
 
-// What a model is for; it decides the loss and what an example is.
-enum class TaskKind {
-  kClassification,  // features or images to one of `classes`
-  kLanguageModel,   // tokens to the tokens that follow
-  kTreeLabels,      // trees to one of `classes` at every node
-};
-
-std::string_view to_string(TaskKind task);
-
-// What the data tells a model about itself.
+// What a task knows of the data, and a model must know to be built.
 struct ModelInput {
   Shape example;             // one input, without the batch axis
-  std::int64_t classes = 0;  // or words of the vocabulary
+  std::int64_t classes = 0;  // or words of the vocabulary, or numbers to tell
   std::int64_t words = 0;    // in trees
   // For a model that carries state: how many streams run side by side.
   std::int64_t lanes = 0;
@@ -36,12 +27,13 @@ struct ModelInput {
 struct ModelDef {
   std::string name;
   std::string summary;
-  TaskKind task = TaskKind::kClassification;
+  // What it is trained for unless a recipe says so: of weft/train/tasks.
+  std::string task = "classification";
   std::vector<OptionSpec> options;
   // `options` are complete. Throws Error(kInvalidArgument) for an input that
   // does not suit the model.
-  std::unique_ptr<nn::Layer> (*build)(const ModelInput& input,
-                                      const Options& options) = nullptr;
+  std::unique_ptr<nn::Module> (*build)(const ModelInput& input,
+                                       const Options& options) = nullptr;
 };
 
 using ModelRegistry = Registry<ModelDef>;
@@ -50,9 +42,9 @@ const ModelRegistry& model_registry();
 
 // The named model, not initialized, which the caller owns. Throws
 // Error(kInvalidArgument) for unknown options, and what def.build() throws.
-std::unique_ptr<nn::Layer> build_model(const ModelDef& def,
-                                       const ModelInput& input,
-                                       const Options& options);
+std::unique_ptr<nn::Module> build_model(const ModelDef& def,
+                                        const ModelInput& input,
+                                        const Options& options);
 
 // For models of images. Throws Error(kInvalidArgument) naming `model` unless
 // the example is [height, width, channels] with sides of at least `side`.

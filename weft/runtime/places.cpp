@@ -9,7 +9,7 @@ namespace weft {
 // The order below is that of need: arguments and constants are where they are,
 // a donated result has one place that saves a copy, another result has memory
 // of the caller, and everything else may be anywhere in the arena.
-Places::Places(const Function& function, const std::vector<Step>& steps,
+Places::Places(const Function& function, const std::vector<PlanStep>& steps,
                const Storage& storage, const Donated& donated,
                const CanOverwrite& can_overwrite)
     : function_(function),

@@ -38,7 +38,7 @@ class Places {
   // For `steps` in order, as `storage` has left them. (parameter, result) pairs
   // in `donated` share memory. Throws Error(kUnsupported) if a donated
   // parameter is also another result.
-  Places(const Function& function, const std::vector<Step>& steps,
+  Places(const Function& function, const std::vector<PlanStep>& steps,
          const Storage& storage,
          const std::vector<std::pair<std::size_t, std::size_t>>& donated,
          const CanOverwrite& can_overwrite);
@@ -78,7 +78,7 @@ class Places {
   static std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
   const Function& function_;
-  const std::vector<Step>& steps_;
+  const std::vector<PlanStep>& steps_;
   const Storage& storage_;
   std::vector<Place> places_;       // by value; of wholes
   std::vector<std::size_t> first_;  // by whole: the step that writes it first

@@ -75,8 +75,8 @@ struct Plan::State {
   explicit State(Function f) : function(std::move(f)) {}
 
   void prepare(const PlanOptions& options);
-  void prepare_step(const Step& step);
-  bool can_overwrite(const Step& step, std::size_t index,
+  void prepare_step(const PlanStep& step);
+  bool can_overwrite(const PlanStep& step, std::size_t index,
                      const std::vector<std::size_t>& inputs,
                      std::size_t output) const;
   void note_uncopied(const Storage& storage);
@@ -143,7 +143,7 @@ const std::vector<TensorType>& Plan::result_types() const {
 
 void Plan::State::prepare(const PlanOptions& options) {
   check_numerics = options.check_numerics;
-  std::vector<Step> formed =
+  std::vector<PlanStep> formed =
       form_steps(function, options.fuse && !options.check_numerics);
   std::vector<ValueId> overwritten;
   for (const auto& [parameter, result] : options.donated) {
@@ -151,7 +151,7 @@ void Plan::State::prepare(const PlanOptions& options) {
   }
   const Storage storage(function, formed, overwritten);
   note_uncopied(storage);
-  for (const Step& step : formed) prepare_step(step);
+  for (const PlanStep& step : formed) prepare_step(step);
   for (const ValueId id : function.results()) {
     result_types.push_back(function.type(id));
   }
@@ -192,7 +192,7 @@ void Plan::State::note_uncopied(const Storage& storage) {
   uncopied.bytes = storage.uncopied_bytes();
 }
 
-void Plan::State::prepare_step(const Step& step) {
+void Plan::State::prepare_step(const PlanStep& step) {
   PlannedStep planned;
   StepInfo info;
   // The last node is the one whose result leaves the step; errors name it.
@@ -248,7 +248,7 @@ void Plan::State::prepare_step(const Step& step) {
 }
 
 // Whether the kernel of a step may write an output over these inputs.
-bool Plan::State::can_overwrite(const Step& step, std::size_t index,
+bool Plan::State::can_overwrite(const PlanStep& step, std::size_t index,
                                 const std::vector<std::size_t>& inputs,
                                 std::size_t output) const {
   if (!step.loop) {

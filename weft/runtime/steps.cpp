@@ -17,7 +17,7 @@ class LoopBuilder {
       : function_(function), groups_(groups), group_(group) {}
 
   // Nothing if no member has to be seen from outside.
-  std::optional<Step> build() {
+  std::optional<PlanStep> build() {
     const std::vector<NodeId> members = groups_.members(group_);
     program_.shape = groups_.loop_shape(members.front());
     program_.type = groups_.loop_type(members.front());
@@ -33,7 +33,7 @@ class LoopBuilder {
     // Inputs are numbered before instructions, so they are found first.
     for (const ValueId value : outputs_) collect_inputs(result_operand(value));
     for (const ValueId value : outputs_) add_output(value);
-    Step step;
+    PlanStep step;
     step.nodes = nodes_;
     // They were written as they were needed; people read them in the order of
     // the function.
@@ -150,17 +150,17 @@ bool takes_no_time(const Node& node) {
   return node.op->has(kView) || node.op->name() == "constant";
 }
 
-Step single_step(NodeId id, const Node& node) {
-  Step step;
+PlanStep single_step(NodeId id, const Node& node) {
+  PlanStep step;
   step.nodes = {id};
   step.inputs = node.inputs;
   step.outputs = node.outputs;
   return step;
 }
 
-std::vector<Step> unordered_steps(const Function& function) {
+std::vector<PlanStep> unordered_steps(const Function& function) {
   const LoopGroups groups(function);
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
   for (std::size_t i = 0; i < function.nodes().size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const Node& node = function.nodes()[i];
@@ -179,7 +179,7 @@ std::vector<Step> unordered_steps(const Function& function) {
 
 // Drops steps whose every result is read by nobody: a broadcast or a constant
 // that all its readers took inside.
-void drop_unread(const Function& function, std::vector<Step>& steps) {
+void drop_unread(const Function& function, std::vector<PlanStep>& steps) {
   std::vector<int> maker(function.value_count(), -1);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     for (const ValueId id : steps[i].outputs) {
@@ -208,7 +208,7 @@ void drop_unread(const Function& function, std::vector<Step>& steps) {
     pending.pop_back();
     for (const ValueId id : steps[i].inputs) need_maker_of(id);
   }
-  std::vector<Step> kept;
+  std::vector<PlanStep> kept;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (is_needed[i]) kept.push_back(std::move(steps[i]));
   }
@@ -217,7 +217,8 @@ void drop_unread(const Function& function, std::vector<Step>& steps) {
 
 // Orders steps by their last node, as far as their operands allow: a value is
 // made late, so that it lives short.
-std::vector<Step> in_order(const Function& function, std::vector<Step> steps) {
+std::vector<PlanStep> in_order(const Function& function,
+                               std::vector<PlanStep> steps) {
   std::map<ValueId, std::size_t> maker;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     for (const ValueId id : steps[i].outputs) maker[id] = i;
@@ -247,7 +248,7 @@ std::vector<Step> in_order(const Function& function, std::vector<Step> steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (missing[i] == 0) push(i);
   }
-  std::vector<Step> ordered;
+  std::vector<PlanStep> ordered;
   while (!ready.empty()) {
     const std::size_t i = ready.top().second;
     ready.pop();
@@ -271,13 +272,13 @@ ValueId storage_of(const Function& function, ValueId id) {
   return id;
 }
 
-std::vector<Step> form_steps(const Function& function, bool fuse) {
+std::vector<PlanStep> form_steps(const Function& function, bool fuse) {
   if (fuse) {
-    std::vector<Step> steps = unordered_steps(function);
+    std::vector<PlanStep> steps = unordered_steps(function);
     drop_unread(function, steps);
     return in_order(function, std::move(steps));
   }
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
   for (std::size_t i = 0; i < function.nodes().size(); ++i) {
     const Node& node = function.nodes()[i];
     if (takes_no_time(node)) continue;

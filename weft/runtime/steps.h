@@ -26,7 +26,7 @@ struct PartCopy {
   std::size_t bytes;
 };
 
-struct Step {
+struct PlanStep {
   std::vector<NodeId> nodes;     // in order; one, unless a loop
   std::vector<ValueId> inputs;   // what it reads from memory
   std::vector<ValueId> outputs;  // what it writes to memory
@@ -40,7 +40,7 @@ struct Step {
 
 // In an order in which they can run. Constants and views are no steps: they
 // take no time.
-std::vector<Step> form_steps(const Function& function, bool fuse);
+std::vector<PlanStep> form_steps(const Function& function, bool fuse);
 
 // The value whose bytes `id` shares through views; itself if it is no view.
 ValueId storage_of(const Function& function, ValueId id);

@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 // A run within the operand or the result of a step that has one node.
-const Node* only_node(const Function& function, const Step& step) {
+const Node* only_node(const Function& function, const PlanStep& step) {
   return step.loop ? nullptr : &function.node(step.nodes.front());
 }
 
@@ -20,7 +20,7 @@ std::size_t last_of(const std::vector<std::size_t>& steps) {
 
 }  // namespace
 
-Storage::Storage(const Function& function, std::vector<Step>& steps,
+Storage::Storage(const Function& function, std::vector<PlanStep>& steps,
                  const std::vector<ValueId>& overwritten)
     : function_(function),
       places_(function.value_count()),
@@ -33,7 +33,7 @@ Storage::Storage(const Function& function, std::vector<Step>& steps,
   // Parts first: an operand of a concatenation that is a part of something else
   // has a place already.
   place_parts(steps, overwritten);
-  for (const Step& step : steps) {
+  for (const PlanStep& step : steps) {
     if (const Node* node = only_node(function, step)) place_operands(*node);
   }
   remove_copies(steps);
@@ -60,7 +60,7 @@ void Storage::find_views() {
     escapes_[at(of(id).whole)] = true;
 }
 
-void Storage::find_readers(const std::vector<Step>& steps) {
+void Storage::find_readers(const std::vector<PlanStep>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     for (const ValueId id : steps[i].inputs) {
       readers_[at(of(id).whole)].push_back(i);
@@ -83,8 +83,8 @@ bool Storage::is_made_by_step(ValueId id) const {
 // --- Parts of operands ---------------------------------------------------
 
 // Those that may be views of `whole`, by steps that nobody has decided on yet.
-std::vector<Storage::Part> Storage::parts_of(ValueId whole,
-                                             const std::vector<Step>& steps) {
+std::vector<Storage::Part> Storage::parts_of(
+    ValueId whole, const std::vector<PlanStep>& steps) {
   std::vector<Part> parts;
   for (const std::size_t i : readers_[at(whole)]) {
     const Node* node = only_node(function_, steps[i]);
@@ -113,7 +113,7 @@ bool Storage::is_kept_anyway(ValueId whole,
   return escapes_[at(whole)];
 }
 
-void Storage::place_parts(const std::vector<Step>& steps,
+void Storage::place_parts(const std::vector<PlanStep>& steps,
                           const std::vector<ValueId>& overwritten) {
   for (std::size_t step = 0; step < steps.size(); ++step) {
     const Node* node = only_node(function_, steps[step]);
@@ -164,9 +164,9 @@ void Storage::place_operands(const Node& node) {
 
 // --- What is left to copy ------------------------------------------------
 
-void Storage::remove_copies(std::vector<Step>& steps) {
-  std::vector<Step> left;
-  for (Step& step : steps) {
+void Storage::remove_copies(std::vector<PlanStep>& steps) {
+  std::vector<PlanStep> left;
+  for (PlanStep& step : steps) {
     if (const Node* node = only_node(function_, step)) {
       const bool is_concat = !operands_in_result(function_, *node).empty();
       step = is_concat ? without_operands(std::move(step), *node)
@@ -179,7 +179,7 @@ void Storage::remove_copies(std::vector<Step>& steps) {
 }
 
 // Without nodes if nothing is left.
-Step Storage::without_parts(Step step, const Node& node) {
+PlanStep Storage::without_parts(PlanStep step, const Node& node) {
   const std::vector<Run> runs = results_in_operand(function_, node);
   const auto is_view = [&](ValueId id) { return is_view_[at(id)]; };
   if (std::none_of(node.outputs.begin(), node.outputs.end(), is_view)) {
@@ -200,7 +200,7 @@ Step Storage::without_parts(Step step, const Node& node) {
   return step;
 }
 
-Step Storage::without_operands(Step step, const Node& node) {
+PlanStep Storage::without_operands(PlanStep step, const Node& node) {
   const Span whole = of(node.outputs[0]);
   std::vector<PartCopy> copies;
   std::vector<ValueId> inputs;

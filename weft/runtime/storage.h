@@ -34,10 +34,10 @@ class Storage {
   };
 
   // Decides for `steps`, which are in order, and leaves of them what still has
-  // to be copied (Step::copies). The parameters in `overwritten` are donated:
-  // nobody should read them for longer than need be. Takes time linear in the
-  // edges of the function, which has to live as long.
-  Storage(const Function& function, std::vector<Step>& steps,
+  // to be copied (PlanStep::copies). The parameters in `overwritten` are
+  // donated: nobody should read them for longer than need be. Takes time linear
+  // in the edges of the function, which has to live as long.
+  Storage(const Function& function, std::vector<PlanStep>& steps,
           const std::vector<ValueId>& overwritten);
 
   Span of(ValueId id) const;
@@ -57,16 +57,16 @@ class Storage {
   };
 
   void find_views();
-  void find_readers(const std::vector<Step>& steps);
-  void place_parts(const std::vector<Step>& steps,
+  void find_readers(const std::vector<PlanStep>& steps);
+  void place_parts(const std::vector<PlanStep>& steps,
                    const std::vector<ValueId>& overwritten);
-  std::vector<Part> parts_of(ValueId whole, const std::vector<Step>& steps);
+  std::vector<Part> parts_of(ValueId whole, const std::vector<PlanStep>& steps);
   bool is_kept_anyway(ValueId whole,
                       const std::vector<ValueId>& overwritten) const;
   void place_operands(const Node& node);
-  void remove_copies(std::vector<Step>& steps);
-  Step without_parts(Step step, const Node& node);
-  Step without_operands(Step step, const Node& node);
+  void remove_copies(std::vector<PlanStep>& steps);
+  PlanStep without_parts(PlanStep step, const Node& node);
+  PlanStep without_operands(PlanStep step, const Node& node);
 
   // `part` lies in `whole` from now on, and so does what lies in `part`.
   void put(ValueId part, Span place);

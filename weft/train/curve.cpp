@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
+#include <functional>
+#include <limits>
 
 #include "weft/train/metrics_log.h"
 
@@ -23,7 +25,7 @@ struct Point {
 };
 
 struct Panel {
-  const char* title;
+  std::string title;
   double left;  // of the plot area
   double low;
   double high;
@@ -40,9 +42,10 @@ struct Panel {
   }
 };
 
-using Pick = double (*)(const EpochMetrics&);
+using Pick = std::function<double(const EpochMetrics&)>;
 
-std::vector<Point> points_of(std::span<const EpochMetrics> epochs, Pick pick) {
+std::vector<Point> points_of(std::span<const EpochMetrics> epochs,
+                             const Pick& pick) {
   std::vector<Point> points;
   for (const EpochMetrics& epoch : epochs) {
     // Epochs without a measurement are left out, and the line goes past them.
@@ -124,25 +127,37 @@ std::string axes_of(const Panel& panel) {
          text(panel.left + kWidth / 2, kTop + kHeight + 32, "middle", "epoch");
 }
 
-std::string panel_of(const char* title, double left,
-                     std::span<const EpochMetrics> epochs, Pick train,
-                     Pick held_out, bool from_zero) {
+// What the y axis shows.
+enum class Range {
+  kFromZero,    // a loss
+  kShareToOne,  // a share of what is right
+  kAsMeasured,
+};
+
+std::string panel_of(const std::string& title, double left,
+                     std::span<const EpochMetrics> epochs, const Pick& train,
+                     const Pick& held_out, Range range) {
   const auto gray = points_of(epochs, train);
   const auto blue = points_of(epochs, held_out);
-  // The bounds start at the value that a panel always shows: no loss, or every
-  // prediction right.
-  double low = from_zero ? 0 : 1;
-  double high = from_zero ? 0 : 1;
+  // The bounds start at the value that a panel always shows, if there is one:
+  // no loss, or every prediction right.
+  double low = range == Range::kShareToOne ? 1 : 0;
+  double high = low;
+  if (range == Range::kAsMeasured) {
+    low = std::numeric_limits<double>::max();
+    high = std::numeric_limits<double>::lowest();
+  }
   for (const auto* points : {&gray, &blue}) {
     for (const Point& point : *points) {
       low = std::min(low, point.y);
       high = std::max(high, point.y);
     }
   }
-  // The accuracy's panel ends at 1 and begins at the tenth below the worst,
-  // where differences can be seen.
-  if (!from_zero) low = std::floor(low * 10) / 10;
-  // A flat line needs a panel with a height, too.
+  // A share's panel ends at 1 and begins at the tenth below the worst, where
+  // differences can be seen.
+  if (range == Range::kShareToOne) low = std::floor(low * 10) / 10;
+  // A flat line needs a panel with a height, too, and so does an empty one.
+  if (high < low) low = high = 0;
   if (high - low < 1e-6) high = low + 1;
   const Panel panel{
       title, left, low, high,
@@ -177,8 +192,10 @@ std::string escaped(const std::string& plain) {
 }  // namespace
 
 std::string training_curve_svg(const std::string& title,
+                               const MetricDef& deciding,
                                std::span<const EpochMetrics> epochs) {
-  const double width = 2 * kPanel;
+  // A run that is judged by its loss has one panel.
+  const double width = (deciding.name == "loss" ? 1 : 2) * kPanel;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" "
       "width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" "
@@ -188,13 +205,18 @@ std::string training_curve_svg(const std::string& title,
   svg += text(kLeft, 20, "start", escaped(title));
   svg += legend_entry(width - 190, kTrainColour, "training");
   svg += legend_entry(width - 100, kHeldOutColour, "held out");
-  svg += panel_of(
-      "loss", kLeft, epochs, [](const EpochMetrics& e) { return e.train.loss; },
-      [](const EpochMetrics& e) { return e.held_out.loss; }, true);
-  svg += panel_of(
-      "accuracy", kPanel + kLeft, epochs,
-      [](const EpochMetrics& e) { return e.train.accuracy; },
-      [](const EpochMetrics& e) { return e.held_out.accuracy; }, false);
+  const auto panel = [&](const std::string& name, double left, Range range) {
+    return panel_of(
+        name, left, epochs,
+        [&](const EpochMetrics& e) { return e.train.get(name); },
+        [&](const EpochMetrics& e) { return e.held_out.get(name); }, range);
+  };
+  svg += panel("loss", kLeft, Range::kFromZero);
+  if (deciding.name != "loss") {
+    svg += panel(
+        deciding.name, kPanel + kLeft,
+        deciding.name == "accuracy" ? Range::kShareToOne : Range::kAsMeasured);
+  }
   return svg + "</svg>\n";
 }
 

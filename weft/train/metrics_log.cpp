@@ -11,12 +11,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// What stands before the names of metrics.
+constexpr std::string_view kTrain = "train_";
+constexpr std::string_view kHeldOut = "test_";
+
 // JSON has no NaN: what was not measured is null.
 Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-double read_number(const Json& json, const char* key) {
+double read_number(const Json& json, const std::string& key) {
   const auto found = json.find(key);
   if (found == json.end() || !found->is_number()) return kNotMeasured;
   return found->get<double>();
@@ -35,10 +39,13 @@ bool read_line(const std::string& line, EpochMetrics& epoch) {
   epoch.epoch = integer("epoch");
   epoch.step = integer("step");
   epoch.lr = read_number(json, "lr");
-  epoch.train = {read_number(json, "train_loss"),
-                 read_number(json, "train_accuracy")};
-  epoch.held_out = {read_number(json, "test_loss"),
-                    read_number(json, "test_accuracy")};
+  for (const auto& [key, value] : json.items()) {
+    if (key.starts_with(kTrain)) {
+      epoch.train.set(key.substr(kTrain.size()), read_number(json, key));
+    } else if (key.starts_with(kHeldOut)) {
+      epoch.held_out.set(key.substr(kHeldOut.size()), read_number(json, key));
+    }
+  }
   epoch.samples_per_s = read_number(json, "samples_per_s");
   epoch.seconds = read_number(json, "seconds");
   epoch.is_best = json.value("best", false);
@@ -55,16 +62,18 @@ bool read_line(const std::string& line, EpochMetrics& epoch) {
 }  // namespace
 
 std::string to_json(const EpochMetrics& epoch) {
-  Json json{{"epoch", epoch.epoch},
-            {"step", epoch.step},
-            {"lr", number(epoch.lr)},
-            {"train_loss", number(epoch.train.loss)},
-            {"train_accuracy", number(epoch.train.accuracy)},
-            {"test_loss", number(epoch.held_out.loss)},
-            {"test_accuracy", number(epoch.held_out.accuracy)},
-            {"samples_per_s", number(epoch.samples_per_s)},
-            {"seconds", number(epoch.seconds)},
-            {"best", epoch.is_best}};
+  Json json{
+      {"epoch", epoch.epoch}, {"step", epoch.step}, {"lr", number(epoch.lr)}};
+  for (const auto& [name, value] : epoch.train.all()) {
+    json[std::string(kTrain) + name] = number(value);
+  }
+  for (const auto& [name, value] : epoch.train.all()) {
+    // An epoch that was not measured says so for each metric.
+    json[std::string(kHeldOut) + name] = number(epoch.held_out.get(name));
+  }
+  json["samples_per_s"] = number(epoch.samples_per_s);
+  json["seconds"] = number(epoch.seconds);
+  json["best"] = epoch.is_best;
   if (epoch.traffic) {
     json["bytes_sent_per_step"] = number(epoch.traffic->bytes_sent);
     json["bytes_received_per_step"] = number(epoch.traffic->bytes_received);
@@ -76,8 +85,10 @@ std::string to_json(const EpochMetrics& epoch) {
 }
 
 MetricsLog::MetricsLog(std::filesystem::path folder, std::string title,
-                       std::int64_t last_epoch)
-    : folder_(std::move(folder)), title_(std::move(title)) {
+                       MetricDef deciding, std::int64_t last_epoch)
+    : folder_(std::move(folder)),
+      title_(std::move(title)),
+      deciding_(std::move(deciding)) {
   // A run that starts from the beginning forgets what an earlier one left in
   // the folder.
   if (last_epoch == 0) return;
@@ -99,7 +110,8 @@ void MetricsLog::add(const EpochMetrics& epoch) {
   // line.
   for (const EpochMetrics& each : epochs_) lines += to_json(each) + "\n";
   write_file(folder_ / "metrics.jsonl", lines);
-  write_file(folder_ / "curve.svg", training_curve_svg(title_, epochs_));
+  write_file(folder_ / "curve.svg",
+             training_curve_svg(title_, deciding_, epochs_));
 }
 
 }  // namespace weft

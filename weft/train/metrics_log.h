@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/train/metrics.h"
+#include "weft/train/progress.h"
 
 namespace weft {
 
@@ -19,7 +19,7 @@ class MetricsLog {
   // Keeps the lines of epochs up to `last_epoch` from an earlier part of the
   // run; whatever cannot be read is left out.
   MetricsLog(std::filesystem::path folder, std::string title,
-             std::int64_t last_epoch);
+             MetricDef deciding, std::int64_t last_epoch);
 
   // Adds an epoch and writes both files anew, atomically.
   void add(const EpochMetrics& epoch);
@@ -29,13 +29,16 @@ class MetricsLog {
  private:
   std::filesystem::path folder_;
   std::string title_;
+  MetricDef deciding_;
   std::vector<EpochMetrics> epochs_;
 };
 
 std::string to_json(const EpochMetrics& epoch);
 
-// Loss and accuracy per epoch, side by side, training and held-out data.
+// The loss and the metric that decides which epoch is best, side by side, on
+// training and held-out data.
 std::string training_curve_svg(const std::string& title,
+                               const MetricDef& deciding,
                                std::span<const EpochMetrics> epochs);
 
 }  // namespace weft

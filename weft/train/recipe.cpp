@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "weft/base/file.h"
-#include "weft/data/registry.h"
 #include "weft/nn/model.h"
 #include "weft/optim/groups.h"
 #include "weft/optim/wrapper.h"
 #include "weft/train/recipe_section.h"
+#include "weft/train/step/training_data.h"
+#include "weft/train/step/training_task.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/network.h"
 #include "weft/train/sync/policy.h"
@@ -139,16 +140,40 @@ ModelRecipe read_model(const toml::table* table, const RecipeSource& source) {
   return model;
 }
 
-DataRecipe read_data(const toml::table* table, const RecipeSource& source) {
+TaskRecipe read_task(const toml::table* table, const RecipeSource& source,
+                     const ModelRecipe& model) {
+  RecipeSection section(table, "task", source);
+  TaskRecipe task;
+  task.name = model_registry().get(model.name).task;
+  section.read("name", task.name);
+  const TrainingTaskDef& def =
+      blame(section, "name", [&]() -> const TrainingTaskDef& {
+        return training_task_registry().get(task.name);
+      });
+  task.options = section.read_options(def.options);
+  section.refuse_unknown();
+  blame(section, "", [&] { def.make(task.options); });
+  return task;
+}
+
+DataRecipe read_data(const toml::table* table, const RecipeSource& source,
+                     const TaskRecipe& task) {
   RecipeSection section(table, "data", source);
   DataRecipe data;
+  data.source = training_task_registry().get(task.name).source;
+  section.read("source", data.source);
+  const BatchSourceDef& def =
+      blame(section, "source", [&]() -> const BatchSourceDef& {
+        return batch_source_registry().get(data.source);
+      });
   section.read("name", data.name);
   section.read("folder", data.folder);
   std::vector<std::string> augment;
   section.read("augment", augment);
+  data.options = section.read_options(def.options);
   section.refuse_unknown();
   section.require("name", data.name);
-  blame(section, "name", [&] { dataset_registry().get(data.name); });
+  blame(section, "name", [&] { def.check_name(data.name); });
   for (const auto& what : augment) {
     if (what == "crop") {
       data.augment.crop = true;
@@ -261,6 +286,7 @@ TrainRecipe read_train(const toml::table* table, const RecipeSource& source) {
   section.read("seed", train.seed, 0);
   section.read("eval_every", train.eval_every, 1, kMost);
   section.read("checkpoint_every", train.checkpoint_every, 0, kMost);
+  section.read("patience", train.patience, 0, kMost);
   section.read("max_steps", train.max_steps, 0, kMost);
   section.read("steps", train.steps, 1, std::int64_t{1} << 20);
   section.read("drop_last", train.drop_last);
@@ -350,6 +376,7 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
     return table == nullptr ? &empty : table;
   };
   const toml::table* model = find("model");
+  const toml::table* task = find("task");
   const toml::table* data = find("data");
   const toml::table* optimizer = find("optimizer");
   const toml::table* train = find("train");
@@ -359,7 +386,8 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
   sections.refuse_unknown();
   Recipe recipe;
   recipe.model = read_model(model, source);
-  recipe.data = read_data(data, source);
+  recipe.task = read_task(task, source, recipe.model);
+  recipe.data = read_data(data, source, recipe.task);
   recipe.optimizer = read_optimizer(optimizer, source);
   recipe.train = read_train(train, source);
   // The optimizer comes before: momentum must not be applied by both.

@@ -32,10 +32,20 @@ struct ModelRecipe {
   bool operator==(const ModelRecipe&) const = default;
 };
 
+// What the model is trained for.
+struct TaskRecipe {
+  std::string name;  // of weft/train/tasks; the model's own if not given
+  Options options;
+
+  bool operator==(const TaskRecipe&) const = default;
+};
+
 struct DataRecipe {
   std::string name;
+  std::string source;  // of weft/train/sources; the task's own if not given
   std::string folder;  // empty: see weft/data/fetch.h
   Augmentation augment;
+  Options options;  // the source's own
 
   bool operator==(const DataRecipe&) const = default;
 };
@@ -76,8 +86,10 @@ struct TrainRecipe {
   std::int64_t seed = 1;
   std::int64_t eval_every = 1;        // epochs
   std::int64_t checkpoint_every = 0;  // steps; 0: after each epoch
-  std::int64_t max_steps = 0;         // 0: as many as the epochs have
-  std::int64_t steps = 35;            // words per example, for text
+  // Epochs without a better one after which the run ends; 0: none.
+  std::int64_t patience = 0;
+  std::int64_t max_steps = 0;  // 0: as many as the epochs have
+  std::int64_t steps = 35;     // words per example, for text
   bool drop_last = false;
   bool check_numerics = false;
   // How a model that branches, loops or calls itself is run
@@ -124,6 +136,7 @@ struct LogRecipe {
 
 struct Recipe {
   ModelRecipe model;
+  TaskRecipe task;
   DataRecipe data;
   OptimizerRecipe optimizer;
   TrainRecipe train;

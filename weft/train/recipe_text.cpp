@@ -110,11 +110,17 @@ std::string to_toml(const Recipe& recipe) {
   out.key("name", recipe.model.name);
   for (const auto& [name, value] : recipe.model.options) out.key(name, value);
 
+  out.section("task");
+  out.key("name", recipe.task.name);
+  for (const auto& [name, value] : recipe.task.options) out.key(name, value);
+
   out.section("data");
   out.key("name", recipe.data.name);
+  out.key("source", recipe.data.source);
   // An empty folder means that each machine looks for itself (data/fetch.h).
   if (!recipe.data.folder.empty()) out.key("folder", recipe.data.folder);
   out.key("augment", augment_names(recipe.data.augment));
+  for (const auto& [name, value] : recipe.data.options) out.key(name, value);
 
   const OptimizerRecipe& optimizer = recipe.optimizer;
   out.section("optimizer");
@@ -141,6 +147,7 @@ std::string to_toml(const Recipe& recipe) {
   out.key("seed", train.seed);
   out.key("eval_every", train.eval_every);
   out.key("checkpoint_every", train.checkpoint_every);
+  out.key("patience", train.patience);
   out.key("max_steps", train.max_steps);
   out.key("steps", train.steps);
   out.key("drop_last", train.drop_last);

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "weft/train/metrics.h"
+#include "weft/train/step/traffic.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "weft/train/assembly.h"
-#include "weft/train/checkpoint.h"
+#include "weft/train/files/checkpoint.h"
 
 namespace weft {
 
@@ -17,7 +17,7 @@ struct TrainedModel {
   CheckpointInfo info;
   Assembly assembly;
 
-  nn::Layer& model() { return *assembly.model; }
+  nn::Module& model() { return *assembly.model; }
 };
 
 // Opens a checkpoint, or the best one of a run's folder. A `data_folder` that

@@ -43,8 +43,8 @@ class Bert : public nn::Layer {
   nn::Linear& classifier_;
 };
 
-std::unique_ptr<nn::Layer> build_bert(const ModelInput& input,
-                                      const Options& options) {
+std::unique_ptr<nn::Module> build_bert(const ModelInput& input,
+                                       const Options& options) {
   if (input.example.rank() != 1 || input.words < 1) {
     throw Error(ErrorCode::kInvalidArgument, "model bert",
                 "an example is {} of {} words, but the model takes a row of "
@@ -65,7 +65,7 @@ std::unique_ptr<nn::Layer> build_bert(const ModelInput& input,
 void register_model_bert(ModelRegistry& models) {
   models.add({.name = "bert",
               .summary = "Transformer that classifies a row of tokens",
-              .task = TaskKind::kClassification,
+              .task = "classification",
               .options = {{"layers", std::int64_t{12}, "Transformer layers"},
                           {"width", std::int64_t{768}, "numbers per token"},
                           {"heads", std::int64_t{12}, "of a layer"},

@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<nn::Layer> build_digits_cnn(const ModelInput& input,
-                                            const Options& options) {
+std::unique_ptr<nn::Module> build_digits_cnn(const ModelInput& input,
+                                             const Options& options) {
   require_image("model digits-cnn", input, 2);
   const Shape& image = input.example;
   const Dim flat = (image[0] / 2) * (image[1] / 2) * 32;
@@ -34,7 +34,7 @@ std::unique_ptr<nn::Layer> build_digits_cnn(const ModelInput& input,
 void register_model_digits_cnn(ModelRegistry& models) {
   models.add({.name = "digits-cnn",
               .summary = "conv 16, conv 32, pool, dense 64, dense",
-              .task = TaskKind::kClassification,
+              .task = "classification",
               .options = {{"dropout", 0.2, "before the last layer"}},
               .build = build_digits_cnn});
 }

@@ -34,8 +34,8 @@ class Gpt : public nn::Layer {
   nn::LayerNorm& norm_;
 };
 
-std::unique_ptr<nn::Layer> build_gpt(const ModelInput& input,
-                                     const Options& options) {
+std::unique_ptr<nn::Module> build_gpt(const ModelInput& input,
+                                      const Options& options) {
   if (input.example.rank() != 1) {
     throw Error(ErrorCode::kInvalidArgument, "model gpt",
                 "an example is {}, but the model takes a row of tokens",
@@ -56,7 +56,7 @@ std::unique_ptr<nn::Layer> build_gpt(const ModelInput& input,
 void register_model_gpt(ModelRegistry& models) {
   models.add({.name = "gpt",
               .summary = "causal Transformer with tied embeddings",
-              .task = TaskKind::kLanguageModel,
+              .task = "language-model",
               .options = {{"layers", std::int64_t{12}, "Transformer layers"},
                           {"width", std::int64_t{768}, "numbers per token"},
                           {"heads", std::int64_t{12}, "of a layer"},

@@ -39,8 +39,8 @@ class LstmLm : public nn::Layer {
   nn::Linear& decoder_;
 };
 
-std::unique_ptr<nn::Layer> build_lstm_lm(const ModelInput& input,
-                                         const Options& options) {
+std::unique_ptr<nn::Module> build_lstm_lm(const ModelInput& input,
+                                          const Options& options) {
   if (input.example.rank() != 1) {
     throw Error(ErrorCode::kInvalidArgument, "model lstm-lm",
                 "an example is {}, but the model takes a row of tokens",
@@ -64,7 +64,7 @@ std::unique_ptr<nn::Layer> build_lstm_lm(const ModelInput& input,
 void register_model_lstm_lm(ModelRegistry& models) {
   models.add({.name = "lstm-lm",
               .summary = "embedding, stacked LSTM, dense over the vocabulary",
-              .task = TaskKind::kLanguageModel,
+              .task = "language-model",
               .options = {{"hidden", std::int64_t{200}, "units of a layer"},
                           {"layers", std::int64_t{2}, "LSTM layers"},
                           {"dropout", 0.0, "around every LSTM layer"}},

@@ -9,8 +9,8 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<nn::Layer> build_mlp(const ModelInput& input,
-                                     const Options& options) {
+std::unique_ptr<nn::Module> build_mlp(const ModelInput& input,
+                                      const Options& options) {
   auto model = std::make_unique<nn::Sequential>();
   if (input.example.rank() > 1) model->add("flatten", nn::Flatten{});
   std::int64_t width = input.example.num_elements();
@@ -34,7 +34,7 @@ std::unique_ptr<nn::Layer> build_mlp(const ModelInput& input,
 void register_model_mlp(ModelRegistry& models) {
   models.add({.name = "mlp",
               .summary = "dense layers with ReLU",
-              .task = TaskKind::kClassification,
+              .task = "classification",
               .options = {{"hidden", std::vector<std::int64_t>{512, 512},
                            "units of each hidden layer"}},
               .build = build_mlp});

@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<nn::Layer> build_mnist_cnn(const ModelInput& input,
-                                           const Options&) {
+std::unique_ptr<nn::Module> build_mnist_cnn(const ModelInput& input,
+                                            const Options&) {
   require_image("model mnist-cnn", input, 4);
   const Shape& image = input.example;
   const Dim flat = (image[0] / 4) * (image[1] / 4) * 64;
@@ -32,7 +32,7 @@ std::unique_ptr<nn::Layer> build_mnist_cnn(const ModelInput& input,
 void register_model_mnist_cnn(ModelRegistry& models) {
   models.add({.name = "mnist-cnn",
               .summary = "conv 32, pool, conv 64, pool, dense 128, dense",
-              .task = TaskKind::kClassification,
+              .task = "classification",
               .options = {},
               .build = build_mnist_cnn});
 }

@@ -22,8 +22,8 @@ nn::Sequential stage(std::int64_t inputs, std::int64_t outputs,
                         nn::ResidualBlock{outputs, outputs, 1}};
 }
 
-std::unique_ptr<nn::Layer> build_resnet20(const ModelInput& input,
-                                          const Options&) {
+std::unique_ptr<nn::Module> build_resnet20(const ModelInput& input,
+                                           const Options&) {
   require_image("model resnet20", input, 4);
   auto model = std::make_unique<nn::Sequential>();
   // The mean of the batch norm would take a bias out again.
@@ -43,7 +43,7 @@ std::unique_ptr<nn::Layer> build_resnet20(const ModelInput& input,
 void register_model_resnet20(ModelRegistry& models) {
   models.add({.name = "resnet20",
               .summary = "20-layer residual network for small images",
-              .task = TaskKind::kClassification,
+              .task = "classification",
               .options = {},
               .build = build_resnet20});
 }

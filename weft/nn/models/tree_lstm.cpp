@@ -74,8 +74,8 @@ class TreeLstm : public nn::TreeNetwork {
   nn::ParameterRef bias_;
 };
 
-std::unique_ptr<nn::Layer> build_tree_lstm(const ModelInput& input,
-                                           const Options& options) {
+std::unique_ptr<nn::Module> build_tree_lstm(const ModelInput& input,
+                                            const Options& options) {
   require_trees("model tree-lstm", input);
   const auto hidden = option<std::int64_t>(options, "hidden");
   const auto width = option<std::int64_t>(options, "embedding");
@@ -96,7 +96,7 @@ std::unique_ptr<nn::Layer> build_tree_lstm(const ModelInput& input,
 void register_model_tree_lstm(ModelRegistry& models) {
   models.add({.name = "tree-lstm",
               .summary = "binary tree LSTM, a softmax at every node",
-              .task = TaskKind::kTreeLabels,
+              .task = "tree-labels",
               .options = {{"embedding", std::int64_t{150}, "of a word"},
                           {"hidden", std::int64_t{150}, "of a node"},
                           {"dropout", 0.0, "of the words"}},

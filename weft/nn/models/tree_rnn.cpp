@@ -40,8 +40,8 @@ class TreeRnn : public nn::TreeNetwork {
   nn::ParameterRef bias_;
 };
 
-std::unique_ptr<nn::Layer> build_tree_rnn(const ModelInput& input,
-                                          const Options& options) {
+std::unique_ptr<nn::Module> build_tree_rnn(const ModelInput& input,
+                                           const Options& options) {
   require_trees("model tree-rnn", input);
   const auto hidden = option<std::int64_t>(options, "hidden");
   if (hidden < 1) {
@@ -61,7 +61,7 @@ std::unique_ptr<nn::Layer> build_tree_rnn(const ModelInput& input,
 void register_model_tree_rnn(ModelRegistry& models) {
   models.add({.name = "tree-rnn",
               .summary = "recursive network with ReLU, a softmax at every node",
-              .task = TaskKind::kTreeLabels,
+              .task = "tree-labels",
               .options = {{"hidden", std::int64_t{35}, "of a word and a node"},
                           {"dropout", 0.0, "of the words"}},
               .build = build_tree_rnn});

@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "weft/data/dataset.h"
 #include "weft/train/recipe.h"
 #include "weft/train/sync/worker_group.h"
 
@@ -15,9 +14,5 @@ namespace weft {
 // Every key of a recipe but folders and what changes no number, and how the run
 // begins.
 std::vector<AgreedItem> recipe_items(const Recipe& recipe, bool is_resumed);
-
-// The size of each part of the data, what it holds, and a digest of some of its
-// examples at regular distances. Cost: reads those.
-std::vector<AgreedItem> data_items(const DatasetSplits& data);
 
 }  // namespace weft

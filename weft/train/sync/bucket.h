@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/train/safetensors.h"
+#include "weft/train/files/safetensors.h"
 
 namespace weft {
 

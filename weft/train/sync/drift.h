@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/train/metrics.h"
+#include "weft/train/step/metrics.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/policy.h"

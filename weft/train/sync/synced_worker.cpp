@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <fmt/ranges.h>
 
 #include "weft/base/stopwatch.h"
-#include "weft/train/objective.h"
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/gather.h"
 #include "weft/train/sync/network.h"
@@ -18,9 +16,8 @@ namespace {
 // The bound then is each worker's share of it: max_norm / sqrt(workers) (Lin
 // et al., "Deep Gradient Compression", section 3.2) for a gradient that is
 // scaled by 1 / workers.
-TrainStepOptions backward_options(TrainStepOptions options,
-                                  const SyncRecipe& recipe,
-                                  const WorkerGroup& group) {
+StepOptions backward_options(StepOptions options, const SyncRecipe& recipe,
+                             const WorkerGroup& group) {
   const int workers = group.size();
   // Each worker drops out others.
   options.seed += static_cast<std::uint64_t>(group.rank()) << 32;
@@ -49,22 +46,53 @@ std::string ranks_text(const std::vector<int>& ranks) {
                      fmt::join(ranks, ", "));
 }
 
+// What a worker has beside what is trained and carried: running statistics, and
+// what is frozen.
+std::vector<NamedTensor> kept_beside(const StepDescription& description) {
+  std::vector<NamedTensor> kept;
+  for (const Entry& entry : description.entries()) {
+    if (is_state(entry.role) && entry.role != EntryRole::kParameter &&
+        entry.role != EntryRole::kCarried && entry.role != EntryRole::kSlot) {
+      kept.push_back({entry.name, entry.memory});
+    }
+  }
+  return kept;
+}
+
+// Measures as the numbers that workers sum, and back.
+std::vector<double> flat(const MeasureSums& sums) {
+  std::vector<double> numbers;
+  for (const Ratio& ratio : sums.ratios()) {
+    numbers.insert(numbers.end(), {ratio.sum, ratio.count});
+  }
+  return numbers;
+}
+
+MeasureSums sums_of(const std::vector<double>& numbers) {
+  MeasureSums sums(numbers.size() / 2);
+  for (std::size_t i = 0; i < sums.ratios().size(); ++i) {
+    sums.ratios()[i] = {numbers[2 * i], numbers[2 * i + 1]};
+  }
+  return sums;
+}
+
 std::string carried_name(int rank, const std::string& name) {
   return fmt::format("sync.carried.{}.{}", rank, name);
 }
 
 }  // namespace
 
-SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
-                           const Optimizer& optimizer,
-                           const std::vector<TensorType>& batch,
-                           TrainStepOptions options, const SyncRecipe& recipe,
+SyncedWorker::SyncedWorker(const StepDescription& description,
+                           const Optimizer& optimizer, const SyncRecipe& recipe,
                            WorkerGroup& group)
-    : task_(task),
-      group_(group),
-      backward_(model, task, batch, backward_options(options, recipe, group)),
-      buckets_(make_buckets(backward_.trainable(), recipe.bucket_bytes)),
-      bucket_of_(buckets_of(buckets_, backward_.trainable().size())),
+    : group_(group),
+      description_(description.with_options(
+          backward_options(description.options(), recipe, group))),
+      trainable_(description_.tensors(EntryRole::kParameter)),
+      statistics_(kept_beside(description_)),
+      carried_(description_.tensors(EntryRole::kCarried)),
+      buckets_(make_buckets(trainable_, recipe.bucket_bytes)),
+      bucket_of_(buckets_of(buckets_, trainable_.size())),
       measure_every_(recipe.measure_every),
       is_sparsified_(recipe.sparsify != "none" && recipe.policy == "allreduce"),
       overlaps_(recipe.overlap),
@@ -75,29 +103,30 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
   def.check(recipe);
   share_initial_weights();
   const SyncRecipe settled = settle(recipe);
-  policy_ =
-      def.make({.communicator = group_.communicator(),
-                .network = group_.network(),
-                .recipe = settled,
-                .optimizer = optimizer,
-                // What backward has clipped is not clipped again.
-                .clip_norm = def.clips_first(recipe) ? 0 : options.clip_norm,
-                // This is the seed that all have in common, and not backward's:
-                // what workers draw alike must not depend on the rank.
-                .seed = options.seed,
-                .trainable = backward_.trainable(),
-                .buckets = buckets_});
+  policy_ = def.make(
+      {.communicator = group_.communicator(),
+       .network = group_.network(),
+       .recipe = settled,
+       .optimizer = optimizer,
+       // What backward has clipped is not clipped again.
+       .clip_norm =
+           def.clips_first(recipe) ? 0 : description.options().clip_norm,
+       // This is the seed that all have in common, and not backward's:
+       // what workers draw alike must not depend on the rank.
+       .seed = description.options().seed,
+       .trainable = trainable_,
+       .buckets = buckets_});
   // Backward writes into the buckets themselves, so nothing is copied before it
   // travels.
-  std::vector<Tensor> gradients(backward_.trainable().size());
+  std::vector<Tensor> gradients(trainable_.size());
   for (const Bucket& bucket : buckets_) {
     for (const auto& member : bucket.members()) {
       gradients[member.parameter] = bucket.gradient_of(member);
     }
   }
-  backward_.set_gradients(std::move(gradients));
-  for (const auto* part : {&backward_.trainable(), &backward_.statistics(),
-                           &backward_.carried()}) {
+  description_.set_gradients(gradients);
+  backward_.emplace(description_, StepCut::kGradients);
+  for (const auto* part : {&trainable_, &statistics_, &carried_}) {
     state_.insert(state_.end(), part->begin(), part->end());
   }
   // Tensors of other ranks are undefined here, and are theirs to look at.
@@ -110,7 +139,7 @@ SyncedWorker::SyncedWorker(nn::Layer& model, TaskKind task,
   traffic_.emplace();
   if (measure_every_ > 0) {
     drift_meter_.emplace(group_, buckets_, policy_->state(), settled,
-                         options.seed);
+                         description.options().seed);
   }
 }
 
@@ -119,9 +148,8 @@ SyncedWorker::~SyncedWorker() = default;
 // The same seed gives the same weights, unless machines compute them
 // differently.
 void SyncedWorker::share_initial_weights() {
-  std::vector<NamedTensor> weights = backward_.trainable();
-  weights.insert(weights.end(), backward_.statistics().begin(),
-                 backward_.statistics().end());
+  std::vector<NamedTensor> weights = trainable_;
+  weights.insert(weights.end(), statistics_.begin(), statistics_.end());
   std::string digests;
   for (const NamedTensor& named : weights) digests += digest_of(named.tensor);
   const auto others = group_.others("initial weights", digests);
@@ -137,7 +165,7 @@ void SyncedWorker::share_initial_weights() {
 
 void SyncedWorker::check_copies() {
   std::vector<AgreedItem> items;
-  for (const NamedTensor& named : backward_.trainable()) {
+  for (const NamedTensor& named : trainable_) {
     items.push_back({named.name, digest_of(named.tensor)});
   }
   group_.agree(fmt::format("parameters after step {}", step_.number + 1), items,
@@ -186,13 +214,12 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   if (is_measured) drift_meter_->begin_step();
   compute(batch, step);
 
-  std::vector<double> totals = {0, 0, 0, step.wants_stop ? 1.0 : 0.0};
-  if (batch.size > 0) {
-    RunningMean mean;
-    mean.add(backward_.loss(), backward_.correct(),
-             prediction_count(task_, batch.tensors[1].shape(), batch.size));
-    totals = {mean.loss_sum, mean.correct_sum, mean.count, totals[3]};
-  }
+  // The measures of this worker's part, and whether it was asked to end.
+  const MeasureSums own =
+      batch.size > 0 ? backward_->measures()
+                     : MeasureSums(backward_->measures().ratios().size());
+  std::vector<double> totals = flat(own);
+  totals.push_back(step.wants_stop ? 1.0 : 0.0);
   // Decisions ride on sums, so that workers cannot disagree.
   const auto summed = group_.network().submit([&] {
     // Workers at different steps would be told so.
@@ -227,10 +254,9 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
       .xi = drift.xi,
       .drift = drift.drift};
   WorkerTotals result;
-  result.mean.loss_sum = totals[0];
-  result.mean.correct_sum = totals[1];
-  result.mean.count = totals[2];
-  result.is_stopping = totals[3] > 0;
+  result.is_stopping = totals.back() > 0;
+  totals.pop_back();
+  result.sums = sums_of(totals);
   return result;
 }
 
@@ -259,8 +285,9 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
     // workers is the gradient of the mean over the whole batch.
     const double weight =
         static_cast<double>(batch.size) / static_cast<double>(batch.whole_size);
-    backward_.run(batch.tensors, weight, step.number,
-                  [&](std::size_t parameter) { gradient_is_there(parameter); });
+    backward_->run(
+        batch.tensors, {.number = step.number, .loss_weight = weight},
+        [&](std::size_t parameter) { gradient_is_there(parameter); });
   }
   start_exchanges();
 }
@@ -282,37 +309,29 @@ void SyncedWorker::start_exchanges() {
   }
 }
 
-void SyncedWorker::reset_carried() {
-  for (const NamedTensor& named : backward_.carried()) {
-    std::memset(named.tensor.raw(), 0, named.tensor.bytes());
-  }
-}
+void SyncedWorker::reset_carried() { backward_->reset_carried(); }
 
-RunningMean SyncedWorker::total(const RunningMean& own) {
-  std::vector<double> sums = {own.loss_sum, own.correct_sum, own.count};
+MeasureSums SyncedWorker::total(const MeasureSums& own) {
+  std::vector<double> sums = flat(own);
   group_.run([&] {
     return sum_over_workers(group_.communicator().open({"sum", "scores"}),
                             sums);
   });
-  RunningMean result;
-  result.loss_sum = sums[0];
-  result.correct_sum = sums[1];
-  result.count = sums[2];
-  return result;
+  return sums_of(sums);
 }
 
 void SyncedWorker::share_statistics() {
   group_.run([&] {
     return broadcast_tensors(
         group_.communicator().open({"broadcast", "statistics"}), 0,
-        backward_.statistics());
+        statistics_);
   });
 }
 
 std::vector<OwnedTensor> SyncedWorker::distributed_state() const {
   std::vector<OwnedTensor> result = policy_->state();
   for (int rank = 0; rank < ranks(); ++rank) {
-    for (const NamedTensor& named : backward_.carried()) {
+    for (const NamedTensor& named : carried_) {
       result.push_back({carried_name(rank, named.name), named.tensor.type(),
                         rank, rank == this->rank() ? named.tensor : Tensor()});
     }
@@ -324,9 +343,8 @@ std::vector<NamedTensor> SyncedWorker::checkpoint() {
   // A checkpoint is worth a digest of each parameter: copies that have come
   // apart are found before they are saved.
   check_copies();
-  std::vector<NamedTensor> result = backward_.trainable();
-  result.insert(result.end(), backward_.statistics().begin(),
-                backward_.statistics().end());
+  std::vector<NamedTensor> result = trainable_;
+  result.insert(result.end(), statistics_.begin(), statistics_.end());
   std::vector<OwnedTensor> owned = distributed_state();
   group_.run([&] {
     return gather_tensors(group_.communicator().open({"gather", "checkpoint"}),
@@ -357,7 +375,7 @@ std::string SyncedWorker::restore(const CheckpointFile& file) {
                         : static_cast<int>(workers->second);
   std::vector<CheckpointFile::Wanted> wanted;
   std::vector<Tensor> targets;
-  for (const auto* part : {&backward_.trainable(), &backward_.statistics()}) {
+  for (const auto* part : {&trainable_, &statistics_}) {
     for (const NamedTensor& named : *part) {
       wanted.push_back({named.name, named.tensor.type()});
       targets.push_back(named.tensor);
@@ -365,7 +383,7 @@ std::string SyncedWorker::restore(const CheckpointFile& file) {
   }
   // Where an epoch begins, what is carried is zero whoever saved it. Within
   // one, its lanes are those of so many workers.
-  if (!backward_.carried().empty() && file.info().position.batch > 0) {
+  if (!carried_.empty() && file.info().position.batch > 0) {
     if (saved != ranks()) {
       throw Error(ErrorCode::kUnsupported, file.tensors().path().string(),
                   "saved by {} workers within an epoch of a model that carries "
@@ -373,7 +391,7 @@ std::string SyncedWorker::restore(const CheckpointFile& file) {
                   saved)
           .hint(fmt::format("continue with {} workers", saved));
     }
-    for (const NamedTensor& named : backward_.carried()) {
+    for (const NamedTensor& named : carried_) {
       wanted.push_back(
           {saved == 1 ? named.name : carried_name(rank(), named.name),
            named.tensor.type()});

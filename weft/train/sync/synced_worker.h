@@ -6,25 +6,25 @@
 
 #include <memory>
 
-#include "weft/optim/optimizer.h"
-#include "weft/train/sync/backward_step.h"
+#include "weft/train/step/step.h"
+#include "weft/train/step/worker.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/drift.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/worker_group.h"
-#include "weft/train/worker.h"
 
 namespace weft {
 
 class SyncedWorker : public Worker {
  public:
-  // As TrainStep. Collective: workers whose initial weights are others take
-  // those of the first, and all measure the network and agree on what is best
-  // for it where the recipe says "auto". The group must outlive this.
+  // Collective: workers whose initial weights are others take those of the
+  // first, and all measure the network and agree on what is best for it where
+  // the recipe says "auto". The group must outlive this.
   // Throws Error(kInvalidArgument) for a recipe whose [sync] makes no sense,
   // with the reason.
-  SyncedWorker(nn::Layer& model, TaskKind task, const Optimizer& optimizer,
-               const std::vector<TensorType>& batch, TrainStepOptions options,
+  // `description` has no optimizer, as the policy decides who updates what:
+  // `optimizer` is given to it.
+  SyncedWorker(const StepDescription& description, const Optimizer& optimizer,
                const SyncRecipe& recipe, WorkerGroup& group);
   ~SyncedWorker() override;
 
@@ -32,7 +32,7 @@ class SyncedWorker : public Worker {
   int ranks() const override { return group_.size(); }
   WorkerTotals run(const Batch& batch, const WorkerStep& step) override;
   void reset_carried() override;
-  RunningMean total(const RunningMean& own) override;
+  MeasureSums total(const MeasureSums& own) override;
   void share_statistics() override;
   const std::vector<NamedTensor>& state() const override { return state_; }
   // Throws Error(kInvalidArgument) on all workers if the copies of the model
@@ -61,12 +61,16 @@ class SyncedWorker : public Worker {
   // carries from batch to batch.
   std::vector<OwnedTensor> distributed_state() const;
 
-  TaskKind task_;
   WorkerGroup& group_;
-  BackwardStep backward_;
+  StepDescription description_;
+  // By role: the model's own memory.
+  std::vector<NamedTensor> trainable_;
+  std::vector<NamedTensor> statistics_;  // what else is kept, frozen ones too
+  std::vector<NamedTensor> carried_;
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_;  // by trainable parameter
   std::string chosen_;                  // how "auto" was settled, for people
+  std::optional<Step> backward_;        // made when gradients have memory
   std::unique_ptr<SyncPolicy> policy_;
   std::vector<NamedTensor> state_;
   std::optional<DriftMeter> drift_meter_;

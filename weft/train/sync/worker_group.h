@@ -12,7 +12,7 @@
 
 #include "weft/comm/transport/async_engine.h"
 #include "weft/comm/transport/communicator.h"
-#include "weft/train/checkpoint.h"
+#include "weft/train/files/checkpoint.h"
 
 namespace weft {
 

@@ -1,23 +1,25 @@
 // Every worker gets the sum of all gradients and updates its own copy of the
 // model: data-parallel training as in Li et al., "PyTorch Distributed", VLDB
 // 2020. All copies stay equal, bit for bit.
+#include "weft/train/step/step.h"
 #include "weft/train/sync/exchange.h"
 #include "weft/train/sync/rank_memory.h"
-#include "weft/train/sync/update_step.h"
 
 namespace weft {
 namespace {
 
-std::vector<UpdateTarget> targets_of(const SyncContext& context) {
-  std::vector<UpdateTarget> targets(context.trainable.size());
+// The update of the whole model by the sums in the buckets.
+StepDescription update_of(const SyncContext& context) {
+  std::vector<Tensor> gradients(context.trainable.size());
   for (const Bucket& bucket : context.buckets) {
     for (const BucketMember& member : bucket.members()) {
-      const NamedTensor& named = context.trainable[member.parameter];
-      targets[member.parameter] = {named.name, named.tensor,
-                                   bucket.gradient_of(member)};
+      gradients[member.parameter] = bucket.gradient_of(member);
     }
   }
-  return targets;
+  StepDescription update(context.optimizer, context.trainable,
+                         context.clip_norm);
+  update.set_gradients(gradients);
+  return update;
 }
 
 // `said` is what there is to say of the network, where it was looked at.
@@ -49,7 +51,9 @@ class AllReducePolicy : public SyncPolicy {
       : communicator_(context.communicator),
         // make_exchange() writes into network_, which is declared before.
         exchange_(make_exchange(context, network_)),
-        update_(context.optimizer, targets_of(context), context.clip_norm),
+        description_(update_of(context)),
+        slots_(description_.tensors(EntryRole::kSlot)),
+        update_(description_, StepCut::kUpdate),
         buckets_(context.buckets.size()) {}
 
   Task<> exchange(Bucket& bucket, SyncStep step) override {
@@ -58,14 +62,14 @@ class AllReducePolicy : public SyncPolicy {
   }
 
   void apply(const SyncStep& step) override {
-    update_.run(step.lr, step.number);
+    update_.run({}, {.lr = step.lr, .number = step.number});
   }
 
   // The optimizer's state is the same everywhere; the first worker saves it.
   std::vector<OwnedTensor> state() const override {
     std::vector<OwnedTensor> result =
         rank_memory(exchange_->memory(), communicator_);
-    for (const NamedTensor& slot : update_.slots()) {
+    for (const NamedTensor& slot : slots_) {
       result.push_back({slot.name, slot.tensor.type(), 0, slot.tensor});
     }
     return result;
@@ -75,7 +79,7 @@ class AllReducePolicy : public SyncPolicy {
                       int ranks) override {
     std::string note =
         restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
-    for (const NamedTensor& slot : update_.slots()) {
+    for (const NamedTensor& slot : slots_) {
       const Tensor saved = read(slot.name);
       if (!saved.is_defined() || !(saved.type() == slot.tensor.type())) {
         throw Error(ErrorCode::kDataLoss, "checkpoint", "has no {} called '{}'",
@@ -96,7 +100,9 @@ class AllReducePolicy : public SyncPolicy {
   Communicator& communicator_;
   std::string network_;  // for people
   std::unique_ptr<Exchange> exchange_;
-  UpdateStep update_;
+  StepDescription description_;
+  std::vector<NamedTensor> slots_;
+  Step update_;
   std::size_t buckets_;
 };
 

@@ -13,10 +13,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/train/step/step.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/rank_memory.h"
-#include "weft/train/sync/update_step.h"
 
 namespace weft {
 namespace {
@@ -131,7 +131,7 @@ class ServerPolicy : public SyncPolicy {
   // What the owner of a bucket keeps; the messages are everyone's.
   struct Served {
     std::vector<Tensor> parameters;  // the true ones, by member
-    std::unique_ptr<UpdateStep> update;
+    std::unique_ptr<Step> update;
     std::vector<NamedTensor> state;  // all of it, also where not owned
     std::vector<float> difference;   // from the workers', laid out as bucket
     Bytes message;
@@ -147,18 +147,21 @@ class ServerPolicy : public SyncPolicy {
 
   Served serve(const Bucket& bucket, const SyncContext& context) {
     Served served;
-    std::vector<UpdateTarget> targets;
+    std::vector<NamedTensor> parameters;
+    std::vector<Tensor> gradients;
     for (const BucketMember& member : bucket.members()) {
       served.parameters.push_back(trainable_[member.parameter].tensor.clone());
-      targets.push_back(
-          {member.name, served.parameters.back(), bucket.gradient_of(member)});
+      parameters.push_back({member.name, served.parameters.back()});
+      gradients.push_back(bucket.gradient_of(member));
       served.state.push_back(
           {"sync.server." + member.name, served.parameters.back()});
     }
-    served.update = std::make_unique<UpdateStep>(
-        context.optimizer, std::move(targets), context.clip_norm);
-    served.state.insert(served.state.end(), served.update->slots().begin(),
-                        served.update->slots().end());
+    StepDescription update(context.optimizer, parameters, context.clip_norm);
+    update.set_gradients(gradients);
+    served.update = std::make_unique<Step>(update, StepCut::kUpdate);
+    for (NamedTensor& slot : update.tensors(EntryRole::kSlot)) {
+      served.state.push_back(std::move(slot));
+    }
     served.difference.resize(bucket.gradient().size());
     return served;
   }
@@ -194,7 +197,7 @@ class ServerPolicy : public SyncPolicy {
 
   // The true parameters change; the message is how they differ then.
   void update(const Bucket& bucket, const SyncStep& step, Served& served) {
-    served.update->run(step.lr, step.number);
+    served.update->run({}, {.lr = step.lr, .number = step.number});
     for (std::size_t i = 0; i < bucket.members().size(); ++i) {
       const BucketMember& member = bucket.members()[i];
       const auto difference = part_of(std::span(served.difference), member);

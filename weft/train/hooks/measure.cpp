@@ -1,0 +1,53 @@
+#include "weft/train/hooks/measure.h"
+
+#include "weft/train/train_loop.h"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kBest = "best_";
+
+// Equal ones are decided by the loss.
+bool is_better(const MetricDef& deciding, const Scores& a, const Scores& b) {
+  // `b` is the best so far, which is no number before the first measurement.
+  if (!b.is_measured()) return a.is_measured();
+  const double x = a.get(deciding.name);
+  const double y = b.get(deciding.name);
+  if (x != y) return deciding.is_higher_better ? x > y : x < y;
+  return a.loss() < b.loss();
+}
+
+}  // namespace
+
+void MeasureHook::on_measure(TrainLoop& loop) {
+  EpochMetrics& epoch = loop.epoch();
+  // The last step is always measured, whatever eval_every says: a run must end
+  // with a score.
+  const bool is_last = loop.steps_done() >= loop.steps_in_all();
+  if (!is_last && epoch.epoch % loop.recipe().train.eval_every != 0) return;
+  // All measure with the same statistics, those of the first worker.
+  loop.worker().share_statistics();
+  epoch.held_out = Scores(loop.metrics(), loop.worker().total(held_out_.run()));
+  epoch.is_best = is_better(loop.deciding_metric(), epoch.held_out, best_);
+  if (!epoch.is_best) return;
+  best_ = epoch.held_out;
+  best_epoch_ = epoch.epoch;
+}
+
+void MeasureHook::remember(TrainNumbers& numbers) const {
+  for (const auto& [name, value] : best_.all()) {
+    numbers[std::string(kBest) + name] = value;
+  }
+  numbers["best_epoch"] = static_cast<double>(best_epoch_);
+}
+
+void MeasureHook::recall(const TrainNumbers& numbers) {
+  best_ = {};
+  for (const auto& [name, value] : numbers) {
+    if (name == "best_epoch" || !name.starts_with(kBest)) continue;
+    best_.set(name.substr(kBest.size()), value);
+  }
+  best_epoch_ = static_cast<std::int64_t>(number_of(numbers, "best_epoch"));
+}
+
+}  // namespace weft

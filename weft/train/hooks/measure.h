@@ -1,0 +1,29 @@
+// Measures the model on held-out data as epochs end, and knows which epoch was
+// best.
+//
+// Threads: the loop's.
+#pragma once
+
+#include "weft/train/step/evaluation.h"
+#include "weft/train/train_hook.h"
+
+namespace weft {
+
+class MeasureHook : public TrainHook {
+ public:
+  explicit MeasureHook(Evaluation& held_out) : held_out_(held_out) {}
+
+  void on_measure(TrainLoop& loop) override;
+  void remember(TrainNumbers& numbers) const override;
+  void recall(const TrainNumbers& numbers) override;
+
+  const Scores& best() const { return best_; }
+  std::int64_t best_epoch() const { return best_epoch_; }
+
+ private:
+  Evaluation& held_out_;
+  Scores best_;
+  std::int64_t best_epoch_ = 0;
+};
+
+}  // namespace weft

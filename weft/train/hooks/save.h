@@ -1,0 +1,32 @@
+// Writes checkpoints: after each epoch, every so many steps, and when a run is
+// interrupted.
+//
+// Threads: the loop's.
+#pragma once
+
+#include <string>
+
+#include "weft/train/files/checkpoint.h"
+#include "weft/train/train_hook.h"
+
+namespace weft {
+
+class SaveHook : public TrainHook {
+ public:
+  // `recipe` is the text that checkpoints carry.
+  SaveHook(CheckpointFolder& folder, std::string recipe)
+      : folder_(folder), recipe_(std::move(recipe)) {}
+
+  void on_step(TrainLoop& loop) override;
+  void on_epoch(TrainLoop& loop) override;
+  void on_interrupt(TrainLoop& loop, Error& reason) override;
+  void on_failure(TrainLoop& loop, Error& reason) override;
+
+ private:
+  void save(TrainLoop& loop, bool is_best);
+
+  CheckpointFolder& folder_;
+  std::string recipe_;
+};
+
+}  // namespace weft

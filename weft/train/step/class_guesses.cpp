@@ -1,0 +1,100 @@
+#include "weft/train/step/class_guesses.h"
+
+#include <algorithm>
+
+#include "weft/train/step/image_input.h"
+#include "weft/train/step/step.h"
+
+namespace weft {
+namespace {
+
+struct Guess {
+  std::string name;
+  double probability;
+};
+
+bool are_digits(const std::vector<std::string>& classes) {
+  return std::ranges::all_of(classes, [](const auto& name) {
+    return name.size() == 1 && name[0] >= '0' && name[0] <= '9';
+  });
+}
+
+class ClassGuesses final : public Predictor {
+ public:
+  explicit ClassGuesses(const PredictorContext& context)
+      : data_(context.data),
+        step_(StepDescription(context.model, context.task, inputs_of(data_),
+                              context.options),
+              StepCut::kPredict) {}
+
+  Prediction predict(const std::string& path) override {
+    Prediction result;
+    result.picture = fitted_image(path, data_);
+    const std::vector<Guess> guesses =
+        guess(image_input(*result.picture, data_));
+    const char* kind = are_digits(data_.classes()) ? "digit" : "class";
+    result.lines.push_back(fmt::format("{} {}   probability {:.4f}", kind,
+                                       guesses[0].name,
+                                       guesses[0].probability));
+    // Three guesses show what it was between.
+    for (std::size_t i = 1; i < std::min<std::size_t>(guesses.size(), 3); ++i) {
+      // Less would be shown as zero.
+      if (guesses[i].probability < 0.0001) break;
+      result.lines.push_back(fmt::format("      {}   probability {:.4f}",
+                                         guesses[i].name,
+                                         guesses[i].probability));
+    }
+    nlohmann::ordered_json classes = nlohmann::ordered_json::object();
+    for (const Guess& each : guesses) classes[each.name] = each.probability;
+    result.json = {{"image", path},
+                   {"class", guesses[0].name},
+                   {"probability", guesses[0].probability},
+                   {"classes", classes}};
+    return result;
+  }
+
+ private:
+  static std::vector<BatchInput> inputs_of(const DataDescription& data) {
+    std::vector<BatchInput> inputs;
+    for (const Feature& feature : data.features()) {
+      TensorType type{feature.type.dtype, {1}};
+      for (const Dim dim : feature.type.shape) type.shape.push_back(dim);
+      // Pixels become numbers before a model sees them.
+      if (inputs.empty()) type.dtype = DType::kF32;
+      inputs.push_back({feature.name, type});
+    }
+    return inputs;
+  }
+
+  // The most probable first.
+  std::vector<Guess> guess(const Tensor& input) {
+    const Tensor probabilities = step_.predict(std::vector{input}).at(0);
+    std::vector<Guess> guesses;
+    for (std::int64_t i = 0; i < probabilities.size(); ++i) {
+      guesses.push_back({data_.classes()[static_cast<std::size_t>(i)],
+                         probabilities.item(i)});
+    }
+    // The sort is stable, so equal guesses stand in the order of the classes.
+    std::ranges::stable_sort(guesses, std::ranges::greater(),
+                             &Guess::probability);
+    return guesses;
+  }
+
+  const DataDescription& data_;
+  Step step_;
+};
+
+}  // namespace
+
+std::unique_ptr<Predictor> guess_classes_of_images(
+    const PredictorContext& context) {
+  if (context.data.features()[0].type.shape.rank() != 3) {
+    throw Error(ErrorCode::kUnsupported, "predict",
+                "the model of '{}' does not look at images",
+                context.data.name())
+        .hint("weft eval measures it on its data");
+  }
+  return std::make_unique<ClassGuesses>(context);
+}
+
+}  // namespace weft

@@ -1,0 +1,21 @@
+#include "weft/train/step/evaluation.h"
+
+namespace weft {
+
+MeasureSums Evaluation::run() {
+  MeasureSums sums(step_.measures().ratios().size());
+  // A pass begins without memory of the one before, and with the same batches,
+  // so that measuring twice gives the same numbers.
+  step_.reset_carried();
+  source_->seek({});
+  for (std::int64_t i = 0; i < source_->batches_per_epoch(); ++i) {
+    const Batch& batch = source_->next();
+    // A worker without a part of the last batch has nothing to measure.
+    if (batch.size == 0) continue;
+    step_.run(batch.tensors);
+    sums.add(step_.measures());
+  }
+  return sums;
+}
+
+}  // namespace weft

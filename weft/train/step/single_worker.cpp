@@ -1,0 +1,26 @@
+#include "weft/train/step/single_worker.h"
+
+namespace weft {
+
+WorkerTotals SingleWorker::run(const Batch& batch, const WorkerStep& step) {
+  step_.run(batch.tensors, {.lr = step.lr, .number = step.number});
+  return {.sums = step_.measures(), .is_stopping = step.wants_stop};
+}
+
+std::string SingleWorker::restore(const CheckpointFile& file) {
+  std::vector<CheckpointFile::Wanted> wanted;
+  for (const NamedTensor& named : state_) {
+    wanted.push_back({named.name, named.tensor.type()});
+  }
+  // What several workers had beside it (see train/sync) is left behind.
+  const std::vector<Tensor> tensors =
+      file.read(wanted, /*allow_more=*/file.info().metrics.contains("workers"));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    // Values are copied into place, since the step's arguments and results are
+    // this very memory.
+    state_[i].tensor.copy_from(tensors[i]);
+  }
+  return "";
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// The only worker: gradients and update are one function.
+//
+// Threads: caller synchronises.
+#pragma once
+
+#include "weft/train/step/step.h"
+#include "weft/train/step/worker.h"
+
+namespace weft {
+
+class SingleWorker : public Worker {
+ public:
+  explicit SingleWorker(const StepDescription& description)
+      : state_(description.state()), step_(description, StepCut::kTrain) {}
+
+  WorkerTotals run(const Batch& batch, const WorkerStep& step) override;
+  void reset_carried() override { step_.reset_carried(); }
+  const std::vector<NamedTensor>& state() const override { return state_; }
+  std::vector<NamedTensor> checkpoint() override { return state_; }
+  std::string restore(const CheckpointFile& file) override;
+
+ private:
+  std::vector<NamedTensor> state_;
+  Step step_;
+};
+
+}  // namespace weft

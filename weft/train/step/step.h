@@ -1,0 +1,100 @@
+// A cut of a step description, ready to run.
+//
+//   kTrain      parameters, slots, batch -> parameters', slots', measures
+//   kGradients  parameters, batch        -> statistics', measures, gradients
+//   kUpdate     parameters, gradients, slots -> parameters', slots'
+//   kEvaluate   parameters, batch        -> measures
+//   kPredict    parameters, known inputs -> predictions
+//
+// kGradients and kUpdate are the two halves of kTrain, for workers that
+// exchange gradients in between. The first three train: dropout draws and
+// statistics follow the batches. The last two leave everything as it is; what a
+// model carries from batch to batch they keep in memory of their own.
+//
+//   StepDescription description(model, *task, inputs, {}, optimizer.get());
+//   Step step(description, StepCut::kTrain);
+//   for (std::int64_t i = 0; i < 100; ++i) {
+//     step.run(source.next().tensors, {.lr = 0.1, .number = i});
+//     fmt::print("{}\n", step.loss());
+//   }
+//
+// What is updated is overwritten in place: the model's own values change with
+// every run.
+//
+// Threads: caller synchronises.
+// Cost:    a run on a batch of known sizes allocates nothing.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "weft/runtime/executable.h"
+#include "weft/train/step/description.h"
+
+namespace weft {
+
+enum class StepCut { kTrain, kGradients, kUpdate, kEvaluate, kPredict };
+
+// What a run is told beside its batch.
+struct StepControls {
+  double lr = 0;
+  std::int64_t number = 0;  // of the step, from 0; what dropout draws is by it
+  double loss_weight = 1;   // of kGradients
+};
+
+class Step {
+ public:
+  // Throws what the task and its model throw for such inputs, and
+  // Error(kInvalidArgument) for an update without an optimizer.
+  Step(const StepDescription& description, StepCut cut);
+
+  // Called with the index of a kParameter, among these, whose gradient is
+  // there.
+  using OnGradient = std::function<void(std::size_t)>;
+
+  // `inputs` are those of the description, of any size where the model carries
+  // nothing; none for kUpdate. Throws Error(kNumeric) with check_numerics, and
+  // as Executable::run().
+  void run(std::span<const Tensor> inputs, const StepControls& controls = {},
+           const OnGradient& on_gradient = {});
+  // The predictions, new tensors, for known inputs.
+  std::vector<Tensor> predict(std::span<const Tensor> known);
+
+  // What the last run measured.
+  MeasureSums measures() const;
+  double loss() const;
+
+  // Sets what is carried from batch to batch to zero, as an epoch begins.
+  void reset_carried();
+
+  const Function& function() const { return executable_.function(); }
+  // A model that branches, loops or calls has no plan, but an executor.
+  bool is_tagged() const { return executable_.is_tagged(); }
+  // For the inputs of the last run; before it, for a full batch of zeros.
+  Plan& plan();
+  TaggedExecutor& tagged();
+  // What runs pass to these, in the order of the function's parameters.
+  const std::vector<Tensor>& arguments() const { return arguments_; }
+  const std::vector<Tensor>& results() const { return results_; }
+
+ private:
+  Executable stage(const StepDescription& description, StepCut cut);
+  void set_inputs(std::span<const Tensor> inputs);
+  void fill_inputs();
+
+  std::vector<Tensor> arguments_;
+  std::vector<Tensor> results_;
+  std::size_t first_input_ = 0;   // among the arguments
+  std::vector<TensorType> full_;  // types of the inputs of a full batch
+  std::size_t gradients_ = 0;     // which are the last results
+  std::vector<Tensor> measures_;  // sum and count, alternating
+  std::vector<Tensor> carried_;
+  Tensor key_;
+  Tensor rate_;
+  Tensor number_;
+  Tensor weight_;
+  Executable executable_;  // comes last: staging fills what is above
+};
+
+}  // namespace weft

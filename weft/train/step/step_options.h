@@ -1,0 +1,22 @@
+// How a step computes, whatever it is for.
+//
+// Threads: a value type.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/runtime/tagged/executor.h"
+#include "weft/tensor/dtype.h"
+
+namespace weft {
+
+struct StepOptions {
+  DType dtype = DType::kF32;  // that heavy layers compute in: f32 or bf16
+  double clip_norm = 0;       // 0: gradients are not clipped
+  std::uint64_t seed = 1;     // of dropout
+  // Throws Error(kNumeric) naming the op in which NaN or infinity appears.
+  bool check_numerics = false;
+  TaggedOptions tagged = {};  // of a model that branches, loops or calls
+};
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+// What one worker's network did in a step, or on average.
+//
+// Threads: a value type.
+#pragma once
+
+#include "weft/train/step/metrics.h"
+
+namespace weft {
+
+struct StepTraffic {
+  double bytes_sent = 0;
+  double bytes_received = 0;
+  double wire_seconds = 0;    // with anything under way
+  double hidden_seconds = 0;  // of these, while the worker was computing
+  double seconds = 0;         // of the whole step
+  // Where gradients are sparsified, the share of the entries of their sum that
+  // are not 0; and in steps that measure them, see sync/drift.h.
+  double density = kNotMeasured;
+  double xi = kNotMeasured;
+  double drift = kNotMeasured;
+};
+
+}  // namespace weft

@@ -1,0 +1,76 @@
+// The data of a training, opened: its parts as sources of batches.
+//
+// A new kind of source is one file in weft/train/sources.
+//
+// Threads: caller synchronises.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/base/option_schema.h"
+#include "weft/base/registry.h"
+#include "weft/data/augment.h"
+#include "weft/data/batch_source.h"
+#include "weft/data/dataset.h"
+
+namespace weft {
+
+// What a source is asked for.
+struct DataOptions {
+  std::string name;              // which data
+  std::filesystem::path folder;  // where they lie; empty: weft/data/fetch.h
+  Augmentation augment;
+  std::int64_t batch = 32;  // for all workers together
+  std::int64_t steps = 35;  // of text: words per example
+  bool drop_last = false;   // leave out a last batch that is not full
+  std::uint64_t seed = 1;
+  Options own;  // what the source declares, complete
+};
+
+enum class DataPart { kTrain, kValid, kTest };
+
+// "train", "valid", "test".
+std::string_view to_string(DataPart part);
+
+class TrainingData {
+ public:
+  virtual ~TrainingData() = default;
+
+  // Of the training part, which the others share.
+  virtual const DataDescription& description() const = 0;
+  virtual bool has(DataPart part) const = 0;
+
+  // The batches to train on: shuffled, changed at random. Throws
+  // Error(kInvalidArgument) for options that do not suit the data.
+  virtual std::unique_ptr<BatchSource> train(const Shard& shard) const = 0;
+  // A part to measure on, the same in each pass, with no example left out. The
+  // part must be there.
+  virtual std::unique_ptr<BatchSource> measure(DataPart part,
+                                               const Shard& shard) const = 0;
+
+  // What tells these data from others, as name and value: workers that train
+  // together must have the same.
+  virtual std::vector<std::pair<std::string, std::string>> fingerprint()
+      const = 0;
+};
+
+struct BatchSourceDef {
+  std::string name;
+  std::string summary;
+  std::vector<OptionSpec> options = {};
+  // Throws Error(kInvalidArgument) for data that it does not know, with the
+  // nearest name.
+  void (*check_name)(const std::string& name) = nullptr;
+  // Throws what opening the data throws.
+  std::unique_ptr<TrainingData> (*open)(const DataOptions& options) = nullptr;
+};
+
+using BatchSourceRegistry = Registry<BatchSourceDef>;
+// Filled from the files of weft/train/sources.
+const BatchSourceRegistry& batch_source_registry();
+
+}  // namespace weft

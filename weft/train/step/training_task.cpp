@@ -1,0 +1,20 @@
+#include "weft/train/step/training_task.h"
+
+namespace weft {
+
+std::unique_ptr<Predictor> TrainingTask::predictor(
+    const PredictorContext& context) const {
+  throw Error(ErrorCode::kUnsupported, "predict",
+              "a model of '{}' has nothing that a person could give it",
+              context.data.name())
+      .hint("weft eval measures it on its data");
+}
+
+std::unique_ptr<TrainingTask> make_task(std::string_view name,
+                                        const Options& options) {
+  const TrainingTaskDef& def = training_task_registry().get(name);
+  return def.make(
+      complete(def.options, options, fmt::format("task {}", def.name)));
+}
+
+}  // namespace weft

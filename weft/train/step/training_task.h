@@ -1,0 +1,88 @@
+// What a model is trained for: which data suit, what is minimised and measured,
+// what a prediction is.
+//
+// A new task is one file in weft/train/tasks.
+//
+// Threads: immutable.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/option_schema.h"
+#include "weft/base/registry.h"
+#include "weft/data/dataset.h"
+#include "weft/nn/model.h"
+#include "weft/train/step/metrics.h"
+#include "weft/train/step/objective.h"
+#include "weft/train/step/predictor.h"
+
+namespace weft {
+
+class TrainingTask {
+ public:
+  virtual ~TrainingTask() = default;
+
+  // The loss comes first.
+  virtual std::vector<MetricDef> metrics() const = 0;
+  // The metric that decides which epoch is best, by name; equal ones are
+  // decided by the loss.
+  virtual std::string_view deciding_metric() const { return "loss"; }
+  // What people call an example: "img", "rows".
+  virtual std::string unit(const DataDescription& data) const = 0;
+
+  // Throws Error(kInvalidArgument) with the reason for data that this task
+  // cannot be trained on.
+  virtual void check(const DataDescription& data) const = 0;
+  // What a model must know to be built for `data`, which suits.
+  virtual ModelInput model_input(const DataDescription& data) const = 0;
+
+  // Runs `model` on a batch, whose tensors are those of the data's features in
+  // order. Throws Error(kInvalidArgument) for a model of another kind.
+  virtual Objective objective(nn::Module& model,
+                              std::span<const Value> batch) const = 0;
+  // How many of the leading features are known when the rest is to be told.
+  virtual std::size_t known_inputs() const { return 1; }
+  // What the model makes of these.
+  virtual std::vector<Value> prediction(nn::Module& model,
+                                        std::span<const Value> known) const = 0;
+
+  // For `weft predict`. Throws Error(kUnsupported) where there is nothing that
+  // a person could give.
+  virtual std::unique_ptr<Predictor> predictor(
+      const PredictorContext& context) const;
+};
+
+struct TrainingTaskDef {
+  std::string name;
+  std::string summary;
+  std::vector<OptionSpec> options = {};
+  // Where its batches come from unless a recipe says so: of
+  // weft/train/sources.
+  std::string source = "loader";
+  // `options` are complete. Throws Error(kInvalidArgument) for a value that
+  // makes no sense.
+  std::unique_ptr<TrainingTask> (*make)(const Options& options) = nullptr;
+};
+
+using TrainingTaskRegistry = Registry<TrainingTaskDef>;
+// Filled from the files of weft/train/tasks.
+const TrainingTaskRegistry& training_task_registry();
+
+// The named task with its options checked and completed.
+std::unique_ptr<TrainingTask> make_task(std::string_view name,
+                                        const Options& options = {});
+
+// `model` as what a task needs it to be. Throws Error(kInvalidArgument) for a
+// model of another kind, of which `what` is the name: "a model of trees".
+template <class M>
+M& model_as(nn::Module& model, std::string_view task, std::string_view what) {
+  if (auto* found = dynamic_cast<M*>(&model)) return *found;
+  throw Error(ErrorCode::kInvalidArgument, "task",
+              "task '{}' needs {}, which this model is not", task, what);
+}
+
+}  // namespace weft

@@ -1,0 +1,80 @@
+// Features or images to one of several classes.
+#include <algorithm>
+
+#include "weft/nn/scope.h"
+#include "weft/ops/loss.h"
+#include "weft/train/step/class_guesses.h"
+#include "weft/train/step/hits.h"
+#include "weft/train/step/training_task.h"
+
+namespace weft {
+namespace {
+
+class Classification final : public TrainingTask {
+ public:
+  std::vector<MetricDef> metrics() const override {
+    return {{.name = "loss"},
+            {.name = "accuracy", .measure = 1, .is_higher_better = true}};
+  }
+  std::string_view deciding_metric() const override { return "accuracy"; }
+  std::string unit(const DataDescription& data) const override {
+    return data.features()[0].type.shape.rank() == 3 ? "img" : "rows";
+  }
+
+  void check(const DataDescription& data) const override {
+    if (data.is_sequential() || !data.words().empty() ||
+        data.features().size() != 2) {
+      throw Error(ErrorCode::kInvalidArgument, "task",
+                  "'{}' has no examples that are one of several classes each",
+                  data.name());
+    }
+    if (data.classes().empty()) {
+      throw Error(ErrorCode::kInvalidArgument, "task",
+                  "the labels of '{}' are no classes", data.name())
+          .hint("task.name = \"regression\" takes labels that are numbers");
+    }
+  }
+  ModelInput model_input(const DataDescription& data) const override {
+    return {.example = data.features()[0].type.shape,
+            .classes = static_cast<std::int64_t>(data.classes().size())};
+  }
+
+  Objective objective(nn::Module& model,
+                      std::span<const Value> batch) const override {
+    const Value logits = logits_of(model, batch[0]);
+    const Value& label = batch[1];
+    const Value count = element_count(label.shape(), DType::kF32);
+    const Value loss = mean(cross_entropy(logits, label));
+    return {loss, {{loss * count, count}, {count_hits(logits, label), count}}};
+  }
+
+  std::vector<Value> prediction(nn::Module& model,
+                                std::span<const Value> known) const override {
+    return {softmax(logits_of(model, known[0]))};
+  }
+
+  std::unique_ptr<Predictor> predictor(
+      const PredictorContext& context) const override {
+    return guess_classes_of_images(context);
+  }
+
+ private:
+  // bf16 has 8 significant bits, too few for the sum of exponentials in a cross
+  // entropy.
+  static Value logits_of(nn::Module& model, const Value& input) {
+    return nn::to_f32(
+        model_as<nn::Layer>(model, "classification", "a layer")(input));
+  }
+};
+
+}  // namespace
+
+void register_training_task_classification(TrainingTaskRegistry& tasks) {
+  tasks.add({.name = "classification",
+             .summary = "features or images to one of several classes",
+             .make = [](const Options&) -> std::unique_ptr<TrainingTask> {
+               return std::make_unique<Classification>();
+             }});
+}
+
+}  // namespace weft

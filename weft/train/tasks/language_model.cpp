@@ -1,0 +1,70 @@
+// Words to the words that follow, in several streams of running text.
+#include <cmath>
+
+#include "weft/nn/scope.h"
+#include "weft/ops/loss.h"
+#include "weft/ops/shape.h"
+#include "weft/train/step/hits.h"
+#include "weft/train/step/training_task.h"
+
+namespace weft {
+namespace {
+
+class LanguageModel final : public TrainingTask {
+ public:
+  std::vector<MetricDef> metrics() const override {
+    return {{.name = "loss"},
+            {.name = "perplexity",
+             .digits = 1,
+             .of_mean = [](double loss) { return std::exp(loss); }},
+            {.name = "accuracy", .measure = 1, .is_higher_better = true}};
+  }
+  std::string_view deciding_metric() const override { return "perplexity"; }
+  std::string unit(const DataDescription&) const override { return "windows"; }
+
+  void check(const DataDescription& data) const override {
+    if (!data.is_sequential()) {
+      throw Error(ErrorCode::kInvalidArgument, "task",
+                  "a language model reads running text, which '{}' is not",
+                  data.name());
+    }
+  }
+  ModelInput model_input(const DataDescription& data) const override {
+    return {.example = data.features()[0].type.shape,
+            .classes = static_cast<std::int64_t>(data.classes().size()),
+            .lanes = data.lanes()};
+  }
+
+  Objective objective(nn::Module& model,
+                      std::span<const Value> batch) const override {
+    const Value logits = logits_of(model, batch[0]);
+    // Language models compute in the order of time: [steps, N, words].
+    const Value target = transpose(batch[1], {1, 0});
+    const Value count = element_count(target.shape(), DType::kF32);
+    const Value loss = mean(cross_entropy(logits, target));
+    return {loss, {{loss * count, count}, {count_hits(logits, target), count}}};
+  }
+
+  std::vector<Value> prediction(nn::Module& model,
+                                std::span<const Value> known) const override {
+    return {softmax(logits_of(model, known[0]))};
+  }
+
+ private:
+  static Value logits_of(nn::Module& model, const Value& tokens) {
+    return nn::to_f32(
+        model_as<nn::Layer>(model, "language-model", "a layer")(tokens));
+  }
+};
+
+}  // namespace
+
+void register_training_task_language_model(TrainingTaskRegistry& tasks) {
+  tasks.add({.name = "language-model",
+             .summary = "words to the words that follow",
+             .make = [](const Options&) -> std::unique_ptr<TrainingTask> {
+               return std::make_unique<LanguageModel>();
+             }});
+}
+
+}  // namespace weft
