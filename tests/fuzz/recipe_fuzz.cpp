@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz.h"
 
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -1,4 +1,4 @@
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(Recipe, ReadsEverySection) {
   EXPECT_EQ(recipe.optimizer.lr.to, 0.001);
   EXPECT_EQ(recipe.optimizer.lr.warmup, 100);
   EXPECT_EQ(std::get<double>(recipe.optimizer.options.at("momentum")), 0.8);
-  EXPECT_EQ(recipe.optimizer.clip_norm, std::nullopt);
+  EXPECT_EQ(recipe.optimizer.clip_norm, 0);
   EXPECT_EQ(recipe.train.epochs, 20);
   EXPECT_EQ(recipe.train.batch, 64);
   EXPECT_EQ(recipe.train.dtype, DType::kBF16);

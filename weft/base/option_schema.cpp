@@ -45,15 +45,65 @@ std::string to_string(const OptionValue& value) {
     std::string operator()(const std::vector<std::int64_t>& v) const {
       return fmt::format("[{}]", fmt::join(v, ", "));
     }
+    std::string operator()(const std::vector<std::string>& v) const {
+      return v.empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(v, "\", \""));
+    }
   };
   return std::visit(Printer{}, value);
 }
 
 std::string_view kind_of(const OptionValue& value) {
   // The order is that of the variant.
-  constexpr std::string_view kKinds[] = {"true or false", "integer", "number",
-                                         "text", "list of integers"};
+  constexpr std::string_view kKinds[] = {"true or false",    "integer",
+                                         "number",           "text",
+                                         "list of integers", "list of texts"};
   return kKinds[value.index()];
+}
+
+std::string to_string(const NumberRange& range) {
+  const NumberRange any;
+  const bool has_most = range.most != any.most;
+  if (range.least == any.least && !has_most) return "";
+  if (!has_most) {
+    return fmt::format("{} {}", range.is_open_below ? "above" : "at least",
+                       range.least);
+  }
+  return fmt::format("in {}{}, {}{}", range.is_open_below ? '(' : '[',
+                     range.least, range.most, range.is_open_above ? ')' : ']');
+}
+
+namespace {
+
+std::string number_refusal(const NumberRange& range, double value) {
+  const bool is_above =
+      range.is_open_below ? value > range.least : value >= range.least;
+  const bool is_below =
+      range.is_open_above ? value < range.most : value <= range.most;
+  if (is_above && is_below) return "";
+  // NaN and infinity are refused where every finite number would do.
+  const std::string text = to_string(range);
+  return text.empty() ? "must be a finite number" : "must be " + text;
+}
+
+}  // namespace
+
+std::string refusal(const OptionSpec& spec, const OptionValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) {
+    return number_refusal(spec.range, *number);
+  }
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    return number_refusal(spec.range, static_cast<double>(*number));
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr || spec.choices.empty() ||
+      std::ranges::find(spec.choices, *text) != spec.choices.end()) {
+    return "";
+  }
+  const std::string near = nearest(*text, spec.choices);
+  return fmt::format(
+      "is not known{} (known: {})",
+      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+      fmt::join(spec.choices, ", "));
 }
 
 Options complete(const std::vector<OptionSpec>& schema, const Options& given,
@@ -81,6 +131,11 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
       throw Error(ErrorCode::kInvalidArgument, where,
                   "option '{}' is {}, but must be a {}", name, to_string(value),
                   kind_of(spec->value));
+    }
+    if (const std::string reason = refusal(*spec, result[name]);
+        !reason.empty()) {
+      throw Error(ErrorCode::kInvalidArgument, where, "option '{}' = {} {}",
+                  name, to_string(value), reason);
     }
   }
   return result;

@@ -5,6 +5,7 @@
 // Threads: value types and pure functions.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,19 +15,38 @@
 
 namespace weft {
 
+// What a number may be; without bounds, any finite one.
+struct NumberRange {
+  double least = std::numeric_limits<double>::lowest();
+  double most = std::numeric_limits<double>::max();
+  bool is_open_below = false;  // `least` itself is excluded
+  bool is_open_above = false;
+};
+
 struct OptionSpec {
   std::string name;
   OptionValue value;  // the default; it also fixes the kind
   std::string summary;
+  NumberRange range = {};                 // of a number
+  std::vector<std::string> choices = {};  // of a text; none: any
+  std::string unit = {};                  // "steps", "bytes"; empty: none
 };
 
+// "at least 1", "in (0, 1]"; empty where any number will do.
+std::string to_string(const NumberRange& range);
+// Why the option cannot have this value, of its kind: "must be at least 1",
+// "is not known (did you mean 'f32'?)"; empty if it can.
+std::string refusal(const OptionSpec& spec, const OptionValue& value);
+
 std::string to_string(const OptionValue& value);
-// "integer", "number", "true or false", "text", "list of integers".
+// "integer", "number", "true or false", "text", "list of integers", "list of
+// texts".
 std::string_view kind_of(const OptionValue& value);
 
 // `given` with the defaults filled in. An integer is taken where a number is
 // due. Throws Error(kInvalidArgument) naming `where` and the nearest known
-// name for an unknown option, or both kinds for a value of the wrong one.
+// name for an unknown option, both kinds for a value of the wrong one, or what
+// is wrong with a value.
 Options complete(const std::vector<OptionSpec>& schema, const Options& given,
                  std::string_view where);
 

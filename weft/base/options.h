@@ -12,8 +12,9 @@
 
 namespace weft {
 
-using OptionValue = std::variant<bool, std::int64_t, double, std::string,
-                                 std::vector<std::int64_t>>;
+using OptionValue =
+    std::variant<bool, std::int64_t, double, std::string,
+                 std::vector<std::int64_t>, std::vector<std::string>>;
 using Options = std::map<std::string, OptionValue>;
 
 }  // namespace weft

@@ -58,7 +58,7 @@ Assembly assemble(const Recipe& recipe, int workers) {
 StepOptions step_options(const Recipe& recipe) {
   const TrainRecipe& train = recipe.train;
   StepOptions options{.dtype = train.dtype,
-                      .clip_norm = recipe.optimizer.clip_norm.value_or(0),
+                      .clip_norm = recipe.optimizer.clip_norm,
                       .seed = static_cast<std::uint64_t>(train.seed),
                       .check_numerics = train.check_numerics};
   options.tagged.max_frames = train.max_frames;

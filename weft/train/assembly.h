@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "weft/nn/model.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 #include "weft/train/step/step_options.h"
 #include "weft/train/step/training_data.h"
 #include "weft/train/step/training_task.h"

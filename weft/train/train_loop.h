@@ -13,10 +13,10 @@
 
 #include "weft/base/stopwatch.h"
 #include "weft/train/progress.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 #include "weft/train/step/training_task.h"
 #include "weft/train/step/worker.h"
-#include "weft/train/train_hook.h"
+#include "weft/train/step/train_hook.h"
 
 namespace weft {
 

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "weft/train/progress.h"
-#include "weft/train/recipe.h"
-#include "weft/train/train_hook.h"
+#include "weft/train/recipe/recipe.h"
+#include "weft/train/step/train_hook.h"
 
 namespace weft {
 

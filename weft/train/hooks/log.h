@@ -9,7 +9,7 @@
 
 #include "weft/train/metrics_log.h"
 #include "weft/train/traffic_log.h"
-#include "weft/train/train_hook.h"
+#include "weft/train/step/train_hook.h"
 
 namespace weft {
 

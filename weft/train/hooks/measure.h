@@ -5,7 +5,7 @@
 #pragma once
 
 #include "weft/train/step/evaluation.h"
-#include "weft/train/train_hook.h"
+#include "weft/train/step/train_hook.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "weft/train/files/checkpoint.h"
-#include "weft/train/train_hook.h"
+#include "weft/train/step/train_hook.h"
 
 namespace weft {
 

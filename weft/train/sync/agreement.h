@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 #include "weft/train/sync/worker_group.h"
 
 namespace weft {

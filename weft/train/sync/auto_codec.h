@@ -20,7 +20,7 @@
 #include "weft/comm/transport/async_engine.h"
 #include "weft/comm/transport/communicator.h"
 #include "weft/comm/transport/topology.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "weft/comm/codec/pipeline.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/policy.h"
 

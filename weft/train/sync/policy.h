@@ -29,7 +29,7 @@
 #include "weft/comm/transport/async_engine.h"
 #include "weft/comm/transport/communicator.h"
 #include "weft/optim/optimizer.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 #include "weft/train/sync/bucket.h"
 
 namespace weft {

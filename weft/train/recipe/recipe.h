@@ -10,8 +10,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,7 +66,7 @@ struct OptimizerRecipe {
   // lr = 0.1, or lr = { schedule = "cosine", from = 0.1, to = 0.001 }, with
   // the keys of Schedule; the optimizer's own rate if the recipe has none.
   Schedule lr;
-  std::optional<double> clip_norm;  // of all gradients together
+  double clip_norm = 0;  // of all gradients together; 0: none is clipped
   // "accumulate(batches=4)", …: weft/optim/wrappers, the first one innermost.
   std::vector<std::string> wrap;
   std::vector<GroupRecipe> groups;
@@ -142,6 +142,8 @@ struct Recipe {
   TrainRecipe train;
   SyncRecipe sync;
   LogRecipe log;
+  // Sections that keep nothing elsewhere, by name; each is complete.
+  std::map<std::string, Options> more;
 
   bool operator==(const Recipe&) const = default;
 };

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,34 +34,23 @@ class RecipeSource {
   std::map<std::string, std::string> overrides_;
 };
 
-struct NumberRange {
-  double least = 0;
-  double most = std::numeric_limits<double>::max();
-  bool is_open_below = false;  // `least` itself is excluded
-  bool is_open_above = false;
-};
+// A larger count is a mistake. With this bound, epochs times their batches stay
+// within 64 bits for fewer than 2^23 batches.
+inline constexpr double kMostCount = 1099511627776;  // 2^40
+inline constexpr NumberRange kPositive{.least = 0, .is_open_below = true};
 
-class RecipeSection {
+class SectionReader {
  public:
   // `table` may be null: then every key keeps its default.
-  RecipeSection(const toml::table* table, std::string path,
+  SectionReader(const toml::table* table, std::string path,
                 const RecipeSource& source)
       : table_(table), path_(std::move(path)), source_(&source) {}
 
-  // Each leaves `value` alone if the key is not there.
-  void read(const char* key, std::string& value);
-  void read(const char* key, bool& value);
-  void read(const char* key, double& value, const NumberRange& range = {});
-  void read(const char* key, std::optional<double>& value,
-            const NumberRange& range = {});
-  void read(const char* key, std::int64_t& value, std::int64_t least,
-            std::int64_t most = std::numeric_limits<std::int64_t>::max());
-  void read(const char* key, std::vector<std::int64_t>& value,
-            std::int64_t least);
-  void read(const char* key, std::vector<std::string>& value);
-  // Throws unless the string is one of `choices`.
-  void read_choice(const char* key, std::string& value,
-                   const std::vector<std::string>& choices);
+  // The value of a key, or its default. Throws for another type, and for what
+  // the spec refuses.
+  OptionValue read(const OptionSpec& spec);
+  // A text that must be there.
+  std::string require_text(const std::string& key);
 
   // Reads the options that `schema` declares; the defaults stand for those
   // that are not there.
@@ -83,15 +71,29 @@ class RecipeSection {
 
   // Throws for a key that was never asked for.
   void refuse_unknown() const;
-  // Throws if `value`, read from `key`, is still empty.
-  void require(const char* key, const std::string& value) const;
+  // Runs `body`; what it refuses happened at `key`.
+  template <class Body>
+  decltype(auto) blame(const std::string& key, Body&& body) const {
+    try {
+      return body();
+    } catch (Error& error) {
+      error.detail("in: " + place_of(key));
+      throw;
+    }
+  }
+
+  // The reader of a table within this one, by its path.
+  SectionReader inner(const toml::table* table, const std::string& path) const {
+    return {table, path, *source_};
+  }
 
   // An error about the value of a key of this table.
   Error error(const std::string& key, const toml::node* node,
               std::string message) const;
 
  private:
-  void read_option(const char* key, OptionValue& value);
+  void read_value(const std::string& key, const toml::node& node,
+                  OptionValue& value) const;
   Error unknown(const std::string& name, const toml::node& node) const;
   [[noreturn]] void wrong_type(const std::string& key, const toml::node& node,
                                std::string_view wanted) const;

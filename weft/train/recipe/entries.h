@@ -1,0 +1,35 @@
+// Sections that name an entry of a registry and have its options.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/base/registry.h"
+#include "weft/train/recipe/section_def.h"
+
+namespace weft {
+
+// What a section reads first: the entry's name, which decides what else it may
+// hold. `name` is the default; without one the key must be there.
+template <class Def>
+const Def& read_entry(SectionReader& section, const Registry<Def>& registry,
+                      std::string& name) {
+  name = name.empty() ? section.require_text("name")
+                      : std::get<std::string>(section.read(
+                            {.name = "name", .value = name, .summary = ""}));
+  return section.blame("name",
+                       [&]() -> const Def& { return registry.get(name); });
+}
+
+template <class Def>
+std::vector<EntryOptions> entries_of(const Registry<Def>& registry) {
+  std::vector<EntryOptions> entries;
+  for (const Def& def : registry.all()) {
+    entries.push_back({def.name, def.summary, def.options});
+  }
+  return entries;
+}
+
+}  // namespace weft

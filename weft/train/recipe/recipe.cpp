@@ -1,0 +1,178 @@
+#include "weft/train/recipe/recipe.h"
+
+#include <algorithm>
+
+#include "weft/base/file.h"
+#include "weft/train/recipe/section_def.h"
+
+namespace weft {
+namespace {
+
+// A recipe is written by hand; more than this is something else.
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+
+toml::table parse_toml(std::string_view text, std::string_view where) {
+  try {
+    return toml::parse(text, where);
+  } catch (const toml::parse_error& error) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}:{}:{}", where, error.source().begin.line,
+                            error.source().begin.column),
+                std::string(error.description()));
+  }
+}
+
+Error bad_override(std::string message, const std::string& override) {
+  return Error(ErrorCode::kInvalidArgument, std::string(), std::move(message))
+      .detail("in: command line, --set " + override);
+}
+
+bool is_bare_key(std::string_view key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+// {"value" = …}: as TOML where it is some, else as a string, so that
+// --set train.dtype=bf16 needs no quotes within quotes.
+toml::table parse_override_value(const std::string& text,
+                                 const std::string& override) {
+  // Text that begins so was meant as TOML: a mistake in it is told, and not
+  // taken for a string.
+  const bool is_quoted =
+      !text.empty() &&
+      std::string_view("\"'[{").find(text[0]) != std::string_view::npos;
+  try {
+    toml::table parsed = toml::parse("value = " + text);
+    const toml::node* value = parsed.get("value");
+    // A line break in the text could add further keys; dates are no values of
+    // recipes, and may be names.
+    if (parsed.size() == 1 && !value->is_date() && !value->is_time() &&
+        !value->is_date_time()) {
+      return parsed;
+    }
+  } catch (const toml::parse_error& error) {
+    if (is_quoted) {
+      throw bad_override(std::string(error.description()), override);
+    }
+  }
+  return toml::table{{"value", text}};
+}
+
+void apply_override(toml::table& root, const std::string& override,
+                    RecipeSource& source) {
+  const std::size_t equals = override.find('=');
+  if (equals == std::string::npos) {
+    throw bad_override("an override is written key=value", override);
+  }
+  const std::string path = override.substr(0, equals);
+  const toml::table parsed =
+      parse_override_value(override.substr(equals + 1), override);
+
+  toml::table* table = &root;
+  std::string_view rest = path;
+  for (;;) {
+    const std::size_t dot = rest.find('.');
+    const std::string_view key = rest.substr(0, dot);
+    if (!is_bare_key(key)) {
+      throw bad_override(fmt::format("'{}' is not a key", path), override);
+    }
+    if (dot == std::string_view::npos) {
+      parsed.get("value")->visit(
+          [&](const auto& value) { table->insert_or_assign(key, value); });
+      break;
+    }
+    // A table that is made here has no line in a file, by which RecipeSource
+    // knows it.
+    if (!table->contains(key)) table->insert(key, toml::table{});
+    toml::node* inner = table->get(key);
+    if (!inner->is_table()) {
+      const auto end =
+          static_cast<std::size_t>(key.data() + key.size() - path.data());
+      throw bad_override(
+          fmt::format("{} is {}, not a table", path.substr(0, end),
+                      describe_type(*inner)),
+          override);
+    }
+    table = inner->as_table();
+    rest.remove_prefix(dot + 1);
+  }
+  source.add_override(path, override);
+}
+
+Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
+  SectionReader sections(&root, "", source);
+  const toml::table empty;
+  std::vector<std::pair<const RecipeSectionDef*, const toml::table*>> found;
+  for (const RecipeSectionDef* def : sections_in_order()) {
+    const toml::table* table = sections.find_table(def->name);
+    found.emplace_back(def, table == nullptr ? &empty : table);
+  }
+  // A section that is mistyped is told before what the others lack.
+  sections.refuse_unknown();
+  Recipe recipe;
+  for (const auto& [def, table] : found) {
+    SectionReader section = sections.inner(table, def->name);
+    if (def->read != nullptr) {
+      def->read(section, recipe);
+    } else {
+      recipe.more[def->name] = section.read_options(def->options);
+    }
+    section.refuse_unknown();
+  }
+  return recipe;
+}
+
+}  // namespace
+
+std::vector<const RecipeSectionDef*> sections_in_order() {
+  std::vector<const RecipeSectionDef*> sections;
+  for (const RecipeSectionDef& def : recipe_section_registry().all()) {
+    sections.push_back(&def);
+  }
+  // The registry is sorted by name, which decides among equals.
+  std::ranges::stable_sort(sections, {}, &RecipeSectionDef::place);
+  return sections;
+}
+
+std::string to_toml(const Recipe& recipe) {
+  RecipeWriter out;
+  for (const RecipeSectionDef* def : sections_in_order()) {
+    out.section(def->name);
+    if (def->write != nullptr) {
+      def->write(recipe, out);
+    } else {
+      // A recipe that was made by a program may leave them out.
+      const auto own = recipe.more.find(def->name);
+      out.options(complete(def->options,
+                           own == recipe.more.end() ? Options() : own->second,
+                           def->name));
+    }
+  }
+  return out.take();
+}
+
+Recipe parse_recipe(std::string_view text, std::string_view where,
+                    std::span<const std::string> overrides) {
+  toml::table root = parse_toml(text, where);
+  RecipeSource source(where);
+  for (const auto& override : overrides) {
+    // Overrides go into the table before it is read, so that they are checked
+    // as what stands in the file is.
+    apply_override(root, override, source);
+  }
+  return read_recipe(root, source);
+}
+
+Recipe load_recipe(const std::filesystem::path& path,
+                   std::span<const std::string> overrides) {
+  Recipe recipe =
+      parse_recipe(read_text(path, kMostBytes), path.string(), overrides);
+  if (recipe.log.folder.empty()) {
+    recipe.log.folder = "runs/" + path.stem().string();
+  }
+  return recipe;
+}
+
+}  // namespace weft

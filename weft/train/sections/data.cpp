@@ -1,0 +1,86 @@
+#include "weft/train/recipe/entries.h"
+#include "weft/train/step/training_data.h"
+#include "weft/train/step/training_task.h"
+
+namespace weft {
+namespace {
+
+const OptionSpec kDataName{"name", std::string(), "of the data: see weft data"};
+const OptionSpec kDataSource{
+    "source", std::string(),
+    "where batches come from; the task's own if it is not given"};
+const OptionSpec kDataFolder{
+    "folder", std::string(),
+    "where the data lie; empty: WEFT_DATA and the places "
+    "that weft data names"};
+const OptionSpec kAugment{"augment", std::vector<std::string>(),
+                          "changes of images at random: crop, flip"};
+
+Augmentation read_augment(SectionReader& section) {
+  Augmentation augment;
+  const auto names =
+      std::get<std::vector<std::string>>(section.read(kAugment));
+  for (const std::string& what : names) {
+    if (what == "crop") {
+      augment.crop = true;
+    } else if (what == "flip") {
+      augment.flip = true;
+    } else {
+      throw section
+          .error("augment", section.find("augment"),
+                 fmt::format("data.augment: '{}' is not known", what))
+          .detail("known: crop, flip");
+    }
+  }
+  return augment;
+}
+
+std::vector<std::string> names_of(const Augmentation& augment) {
+  std::vector<std::string> names;
+  if (augment.crop) names.push_back("crop");
+  if (augment.flip) names.push_back("flip");
+  return names;
+}
+
+void read_data(SectionReader& section, Recipe& recipe) {
+  DataRecipe& data = recipe.data;
+  OptionSpec source = kDataSource;
+  source.value = training_task_registry().get(recipe.task.name).source;
+  data.source = std::get<std::string>(section.read(source));
+  const BatchSourceDef& def =
+      section.blame("source", [&]() -> const BatchSourceDef& {
+        return batch_source_registry().get(data.source);
+      });
+  data.name = std::get<std::string>(section.read(kDataName));
+  data.folder = std::get<std::string>(section.read(kDataFolder));
+  data.augment = read_augment(section);
+  data.options = section.read_options(def.options);
+  section.refuse_unknown();
+  data.name = section.require_text("name");
+  section.blame("name", [&] { def.check_name(data.name); });
+}
+
+void write_data(const Recipe& recipe, RecipeWriter& out) {
+  const DataRecipe& data = recipe.data;
+  out.key("name", data.name);
+  out.key("source", data.source);
+  // An empty folder means that each machine looks for itself (data/fetch.h).
+  if (!data.folder.empty()) out.key("folder", data.folder);
+  out.key("augment", names_of(data.augment));
+  out.options(data.options);
+}
+
+}  // namespace
+
+void register_recipe_section_data(RecipeSectionRegistry& sections) {
+  sections.add(
+      {.name = "data",
+       .summary = "what is learned from, and where its batches come from",
+       .place = 30,
+       .options = {kDataName, kDataSource, kDataFolder, kAugment},
+       .entries = [] { return entries_of(batch_source_registry()); },
+       .read = read_data,
+       .write = write_data});
+}
+
+}  // namespace weft

@@ -1,0 +1,31 @@
+#include "weft/nn/model.h"
+#include "weft/train/recipe/entries.h"
+#include "weft/train/step/training_task.h"
+
+namespace weft {
+
+void register_recipe_section_task(RecipeSectionRegistry& sections) {
+  sections.add(
+      {.name = "task",
+       .summary = "what the model is trained for",
+       .place = 20,
+       .options = {{"name", std::string(),
+                    "of the task; the model's own if it is not given"}},
+       .entries = [] { return entries_of(training_task_registry()); },
+       .read =
+           [](SectionReader& section, Recipe& recipe) {
+             TaskRecipe& task = recipe.task;
+             task.name = model_registry().get(recipe.model.name).task;
+             const TrainingTaskDef& def =
+                 read_entry(section, training_task_registry(), task.name);
+             task.options = section.read_options(def.options);
+             section.blame("", [&] { def.make(task.options); });
+           },
+       .write =
+           [](const Recipe& recipe, RecipeWriter& out) {
+             out.key("name", recipe.task.name);
+             out.options(recipe.task.options);
+           }});
+}
+
+}  // namespace weft
