@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "cli/progress.h"
+#include "cli/recipe_help.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -16,6 +17,7 @@ namespace weft::cli {
 namespace {
 
 struct TrainArguments {
+  std::string help;  // a key of recipes
   std::string recipe;
   std::vector<std::string> overrides;
   std::string data;
@@ -191,7 +193,14 @@ void train(const TrainArguments& arguments) {
 void add_train(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("train", "Train what a recipe describes");
   auto arguments = std::make_shared<TrainArguments>();
-  verb->add_option("RECIPE", arguments->recipe, "a TOML file")->required();
+  // The verb's own help, or that of a key of recipes: a key asks for no recipe.
+  verb->set_help_flag();
+  verb->add_option("-h,--help", arguments->help,
+                   "print this, or what a key of recipes means: --help "
+                   "train.batch, --help optimizer, --help recipe")
+      ->expected(0, 1)
+      ->type_name("[KEY]");
+  verb->add_option("RECIPE", arguments->recipe, "a TOML file");
   // CLI11 would otherwise take following words for further values.
   verb->add_option("--set", arguments->overrides,
                    "change a key of the recipe: --set optimizer.lr=0.1")
@@ -215,7 +224,14 @@ void add_train(CLI::App& app) {
       ->check(CLI::Range(1, 1024));
   verb->add_option("--threads", arguments->threads, "compute threads")
       ->check(CLI::Range(1, 1024));
-  verb->callback([arguments] { train(*arguments); });
+  verb->callback([verb, arguments] {
+    if (verb->count("--help") > 0) {
+      if (arguments->help.empty()) throw CLI::CallForHelp();
+      return print_recipe_help(arguments->help, arguments->as_json);
+    }
+    if (arguments->recipe.empty()) throw CLI::RequiredError("RECIPE");
+    train(*arguments);
+  });
 }
 
 }  // namespace weft::cli

@@ -1,0 +1,41 @@
+#include "cli/recipe_help.h"
+
+#include <fmt/core.h>
+
+#include "cli/report.h"
+
+#include "weft/train/recipe/keys.h"
+
+namespace weft::cli {
+namespace {
+
+Json as_json(const RecipeKey& key) {
+  return {{"key", key.path()},
+          {"entry", key.entry},
+          {"default", to_string(key.spec.value)},
+          {"allowed", allowed_text(key.spec)},
+          {"summary", key.spec.summary}};
+}
+
+void print_key(const RecipeKey& key) {
+  const std::string owner =
+      key.entry.empty() ? "" : fmt::format("   (of {})", key.entry);
+  fmt::print("{} = {}{}\n    {}\n    {}\n", key.path(),
+             to_string(key.spec.value), owner, key.spec.summary,
+             allowed_text(key.spec));
+}
+
+}  // namespace
+
+void print_recipe_help(const std::string& what, bool as_json_array) {
+  const auto keys = what == "recipe" ? recipe_keys() : recipe_keys(what);
+  if (as_json_array) {
+    Json all = Json::array();
+    for (const RecipeKey& key : keys) all.push_back(as_json(key));
+    print_json(all);
+    return;
+  }
+  for (const RecipeKey& key : keys) print_key(key);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""What `weft train --help KEY` says, and docs/recipes.md, which is made of it."""
+
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from weft import ROOT, CliTest  # noqa: E402
+
+
+class RecipeHelp(CliTest):
+    def test_a_key_says_what_it_may_be(self) -> None:
+        said = self.succeed("train", "--help", "train.eval_every")
+        self.assertIn("train.eval_every = 1", said)
+        self.assertIn("integer, in [1, 1099511627776], in epochs", said)
+
+    def test_a_key_of_several_entries_names_them(self) -> None:
+        said = self.succeed("train", "--help", "optimizer.momentum")
+        self.assertIn("(of momentum)", said)
+        self.assertIn("(of lars)", said)
+
+    def test_unknown_keys_are_refused_with_the_nearest(self) -> None:
+        self.refuse("train", "--help", "train.bach",
+                    parts=("did you mean 'train.batch'?",))
+
+    def test_every_section_is_listed(self) -> None:
+        keys = json.loads(self.succeed("train", "--help", "recipe", "--json"))
+        sections = {key["key"].split(".")[0] for key in keys}
+        self.assertLessEqual({"model", "task", "data", "optimizer", "train",
+                              "sync", "log"}, sections)
+        self.assertTrue(all(key["summary"] for key in keys))
+
+    def test_the_verb_keeps_its_own_help(self) -> None:
+        self.assertIn("--resume", self.succeed("train", "--help"))
+
+    def test_the_page_is_up_to_date(self) -> None:
+        done = subprocess.run([sys.executable,
+                               ROOT / "tools/make_recipes_page.py", "--check"])
+        self.assertEqual(done.returncode, 0, "run tools/make_recipes_page.py")
+
+
+if __name__ == "__main__":
+    unittest.main()
