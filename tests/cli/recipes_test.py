@@ -36,6 +36,12 @@ class RecipesTest(CliTest):
             self.assertLess(result["train_loss"], 1.8, dtype)
             self.assertGreater(result["test_accuracy"], 0.5, dtype)
 
+    def test_fashion_vae(self) -> None:
+        result = self.train("fashion-vae", "fashion-mnist", "train.epochs=15", "train.batch=32")
+        # The mean image in place of every image has 240.
+        self.assertLess(result["test_bound"], 180)
+        self.assertGreater(result["test_divergence"], 3)
+
     def test_ptb_lstm(self) -> None:
         result = self.train("ptb-lstm", "ptb", "train.epochs=3",
                             "train.batch=5", "train.steps=20",

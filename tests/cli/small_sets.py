@@ -93,8 +93,8 @@ def write_sst(folder: Path) -> None:
             tree(chance.randrange(1, 6))[1] + "\n" for _ in range(count)))
 
 
-WRITERS = {"mnist": write_mnist, "cifar10": write_cifar10, "ptb": write_ptb,
-           "sst": write_sst}
+WRITERS = {"mnist": write_mnist, "fashion-mnist": write_mnist,
+           "cifar10": write_cifar10, "ptb": write_ptb, "sst": write_sst}
 
 
 def write_set(name: str, data: Path) -> None:

@@ -23,8 +23,8 @@ class ClassGuesses final : public Predictor {
  public:
   explicit ClassGuesses(const PredictorContext& context)
       : data_(context.data),
-        step_(StepDescription(context.model, context.task, inputs_of(data_),
-                              context.options),
+        step_(StepDescription(context.model, context.task,
+                              single_image_inputs(data_), context.options),
               StepCut::kPredict) {}
 
   Prediction predict(const std::string& path) override {
@@ -54,18 +54,6 @@ class ClassGuesses final : public Predictor {
   }
 
  private:
-  static std::vector<BatchInput> inputs_of(const DataDescription& data) {
-    std::vector<BatchInput> inputs;
-    for (const Feature& feature : data.features()) {
-      TensorType type{feature.type.dtype, {1}};
-      for (const Dim dim : feature.type.shape) type.shape.push_back(dim);
-      // Pixels become numbers before a model sees them.
-      if (inputs.empty()) type.dtype = DType::kF32;
-      inputs.push_back({feature.name, type});
-    }
-    return inputs;
-  }
-
   // The most probable first.
   std::vector<Guess> guess(const Tensor& input) {
     const Tensor probabilities = step_.predict(std::vector{input}).at(0);

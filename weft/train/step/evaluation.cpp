@@ -12,7 +12,8 @@ MeasureSums Evaluation::run() {
     const Batch& batch = source_->next();
     // A worker without a part of the last batch has nothing to measure.
     if (batch.size == 0) continue;
-    step_.run(batch.tensors);
+    // What a task draws differs from batch to batch, and is the same each time.
+    step_.run(batch.tensors, {.number = i});
     sums.add(step_.measures());
   }
   return sums;

@@ -14,6 +14,18 @@ Image fitted_image(const std::string& path, const DataDescription& data) {
   return resize_image(image, shape[0], shape[1]);
 }
 
+std::vector<BatchInput> single_image_inputs(const DataDescription& data) {
+  std::vector<BatchInput> inputs;
+  for (const Feature& feature : data.features()) {
+    TensorType type{feature.type.dtype, {1}};
+    for (const Dim dim : feature.type.shape) type.shape.push_back(dim);
+    // Pixels become numbers before a model sees them.
+    if (inputs.empty()) type.dtype = DType::kF32;
+    inputs.push_back({feature.name, type});
+  }
+  return inputs;
+}
+
 Tensor image_input(const Image& image, const DataDescription& data) {
   const Shape& shape = data.features()[0].type.shape;
   const Tensor input =
