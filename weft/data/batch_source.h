@@ -21,6 +21,9 @@ struct BatchInput {
   // Axes beside the first whose size differs from batch to batch, as the length
   // of sentences does; `type` has the largest.
   std::vector<int> varying = {};
+  // What that size is called, where inputs share it; empty: it is this input's
+  // own.
+  std::string size_name = {};
 };
 
 // Where in the sequence of batches: both count from 0.

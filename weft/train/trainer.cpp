@@ -64,6 +64,7 @@ class Trainer::Run {
         // the model have been found to fit.
         folder_(recipe_.log.folder, worker_->is_first()),
         loop_(recipe_, *assembly_.task, *source_, *worker_, options_.stop) {
+    source_->answer_with(answer_of(description_));
     measure_ = add<MeasureHook>(held_out_);
     if (recipe_.train.patience > 0) {
       add<StopEarlyHook>(recipe_.train.patience, *measure_);

@@ -19,7 +19,9 @@ TensorType open_type(const BatchInput& input) {
   TensorType type = input.type;
   type.shape[0] = symbol("N");
   for (const int axis : input.varying) {
-    type.shape[axis] = symbol(fmt::format("{}_{}", input.name, axis));
+    const std::string& name =
+        input.size_name.empty() ? input.name : input.size_name;
+    type.shape[axis] = symbol(fmt::format("{}_{}", name, axis));
   }
   return type;
 }

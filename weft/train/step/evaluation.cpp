@@ -2,6 +2,13 @@
 
 namespace weft {
 
+Evaluation::Evaluation(const StepDescription& description,
+                       std::unique_ptr<BatchSource> source)
+    : source_(std::move(source)),
+      step_(description.with_inputs(source_->inputs()), StepCut::kEvaluate) {
+  source_->answer_with(answer_of(description.with_inputs(source_->inputs())));
+}
+
 MeasureSums Evaluation::run() {
   MeasureSums sums(step_.measures().ratios().size());
   // A pass begins without memory of the one before, and with the same batches,

@@ -17,9 +17,7 @@ class Evaluation {
   // Takes what `description` says of everything but the batches. Throws as
   // Step does.
   Evaluation(const StepDescription& description,
-             std::unique_ptr<BatchSource> source)
-      : source_(std::move(source)),
-        step_(description.with_inputs(source_->inputs()), StepCut::kEvaluate) {}
+             std::unique_ptr<BatchSource> source);
 
   // One pass over the data, or over this worker's part of it. Throws what
   // making the batches throws.

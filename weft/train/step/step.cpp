@@ -434,6 +434,19 @@ Plan& Step::plan() {
   return executable_.plan_for(arguments_);
 }
 
+BatchSource::Answer answer_of(const StepDescription& description) {
+  struct Lazy {
+    StepDescription description;
+    std::optional<Step> step;
+  };
+  // std::function wants to be copied, and a step cannot be.
+  auto lazy = std::make_shared<Lazy>(Lazy{description, std::nullopt});
+  return [lazy](std::span<const Tensor> known) {
+    if (!lazy->step) lazy->step.emplace(lazy->description, StepCut::kPredict);
+    return lazy->step->predict(known);
+  };
+}
+
 TaggedExecutor& Step::tagged() {
   fill_inputs();
   return executable_.tagged_for(arguments_);

@@ -97,4 +97,9 @@ class Step {
   Executable executable_;  // comes last: staging fills what is above
 };
 
+// For sources that ask the model (data/batch_source.h): its predictions, by the
+// parameters as they are when it is asked. The step is made when it is asked
+// first.
+BatchSource::Answer answer_of(const StepDescription& description);
+
 }  // namespace weft
