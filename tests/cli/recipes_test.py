@@ -33,8 +33,7 @@ class RecipesTest(CliTest):
             result = self.train(
                 "cifar10-resnet20", "cifar10", "train.max_steps=80",
                 "train.batch=32", f"train.dtype={dtype}",
-                'optimizer.lr={schedule="cosine", from=0.05, to=0.0005, '
-                'warmup=10}')
+                'optimizer.lr="cosine(from=0.05, to=0.0005, warmup=10)"')
             self.assertLess(result["train_loss"], 1.8, dtype)
             self.assertGreater(result["test_accuracy"], 0.5, dtype)
 

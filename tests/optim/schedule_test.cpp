@@ -10,39 +10,75 @@
 namespace weft {
 namespace {
 
+double rate(const char* text, std::int64_t step, std::int64_t steps = 101) {
+  return parse_schedule(text, 0.1).at(step, steps, /*steps_per_epoch=*/10);
+}
+
 TEST(Schedule, ConstantStays) {
-  const Schedule schedule{.from = 0.1};
-  EXPECT_EQ(schedule.at(0, 100, 10), 0.1);
-  EXPECT_EQ(schedule.at(99, 100, 10), 0.1);
+  EXPECT_EQ(rate("constant", 0), 0.1);
+  EXPECT_EQ(rate("constant(0.3)", 99), 0.3);
+  EXPECT_EQ(constant_rate(0.3).at(7, 10, 10), 0.3);
 }
 
 TEST(Schedule, WarmUpClimbsToTheFirstRate) {
-  const Schedule schedule{.from = 0.1, .warmup = 4};
-  EXPECT_DOUBLE_EQ(schedule.at(0, 100, 10), 0.025);
-  EXPECT_DOUBLE_EQ(schedule.at(3, 100, 10), 0.1);
-  EXPECT_DOUBLE_EQ(schedule.at(4, 100, 10), 0.1);
+  EXPECT_DOUBLE_EQ(rate("constant(warmup=4)", 0), 0.025);
+  EXPECT_DOUBLE_EQ(rate("constant(warmup=4)", 3), 0.1);
+  EXPECT_DOUBLE_EQ(rate("constant(warmup=4)", 4), 0.1);
 }
 
 TEST(Schedule, LinearAndCosineEndAtTheirLast) {
-  for (const auto kind : {Schedule::Kind::kLinear, Schedule::Kind::kCosine}) {
-    const Schedule schedule{.kind = kind, .from = 1, .to = 0.2};
-    EXPECT_DOUBLE_EQ(schedule.at(0, 101, 10), 1);
-    EXPECT_NEAR(schedule.at(50, 101, 10), 0.6, 1e-12);
-    EXPECT_DOUBLE_EQ(schedule.at(100, 101, 10), 0.2);
+  for (const char* text : {"linear(1, to=0.2)", "cosine(1, to=0.2)"}) {
+    EXPECT_DOUBLE_EQ(rate(text, 0), 1);
+    EXPECT_NEAR(rate(text, 50), 0.6, 1e-12);
+    EXPECT_DOUBLE_EQ(rate(text, 100), 0.2);
   }
 }
 
 TEST(Schedule, StepFallsEverySoManyEpochs) {
-  const Schedule schedule{
-      .kind = Schedule::Kind::kStep, .from = 1, .factor = 0.5, .every = 2};
-  EXPECT_EQ(schedule.at(19, 100, 10), 1);
-  EXPECT_EQ(schedule.at(20, 100, 10), 0.5);
-  EXPECT_EQ(schedule.at(40, 100, 10), 0.25);
+  const char* text = "step(1, factor=0.5, every=2)";
+  EXPECT_EQ(rate(text, 19), 1);
+  EXPECT_EQ(rate(text, 20), 0.5);
+  EXPECT_EQ(rate(text, 40), 0.25);
 }
 
-TEST(Schedule, NamesTheNearestKind) {
-  EXPECT_EQ(schedule_kind("cosine"), Schedule::Kind::kCosine);
-  EXPECT_THROW(schedule_kind("cosin"), Error);
+TEST(Schedule, PolynomialIsAPowerOfWhatIsLeft) {
+  EXPECT_DOUBLE_EQ(rate("polynomial(1, to=0.5, power=2)", 50), 0.625);
+  EXPECT_DOUBLE_EQ(rate("polynomial(1, to=0.5, power=2)", 100), 0.5);
+}
+
+TEST(Schedule, InverseSqrtHalvesAfterFourTimesTheWarmUp) {
+  EXPECT_DOUBLE_EQ(rate("inverse-sqrt(warmup=10)", 9), 0.1);
+  EXPECT_DOUBLE_EQ(rate("inverse-sqrt(warmup=10)", 39), 0.05);
+  EXPECT_DOUBLE_EQ(rate("inverse-sqrt", 0), 0.1);
+}
+
+TEST(Schedule, OneCycleClimbsAndFallsBelowItsStart) {
+  const char* text = "one-cycle(1, rise=0.25, first=10, last=100)";
+  EXPECT_NEAR(rate(text, 0), 0.1, 1e-12);
+  EXPECT_NEAR(rate(text, 25), 1, 1e-12);
+  EXPECT_NEAR(rate(text, 100), 0.01, 1e-12);
+}
+
+// Each as it stands in checkpoints.
+TEST(Schedule, TextReadsBackAsTheSame) {
+  for (const ScheduleDef& def : schedule_registry().all()) {
+    const Schedule schedule =
+        parse_schedule(def.name + "(from=0.5, warmup=3)", 0.1);
+    EXPECT_EQ(parse_schedule(to_string(schedule), 0.1), schedule) << def.name;
+    for (const std::int64_t step : {0, 3, 50, 100, 200}) {
+      const double found = schedule.at(step, 101, 10);
+      EXPECT_GE(found, 0) << def.name;
+      EXPECT_LE(found, 0.5) << def.name;
+    }
+  }
+}
+
+TEST(Schedule, RefusesWhatItDoesNotKnow) {
+  EXPECT_THROW(parse_schedule("cosin", 0.1), Error);
+  EXPECT_THROW(parse_schedule("cosine(form=1)", 0.1), Error);
+  EXPECT_THROW(parse_schedule("cosine(from=0)", 0.1), Error);
+  EXPECT_THROW(parse_schedule("step(every=0)", 0.1), Error);
+  EXPECT_THROW(parse_schedule("linear(0.1) now", 0.1), Error);
 }
 
 TEST(Clip, ScalesAllBySharedNorm) {

@@ -57,10 +57,9 @@ TEST(Recipe, ReadsEverySection) {
   EXPECT_EQ(recipe.data.name, "cifar10");
   EXPECT_TRUE(recipe.data.augment.crop && recipe.data.augment.flip);
   EXPECT_EQ(recipe.optimizer.name, "momentum");
-  EXPECT_EQ(recipe.optimizer.lr.kind, Schedule::Kind::kCosine);
-  EXPECT_EQ(recipe.optimizer.lr.from, 0.1);
-  EXPECT_EQ(recipe.optimizer.lr.to, 0.001);
-  EXPECT_EQ(recipe.optimizer.lr.warmup, 100);
+  EXPECT_EQ(recipe.optimizer.lr.name, "cosine");
+  EXPECT_EQ(to_string(recipe.optimizer.lr),
+            "cosine(from=0.1, to=0.001, warmup=100)");
   EXPECT_EQ(std::get<double>(recipe.optimizer.options.at("momentum")), 0.8);
   EXPECT_EQ(recipe.optimizer.clip_norm, 0);
   EXPECT_EQ(recipe.train.epochs, 20);
@@ -74,15 +73,15 @@ TEST(Recipe, TakesAPlainLearningRateAndDefaults) {
   const Recipe recipe = parse(
       "model.name='mlp'\ndata.name='digits'\n"
       "optimizer = {name='adam', lr=1}\n");
-  EXPECT_EQ(recipe.optimizer.lr.kind, Schedule::Kind::kConstant);
-  EXPECT_EQ(recipe.optimizer.lr.from, 1.0);
+  EXPECT_EQ(recipe.optimizer.lr, constant_rate(1));
   EXPECT_EQ(std::get<double>(recipe.optimizer.options.at("beta2")), 0.999);
   EXPECT_EQ(recipe.train, TrainRecipe{});
 }
 
 TEST(Recipe, PrintsATextThatReadsBackAsTheSame) {
   std::vector<std::string> schedules{
-      "0.25", "{schedule='step', from=1, factor=0.5, every=3}",
+      "0.25", "'one-cycle(0.25, rise=0.5)'",
+      "{schedule='step', from=1, factor=0.5, every=3}",
       "{schedule='linear', from=0.1, to=1e-7, warmup=3}"};
   for (const auto& lr : schedules) {
     const Recipe recipe =
@@ -96,10 +95,11 @@ TEST(Recipe, PrintsATextThatReadsBackAsTheSame) {
 }
 
 TEST(Recipe, RefusesUnknownKeysWithTheNearestOne) {
-  expect_refused(7, "[optimiser]",
-                 {"unknown key 'optimiser' (did you mean 'optimizer'?)",
-                  "keys at this place: model, task, data, optimizer, train, sync, "
-                  "log"});
+  expect_refused(
+      7, "[optimiser]",
+      {"unknown key 'optimiser' (did you mean 'optimizer'?)",
+       "keys at this place: model, task, data, optimizer, train, sync, "
+       "log"});
   expect_refused(14, "bach = 3",
                  {"unknown key 'train.bach' (did you mean 'train.batch'?)",
                   "keys at this place: epochs, batch"});
@@ -128,7 +128,7 @@ TEST(Recipe, RefusesWrongTypes) {
   expect_refused(13, "epochs = '2'", {"train.epochs", "not a string"});
   expect_refused(10, "momentum = true",
                  {"optimizer.momentum must be a number, not a boolean"});
-  expect_refused(9, "lr = [1]", {"optimizer.lr must be a table, not a list"});
+  expect_refused(9, "lr = [1]", {"optimizer.lr must be a number, not a list"});
   expect_refused(6, "augment = 'crop'", {"must be a list of strings"});
   expect_refused(6, "augment = [1]", {"must be a list of strings"});
   expect_refused(2, "name = 7", {"model.name must be a string"});
@@ -192,8 +192,8 @@ TEST(RecipeOverride, SetsValuesOfEveryKind) {
   EXPECT_EQ(recipe.train.epochs, 3);
   EXPECT_EQ(recipe.train.dtype, DType::kF32);
   EXPECT_EQ(recipe.data.augment, Augmentation{});
-  EXPECT_EQ(recipe.optimizer.lr.from, 0.5);
-  EXPECT_EQ(recipe.optimizer.lr.to, 0.001);
+  EXPECT_EQ(std::get<double>(recipe.optimizer.lr.options.at("from")), 0.5);
+  EXPECT_EQ(std::get<double>(recipe.optimizer.lr.options.at("to")), 0.001);
   EXPECT_TRUE(recipe.train.check_numerics);
   EXPECT_EQ(recipe.train.batching, "never");
   EXPECT_EQ(recipe.train.max_frames, 500);
@@ -203,11 +203,12 @@ TEST(RecipeOverride, SetsValuesOfEveryKind) {
 }
 
 TEST(RecipeOverride, IsNamedInErrors) {
-  expect_error(ErrorCode::kInvalidArgument,
-               {"unknown key 'optimiser' (did you mean 'optimizer'?)",
-                "in: command line, --set optimiser.lr=0.1",
-                "keys at this place: model, task, data, optimizer, train, sync, log"},
-               [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
+  expect_error(
+      ErrorCode::kInvalidArgument,
+      {"unknown key 'optimiser' (did you mean 'optimizer'?)",
+       "in: command line, --set optimiser.lr=0.1",
+       "keys at this place: model, task, data, optimizer, train, sync, log"},
+      [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
   expect_error(ErrorCode::kInvalidArgument,
                {"train.epochs", "--set train.epochs=many"},
                [] { parse(kRecipe, {"train.epochs=many"}); });

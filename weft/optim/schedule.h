@@ -1,30 +1,49 @@
 // The learning rate over a run, computed on the host once per step.
 //
-//   constant  from
-//   step      from × factor^floor(epoch / every), epochs counted from 0
-//   linear    from `from` to `to` in a straight line
-//   cosine    to + (from - to) (1 + cos(pi × progress)) / 2
-//             (Loshchilov and Hutter, "SGDR", 2017, eq. 5)
+// Written "cosine(from=0.1, to=0.001, warmup=200)" (base/call_reader.h). All
+// schedules have `from`, the rate that they begin with, and `warmup`: so many
+// steps climb linearly to it before anything else.
 //
-// Before any of them, `warmup` steps climb linearly to `from`.
+// A new schedule is one file in weft/optim/schedules.
 //
-// Threads: a value type.
+// Threads: value types; immutable registry.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/option_schema.h"
+#include "weft/base/registry.h"
 
 namespace weft {
 
-struct Schedule {
-  enum class Kind { kConstant, kStep, kLinear, kCosine };
+// Where a run stands, behind its warm-up.
+struct SchedulePoint {
+  std::int64_t step = 0;   // from 0, those of the warm-up included
+  std::int64_t epoch = 0;  // from 0
+  double progress = 0;     // from 0 to 1, which the last step of the run has
+  std::int64_t warmup = 0;
+};
 
-  Kind kind = Kind::kConstant;
-  double from = 0.01;
-  double to = 0;
-  double factor = 0.1;      // step
-  std::int64_t every = 10;  // step: epochs
-  std::int64_t warmup = 0;  // steps
+struct ScheduleDef {
+  std::string name;
+  std::string summary;
+  std::vector<OptionSpec> options = {};  // beside those that all have
+  // The rate, `from` being the first.
+  double (*rate)(double from, const Options& options,
+                 const SchedulePoint& point) = nullptr;
+};
+
+using ScheduleRegistry = Registry<ScheduleDef>;
+// Filled from the files of weft/optim/schedules.
+const ScheduleRegistry& schedule_registry();
+
+struct Schedule {
+  std::string name = "constant";
+  // Complete: `from`, `warmup` and what the schedule declares.
+  Options options = {{"from", 0.01}, {"warmup", std::int64_t{0}}};
 
   // The rate for step `step` of `steps`, counted from 0.
   double at(std::int64_t step, std::int64_t steps,
@@ -33,8 +52,15 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-// "constant", "step", "linear", "cosine". Throws Error(kInvalidArgument) with
-// the nearest known name.
-Schedule::Kind schedule_kind(const std::string& name);
+// All options of a schedule, with `from` as the default of the first rate.
+std::vector<OptionSpec> schedule_options(const ScheduleDef& def, double from);
+
+// A rate that stays.
+Schedule constant_rate(double rate);
+// Reads the text form; `from` is the first rate where it says none. Throws
+// Error(kInvalidArgument) with a caret under the place.
+Schedule parse_schedule(std::string_view text, double from);
+// Canonical.
+std::string to_string(const Schedule& schedule);
 
 }  // namespace weft

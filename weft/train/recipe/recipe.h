@@ -63,8 +63,8 @@ struct GroupRecipe {
 
 struct OptimizerRecipe {
   std::string name;
-  // lr = 0.1, or lr = { schedule = "cosine", from = 0.1, to = 0.001 }, with
-  // the keys of Schedule; the optimizer's own rate if the recipe has none.
+  // lr = 0.1, or lr = "cosine(from=0.1, to=0.001)"; the optimizer's own rate
+  // if the recipe has none.
   Schedule lr;
   double clip_norm = 0;  // of all gradients together; 0: none is clipped
   // "accumulate(batches=4)", …: weft/optim/wrappers, the first one innermost.

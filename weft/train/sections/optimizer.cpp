@@ -8,9 +8,11 @@ namespace {
 const OptionSpec kOptimizerName{"name", std::string(), "of the optimizer"};
 const OptionSpec kLr{
     "lr", 0.01,
-    "the learning rate: a number, or a table with the keys of a "
-    "schedule; the optimizer's own if it is not given",
+    "the learning rate: a number, or a schedule: \"cosine(from=0.1, "
+    "to=0.001, warmup=200)\"; the optimizer's own if it is "
+    "not given",
     kPositive};
+const OptionSpec kLrText{"lr", std::string(), ""};
 const OptionSpec kClipNorm{
     "clip_norm",
     0.0,
@@ -21,69 +23,28 @@ const OptionSpec kWrap{"wrap", std::vector<std::string>(),
                        "what stands around the optimizer, the first one "
                        "innermost: \"lookahead(steps=5)\", …"};
 
-// Only the keys of its kind are written, as the reader refuses the others.
-std::string lr_text(const Schedule& lr) {
-  const std::string from = toml_text(lr.from);
-  const std::string to = toml_text(lr.to);
-  std::string text;
-  switch (lr.kind) {
-    case Schedule::Kind::kConstant:
-      text = fmt::format("schedule = \"constant\", from = {}", from);
-      break;
-    case Schedule::Kind::kStep:
-      text =
-          fmt::format("schedule = \"step\", from = {}, factor = {}, every = {}",
-                      from, toml_text(lr.factor), lr.every);
-      break;
-    case Schedule::Kind::kLinear:
-      text = fmt::format("schedule = \"linear\", from = {}, to = {}", from, to);
-      break;
-    case Schedule::Kind::kCosine:
-      text = fmt::format("schedule = \"cosine\", from = {}, to = {}", from, to);
-      break;
-  }
-  return fmt::format("{{ {}, warmup = {} }}", text, lr.warmup);
-}
-
 Schedule read_lr(SectionReader& optimizer, double fallback) {
-  Schedule lr;
-  OptionSpec constant = kLr;
-  constant.value = fallback;
   const toml::node* node = optimizer.find("lr");
-  // A number alone stands for a constant rate.
-  if (node == nullptr || node->is_number()) {
-    lr.from = std::get<double>(optimizer.read(constant));
-    return lr;
+  if (node == nullptr) return constant_rate(fallback);
+  if (node->is_string()) {
+    const auto text = std::get<std::string>(optimizer.read(kLrText));
+    return optimizer.blame("lr",
+                           [&] { return parse_schedule(text, fallback); });
   }
+  // A number alone stands for a constant rate.
+  if (!node->is_table()) {
+    return constant_rate(std::get<double>(optimizer.read(kLr)));
+  }
+  // Recipes of before say the same in a table.
   SectionReader section =
       optimizer.inner(optimizer.find_table("lr"), "optimizer.lr");
-  const auto number = [&](const char* name, double value, NumberRange range) {
-    return std::get<double>(section.read(
-        {.name = name, .value = value, .summary = "", .range = range}));
-  };
-  const auto count = [&](const char* name, std::int64_t value, double least) {
-    return std::get<std::int64_t>(
-        section.read({.name = name,
-                      .value = value,
-                      .summary = "",
-                      .range = {.least = least, .most = kMostCount}}));
-  };
-  const auto kind = std::get<std::string>(
-      section.read({.name = "schedule",
-                    .value = std::string("constant"),
-                    .summary = "",
-                    .choices = {"constant", "cosine", "linear", "step"}}));
-  lr.kind = schedule_kind(kind);
-  lr.from = number("from", fallback, kPositive);
-  lr.warmup = count("warmup", lr.warmup, 0);
-  // Keys of the other schedules are not asked for, and so are refused: a `to`
-  // beside a constant rate is a mistake.
-  if (kind == "cosine" || kind == "linear") {
-    lr.to = number("to", lr.to, {.least = 0});
-  } else if (kind == "step") {
-    lr.factor = number("factor", lr.factor, kPositive);
-    lr.every = count("every", lr.every, 1);
-  }
+  const auto name = std::get<std::string>(section.read(
+      {.name = "schedule", .value = std::string("constant"), .summary = ""}));
+  const ScheduleDef& def = section.blame(
+      "schedule",
+      [&]() -> const ScheduleDef& { return schedule_registry().get(name); });
+  Schedule lr{.name = def.name,
+              .options = section.read_options(schedule_options(def, fallback))};
   section.refuse_unknown();
   return lr;
 }
@@ -138,7 +99,7 @@ void read_optimizer(SectionReader& section, Recipe& recipe) {
 void write_optimizer(const Recipe& recipe, RecipeWriter& out) {
   const OptimizerRecipe& optimizer = recipe.optimizer;
   out.key("name", optimizer.name);
-  out.raw("lr", lr_text(optimizer.lr));
+  out.key("lr", to_string(optimizer.lr));
   out.key("clip_norm", optimizer.clip_norm);
   out.key("wrap", optimizer.wrap);
   out.options(optimizer.options);
