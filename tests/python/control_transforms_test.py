@@ -181,6 +181,87 @@ class ControlTransforms(unittest.TestCase):
             got = weft.jit(along(second))(x)
             np.testing.assert_allclose(got.numpy(), expected, 1e-6)
 
+    def test_vmap_is_a_loop(self):
+        xs = np.array([[0.3, 0.8], [1.3, 0.9], [0.2, 0.1]])
+        seed = weft.tensor([1.0, 0.5], "f64")
+        for name, f in FUNCTIONS.items():
+            loss = lambda x: (f(x) * seed).sum()  # noqa: B023, E731
+            slope = weft.grad(loss)
+            along = lambda x: weft.jvp(f, (x,), (seed,))[1]  # noqa: B023, E731
+            for way in (f, slope, along):
+                expected = [way(weft.tensor(x)).numpy() for x in xs]
+                for mapped in (
+                    weft.vmap(way),
+                    weft.jit(weft.vmap(way)),
+                    weft.vmap(weft.jit(way)),
+                ):
+                    with self.subTest(name):
+                        got = mapped(weft.tensor(xs)).numpy()
+                        np.testing.assert_allclose(got, expected, 1e-12)
+            # And the gradient of what was mapped.
+            total = weft.grad(lambda xs: (weft.vmap(f)(xs) * seed).sum())  # noqa: B023
+            expected = [slope(weft.tensor(x)).numpy() for x in xs]
+            for way in (total, weft.jit(total)):
+                with self.subTest(name):
+                    got = way(weft.tensor(xs)).numpy()
+                    np.testing.assert_allclose(got, expected, 1e-12)
+
+    def test_instances_go_to_depths_of_their_own(self):
+        number, whole = weft.TensorType("f64"), weft.TensorType("i64")
+
+        @weft.jit(input_signature=[number, whole], results=[number])
+        def power(x, n):
+            # For an instance that has ended, n - 1 would go down for ever.
+            return weft.cond(
+                n == 0, lambda: weft.ones_like(x), lambda: x * power(x, n - 1)
+            )
+
+        @weft.jit(input_signature=[whole], results=[whole])
+        def fib(n):
+            return weft.cond(n < 2, lambda: n, lambda: fib(n - 1) + fib(n - 2))
+
+        x = weft.tensor([2.0, 3.0, 5.0, 7.0], "f64")
+        n = weft.tensor([0, 3, 1, 6])
+        np.testing.assert_array_equal(
+            weft.vmap(power)(x, n).numpy(), [1, 27, 5, 7**6]
+        )
+        slope = weft.vmap(weft.grad(power))
+        np.testing.assert_allclose(
+            slope(x, n).numpy(), [0, 27, 1, 6 * 7**5], 1e-13
+        )
+        # One x, and many depths.
+        np.testing.assert_array_equal(
+            weft.vmap(power, (None, 0))(x[1], n).numpy(), [1, 27, 3, 729]
+        )
+        np.testing.assert_array_equal(
+            weft.vmap(fib)(weft.tensor([0, 10, 3, 7])).numpy(), [0, 55, 2, 13]
+        )
+        # Instances of instances.
+        table = weft.vmap(lambda x: weft.vmap(lambda n: power(x, n))(n))(x)
+        np.testing.assert_array_equal(
+            table.numpy(), x.numpy()[:, None] ** n.numpy()
+        )
+
+    def test_what_instances_share_is_computed_once(self):
+        """A branch and a loop that no mapped value decides stay what they are."""
+        w = weft.tensor(np.arange(6.0).reshape(2, 3))
+
+        def f(x, w, n):
+            y = weft.while_loop(lambda s: s[1] < n, lambda s: (s[0] * 2.0, s[1] + 1),
+                                (w, weft.tensor(0)))[0]
+            return weft.cond(n > 2, lambda: x @ y, lambda: x @ (y + 1.0))
+
+        xs = weft.tensor(np.arange(8.0).reshape(4, 2))
+        mapped = weft.jit(weft.vmap(f, (0, None, None)))
+        for n in (1, 3):
+            expected = xs.numpy() @ (w.numpy() * 2**n + (0 if n > 2 else 1))
+            got = mapped(xs, w, weft.tensor(n))
+            np.testing.assert_array_equal(got.numpy(), expected)
+        text = str(mapped.graph(xs, w, weft.tensor(1)))
+        self.assertIn("while(", text)
+        self.assertIn("cond(", text)
+        self.assertNotIn("any(", text)
+
     def test_a_gradient_that_nothing_reads_is_not_waited_for(self):
         def f(x):
             value, pull = weft.vjp(looped, x)

@@ -374,12 +374,6 @@ class Transforms(unittest.TestCase):
                 lambda: weft.vmap(weft.exp, 0, None)(x),
             ),
             (
-                "branches, loops or calls itself",
-                lambda: weft.vmap(
-                    lambda x: weft.cond(x.sum() > 0, lambda: x, lambda: -x)
-                )(x),
-            ),
-            (
                 r"value 0 is f64\[3\], not f64\[3, 2\]",
                 lambda: weft.vjp(weft.exp, x)[1](weft.tensor(np.ones(3))),
             ),
