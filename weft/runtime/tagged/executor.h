@@ -100,12 +100,13 @@ class TaggedExecutor {
                           std::stop_token stop = {});
   // The first part of a run of a graph whose last arguments come later
   // (lowering.h): returns the results that need none of these, the others
-  // undefined. What was computed is kept until go_on() or drop(), one of which
-  // comes before the next run. Throws as run().
+  // undefined. What was computed is kept until the last arguments have come, or
+  // drop(); one of them comes before the next run. Throws as run().
   std::vector<Tensor> begin(std::span<const Tensor> arguments);
-  // The rest, for the last arguments: the results that were undefined.
+  // The next part, for the next arguments: the results that need these, and
+  // none that are still to come; the others undefined.
   std::vector<Tensor> go_on(std::span<const Tensor> late);
-  // Frees what begin() has kept.
+  // Frees what has been kept.
   void drop();
   TaggedProfile profile() const;
 

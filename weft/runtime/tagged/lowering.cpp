@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <numeric>
 
 #include "weft/graph/phases.h"
 #include "weft/graph/signature.h"
@@ -456,8 +457,10 @@ int Draft::add(FlatNode node, Endpoint marker) {
 
 FlatGraph lower(const Graph& graph, std::string_view entry,
                 std::span<const TensorType> arguments,
-                const RankPlacement& placement, std::size_t late) {
-  WEFT_CHECK(late <= arguments.size());
+                const RankPlacement& placement,
+                std::span<const std::size_t> late) {
+  const auto later = std::accumulate(late.begin(), late.end(), std::size_t{0});
+  WEFT_CHECK(later <= arguments.size());
   check(placement, graph);
   // Each pass relies on those before it. Loops are recursions from here on.
   // Phases that nothing enters go before any body is built, as an activation
@@ -468,8 +471,12 @@ FlatGraph lower(const Graph& graph, std::string_view entry,
   const Graph needed = needed_phases(loops_to_recursion(graph), entry);
   Draft draft = Lowering(needed, entry, placement).run(entry, arguments);
   const auto& parameters = draft.graph.body(0).parameters;
-  for (std::size_t i = arguments.size() - late; i < arguments.size(); ++i) {
-    draft.graph.nodes[static_cast<std::size_t>(parameters[i])].phase = 1;
+  std::size_t next = arguments.size() - later;
+  for (std::size_t phase = 0; phase < late.size(); ++phase) {
+    for (const std::size_t end = next + late[phase]; next < end; ++next) {
+      draft.graph.nodes[static_cast<std::size_t>(parameters[next])].phase =
+          static_cast<int>(phase) + 1;
+    }
   }
   read_arguments_in_place(draft);
   place_others(draft, placement);
