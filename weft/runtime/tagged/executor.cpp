@@ -6,6 +6,7 @@
 #include "weft/runtime/tagged/batcher.h"
 #include "weft/runtime/tagged/branches.h"
 #include "weft/runtime/tagged/crew.h"
+#include "weft/runtime/tagged/draft.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
@@ -50,11 +51,9 @@ bool has_products(const FlatGraph& graph) {
   return std::any_of(
       graph.nodes.begin(), graph.nodes.end(), [&](const FlatNode& node) {
         if (node.kind != FlatKind::kRegion || node.body == 0) return false;
-        const Function& region =
-            graph.regions[static_cast<std::size_t>(node.region)].function;
-        return std::any_of(
-            region.nodes().begin(), region.nodes().end(),
-            [](const Node& op) { return op.op->name() == "matmul"; });
+        const auto& nodes = graph.regions[static_cast<std::size_t>(node.region)]
+                                .function.nodes();
+        return std::any_of(nodes.begin(), nodes.end(), is_product);
       });
 }
 

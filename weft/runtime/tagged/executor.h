@@ -32,8 +32,9 @@ struct TaggedOptions {
   Batching batching = Batching::kWhereItPays;
   // Workers of a run without batching, each depth first. 0: as many as the
   // process computes with, if the graph has calls that can run side by side. A
-  // graph that accumulates, as gradients do, has one: sums have a fixed order,
-  // and batched kernels take all threads.
+  // graph that accumulates has one: sums have a fixed order. So do gradients of
+  // recursions with products, which are batched, and with large parameters,
+  // whose kernels take all threads (draft.h).
   int workers = 0;
   // Activations that may be alive at once. A recursion without end stops here.
   std::int64_t max_frames = 1'000'000;
