@@ -12,7 +12,7 @@ from weft import ops
 from weft._weft import Dim, InvalidArgument, Tensor, Variable, tensor
 
 _SAME = """
-    abs acos add asin atan atan2 bitwise_and bitwise_or bitwise_xor ceil clamp
+    abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_or bitwise_xor ceil clamp
     cos cross_entropy_dense equal erf exp expm1 floor floor_divide gelu
     greater greater_equal less less_equal log log1p log_softmax logical_and
     logical_not logical_or logical_xor maximum mean_squared_error
@@ -23,6 +23,7 @@ for _name in _SAME:
     globals()[_name] = getattr(ops, _name)
 negative = ops.negate
 arccos, arcsin, arctan, arctan2 = ops.acos, ops.asin, ops.atan, ops.atan2
+arccosh, arcsinh, arctanh = ops.acosh, ops.asinh, ops.atanh
 isfinite, isnan = ops.is_finite, ops.is_nan
 left_shift, right_shift = ops.shift_left, ops.shift_right
 mod, rint = ops.remainder, ops.round
