@@ -308,6 +308,9 @@ def cond(
     otherwise: Callable[..., T],
     *operands: Any,
 ) -> T: ...
+def switch(
+    index: TensorLike, branches: Sequence[Callable[..., T]], *operands: Any
+) -> T: ...
 def while_loop(
     condition: Callable[[T], TensorLike], body: Callable[[T], T], carried: T
 ) -> T: ...
