@@ -179,7 +179,8 @@ void inspect_checkpoint(const InspectArguments& arguments,
   if (arguments.batch > 0 && !data.is_sequential()) {
     input.shape[0] = arguments.batch;
   }
-  PredictStep step(trained.model(), input, trained.recipe.train.dtype);
+  const TrainRecipe& train = trained.recipe.train;
+  PredictStep step(trained.model(), input, train.dtype, tagged_options(train));
   // The time of a step does not depend on the numbers, so zeros will do.
   const Tensor zeros = Tensor::zeros(input);
   if (step.is_tagged()) return print_flat(step.tagged(zeros), arguments);

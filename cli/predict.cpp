@@ -48,7 +48,9 @@ std::vector<Guess> guess(TrainedModel& trained, const Image& image) {
   ImageConverter(shape, data.pixel_scale())
       // Changes of images are for training.
       .convert(image.pixels.data(), {}, input.data<float>());
-  PredictStep step(trained.model(), input.type(), trained.recipe.train.dtype);
+  const TrainRecipe& train = trained.recipe.train;
+  PredictStep step(trained.model(), input.type(), train.dtype,
+                   tagged_options(train));
   const Tensor probabilities = step.run(input);
   std::vector<Guess> guesses;
   for (std::int64_t i = 0; i < probabilities.size(); ++i) {

@@ -107,13 +107,15 @@ void EvalStep::reset_carried() {
   }
 }
 
-PredictStep::PredictStep(nn::Layer& model, const TensorType& input, DType dtype)
-    : arguments_(arguments_of(model)), executable_(stage(model, input, dtype)) {
+PredictStep::PredictStep(nn::Layer& model, const TensorType& input, DType dtype,
+                         const TaggedOptions& tagged)
+    : arguments_(arguments_of(model)),
+      executable_(stage(model, input, dtype, tagged)) {
   arguments_.emplace_back();
 }
 
 Executable PredictStep::stage(nn::Layer& model, const TensorType& input,
-                              DType dtype) {
+                              DType dtype, const TaggedOptions& tagged) {
   Program program;
   FunctionBuilder& builder = program.builder("predict");
   const nn::Staging staged(model, builder);
@@ -125,7 +127,9 @@ Executable PredictStep::stage(nn::Layer& model, const TensorType& input,
     // carries stays out of the results: each prediction starts from zeros.
     return std::vector{softmax(nn::to_f32(model(x)))};
   }));
-  return Executable(program.build(), "predict");
+  ExecutableOptions settings;
+  settings.tagged = tagged;
+  return Executable(program.build(), "predict", std::move(settings));
 }
 
 const std::vector<Tensor>& PredictStep::arguments(const Tensor& input) {

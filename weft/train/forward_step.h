@@ -50,7 +50,7 @@ class PredictStep {
  public:
   // `input` is the type of one batch.
   PredictStep(nn::Layer& model, const TensorType& input,
-              DType dtype = DType::kF32);
+              DType dtype = DType::kF32, const TaggedOptions& tagged = {});
 
   // A new tensor: f32, a row of probabilities for each of the input's. Throws
   // as Executable::run().
@@ -67,7 +67,8 @@ class PredictStep {
   const std::vector<Tensor>& arguments(const Tensor& input);
 
  private:
-  Executable stage(nn::Layer& model, const TensorType& input, DType dtype);
+  Executable stage(nn::Layer& model, const TensorType& input, DType dtype,
+                   const TaggedOptions& tagged);
 
   std::vector<Tensor> arguments_;
   Executable executable_;
