@@ -60,6 +60,19 @@ py::object bind_cond(const py::object& predicate, const py::function& then,
   return returned.fill(results);
 }
 
+py::object bind_switch(const py::object& index,
+                       const std::vector<py::function>& branches,
+                       const py::args& operands) {
+  Returned returned("switch");
+  std::vector<Branch> bodies;
+  for (const py::function& body : branches) {
+    bodies.emplace_back([&] { return returned.take(body(*operands)); });
+  }
+  const auto results =
+      switch_case(value_from(index), bodies, python_location());
+  return returned.fill(results);
+}
+
 py::object bind_while(const py::function& condition, const py::function& body,
                       const py::object& carried) {
   // What is carried, and what the body returns, must have one structure.
@@ -153,6 +166,9 @@ void bind_control(py::module_& module) {
              py::arg("otherwise"),
              "What then(*operands) returns if the predicate holds, else what "
              "otherwise(*operands) does.");
+  module.def("switch", &bind_switch, py::arg("index"), py::arg("branches"),
+             "What branches[index](*operands) returns; in a function an index "
+             "that names none means the nearest.");
   module.def("while_loop", &bind_while, py::arg("condition"), py::arg("body"),
              py::arg("carried"),
              "Applies body to what is carried as long as the condition holds.");

@@ -88,16 +88,11 @@ Value cast_to(const Value& x, DType dtype) {
 
 std::vector<Value> run_op(const OpDef& op, std::span<const Value> operands,
                           const Attributes& attributes) {
-  Context& context = current_context();
   std::vector<const Value*> inputs;
   for (const Value& operand : operands) inputs.push_back(&operand);
-  // The Python line is for graphs alone, as looking it up walks the frames.
-  if (context.builder() != nullptr) {
-    return context.apply(op, inputs, attributes, python_location());
-  }
-  // A kernel may take long, and may wait for threads that want the GIL.
-  const py::gil_scoped_release nogil;
-  return context.apply(op, inputs, attributes, {});
+  return run_ops([&](const Location& where) {
+    return current_context().apply(op, inputs, attributes, where);
+  });
 }
 
 Value run_op_one(std::string_view op, std::span<const Value> operands,

@@ -7,10 +7,22 @@
 #include <string_view>
 
 #include "python/src/bind.h"
+#include "python/src/convert.h"
 
+#include "weft/graph/context.h"
 #include "weft/graph/op.h"
 
 namespace weft::python {
+
+// Runs or records ops: `run` is given the Python line that it stands for.
+template <class Run>
+auto run_ops(Run&& run) {
+  // The line is for graphs alone, as looking it up walks the frames.
+  if (current_context().builder() != nullptr) return run(python_location());
+  // A kernel may take long, and may wait for threads that want the GIL.
+  const py::gil_scoped_release nogil;
+  return run(Location());
+}
 
 // Runs or records the op.
 std::vector<Value> run_op(const OpDef& op, std::span<const Value> operands,

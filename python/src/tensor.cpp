@@ -8,6 +8,7 @@
 
 #include "weft/base/parallel.h"
 #include "weft/graph/registry.h"
+#include "weft/ops/matmul.h"
 #include "weft/ops/shape.h"
 #include "weft/tensor/symbol.h"
 
@@ -125,6 +126,9 @@ bool can_compute(const py::handle& object) {
 
 using Class = py::class_<Value>;
 
+// What an operator makes of its operands.
+using Meaning = std::function<py::object(std::span<const Value>)>;
+
 // One op of bools and another of numbers.
 struct Meanings {
   const OpDef& of_bools;
@@ -146,19 +150,26 @@ struct Meanings {
   }
 };
 
+// Vectors are rows and columns, which the op knows nothing of.
+py::object product_of(std::span<const Value> operands) {
+  return py::cast(run_ops([&](const Location& where) {
+    return matmul(operands[0], operands[1], {}, where);
+  }));
+}
+
 // x.__add__(y) and y.__radd__(x).
 void bind_binary(Class& tensor, const char* name, const char* reflected,
-                 const Meanings& meanings) {
+                 const Meaning& meaning) {
   const auto bind = [&](const char* method, bool is_reflected) {
-    tensor.def(method, [meanings, is_reflected](const py::object& self,
-                                                const py::object& other) {
+    tensor.def(method, [meaning, is_reflected](const py::object& self,
+                                               const py::object& other) {
       if (!can_compute(other)) {
         return py::reinterpret_borrow<py::object>(Py_NotImplemented);
       }
       const std::array<py::handle, 2> operands =
           is_reflected ? std::array<py::handle, 2>{other, self}
                        : std::array<py::handle, 2>{self, other};
-      return meanings(pair_from(operands));
+      return meaning(pair_from(operands));
     });
   };
   bind(name, false);
@@ -181,7 +192,7 @@ void bind_arithmetic(Class& tensor) {
   bind_binary(tensor, "__sub__", "__rsub__", "subtract");
   bind_binary(tensor, "__mul__", "__rmul__", "multiply");
   bind_binary(tensor, "__pow__", "__rpow__", "power");
-  bind_binary(tensor, "__matmul__", "__rmatmul__", "matmul");
+  bind_binary(tensor, "__matmul__", "__rmatmul__", product_of);
   // Python turns comparisons round by itself.
   bind_binary(tensor, "__eq__", nullptr, "equal");
   bind_binary(tensor, "__ne__", nullptr, "not_equal");

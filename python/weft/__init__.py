@@ -51,6 +51,7 @@ from weft._weft import (
     save,
     scan,
     set_threads,
+    switch,
     tensor,
     threads,
     while_loop,

@@ -308,6 +308,9 @@ def cond(
     otherwise: Callable[..., T],
     *operands: Any,
 ) -> T: ...
+def switch(
+    index: TensorLike, branches: Sequence[Callable[..., T]], *operands: Any
+) -> T: ...
 def while_loop(
     condition: Callable[[T], TensorLike], body: Callable[[T], T], carried: T
 ) -> T: ...
@@ -383,6 +386,7 @@ def flip(x: TensorLike, axis: Axis = ...) -> Tensor: ...
 def full(shape: ShapeLike, value: float, dtype: DTypeLike | None = ...) -> Tensor: ...
 def invert(x: TensorLike) -> Tensor: ...
 def isinf(x: TensorLike) -> Tensor: ...
+def matmul(a: TensorLike, b: TensorLike) -> Tensor: ...
 def max(x: TensorLike, axis: Axis = ..., keepdims: bool = ...) -> Tensor: ...
 def mean(x: TensorLike, axis: Axis = ..., keepdims: bool = ...) -> Tensor: ...
 def min(x: TensorLike, axis: Axis = ..., keepdims: bool = ...) -> Tensor: ...
@@ -433,14 +437,20 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = ...) -> Tensor: ...
 def zeros_like(x: TensorLike) -> Tensor: ...
 from weft.ops import abs as abs
 from weft.ops import acos as acos
+from weft.ops import acosh as acosh
 from weft.ops import acos as arccos
+from weft.ops import acosh as arccosh
 from weft.ops import add as add
 from weft.ops import asin as arcsin
+from weft.ops import asinh as arcsinh
 from weft.ops import asin as asin
+from weft.ops import asinh as asinh
 from weft.ops import atan as arctan
+from weft.ops import atanh as arctanh
 from weft.ops import atan as atan
 from weft.ops import atan2 as arctan2
 from weft.ops import atan2 as atan2
+from weft.ops import atanh as atanh
 from weft.ops import bitwise_and as bitwise_and
 from weft.ops import bitwise_or as bitwise_or
 from weft.ops import bitwise_xor as bitwise_xor
@@ -468,7 +478,6 @@ from weft.ops import logical_and as logical_and
 from weft.ops import logical_not as logical_not
 from weft.ops import logical_or as logical_or
 from weft.ops import logical_xor as logical_xor
-from weft.ops import matmul as matmul
 from weft.ops import maximum as maximum
 from weft.ops import mean_squared_error as mean_squared_error
 from weft.ops import minimum as minimum

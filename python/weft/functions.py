@@ -12,10 +12,10 @@ from weft import ops
 from weft._weft import Dim, InvalidArgument, Tensor, Variable, tensor
 
 _SAME = """
-    abs acos add asin atan atan2 bitwise_and bitwise_or bitwise_xor ceil clamp
+    abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_or bitwise_xor ceil clamp
     cos cross_entropy_dense equal erf exp expm1 floor floor_divide gelu
     greater greater_equal less less_equal log log1p log_softmax logical_and
-    logical_not logical_or logical_xor matmul maximum mean_squared_error
+    logical_not logical_or logical_xor maximum mean_squared_error
     minimum multiply not_equal one_hot power relu remainder rsqrt sigmoid sign
     sin softmax sqrt square stop_gradient subtract tan tanh where
 """.split()
@@ -23,6 +23,7 @@ for _name in _SAME:
     globals()[_name] = getattr(ops, _name)
 negative = ops.negate
 arccos, arcsin, arctan, arctan2 = ops.acos, ops.asin, ops.atan, ops.atan2
+arccosh, arcsinh, arctanh = ops.acosh, ops.asinh, ops.atanh
 isfinite, isnan = ops.is_finite, ops.is_nan
 left_shift, right_shift = ops.shift_left, ops.shift_right
 mod, rint = ops.remainder, ops.round
@@ -33,6 +34,15 @@ def divide(a, b):
     if not isinstance(a, (Tensor, Variable)):
         a = tensor(a) if not isinstance(b, (Tensor, Variable)) else a
     return a / b
+
+
+def matmul(a, b):
+    """a @ b: the product of matrices, whose leading axes broadcast; a vector is a
+    row on the left and a column on the right.
+    """
+    if not isinstance(a, (Tensor, Variable)):
+        a = tensor(a)
+    return a @ b
 
 
 def cross_entropy(logits, labels):

@@ -164,7 +164,9 @@ def vmap(function, in_axes=0, out_axes=0):
     it containers may have one for each of their items. Keywords have axis 0.
     out_axes: where the axis goes in the results, likewise.
 
-    The function is staged, as by weft.jit, and nothing in it may branch or loop.
+    The function is staged, as by weft.jit. It may branch, loop and call itself:
+    where instances differ in a predicate, both branches run and each takes its
+    result; a loop or a recursion runs until the last of them has ended.
     Instances draw the same numbers under one random key: pass split keys along
     an axis where they should not.
     """

@@ -207,6 +207,28 @@ TEST_P(TreeModels, TakeSmallerBatches) {
   }
 }
 
+// As a recipe says them: how deep, by whom, and whether together.
+TEST_P(TreeModels, PredictAsTheOptionsSay) {
+  const auto data = test::tree_data(test::tree_lines(6, 9, 2));
+  const auto model = model_for(GetParam(), *data, options());
+  const auto batch = test::tree_batch(*data);
+  const auto step = [&](const TaggedOptions& tagged) {
+    return PredictStep(*model, batch[0].type(), DType::kF32, tagged);
+  };
+  test::expect_error(ErrorCode::kExhausted, {"more than 3 activations"},
+                     [&] { step({.max_frames = 3}).run(batch[0]); });
+  const auto runs_batched = [&](Batching batching) {
+    PredictStep predict = step({.batching = batching});
+    predict.run(batch[0]);
+    const auto regions = predict.tagged(batch[0]).profile().regions;
+    return std::ranges::any_of(regions, [](const auto& region) {
+      return region.instances > region.runs;
+    });
+  };
+  EXPECT_TRUE(runs_batched(Batching::kAlways));
+  EXPECT_FALSE(runs_batched(Batching::kNever));
+}
+
 TEST_P(TreeModels, TakeTreesOnly) {
   test::expect_error(ErrorCode::kInvalidArgument, {GetParam(), "takes trees"},
                      [&] {

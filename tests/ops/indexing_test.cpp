@@ -128,6 +128,24 @@ TEST(ScatterNd, RefusesWhatDoesNotFit) {
             std::string::npos);
 }
 
+TEST(PutAlongAxis, WritesWhereAPickReads) {
+  const Value x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_TENSOR(put_along_axis(x, i64({2, 1}, {2, -3}), f32({}, {9})),
+                f32({2, 3}, {1, 2, 9, 9, 5, 6}));
+  EXPECT_TENSOR(put_along_axis(x, i64({1, 3}, {1, 0, 1}),
+                               f32({3}, {10, 20, 30}), 0, ScatterMode::kAdd),
+                f32({2, 3}, {1, 22, 3, 14, 5, 36}));
+  // Indices of one row stand for all.
+  EXPECT_TENSOR(put_along_axis(x, i64({1, 2}, {0, 2}), f32({2, 1}, {7, 8})),
+                f32({2, 3}, {7, 2, 7, 8, 5, 8}));
+  const Value none = put_along_axis(x, i64({2, 0}, {}), f32({}, {9}));
+  EXPECT_TENSOR(none, x);
+  EXPECT_NE(message_of([&] {
+              put_along_axis(x, i64({2}, {0, 0}), f32({}, {9}));
+            }).find("x has 2 axes, but indices 1"),
+            std::string::npos);
+}
+
 TEST(Pick, AlongAnyAxis) {
   const Value x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_TENSOR(pick(x, i64({3}, {1, 0, -1}), 0), f32({3}, {4, 2, 6}));

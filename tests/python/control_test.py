@@ -20,6 +20,29 @@ class Control(unittest.TestCase):
         self.assertEqual(self.both(f, weft.tensor(3.0)).item(), 6)
         self.assertEqual(self.both(f, weft.tensor(-3.0)).item(), -4)
 
+    def test_switch(self):
+        def f(i, x):
+            return weft.switch(
+                i, [lambda x: x, lambda x: x * 2, lambda x: -x], x
+            )
+
+        x = weft.tensor(3.0)
+        for i, expected in enumerate((3, 6, -3)):
+            self.assertEqual(self.both(f, weft.tensor(i), x).item(), expected)
+        slope = weft.jit(weft.grad(f, 1))
+        self.assertEqual(slope(weft.tensor(1), x).item(), 2)
+        moved = weft.jit(lambda i, x, v: weft.jvp(lambda x: f(i, x), (x,), (v,))[1])
+        self.assertEqual(moved(weft.tensor(2), x, x).item(), -3)
+        many = weft.vmap(f, (0, None))(weft.tensor([2, 0, 1]), x)
+        self.assertEqual(many.tolist(), [-3, 3, 6])
+        for i in (-1, 3):
+            with self.assertRaisesRegex(weft.Error, f"no branch {i} of 3"):
+                f(weft.tensor(i), x)
+        # What a function computes is clamped, as other indices are.
+        self.assertEqual(weft.jit(f)(weft.tensor(7), x).item(), -3)
+        with self.assertRaisesRegex(weft.Error, "which of one or more"):
+            weft.switch(weft.tensor(0.5), [lambda: x])
+
     def test_cond_operands_and_structures(self):
         f = weft.jit(
             lambda x, y: weft.cond(

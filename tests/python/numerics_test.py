@@ -38,6 +38,9 @@ UNARY = {
     "asin": np.arcsin,
     "acos": np.arccos,
     "atan": np.arctan,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
     "expm1": np.expm1,
     "log1p": np.log1p,
 }

@@ -29,6 +29,28 @@ class Operators(unittest.TestCase):
         np.testing.assert_allclose(weft.tensor(a) @ weft.tensor(a), a @ a)
         np.testing.assert_allclose(-weft.tensor(a), -a)
 
+    def test_products_of_vectors_as_numpy(self):
+        shapes = ((3,), (3, 3), (2, 3, 3), (0,), (0, 3), (3, 0), (1,))
+        arrays = [
+            np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+            for shape in shapes
+        ]
+        for a in arrays:
+            for b in arrays:
+                try:
+                    expected = a @ b
+                except ValueError:
+                    with self.assertRaises(weft.InvalidArgument):
+                        weft.tensor(a) @ weft.tensor(b)
+                    continue
+                for got in (
+                    weft.tensor(a) @ b,
+                    a @ weft.tensor(b),
+                    weft.matmul(a, b),
+                    weft.jit(lambda a, b: a @ b)(a, b),
+                ):
+                    np.testing.assert_array_equal(got.numpy(), expected)
+
     def test_arrays_on_the_left(self):
         result = np.ones(2, np.float32) + weft.tensor([1.0, 2.0])
         self.assertIsInstance(result, weft.Tensor)

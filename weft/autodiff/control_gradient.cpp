@@ -8,15 +8,14 @@ namespace weft {
 namespace {
 
 bool is_branch(const OpDef& op) { return op.name().starts_with("cond"); }
-bool is_reentry(const OpDef& op) { return op.name().ends_with("_reenter"); }
 
 // Operands before the arguments: an activation, a predicate.
 std::size_t leading_operands(const OpDef& op) {
-  return (is_reentry(op) ? 1u : 0u) + (is_branch(op) ? 1u : 0u);
+  return (enters_again(op) ? 1u : 0u) + (is_branch(op) ? 1u : 0u);
 }
 
 std::size_t phase_of(const Node& node) {
-  if (!is_reentry(*node.op)) return 0;
+  if (!enters_again(*node.op)) return 0;
   return static_cast<std::size_t>(node.attributes.integer("phase"));
 }
 
@@ -54,7 +53,7 @@ Attributes attributes_of_phase(const std::vector<FunctionRef>& functions,
 ControlGradient::ControlGradient(FunctionBuilder& builder) : builder_(builder) {
   const auto& nodes = builder.function().nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (is_reentry(*nodes[i].op)) {
+    if (enters_again(*nodes[i].op)) {
       // An activation is read by one re-entry alone, so this finds the next
       // node of a chain.
       reentries_[nodes[i].inputs[0]] = static_cast<NodeId>(i);
@@ -64,7 +63,7 @@ ControlGradient::ControlGradient(FunctionBuilder& builder) : builder_(builder) {
 
 ControlGradient::Chain& ControlGradient::chain_of(NodeId node) {
   const Function& function = builder_.function();
-  while (is_reentry(*function.node(node).op)) {
+  while (enters_again(*function.node(node).op)) {
     node = function.value(function.node(node).inputs[0]).node;
     if (node >= 0) continue;
     throw Error(ErrorCode::kUnsupported, "gradient",
@@ -202,7 +201,7 @@ Gradients ControlGradient::operator()(const GradientContext& g) {
   }
   // What earlier phases owe to this one comes to them through the activation,
   // so the walk must go on to them.
-  if (is_reentry(*node.op)) gradients[0] = chain.activation;
+  if (enters_again(*node.op)) gradients[0] = chain.activation;
   return gradients;
 }
 

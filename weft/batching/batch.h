@@ -45,4 +45,16 @@ Batched batch(const Function& function,
               std::span<const bool> batched_parameters,
               std::span<const BatchMode> modes = {});
 
+struct BatchedGraph {
+  Graph graph;
+  std::string entry;  // the function over B instances
+  std::vector<bool> is_stacked;
+};
+
+// The same for a function that may branch, loop and call (batching/control.h),
+// with all that it runs; results are stacked. Throws as above, also for what no
+// instance would run.
+BatchedGraph batch(const Graph& graph, std::string_view entry,
+                   const std::vector<bool>& batched_parameters);
+
 }  // namespace weft

@@ -1,7 +1,6 @@
 #include "weft/batching/instance_form.h"
 
-#include <algorithm>
-
+#include "weft/batching/differing.h"
 #include "weft/graph/inlining.h"
 
 namespace weft {
@@ -9,8 +8,9 @@ namespace {
 
 class Recorder : public FunctionBuilder {
  public:
-  explicit Recorder(std::string name)
-      : FunctionBuilder(std::move(name), /*lower_composites=*/false) {}
+  Recorder(std::string name, const Differing* differing)
+      : FunctionBuilder(std::move(name), /*lower_composites=*/false),
+        differing_(differing) {}
 
   Value parameter(const TensorType& type, const std::string& name,
                   bool is_batched) {
@@ -23,12 +23,10 @@ class Recorder : public FunctionBuilder {
                            std::span<const Value* const> inputs,
                            const Attributes& attributes,
                            const Location& location) override {
-    const bool is_batched =
-        // An op of values that all instances share needs no rule, and stays
-        // whole.
-        std::any_of(inputs.begin(), inputs.end(),
-                    [&](const Value* input) { return differs(*input); });
-    if (is_batched && op.batch() == nullptr && op.lower() != nullptr) {
+    Flags operands;
+    for (const Value* input : inputs) operands.push_back(differs(*input));
+    // An op of values that all instances share needs no rule, and stays whole.
+    if (has_any(operands) && op.batch() == nullptr && op.lower() != nullptr) {
       std::vector<Value> arguments;
       for (const Value* input : inputs) arguments.push_back(*input);
       const LayerScope layer(location.scope);
@@ -38,7 +36,13 @@ class Recorder : public FunctionBuilder {
       return op.lower()(op.complete(attributes), arguments);
     }
     auto outputs = FunctionBuilder::apply(op, inputs, attributes, location);
-    for (const Value& output : outputs) mark(output, is_batched);
+    const Flags results = op.has(kControl) && differing_ != nullptr
+                              ? differing_->of_node(op, op.complete(attributes),
+                                                    operands, outputs.size())
+                              : Flags(outputs.size(), has_any(operands));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      mark(outputs[i], results[i]);
+    }
     return outputs;
   }
 
@@ -58,14 +62,16 @@ class Recorder : public FunctionBuilder {
     return value.is_staged() && id < is_batched_.size() && is_batched_[id];
   }
 
+  const Differing* differing_;
   std::vector<bool> is_batched_;  // no longer than needed: constants are not
 };
 
 }  // namespace
 
 InstanceForm instance_form(const Function& function,
-                           std::span<const bool> batched_parameters) {
-  Recorder recorder(function.name());
+                           const std::vector<bool>& batched_parameters,
+                           const Differing* differing) {
+  Recorder recorder(function.name(), differing);
   std::vector<bool> is_batched;
   Function form = recorder.build([&] {
     std::vector<Value> arguments;

@@ -4,12 +4,13 @@
 // Threads: pure functions.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "weft/graph/function.h"
 
 namespace weft {
+
+class Differing;
 
 struct InstanceForm {
   Function function;
@@ -22,8 +23,10 @@ struct InstanceForm {
 
 // A copy of `function` in which every op that depends on a batched parameter,
 // has no batching rule and lowers to others is replaced by these. Throws what
-// the ops' inference throws.
+// the ops' inference throws. `differing` knows what functions that the nodes
+// run make of their operands.
 InstanceForm instance_form(const Function& function,
-                           std::span<const bool> batched_parameters);
+                           const std::vector<bool>& batched_parameters,
+                           const Differing* differing = nullptr);
 
 }  // namespace weft

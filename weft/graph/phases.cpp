@@ -30,6 +30,10 @@ bool leaves_activation(const OpDef& op) {
   return op.has(kControl) && op.name().ends_with("_enter");
 }
 
+bool enters_again(const OpDef& op) {
+  return op.has(kControl) && op.name().ends_with("_reenter");
+}
+
 Phases Phases::whole(const Signature& signature) {
   return {{static_cast<std::int64_t>(signature.parameters.size())},
           {static_cast<std::int64_t>(signature.results.size())}};

@@ -43,6 +43,8 @@ inline const TensorType kActivation{DType::kI64, {}};
 
 // Whether an op begins an activation.
 bool leaves_activation(const OpDef& op);
+// Whether an op enters one again.
+bool enters_again(const OpDef& op);
 
 struct Phases {
   Integers arguments;  // parameters of each phase

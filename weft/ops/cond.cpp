@@ -1,4 +1,6 @@
 #include "weft/graph/registry.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/constant.h"
 #include "weft/ops/control.h"
 #include "weft/ops/support/closures.h"
 
@@ -56,6 +58,41 @@ std::vector<Value> cond(const Value& predicate, const Branch& then,
   bodies.append_captures(operands);
   return call_all(op, operands,
                   {{"then", functions[0]}, {"otherwise", functions[1]}}, where);
+}
+
+std::vector<Value> switch_case(const Value& index,
+                               const std::vector<Branch>& branches,
+                               const Location& where) {
+  const auto count = static_cast<std::int64_t>(branches.size());
+  const bool is_whole =
+      index.dtype() == DType::kI64 || index.dtype() == DType::kI32;
+  if (count == 0 || !is_whole || !index.shape().is_scalar()) {
+    throw Error(
+        ErrorCode::kInvalidArgument, "switch_case",
+        "{} branches by {}; an i32[] or i64[] says which of one or more", count,
+        to_string(index.type()));
+  }
+  if (current_context().builder() == nullptr) {
+    const auto number = static_cast<std::int64_t>(index.tensor().item());
+    if (number < 0 || number >= count) {
+      throw Error(ErrorCode::kInvalidArgument, "switch_case",
+                  "there is no branch {} of {}", number, count);
+    }
+    return branches[static_cast<std::size_t>(number)]();
+  }
+  // By halves, so that one of n branches takes log n decisions.
+  const std::function<std::vector<Value>(std::int64_t, std::int64_t)> among =
+      [&](std::int64_t first, std::int64_t last) {
+        if (last - first == 1) {
+          return branches[static_cast<std::size_t>(first)]();
+        }
+        const std::int64_t middle = (first + last) / 2;
+        return cond(
+            less(index, scalar_like(index, static_cast<double>(middle))),
+            [&] { return among(first, middle); },
+            [&] { return among(middle, last); }, where);
+      };
+  return among(0, count);
 }
 
 }  // namespace weft

@@ -32,6 +32,14 @@ std::vector<Value> cond(
     const Value& predicate, const Branch& then, const Branch& otherwise,
     const Location& where = std::source_location::current());
 
+// What the branch of that number returns; `index` is an i32[] or i64[]. Only
+// that branch runs. A number that names none throws Error(kInvalidArgument)
+// where ops run at once; in a function the nearest branch runs, as kernels
+// clamp what a plan computes (graph/index_check.h).
+std::vector<Value> switch_case(
+    const Value& index, const std::vector<Branch>& branches,
+    const Location& where = std::source_location::current());
+
 // From the carried values to one bool[], and to their next values.
 using LoopCondition = std::function<Value(const std::vector<Value>&)>;
 using LoopBody = Program::Body;

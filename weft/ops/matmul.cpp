@@ -106,6 +106,11 @@ std::vector<Value> sum_of_products(const BatchContext& g) {
   return {matmul(rows_of_a, as_matrix(b), {true, false})};
 }
 
+Value reshaped(const Value& x, const Shape& shape, const Location& where) {
+  static const OpDef& op = op_registry().get("reshape");
+  return call(op, {&x}, {{"shape", shape}}, where);
+}
+
 std::vector<OpSample> matmul_samples() {
   const auto f32 = [](Shape shape) {
     return InputSample{{DType::kF32, shape}};
@@ -151,11 +156,30 @@ void register_matmul(OpRegistry& ops) {
 }
 
 Value matmul(const Operand& a, const Operand& b, MatmulOptions options) {
+  return matmul(*a.value, *b.value, options, a.location);
+}
+
+Value matmul(const Value& a, const Value& b, MatmulOptions options,
+             const Location& where) {
   static const OpDef& op = op_registry().get("matmul");
-  return call(op, {a.value, b.value},
-              {{"transpose_a", options.transpose_a},
-               {"transpose_b", options.transpose_b}},
-              a.location);
+  const bool is_row = a.shape().rank() == 1;
+  const bool is_column = b.shape().rank() == 1;
+  if ((is_row && options.transpose_a) || (is_column && options.transpose_b)) {
+    throw Error(ErrorCode::kInvalidArgument, "matmul",
+                "a vector has no axes to transpose");
+  }
+  const Value left = is_row ? reshaped(a, {1, a.shape().back()}, where) : a;
+  const Value right = is_column ? reshaped(b, {b.shape().back(), 1}, where) : b;
+  const Value y = call(op, {&left, &right},
+                       {{"transpose_a", options.transpose_a},
+                        {"transpose_b", options.transpose_b}},
+                       where);
+  if (!is_row && !is_column) return y;
+  const int rank = y.shape().rank();
+  Shape shape(y.shape().first(rank - 2));
+  if (!is_row) shape.push_back(y.shape()[rank - 2]);
+  if (!is_column) shape.push_back(y.shape()[rank - 1]);
+  return reshaped(y, shape, where);
 }
 
 }  // namespace weft

@@ -10,9 +10,15 @@ struct MatmulOptions {
   bool transpose_b = false;  // b is [..., n, k] instead of [..., k, n]
 };
 
-// [..., m, k] x [..., k, n] -> [..., m, n]; leading dims broadcast.
+// [..., m, k] x [..., k, n] -> [..., m, n]; leading dims broadcast. A vector is
+// a row on the left and a column on the right, and the result has no axis for
+// it, as in NumPy: [k] x [k] -> [], [..., m, k] x [k] -> [..., m].
 // Accumulates in f32 (f64 for f64). Throws Error(kInvalidArgument) unless both
-// are floats of one dtype, with two axes at least, whose dims fit.
+// are floats of one dtype, with an axis at least, whose dims fit, and for a
+// vector that is to be transposed.
 Value matmul(const Operand& a, const Operand& b, MatmulOptions options = {});
+// The same, called for at `where`.
+Value matmul(const Value& a, const Value& b, MatmulOptions options,
+             const Location& where);
 
 }  // namespace weft

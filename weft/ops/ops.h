@@ -15,6 +15,7 @@
 #include "weft/ops/einsum.h"
 #include "weft/ops/exponential.h"
 #include "weft/ops/fourier.h"
+#include "weft/ops/hyperbolic.h"
 #include "weft/ops/index.h"
 #include "weft/ops/integer.h"
 #include "weft/ops/join.h"

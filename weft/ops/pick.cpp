@@ -207,4 +207,40 @@ Value pick_scatter(const Operand& values, const Operand& indices, Dim size,
               values.location);
 }
 
+Value put_along_axis(const Operand& x, const Operand& indices,
+                     const Operand& values, std::int64_t axis,
+                     ScatterMode mode) {
+  const Shape& shape = x.value->shape();
+  const int rank = shape.rank();
+  const Shape& places = indices.value->shape();
+  if (places.rank() != rank) {
+    throw Error(ErrorCode::kInvalidArgument, "put_along_axis",
+                "x has {} axes, but indices {}", rank, places.rank());
+  }
+  const int along = normalize_axis(axis, rank, "put_along_axis");
+  Shape wanted = shape;
+  wanted[along] = places[along];
+  // The axis comes last, and those before it are gone through side by side.
+  Integers order;
+  for (int i = 0; i < rank; ++i) {
+    if (i != along) order.push_back(i);
+  }
+  order.push_back(along);
+  Integers back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  }
+  const bool is_last = along == rank - 1;
+  const auto moved = [&](const Value& value) {
+    return is_last ? value : transpose(value, order);
+  };
+  const Value rows = moved(broadcast_to(indices, wanted));
+  Shape tuples = rows.shape();
+  tuples.push_back(1);
+  const Value y =
+      scatter_nd(moved(*x.value), reshape(rows, tuples),
+                 moved(broadcast_to(values, wanted)), mode, rank - 1);
+  return is_last ? y : transpose(y, back);
+}
+
 }  // namespace weft

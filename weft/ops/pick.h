@@ -2,7 +2,7 @@
 // are as in ops/index.h.
 #pragma once
 
-#include "weft/graph/context.h"
+#include "weft/ops/scatter.h"
 
 namespace weft {
 
@@ -14,5 +14,12 @@ Value pick(const Operand& x, const Operand& indices, std::int64_t axis = -1);
 // the values are added to. `is_many` says that the values have that axis too.
 Value pick_scatter(const Operand& values, const Operand& indices, Dim size,
                    bool is_many = false, std::int64_t axis = -1);
+
+// x with values[…] where pick(x, indices, axis) reads, as NumPy's
+// put_along_axis has it. The indices have as many axes as x; they broadcast to
+// x beside the axis, and the values to the indices.
+Value put_along_axis(const Operand& x, const Operand& indices,
+                     const Operand& values, std::int64_t axis = -1,
+                     ScatterMode mode = ScatterMode::kSet);
 
 }  // namespace weft

@@ -77,6 +77,8 @@ Jvp jvp(const Callable& function, std::vector<Value> arguments,
   Tape outer;  // sees the gradient as a function of its seeds
   std::vector<Value> outputs, gradient, seeds;
   {
+    // A staged function keeps its run for as many tapes as see its arguments.
+    watch_floating(outer, arguments);
     Tape inner;
     watch_floating(inner, arguments);
     outputs = function(arguments);

@@ -57,10 +57,10 @@ struct Jvp {
 // undefined ones are zeros. The gradient is linear in its seeds, and its own
 // gradient by them is the wanted map: so every op whose gradient is made of ops
 // that have gradients has this too, at the cost of two gradients (Townsend, "A
-// new trick for calculating Jacobian vector products", 2017). A loop or a
-// recursion of a function that is being built cannot be pushed through yet:
-// running it throws Error(kInternal). Throws
-// Error(kInvalidArgument) for tangents of other numbers or types.
+// new trick for calculating Jacobian vector products", 2017). What of the first
+// gradient the second does not read is not computed in staged functions, loops
+// and recursion included. Throws Error(kInvalidArgument) for tangents of other
+// numbers or types.
 Jvp jvp(const Callable& function, std::vector<Value> arguments,
         const std::vector<Value>& tangents);
 

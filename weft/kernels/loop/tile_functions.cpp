@@ -13,6 +13,7 @@
 #include "weft/kernels/loop/wide_tiles.h"
 #include "weft/kernels/simd/floor_division.h"
 #include "weft/kernels/simd/functions.h"
+#include "weft/kernels/simd/hyperbolic.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/kernels/simd/trigonometry.h"
 #include "weft/kernels/simd/vector_libm.h"
@@ -319,6 +320,9 @@ constexpr TileOp kTileOps[] = {
     {"asin", 1, unary<simd::asin>, Opcode::kCall, 16},
     {"acos", 1, unary<simd::acos>, Opcode::kCall, 18},
     {"atan", 1, unary<simd::atan>, Opcode::kCall, 16},
+    {"asinh", 1, unary<simd::asinh>, Opcode::kCall, 40},
+    {"acosh", 1, unary<simd::acosh>, Opcode::kCall, 40},
+    {"atanh", 1, unary<simd::atanh>, Opcode::kCall, 36},
     {"sqrt", 1, sqrt, Opcode::kSqrt, 6},
     {"rsqrt", 1, rsqrt, Opcode::kRsqrt, 8},
     {"square", 1, square, Opcode::kSquare, 1},

@@ -12,6 +12,7 @@
 #include "weft/kernels/loop/map_tile.h"
 #include "weft/kernels/simd/floor_division.h"
 #include "weft/kernels/simd/functions.h"
+#include "weft/kernels/simd/hyperbolic.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/kernels/simd/trigonometry.h"
 #include "weft/kernels/simd/vector_libm.h"
@@ -173,6 +174,9 @@ std::vector<WideFunction> of_doubles() {
                     {"asin", of_vectors<simd::asin>},
                     {"acos", of_vectors<simd::acos>},
                     {"atan", of_vectors<simd::atan>},
+                    {"asinh", of_vectors<simd::asinh>},
+                    {"acosh", of_vectors<simd::acosh>},
+                    {"atanh", of_vectors<simd::atanh>},
                     {"atan2", of_vectors<simd::atan2>},
                     {"power", of_vectors<simd::pow>},
                     {"floor_divide", of_vectors<simd::floor_divide>},

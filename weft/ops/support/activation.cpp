@@ -22,9 +22,11 @@ void check_tail(const OpCall& call, Dim channels) {
                      to_string(channels));
   }
   // Mixed precision keeps biases in f32, as it keeps weights.
-  if (bias.dtype != call.input(0).dtype && bias.dtype != DType::kF32) {
-    throw call.error("the bias must be {} or f32",
-                     to_string(call.input(0).dtype));
+  const DType own = call.input(0).dtype;
+  const bool is_half = own == DType::kBF16 || own == DType::kF16;
+  if (bias.dtype != own && !(is_half && bias.dtype == DType::kF32)) {
+    throw call.error("the bias must be {}{}", to_string(own),
+                     is_half ? " or f32" : "");
   }
 }
 

@@ -10,7 +10,8 @@
 namespace weft {
 
 // Checks the attribute `activation` ("none" or "relu") and the optional third
-// operand, a vector of `channels` in the first operand's dtype or f32.
+// operand, a vector of `channels` in the first operand's dtype, or in f32 where
+// that has half the bits.
 void check_tail(const OpCall& call, Dim channels);
 
 // Adds the bias (empty for none) to rows of `channels` and applies the

@@ -48,7 +48,8 @@ struct AttentionSizes {
 
   // Where the mask of a stack begins; from there on it has these steps.
   std::int64_t mask_begin(std::int64_t stack) const {
-    return mask_(stack * queries * keys);
+    // A mask of no queries or keys has no element to begin with.
+    return queries * keys == 0 ? 0 : mask_(stack * queries * keys);
   }
   std::int64_t mask_at(Dim query, Dim key) const {
     return query * query_step_ + key * key_step_;

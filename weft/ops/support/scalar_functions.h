@@ -148,6 +148,9 @@ inline constexpr auto kTan = [](double x) { return std::tan(x); };
 inline constexpr auto kAsin = [](double x) { return std::asin(x); };
 inline constexpr auto kAcos = [](double x) { return std::acos(x); };
 inline constexpr auto kAtan = [](double x) { return std::atan(x); };
+inline constexpr auto kAsinh = [](double x) { return std::asinh(x); };
+inline constexpr auto kAcosh = [](double x) { return std::acosh(x); };
+inline constexpr auto kAtanh = [](double x) { return std::atanh(x); };
 inline constexpr auto kAtan2 = [](auto a, auto b) {
   return std::atan2(static_cast<double>(a), static_cast<double>(b));
 };

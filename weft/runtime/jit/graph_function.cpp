@@ -7,7 +7,7 @@
 #include "weft/ops/control.h"
 #include "weft/runtime/inline_calls.h"
 #include "weft/runtime/jit/gradient_split.h"
-#include "weft/runtime/jit/kept_run.h"
+#include "weft/runtime/jit/kept_call.h"
 #include "weft/runtime/steps.h"
 
 namespace weft {
@@ -18,29 +18,6 @@ bool is_returned(const Function& function, ValueId parameter) {
   return std::any_of(
       function.results().begin(), function.results().end(),
       [&](ValueId id) { return storage_of(function, id) == parameter; });
-}
-
-// One gradient for each input, undefined for those that are not in `wrt`.
-Gradients spread(std::vector<Value> gradients, const std::vector<bool>& wrt) {
-  Gradients result(wrt.size());
-  for (std::size_t i = 0, next = 0; i < wrt.size(); ++i) {
-    if (wrt[i]) result[i] = std::move(gradients[next++]);
-  }
-  return result;
-}
-
-// Whether a gradient is computed as part of a graph, or under a tape that would
-// differentiate it.
-bool is_differentiated(std::span<const Value> kept,
-                       std::span<const Value> arrived) {
-  if (current_context().builder() != nullptr) return true;
-  std::vector<const Value*> pointers;
-  for (const auto values : {kept, arrived}) {
-    for (const Value& value : values) {
-      if (value.is_defined()) pointers.push_back(&value);
-    }
-  }
-  return Tape::count_watching(pointers) > 0;
 }
 
 }  // namespace
@@ -56,14 +33,24 @@ class GraphFunction::Derivative {
       forward_ = of_;
       wrt_ = std::move(wrt);
       options_.donated.clear();
-      // A gradient of the gradient needs the backward function as a graph,
-      // which computes the forward values itself (gradient_split.h).
-      if (order > 1) return;
       TaggedOptions tagged = options_.tagged;
       tagged.fuse = tagged.fuse && options_.fuse;
       tagged.check_numerics = tagged.check_numerics || options_.check_numerics;
-      kept_ = std::make_shared<KeptRuns>(of_->graph(), outputs_, wrt_,
-                                         std::move(tagged));
+      const auto keep = [&](std::size_t orders) {
+        kept_ = std::make_shared<KeptRuns>(of_->graph(), outputs_, wrt_, orders,
+                                           tagged);
+      };
+      if (order == 1) {
+        keep(1);
+        return;
+      }
+      try {
+        keep(2);
+      } catch (const Error& error) {
+        // The outer tape may not ask for what there is no rule for.
+        if (error.code() != ErrorCode::kUnsupported) throw;
+        keep(1);
+      }
       return;
     }
     split_.emplace(of_->function(), outputs_, std::move(wrt), order);
@@ -328,43 +315,24 @@ std::vector<Value> GraphFunction::call_recorded(std::vector<Value> inputs,
 }
 
 // The same for a function that branches, loops or calls itself: its run is kept
-// by the tape, and goes backward. Who differentiates the gradient, or asks for
-// it again, has the forward values computed anew.
+// by the tapes.
 std::vector<Value> GraphFunction::call_kept(
     const std::shared_ptr<Derivative>& derived, std::vector<Value> inputs,
     const std::vector<bool>& wrt) {
-  static const OpDef& op = op_registry().get("call");
   std::vector<Tensor> arguments;
   for (const Value& input : inputs) arguments.push_back(input.tensor());
-  const auto run = derived->kept()->forward(arguments);
+  auto run = derived->kept()->forward(arguments);
   // The backward run reads old values, so assigned ones have other memory.
   for (const Assigned& each : assigned_) {
     hidden_[each.hidden].living(entry_)->value = run->results()[each.result];
   }
-  std::vector<Value> outputs;
-  for (std::size_t i = 0; i < result_count(); ++i) {
-    outputs.emplace_back(run->results()[i], Value::fresh_id());
-  }
-  std::vector<Value> kept = inputs;
-  kept.insert(kept.end(), outputs.begin(), outputs.end());
-  const auto backward = [derived, run, kept,
-                         wrt](std::span<const Value> arrived) {
-    if (!run->is_kept() || is_differentiated(kept, arrived)) {
-      return spread(derived->run_backward(kept, arrived), wrt);
-    }
-    std::vector<Tensor> seeds;
-    for (std::size_t i = 0; i < arrived.size(); ++i) {
-      if (!is_floating(run->results()[i].dtype())) continue;
-      seeds.push_back(arrived[i].is_defined() ? arrived[i].tensor() : Tensor());
-    }
-    std::vector<Value> gradients;
-    for (Tensor& gradient : run->backward(seeds)) {
-      gradients.emplace_back(std::move(gradient));
-    }
-    return spread(std::move(gradients), wrt);
-  };
-  Tape::record_on_all({&op, {}, std::move(inputs), outputs, backward});
-  return outputs;
+  return std::make_shared<KeptCall>(std::move(run), std::move(inputs), wrt,
+                                    [derived](std::span<const Value> kept,
+                                              std::span<const Value> arrived) {
+                                      return derived->run_backward(kept,
+                                                                   arrived);
+                                    })
+      ->record(result_count());
 }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include "weft/runtime/jit/kept_run.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "weft/autodiff/gradient.h"
 #include "weft/graph/inlining.h"
@@ -33,10 +34,56 @@ FunctionRef differentiated(Program& program, const Function& function,
   }));
 }
 
-// (inputs | seeds) -> (results | gradients), by one call and its gradient: the
-// call of a joint function, which is entered twice (graph/phases.h).
-Graph entered_twice(const Graph& graph, std::size_t outputs,
-                    const std::vector<bool>& wrt) {
+std::vector<Value> floating(std::span<const Value> values) {
+  std::vector<Value> found;
+  for (const Value& value : values) {
+    if (is_floating(value.dtype())) found.push_back(value);
+  }
+  return found;
+}
+
+// A phase of the run: what comes in, and what goes out.
+struct Part {
+  std::vector<Value> arguments;
+  std::vector<Value> results;
+};
+
+// The phases that are the gradient of these, in the order in which they run;
+// their arguments become parameters.
+std::vector<Part> adjoints(FunctionBuilder& builder,
+                           const std::vector<Part>& parts) {
+  std::vector<Part> made;
+  std::vector<Value> roots, seeds, wanted;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    made.emplace_back();
+    for (const Value& root : part->results) {
+      made.back().arguments.push_back(builder.parameter(root.type()));
+    }
+    const auto append = [](auto& to, const auto& more) {
+      to.insert(to.end(), more.begin(), more.end());
+    };
+    append(roots, part->results);
+    append(seeds, made.back().arguments);
+    append(wanted, part->arguments);
+  }
+  auto gradient = gradients(builder, roots, seeds, wanted);
+  auto next = gradient.begin();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto count = static_cast<std::ptrdiff_t>(
+        parts[parts.size() - 1 - i].arguments.size());
+    made[i].results.assign(next, next + count);
+    next += count;
+  }
+  return made;
+}
+
+// (inputs | seeds | …) -> (results | gradients | …), by one call and its
+// gradient: the call of a joint function, which is entered again and again
+// (graph/phases.h). `parts` gets the phases, whose values mean nothing any more
+// but their number.
+Graph in_phases(const Graph& graph, std::size_t outputs,
+                const std::vector<bool>& wrt, std::size_t order,
+                std::vector<Part>& parts) {
   const Function& function = graph.functions.front();
   Program program(graph);
   const FunctionRef forward = differentiated(program, function, wrt);
@@ -45,19 +92,17 @@ Graph entered_twice(const Graph& graph, std::size_t outputs,
   const FunctionRef entry = program.add(builder.build([&] {
     const auto parameters = add_parameters(builder, function);
     std::vector<Value> results = call(forward, parameters);
-    std::vector<Value> roots;
-    std::vector<Value> seeds;
-    for (std::size_t i = 0; i < outputs; ++i) {
-      if (!is_floating(results[i].dtype())) continue;
-      roots.push_back(results[i]);
-      seeds.push_back(builder.parameter(results[i].type()));
-    }
-    std::vector<Value> wanted;
+    parts.push_back({{}, floating(std::span(results).first(outputs))});
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (wrt[i]) wanted.push_back(parameters[i]);
+      if (wrt[i]) parts[0].arguments.push_back(parameters[i]);
     }
-    for (Value& gradient : gradients(builder, roots, seeds, wanted)) {
-      results.push_back(std::move(gradient));
+    for (std::size_t i = 0; i < order; ++i) {
+      const auto more = adjoints(builder, parts);
+      parts.insert(parts.end(), more.begin(), more.end());
+    }
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      results.insert(results.end(), parts[i].results.begin(),
+                     parts[i].results.end());
     }
     return results;
   }));
@@ -78,11 +123,18 @@ std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
 }  // namespace
 
 KeptRuns::KeptRuns(const Graph& graph, std::size_t outputs,
-                   const std::vector<bool>& wrt, TaggedOptions options)
-    : graph_(entered_twice(graph, outputs, wrt)),
-      inputs_(wrt.size()),
+                   const std::vector<bool>& wrt, std::size_t order,
+                   TaggedOptions options)
+    : inputs_(wrt.size()),
       results_(graph.functions.front().results().size()),
-      options_(std::move(options)) {}
+      options_(std::move(options)) {
+  std::vector<Part> parts;
+  graph_ = in_phases(graph, outputs, wrt, order, parts);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    seeds_.push_back(parts[i].arguments.size());
+    gradients_.push_back(parts[i].results.size());
+  }
+}
 
 std::unique_ptr<TaggedExecutor> KeptRuns::take(
     const std::vector<TensorType>& key) {
@@ -111,9 +163,8 @@ std::unique_ptr<TaggedExecutor> KeptRuns::take(
                   to_string(key[i]), to_string(type));
     }
   }
-  const std::size_t late = types.size() - key.size();
   return std::make_unique<TaggedExecutor>(
-      lower(graph_, entry.name(), types, {}, late), options_);
+      lower(graph_, entry.name(), types, {}, seeds_), options_);
 }
 
 void KeptRuns::give(const std::vector<TensorType>& key,
@@ -130,9 +181,16 @@ std::shared_ptr<KeptRun> KeptRuns::forward(std::span<const Tensor> arguments) {
   std::vector<Tensor> results = executor->begin(arguments);
   std::shared_ptr<KeptRun> run(new KeptRun(shared_from_this(), key));
   const FlatGraph& flat = executor->graph();
-  for (std::size_t i = inputs_; i < flat.body(0).parameters.size(); ++i) {
-    run->seed_types_.push_back(flat.type({flat.body(0).parameters[i], 0}));
+  std::size_t next = inputs_;
+  for (const std::size_t count : seeds_) {
+    auto& types = run->seed_types_.emplace_back();
+    for (const std::size_t end = next + count; next < end; ++next) {
+      types.push_back(flat.type({flat.body(0).parameters[next], 0}));
+    }
   }
+  // A gradient that needs no seed is there already.
+  run->gradients_.assign(
+      results.begin() + static_cast<std::ptrdiff_t>(results_), results.end());
   results.resize(results_);
   for (Tensor& result : results) {
     // A function may return an argument, which its caller may overwrite.
@@ -156,17 +214,37 @@ KeptRun::~KeptRun() {
   runs_->give(key_, std::move(executor_));
 }
 
-std::vector<Tensor> KeptRun::backward(std::span<const Tensor> seeds) {
-  WEFT_CHECK(is_kept() && seeds.size() == seed_types_.size());
+std::vector<Tensor> KeptRun::enter(std::span<const Tensor> seeds) {
+  WEFT_CHECK(executor_ != nullptr, "all phases have run");
+  const auto& types = seed_types_[next_phase_ - 1];
+  WEFT_CHECK(seeds.size() == types.size());
   std::vector<Tensor> late(seeds.begin(), seeds.end());
   for (std::size_t i = 0; i < late.size(); ++i) {
-    if (!late[i].is_defined()) late[i] = Tensor::zeros(seed_types_[i]);
+    if (!late[i].is_defined()) late[i] = Tensor::zeros(types[i]);
   }
+  // An executor whose run has thrown is not given back.
   auto executor = std::move(executor_);
-  const std::vector<Tensor> all = executor->go_on(late);
-  runs_->give(key_, std::move(executor));
-  return {all.begin() + static_cast<std::ptrdiff_t>(results_.size()),
-          all.end()};
+  const std::vector<Tensor> more = executor->go_on(late);
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    const Tensor& gradient = more[results_.size() + i];
+    if (gradient.is_defined()) gradients_[i] = gradient;
+  }
+  const auto& counts = runs_->gradients_;
+  const auto first =
+      gradients_.begin() +
+      std::accumulate(
+          counts.begin(),
+          counts.begin() + static_cast<std::ptrdiff_t>(next_phase_ - 1),
+          std::ptrdiff_t{0});
+  const std::vector<Tensor> own(
+      first, first + static_cast<std::ptrdiff_t>(counts[next_phase_ - 1]));
+  if (++next_phase_ < phase_count()) {
+    executor_ = std::move(executor);
+  } else {
+    runs_->give(key_, std::move(executor));
+    gradients_.clear();
+  }
+  return own;
 }
 
 }  // namespace weft

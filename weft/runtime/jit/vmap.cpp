@@ -24,21 +24,13 @@ MappedFunction vmap(const GraphFunction& function,
   }
   const Graph inlined =
       inline_calls(function.graph(), function.function().name());
-  const Function& body = inlined.functions.front();
-  if (has_control(body)) {
-    throw Error(ErrorCode::kUnsupported, "vmap",
-                "the function branches, loops or calls itself, and instances "
-                "could do so differently")
-        .hint("where() in place of cond(); or map inside of the loop");
-  }
   // What was captured comes behind the arguments, and is shared.
-  const std::size_t count = body.parameters().size();
-  const auto batched = std::make_unique<bool[]>(count);
-  std::ranges::copy(is_mapped, batched.get());
-  Batched result = batch(body, {batched.get(), count});
-  std::string name = result.function.name();
+  std::vector<bool> batched = is_mapped;
+  batched.resize(inlined.functions.front().parameters().size(), false);
+  BatchedGraph result =
+      batch(inlined, inlined.functions.front().name(), batched);
   return {std::make_shared<GraphFunction>(
-              Graph{{std::move(result.function)}}, std::move(name),
+              std::move(result.graph), std::move(result.entry),
               function.hidden(), ExecutableOptions(), function.dependencies()),
           std::move(result.is_stacked)};
 }

@@ -18,10 +18,10 @@ struct MappedFunction {
 
 // `function` with a leading axis on the arguments for which `is_mapped` holds;
 // all instances share the others, and what the function captured. Under one
-// random key all instances draw alike. Throws Error(kUnsupported) for a
-// function that branches, loops, calls itself or assigns variables, and naming
-// the op that cannot be batched; Error(kInvalidArgument) where nothing is
-// mapped.
+// random key all instances draw alike. It may branch, loop and call itself;
+// where instances differ in how, batching/control.h says what is run. Throws
+// Error(kUnsupported) for a function that assigns variables, and naming the op
+// that cannot be batched; Error(kInvalidArgument) where nothing is mapped.
 MappedFunction vmap(const GraphFunction& function,
                     const std::vector<bool>& is_mapped);
 

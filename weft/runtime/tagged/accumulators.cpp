@@ -12,6 +12,10 @@ namespace {
 // A result of a body.
 using Result = std::pair<int, int>;
 
+// What costs an activation no more to return than it costs to be run: it is
+// added up in about a microsecond.
+constexpr std::size_t kSmallSum = 16 << 10;
+
 // What a result is the sum of.
 struct Sum {
   std::vector<Endpoint> terms;
@@ -38,12 +42,60 @@ class Accumulators {
   void run() {
     // It is all or nothing: where the accumulators of one body do not fit, sums
     // are returned and added as they were, which is right and slower.
-    if (sums_.empty() || !name_accumulators() || !classify_sites()) return;
+    if (sums_.empty() || is_better_returned()) return;
+    if (!name_accumulators() || !classify_sites()) return;
     for (const auto& [result, sum] : sums_) rewrite(result, sum);
     for (const int site : inner_) graph_.sites[at(site)].adds_to_caller = true;
   }
 
  private:
+  // Among several workers the order in which terms arrive is nobody's, and the
+  // last bits with it; a sum that activations return has the order of the
+  // calls. Activations that hold products are batched instead, by one worker,
+  // who sums many terms at once.
+  bool is_better_returned() const {
+    const auto is_small = [&](const auto& entry) {
+      const auto [body, index] = entry.first;
+      return graph_.type(graph_.body(body).results[at(index)]).bytes() <=
+             kSmallSum;
+    };
+    const auto multiplies = [&](const FlatNode& node) {
+      return node.kind == FlatKind::kRegion && node.body != 0 &&
+             is_product(*draft_.ops[at(node.region)]);
+    };
+    return std::ranges::all_of(sums_, is_small) &&
+           std::ranges::none_of(graph_.nodes, multiplies) &&
+           has_parallel_calls();
+  }
+
+  bool has_parallel_calls() const {
+    for (std::size_t a = 0; a < graph_.sites.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const CallSite& one = graph_.sites[a];
+        const CallSite& other = graph_.sites[b];
+        if (one.caller == other.caller && !exclude_each_other(one, other)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // Whether two calls lie on different sides of one branch.
+  bool exclude_each_other(const CallSite& one, const CallSite& other) const {
+    const auto outer = [&](Endpoint marker) {
+      return draft_.markers[at(marker.node)];
+    };
+    const Endpoint begin = outer({one.calls.front()});
+    for (Endpoint x = begin; x.node >= 0; x = outer(x)) {
+      for (Endpoint y = outer({other.calls.front()}); y.node >= 0;
+           y = outer(y)) {
+        if (x.node == y.node && x.output != y.output) return true;
+      }
+    }
+    return false;
+  }
+
   void count_readers() {
     for (const FlatNode& node : graph_.nodes) {
       if (node.kind == FlatKind::kReturn) continue;
@@ -230,6 +282,8 @@ class Accumulators {
 };
 
 }  // namespace
+
+bool is_product(const Node& op) { return op.op->name() == "matmul"; }
 
 void accumulate_sums(Draft& draft) {
   Accumulators(draft).run();

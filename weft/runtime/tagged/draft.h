@@ -35,8 +35,14 @@ void place_others(Draft& draft, const RankPlacement& placement);
 // A result that a recursion only ever adds up, such as the gradient of a
 // parameter that every activation uses, becomes an accumulator: it belongs to
 // the outermost activation, all within add to it, and it is complete when they
-// are done. Without, each activation would add and return a tensor of its own.
+// are done. Without, each activation adds and returns a tensor of its own; that
+// costs little for small ones, and is left so where calls can run side by side:
+// an accumulator keeps them to one worker.
 void accumulate_sums(Draft& draft);
+
+// Whether an op multiplies matrices, so that many activations are run at once
+// (batcher.h).
+bool is_product(const Node& op);
 
 // Gathers ops into regions. A region waits for all its inputs, so it may only
 // hold ops that need the same ones, or whose results nothing else waits for:

@@ -6,6 +6,7 @@
 #include "weft/runtime/tagged/batcher.h"
 #include "weft/runtime/tagged/branches.h"
 #include "weft/runtime/tagged/crew.h"
+#include "weft/runtime/tagged/draft.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
@@ -50,11 +51,9 @@ bool has_products(const FlatGraph& graph) {
   return std::any_of(
       graph.nodes.begin(), graph.nodes.end(), [&](const FlatNode& node) {
         if (node.kind != FlatKind::kRegion || node.body == 0) return false;
-        const Function& region =
-            graph.regions[static_cast<std::size_t>(node.region)].function;
-        return std::any_of(
-            region.nodes().begin(), region.nodes().end(),
-            [](const Node& op) { return op.op->name() == "matmul"; });
+        const auto& nodes = graph.regions[static_cast<std::size_t>(node.region)]
+                                .function.nodes();
+        return std::any_of(nodes.begin(), nodes.end(), is_product);
       });
 }
 
@@ -65,12 +64,15 @@ bool has_sums(const FlatGraph& graph) {
       [](const FlatNode& node) { return node.kind == FlatKind::kAccumulate; });
 }
 
-// How many of the entry's arguments come when a run goes on.
-std::size_t late_arguments(const FlatGraph& graph) {
-  const auto& parameters = graph.body(0).parameters;
-  return static_cast<std::size_t>(
-      std::count_if(parameters.begin(), parameters.end(),
-                    [&](int id) { return graph.node(id).phase > 0; }));
+// How many of the entry's arguments come each time that a run goes on.
+std::vector<std::size_t> late_arguments(const FlatGraph& graph) {
+  std::vector<std::size_t> late;
+  for (const int id : graph.body(0).parameters) {
+    const auto phase = static_cast<std::size_t>(graph.node(id).phase);
+    if (phase > late.size()) late.resize(phase, 0);
+    if (phase > 0) ++late[phase - 1];
+  }
+  return late;
 }
 
 bool is_batched(const FlatGraph& graph, const TaggedOptions& options) {
@@ -128,7 +130,7 @@ struct TaggedExecutor::State {
       crew.emplace(count);
       // With several workers nobody knows when all readers of an argument have
       // run.
-    } else if (session.peers == nullptr && session.late == 0) {
+    } else if (session.peers == nullptr && session.late.empty()) {
       // Others may yet need an argument, and so may the rest of this run.
       session.finals = find_final_regions(session.graph, options.donated);
     }
@@ -163,7 +165,7 @@ struct TaggedExecutor::State {
     }
   }
 
-  // Until nothing can happen before the late arguments come. What was computed
+  // Until nothing can happen before other arguments come. What was computed
   // stays in frames.
   void run_first_part() {
     session.workers[0]->begin_entry();
@@ -172,18 +174,21 @@ struct TaggedExecutor::State {
     session.pool.rethrow();
   }
 
-  void run_second_part() {
+  void run_next_part() {
     session.workers[0]->pass_late();
     work();
-    clean_up();
+    if (!may_pause() || session.pool.has_failed()) clean_up();
     session.pool.rethrow();
   }
 
-  void reset(bool may_pause) {
+  // Whether arguments are still to come.
+  bool may_pause() const { return session.gone_on < session.late.size(); }
+
+  void reset() {
     // State of the last run goes here, so that a run which threw leaves nothing
     // to clear.
     session.results.assign(session.graph.body(0).results.size(), {});
-    session.pool.reset(static_cast<int>(session.workers.size()), may_pause);
+    session.pool.reset(static_cast<int>(session.workers.size()), may_pause());
   }
 
   // An error on this rank ends the run on all.
@@ -248,9 +253,9 @@ std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
              (destinations.empty() && state_->options.donated.empty()));
   session.arguments = arguments;
   session.destinations = destinations;
-  WEFT_CHECK(session.late == 0, "some of the arguments come later");
+  WEFT_CHECK(session.late.empty(), "some of the arguments come later");
   state_->begin_run(std::move(stop));
-  state_->reset(/*may_pause=*/false);
+  state_->reset();
   if (session.peers != nullptr) {
     state_->run_among_peers(arguments);
   } else {
@@ -262,25 +267,30 @@ std::vector<Tensor> TaggedExecutor::run(std::span<const Tensor> arguments,
 std::vector<Tensor> TaggedExecutor::begin(std::span<const Tensor> arguments) {
   Session& session = state_->session;
   const std::size_t count = session.graph.body(0).parameters.size();
-  WEFT_CHECK(session.late > 0 && arguments.size() + session.late == count);
+  WEFT_CHECK(!session.late.empty() &&
+             arguments.size() == session.first_late(0));
   WEFT_CHECK(session.live_frames() == 0, "the last run was not ended");
   state_->kept_arguments.assign(arguments.begin(), arguments.end());
   state_->kept_arguments.resize(count);
   session.arguments = state_->kept_arguments;
+  session.gone_on = 0;
   state_->begin_run({});
-  state_->reset(/*may_pause=*/true);
+  state_->reset();
   state_->run_first_part();
   return std::move(session.results);
 }
 
 std::vector<Tensor> TaggedExecutor::go_on(std::span<const Tensor> late) {
   Session& session = state_->session;
-  WEFT_CHECK(late.size() == session.late && session.live_frames() > 0);
+  WEFT_CHECK(session.gone_on < session.late.size() &&
+             late.size() == session.late[session.gone_on]);
   std::copy(
       late.begin(), late.end(),
-      state_->kept_arguments.end() - static_cast<std::ptrdiff_t>(session.late));
-  state_->reset(/*may_pause=*/false);
-  state_->run_second_part();
+      state_->kept_arguments.begin() +
+          static_cast<std::ptrdiff_t>(session.first_late(session.gone_on)));
+  ++session.gone_on;
+  state_->reset();
+  state_->run_next_part();
   return std::move(session.results);
 }
 

@@ -32,8 +32,9 @@ struct TaggedOptions {
   Batching batching = Batching::kWhereItPays;
   // Workers of a run without batching, each depth first. 0: as many as the
   // process computes with, if the graph has calls that can run side by side. A
-  // graph that accumulates, as gradients do, has one: sums have a fixed order,
-  // and batched kernels take all threads.
+  // graph that accumulates has one: sums have a fixed order. So do gradients of
+  // recursions with products, which are batched, and with large parameters,
+  // whose kernels take all threads (draft.h).
   int workers = 0;
   // Activations that may be alive at once. A recursion without end stops here.
   std::int64_t max_frames = 1'000'000;
@@ -100,12 +101,13 @@ class TaggedExecutor {
                           std::stop_token stop = {});
   // The first part of a run of a graph whose last arguments come later
   // (lowering.h): returns the results that need none of these, the others
-  // undefined. What was computed is kept until go_on() or drop(), one of which
-  // comes before the next run. Throws as run().
+  // undefined. What was computed is kept until the last arguments have come, or
+  // drop(); one of them comes before the next run. Throws as run().
   std::vector<Tensor> begin(std::span<const Tensor> arguments);
-  // The rest, for the last arguments: the results that were undefined.
+  // The next part, for the next arguments: the results that need these, and
+  // none that are still to come; the others undefined.
   std::vector<Tensor> go_on(std::span<const Tensor> late);
-  // Frees what begin() has kept.
+  // Frees what has been kept.
   void drop();
   TaggedProfile profile() const;
 

@@ -56,8 +56,8 @@ struct FlatNode {
   // enough.
   Endpoint trigger = {};
   int site = -1;    // a Call and a Return have one
-  int phase = 0;    // theirs: in which one they enter the activation; 1 for an
-                    // argument of the entry that comes later (lowering.h)
+  int phase = 0;    // theirs: in which one they enter the activation; of an
+                    // argument of the entry, with which it comes (lowering.h)
   int index = -1;   // which parameter, argument, result or accumulator it is;
                     // a Send and a Receive say which crossing
   int region = -1;  // which one a region runs

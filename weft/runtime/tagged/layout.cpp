@@ -35,15 +35,6 @@ class LayoutBuilder {
           {.body = static_cast<int>(body), .name = graph_.bodies[body].name});
     }
     for (const CallSite& site : graph_.sites) {
-      const auto given =
-          std::count_if(site.calls.begin(), site.calls.end(),
-                        [&](int id) { return graph_.node(id).index >= 0; });
-      // An activation that is never given the arguments of its later phases
-      // keeps what those would have read.
-      if (at(static_cast<int>(given)) <
-          graph_.body(site.callee).parameters.size()) {
-        layout(site.callee).may_keep_values = true;
-      }
       made_.sites.push_back(
           {.caller = site.caller,
            .callee = site.callee,

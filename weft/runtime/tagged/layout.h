@@ -78,9 +78,6 @@ struct Layout {
     Port port;
   };
   std::vector<Total> totals = {};
-  // Whether an activation may end with values that nothing reads any more,
-  // because it is never entered again.
-  bool may_keep_values = false;
   // The frame: a header, then the callees' frames, then for each work what it
   // still waits for, then the slots.
   std::size_t frame_bytes = 0;

@@ -2,12 +2,14 @@
 
 #include <array>
 #include <map>
+#include <numeric>
 
 #include "weft/graph/phases.h"
 #include "weft/graph/signature.h"
 #include "weft/ops/support/recursion.h"
 #include "weft/runtime/simplify.h"
 #include "weft/runtime/tagged/draft.h"
+#include "weft/runtime/tagged/needed_phases.h"
 
 namespace weft {
 namespace {
@@ -47,10 +49,6 @@ struct Chain {
 // Stands for an activation among the values of a function.
 Endpoint chain_value(std::size_t chain) {
   return {-1, static_cast<int>(chain)};
-}
-
-bool is_reentry(const Node& node) {
-  return node.op->name().ends_with("_reenter");
 }
 
 class Lowering {
@@ -97,7 +95,7 @@ class Lowering {
 
   // A re-entry refers to what its enter refers to.
   void count_references(const Node& node) {
-    if (is_reentry(node)) return;
+    if (enters_again(*node.op)) return;
     for (const auto& [name, value] : node.attributes) {
       if (const auto* function = std::get_if<FunctionRef>(&value)) {
         ++references_[function->name];
@@ -344,7 +342,7 @@ class Lowering {
   }
 
   Values add_control(const Node& node, const Values& inputs, Scope scope) {
-    if (is_reentry(node)) return enter_again(node, inputs);
+    if (enters_again(*node.op)) return enter_again(node, inputs);
     const std::string& op = node.op->name();
     const Attributes& attributes = node.attributes;
     const bool is_phased = op.ends_with("_enter");
@@ -459,18 +457,26 @@ int Draft::add(FlatNode node, Endpoint marker) {
 
 FlatGraph lower(const Graph& graph, std::string_view entry,
                 std::span<const TensorType> arguments,
-                const RankPlacement& placement, std::size_t late) {
-  WEFT_CHECK(late <= arguments.size());
+                const RankPlacement& placement,
+                std::span<const std::size_t> late) {
+  const auto later = std::accumulate(late.begin(), late.end(), std::size_t{0});
+  WEFT_CHECK(later <= arguments.size());
   check(placement, graph);
   // Each pass relies on those before it. Loops are recursions from here on.
+  // Phases that nothing enters go before any body is built, as an activation
+  // would wait for them.
   // Arguments that are read in place are known before places are chosen, since
   // they are not passed on. Regions come last: their ops are of one rank, and
   // those that only add are apart.
-  const Graph recursive = loops_to_recursion(graph);
-  Draft draft = Lowering(recursive, entry, placement).run(entry, arguments);
+  const Graph needed = needed_phases(loops_to_recursion(graph), entry);
+  Draft draft = Lowering(needed, entry, placement).run(entry, arguments);
   const auto& parameters = draft.graph.body(0).parameters;
-  for (std::size_t i = arguments.size() - late; i < arguments.size(); ++i) {
-    draft.graph.nodes[static_cast<std::size_t>(parameters[i])].phase = 1;
+  std::size_t next = arguments.size() - later;
+  for (std::size_t phase = 0; phase < late.size(); ++phase) {
+    for (const std::size_t end = next + late[phase]; next < end; ++next) {
+      draft.graph.nodes[static_cast<std::size_t>(parameters[next])].phase =
+          static_cast<int>(phase) + 1;
+    }
   }
   read_arguments_in_place(draft);
   place_others(draft, placement);

@@ -26,10 +26,11 @@ namespace weft {
 // The flat graph of `entry`, a function of `graph`, for arguments of such
 // types, which are static. Throws Error(kInvalidArgument) if they do not fit,
 // Error(kUnsupported) if the shapes change from call to call without end, and
-// as check(placement, …) does. The last `late` arguments come when a run goes
-// on (TaggedExecutor::begin()).
+// as check(placement, …) does. `late` says how many of the last arguments come
+// each time that a run goes on (TaggedExecutor::begin()).
 FlatGraph lower(const Graph& graph, std::string_view entry,
                 std::span<const TensorType> arguments,
-                const RankPlacement& placement = {}, std::size_t late = 0);
+                const RankPlacement& placement = {},
+                std::span<const std::size_t> late = {});
 
 }  // namespace weft

@@ -115,15 +115,8 @@ Frame* FrameCache::take(int body) {
 }
 
 void FrameCache::give(Frame* frame) {
-  const Layout& layout = *frame->layout;
-  // Everywhere else all that was sent has been read when a frame ends, and its
-  // slots are empty.
-  if (layout.may_keep_values) {
-    for (const std::uint32_t slot : layout.tensors) {
-      frame->tensor(slot) = Tensor();
-    }
-  }
-  const int body = layout.body;
+  // All that was sent has been read when a frame ends, so its slots are empty.
+  const int body = frame->layout->body;
   std::vector<Frame*>& free = free_[at(body)];
   frame->layout = nullptr;
   frame->owns_sums = false;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <stop_token>
 
 #include "weft/runtime/tagged/final_regions.h"
@@ -46,10 +47,17 @@ struct Session {
 
   std::span<const Tensor> arguments;
   std::vector<Tensor> results;
-  // How many of the last arguments come when the run goes on, and the entry's
-  // activation, which waits for them.
-  std::size_t late = 0;
+  // How many of the last arguments come each time that the run goes on, how
+  // often it has, and the entry's activation, which waits for them.
+  std::vector<std::size_t> late;
+  std::size_t gone_on = 0;
   Frame* entry = nullptr;
+  // Where the arguments begin that come with the next but `times` going on.
+  std::size_t first_late(std::size_t times) const {
+    const auto others = std::span(late).subspan(times);
+    return program.bodies[0].parameters.size() -
+           std::accumulate(others.begin(), others.end(), std::size_t{0});
+  }
   // Where results go that final regions compute; empty for new memory.
   std::span<const Tensor> destinations;
   // By region; empty if several workers or ranks run.
@@ -85,7 +93,7 @@ class TaggedWorker {
   void begin_run();
   // Begins the entry's activation.
   void begin_entry();
-  // Passes it the arguments that came later.
+  // Passes it the arguments that the run has gone on with.
   void pass_late();
   // Before that, where there are other ranks: they get and give what of the
   // entry's arguments is placed elsewhere than where it is read.

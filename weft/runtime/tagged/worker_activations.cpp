@@ -82,21 +82,21 @@ void TaggedWorker::add_chain(Error& error, const Frame* frame) {
 }
 
 void TaggedWorker::begin_entry() {
-  const std::size_t count = session_.program.bodies[0].parameters.size();
   // One is counted for this function itself, so that the entry cannot end
-  // before all arguments are sent; another one for those that come later.
-  const std::uint32_t later = session_.late > 0 ? 1 : 0;
+  // before all arguments are sent; and one for each time that others come.
+  const auto later = static_cast<std::uint32_t>(session_.late.size());
   Frame* frame = begin(0, nullptr, -1, 1 + later);
   frame->tag = {};
   session_.entry = frame;
   push_first(frame);
-  finish(frame, send_arguments(frame, 0, count - session_.late) - 1);
+  finish(frame, send_arguments(frame, 0, session_.first_late(0)) - 1);
 }
 
 void TaggedWorker::pass_late() {
-  const std::size_t count = session_.program.bodies[0].parameters.size();
   Frame* frame = session_.entry;
-  finish(frame, send_arguments(frame, count - session_.late, count) - 1);
+  const std::size_t first = session_.first_late(session_.gone_on - 1);
+  const std::size_t last = session_.first_late(session_.gone_on);
+  finish(frame, send_arguments(frame, first, last) - 1);
 }
 
 std::int32_t TaggedWorker::send_arguments(Frame* frame, std::size_t begin,
