@@ -50,5 +50,12 @@ TEST(Allocator, KeepsALargeResultThoughSmallOnesWereKeptBefore) {
   EXPECT_EQ(allocate(96 * kMebibyte)->data, data);
 }
 
+TEST(Allocator, PutsLargeBlocksIntoHugePages) {
+  const BlockRef block = allocate(4 * kMebibyte);
+  const auto start = reinterpret_cast<std::uintptr_t>(block->data) - kAlignment;
+  EXPECT_EQ(start % (2 * kMebibyte), 0u);
+  block->data[block->capacity - 1] = std::byte{1};
+}
+
 }  // namespace
 }  // namespace weft
