@@ -14,6 +14,9 @@ namespace {
 constexpr std::int64_t kFunctionTile = 512;
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
+// A tile that is streamed should fit the queue of stores that wait for memory:
+// meanwhile the next one is read.
+constexpr std::size_t kStreamedTileBytes = 2048;
 // Enough chunks to balance any machine, few enough to fold quickly.
 constexpr std::int64_t kMostChunks = 64;
 constexpr std::int64_t kLeastTilesPerChunk = 16;
@@ -43,15 +46,18 @@ bool is_suffix(const Shape& shape, const Shape& whole) {
 
 }  // namespace
 
-LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
+LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
     : program_(std::move(program)), own_(dtype_of(program_.type)) {
   size_ = program_.shape.num_elements();
   // Each step needs those before it: which operands need a buffer depends on
   // whether there is code, and the tile on the largest buffer.
   classify_inputs();
-  if (may_generate) generate_code();
+  // Sums are to be the same whatever caches a machine has, and the tile is a
+  // part of their order.
+  is_streamed_ = !has_sum() && moved_bytes() >= options.streamed_from;
+  if (options.may_generate) generate_code();
   // A short loop fills no long buffers with what repeats.
-  if (!code_) most_ = std::min(kFunctionTile, whole_vectors(size_));
+  if (!code_) most_ = most_of(std::min(kFunctionTile, whole_vectors(size_)));
   choose_tile();
   assign_input_buffers();
   if (code_) {
@@ -60,7 +66,35 @@ LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
   } else {
     assign_result_buffers();
   }
+  if (is_streamed_) {
+    first_streamed_ = buffers_;
+    buffers_ += static_cast<int>(program_.outputs.size());
+  }
   plan_sums();
+}
+
+bool LoopKernel::has_sum() const {
+  return std::any_of(program_.outputs.begin(), program_.outputs.end(),
+                     [](const auto& output) { return output.is_sum; });
+}
+
+// What a pass reads and writes in memory, but for sums.
+std::uint64_t LoopKernel::moved_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& input : program_.inputs) {
+    if (!input.immediate) bytes += input.type.bytes();
+  }
+  for (const auto& output : program_.outputs) {
+    if (!output.is_sum) bytes += output.type.bytes();
+  }
+  return bytes;
+}
+
+// The elements of a tile buffer, where `most` would do.
+std::int64_t LoopKernel::most_of(std::int64_t most) const {
+  const auto streamed =
+      static_cast<std::int64_t>(kStreamedTileBytes / size_of(own_));
+  return is_streamed_ ? std::min(most, streamed) : most;
 }
 
 // Whether an operand is read where it lies. Tile functions want f32; code
@@ -84,7 +118,7 @@ void LoopKernel::generate_code() {
                   [](const LoopProgram::Instruction& instruction) {
                     return instruction.code == Opcode::kCall;
                   });
-  most_ = calls ? kFunctionTile : kCodeTile;
+  most_ = most_of(calls ? kFunctionTile : kCodeTile);
   std::vector<DType> dtypes;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.
@@ -218,12 +252,9 @@ void LoopKernel::assign_result_buffers() {
 
 void LoopKernel::plan_sums() {
   worker_numbers_ = static_cast<std::size_t>(buffers_ * most_);
-  const auto has_sum =
-      std::any_of(program_.outputs.begin(), program_.outputs.end(),
-                  [](const auto& o) { return o.is_sum; });
-  chunks_ = has_sum ? std::clamp<std::int64_t>(tiles_ / kLeastTilesPerChunk, 1,
-                                               kMostChunks)
-                    : tiles_;
+  chunks_ = has_sum() ? std::clamp<std::int64_t>(tiles_ / kLeastTilesPerChunk,
+                                                 1, kMostChunks)
+                      : tiles_;
   std::size_t partial_numbers = 0;
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
     if (!program_.outputs[j].is_sum) continue;
