@@ -19,6 +19,15 @@ TEST(Allocator, GivesALargeBlockToTheNextOfItsSize) {
   EXPECT_GE(smaller->capacity, 4 * kMebibyte);
 }
 
+TEST(Allocator, GivesTheBlockThatCameLast) {
+  BlockRef first = allocate(3 * kMebibyte);
+  BlockRef second = allocate(3 * kMebibyte);
+  const std::byte* data = first->data;
+  second = BlockRef();
+  first = BlockRef();
+  EXPECT_EQ(allocate(3 * kMebibyte)->data, data);
+}
+
 TEST(Allocator, WastesNoLargeBlockOnASmallOne) {
   BlockRef block = allocate(4 * kMebibyte);
   const std::byte* data = block->data;
