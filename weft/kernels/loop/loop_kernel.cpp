@@ -14,6 +14,9 @@ namespace {
 constexpr std::int64_t kFunctionTile = 512;
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
+// Where nothing needs a buffer a tile is but a piece of work: some
+// microseconds, beside which what a tile takes to begin is nothing.
+constexpr std::int64_t kUnbufferedTile = 8192;
 // A tile that is streamed should fit the queue of stores that wait for memory:
 // meanwhile the next one is read.
 constexpr std::size_t kStreamedTileBytes = 2048;
@@ -66,6 +69,7 @@ LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
   } else {
     assign_result_buffers();
   }
+  if (buffers_ == 0 && !is_streamed_ && !has_sum()) cut_rows(kUnbufferedTile);
   if (is_streamed_) {
     first_streamed_ = buffers_;
     buffers_ += static_cast<int>(program_.outputs.size());
@@ -193,8 +197,12 @@ void LoopKernel::choose_tile() {
   }
   // Periods divide each other, so that the longest of those that fit covers the
   // others.
-  tile_ = most_ / short_period * short_period;
   row_ = long_period == 0 ? std::max<std::int64_t>(1, size_) : long_period;
+  cut_rows(most_ / short_period * short_period);
+}
+
+void LoopKernel::cut_rows(std::int64_t tile) {
+  tile_ = tile;
   tiles_per_row_ = ceil_divide(row_, tile_);
   tiles_ = size_ / row_ * tiles_per_row_;
 }

@@ -82,6 +82,7 @@ class LoopKernel : public PreparedKernel {
   void classify_inputs();
   void generate_code();
   void choose_tile();
+  void cut_rows(std::int64_t tile);
   bool has_sum() const;
   std::uint64_t moved_bytes() const;
   std::int64_t most_of(std::int64_t most) const;
