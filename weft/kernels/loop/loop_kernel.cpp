@@ -17,9 +17,6 @@ constexpr std::int64_t kCodeTile = 1024;
 // Where nothing needs a buffer a tile is but a piece of work: some
 // microseconds, beside which what a tile takes to begin is nothing.
 constexpr std::int64_t kUnbufferedTile = 8192;
-// A tile that is streamed should fit the queue of stores that wait for memory:
-// meanwhile the next one is read.
-constexpr std::size_t kStreamedTileBytes = 2048;
 // Enough chunks to balance any machine, few enough to fold quickly.
 constexpr std::int64_t kMostChunks = 64;
 constexpr std::int64_t kLeastTilesPerChunk = 16;
