@@ -205,12 +205,12 @@ LoopProgram random_program(std::uint32_t seed, int instructions) {
                     {{DType::kF32, {}}, 0.75f}};
   const auto inputs = static_cast<int>(program.inputs.size());
   constexpr std::string_view kOps[] = {
-      "add",    "subtract", "multiply", "maximum", "minimum",
-      "negate", "abs",      "relu",     "tanh",    "sigmoid",
-      "clamp",  "erf",      "gelu",     "where",   "sqrt"};
+      "add",  "subtract", "multiply", "maximum", "minimum",  "negate",
+      "abs",  "relu",     "tanh",     "sigmoid", "clamp",    "erf",
+      "gelu", "where",    "sqrt",     "is_nan",  "is_finite"};
   for (int i = 0; i < instructions; ++i) {
     const auto any = [&] { return below(inputs + i); };
-    const TileOp& op = *find_tile_op(kOps[static_cast<std::size_t>(below(15))]);
+    const TileOp& op = *find_tile_op(kOps[static_cast<std::size_t>(below(17))]);
     std::vector<int> operands;
     for (int n = 0; n < op.arity; ++n) operands.push_back(any());
     if (op.op == "where") operands[0] = 5;  // a bool

@@ -1,6 +1,7 @@
 // Loops on vectors of 8 lanes. AVX2 has no masks: comparisons give lanes of
 // ones, and the elements that do not fill a vector run one at a time, each in
 // the lowest lane.
+#include "weft/kernels/loop/generate/generated_loop.h"
 #include "weft/kernels/loop/generate/generator.h"
 
 namespace weft {

@@ -1,6 +1,7 @@
 // Loops on vectors of 16 lanes. What is left at the end runs under the mask k7;
 // k1 and k2 hold the outcome of comparisons.
 #include "weft/base/cpu.h"
+#include "weft/kernels/loop/generate/generated_loop.h"
 #include "weft/kernels/loop/generate/generator.h"
 
 namespace weft {

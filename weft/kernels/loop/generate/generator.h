@@ -307,6 +307,14 @@ class LoopGenerator : public Xbyak::CodeGenerator {
         return self().compare(y, a, zero_, 0);
       case Opcode::kToBool:
         return self().compare(y, a, zero_, 4);
+      case Opcode::kIsNan:
+        return self().compare(y, a, a, 3);
+      case Opcode::kIsFinite:
+        // Infinity less itself is NaN, which equals nothing.
+        vsubps(y, a, a);
+        return self().compare(y, y, zero_, 0);
+      case Opcode::kSign:
+        return sign(y, a);
       case Opcode::kAnd:
       case Opcode::kOr:
       case Opcode::kXor:
@@ -330,6 +338,15 @@ class LoopGenerator : public Xbyak::CodeGenerator {
       default:
         self().emit_special(instruction, y, x);
     }
+  }
+
+  void sign(const Vector& y, const Vector& x) {
+    const Vector is_negative = take();
+    self().compare(y, zero_, x, 1);
+    self().compare(is_negative, x, zero_, 1);
+    vsubps(y, y, is_negative);
+    give(is_negative);
+    self().keep_nan(y, x);
   }
 
   void clamp(double low, double high, const Vector& y, const Vector& x) {
@@ -363,32 +380,5 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   std::vector<int> left_;            // readings still to come
   std::set<std::size_t> folded_;     // instructions done with another
 };
-
-// The code that a generator has written.
-template <class Generator>
-class GeneratedLoop : public LoopCode {
- public:
-  GeneratedLoop(const LoopProgram& program, std::span<const DType> dtypes)
-      : generator_(program, dtypes) {
-    generator_.generate();
-    function_ = generator_.template getCode<Function>();
-  }
-
-  void run(void* const* pointers, std::int64_t size) const noexcept override {
-    function_(pointers, size);
-  }
-
- private:
-  using Function = void (*)(void* const*, std::int64_t);
-
-  Generator generator_;
-  Function function_ = nullptr;
-};
-
-// As LoopCode::compile(), for the instruction set at hand.
-std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
-                                         std::span<const DType> dtypes);
-std::unique_ptr<LoopCode> compile_avx2(const LoopProgram& program,
-                                       std::span<const DType> dtypes);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "weft/base/cpu.h"
+#include "weft/kernels/loop/generate/generated_loop.h"
 #include "weft/kernels/loop/generate/generator.h"
 
 namespace weft {
