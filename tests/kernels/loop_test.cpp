@@ -311,6 +311,39 @@ TEST(Loops, StreamRowsOfAnyLength) {
   }
 }
 
+// Code reads one number for a row where rows are long.
+TEST(Loops, ReadColumnsOfAnyShape) {
+  for (const Dim columns : {8, 255, 256, 300, 1024, 1500}) {
+    const Shape shape{2, 3, columns};
+    LoopProgram program;
+    program.shape = shape;
+    for (const Shape& input :
+         {shape, Shape{3, 1}, Shape{2, 1, 1}, Shape{2, 3, 1}, Shape{columns},
+          Shape{3, columns}, Shape{2, 1, columns}}) {
+      program.inputs.push_back({{DType::kF32, input}, std::nullopt});
+    }
+    int last = 0;
+    const auto inputs = static_cast<int>(program.inputs.size());
+    for (int i = 1; i < inputs; ++i) {
+      program.instructions.emplace_back(*find_tile_op("add"),
+                                        std::vector{last, i});
+      last = inputs + i - 1;
+    }
+    program.outputs.push_back({last, {DType::kF32, shape}});
+    Runner runner(program);
+    const auto tiles = runner.run({.may_generate = false});
+    EXPECT_TRUE(identical(runner.run({})[0], tiles[0])) << columns;
+    EXPECT_TRUE(identical(runner.run({.streamed_from = 0})[0], tiles[0]))
+        << columns;
+    program.outputs.push_back({last, {DType::kF32, {3, columns}}, true});
+    Runner summing(program);
+    const auto code = summing.run({});
+    const auto sums = summing.run({.may_generate = false});
+    EXPECT_TRUE(identical(code[0], tiles[0])) << columns;
+    expect_near(code[1], sums[1], 1e-6);
+  }
+}
+
 // What may be overwritten, according to the kernel, may be.
 TEST(Loops, OverwriteWhatTheySayTheyMay) {
   int allowed = 0;

@@ -17,6 +17,8 @@ constexpr std::int64_t kCodeTile = 1024;
 // Where nothing needs a buffer a tile is but a piece of work: some
 // microseconds, beside which what a tile takes to begin is nothing.
 constexpr std::int64_t kUnbufferedTile = 8192;
+// Shorter rows than this are filled into a buffer, many to a tile.
+constexpr std::int64_t kLeastRow = 256;
 // Enough chunks to balance any machine, few enough to fold quickly.
 constexpr std::int64_t kMostChunks = 64;
 constexpr std::int64_t kLeastTilesPerChunk = 16;
@@ -55,7 +57,10 @@ LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
   // Sums are to be the same whatever caches a machine has, and the tile is a
   // part of their order.
   is_streamed_ = !has_sum() && moved_bytes() >= options.streamed_from;
-  if (options.may_generate) generate_code();
+  if (options.may_generate) {
+    find_rows();
+    generate_code();
+  }
   // A short loop fills no long buffers with what repeats.
   if (!code_) most_ = most_of(std::min(kFunctionTile, whole_vectors(size_)));
   choose_tile();
@@ -120,18 +125,48 @@ void LoopKernel::generate_code() {
                     return instruction.code == Opcode::kCall;
                   });
   most_ = most_of(calls ? kFunctionTile : kCodeTile);
-  std::vector<DType> dtypes;
+  std::vector<CodeOperand> inputs;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.
     const bool is_buffered = operand.is_read_by_call || is_repeated(operand);
-    dtypes.push_back(is_buffered ? DType::kF32 : operand.dtype);
+    inputs.push_back({is_buffered ? DType::kF32 : operand.dtype,
+                      operand.access == Access::kRow});
   }
-  code_ = CompiledLoop::compile(program_, dtypes);
+  code_ = CompiledLoop::compile(program_, inputs);
   // The pointers of a tile lie on the stack.
   if (code_ &&
       operands_.size() + program_.outputs.size() + code_->crossing_buffers() >
           kMostPointers) {
     code_.reset();
+  }
+  if (code_) return;
+  for (Operand& operand : operands_) {
+    if (operand.access == Access::kRow) operand.access = Access::kStrided;
+  }
+}
+
+// Tiles that lie within a row begin anywhere but at multiples of a period of
+// several rows that is no longer than a tile: with such, nothing is found.
+void LoopKernel::find_rows() {
+  const Shape& shape = program_.shape;
+  const std::int64_t columns = shape.rank() == 0 ? 0 : shape.back();
+  if (columns < kLeastRow) return;
+  const auto is_in_the_way = [&](std::int64_t period) {
+    return period > columns && period <= kCodeTile;
+  };
+  for (const Operand& operand : operands_) {
+    if (is_in_the_way(operand.period)) return;
+  }
+  for (const auto& output : program_.outputs) {
+    if (output.is_sum && is_in_the_way(output.type.shape.num_elements()))
+      return;
+  }
+  const auto last = static_cast<std::size_t>(shape.rank() - 1);
+  for (Operand& operand : operands_) {
+    if (operand.access == Access::kStrided && operand.strides[last] == 0 &&
+        operand.dtype == DType::kF32 && !operand.is_read_by_call) {
+      operand.access = Access::kRow;
+    }
   }
 }
 
@@ -189,11 +224,16 @@ void LoopKernel::choose_tile() {
   for (const Operand& operand : operands_) {
     if (operand.access == Access::kPeriodic) note(operand.period);
   }
+  const bool has_row = std::any_of(
+      operands_.begin(), operands_.end(),
+      [](const Operand& each) { return each.access == Access::kRow; });
   for (const auto& output : program_.outputs) {
     if (output.is_sum) note(output.type.shape.num_elements());
   }
   // Periods divide each other, so that the longest of those that fit covers the
   // others.
+  // Longer periods are whole rows.
+  if (has_row) long_period = program_.shape.back();
   row_ = long_period == 0 ? std::max<std::int64_t>(1, size_) : long_period;
   cut_rows(most_ / short_period * short_period);
 }

@@ -54,6 +54,7 @@ class LoopKernel : public PreparedKernel {
     kFull,      // element i of the iteration is element i of the input
     kConstant,  // one value
     kPeriodic,  // element i is element i % period: a suffix of the shape
+    kRow,       // a row of the last axis has one value: code alone reads it so
     kStrided,   // any other broadcast
   };
   struct Operand {
@@ -80,6 +81,7 @@ class LoopKernel : public PreparedKernel {
   struct Worker;
 
   void classify_inputs();
+  void find_rows();
   void generate_code();
   void choose_tile();
   void cut_rows(std::int64_t tile);
@@ -103,6 +105,8 @@ class LoopKernel : public PreparedKernel {
                 std::int64_t size) const noexcept;
   void run_functions(Worker& worker, std::int64_t start,
                      std::int64_t size) const noexcept;
+  std::int64_t place_of(const Operand& operand,
+                        std::int64_t row) const noexcept;
   void fill_strided(const Operand& operand, const void* source, std::byte* tile,
                     std::int64_t start, std::int64_t size) const noexcept;
   void store_streamed(const Worker& worker, std::int64_t start,

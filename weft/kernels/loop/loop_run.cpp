@@ -195,8 +195,10 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
       pointers[count++] = worker.tile_buffer(operand.buffer);
       continue;
     }
-    const std::int64_t index =
-        operand.access == Access::kFull ? start : start % operand.period;
+    const std::int64_t index = operand.access == Access::kFull ? start
+                               : operand.access == Access::kRow
+                                   ? place_of(operand, start / row_)
+                                   : start % operand.period;
     pointers[count++] = element(
         worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)],
         operand.dtype, index);
@@ -270,6 +272,19 @@ void* LoopKernel::accumulator_of(const Worker& worker, const Sum& sum,
                  sum.period > most_ ? start % sum.period : 0);
 }
 
+// Where a row of the last axis begins in an operand that is broadcast to it.
+std::int64_t LoopKernel::place_of(const Operand& operand,
+                                  std::int64_t row) const noexcept {
+  const Shape& shape = program_.shape;
+  std::int64_t place = 0;
+  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
+    place +=
+        row % shape[axis] * operand.strides[static_cast<std::size_t>(axis)];
+    row /= shape[axis];
+  }
+  return place;
+}
+
 // Walks the tile in runs along the last axis, where the operand's stride is 0
 // or 1.
 void LoopKernel::fill_strided(const Operand& operand, const void* source,
@@ -282,13 +297,7 @@ void LoopKernel::fill_strided(const Operand& operand, const void* source,
   while (done < size) {
     const std::int64_t index = start + done;
     const std::int64_t column = index % columns;
-    std::int64_t rest = index / columns;
-    std::int64_t offset = 0;
-    for (int axis = last - 1; axis >= 0; --axis) {
-      offset +=
-          rest % shape[axis] * operand.strides[static_cast<std::size_t>(axis)];
-      rest /= shape[axis];
-    }
+    const std::int64_t offset = place_of(operand, index / columns);
     const std::int64_t run = std::min(size - done, columns - column);
     const std::int64_t stride = operand.strides[static_cast<std::size_t>(last)];
     const auto* from = static_cast<const std::byte*>(source) +

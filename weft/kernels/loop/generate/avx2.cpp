@@ -14,8 +14,8 @@ constexpr int kToNearest = 0;  // tells a rounding that ties go to even
 
 class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
  public:
-  Avx2Generator(const LoopProgram& program, std::span<const DType> dtypes)
-      : LoopGenerator(program, dtypes, /*registers=*/16) {}
+  Avx2Generator(const LoopProgram& program, std::span<const CodeOperand> inputs)
+      : LoopGenerator(program, inputs, /*registers=*/16) {}
 
   void begin() { mask_ = take(); }
 
@@ -267,8 +267,8 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
 }  // namespace
 
 std::unique_ptr<LoopCode> compile_avx2(const LoopProgram& program,
-                                       std::span<const DType> dtypes) {
-  return std::make_unique<GeneratedLoop<Avx2Generator>>(program, dtypes);
+                                       std::span<const CodeOperand> inputs) {
+  return std::make_unique<GeneratedLoop<Avx2Generator>>(program, inputs);
 }
 
 }  // namespace weft

@@ -15,8 +15,9 @@ constexpr int kToNearest = 0;  // tells a rounding that ties go to even
 class Avx512Generator
     : public LoopGenerator<Avx512Generator, Zmm, /*kLanes=*/16> {
  public:
-  Avx512Generator(const LoopProgram& program, std::span<const DType> dtypes)
-      : LoopGenerator(program, dtypes, /*registers=*/32) {}
+  Avx512Generator(const LoopProgram& program,
+                  std::span<const CodeOperand> inputs)
+      : LoopGenerator(program, inputs, /*registers=*/32) {}
 
   void begin() { one_ = constant(1.0f); }
 
@@ -217,8 +218,8 @@ class Avx512Generator
 }  // namespace
 
 std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
-                                         std::span<const DType> dtypes) {
-  return std::make_unique<GeneratedLoop<Avx512Generator>>(program, dtypes);
+                                         std::span<const CodeOperand> inputs) {
+  return std::make_unique<GeneratedLoop<Avx512Generator>>(program, inputs);
 }
 
 }  // namespace weft

@@ -10,8 +10,8 @@ namespace weft {
 template <class Generator>
 class GeneratedLoop : public LoopCode {
  public:
-  GeneratedLoop(const LoopProgram& program, std::span<const DType> dtypes)
-      : generator_(program, dtypes) {
+  GeneratedLoop(const LoopProgram& program, std::span<const CodeOperand> inputs)
+      : generator_(program, inputs) {
     generator_.generate();
     function_ = generator_.template getCode<Function>();
   }
@@ -29,8 +29,8 @@ class GeneratedLoop : public LoopCode {
 
 // As LoopCode::compile(), for the instruction set at hand.
 std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
-                                         std::span<const DType> dtypes);
+                                         std::span<const CodeOperand> inputs);
 std::unique_ptr<LoopCode> compile_avx2(const LoopProgram& program,
-                                       std::span<const DType> dtypes);
+                                       std::span<const CodeOperand> inputs);
 
 }  // namespace weft

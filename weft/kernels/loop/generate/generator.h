@@ -52,11 +52,11 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   using Reg64 = Xbyak::Reg64;
   static constexpr int kLanes = kLanes_;
 
-  LoopGenerator(const LoopProgram& program, std::span<const DType> dtypes,
+  LoopGenerator(const LoopProgram& program, std::span<const CodeOperand> inputs,
                 int registers)
       : CodeGenerator(kCodeBytes),
         program_(program),
-        dtypes_(dtypes),
+        inputs_(inputs),
         free_(static_cast<std::size_t>(registers)),
         most_constants_(static_cast<std::size_t>(registers) / 4) {
     std::iota(free_.begin(), free_.end(), 0);
@@ -183,7 +183,10 @@ class LoopGenerator : public Xbyak::CodeGenerator {
     if (found != values_.end()) return found->second;
     const Vector reg = take();
     const auto index = static_cast<std::size_t>(number);
-    self().load(reg, dtypes_[index], base(index), part);
+    if (inputs_[index].is_single)
+      vbroadcastss(reg, ptr[base(index)]);
+    else
+      self().load(reg, inputs_[index].dtype, base(index), part);
     return values_[number] = reg;
   }
 
@@ -367,7 +370,7 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   }
 
   const LoopProgram& program_;
-  std::span<const DType> dtypes_;
+  std::span<const CodeOperand> inputs_;
   const std::vector<Reg64> saved_{rbx, rbp, r12, r13, r14, r15};
   // rdi: the table, rsi: size, rax: index, rcx and rdx: scratch.
   const std::vector<Reg64> held_{r8,  r9,  r10, r11, rbx,
