@@ -13,6 +13,13 @@ TEST(Cpu, UsesNoMoreThanTheMachineHas) {
   EXPECT_LE(instruction_set(), machine_instruction_set());
 }
 
+TEST(Cpu, KnowsItsCacheOrSaysSo) {
+  const std::uint64_t bytes = last_level_cache_bytes();
+  if (bytes == 0) return;  // the system does not say
+  EXPECT_GE(bytes, std::uint64_t{64} << 10);
+  EXPECT_LE(bytes, memory_bytes());
+}
+
 TEST(Cpu, CapsByName) {
   EXPECT_EQ(parse_instruction_cap("", kAvx512), std::nullopt);
   EXPECT_EQ(parse_instruction_cap("avx2", kAvx512), kAvx2);

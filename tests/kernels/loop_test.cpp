@@ -151,9 +151,9 @@ class Runner {
   const std::vector<Tensor>& inputs() const { return inputs_; }
 
   // `overwritten`: input `first` is where output `second` is written to.
-  std::vector<Tensor> run(bool may_generate,
+  std::vector<Tensor> run(const LoopOptions& options,
                           std::optional<std::pair<int, int>> overwritten = {}) {
-    LoopKernel kernel(program_, may_generate);
+    LoopKernel kernel(program_, options);
     is_generated = kernel.is_generated();
     std::vector<Tensor> outputs;
     std::vector<void*> sources;
@@ -205,12 +205,12 @@ LoopProgram random_program(std::uint32_t seed, int instructions) {
                     {{DType::kF32, {}}, 0.75f}};
   const auto inputs = static_cast<int>(program.inputs.size());
   constexpr std::string_view kOps[] = {
-      "add",    "subtract", "multiply", "maximum", "minimum",
-      "negate", "abs",      "relu",     "tanh",    "sigmoid",
-      "clamp",  "erf",      "gelu",     "where",   "sqrt"};
+      "add",  "subtract", "multiply", "maximum", "minimum",  "negate",
+      "abs",  "relu",     "tanh",     "sigmoid", "clamp",    "erf",
+      "gelu", "where",    "sqrt",     "is_nan",  "is_finite"};
   for (int i = 0; i < instructions; ++i) {
     const auto any = [&] { return below(inputs + i); };
-    const TileOp& op = *find_tile_op(kOps[static_cast<std::size_t>(below(15))]);
+    const TileOp& op = *find_tile_op(kOps[static_cast<std::size_t>(below(17))]);
     std::vector<int> operands;
     for (int n = 0; n < op.arity; ++n) operands.push_back(any());
     if (op.op == "where") operands[0] = 5;  // a bool
@@ -249,9 +249,9 @@ TEST(Loops, ComputeTheSameByCodeAsByTiles) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     Runner runner(random_program(seed, 4 + static_cast<int>(seed) * 3));
-    const auto code = runner.run(true);
+    const auto code = runner.run({.may_generate = true});
     generated += runner.is_generated ? 1 : 0;
-    const auto tiles = runner.run(false);
+    const auto tiles = runner.run({.may_generate = false});
     EXPECT_FALSE(runner.is_generated);
     for (std::size_t j = 0; j < code.size(); ++j) {
       expect_near(code[j], tiles[j],
@@ -263,6 +263,87 @@ TEST(Loops, ComputeTheSameByCodeAsByTiles) {
 #endif
 }
 
+// The same program without its sum.
+LoopProgram without_sum(LoopProgram program) {
+  std::erase_if(program.outputs,
+                [](const auto& output) { return output.is_sum; });
+  return program;
+}
+
+// Rows of 37 numbers begin and end within a line of the cache.
+TEST(Loops, StoreTheSamePastTheCaches) {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Runner runner(
+        without_sum(random_program(seed, 4 + static_cast<int>(seed) * 3)));
+    for (const bool may_generate : {true, false}) {
+      const auto expected = runner.run({.may_generate = may_generate});
+      const auto found =
+          runner.run({.may_generate = may_generate, .streamed_from = 0});
+      for (std::size_t j = 0; j < found.size(); ++j) {
+        EXPECT_TRUE(identical(found[j], expected[j])) << "output " << j;
+      }
+    }
+  }
+}
+
+// A row that is as long as a tile, or longer than one that is streamed.
+TEST(Loops, StreamRowsOfAnyLength) {
+  for (const Dim columns : {500, 512, 700, 1024, 1500}) {
+    const Shape shape{5, columns};
+    for (const TileType type : {TileType::kF32, TileType::kI64}) {
+      const DType own = dtype_of(type);
+      LoopProgram program;
+      program.type = type;
+      program.shape = shape;
+      program.inputs = {
+          {{own, shape}, std::nullopt},
+          {{type == TileType::kF32 ? DType::kBF16 : DType::kI32, {columns}},
+           std::nullopt}};
+      program.instructions.emplace_back(*find_tile_op("add", type),
+                                        std::vector{0, 1});
+      program.outputs.push_back({2, {own, shape}});
+      Runner runner(program);
+      const auto expected = runner.run({});
+      const auto found = runner.run({.streamed_from = 0});
+      EXPECT_TRUE(identical(found[0], expected[0])) << columns << " columns";
+    }
+  }
+}
+
+// Code reads one number for a row where rows are long.
+TEST(Loops, ReadColumnsOfAnyShape) {
+  for (const Dim columns : {8, 255, 256, 300, 1024, 1500}) {
+    const Shape shape{2, 3, columns};
+    LoopProgram program;
+    program.shape = shape;
+    for (const Shape& input :
+         {shape, Shape{3, 1}, Shape{2, 1, 1}, Shape{2, 3, 1}, Shape{columns},
+          Shape{3, columns}, Shape{2, 1, columns}}) {
+      program.inputs.push_back({{DType::kF32, input}, std::nullopt});
+    }
+    int last = 0;
+    const auto inputs = static_cast<int>(program.inputs.size());
+    for (int i = 1; i < inputs; ++i) {
+      program.instructions.emplace_back(*find_tile_op("add"),
+                                        std::vector{last, i});
+      last = inputs + i - 1;
+    }
+    program.outputs.push_back({last, {DType::kF32, shape}});
+    Runner runner(program);
+    const auto tiles = runner.run({.may_generate = false});
+    EXPECT_TRUE(identical(runner.run({})[0], tiles[0])) << columns;
+    EXPECT_TRUE(identical(runner.run({.streamed_from = 0})[0], tiles[0]))
+        << columns;
+    program.outputs.push_back({last, {DType::kF32, {3, columns}}, true});
+    Runner summing(program);
+    const auto code = summing.run({});
+    const auto sums = summing.run({.may_generate = false});
+    EXPECT_TRUE(identical(code[0], tiles[0])) << columns;
+    expect_near(code[1], sums[1], 1e-6);
+  }
+}
+
 // What may be overwritten, according to the kernel, may be.
 TEST(Loops, OverwriteWhatTheySayTheyMay) {
   int allowed = 0;
@@ -270,9 +351,10 @@ TEST(Loops, OverwriteWhatTheySayTheyMay) {
     const LoopProgram program =
         random_program(seed, 4 + static_cast<int>(seed) * 3);
     for (const bool may_generate : {true, false}) {
-      const LoopKernel kernel(program, may_generate);
+      const LoopOptions options{.may_generate = may_generate};
+      const LoopKernel kernel(program, options);
       Runner runner(program);
-      const auto expected = runner.run(may_generate);
+      const auto expected = runner.run(options);
       for (const auto& [input, output] :
            {std::pair{0, 0}, {0, 3}, {1, 4}, {4, 2}}) {
         if (!kernel.can_overwrite(static_cast<std::size_t>(input),
@@ -280,7 +362,7 @@ TEST(Loops, OverwriteWhatTheySayTheyMay) {
           continue;
         }
         ++allowed;
-        const auto found = runner.run(may_generate, std::pair{input, output});
+        const auto found = runner.run(options, std::pair{input, output});
         for (std::size_t j = 0; j < found.size(); ++j) {
           ASSERT_TRUE(identical(found[j], expected[j]))
               << "seed " << seed << ", output " << j << ", input " << input

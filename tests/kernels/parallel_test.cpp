@@ -163,6 +163,11 @@ TEST(LargeOrders, EqualTheReferenceOnAnyThreads) {
   check("cumsum", {{floats({60, 3000})}, {{"axis", std::int64_t{1}}}});
   check("cumsum",
         {{floats({3000, 60})}, {{"axis", std::int64_t{0}}, {"reverse", true}}});
+  check("cumsum", {{floats({3, 700, 50})},
+                   {{"axis", std::int64_t{1}}, {"exclusive", true}}});
+  check("cumsum",
+        {{integers({700, 90}, -20, 20)}, {{"axis", std::int64_t{0}}}});
+  check("cumsum", {{floats({20, 9000})}, {{"axis", std::int64_t{0}}}});
 }
 
 TEST(LargeDraws, EqualTheReferenceOnAnyThreads) {

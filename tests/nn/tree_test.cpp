@@ -212,15 +212,21 @@ TEST_P(TreeModels, PredictAsTheOptionsSay) {
   const auto data = test::tree_data(test::tree_lines(6, 9, 2));
   const auto model = model_for(GetParam(), *data, options());
   const auto batch = test::tree_batch(*data);
+  const auto task = make_task("tree-labels");
   const auto step = [&](const TaggedOptions& tagged) {
-    return PredictStep(*model, batch[0].type(), DType::kF32, tagged);
+    return Step(
+        StepDescription(*model, *task,
+                        {{"tree", batch[0].type()}, {"label", batch[1].type()}},
+                        {.tagged = tagged}),
+        StepCut::kPredict);
   };
+  const std::vector trees{batch[0]};
   test::expect_error(ErrorCode::kExhausted, {"more than 3 activations"},
-                     [&] { step({.max_frames = 3}).run(batch[0]); });
+                     [&] { step({.max_frames = 3}).predict(trees); });
   const auto runs_batched = [&](Batching batching) {
-    PredictStep predict = step({.batching = batching});
-    predict.run(batch[0]);
-    const auto regions = predict.tagged(batch[0]).profile().regions;
+    Step predict = step({.batching = batching});
+    predict.predict(trees);
+    const auto regions = predict.tagged().profile().regions;
     return std::ranges::any_of(regions, [](const auto& region) {
       return region.instances > region.runs;
     });

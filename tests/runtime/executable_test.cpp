@@ -46,6 +46,26 @@ void expect_same(
   }
 }
 
+// Fused with others an op is part of a loop; alone it runs by its best kernel.
+TEST(Executable, RunsALoneOpByAKernelOfItsOwn) {
+  const auto kernel_of = [](auto body) {
+    FunctionBuilder builder("f");
+    Executable executable(builder.build([&] {
+      return std::vector<Value>{
+          body(builder.parameter({DType::kBool, {64}}, "x"))};
+    }));
+    const Tensor x = Tensor::zeros({DType::kBool, {64}});
+    const auto& steps = executable.plan_for({&x, 1}).steps();
+    EXPECT_EQ(steps.size(), 1u);
+    return steps[0].kernel;
+  };
+  EXPECT_EQ(kernel_of([](auto x) { return logical_not(x); }), "cpu:bytes");
+  EXPECT_EQ(kernel_of([](auto x) {
+              return logical_and(logical_not(x), x);
+            }).substr(0, 5),
+            "loop:");
+}
+
 TEST(Executable, RunsAChainAsOneLoop) {
   FunctionBuilder builder("f");
   const Function function = builder.build([&] {

@@ -19,6 +19,15 @@ TEST(Allocator, GivesALargeBlockToTheNextOfItsSize) {
   EXPECT_GE(smaller->capacity, 4 * kMebibyte);
 }
 
+TEST(Allocator, GivesTheBlockThatCameLast) {
+  BlockRef first = allocate(3 * kMebibyte);
+  BlockRef second = allocate(3 * kMebibyte);
+  const std::byte* data = first->data;
+  second = BlockRef();
+  first = BlockRef();
+  EXPECT_EQ(allocate(3 * kMebibyte)->data, data);
+}
+
 TEST(Allocator, WastesNoLargeBlockOnASmallOne) {
   BlockRef block = allocate(4 * kMebibyte);
   const std::byte* data = block->data;
@@ -48,6 +57,13 @@ TEST(Allocator, KeepsALargeResultThoughSmallOnesWereKeptBefore) {
   const std::byte* data = result->data;
   result = BlockRef();
   EXPECT_EQ(allocate(96 * kMebibyte)->data, data);
+}
+
+TEST(Allocator, PutsLargeBlocksIntoHugePages) {
+  const BlockRef block = allocate(4 * kMebibyte);
+  const auto start = reinterpret_cast<std::uintptr_t>(block->data) - kAlignment;
+  EXPECT_EQ(start % (2 * kMebibyte), 0u);
+  block->data[block->capacity - 1] = std::byte{1};
 }
 
 }  // namespace

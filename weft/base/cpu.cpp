@@ -1,5 +1,6 @@
 #include "weft/base/cpu.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -175,6 +176,19 @@ std::string cpu_signature() {
 std::uint64_t memory_bytes() {
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+}
+
+std::uint64_t last_level_cache_bytes() {
+  // sysconf() is not asked: glibc 2.36 says ten times too much of some
+  // processors.
+  std::uint64_t most = 0;
+  for (int index = 0;; ++index) {
+    std::ifstream file(
+        fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
+    std::uint64_t kibibytes = 0;  // as in "32768K"
+    if (!(file >> kibibytes)) return most * 1024;
+    most = std::max(most, kibibytes);
+  }
 }
 
 std::uint64_t peak_memory_bytes() {

@@ -49,7 +49,9 @@ std::string cpu_signature();
 // The vectors that are used: "AVX-512", "AVX2", "NEON".
 std::string vector_instructions();
 
-std::uint64_t memory_bytes();       // what the machine has
+std::uint64_t memory_bytes();  // what the machine has
+// Of the largest cache that a core has a part in; 0 if the system does not say.
+std::uint64_t last_level_cache_bytes();
 std::uint64_t peak_memory_bytes();  // what this process ever held
 
 }  // namespace weft

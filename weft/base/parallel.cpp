@@ -2,8 +2,39 @@
 
 #include <algorithm>
 #include <omp.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace weft {
+
+namespace {
+
+// Now and then the system wakes a thread of a team on the caller's core and
+// lets it stay: the two compute and sleep by turns, so that the system sees no
+// core with two that want it, and each call takes half a millisecond. A thread
+// that finds itself on the caller's core goes to another one. It is bound to
+// none, as two processes would then share cores that they need not.
+#if defined(__linux__)
+int current_core() { return sched_getcpu(); }
+
+void leave_core(int core, int threads) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  // Where threads are more than cores, some have to share one.
+  if (CPU_COUNT(&allowed) < threads) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(static_cast<std::size_t>(core), &others);
+  if (sched_setaffinity(0, sizeof others, &others) == 0) {
+    sched_setaffinity(0, sizeof allowed, &allowed);
+  }
+}
+#else
+int current_core() { return -1; }
+void leave_core(int, int) {}
+#endif
+
+}  // namespace
 
 int thread_count() { return omp_get_max_threads(); }
 
@@ -24,10 +55,14 @@ void parallel_ranges(std::int64_t size, std::int64_t grain,
     function(body, 0, size);
     return;
   }
+  const int caller = current_core();
 #pragma omp parallel num_threads(threads)
   {
     const std::int64_t count = omp_get_num_threads();
     const std::int64_t self = omp_get_thread_num();
+    if (self > 0 && caller >= 0 && current_core() == caller) {
+      leave_core(caller, threads);
+    }
     // The ranges differ by one element at most, and follow from size and count
     // alone.
     const std::int64_t begin = size * self / count;

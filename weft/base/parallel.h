@@ -1,7 +1,8 @@
 // The process's compute threads, in one place.
 //
 // They are OpenMP's, because the oneDNN that Debian ships computes on
-// OpenMP's: a second pool beside it would fight it for the same cores.
+// OpenMP's: a second pool beside it would fight it for the same cores. A thread
+// that stands on the caller's core goes to another; none is bound.
 //
 // Threads: parallel_for may be called from any thread; a call from inside a
 // body runs serially.

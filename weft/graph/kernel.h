@@ -87,6 +87,10 @@ struct KernelTime {
 // element at a time.
 inline constexpr std::string_view kReferenceKernel = "reference";
 
+// The name of the candidate that runs an elementwise op as a loop of its own.
+// What has a higher rank does better, where nothing is fused with the op.
+inline constexpr std::string_view kLoopKernel = "simd:loop";
+
 struct KernelChoice {
   std::unique_ptr<PreparedKernel> kernel;
   std::string name;            // the candidate's

@@ -5,6 +5,7 @@
 #include <queue>
 #include <set>
 
+#include "weft/graph/kernel.h"
 #include "weft/runtime/loop_groups.h"
 
 namespace weft {
@@ -158,6 +159,23 @@ PlanStep single_step(NodeId id, const Node& node) {
   return step;
 }
 
+// Whether the one node of a loop has a kernel that does better.
+bool has_better_kernel(const Function& function, const PlanStep& loop) {
+  if (loop.nodes.size() != 1 || loop.loop->outputs[0].is_sum) return false;
+  const Node& node = function.node(loop.nodes.front());
+  // What the loop takes inside, as a number, a kernel would have to be given.
+  if (node.inputs != loop.inputs) return false;
+  const auto inputs = function.input_types(node);
+  const std::vector<TensorType> outputs{function.type(node.outputs[0])};
+  const OpCall call{*node.op, inputs, node.attributes, outputs};
+  for (const auto& candidate : kernel_registry().candidates(node.op->name())) {
+    if (candidate.name == kLoopKernel) return false;
+    if (candidate.widens) continue;
+    if (!candidate.declines || !candidate.declines(call)) return true;
+  }
+  return false;
+}
+
 std::vector<PlanStep> unordered_steps(const Function& function) {
   const LoopGroups groups(function);
   std::vector<PlanStep> steps;
@@ -171,7 +189,9 @@ std::vector<PlanStep> unordered_steps(const Function& function) {
       steps.push_back(single_step(id, node));
     } else if (groups.group_of(id) == id) {
       auto step = LoopBuilder(function, groups, id).build();
-      if (step) steps.push_back(std::move(*step));
+      if (!step) continue;
+      steps.push_back(has_better_kernel(function, *step) ? single_step(id, node)
+                                                         : std::move(*step));
     }
   }
   return steps;

@@ -2,6 +2,7 @@
 // count, recycled through per-thread free lists by size class, so that a
 // small eager result costs a pop instead of a call to malloc; and large ones
 // through a pool (block_pool.h), so that their pages are not faulted in anew.
+// Blocks of 4 MiB and more lie in huge pages, where the system has them.
 //
 // Threads: thread-safe; a block may be released on any thread.
 // Errors:  Error(kExhausted) when the system refuses memory.

@@ -1,6 +1,7 @@
 #include "weft/tensor/block_pool.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "weft/tensor/allocator.h"
 
@@ -15,13 +16,15 @@ constexpr std::size_t kAlwaysSpared = std::size_t{64} << 20;
 Block* BlockPool::take(std::size_t bytes, std::size_t live) {
   const std::lock_guard lock(mutex_);
   peak_ = std::max(peak_, live);
-  const auto found = blocks_.lower_bound(bytes);
+  auto found = blocks_.lower_bound(bytes);
   // More than an eighth above would waste the block on a smaller tensor.
   if (found == blocks_.end() || found->first > bytes + bytes / 8) {
     // The system has to give a new one, so that old ones may be too many.
     shrink_to(spared(live));
     return nullptr;
   }
+  // Of several of one capacity the last that came is in the caches, if any is.
+  found = std::prev(blocks_.upper_bound(found->first));
   Block* block = found->second.block;
   bytes_ -= block->capacity;
   blocks_.erase(found);

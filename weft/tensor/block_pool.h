@@ -19,8 +19,8 @@ void free_block(Block* block);
 
 class BlockPool {
  public:
-  // A block with room for `bytes`, and not for much more; or null. `live` is
-  // what the process holds with these bytes.
+  // A block with room for `bytes`, and not for much more, of equal ones the
+  // last that came; or null. `live` is what the process holds with these bytes.
   Block* take(std::size_t bytes, std::size_t live);
   // Takes the block, of a process that still holds `live` bytes, and gives the
   // longest unused ones back to the system where there are too many: what is

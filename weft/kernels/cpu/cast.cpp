@@ -1,15 +1,23 @@
-// Casts between i64 and floats: no number holds both, so that no loop can. And
-// of f32 to i32, which a loop would do in f64, twice as wide.
+// Casts that no loop does, as no number holds both i64 and a float, and those
+// that a loop would do in numbers twice as wide.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weft/kernels/cpu/cast.cpp"
 #include <algorithm>
-#include <limits>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/loop/tile_functions.h"
+#include "weft/kernels/simd/streaming.h"
+#include "weft/kernels/simd/targets.h"
 #include "weft/ops/support/scalar_functions.h"
 
-namespace weft {
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE {
 namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
 
 // Elements that are worth a thread.
 constexpr std::int64_t kElementsPerThread = 16 << 10;
@@ -21,59 +29,81 @@ To converted(From x) {
   } else if constexpr (std::is_class_v<To>) {
     return To(static_cast<float>(x));
   } else if constexpr (std::is_floating_point_v<From>) {
-    return saturate<To>(static_cast<double>(x));
+    return weft::saturate<To>(static_cast<double>(x));
   } else {
     return static_cast<To>(x);
   }
 }
 
-// saturate() of f32 without branches, so that the compiler makes vectors of it.
-// The largest f32 below 2^31 is 128 below, so that what is held is exact.
-std::int32_t to_i32(float x) {
-  const float low = x > -0x1p31f ? x : -0x1p31f;
-  const float held = low < 0x1.fffffep30f ? low : 0x1.fffffep30f;
-  const auto number = static_cast<std::int32_t>(x == x ? held : 0.0f);
-  return x >= 0x1p31f ? std::numeric_limits<std::int32_t>::max() : number;
+// Highway's conversion saturates; NaN becomes 0.
+template <class Integers, class Floats>
+auto to_integers(Integers integers, Floats x) {
+  return hn::ConvertTo(integers, hn::IfThenElseZero(hn::Eq(x, x), x));
 }
 
-// The result may be written over the operand, which is as wide.
-void all_to_i32(const float* x, std::int32_t* y, std::int64_t size) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < size; ++i) y[i] = to_i32(x[i]);
-}
-
-std::unique_ptr<PreparedKernel> prepare_i32(const OpCall& call) {
-  const std::int64_t size = call.outputs[0].shape.num_elements();
-  return make_kernel([size](const KernelBuffers& buffers) {
-    const auto* x = input_of<float>(buffers, 0);
-    auto* y = output_of<std::int32_t>(buffers, 0);
-    parallel_for(size, kElementsPerThread,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   all_to_i32(x + begin, y + begin, end - begin);
-                 });
-  });
-}
-
-std::optional<std::string> declines_i32(const OpCall& call) {
-  if (call.input(0).dtype == DType::kF32 &&
-      call.outputs[0].dtype == DType::kI32) {
-    return std::nullopt;
+// Of vectors of To; there are none of other types.
+template <class To>
+auto vector_converted(const float* x) {
+  const hn::ScalableTag<To> to;
+  const auto loaded = hn::LoadU(hn::Rebind<float, decltype(to)>(), x);
+  if constexpr (std::is_same_v<To, std::int32_t>) {
+    return to_integers(to, loaded);
+  } else {
+    const auto wide = hn::PromoteTo(hn::ScalableTag<double>(), loaded);
+    if constexpr (std::is_same_v<To, double>)
+      return wide;
+    else
+      return to_integers(to, wide);
   }
-  return "not from f32 to i32";
+}
+template <class To>
+auto vector_converted(const double* x) {
+  return to_integers(hn::ScalableTag<To>(),
+                     hn::LoadU(hn::ScalableTag<double>(), x));
+}
+
+template <class From, class To>
+constexpr bool has_vectors = (std::is_same_v<From, float> &&
+                              sizeof(To) >= sizeof(float) &&
+                              !std::is_same_v<To, float>) ||
+                             (std::is_same_v<From, double> &&
+                              std::is_same_v<To, std::int64_t>);
+
+// The result may be written over an operand that is as wide.
+template <class From, class To>
+void convert(const From* x, To* y, std::int64_t size) {
+  std::int64_t i = 0;
+  if constexpr (has_vectors<From, To>) {
+    const hn::ScalableTag<To> to;
+    const auto step = static_cast<std::int64_t>(hn::Lanes(to));
+    for (; i + step <= size; i += step) {
+      hn::StoreU(vector_converted<To>(x + i), to, y + i);
+    }
+  }
+  std::transform(x + i, x + size, y + i, converted<To, From>);
 }
 
 template <class From, class To>
 std::unique_ptr<PreparedKernel> kernel_of(std::int64_t size) {
-  return make_kernel([size](const KernelBuffers& buffers) {
+  constexpr std::int64_t kMoved = sizeof(From) + sizeof(To);
+  const bool is_large =
+      static_cast<std::uint64_t>(size * kMoved) >= least_streamed_bytes();
+  return make_kernel([=](const KernelBuffers& buffers) {
     const From* x = input_of<From>(buffers, 0);
-    To* y = output_of<To>(buffers, 0);
+    auto* y = output_of<To>(buffers, 0);
+    const bool streams = is_large && buffers.inputs[0] != buffers.outputs[0];
     parallel_for(
         size, kElementsPerThread, [&](std::int64_t begin, std::int64_t end) {
-          std::transform(x + begin, x + end, y + begin, converted<To, From>);
+          make_results(
+              reinterpret_cast<std::byte*>(y + begin), end - begin, sizeof(To),
+              streams, [&](std::int64_t at, std::int64_t count, std::byte* to) {
+                convert(x + begin + at, reinterpret_cast<To*>(to), count);
+              });
         });
   });
 }
 
+// Between i64 and floats.
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const std::int64_t size = call.outputs[0].shape.num_elements();
   const DType from = call.input(0).dtype;
@@ -95,11 +125,46 @@ std::optional<std::string> declines(const OpCall& call) {
   return "a loop does it";
 }
 
+template <class To>
+std::unique_ptr<PreparedKernel> prepare_of_f32(const OpCall& call) {
+  return kernel_of<float, To>(call.outputs[0].shape.num_elements());
+}
+
+template <class To>
+std::optional<std::string> declines_of_f32(const OpCall& call) {
+  if (call.input(0).dtype == DType::kF32 &&
+      call.outputs[0].dtype == dtype_of<To>()) {
+    return std::nullopt;
+  }
+  return fmt::format("not from f32 to {}", to_string(dtype_of<To>()));
+}
+
+template <class To>
+KernelCandidate candidate_of_f32(const char* name) {
+  return {.op = "cast",
+          .name = name,
+          .rank = 20,
+          .declines = declines_of_f32<To>,
+          .prepare = prepare_of_f32<To>,
+          .in_place = sizeof(To) == sizeof(float)};
+}
+
+void add_kernels(KernelRegistry& kernels) {
+  kernels.add({"cast", "cpu:cast", 10, declines, prepare});
+  kernels.add(candidate_of_f32<std::int32_t>("cpu:to_i32"));
+  kernels.add(candidate_of_f32<double>("cpu:to_f64"));
+}
+
 }  // namespace
+}  // namespace weft::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weft {
 
 void register_cpu_cast(KernelRegistry& kernels) {
-  kernels.add({"cast", "cpu:cast", 10, declines, prepare});
-  kernels.add({"cast", "cpu:to_i32", 20, declines_i32, prepare_i32, true});
+  WEFT_FOR_MACHINE(add_kernels)(kernels);
 }
 
 }  // namespace weft
+#endif

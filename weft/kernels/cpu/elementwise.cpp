@@ -55,10 +55,11 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
 }  // namespace
 
 void register_cpu_elementwise(KernelRegistry& registry) {
+  const std::string name(kLoopKernel);
   for (const TileOp& op : all_tile_ops()) {
-    registry.add({std::string(op.op), "simd:loop", 10, declines, prepare});
+    registry.add({std::string(op.op), name, 10, declines, prepare});
   }
-  registry.add({"cast", "simd:loop", 10, declines, prepare});
+  registry.add({"cast", name, 10, declines, prepare});
 }
 
 }  // namespace weft

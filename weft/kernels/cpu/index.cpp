@@ -4,10 +4,24 @@
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/indexing.h"
+#include "weft/kernels/simd/streaming.h"
 #include "weft/ops/support/axes.h"
 
 namespace weft {
 namespace {
+
+// Rows lie anywhere, so that no processor guesses the next one: it is asked for
+// while those before it are copied.
+constexpr std::int64_t kRowsAhead = 8;
+constexpr std::int64_t kLine = 64;
+constexpr std::int64_t kMostPrefetched =
+    8 * kLine;  // of a row; more it guesses
+
+void prefetch_row(const std::byte* row, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < std::min(bytes, kMostPrefetched); i += kLine) {
+    __builtin_prefetch(row + i);
+  }
+}
 
 std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
   const Shape& shape = call.input(0).shape;
@@ -16,6 +30,8 @@ std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
   const std::int64_t count = call.input(1).shape.num_elements();
   const std::int64_t row =
       cut.inner * static_cast<std::int64_t>(size_of(call.input(0).dtype));
+  const bool streams =
+      row >= 2 * kLine && 2 * call.outputs[0].bytes() >= least_streamed_bytes();
   return for_indices(call.input(1).dtype, [&]<class I>(I) {
     return make_kernel([=](const KernelBuffers& buffers) {
       const auto* x = input_of<std::byte>(buffers, 0);
@@ -23,17 +39,25 @@ std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
       auto* y = output_of<std::byte>(buffers, 0);
       // Rows of no width have no address to copy from.
       if (row == 0) return;
+      const auto source = [=](std::int64_t i) {
+        // row_of() brings every index into its axis, so that no copy leaves the
+        // operand: kernels do not throw (graph/index_check.h).
+        const std::int64_t from =
+            i / count * cut.size + row_of(indices[i % count], cut.size);
+        return x + from * row;
+      };
       parallel_for(cut.outer * count, grain_of(row),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) {
-                       const std::int64_t from =
-                           i / count * cut.size +
-                           // row_of() brings every index into its axis, so that
-                           // no copy leaves the operand: kernels do not throw
-                           // (graph/index_check.h).
-                           row_of(indices[i % count], cut.size);
-                       std::memcpy(y + i * row, x + from * row, at(row));
+                       if (i + kRowsAhead < end) {
+                         prefetch_row(source(i + kRowsAhead), row);
+                       }
+                       if (streams)
+                         stream_bytes(source(i), y + i * row, at(row));
+                       else
+                         std::memcpy(y + i * row, source(i), at(row));
                      }
+                     if (streams) finish_streaming();
                    });
     });
   });
@@ -124,6 +148,8 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
   const std::int64_t picks = count == 0 ? 1 : rows / cut.outer;
   const std::int64_t grain =
       count == 0 ? 1 : std::max<std::int64_t>(1, 4096 / cut.inner);
+  const bool streams = call.input(1).bytes() + 2 * call.outputs[0].bytes() >=
+                       least_streamed_bytes();
   return for_width(call.input(0).dtype, [&]<class T>(T) {
     return for_indices(call.input(1).dtype, [&]<class I>(I) {
       return make_kernel([=](const KernelBuffers& buffers) {
@@ -137,8 +163,13 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
             const T* from = x + outer * cut.size * cut.inner;
             const std::int64_t last = std::min(end, (outer + 1) * picks);
             if (cut.inner == 1) {
-              pick_from(from, indices + row, y + row, last - row, cut.size, 1,
-                        0);
+              make_results(
+                  reinterpret_cast<std::byte*>(y + row), last - row, sizeof(T),
+                  streams,
+                  [&](std::int64_t first, std::int64_t some, std::byte* to) {
+                    pick_from(from, indices + row + first,
+                              reinterpret_cast<T*>(to), some, cut.size, 1, 0);
+                  });
               row = last;
             }
             for (; row < last; ++row) {

@@ -1,4 +1,4 @@
-// Order along an axis, and running sums.
+// Order along an axis.
 //
 // An element and its position travel as one 64-bit key: the value's bits,
 // mapped so that they compare as unsigned integers, above the position. So a
@@ -160,119 +160,11 @@ std::unique_ptr<PreparedKernel> prepare_sort(const OpCall& call) {
                        call.attributes.flag("descending"));
 }
 
-std::optional<std::string> declines_cumsum(const OpCall& call) {
-  const DType dtype = call.input(0).dtype;
-  if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 ||
-      dtype == DType::kI64) {
-    return std::nullopt;
-  }
-  return "running sums need more bits than " + std::string(to_string(dtype));
-}
-
-// What running sums add up in, so that long ones stay as exact as short ones.
-template <class T>
-using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-
-constexpr std::int64_t kWidth = 1024;  // columns that are read as one stretch
-
-// Lines that lie end to end. An addition waits for the one before it, so that
-// several lines take as long as one.
-template <std::int64_t kLines, class T>
-void scan_lines(const T* x, T* y, std::int64_t size, bool exclusive,
-                bool reverse) {
-  Wide<T> sums[kLines] = {};
-  for (std::int64_t n = 0; n < size; ++n) {
-    const std::int64_t place = reverse ? size - 1 - n : n;
-    for (std::int64_t line = 0; line < kLines; ++line) {
-      const std::int64_t i = line * size + place;
-      const Wide<T> total = sums[line] + static_cast<Wide<T>>(x[i]);
-      y[i] = static_cast<T>(exclusive ? sums[line] : total);
-      sums[line] = total;
-    }
-  }
-}
-
-// The same down `width` columns side by side.
-template <class T>
-void scan_columns(const T* x, T* y, std::int64_t rows, std::int64_t stride,
-                  std::int64_t width, bool exclusive, bool reverse) {
-  Wide<T> sums[kWidth] = {};
-  for (std::int64_t n = 0; n < rows; ++n) {
-    const std::int64_t row = (reverse ? rows - 1 - n : n) * stride;
-    if (exclusive) {
-      for (std::int64_t i = 0; i < width; ++i) {
-        const auto value = static_cast<Wide<T>>(x[row + i]);
-        y[row + i] = static_cast<T>(sums[i]);
-        sums[i] += value;
-      }
-    } else {
-      for (std::int64_t i = 0; i < width; ++i) {
-        sums[i] += static_cast<Wide<T>>(x[row + i]);
-        y[row + i] = static_cast<T>(sums[i]);
-      }
-    }
-  }
-}
-
-template <class T>
-std::unique_ptr<PreparedKernel> make_cumsum(const OpCall& call) {
-  const AxisCut cut = cut_of(call);
-  const bool exclusive = call.attributes.flag("exclusive");
-  const bool reverse = call.attributes.flag("reverse");
-  return make_kernel([=](const KernelBuffers& buffers) {
-    const T* x = input_of<T>(buffers, 0);
-    T* y = output_of<T>(buffers, 0);
-    const std::int64_t block = cut.size * cut.inner;
-    const std::int64_t grain = std::max<std::int64_t>(
-        1, (16 << 10) / std::max<std::int64_t>(1, cut.size));
-    // What is shared out are lines, or columns of blocks, in row-major order.
-    parallel_for(
-        cut.outer * cut.inner, grain,
-        [&](std::int64_t begin, std::int64_t end) {
-          constexpr std::int64_t kTogether = 4;
-          for (; cut.inner == 1 && begin + kTogether <= end;
-               begin += kTogether) {
-            scan_lines<kTogether>(x + begin * block, y + begin * block,
-                                  cut.size, exclusive, reverse);
-          }
-          while (begin < end) {
-            const std::int64_t start = begin / cut.inner * block;
-            const std::int64_t column = begin % cut.inner;
-            // A range may begin in the middle of a block's columns; kWidth
-            // bounds the sums on the stack.
-            const std::int64_t last =
-                std::min({cut.inner, column + end - begin, column + kWidth});
-            if (cut.inner == 1) {
-              scan_lines<1>(x + start, y + start, cut.size, exclusive, reverse);
-            } else {
-              scan_columns(x + start + column, y + start + column, cut.size,
-                           cut.inner, last - column, exclusive, reverse);
-            }
-            begin += last - column;
-          }
-        });
-  });
-}
-
-std::unique_ptr<PreparedKernel> prepare_cumsum(const OpCall& call) {
-  switch (call.input(0).dtype) {
-    case DType::kF64:
-      return make_cumsum<double>(call);
-    case DType::kI32:
-      return make_cumsum<std::int32_t>(call);
-    case DType::kI64:
-      return make_cumsum<std::int64_t>(call);
-    default:
-      return make_cumsum<float>(call);
-  }
-}
-
 }  // namespace
 
 void register_cpu_sort(KernelRegistry& kernels) {
   kernels.add({"top_k", "cpu:keys", 10, declines, prepare_top_k});
   kernels.add({"sort", "cpu:keys", 10, declines, prepare_sort});
-  kernels.add({"cumsum", "cpu:scan", 10, declines_cumsum, prepare_cumsum});
 }
 
 }  // namespace weft

@@ -15,22 +15,22 @@ bool is_call(const LoopProgram::Instruction& instruction) {
 
 // The code of a piece whose crossing inputs are f32, or null.
 std::unique_ptr<LoopCode> code_of(const LoopPiece& piece,
-                                  std::span<const DType> input_dtypes) {
-  std::vector<DType> dtypes;
+                                  std::span<const CodeOperand> inputs) {
+  std::vector<CodeOperand> own;
   for (const int value : piece.inputs) {
     const auto index = static_cast<std::size_t>(value);
-    dtypes.push_back(index < input_dtypes.size() ? input_dtypes[index]
-                                                 : DType::kF32);
+    own.push_back(index < inputs.size() ? inputs[index]
+                                        : CodeOperand{DType::kF32});
   }
-  if (dtypes.size() + piece.outputs.size() > kMostPointers) return nullptr;
-  return LoopCode::compile(piece.program, dtypes);
+  if (own.size() + piece.outputs.size() > kMostPointers) return nullptr;
+  return LoopCode::compile(piece.program, own);
 }
 
 }  // namespace
 
 std::optional<CompiledLoop> CompiledLoop::compile(
-    const LoopProgram& program, std::span<const DType> input_dtypes) {
-  if (!LoopCode::covers(program, input_dtypes) ||
+    const LoopProgram& program, std::span<const CodeOperand> inputs) {
+  if (!LoopCode::covers(program, inputs) ||
       std::all_of(program.instructions.begin(), program.instructions.end(),
                   is_call)) {
     return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<CompiledLoop> CompiledLoop::compile(
     const auto pieces = pieces_of(program, parts);
     CompiledLoop loop;
     std::size_t failed = 0;
-    if (loop.compile_pieces(pieces, input_dtypes, failed)) {
+    if (loop.compile_pieces(pieces, inputs, failed)) {
       loop.assign_pointers(program, pieces);
       return loop;
     }
@@ -56,7 +56,7 @@ std::optional<CompiledLoop> CompiledLoop::compile(
 }
 
 bool CompiledLoop::compile_pieces(const std::vector<LoopPiece>& pieces,
-                                  std::span<const DType> input_dtypes,
+                                  std::span<const CodeOperand> inputs,
                                   std::size_t& failed) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Piece piece;
@@ -66,7 +66,7 @@ bool CompiledLoop::compile_pieces(const std::vector<LoopPiece>& pieces,
       piece.parameters = instruction.parameters;
       piece.operands = instruction.operands;
     } else {
-      piece.code = code_of(pieces[i], input_dtypes);
+      piece.code = code_of(pieces[i], inputs);
       if (piece.code == nullptr) {
         failed = i;
         return false;

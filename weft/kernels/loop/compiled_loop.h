@@ -17,11 +17,12 @@ namespace weft {
 
 class CompiledLoop {
  public:
-  // `input_dtypes` as LoopCode::covers() wants them; what a call reads must be
-  // f32. Nothing where code does not cover the program, where all of it are
-  // calls, which gain nothing from code around them, or where it is too large.
+  // `inputs` as LoopCode::covers() wants them; what a call reads must be f32,
+  // an element for each. Nothing where code does not cover the program, where
+  // all of it are calls, which gain nothing from code around them, or where it
+  // is too large.
   static std::optional<CompiledLoop> compile(
-      const LoopProgram& program, std::span<const DType> input_dtypes);
+      const LoopProgram& program, std::span<const CodeOperand> inputs);
 
   // How many buffers run() wants for values that cross between pieces.
   std::size_t crossing_buffers() const { return crossing_buffers_; }
@@ -44,7 +45,7 @@ class CompiledLoop {
   };
 
   bool compile_pieces(const std::vector<LoopPiece>& pieces,
-                      std::span<const DType> input_dtypes, std::size_t& failed);
+                      std::span<const CodeOperand> inputs, std::size_t& failed);
   void assign_pointers(const LoopProgram& program,
                        const std::vector<LoopPiece>& pieces);
 

@@ -14,17 +14,22 @@
 
 namespace weft {
 
+// How code finds an operand: memory of this dtype, at a pointer given with each
+// run.
+struct CodeOperand {
+  DType dtype;
+  bool is_single = false;  // one f32 for all elements of a run
+};
+
 class LoopCode {
  public:
   // Whether the machine and the dtypes are covered: the program is of f32.
-  // `input_dtypes` say how the code finds operand i: memory of this dtype, at a
-  // pointer given with each run.
   static bool covers(const LoopProgram& program,
-                     std::span<const DType> input_dtypes);
+                     std::span<const CodeOperand> inputs);
   // Of a program that is covered and calls no function. Null if it needs more
   // registers than there are, or more code than a buffer holds.
   static std::unique_ptr<LoopCode> compile(const LoopProgram& program,
-                                           std::span<const DType> input_dtypes);
+                                           std::span<const CodeOperand> inputs);
 
   virtual ~LoopCode() = default;
 

@@ -14,6 +14,11 @@ namespace {
 constexpr std::int64_t kFunctionTile = 512;
 // Generated code needs buffers for repeated operands and sums only.
 constexpr std::int64_t kCodeTile = 1024;
+// Where nothing needs a buffer a tile is but a piece of work: some
+// microseconds, beside which what a tile takes to begin is nothing.
+constexpr std::int64_t kUnbufferedTile = 8192;
+// Shorter rows than this are filled into a buffer, many to a tile.
+constexpr std::int64_t kLeastRow = 256;
 // Enough chunks to balance any machine, few enough to fold quickly.
 constexpr std::int64_t kMostChunks = 64;
 constexpr std::int64_t kLeastTilesPerChunk = 16;
@@ -43,15 +48,21 @@ bool is_suffix(const Shape& shape, const Shape& whole) {
 
 }  // namespace
 
-LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
+LoopKernel::LoopKernel(LoopProgram program, const LoopOptions& options)
     : program_(std::move(program)), own_(dtype_of(program_.type)) {
   size_ = program_.shape.num_elements();
   // Each step needs those before it: which operands need a buffer depends on
   // whether there is code, and the tile on the largest buffer.
   classify_inputs();
-  if (may_generate) generate_code();
+  // Sums are to be the same whatever caches a machine has, and the tile is a
+  // part of their order.
+  is_streamed_ = !has_sum() && moved_bytes() >= options.streamed_from;
+  if (options.may_generate) {
+    find_rows();
+    generate_code();
+  }
   // A short loop fills no long buffers with what repeats.
-  if (!code_) most_ = std::min(kFunctionTile, whole_vectors(size_));
+  if (!code_) most_ = most_of(std::min(kFunctionTile, whole_vectors(size_)));
   choose_tile();
   assign_input_buffers();
   if (code_) {
@@ -60,7 +71,36 @@ LoopKernel::LoopKernel(LoopProgram program, bool may_generate)
   } else {
     assign_result_buffers();
   }
+  if (buffers_ == 0 && !is_streamed_ && !has_sum()) cut_rows(kUnbufferedTile);
+  if (is_streamed_) {
+    first_streamed_ = buffers_;
+    buffers_ += static_cast<int>(program_.outputs.size());
+  }
   plan_sums();
+}
+
+bool LoopKernel::has_sum() const {
+  return std::any_of(program_.outputs.begin(), program_.outputs.end(),
+                     [](const auto& output) { return output.is_sum; });
+}
+
+// What a pass reads and writes in memory, but for sums.
+std::uint64_t LoopKernel::moved_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& input : program_.inputs) {
+    if (!input.immediate) bytes += input.type.bytes();
+  }
+  for (const auto& output : program_.outputs) {
+    if (!output.is_sum) bytes += output.type.bytes();
+  }
+  return bytes;
+}
+
+// The elements of a tile buffer, where `most` would do.
+std::int64_t LoopKernel::most_of(std::int64_t most) const {
+  const auto streamed =
+      static_cast<std::int64_t>(kStreamedTileBytes / size_of(own_));
+  return is_streamed_ ? std::min(most, streamed) : most;
 }
 
 // Whether an operand is read where it lies. Tile functions want f32; code
@@ -84,19 +124,49 @@ void LoopKernel::generate_code() {
                   [](const LoopProgram::Instruction& instruction) {
                     return instruction.code == Opcode::kCall;
                   });
-  most_ = calls ? kFunctionTile : kCodeTile;
-  std::vector<DType> dtypes;
+  most_ = most_of(calls ? kFunctionTile : kCodeTile);
+  std::vector<CodeOperand> inputs;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.
     const bool is_buffered = operand.is_read_by_call || is_repeated(operand);
-    dtypes.push_back(is_buffered ? DType::kF32 : operand.dtype);
+    inputs.push_back({is_buffered ? DType::kF32 : operand.dtype,
+                      operand.access == Access::kRow});
   }
-  code_ = CompiledLoop::compile(program_, dtypes);
+  code_ = CompiledLoop::compile(program_, inputs);
   // The pointers of a tile lie on the stack.
   if (code_ &&
       operands_.size() + program_.outputs.size() + code_->crossing_buffers() >
           kMostPointers) {
     code_.reset();
+  }
+  if (code_) return;
+  for (Operand& operand : operands_) {
+    if (operand.access == Access::kRow) operand.access = Access::kStrided;
+  }
+}
+
+// Tiles that lie within a row begin anywhere but at multiples of a period of
+// several rows that is no longer than a tile: with such, nothing is found.
+void LoopKernel::find_rows() {
+  const Shape& shape = program_.shape;
+  const std::int64_t columns = shape.rank() == 0 ? 0 : shape.back();
+  if (columns < kLeastRow) return;
+  const auto is_in_the_way = [&](std::int64_t period) {
+    return period > columns && period <= kCodeTile;
+  };
+  for (const Operand& operand : operands_) {
+    if (is_in_the_way(operand.period)) return;
+  }
+  for (const auto& output : program_.outputs) {
+    if (output.is_sum && is_in_the_way(output.type.shape.num_elements()))
+      return;
+  }
+  const auto last = static_cast<std::size_t>(shape.rank() - 1);
+  for (Operand& operand : operands_) {
+    if (operand.access == Access::kStrided && operand.strides[last] == 0 &&
+        operand.dtype == DType::kF32 && !operand.is_read_by_call) {
+      operand.access = Access::kRow;
+    }
   }
 }
 
@@ -154,13 +224,22 @@ void LoopKernel::choose_tile() {
   for (const Operand& operand : operands_) {
     if (operand.access == Access::kPeriodic) note(operand.period);
   }
+  const bool has_row = std::any_of(
+      operands_.begin(), operands_.end(),
+      [](const Operand& each) { return each.access == Access::kRow; });
   for (const auto& output : program_.outputs) {
     if (output.is_sum) note(output.type.shape.num_elements());
   }
   // Periods divide each other, so that the longest of those that fit covers the
   // others.
-  tile_ = most_ / short_period * short_period;
+  // Longer periods are whole rows.
+  if (has_row) long_period = program_.shape.back();
   row_ = long_period == 0 ? std::max<std::int64_t>(1, size_) : long_period;
+  cut_rows(most_ / short_period * short_period);
+}
+
+void LoopKernel::cut_rows(std::int64_t tile) {
+  tile_ = tile;
   tiles_per_row_ = ceil_divide(row_, tile_);
   tiles_ = size_ / row_ * tiles_per_row_;
 }
@@ -218,12 +297,9 @@ void LoopKernel::assign_result_buffers() {
 
 void LoopKernel::plan_sums() {
   worker_numbers_ = static_cast<std::size_t>(buffers_ * most_);
-  const auto has_sum =
-      std::any_of(program_.outputs.begin(), program_.outputs.end(),
-                  [](const auto& o) { return o.is_sum; });
-  chunks_ = has_sum ? std::clamp<std::int64_t>(tiles_ / kLeastTilesPerChunk, 1,
-                                               kMostChunks)
-                    : tiles_;
+  chunks_ = has_sum() ? std::clamp<std::int64_t>(tiles_ / kLeastTilesPerChunk,
+                                                 1, kMostChunks)
+                      : tiles_;
   std::size_t partial_numbers = 0;
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
     if (!program_.outputs[j].is_sum) continue;

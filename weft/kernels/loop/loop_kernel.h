@@ -19,13 +19,20 @@
 #include "weft/graph/kernel.h"
 #include "weft/kernels/loop/compiled_loop.h"
 #include "weft/kernels/loop/loop_program.h"
+#include "weft/kernels/simd/streaming.h"
 
 namespace weft {
 
+struct LoopOptions {
+  bool may_generate = true;  // else tile functions run the program
+  // Loops without sums that read and write so many bytes or more store past the
+  // caches.
+  std::uint64_t streamed_from = least_streamed_bytes();
+};
+
 class LoopKernel : public PreparedKernel {
  public:
-  // Without `may_generate` tile functions run the program.
-  explicit LoopKernel(LoopProgram program, bool may_generate = true);
+  explicit LoopKernel(LoopProgram program, const LoopOptions& options = {});
 
   // Buffers: the inputs without an immediate, in order; the outputs.
   void run(const KernelBuffers& buffers) noexcept override;
@@ -47,6 +54,7 @@ class LoopKernel : public PreparedKernel {
     kFull,      // element i of the iteration is element i of the input
     kConstant,  // one value
     kPeriodic,  // element i is element i % period: a suffix of the shape
+    kRow,       // a row of the last axis has one value: code alone reads it so
     kStrided,   // any other broadcast
   };
   struct Operand {
@@ -73,8 +81,13 @@ class LoopKernel : public PreparedKernel {
   struct Worker;
 
   void classify_inputs();
+  void find_rows();
   void generate_code();
   void choose_tile();
+  void cut_rows(std::int64_t tile);
+  bool has_sum() const;
+  std::uint64_t moved_bytes() const;
+  std::int64_t most_of(std::int64_t most) const;
   void assign_input_buffers();
   void assign_result_buffers();
   void plan_sums();
@@ -83,6 +96,7 @@ class LoopKernel : public PreparedKernel {
   void prepare_patterns(Worker& worker) const noexcept;
   bool is_direct(const Operand& operand) const;
   bool is_repeated(const Operand& operand) const;
+  bool may_stream(const KernelBuffers& buffers) const noexcept;
   void run_tile(Worker& worker, std::int64_t start,
                 std::int64_t size) const noexcept;
   void fill_buffers(Worker& worker, std::int64_t start,
@@ -91,8 +105,14 @@ class LoopKernel : public PreparedKernel {
                 std::int64_t size) const noexcept;
   void run_functions(Worker& worker, std::int64_t start,
                      std::int64_t size) const noexcept;
+  std::int64_t place_of(const Operand& operand,
+                        std::int64_t row) const noexcept;
   void fill_strided(const Operand& operand, const void* source, std::byte* tile,
                     std::int64_t start, std::int64_t size) const noexcept;
+  void store_streamed(const Worker& worker, std::int64_t start,
+                      std::int64_t size) const noexcept;
+  void* target_of(const Worker& worker, std::size_t output,
+                  std::int64_t start) const noexcept;
   void* accumulator_of(const Worker& worker, const Sum& sum,
                        std::int64_t start) const noexcept;
   void* partial_of(const Sum& sum, const KernelBuffers& buffers,
@@ -120,6 +140,11 @@ class LoopKernel : public PreparedKernel {
   std::int64_t workers_ = 0;
   int buffers_ = 0;
   int first_crossing_ = 0;  // buffer, of those between pieces of code
+  // Tiles of results lie in buffers, one for each output from first_streamed_
+  // on, before they are streamed: their way through the first-level cache costs
+  // nothing beside that to memory.
+  bool is_streamed_ = false;
+  int first_streamed_ = 0;
   std::size_t worker_numbers_ = 0;
   std::size_t scratch_bytes_ = 0;
 };

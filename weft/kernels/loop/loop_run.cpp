@@ -41,6 +41,7 @@ struct LoopKernel::Worker {
   std::byte* memory;  // tile buffers, then accumulators
   std::int64_t most;
   DType dtype;
+  bool streams;  // results, by way of tile buffers
 
   std::byte* at(std::size_t number) const {
     return element(memory, dtype, static_cast<std::int64_t>(number));
@@ -69,7 +70,7 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
                             std::int64_t index) noexcept {
   const auto numbers = static_cast<std::int64_t>(worker_numbers_);
   Worker worker{buffers, element(buffers.scratch, own_, index * numbers), most_,
-                own_};
+                own_, may_stream(buffers)};
   // Patterns are filled once for each worker, not for each tile.
   prepare_patterns(worker);
   const std::int64_t first = chunks_ * index / workers_;
@@ -90,6 +91,21 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
            partial_of(sum, buffers, chunk));
     }
   }
+  if (worker.streams) finish_streaming();
+}
+
+// A result that overwrites an operand finds its lines in the cache already.
+bool LoopKernel::may_stream(const KernelBuffers& buffers) const noexcept {
+  if (!is_streamed_) return false;
+  for (const Operand& operand : operands_) {
+    if (operand.pointer < 0) continue;
+    const void* source =
+        buffers.inputs[static_cast<std::size_t>(operand.pointer)];
+    for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
+      if (buffers.outputs[j] == source) return false;
+    }
+  }
+  return true;
 }
 
 // Fills the buffers that are the same for every tile.
@@ -126,6 +142,27 @@ void LoopKernel::run_tile(Worker& worker, std::int64_t start,
     run_code(worker, start, size);
   else
     run_functions(worker, start, size);
+  if (worker.streams) store_streamed(worker, start, size);
+}
+
+void LoopKernel::store_streamed(const Worker& worker, std::int64_t start,
+                                std::int64_t size) const noexcept {
+  for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
+    const DType dtype = program_.outputs[j].type.dtype;
+    stream_bytes(target_of(worker, j, start),
+                 element(worker.buffers.outputs[j], dtype, start),
+                 static_cast<std::size_t>(size) * size_of(dtype));
+  }
+}
+
+// Where a tile of an output is computed.
+void* LoopKernel::target_of(const Worker& worker, std::size_t output,
+                            std::int64_t start) const noexcept {
+  if (worker.streams) {
+    return worker.tile_buffer(first_streamed_ + static_cast<int>(output));
+  }
+  return element(worker.buffers.outputs[output],
+                 program_.outputs[output].type.dtype, start);
 }
 
 // Converts and repeats the operands that differ from tile to tile.
@@ -158,8 +195,10 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
       pointers[count++] = worker.tile_buffer(operand.buffer);
       continue;
     }
-    const std::int64_t index =
-        operand.access == Access::kFull ? start : start % operand.period;
+    const std::int64_t index = operand.access == Access::kFull ? start
+                               : operand.access == Access::kRow
+                                   ? place_of(operand, start / row_)
+                                   : start % operand.period;
     pointers[count++] = element(
         worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)],
         operand.dtype, index);
@@ -171,8 +210,7 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
       pointers[count++] = accumulator_of(worker, *sum, start);
       ++sum;
     } else {
-      pointers[count++] =
-          element(worker.buffers.outputs[j], output.type.dtype, start);
+      pointers[count++] = target_of(worker, j, start);
     }
   }
   for (std::size_t i = 0; i < code_->crossing_buffers(); ++i) {
@@ -197,9 +235,7 @@ void LoopKernel::run_functions(Worker& worker, std::int64_t start,
     }
     const Result& result = results_[index - inputs];
     if (result.buffer >= 0) return worker.tile_buffer(result.buffer);
-    return element(
-        worker.buffers.outputs[static_cast<std::size_t>(result.output)], own_,
-        start);
+    return target_of(worker, static_cast<std::size_t>(result.output), start);
   };
 
   for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
@@ -221,8 +257,7 @@ void LoopKernel::run_functions(Worker& worker, std::int64_t start,
       continue;  // its instruction wrote it
     }
     store_tile(output.type.dtype, find(output.operand),
-               element(worker.buffers.outputs[j], output.type.dtype, start),
-               size, program_.type);
+               target_of(worker, j, start), size, program_.type);
   }
   for (const Sum& sum : sums_) {
     accumulate_tile(find(program_.outputs[sum.output].operand),
@@ -237,6 +272,19 @@ void* LoopKernel::accumulator_of(const Worker& worker, const Sum& sum,
                  sum.period > most_ ? start % sum.period : 0);
 }
 
+// Where a row of the last axis begins in an operand that is broadcast to it.
+std::int64_t LoopKernel::place_of(const Operand& operand,
+                                  std::int64_t row) const noexcept {
+  const Shape& shape = program_.shape;
+  std::int64_t place = 0;
+  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
+    place +=
+        row % shape[axis] * operand.strides[static_cast<std::size_t>(axis)];
+    row /= shape[axis];
+  }
+  return place;
+}
+
 // Walks the tile in runs along the last axis, where the operand's stride is 0
 // or 1.
 void LoopKernel::fill_strided(const Operand& operand, const void* source,
@@ -249,13 +297,7 @@ void LoopKernel::fill_strided(const Operand& operand, const void* source,
   while (done < size) {
     const std::int64_t index = start + done;
     const std::int64_t column = index % columns;
-    std::int64_t rest = index / columns;
-    std::int64_t offset = 0;
-    for (int axis = last - 1; axis >= 0; --axis) {
-      offset +=
-          rest % shape[axis] * operand.strides[static_cast<std::size_t>(axis)];
-      rest /= shape[axis];
-    }
+    const std::int64_t offset = place_of(operand, index / columns);
     const std::int64_t run = std::min(size - done, columns - column);
     const std::int64_t stride = operand.strides[static_cast<std::size_t>(last)];
     const auto* from = static_cast<const std::byte*>(source) +

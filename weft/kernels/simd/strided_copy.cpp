@@ -17,6 +17,8 @@ constexpr std::int64_t kBytesPerThread = 128 << 10;
 constexpr std::int64_t kRunBytes = 64 << 10;
 // A tile of the widest elements takes 8 KiB, so it stays in the L1 cache.
 constexpr std::int64_t kTile = 32;
+// Shorter runs have few whole lines between their ends.
+constexpr std::int64_t kLeastStreamedRun = 512;
 // Tiles side by side, so that what is read of each row is worth a prefetch.
 constexpr std::int64_t kStrip = 4 * kTile;
 
@@ -33,7 +35,14 @@ void copy_rows(const std::byte* from, std::int64_t from_stride, std::byte* to,
 
 void copy_rows(const std::byte* from, std::int64_t from_stride, std::byte* to,
                std::int64_t to_stride, std::int64_t rows,
-               std::int64_t run_bytes) {
+               std::int64_t run_bytes, bool streams) {
+  if (streams) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      stream_bytes(from + row * from_stride, to + row * to_stride,
+                   size(run_bytes));
+    }
+    return;
+  }
   // A copy of a size that is known becomes a move or two, where a call would
   // take longer than a short run.
   switch (run_bytes) {
@@ -143,9 +152,12 @@ void transpose_tile(const std::byte* from, std::int64_t from_stride,
 }  // namespace
 
 StridedCopy::StridedCopy(std::size_t element_bytes, const Shape& shape,
-                         const Strides& from_strides, const Strides& to_strides)
+                         const Strides& from_strides, const Strides& to_strides,
+                         std::uint64_t streamed_from)
     : element_(static_cast<std::int64_t>(element_bytes)) {
+  std::int64_t elements = 1;
   for (int i = 0; i < shape.rank(); ++i) {
+    elements *= shape[i];
     const Axis axis{shape[i], from_strides[size(i)] * element_,
                     to_strides[size(i)] * element_};
     if (axis.extent == 0) is_empty_ = true;
@@ -170,6 +182,9 @@ StridedCopy::StridedCopy(std::size_t element_bytes, const Shape& shape,
     axes_[0] = {1, 0, 0};
     rank_ = 2;
   }
+  is_streamed_ =
+      static_cast<std::uint64_t>(2 * elements * element_) >= streamed_from &&
+      axes_[size(rank_ - 1)].extent * element_ >= kLeastStreamedRun;
   // An outer axis that is contiguous in the source while the last is so in
   // the target: bring it next to the last.
   const Axis& last = axes_[size(rank_ - 1)];
@@ -210,9 +225,16 @@ void StridedCopy::copy_runs(const std::byte* from, std::byte* to) const {
                    for (std::int64_t i = begin; i < end; ++i) {
                      const auto at = offsets(i / pieces, rank_ - 1);
                      const std::int64_t start = i % pieces * kRunBytes;
-                     std::memcpy(to + at[1] + start, from + at[0] + start,
-                                 size(std::min(kRunBytes, run_bytes - start)));
+                     const std::byte* source = from + at[0] + start;
+                     std::byte* target = to + at[1] + start;
+                     const auto bytes =
+                         size(std::min(kRunBytes, run_bytes - start));
+                     if (is_streamed_)
+                       stream_bytes(source, target, bytes);
+                     else
+                       std::memcpy(target, source, bytes);
                    }
+                   if (is_streamed_) finish_streaming();
                  });
     return;
   }
@@ -226,9 +248,11 @@ void StridedCopy::copy_runs(const std::byte* from, std::byte* to) const {
       // one.
       const std::int64_t count =
           std::min(rows.extent - begin % rows.extent, end - begin);
-      copy_rows(from + at[0], rows.from, to + at[1], rows.to, count, run_bytes);
+      copy_rows(from + at[0], rows.from, to + at[1], rows.to, count, run_bytes,
+                is_streamed_);
       begin += count;
     }
+    if (is_streamed_) finish_streaming();
   });
 }
 

@@ -3,7 +3,8 @@
 //
 // Adjacent axes are merged first; then contiguous runs go through memcpy,
 // repeated elements are filled, and a pair of crossed axes is transposed in
-// tiles that fit the cache.
+// tiles that fit the cache. Long runs of what outgrows the caches are stored
+// past them (streaming.h).
 //
 // Threads: immutable once built; run() uses parallel_for.
 #pragma once
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstddef>
 
+#include "weft/kernels/simd/streaming.h"
 #include "weft/tensor/shape.h"
 
 namespace weft {
@@ -22,9 +24,11 @@ class StridedCopy {
   // Element (i, j, …) of `shape` goes from from_strides · (i, j, …) to
   // to_strides · (i, j, …), counted in elements of `element_bytes`. A stride
   // of 0 in `from` repeats an element; none may be 0 in `to`. Negative ones go
-  // down from where the copy begins.
+  // down from where the copy begins. Copies that read and write `streamed_from`
+  // bytes or more outgrow the caches.
   StridedCopy(std::size_t element_bytes, const Shape& shape,
-              const Strides& from_strides, const Strides& to_strides);
+              const Strides& from_strides, const Strides& to_strides,
+              std::uint64_t streamed_from = least_streamed_bytes());
 
   // The two must not overlap.
   void run(const void* from, void* to) const noexcept;
@@ -56,6 +60,7 @@ class StridedCopy {
   int rank_ = 0;
   bool is_empty_ = false;
   bool is_crossed_ = false;  // the last two axes are to be transposed
+  bool is_streamed_ = false;
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // Loops on vectors of 8 lanes. AVX2 has no masks: comparisons give lanes of
 // ones, and the elements that do not fill a vector run one at a time, each in
 // the lowest lane.
+#include "weft/kernels/loop/generate/generated_loop.h"
 #include "weft/kernels/loop/generate/generator.h"
 
 namespace weft {
@@ -13,8 +14,8 @@ constexpr int kToNearest = 0;  // tells a rounding that ties go to even
 
 class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
  public:
-  Avx2Generator(const LoopProgram& program, std::span<const DType> dtypes)
-      : LoopGenerator(program, dtypes, /*registers=*/16) {}
+  Avx2Generator(const LoopProgram& program, std::span<const CodeOperand> inputs)
+      : LoopGenerator(program, inputs, /*registers=*/16) {}
 
   void begin() { mask_ = take(); }
 
@@ -266,8 +267,8 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
 }  // namespace
 
 std::unique_ptr<LoopCode> compile_avx2(const LoopProgram& program,
-                                       std::span<const DType> dtypes) {
-  return std::make_unique<GeneratedLoop<Avx2Generator>>(program, dtypes);
+                                       std::span<const CodeOperand> inputs) {
+  return std::make_unique<GeneratedLoop<Avx2Generator>>(program, inputs);
 }
 
 }  // namespace weft

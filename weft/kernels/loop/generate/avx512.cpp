@@ -1,6 +1,7 @@
 // Loops on vectors of 16 lanes. What is left at the end runs under the mask k7;
 // k1 and k2 hold the outcome of comparisons.
 #include "weft/base/cpu.h"
+#include "weft/kernels/loop/generate/generated_loop.h"
 #include "weft/kernels/loop/generate/generator.h"
 
 namespace weft {
@@ -14,8 +15,9 @@ constexpr int kToNearest = 0;  // tells a rounding that ties go to even
 class Avx512Generator
     : public LoopGenerator<Avx512Generator, Zmm, /*kLanes=*/16> {
  public:
-  Avx512Generator(const LoopProgram& program, std::span<const DType> dtypes)
-      : LoopGenerator(program, dtypes, /*registers=*/32) {}
+  Avx512Generator(const LoopProgram& program,
+                  std::span<const CodeOperand> inputs)
+      : LoopGenerator(program, inputs, /*registers=*/32) {}
 
   void begin() { one_ = constant(1.0f); }
 
@@ -216,8 +218,8 @@ class Avx512Generator
 }  // namespace
 
 std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
-                                         std::span<const DType> dtypes) {
-  return std::make_unique<GeneratedLoop<Avx512Generator>>(program, dtypes);
+                                         std::span<const CodeOperand> inputs) {
+  return std::make_unique<GeneratedLoop<Avx512Generator>>(program, inputs);
 }
 
 }  // namespace weft

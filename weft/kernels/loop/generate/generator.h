@@ -52,11 +52,11 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   using Reg64 = Xbyak::Reg64;
   static constexpr int kLanes = kLanes_;
 
-  LoopGenerator(const LoopProgram& program, std::span<const DType> dtypes,
+  LoopGenerator(const LoopProgram& program, std::span<const CodeOperand> inputs,
                 int registers)
       : CodeGenerator(kCodeBytes),
         program_(program),
-        dtypes_(dtypes),
+        inputs_(inputs),
         free_(static_cast<std::size_t>(registers)),
         most_constants_(static_cast<std::size_t>(registers) / 4) {
     std::iota(free_.begin(), free_.end(), 0);
@@ -183,7 +183,10 @@ class LoopGenerator : public Xbyak::CodeGenerator {
     if (found != values_.end()) return found->second;
     const Vector reg = take();
     const auto index = static_cast<std::size_t>(number);
-    self().load(reg, dtypes_[index], base(index), part);
+    if (inputs_[index].is_single)
+      vbroadcastss(reg, ptr[base(index)]);
+    else
+      self().load(reg, inputs_[index].dtype, base(index), part);
     return values_[number] = reg;
   }
 
@@ -307,6 +310,14 @@ class LoopGenerator : public Xbyak::CodeGenerator {
         return self().compare(y, a, zero_, 0);
       case Opcode::kToBool:
         return self().compare(y, a, zero_, 4);
+      case Opcode::kIsNan:
+        return self().compare(y, a, a, 3);
+      case Opcode::kIsFinite:
+        // Infinity less itself is NaN, which equals nothing.
+        vsubps(y, a, a);
+        return self().compare(y, y, zero_, 0);
+      case Opcode::kSign:
+        return sign(y, a);
       case Opcode::kAnd:
       case Opcode::kOr:
       case Opcode::kXor:
@@ -332,6 +343,15 @@ class LoopGenerator : public Xbyak::CodeGenerator {
     }
   }
 
+  void sign(const Vector& y, const Vector& x) {
+    const Vector is_negative = take();
+    self().compare(y, zero_, x, 1);
+    self().compare(is_negative, x, zero_, 1);
+    vsubps(y, y, is_negative);
+    give(is_negative);
+    self().keep_nan(y, x);
+  }
+
   void clamp(double low, double high, const Vector& y, const Vector& x) {
     self().broadcast(y, bits_of(low));
     // The value is the second operand of both, so that a NaN stays one.
@@ -350,7 +370,7 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   }
 
   const LoopProgram& program_;
-  std::span<const DType> dtypes_;
+  std::span<const CodeOperand> inputs_;
   const std::vector<Reg64> saved_{rbx, rbp, r12, r13, r14, r15};
   // rdi: the table, rsi: size, rax: index, rcx and rdx: scratch.
   const std::vector<Reg64> held_{r8,  r9,  r10, r11, rbx,
@@ -363,32 +383,5 @@ class LoopGenerator : public Xbyak::CodeGenerator {
   std::vector<int> left_;            // readings still to come
   std::set<std::size_t> folded_;     // instructions done with another
 };
-
-// The code that a generator has written.
-template <class Generator>
-class GeneratedLoop : public LoopCode {
- public:
-  GeneratedLoop(const LoopProgram& program, std::span<const DType> dtypes)
-      : generator_(program, dtypes) {
-    generator_.generate();
-    function_ = generator_.template getCode<Function>();
-  }
-
-  void run(void* const* pointers, std::int64_t size) const noexcept override {
-    function_(pointers, size);
-  }
-
- private:
-  using Function = void (*)(void* const*, std::int64_t);
-
-  Generator generator_;
-  Function function_ = nullptr;
-};
-
-// As LoopCode::compile(), for the instruction set at hand.
-std::unique_ptr<LoopCode> compile_avx512(const LoopProgram& program,
-                                         std::span<const DType> dtypes);
-std::unique_ptr<LoopCode> compile_avx2(const LoopProgram& program,
-                                       std::span<const DType> dtypes);
 
 }  // namespace weft

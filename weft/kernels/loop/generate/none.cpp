@@ -3,12 +3,12 @@
 
 namespace weft {
 
-bool LoopCode::covers(const LoopProgram&, std::span<const DType>) {
+bool LoopCode::covers(const LoopProgram&, std::span<const CodeOperand>) {
   return false;
 }
 
 std::unique_ptr<LoopCode> LoopCode::compile(const LoopProgram&,
-                                            std::span<const DType>) {
+                                            std::span<const CodeOperand>) {
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "weft/base/cpu.h"
+#include "weft/kernels/loop/generate/generated_loop.h"
 #include "weft/kernels/loop/generate/generator.h"
 
 namespace weft {
@@ -11,15 +12,18 @@ bool can_store(DType dtype) {
          dtype == DType::kF16 || dtype == DType::kBool || dtype == DType::kI8 ||
          dtype == DType::kU8;
 }
-bool can_load(DType dtype) { return can_store(dtype) || dtype == DType::kI32; }
+bool can_load(const CodeOperand& operand) {
+  if (operand.is_single) return operand.dtype == DType::kF32;
+  return can_store(operand.dtype) || operand.dtype == DType::kI32;
+}
 
 }  // namespace
 
 bool LoopCode::covers(const LoopProgram& program,
-                      std::span<const DType> input_dtypes) {
+                      std::span<const CodeOperand> inputs) {
   return instruction_set() >= InstructionSet::kAvx2 &&
          program.type == TileType::kF32 &&
-         std::all_of(input_dtypes.begin(), input_dtypes.end(), can_load) &&
+         std::all_of(inputs.begin(), inputs.end(), can_load) &&
          std::all_of(program.outputs.begin(), program.outputs.end(),
                      [](const auto& output) {
                        return output.is_sum || can_store(output.type.dtype);
@@ -27,11 +31,11 @@ bool LoopCode::covers(const LoopProgram& program,
 }
 
 std::unique_ptr<LoopCode> LoopCode::compile(
-    const LoopProgram& program, std::span<const DType> input_dtypes) {
+    const LoopProgram& program, std::span<const CodeOperand> inputs) {
   try {
     return instruction_set() >= InstructionSet::kAvx512
-               ? compile_avx512(program, input_dtypes)
-               : compile_avx2(program, input_dtypes);
+               ? compile_avx512(program, inputs)
+               : compile_avx2(program, inputs);
   } catch (const OutOfRegisters&) {
     return nullptr;
   } catch (const Xbyak::Error&) {  // code buffer full, or no executable memory

@@ -1,0 +1,161 @@
+// Running sums along an axis.
+#include <algorithm>
+
+#include "weft/base/parallel.h"
+#include "weft/kernels/cpu/function_kernel.h"
+#include "weft/ops/support/axes.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kElementsPerThread = 16 << 10;
+constexpr std::int64_t kWidth = 1024;  // columns that are read as one stretch
+// What a thread takes of a row at least: at the end of its part the processor
+// asks for the lines behind it, which are another thread's, and that takes
+// longer than to write some pages.
+constexpr std::int64_t kLeastOfRow = 16 << 10;  // bytes
+
+std::optional<std::string> declines(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 ||
+      dtype == DType::kI64) {
+    return std::nullopt;
+  }
+  return "running sums need more bits than " + std::string(to_string(dtype));
+}
+
+// What running sums add up in, so that long ones stay as exact as short ones.
+template <class T>
+using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+template <class T>
+class Scan {
+ public:
+  explicit Scan(const OpCall& call)
+      : cut_(call.input(0).shape, resolved_axis(call.attributes.integer("axis"),
+                                                call.input(0).shape.rank())),
+        is_exclusive_(call.attributes.flag("exclusive")),
+        is_reverse_(call.attributes.flag("reverse")) {}
+
+  void run(const T* x, T* y) const {
+    if (cut_.inner == 1)
+      scan_lines(x, y);
+    else
+      scan_columns(x, y);
+  }
+
+ private:
+  // The `n`-th to be added, of `size`.
+  std::int64_t place(std::int64_t n, std::int64_t size) const {
+    return is_reverse_ ? size - 1 - n : n;
+  }
+
+  // --- Lines that lie end to end ------------------------------------------
+  // An addition waits for the one before it, so that several lines take as long
+  // as one.
+  template <std::int64_t kLines>
+  void scan_together(const T* x, T* y) const {
+    Wide<T> sums[kLines] = {};
+    for (std::int64_t n = 0; n < cut_.size; ++n) {
+      for (std::int64_t line = 0; line < kLines; ++line) {
+        const std::int64_t i = line * cut_.size + place(n, cut_.size);
+        const Wide<T> total = sums[line] + static_cast<Wide<T>>(x[i]);
+        y[i] = static_cast<T>(is_exclusive_ ? sums[line] : total);
+        sums[line] = total;
+      }
+    }
+  }
+
+  void scan_lines(const T* x, T* y) const {
+    constexpr std::int64_t kTogether = 4;
+    parallel_for(
+        cut_.outer, grain(), [&](std::int64_t begin, std::int64_t end) {
+          for (; begin + kTogether <= end; begin += kTogether) {
+            scan_together<kTogether>(x + begin * cut_.size,
+                                     y + begin * cut_.size);
+          }
+          for (; begin < end; ++begin) {
+            scan_together<1>(x + begin * cut_.size, y + begin * cut_.size);
+          }
+        });
+  }
+
+  // --- Columns side by side -----------------------------------------------
+  void scan_row(const T* x, T* y, Wide<T>* sums, std::int64_t width) const {
+    if (is_exclusive_) {
+      for (std::int64_t i = 0; i < width; ++i) {
+        const auto value = static_cast<Wide<T>>(x[i]);
+        y[i] = static_cast<T>(sums[i]);
+        sums[i] += value;
+      }
+    } else {
+      for (std::int64_t i = 0; i < width; ++i) {
+        sums[i] += static_cast<Wide<T>>(x[i]);
+        y[i] = static_cast<T>(sums[i]);
+      }
+    }
+  }
+
+  // What is shared out are columns of the outer axes, in row-major order.
+  void scan_columns(const T* x, T* y) const {
+    constexpr auto kLeast = kLeastOfRow / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t least = std::min(kLeast, cut_.inner);
+    parallel_for(cut_.outer * cut_.inner, std::max(least, grain()),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   while (begin < end) {
+                     const std::int64_t column = begin % cut_.inner;
+                     // A range may begin in the middle of the columns.
+                     const std::int64_t width =
+                         std::min({cut_.inner - column, end - begin, kWidth});
+                     const std::int64_t start =
+                         begin / cut_.inner * cut_.size * cut_.inner + column;
+                     Wide<T> sums[kWidth] = {};
+                     for (std::int64_t n = 0; n < cut_.size; ++n) {
+                       const std::int64_t at =
+                           start + place(n, cut_.size) * cut_.inner;
+                       scan_row(x + at, y + at, sums, width);
+                     }
+                     begin += width;
+                   }
+                 });
+  }
+
+  // Lines that are worth a thread.
+  std::int64_t grain() const {
+    return std::max<std::int64_t>(
+        1, kElementsPerThread / std::max<std::int64_t>(1, cut_.size));
+  }
+
+  AxisCut cut_;
+  bool is_exclusive_;
+  bool is_reverse_;
+};
+
+template <class T>
+std::unique_ptr<PreparedKernel> kernel_of(const OpCall& call) {
+  const Scan<T> scan(call);
+  return make_kernel([scan](const KernelBuffers& buffers) {
+    scan.run(input_of<T>(buffers, 0), output_of<T>(buffers, 0));
+  });
+}
+
+std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+  switch (call.input(0).dtype) {
+    case DType::kF64:
+      return kernel_of<double>(call);
+    case DType::kI32:
+      return kernel_of<std::int32_t>(call);
+    case DType::kI64:
+      return kernel_of<std::int64_t>(call);
+    default:
+      return kernel_of<float>(call);
+  }
+}
+
+}  // namespace
+
+void register_cpu_cumsum(KernelRegistry& kernels) {
+  kernels.add({"cumsum", "cpu:scan", 10, declines, prepare});
+}
+
+}  // namespace weft
