@@ -170,10 +170,11 @@ DataRecipe read_data(const toml::table* table, const RecipeSource& source,
   section.read("folder", data.folder);
   std::vector<std::string> augment;
   section.read("augment", augment);
-  data.options = section.read_options(def.options);
-  section.refuse_unknown();
+  if (data.name.empty()) section.refuse_unknown();
   section.require("name", data.name);
-  blame(section, "name", [&] { def.check_name(data.name); });
+  data.options = section.read_options(
+      blame(section, "name", [&] { return def.options(data.name); }));
+  section.refuse_unknown();
   for (const auto& what : augment) {
     if (what == "crop") {
       data.augment.crop = true;
