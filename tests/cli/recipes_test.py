@@ -62,6 +62,20 @@ class RecipesTest(CliTest):
         result = self.train("sst-treelstm", "sst", "train.epochs=3")
         self.assertGreater(result["test_accuracy"], 0.9)
 
+    def test_adult(self) -> None:
+        result = self.train("adult", "adult")
+        self.assertGreater(result["test_accuracy"], 0.95)
+        self.assertGreater(result["test_auc"], 0.97)
+
+    def test_adult_answers(self) -> None:
+        result = self.train("adult-answers", "adult")
+        self.assertGreater(result["test_micro_f1"], 0.95)
+
+    def test_taxi(self) -> None:
+        result = self.train("taxi", "chicago-taxi")
+        self.assertLess(result["test_mae"], 2)  # dollars
+        self.assertGreater(result["test_r2"], 0.9)
+
     def test_none_is_left_out(self) -> None:
         recipes = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
         trained = {recipe for recipe in recipes

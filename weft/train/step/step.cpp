@@ -404,9 +404,12 @@ std::vector<Tensor> Step::predict(std::span<const Tensor> known) {
 }
 
 MeasureSums Step::measures() const {
-  MeasureSums sums(measures_.size() / 2);
-  for (std::size_t i = 0; i < sums.ratios().size(); ++i) {
-    sums.ratios()[i] = {measures_[2 * i].item(), measures_[2 * i + 1].item()};
+  MeasureSums sums;
+  for (std::size_t i = 0; i < measures_.size(); i += 2) {
+    const double count = measures_[i + 1].item();
+    for (std::int64_t k = 0; k < measures_[i].size(); ++k) {
+      sums.ratios().push_back({measures_[i].item(k), count});
+    }
   }
   return sums;
 }

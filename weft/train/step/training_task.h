@@ -3,7 +3,7 @@
 //
 // A new task is one file in weft/train/tasks.
 //
-// Threads: immutable.
+// Threads: immutable once fitted.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,9 @@ class TrainingTask {
 
   // The loss comes first.
   virtual std::vector<MetricDef> metrics() const = 0;
+  // What an objective measures. Unless a task says more, these are the means
+  // that its metrics tell, each called as the first that tells it.
+  virtual std::vector<MeasureDef> measures() const;
   // The metric that decides which epoch is best, by name; equal ones are
   // decided by the loss.
   virtual std::string_view deciding_metric() const { return "loss"; }
@@ -37,6 +40,9 @@ class TrainingTask {
   // Throws Error(kInvalidArgument) with the reason for data that this task
   // cannot be trained on.
   virtual void check(const DataDescription& data) const = 0;
+  // Keeps what the objective must know of the data, which suits: the scale of
+  // targets, which label is the positive one. Once, before what is below.
+  virtual void fit(const DataDescription&) {}
   // What a model must know to be built for `data`, which suits.
   virtual ModelInput model_input(const DataDescription& data) const = 0;
 
