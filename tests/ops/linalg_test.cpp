@@ -148,5 +148,24 @@ TEST(Linalg, SizesBeyond32BitsAreDeclined) {
   }
 }
 
+TEST(Convolution, ChannelsBeyond32BitsAreDeclined) {
+  const OpDef& op = op_registry().get("conv2d");
+  const Attributes attributes = op.complete({});
+  for (const auto& candidate : kernel_registry().candidates("conv2d")) {
+    if (candidate.name != "openblas:im2col") continue;
+    for (const Dim channels : {Dim{3}, Dim{1} << 31}) {
+      const std::vector<TensorType> inputs{{DType::kF64, {1, 1, 1, channels}},
+                                           {DType::kF64, {1, 1, channels, 1}}};
+      const auto outputs = op.infer_types(inputs, attributes);
+      const OpCall call{op, inputs, attributes, outputs};
+      if (channels == 3) {
+        candidate.prepare(call);
+      } else {
+        EXPECT_THROW(candidate.prepare(call), Error);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::testing
