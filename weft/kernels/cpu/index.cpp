@@ -1,9 +1,11 @@
 // Ops that address rows by integers. Sums into a row happen in the order of
 // the indices: threads share out the rows of the result, not the updates.
 #include <cstring>
+#include <limits>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/indexing.h"
+#include "weft/kernels/simd/pick.h"
 #include "weft/kernels/simd/streaming.h"
 #include "weft/ops/support/axes.h"
 
@@ -141,6 +143,18 @@ void pick_from(const T* rows, const I* indices, T* y, std::int64_t count,
   }
 }
 
+// The same of one row, where its elements lie end to end.
+template <class T, class I>
+void pick_from_row(const T* row, const I* indices, T* y, std::int64_t count,
+                   std::int64_t size) {
+  if constexpr (sizeof(T) == 4 && std::is_same_v<I, std::int64_t>) {
+    if (size <= std::numeric_limits<std::int32_t>::max()) {
+      return pick(row, indices, y, count, size);
+    }
+  }
+  pick_from(row, indices, y, count, size, 1, 0);
+}
+
 std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
   const AxisCut cut = pick_cut(call, call.input(0).shape);
   const std::int64_t count = call.input(1).shape.num_elements();
@@ -167,8 +181,8 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
                   reinterpret_cast<std::byte*>(y + row), last - row, sizeof(T),
                   streams,
                   [&](std::int64_t first, std::int64_t some, std::byte* to) {
-                    pick_from(from, indices + row + first,
-                              reinterpret_cast<T*>(to), some, cut.size, 1, 0);
+                    pick_from_row(from, indices + row + first,
+                                  reinterpret_cast<T*>(to), some, cut.size);
                   });
               row = last;
             }
