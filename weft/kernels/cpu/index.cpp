@@ -18,11 +18,12 @@ constexpr std::int64_t kRowsAhead = 8;
 constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kMostPrefetched =
     8 * kLine;  // of a row; more it guesses
+// A row of half of the first-level cache leaves room for the one before it.
+constexpr std::int64_t kMostRowAhead = 16 << 10;
 
-void prefetch_row(const std::byte* row, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < std::min(bytes, kMostPrefetched); i += kLine) {
-    __builtin_prefetch(row + i);
-  }
+void prefetch(const void* from, std::int64_t bytes) {
+  const auto* lines = static_cast<const std::byte*>(from);
+  for (std::int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(lines + i);
 }
 
 std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
@@ -52,7 +53,8 @@ std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) {
                        if (i + kRowsAhead < end) {
-                         prefetch_row(source(i + kRowsAhead), row);
+                         prefetch(source(i + kRowsAhead),
+                                  std::min(row, kMostPrefetched));
                        }
                        if (streams)
                          stream_bytes(source(i), y + i * row, at(row));
@@ -164,6 +166,13 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
       count == 0 ? 1 : std::max<std::int64_t>(1, 4096 / cut.inner);
   const bool streams = call.input(1).bytes() + 2 * call.outputs[0].bytes() >=
                        least_streamed_bytes();
+  // Picked in any order, a line at a time, a row would come in slowly: where
+  // most of its lines are read it is asked for while the one before it is
+  // picked from.
+  const auto row_bytes =
+      cut.size * static_cast<std::int64_t>(size_of(call.input(0).dtype));
+  const bool asks_ahead =
+      streams && row_bytes <= kMostRowAhead && picks >= row_bytes / kLine;
   return for_width(call.input(0).dtype, [&]<class T>(T) {
     return for_indices(call.input(1).dtype, [&]<class I>(I) {
       return make_kernel([=](const KernelBuffers& buffers) {
@@ -177,6 +186,8 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
             const T* from = x + outer * cut.size * cut.inner;
             const std::int64_t last = std::min(end, (outer + 1) * picks);
             if (cut.inner == 1) {
+              if (asks_ahead && last < end)
+                prefetch(from + cut.size, row_bytes);
               make_results(
                   reinterpret_cast<std::byte*>(y + row), last - row, sizeof(T),
                   streams,
