@@ -141,6 +141,16 @@ TEST(ParseTable, RefusesRaggedRowsAndLabelsThatAreMissing) {
                [] { parse_table("a,a,label\n1,2,x\n", "t.csv"); });
 }
 
+TEST(ParseTable, RefusesNumbersThatNoModelCanHold) {
+  expect_error(ErrorCode::kDataLoss, {"t.csv:2", "1e300", "too large"},
+               [] { parse_table("1,0.5\n2,1e300\n", "t.csv"); });
+  expect_error(ErrorCode::kDataLoss, {"t.csv", "column 1", "too large"},
+               [] { parse_table("1e300,x\n-1e300,y\n", "t.csv"); });
+  const auto train = parse_table("1,x\n2,y\n", "train.csv");
+  expect_error(ErrorCode::kDataLoss, {"test.csv:1", "column 1", "too large"},
+               [&] { parse_table("1e300,x\n", "test.csv", {}, train.get()); });
+}
+
 TEST(ParseTable, DoesAsTheOptionsSay) {
   const auto data = parse_plain("zip,price,note\n12,3,a\n15,4,b\n12,5,c\n",
                                 {.label = {"price"},
@@ -159,6 +169,8 @@ TEST(ParseTable, DoesAsTheOptionsSay) {
     expect_error(ErrorCode::kInvalidArgument, {"t.csv", "'prize'", "'price'"},
                  [&] { parse_plain("zip,price,x\n1,2,a\n", wrong); });
   }
+  expect_error(ErrorCode::kInvalidArgument, {"t.csv", "no column is left"},
+               [] { parse_plain("zip,price\n1,2\n", {.ignore = {"zip"}}); });
   expect_error(ErrorCode::kInvalidArgument, {"'zip'"}, [] {
     parse_plain("zip,price\n1,2\n",
                 {.numbers = {"zip"}, .categories = {"zip"}});

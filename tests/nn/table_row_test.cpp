@@ -41,6 +41,16 @@ TEST(TableRow, LooksCategoriesUpInOneTable) {
                    0));
 }
 
+TEST(TableRow, TakesRowsWithoutNumbers) {
+  const Tensor names = Tensor::of<float>({2, 1}, {1, -1});
+  nn::TableRow ones(0, {2}, 0);
+  EXPECT_TRUE(
+      near(ones(names).tensor(), Tensor::of<float>({2, 2}, {0, 1, 0, 0}), 0));
+  nn::TableRow vectors(0, {2}, 3);
+  vectors.initialize(1);
+  EXPECT_EQ(vectors(names).shape(), (Shape{2, 3}));
+}
+
 TEST(TableRow, LeavesRowsOfNumbersAlone) {
   nn::TableRow row(3, {}, 4);
   EXPECT_EQ(row.outputs(), 3);

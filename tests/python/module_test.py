@@ -174,6 +174,7 @@ class Parts(unittest.TestCase):
 class Models(unittest.TestCase):
     ARGUMENTS = {
         "mlp": dict(example=(4,), classes=3),
+        "wide-and-deep": dict(example=(4,), classes=3, categories=[3, 2]),
         "digits-cnn": dict(example=(8, 8, 1), classes=10),
         "mnist-cnn": dict(example=(28, 28, 1), classes=10),
         "resnet20": dict(example=(32, 32, 3), classes=10),

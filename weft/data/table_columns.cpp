@@ -168,6 +168,10 @@ TableColumns::TableColumns(const Records& records,
     columns_.push_back(std::move(column));
     places_.push_back(place);
   }
+  if (columns_.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "data.ignore",
+                "of {} no column is left to predict from", records.where());
+  }
   width_ = static_cast<std::int64_t>(columns_.size() + indicators_);
 }
 

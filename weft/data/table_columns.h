@@ -40,8 +40,9 @@ class TableColumns {
  public:
   // All columns of `records` but those that are to be told or ignored, by its
   // `training` rows. Throws Error(kInvalidArgument) for options that name no
-  // column, or one twice, and Error(kDataLoss) with the line for a column in
-  // which some values are numbers and others are not, or all are missing.
+  // column, or one twice, or leave none, and Error(kDataLoss) with the line for
+  // a column in which some values are numbers and others are not, or all are
+  // missing.
   TableColumns(const Records& records, std::span<const std::size_t> training,
                const TableOptions& options,
                const std::vector<std::string>& told);

@@ -27,7 +27,11 @@ float number_of(std::string_view text, const std::string& where) {
                 "label '{}' is not a number, where the training part's are",
                 shown(text));
   }
-  return static_cast<float>(value);
+  const auto number = static_cast<float>(value);
+  if (!std::isfinite(number)) {
+    throw Error(ErrorCode::kDataLoss, where, "label {} is too large", text);
+  }
+  return number;
 }
 
 // The largest label if all are 0, 1, 2 …, else -1.
