@@ -13,6 +13,7 @@ class Subset final : public Dataset {
     size_ = static_cast<std::int64_t>(rows_.size());
     features_ = whole_->features();
     classes_ = whole_->classes();
+    words_ = whole_->words();
     pixel_scale_ = whole_->pixel_scale();
   }
 
@@ -30,12 +31,26 @@ class Subset final : public Dataset {
     }
   }
 
+  void measure(std::int64_t row, std::span<std::int64_t> sizes) const override {
+    whole_->measure(rows_[static_cast<std::size_t>(row)], sizes);
+  }
+
  private:
   DatasetRef whole_;
   std::vector<std::int64_t> rows_;
 };
 
 }  // namespace
+
+void Dataset::measure(std::int64_t, std::span<std::int64_t>) const {
+  WEFT_CHECK(false, "the examples of '{}' have one size", name());
+}
+
+std::size_t varying_axes(std::span<const Feature> features) {
+  std::size_t count = 0;
+  for (const Feature& feature : features) count += feature.varying.size();
+  return count;
+}
 
 PixelScale unit_scale(std::int64_t channels) {
   const auto count = static_cast<std::size_t>(channels);
