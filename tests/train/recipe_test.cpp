@@ -96,10 +96,11 @@ TEST(Recipe, PrintsATextThatReadsBackAsTheSame) {
 }
 
 TEST(Recipe, RefusesUnknownKeysWithTheNearestOne) {
-  expect_refused(7, "[optimiser]",
-                 {"unknown key 'optimiser' (did you mean 'optimizer'?)",
-                  "keys at this place: model, task, data, optimizer, train, sync, "
-                  "log"});
+  expect_refused(
+      7, "[optimiser]",
+      {"unknown key 'optimiser' (did you mean 'optimizer'?)",
+       "keys at this place: model, task, data, optimizer, train, sync, "
+       "log"});
   expect_refused(14, "bach = 3",
                  {"unknown key 'train.bach' (did you mean 'train.batch'?)",
                   "keys at this place: epochs, batch"});
@@ -203,11 +204,12 @@ TEST(RecipeOverride, SetsValuesOfEveryKind) {
 }
 
 TEST(RecipeOverride, IsNamedInErrors) {
-  expect_error(ErrorCode::kInvalidArgument,
-               {"unknown key 'optimiser' (did you mean 'optimizer'?)",
-                "in: command line, --set optimiser.lr=0.1",
-                "keys at this place: model, task, data, optimizer, train, sync, log"},
-               [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
+  expect_error(
+      ErrorCode::kInvalidArgument,
+      {"unknown key 'optimiser' (did you mean 'optimizer'?)",
+       "in: command line, --set optimiser.lr=0.1",
+       "keys at this place: model, task, data, optimizer, train, sync, log"},
+      [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
   expect_error(ErrorCode::kInvalidArgument,
                {"train.epochs", "--set train.epochs=many"},
                [] { parse(kRecipe, {"train.epochs=many"}); });

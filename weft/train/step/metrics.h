@@ -29,6 +29,12 @@ struct MetricDef {
   double (*of_mean)(double) = nullptr;
 };
 
+// What is told of predictions as a whole, and is no mean over them: a BLEU.
+struct PredictionScore {
+  MetricDef metric;  // whose measure and of_mean mean nothing here
+  double value = kNotMeasured;
+};
+
 // A sum over predictions, and how many they are.
 struct Ratio {
   double sum = 0;

@@ -2,6 +2,11 @@
 
 namespace weft {
 
+std::vector<PredictionScore> TrainingTask::score_predictions(
+    const PredictorContext&, BatchSource&) const {
+  return {};
+}
+
 std::unique_ptr<Predictor> TrainingTask::predictor(
     const PredictorContext& context) const {
   throw Error(ErrorCode::kUnsupported, "predict",
