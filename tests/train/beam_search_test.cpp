@@ -72,7 +72,8 @@ BeamOptions options_of(std::int64_t width, double length_penalty) {
           .most_words = 5,
           .first_word = kBegin,
           .last_word = kEnd,
-          .never = {kBegin}};
+          .never = {kBegin},
+          .look_ahead = 5};
 }
 
 TEST(BeamSearch, FindsWhatTryingAllFinds) {
@@ -109,6 +110,24 @@ TEST(BeamSearch, OfOneKeepsTheMostProbableWord) {
     told.push_back(word);
   }
   EXPECT_EQ(beam_search(1, options, model)[0][0].words, best_words);
+}
+
+TEST(BeamSearch, GivesUpWhatIsNotBetterSoon) {
+  BeamOptions options = options_of(2, 1);
+  std::int64_t calls = 0;
+  const auto counted = [&](std::span<const std::int32_t> told,
+                           std::int64_t length) {
+    ++calls;
+    // The end is sure, so that going on is dear.
+    const Tensor next = model(told, length);
+    for (Dim row = 0; row < next.shape()[0]; ++row) {
+      next.data<float>()[row * kWords + kEnd] = 0;
+    }
+    return next;
+  };
+  options.look_ahead = 1;
+  beam_search(1, options, counted);
+  EXPECT_LT(calls, 5);
 }
 
 TEST(BeamSearch, SearchesForEachSequenceByItself) {

@@ -109,20 +109,18 @@ class Beam {
     beginnings_ = std::move(extended);
   }
 
-  // Words only cost, so the best that a beginning can come to is what it is at
+  // Words only cost, so a beginning comes to nothing better than what it is at
   // with the length for which the penalty forgives most.
   void stop_if_hopeless() {
     if (beginnings_.empty()) return;
-    const std::size_t length = beginnings_.front().words.size();
-    const auto most = static_cast<std::size_t>(options_->most_words);
-    if (length >= most) {
-      beginnings_.clear();
-      return;
-    }
-    const double hope =
-        std::max(score(beginnings_.front().log_probability, length + 1),
-                 score(beginnings_.front().log_probability, most));
-    if (finished_.size() == width() && hope <= finished_.back().score) {
+    const auto length = std::ssize(beginnings_.front().words);
+    const double best = beginnings_.front().log_probability;
+    const std::int64_t longest =
+        std::min(length + options_->look_ahead, options_->most_words);
+    if (length >= options_->most_words ||
+        (finished_.size() == width() &&
+         score(best, static_cast<std::size_t>(longest)) <=
+             finished_.back().score)) {
       beginnings_.clear();
     }
   }

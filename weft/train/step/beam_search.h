@@ -24,6 +24,11 @@ struct BeamOptions {
   std::int32_t first_word = 0;  // that every sequence begins with
   std::int32_t last_word = 0;   // that ends a sequence
   std::vector<std::int32_t> never = {};  // words that no sequence has
+  // A beginning is given up if it would not come to a better score than what
+  // was found, were it to end so many words further and they cost nothing. A
+  // penalty forgives long sequences much, so that looking far ahead takes long:
+  // most_words gives up nothing too early.
+  std::int64_t look_ahead = 1;
 };
 
 struct Hypothesis {
@@ -43,8 +48,8 @@ using NextWords = std::function<Tensor(std::span<const std::int32_t> beginnings,
 // each sequence the best hypotheses, the best first, at most as many as the
 // width, at least one.
 //
-// Exact where the width holds all beginnings. Costs most_words calls of `next`
-// at most; a search ends when no beginning can come to a better score.
+// Exact where the width holds all beginnings and look_ahead is most_words.
+// Costs most_words calls of `next` at most.
 std::vector<std::vector<Hypothesis>> beam_search(std::int64_t count,
                                                  const BeamOptions& options,
                                                  const NextWords& next);
