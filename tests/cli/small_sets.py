@@ -1,6 +1,7 @@
 """Small sets in the formats of the real ones, so that every recipe can be
 trained where those are not: the shipped digits as MNIST's and CIFAR-10's
-files, sentences and parse trees by rules that a model can learn."""
+files, sentences, translations and parse trees by rules that a model can
+learn."""
 
 import gzip
 import random
@@ -143,9 +144,27 @@ def write_taxi(folder: Path) -> None:
     (folder / "data.csv").write_text("\n".join(lines) + "\n")
 
 
+def write_multi30k(folder: Path) -> None:
+    """A sentence is translated word by word, but for its end, which comes
+    first."""
+    chance = random.Random(1)
+    for part, count in (("train", 1000), ("val", 40), ("test_2016_flickr", 40)):
+        sentences = [[chance.randrange(8) for _ in range(chance.randrange(3, 7))]
+                     for _ in range(count)]
+        for language, word, turned in (("de", "wort", False),
+                                       ("en", "word", True)):
+            lines = (words[-1:] + words[:-1] if turned else words
+                     for words in sentences)
+            with gzip.open(folder / f"{part}.lc.norm.tok.{language}.gz",
+                           "wt") as file:
+                file.writelines(" ".join(f"{word}{n}" for n in line) + "\n"
+                                for line in lines)
+
+
 WRITERS = {"mnist": write_mnist, "fashion-mnist": write_mnist,
            "cifar10": write_cifar10, "ptb": write_ptb, "sst": write_sst,
-           "adult": write_adult, "chicago-taxi": write_taxi}
+           "adult": write_adult, "chicago-taxi": write_taxi,
+           "multi30k": write_multi30k}
 
 
 def write_set(name: str, data: Path) -> None:

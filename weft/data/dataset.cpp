@@ -30,6 +30,10 @@ class Subset final : public Dataset {
     }
   }
 
+  void measure(std::int64_t row, std::span<std::int64_t> sizes) const override {
+    whole_->measure(rows_[static_cast<std::size_t>(row)], sizes);
+  }
+
  private:
   DatasetRef whole_;
   std::vector<std::int64_t> rows_;
@@ -48,6 +52,16 @@ NumberScale standard_scale(std::span<const double> values) {
   // What never varies has nothing to be scaled by. A NaN is kept, to be found.
   if (variance != 0) scale.std = std::sqrt(variance);
   return scale;
+}
+
+void Dataset::measure(std::int64_t, std::span<std::int64_t>) const {
+  WEFT_CHECK(false, "the examples of '{}' have one size", name());
+}
+
+std::size_t varying_axes(std::span<const Feature> features) {
+  std::size_t count = 0;
+  for (const Feature& feature : features) count += feature.varying.size();
+  return count;
 }
 
 PixelScale unit_scale(std::int64_t channels) {

@@ -17,6 +17,9 @@ namespace weft {
 struct Feature {
   std::string name;
   TensorType type;
+  // Axes whose size differs from example to example, as the length of sentences
+  // does; `type` has the largest.
+  std::vector<int> varying = {};
 };
 
 // How u8 pixels become numbers: (pixel - mean) / std, per channel, in pixel
@@ -52,7 +55,8 @@ class DataDescription {
   // (0). Empty for regression.
   const std::vector<std::string>& classes() const { return classes_; }
 
-  // The words of parse trees, by number; empty for other data.
+  // The words of what is read, by number: of parse trees, of sentences to be
+  // translated; empty for other data.
   const std::vector<std::string>& words() const { return words_; }
 
   // Only for images (a u8 feature of rank 3); one entry per channel.
@@ -94,9 +98,15 @@ class Dataset : public DataDescription {
 
   // Copies example rows[i] into row i of each of `batch`, one view per
   // feature, whose shape is the feature's behind a leading axis of at least
-  // rows.size(). Every row must be in [0, size()).
+  // rows.size(). Varying axes may be smaller, but hold the largest of the rows:
+  // what lies beyond the end of an example is padding, which read() writes too.
+  // Every row must be in [0, size()).
   virtual void read(std::span<const std::int64_t> rows,
                     std::span<const TensorView> batch) const = 0;
+
+  // How large the example `row` is along the varying axes, feature by feature,
+  // each at least 1 and at most the feature's. Only for data that have some.
+  virtual void measure(std::int64_t row, std::span<std::int64_t> sizes) const;
 
  protected:
   std::int64_t size_ = 0;
@@ -113,6 +123,9 @@ struct DatasetSplits {
 
 // The scale that maps 0 … 255 to [0, 1], for `channels` channels.
 PixelScale unit_scale(std::int64_t channels);
+
+// How many axes vary, of all features together.
+std::size_t varying_axes(std::span<const Feature> features);
 
 // Row `row` of a feature in a batch, as bytes.
 std::byte* row_of(const TensorView& feature, std::size_t row);

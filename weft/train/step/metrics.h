@@ -72,6 +72,12 @@ struct MetricDef {
   double (*of)(const MeasureSums&) = nullptr;
 };
 
+// What is told of predictions as a whole, and is no mean over them: a BLEU.
+struct PredictionScore {
+  MetricDef metric;  // whose measure means nothing here
+  double value = kNotMeasured;
+};
+
 // Metrics by name, in the task's order; empty where nothing was measured.
 class Scores {
  public:

@@ -9,6 +9,7 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/optim/clip.h"
 #include "weft/optim/row_gradient.h"
+#include "weft/train/step/mode_scope.h"
 
 namespace weft {
 namespace {
@@ -86,23 +87,6 @@ bool writes(StepCut cut, EntryRole role) {
 }
 
 // --- The function under construction -----------------------------------------
-
-// Switches a model to training or inference while it lives: a model whose
-// staging throws is not left in another mode.
-class ModeScope {
- public:
-  ModeScope(nn::Module& model, bool is_training)
-      : model_(model), was_training_(model.is_training()) {
-    model.train(is_training);
-  }
-  ~ModeScope() { model_.train(was_training_); }
-  ModeScope(const ModeScope&) = delete;
-  ModeScope& operator=(const ModeScope&) = delete;
-
- private:
-  nn::Module& model_;
-  bool was_training_;
-};
 
 // The values of a description's entries, by their index, as the parts of a cut
 // replace them by the next ones.

@@ -12,6 +12,11 @@ std::vector<MeasureDef> TrainingTask::measures() const {
   return measures;
 }
 
+std::vector<PredictionScore> TrainingTask::score_predictions(
+    const PredictorContext&, BatchSource&) const {
+  return {};
+}
+
 std::unique_ptr<Predictor> TrainingTask::predictor(
     const PredictorContext& context) const {
   throw Error(ErrorCode::kUnsupported, "predict",

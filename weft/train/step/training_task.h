@@ -14,6 +14,7 @@
 
 #include "weft/base/option_schema.h"
 #include "weft/base/registry.h"
+#include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
 #include "weft/nn/model.h"
 #include "weft/train/step/metrics.h"
@@ -55,6 +56,13 @@ class TrainingTask {
   // What the model makes of these.
   virtual std::vector<Value> prediction(nn::Module& model,
                                         std::span<const Value> known) const = 0;
+
+  // What sums over batches of one graph cannot tell, as the BLEU of
+  // translations that are searched for: found from the predictions for all of
+  // `source`, one epoch of it. Takes longer than the metrics do, and so is
+  // asked for when training is done, of the best weights, and by `weft eval`.
+  virtual std::vector<PredictionScore> score_predictions(
+      const PredictorContext& context, BatchSource& source) const;
 
   // For `weft predict`. Throws Error(kUnsupported) where there is nothing that
   // a person could give.
