@@ -1,6 +1,7 @@
 // weft.nn: the layers, and modules that are written in Python.
 #include "weft/nn/nn.h"
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -32,6 +33,9 @@ struct Access : Module {
 class PythonModule : public Module {
  public:
   PythonModule() = default;
+
+  // Python reads the variables themselves.
+  bool reads_by_value_of() const override { return false; }
 
  protected:
   std::vector<nn::ParameterRef> own_parameters() const override {
@@ -353,6 +357,41 @@ void bind_nn(py::module_& module) {
         return summaries;
       },
       "The models that have a name, and what they are.");
+  layers.def(
+      "views",
+      [] {
+        py::dict summaries;
+        for (const ParameterViewDef& def : parameter_view_registry().all()) {
+          summaries[py::str(def.name)] = def.summary;
+        }
+        return summaries;
+      },
+      "What a model may see in place of a parameter, and what each is.");
+  layers.def(
+      "view_parameters",
+      [](const Module& model, const std::map<std::string, std::string>& views,
+         std::uint64_t seed) {
+        std::vector<nn::ViewChoice> choices;
+        for (const auto& [parameters, view] : views) {
+          choices.push_back({parameters, view});
+        }
+        nn::view_parameters(model, choices, seed);
+      },
+      py::arg("model"), py::arg("views"), py::arg("seed") = 1,
+      "From now on the model sees the trained parameters that fit a pattern "
+      "through its view: {\"*.weight\": \"quantized(bits=4)\"}. What is "
+      "trained, and what parameters() has, is what views are made from.");
+  layers.def(
+      "seen_values",
+      [](const Module& model) {
+        py::dict by_name;
+        for (const auto& declared : model.declared_parameters()) {
+          by_name[py::str(declared.name)] = nn::value_of(declared.parameter);
+        }
+        return by_name;
+      },
+      py::arg("model"),
+      "What the model sees of each parameter, through its view.");
   layers.def(
       "model",
       [](const std::string& name, const py::object& example,

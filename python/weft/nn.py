@@ -49,6 +49,9 @@ from weft._weft.nn import (
     models,
     precision,
     random_key,
+    seen_values,
+    view_parameters,
+    views,
 )
 
 

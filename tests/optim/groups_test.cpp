@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/errors.h"
 #include "tests/support/optimizer_run.h"
 #include "tests/support/values.h"
 
@@ -80,20 +79,6 @@ TEST(Groups, SayWhatTheyRememberApart) {
   EXPECT_EQ(names, (std::vector<std::string>{
                        "optimizer.distance.group-0", "optimizer.r.group-0",
                        "optimizer.distance", "optimizer.r"}));
-}
-
-TEST(Groups, PatternsFitEachParameterOnce) {
-  const std::vector<std::string> names = {"0.weight", "0.bias", "1.weight"};
-  check_patterns({"*.bias", "1.*"}, names);
-  test::expect_error(ErrorCode::kInvalidArgument,
-                     {"no parameter is called '0.wieght'",
-                      "did you mean '0.weight'?", "weft inspect"},
-                     [&] { check_patterns({"0.wieght"}, names); });
-  test::expect_error(ErrorCode::kInvalidArgument,
-                     {"'0.*' and '*.bias' are both for parameter '0.bias'"},
-                     [&] {
-                       check_patterns({"0.*", "*.bias"}, names);
-                     });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/wildcard.h"
+#include "weft/nn/view.h"
 
 namespace weft::nn {
 
@@ -33,24 +34,43 @@ void Module::visit(const std::string& path, std::set<const Module*>& seen,
   }
 }
 
-std::vector<NamedParameter> Module::parameters() const {
-  std::vector<NamedParameter> found;
+std::vector<Module::Declared> Module::declared_parameters() const {
+  std::vector<Declared> found;
   std::set<const Module*> seen;
   visit("", seen, [&](const std::string& path, const Module& module) {
     for (const ParameterRef& parameter : module.own_parameters()) {
-      found.push_back({path + parameter->name, parameter});
+      found.push_back({path + parameter->name, parameter, &module});
     }
   });
   return found;
 }
 
+std::vector<NamedParameter> Module::parameters() const {
+  std::vector<NamedParameter> found;
+  for (const auto& [name, parameter, module] : declared_parameters()) {
+    const ViewedParameter* viewed = parameter->viewed.get();
+    if (viewed == nullptr || !viewed->view->replaces_parameter()) {
+      found.push_back({name, parameter});
+    }
+    if (viewed == nullptr) continue;
+    for (const ParameterRef& part : viewed->parts) {
+      found.push_back({name + "." + part->name, part});
+    }
+  }
+  return found;
+}
+
 void Module::initialize(std::uint64_t seed) {
-  for (const NamedParameter& named : parameters()) {
-    Parameter& parameter = *named.parameter;
+  for (const auto& [name, parameter, module] : declared_parameters()) {
     // A value that came with the parameter is kept.
-    if (parameter.init.kind == Init::Kind::kGiven) continue;
-    parameter.variable.set_tensor(
-        initial_value(parameter.type(), parameter.init, seed, named.name));
+    if (parameter->init.kind == Init::Kind::kGiven) continue;
+    const Tensor value =
+        initial_value(parameter->type(), parameter->init, seed, name);
+    if (parameter->viewed == nullptr) {
+      parameter->variable.set_tensor(value);
+    } else {
+      set_first_value(*parameter, value, seed, name);
+    }
   }
 }
 
@@ -72,13 +92,18 @@ std::int64_t Module::parameter_count() const {
 }
 
 Value value_of(const ParameterRef& parameter) {
+  return parameter->viewed == nullptr ? own_value_of(*parameter)
+                                      : seen_value(*parameter);
+}
+
+Value own_value_of(const Parameter& parameter) {
   // The context decides: where a function is built this is one of its values,
   // and where ops run at once it is the variable's own.
-  Value value = current_context().read(parameter->variable.state());
+  Value value = current_context().read(parameter.variable.state());
   if (!value.is_defined()) {
     throw Error(ErrorCode::kInvalidArgument, "model",
-                "parameter '{}' of layer '{}' has no value yet",
-                parameter->name, LayerScope::current())
+                "parameter '{}' of layer '{}' has no value yet", parameter.name,
+                LayerScope::current())
         .hint("call model.initialize(seed), or load a checkpoint");
   }
   return value;

@@ -27,15 +27,20 @@ namespace weft::nn {
 enum class Role {
   kTrainable,
   kFrozen,     // as trainable ones, but kept at its first value
+  kMask,       // what a view keeps (view.h): it follows from trained ones alone
   kStatistic,  // changed by forward() while training; kept with the model
   kCarried,    // passed from one batch to the next; zero when an epoch starts
 };
+
+struct ViewedParameter;
 
 struct Parameter {
   std::string name;  // within its module
   Init init;
   Role role = Role::kTrainable;
   Variable variable;  // has no value until initialize()
+  // How the model sees it (view.h); null: as it is.
+  std::shared_ptr<const ViewedParameter> viewed = nullptr;
 
   const TensorType& type() const { return variable.type(); }
   bool is_trainable() const { return role == Role::kTrainable; }
@@ -53,16 +58,28 @@ class Module {
   virtual ~Module() = default;
 
   // All parameters below this module, parents before children, in the order
-  // of declaration.
+  // of declaration; what a view keeps of one comes behind it, or in its place.
   std::vector<NamedParameter> parameters() const;
+  // The same without regard to views.
+  struct Declared {
+    std::string name;
+    ParameterRef parameter;
+    const Module* module;  // that declares it
+  };
+  std::vector<Declared> declared_parameters() const;
   // Gives every parameter its first value, by `seed` and its full name, unless
   // it came with one.
   void initialize(std::uint64_t seed);
   // Switches dropout and batch statistics on or off, here and below.
   void train(bool is_training);
   bool is_training() const { return is_training_.is_on(); }
+  const Mode& training_mode() const { return is_training_; }
   // How many trainable numbers there are.
   std::int64_t parameter_count() const;
+
+  // Whether it takes its parameters from value_of(), so that they may be seen
+  // through views.
+  virtual bool reads_by_value_of() const { return true; }
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
@@ -118,9 +135,11 @@ class Layer : public Module {
   virtual Value forward(const Value& x) = 0;
 };
 
-// The value of a parameter in what is being built, or its own. Throws
-// Error(kInvalidArgument) before initialize().
+// The value of a parameter in what is being built, or its own, as layers see
+// it: through its view. Throws Error(kInvalidArgument) before initialize().
 Value value_of(const ParameterRef& parameter);
+// The same without the view: what an optimizer changes.
+Value own_value_of(const Parameter& parameter);
 
 // Makes the trainable parameters whose full names fit `pattern`
 // (base/wildcard.h) frozen. Before anything was staged.

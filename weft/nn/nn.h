@@ -15,6 +15,8 @@
 #include "weft/nn/scope.h"
 #include "weft/nn/sequence_to_sequence.h"
 #include "weft/nn/sequential.h"
+#include "weft/nn/straight_through.h"
 #include "weft/nn/transformer.h"
 #include "weft/nn/transformer_decoder.h"
 #include "weft/nn/tree.h"
+#include "weft/nn/view.h"

@@ -87,31 +87,4 @@ std::unique_ptr<Optimizer> group_optimizers(
   return std::make_unique<GroupedOptimizer>(std::move(rest), std::move(groups));
 }
 
-void check_patterns(const std::vector<std::string>& patterns,
-                    const std::vector<std::string>& names) {
-  for (const std::string& pattern : patterns) {
-    const bool fits = std::ranges::any_of(names, [&](const std::string& name) {
-      return matches_wildcard(pattern, name);
-    });
-    if (fits) continue;
-    const std::string near = nearest(pattern, names);
-    throw Error(ErrorCode::kInvalidArgument, "optimizer.groups",
-                "no parameter is called '{}'{}", pattern,
-                near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
-        .hint("weft inspect RECIPE lists the parameters");
-  }
-  for (const std::string& name : names) {
-    const std::string* first = nullptr;
-    for (const std::string& pattern : patterns) {
-      if (!matches_wildcard(pattern, name)) continue;
-      if (first != nullptr) {
-        throw Error(ErrorCode::kInvalidArgument, "optimizer.groups",
-                    "'{}' and '{}' are both for parameter '{}'", *first,
-                    pattern, name);
-      }
-      first = &pattern;
-    }
-  }
-}
-
 }  // namespace weft

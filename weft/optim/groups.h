@@ -24,9 +24,4 @@ struct ParameterGroup {
 std::unique_ptr<Optimizer> group_optimizers(std::unique_ptr<Optimizer> rest,
                                             std::vector<ParameterGroup> groups);
 
-// Throws Error(kInvalidArgument) for a pattern that fits none of `names`, with
-// the nearest one, and for a name that two of `patterns` fit.
-void check_patterns(const std::vector<std::string>& patterns,
-                    const std::vector<std::string>& names);
-
 }  // namespace weft

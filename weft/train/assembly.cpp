@@ -1,6 +1,6 @@
 #include "weft/train/assembly.h"
 
-#include "weft/optim/groups.h"
+#include "weft/base/name_patterns.h"
 
 namespace weft {
 namespace {
@@ -16,7 +16,7 @@ void freeze_groups(nn::Module& model, const OptimizerRecipe& optimizer) {
   for (const GroupRecipe& group : optimizer.groups) {
     patterns.push_back(group.parameters);
   }
-  check_patterns(patterns, names);
+  check_patterns(patterns, names, "parameter", "optimizer.groups");
   for (const GroupRecipe& group : optimizer.groups) {
     if (group.is_frozen) nn::freeze(model, group.parameters);
   }
@@ -52,6 +52,8 @@ Assembly assemble(const Recipe& recipe, int workers) {
   // Each worker carries the state of the lanes of its own part of a batch.
   input.lanes /= workers;
   result.model = build_model(def, input, recipe.model.options);
+  // Groups are of the parameters that there are, those of views included.
+  nn::view_parameters(*result.model, recipe.model.views);
   freeze_groups(*result.model, recipe.optimizer);
   return result;
 }

@@ -19,6 +19,7 @@
 
 #include "weft/base/options.h"
 #include "weft/data/augment.h"
+#include "weft/nn/view.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/tensor/dtype.h"
@@ -28,6 +29,8 @@ namespace weft {
 struct ModelRecipe {
   std::string name;
   Options options;  // every other key of [model], completed by defaults
+  // What the model sees of parameters, canonical: weft/nn/views.
+  std::vector<nn::ViewChoice> views;
 
   bool operator==(const ModelRecipe&) const = default;
 };

@@ -1,29 +1,58 @@
 #include "weft/nn/model.h"
 
+#include "weft/base/call_reader.h"
+#include "weft/nn/view.h"
 #include "weft/train/recipe/entries.h"
 
 namespace weft {
+namespace {
+
+nn::ViewChoice read_view(SectionReader section) {
+  nn::ViewChoice choice;
+  choice.parameters = section.require_text("parameters");
+  const std::string text = section.require_text("view");
+  choice.view = section.blame("view", [&] {
+    return to_string(parse_call(text, parameter_view_registry(), "view"));
+  });
+  section.refuse_unknown();
+  return choice;
+}
+
+void read_model(SectionReader& section, Recipe& recipe) {
+  ModelRecipe& model = recipe.model;
+  // The model declares its options: until its name is known, no key of the
+  // section can be called unknown.
+  const ModelDef& def = read_entry(section, model_registry(), model.name);
+  const auto views = section.find_tables("views");
+  model.options = section.read_options(def.options);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    model.views.push_back(
+        read_view(section.inner(views[i], fmt::format("model.views.{}", i))));
+  }
+}
+
+void write_model(const Recipe& recipe, RecipeWriter& out) {
+  out.key("name", recipe.model.name);
+  out.options(recipe.model.options);
+  for (const nn::ViewChoice& choice : recipe.model.views) {
+    out.element("model.views");
+    out.key("parameters", choice.parameters);
+    out.key("view", choice.view);
+  }
+}
+
+}  // namespace
 
 void register_recipe_section_model(RecipeSectionRegistry& sections) {
   sections.add(
       {.name = "model",
-       .summary = "the network, with options of its own",
+       .summary = "the network, with options of its own; [[model.views]] are "
+                  "what it sees in place of parameters",
        .place = 10,
        .options = {{"name", std::string(), "of the model: see weft inspect"}},
        .entries = [] { return entries_of(model_registry()); },
-       .read =
-           [](SectionReader& section, Recipe& recipe) {
-             // The model declares its options: until its name is known, no key
-             // of the section can be called unknown.
-             const ModelDef& def =
-                 read_entry(section, model_registry(), recipe.model.name);
-             recipe.model.options = section.read_options(def.options);
-           },
-       .write =
-           [](const Recipe& recipe, RecipeWriter& out) {
-             out.key("name", recipe.model.name);
-             out.options(recipe.model.options);
-           }});
+       .read = read_model,
+       .write = write_model});
 }
 
 }  // namespace weft

@@ -34,6 +34,8 @@ EntryRole role_of(const nn::Parameter& parameter) {
       return EntryRole::kParameter;
     case nn::Role::kFrozen:
       return EntryRole::kFrozen;
+    case nn::Role::kMask:
+      return EntryRole::kMask;
     case nn::Role::kStatistic:
       return EntryRole::kStatistic;
     case nn::Role::kCarried:
@@ -46,6 +48,7 @@ bool is_state(EntryRole role) {
   switch (role) {
     case EntryRole::kParameter:
     case EntryRole::kFrozen:
+    case EntryRole::kMask:
     case EntryRole::kStatistic:
     case EntryRole::kCarried:
     case EntryRole::kSlot:
@@ -67,7 +70,7 @@ StepDescription::StepDescription(nn::Module& model, const TrainingTask& task,
   for (const auto& [name, parameter] : model.parameters()) {
     const LayerScope scope(name);
     add({name, role_of(*parameter), parameter->type(),
-         nn::value_of(parameter).tensor()});
+         nn::own_value_of(*parameter).tensor()});
   }
   add_slots();
   add_controls();

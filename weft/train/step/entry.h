@@ -17,6 +17,7 @@ enum class EntryRole {
   // The model's, as nn::Role has them.
   kParameter,  // trained: it has a gradient
   kFrozen,
+  kMask,
   kStatistic,
   kCarried,
   // The optimizer's.

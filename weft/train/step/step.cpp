@@ -46,6 +46,7 @@ bool reads(StepCut cut, EntryRole role) {
     case EntryRole::kParameter:
       return true;
     case EntryRole::kFrozen:
+    case EntryRole::kMask:
     case EntryRole::kStatistic:
     case EntryRole::kCarried:
     case EntryRole::kKey:
@@ -74,6 +75,7 @@ bool writes(StepCut cut, EntryRole role) {
     case EntryRole::kSlot:
       return updates(cut);
     case EntryRole::kFrozen:
+    case EntryRole::kMask:
     case EntryRole::kStatistic:
       return differentiates(cut);
     case EntryRole::kCarried:

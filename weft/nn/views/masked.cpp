@@ -1,0 +1,96 @@
+// Weights of which a mask that does not change keeps a share: the largest ones
+// of the first values (Han et al., "Learning both weights and connections for
+// efficient neural networks", NeurIPS 2015), or some that are drawn. The others
+// are 0.
+#include <algorithm>
+#include <cmath>
+
+#include "weft/nn/straight_through.h"
+#include "weft/nn/view.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/shape.h"
+#include "weft/ops/sort.h"
+#include "weft/ops/unary.h"
+
+namespace weft {
+namespace {
+
+class Masked : public ParameterView {
+ public:
+  explicit Masked(const Options& options)
+      : density_(option<double>(options, "density")),
+        is_drawn_(option<std::string>(options, "by") == "random"),
+        passes_all_(option<std::string>(options, "gradient") == "all") {}
+
+  std::vector<ViewPart> parts(const TensorType& parameter) const override {
+    return {{"mask", {DType::kBool, parameter.shape}, nn::Role::kMask}};
+  }
+
+  std::vector<Tensor> first_values(const Tensor& parameter, std::uint64_t seed,
+                                   std::string_view name) const override {
+    const std::string stream = std::string(name) + ".mask";
+    const Value ranks =
+        is_drawn_ ? Value(initial_value(parameter.type(), nn::Init::uniform(1),
+                                        seed, stream))
+                  : abs(parameter);
+    // Ties are kept in the order of the elements, so that the share is exact.
+    const std::int64_t count = parameter.size();
+    const Value order =
+        sort(reshape(ranks, {count}), /*descending=*/true).second;
+    Tensor mask = Tensor::zeros({DType::kBool, parameter.type().shape});
+    const auto* at = order.tensor().data<std::int64_t>();
+    for (std::int64_t i = 0; i < kept_of(count); ++i) {
+      mask.data<bool>()[at[i]] = true;
+    }
+    return {mask};
+  }
+
+  Value value(const TensorType&, const Value& parameter,
+              std::span<const Value> parts) const override {
+    const auto masked = [&](const Value& w) {
+      return where(parts[0], w, scalar_like(w, 0));
+    };
+    return passes_all_ ? nn::straight_through(parameter, masked)
+                       : masked(parameter);
+  }
+
+ private:
+  // At least one: a parameter that is all 0 could be left out.
+  std::int64_t kept_of(std::int64_t count) const {
+    return std::max<std::int64_t>(
+        std::llround(density_ * static_cast<double>(count)), 1);
+  }
+
+  double density_;
+  bool is_drawn_;
+  bool passes_all_;
+};
+
+}  // namespace
+
+void register_parameter_view_masked(ParameterViewRegistry& views) {
+  views.add(
+      {.name = "masked",
+       .summary = "with a share of the elements, the others are 0",
+       .options = {{"density",
+                    0.1,
+                    "share of the elements that is kept",
+                    {.least = 0, .most = 1, .is_open_below = true}},
+                   {"by",
+                    std::string("magnitude"),
+                    "which are kept: the largest of the first values, or any",
+                    {},
+                    {"magnitude", "random"}},
+                   {"gradient",
+                    std::string("kept"),
+                    "what changes: the elements that are kept, or all",
+                    {},
+                    {"kept", "all"}}},
+       .make = [](const Options& options) {
+         return std::unique_ptr<ParameterView>(
+             std::make_unique<Masked>(options));
+       }});
+}
+
+}  // namespace weft
