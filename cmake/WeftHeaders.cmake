@@ -26,8 +26,7 @@ function(weft_module_headers target)
     ${MODULE_HEADERS})
 endfunction()
 
-weft_module_headers(weft_headers)
 weft_module_headers(weft_cold_headers LIBRARIES weft_cold
   HEADERS <weft/graph/builder.h> <weft/graph/registry.h> <weft/graph/variable.h>)
-weft_module_headers(weft_vector_headers HEADERS ${WEFT_VECTOR_HEADERS}
+weft_module_headers(weft_hot_headers HEADERS ${WEFT_VECTOR_HEADERS}
   <weft/base/parallel.h> <weft/graph/kernel.h>)

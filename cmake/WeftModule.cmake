@@ -1,11 +1,10 @@
 # weft_module(NAME [LIBRARIES lib…] [OPTIONS option…] [SOURCES source…]
-#   [WITHOUT source…] [INTO target] [VECTORS] [COLD]): the sources of weft/NAME,
-# as objects of the one library, or of INTO. Modules order themselves by
-# weft/floors.txt, which a test enforces; here they only say what they need from
-# outside. Those with VECTORS include Highway; in COLD ones nobody waits for a
-# loop (see weft_cold); OPTIONS are the compiler's.
+#   [WITHOUT source…] [INTO target] [COLD]): the sources of weft/NAME, as objects
+# of the one library, or of INTO. Modules order themselves by weft/floors.txt,
+# which a test enforces; here they only say what they need from outside. In COLD
+# ones nobody waits for a loop (see weft_cold); OPTIONS are the compiler's.
 function(weft_module name)
-  cmake_parse_arguments(MODULE "VECTORS;COLD" "INTO"
+  cmake_parse_arguments(MODULE "COLD" "INTO"
     "LIBRARIES;OPTIONS;SOURCES;WITHOUT" ${ARGN})
   if(NOT MODULE_INTO)
     set(MODULE_INTO weft)
@@ -31,19 +30,16 @@ function(weft_module name)
   if(MODULE_COLD)
     target_link_libraries(${target} PRIVATE weft_cold)
   endif()
-  # GCC wants headers that were precompiled with the options of their readers.
+  # Headers must have been precompiled with the options of their readers: GCC 12
+  # takes others without a word, and then compiles functions for other
+  # instruction sets with the options of the headers.
   if(MODULE_OPTIONS)
-    set(headers ${WEFT_COMMON_HEADERS})
-    if(MODULE_VECTORS)
-      list(APPEND headers ${WEFT_VECTOR_HEADERS})
-    endif()
-    target_precompile_headers(${target} PRIVATE ${headers})
+    target_precompile_headers(${target} PRIVATE ${WEFT_COMMON_HEADERS}
+      ${WEFT_VECTOR_HEADERS})
   elseif(MODULE_COLD)
     target_precompile_headers(${target} REUSE_FROM weft_cold_headers)
-  elseif(MODULE_VECTORS)
-    target_precompile_headers(${target} REUSE_FROM weft_vector_headers)
   else()
-    target_precompile_headers(${target} REUSE_FROM weft_headers)
+    target_precompile_headers(${target} REUSE_FROM weft_hot_headers)
   endif()
   target_sources(${MODULE_INTO} PRIVATE $<TARGET_OBJECTS:${target}>)
   target_link_libraries(${MODULE_INTO} PUBLIC ${MODULE_LIBRARIES})
