@@ -53,7 +53,14 @@ void eval(const EvalArguments& arguments) {
   Evaluation evaluation(description, std::move(source));
   // Loading is not timed, only measuring.
   const Stopwatch watch;
-  const Scores scores(assembly.task->metrics(), evaluation.run());
+  Scores scores(assembly.task->metrics(), evaluation.run());
+  const auto predicted = assembly.task->score_predictions(
+      {.model = trained.model(),
+       .task = *assembly.task,
+       .data = assembly.data->description(),
+       .options = step_options(trained.recipe)},
+      *assembly.data->measure(part_of(trained, arguments.split), Shard()));
+  for (const auto& [metric, value] : predicted) scores.set(metric.name, value);
   const double seconds = watch.seconds();
   const auto examples = evaluation.examples();
   if (arguments.as_json) {
@@ -68,6 +75,7 @@ void eval(const EvalArguments& arguments) {
          .seconds = seconds,
          .train_loss = metric(trained, "train_loss"),
          .test = scores,
+         .predicted = predicted,
          .deciding = {},
          .best_epoch = static_cast<std::int64_t>(metric(trained, "best_epoch")),
          .samples_per_s = static_cast<double>(examples) / seconds,
@@ -81,6 +89,9 @@ void eval(const EvalArguments& arguments) {
   std::string text;
   for (const MetricDef& metric : assembly.task->metrics()) {
     text += "  " + metric_text(metric, scores);
+  }
+  for (const PredictionScore& score : predicted) {
+    text += "  " + metric_text(score.metric, scores);
   }
   fmt::print("{} ({})  {} examples{}  {:.2f} s\n", trained.recipe.data.name,
              arguments.split, grouped(examples), text, seconds);

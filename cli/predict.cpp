@@ -52,7 +52,7 @@ void add_predict(CLI::App& app) {
                    "a .safetensors file, or the folder of a run")
       ->required();
   verb->add_option("INPUT", arguments->input,
-                   "what the model is given: for images a PNG or JPEG file")
+                   "what the model is given: a PNG or JPEG file, or a sentence")
       ->required();
   verb->add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");

@@ -62,9 +62,13 @@ Recipe recipe_of(const TrainArguments& arguments) {
 }
 
 void print_summary(const TrainResult& result) {
-  fmt::print("best {} at epoch {}   checkpoint {}   {:.1f} s\n",
+  std::string predicted;
+  for (const PredictionScore& score : result.predicted) {
+    predicted += "   " + metric_text(score.metric, result.test);
+  }
+  fmt::print("best {} at epoch {}{}   checkpoint {}   {:.1f} s\n",
              metric_text(result.deciding, result.test), result.best_epoch,
-             result.checkpoint.string(), result.seconds);
+             predicted, result.checkpoint.string(), result.seconds);
 }
 
 // What the network of the first worker did in a mean step.

@@ -51,7 +51,8 @@ endfunction()
 #   void register_<PREFIX>softmax(<REGISTRY>&);
 # KIND is what the registry's constructor is given, if it takes anything.
 # Static constructors would be shorter, but a linker drops the objects of a
-# static library that nobody names.
+# static library that nobody names. Files in the same folder of WEFT_EXTENSIONS
+# join them.
 function(weft_registrations variable)
   cmake_parse_arguments(R "" "PREFIX;REGISTRY;HEADER;ACCESSOR;FOLDER;KIND" ""
     ${ARGN})
@@ -59,10 +60,20 @@ function(weft_registrations variable)
     set(construction "(\"${R_KIND}\")")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${R_FOLDER}/*.cpp)
+  foreach(extension IN LISTS WEFT_EXTENSIONS)
+    file(GLOB more CONFIGURE_DEPENDS ${extension}/${R_FOLDER}/*.cpp)
+    list(APPEND sources ${more})
+    set_property(GLOBAL APPEND PROPERTY WEFT_EXTENSION_SOURCES ${more})
+  endforeach()
   set(declarations "")
   set(calls "")
+  set(stems "")
   foreach(source IN LISTS sources)
     get_filename_component(stem ${source} NAME_WE)
+    if(stem IN_LIST stems)
+      message(FATAL_ERROR "two files are called ${R_FOLDER}/${stem}.cpp")
+    endif()
+    list(APPEND stems ${stem})
     string(APPEND declarations
       "void register_${R_PREFIX}${stem}(${R_REGISTRY}& registry);\n")
     string(APPEND calls "    register_${R_PREFIX}${stem}(registry);\n")
@@ -87,4 +98,20 @@ const @R_REGISTRY@& @R_ACCESSOR@() {
 }  // namespace weft
 ]])
   set(${variable} ${output} ${sources} PARENT_SCOPE)
+endfunction()
+
+# A source of WEFT_EXTENSIONS that no registry takes would be left out unseen.
+function(weft_check_extensions)
+  get_property(taken GLOBAL PROPERTY WEFT_EXTENSION_SOURCES)
+  foreach(extension IN LISTS WEFT_EXTENSIONS)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${extension}/*.cpp)
+    if(NOT sources)
+      message(FATAL_ERROR "WEFT_EXTENSIONS: no sources are in ${extension}")
+    endif()
+    list(REMOVE_ITEM sources ${taken})
+    if(sources)
+      message(FATAL_ERROR "WEFT_EXTENSIONS: no registry takes ${sources}; its "
+        "folder must be called as one of Weft's: weft/train/tasks, …")
+    endif()
+  endforeach()
 endfunction()

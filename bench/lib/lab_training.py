@@ -48,8 +48,9 @@ class Job:
         return self.lr / 100
 
     def keys(self, steps: int) -> dict[str, object]:
-        rate = (f"cosine(from={self.lr}, to={self.lr_end}, "
-                f"warmup={self.warmup})")
+        # The text is a part of the key of kept curves.
+        rate = (f'{{schedule="cosine", from={self.lr}, to={self.lr_end}, '
+                f'warmup={self.warmup}}}')
         # Hosts that share two cores are silent for long.
         return {"train.batch": self.batch, "train.dtype": self.dtype,
                 "sync.timeout": 1800, "train.drop_last": "true",

@@ -1,23 +1,28 @@
-"""Reads and writes f32 safetensors files: an 8-byte length, JSON, the data."""
+"""Reads safetensors files, and writes f32 ones: an 8-byte length, JSON, the
+data."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 
+DTYPES = {"F32": "<f4", "I32": "<i4", "I64": "<i8"}
+
 
 def read(path: Path) -> dict[str, np.ndarray]:
-    """Every tensor of the file, which must hold nothing but f32."""
+    """Every tensor of the file, of these dtypes."""
     raw = path.read_bytes()
     start = 8 + int.from_bytes(raw[:8], "little")
     tensors = {}
     for name, entry in json.loads(raw[8:start]).items():
         if name == "__metadata__":
             continue
-        if entry["dtype"] != "F32":
-            raise ValueError(f"{path}: {name} is {entry['dtype']}, not F32")
+        if entry["dtype"] not in DTYPES:
+            raise ValueError(f"{path}: {name} is {entry['dtype']}, not one of "
+                             f"{', '.join(DTYPES)}")
         begin, end = entry["data_offsets"]
-        flat = np.frombuffer(raw[start + begin:start + end], dtype="<f4")
+        flat = np.frombuffer(raw[start + begin:start + end],
+                             dtype=DTYPES[entry["dtype"]])
         tensors[name] = flat.reshape(entry["shape"])
     return tensors
 

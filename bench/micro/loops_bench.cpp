@@ -165,7 +165,8 @@ Chain one_instruction(std::int64_t batch, DType dtype) {
 class LoopRunner {
  public:
   LoopRunner(const Chain& chain, bool is_generated)
-      : inputs_(chain.inputs()), kernel_(chain.program(), is_generated) {
+      : inputs_(chain.inputs()),
+        kernel_(chain.program(), {.may_generate = is_generated}) {
     for (const auto& output : chain.program().outputs) {
       outputs_.push_back(Tensor::zeros(output.type));
     }

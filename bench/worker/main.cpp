@@ -36,6 +36,7 @@ constexpr Command kCommands[] = {
     {"narrow", race_narrow},
     {"integer", race_integer},
     {"trees", race_trees},
+    {"task", race_task},
 };
 
 void run(const WorkerOptions& options) {

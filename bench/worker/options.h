@@ -37,5 +37,6 @@ void race_special_values(const WorkerOptions& options);
 void race_narrow(const WorkerOptions& options);
 void race_integer(const WorkerOptions& options);
 void race_trees(const WorkerOptions& options);
+void race_task(const WorkerOptions& options);
 
 }  // namespace weft::bench

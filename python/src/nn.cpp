@@ -357,6 +357,7 @@ void bind_nn(py::module_& module) {
       "model",
       [](const std::string& name, const py::object& example,
          std::int64_t classes, std::int64_t words, std::int64_t lanes,
+         const std::vector<std::int64_t>& categories,
          const py::kwargs& options) -> py::object {
         const ModelDef& def = model_registry().get(name);
         std::shared_ptr<nn::Module> model =
@@ -364,6 +365,7 @@ void bind_nn(py::module_& module) {
                         {.example = shape_from(example),
                          .classes = classes,
                          .words = words,
+                         .categories = categories,
                          .lanes = lanes},
                         options_from(options));
         // Python is given the class that it knows best: a layer can be called.
@@ -374,7 +376,10 @@ void bind_nn(py::module_& module) {
       },
       py::arg("name"), py::arg("example"), py::arg("classes") = 0,
       py::arg("words") = 0, py::arg("lanes") = 0,
-      "A model by name, for examples of that shape, not initialized.");
+      py::arg("categories") = std::vector<std::int64_t>{},
+      "A model by name, for examples of that shape, not initialized. Of rows "
+      "of "
+      "a table, `categories` says how many each of the last columns has.");
 }
 
 }  // namespace weft::python

@@ -1,5 +1,5 @@
 from types import TracebackType
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from weft import DTypeLike, ShapeLike, Tensor, TensorLike, Variable
 
@@ -168,5 +168,6 @@ def model(
     classes: int = ...,
     words: int = ...,
     lanes: int = ...,
+    categories: Sequence[int] = ...,
     **options: Any,
 ) -> Layer: ...

@@ -62,6 +62,39 @@ class RecipesTest(CliTest):
         result = self.train("sst-treelstm", "sst", "train.epochs=3")
         self.assertGreater(result["test_accuracy"], 0.9)
 
+    def test_adult(self) -> None:
+        result = self.train("adult", "adult")
+        self.assertGreater(result["test_accuracy"], 0.95)
+        self.assertGreater(result["test_auc"], 0.97)
+
+    def test_adult_answers(self) -> None:
+        result = self.train("adult-answers", "adult")
+        self.assertGreater(result["test_micro_f1"], 0.95)
+
+    def test_taxi(self) -> None:
+        result = self.train("taxi", "chicago-taxi")
+        self.assertLess(result["test_mae"], 2)  # dollars
+        self.assertGreater(result["test_r2"], 0.9)
+
+    def test_multi30k(self) -> None:
+        result = self.train(
+            "multi30k", "multi30k", "train.epochs=10", "train.batch=32",
+            "model.width=32", "model.heads=2", "model.middle=64",
+            "model.layers=1", "model.dropout=0.0",
+            'optimizer.lr="cosine(from=0.01, to=0.0001, warmup=30)"')
+        self.assertLess(result["test_perplexity"], 1.2)
+        self.assertGreater(result["test_bleu"], 90)
+        trained = (self.folder / "run", "--data", self.folder)
+        again = self.json_of("eval", *trained)
+        self.assertEqual(again["test_bleu"], result["test_bleu"])
+        sentence = "wort1 wort2 wort3 wort4"
+        self.assertEqual(self.succeed("predict", *trained, sentence),
+                         "word4 word1 word2 word3\n")
+        beam = self.json_of("predict", "--json", *trained, sentence)["beam"]
+        self.assertEqual(beam[0]["text"], "word4 word1 word2 word3")
+        self.assertEqual(len(beam), 4)
+        self.assertGreater(beam[0]["score"], beam[1]["score"])
+
     def test_none_is_left_out(self) -> None:
         recipes = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
         trained = {recipe for recipe in recipes

@@ -1,6 +1,7 @@
 """Small sets in the formats of the real ones, so that every recipe can be
 trained where those are not: the shipped digits as MNIST's and CIFAR-10's
-files, sentences and parse trees by rules that a model can learn."""
+files, sentences, translations and parse trees by rules that a model can
+learn."""
 
 import gzip
 import random
@@ -93,8 +94,77 @@ def write_sst(folder: Path) -> None:
             tree(chance.randrange(1, 6))[1] + "\n" for _ in range(count)))
 
 
+def person(chance: random.Random) -> list[str]:
+    """Who works much and has learned something earns much. One in ten does not
+    say where he works."""
+    hours = chance.randrange(10, 70)
+    school = chance.choice(["HS-grad", "Bachelors", "Masters"])
+    is_rich = hours > {"HS-grad": 60, "Bachelors": 40, "Masters": 25}[school]
+    is_woman = chance.random() < 0.5
+    marriage = chance.choice(["Married-civ-spouse", "Never-married"])
+    job = "Sales" if marriage == "Never-married" else "Craft-repair"
+    return [str(chance.randrange(17, 90)),
+            "?" if chance.random() < 0.1 else "Private",
+            str(chance.randrange(10**6)), school, "9", marriage, job,
+            "Husband" if marriage != "Never-married" else "Own-child",
+            "White", "Female" if is_woman else "Male",
+            str(0 if is_woman else 2000), "0", str(hours), "Cuba",
+            ">50K" if is_rich else "<=50K"]
+
+
+def write_adult(folder: Path) -> None:
+    chance = random.Random(1)
+    for name, count, end in (("adult.data", 4000, ""),
+                             ("adult.test", 400, ".")):
+        (folder / name).write_text("".join(
+            ", ".join(person(chance)) + end + "\n" for _ in range(count)))
+
+
+def write_taxi(folder: Path) -> None:
+    """A trip costs by its distance, and more at night; some say not where it
+    ended."""
+    chance = random.Random(1)
+    names = ("pickup_community_area,fare,trip_start_month,trip_start_hour,"
+             "trip_start_day,trip_start_timestamp,pickup_latitude,"
+             "pickup_longitude,dropoff_latitude,dropoff_longitude,trip_miles,"
+             "pickup_census_tract,dropoff_census_tract,payment_type,company,"
+             "trip_seconds,dropoff_community_area,tips")
+    lines = [names]
+    for _ in range(2000):
+        begin, end = chance.randrange(1, 6), chance.randrange(1, 6)
+        hour = chance.randrange(24)
+        fare = 3.25 + 8 * abs(begin - end) + (4 if hour < 6 else 0)
+        is_known = chance.random() < 0.95
+        place = f"{41 + end / 10},{-87 - end / 10}" if is_known else ","
+        lines.append(f"{begin},{fare},{chance.randrange(1, 13)},{hour},"
+                     f"{chance.randrange(1, 8)},{chance.randrange(10**9)},"
+                     f"{41 + begin / 10},{-87 - begin / 10},{place},0.0,,,Cash,"
+                     f"{chance.choice(['', 'Choice'])},,"
+                     f"{end if is_known else ''},0")
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+
+
+def write_multi30k(folder: Path) -> None:
+    """A sentence is translated word by word, but for its end, which comes
+    first."""
+    chance = random.Random(1)
+    for part, count in (("train", 1000), ("val", 40), ("test_2016_flickr", 40)):
+        sentences = [[chance.randrange(8) for _ in range(chance.randrange(3, 7))]
+                     for _ in range(count)]
+        for language, word, turned in (("de", "wort", False),
+                                       ("en", "word", True)):
+            lines = (words[-1:] + words[:-1] if turned else words
+                     for words in sentences)
+            with gzip.open(folder / f"{part}.lc.norm.tok.{language}.gz",
+                           "wt") as file:
+                file.writelines(" ".join(f"{word}{n}" for n in line) + "\n"
+                                for line in lines)
+
+
 WRITERS = {"mnist": write_mnist, "fashion-mnist": write_mnist,
-           "cifar10": write_cifar10, "ptb": write_ptb, "sst": write_sst}
+           "cifar10": write_cifar10, "ptb": write_ptb, "sst": write_sst,
+           "adult": write_adult, "chicago-taxi": write_taxi,
+           "multi30k": write_multi30k}
 
 
 def write_set(name: str, data: Path) -> None:

@@ -10,6 +10,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     const auto text = weft::fuzz::text_of(data, size);
     const auto table = weft::parse_table(text, "fuzz");
     // What was accepted once is accepted as its own test part.
-    weft::parse_table(text, "fuzz", table.get());
+    weft::parse_table(text, "fuzz", {}, table.get());
   });
 }

@@ -1,6 +1,7 @@
 // Factors multiply back to what they are of, have the form that they promise,
 // and the gradient of cholesky, whose operands are no random ones, is right.
 #include <cmath>
+#include <limits>
 
 #include "tests/support/exact.h"
 #include "tests/support/op_case.h"
@@ -119,6 +120,51 @@ TEST(Linalg, NaNMakesAllOfItsMatrixNaN) {
   EXPECT_TENSOR(eigh(x).first, f32({2, 1}, {NAN, 4}));
   EXPECT_TENSOR(svd(x)[1], f32({2, 1}, {NAN, 4}));
   EXPECT_TENSOR(qr(x).second, f32({2, 1, 1}, {NAN, 4}));
+}
+
+// LAPACK and BLAS count sides, elements and workspaces with 32 bits. What they
+// cannot count is left to the reference; nothing is allocated to ask.
+TEST(Linalg, SizesBeyond32BitsAreDeclined) {
+  const auto is_taken = [](const char* name, std::vector<TensorType> inputs) {
+    const OpDef& op = op_registry().get(name);
+    const Attributes attributes = op.complete({});
+    const auto outputs = op.infer_types(inputs, attributes);
+    const auto& candidate = kernel_registry().candidates(name).front();
+    return !candidate.declines(OpCall{op, inputs, attributes, outputs});
+  };
+  constexpr Dim kMost = std::numeric_limits<std::int32_t>::max();
+  const auto f64 = [](const Shape& shape) {
+    return TensorType{DType::kF64, shape};
+  };
+  EXPECT_TRUE(is_taken("triangular_solve", {f64({1, 1}), f64({1, kMost})}));
+  EXPECT_FALSE(
+      is_taken("triangular_solve", {f64({1, 1}), f64({1, kMost + 1})}));
+  EXPECT_TRUE(is_taken("cholesky", {f64({46'340, 46'340})}));
+  EXPECT_FALSE(is_taken("cholesky", {f64({46'341, 46'341})}));
+  EXPECT_FALSE(is_taken("qr", {f64({Dim{1} << 30, 2})}));
+  for (const char* op : {"eigh", "svd"}) {
+    EXPECT_TRUE(is_taken(op, {f64({3, 20'000, 20'000})}));
+    EXPECT_FALSE(is_taken(op, {f64({24'000, 24'000})}));
+  }
+}
+
+TEST(Convolution, ChannelsBeyond32BitsAreDeclined) {
+  const OpDef& op = op_registry().get("conv2d");
+  const Attributes attributes = op.complete({});
+  for (const auto& candidate : kernel_registry().candidates("conv2d")) {
+    if (candidate.name != "openblas:im2col") continue;
+    for (const Dim channels : {Dim{3}, Dim{1} << 31}) {
+      const std::vector<TensorType> inputs{{DType::kF64, {1, 1, 1, channels}},
+                                           {DType::kF64, {1, 1, channels, 1}}};
+      const auto outputs = op.infer_types(inputs, attributes);
+      const OpCall call{op, inputs, attributes, outputs};
+      if (channels == 3) {
+        candidate.prepare(call);
+      } else {
+        EXPECT_THROW(candidate.prepare(call), Error);
+      }
+    }
+  }
 }
 
 }  // namespace

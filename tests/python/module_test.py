@@ -174,6 +174,7 @@ class Parts(unittest.TestCase):
 class Models(unittest.TestCase):
     ARGUMENTS = {
         "mlp": dict(example=(4,), classes=3),
+        "wide-and-deep": dict(example=(4,), classes=3, categories=[3, 2]),
         "digits-cnn": dict(example=(8, 8, 1), classes=10),
         "mnist-cnn": dict(example=(28, 28, 1), classes=10),
         "resnet20": dict(example=(32, 32, 3), classes=10),
@@ -182,12 +183,15 @@ class Models(unittest.TestCase):
         "bert": dict(
             example=(5,), classes=3, words=20, layers=2, width=8, heads=2
         ),
+        "vae": dict(example=(8, 8, 1), hidden=16, code=4),
         "tree-rnn": dict(example=(7, 2), classes=5, words=20),
         "tree-lstm": dict(example=(7, 2), classes=5, words=20),
     }
 
     def test_every_listed_one_can_be_built_and_called(self):
-        self.assertEqual(set(weft.nn.models()), set(self.ARGUMENTS))
+        # A translator takes two sequences, and is no layer.
+        self.assertEqual(set(weft.nn.models()),
+                         set(self.ARGUMENTS) | {"seq2seq"})
         for name, arguments in self.ARGUMENTS.items():
             model = weft.nn.model(name, **arguments)
             model.initialize(seed=1)
@@ -202,6 +206,8 @@ class Models(unittest.TestCase):
                 tree = [[0, 2], [3, 0], [4, 0]] + [[0, 0]] * 4
                 x = weft.tensor(np.array([tree, tree], np.int32))
                 wanted = (2, 5)
+            elif name == "vae":
+                x, wanted = weft.ones(shape), shape
             else:
                 x, wanted = weft.ones(shape), (2, arguments["classes"])
             for call in (model, weft.jit(model)):

@@ -88,6 +88,19 @@ TEST(RowSums, TablesThatChange) {
               return Values{v[0], add_rows(v[0] + 1.0, v[1], v[2])};
             })),
             Pairs{});
+  // Under another shape it is the same table, but not as another result.
+  const auto halved = [](const Values& v) {
+    const Shape half{kRows * 2, 1};
+    return add_rows(reshape(v[0], half), reshape(v[1], {6, 1}),
+                    concat(std::vector{v[2], v[2]}, 0));
+  };
+  EXPECT_EQ(changed_tables(region_of([&](const Values& v) {
+              return Values{reshape(halved(v), v[0].shape())};
+            })),
+            (Pairs{{0, 0}}));
+  EXPECT_EQ(changed_tables(
+                region_of([&](const Values& v) { return Values{halved(v)}; })),
+            Pairs{});
 }
 
 // y_t = w x_t + y_(t - 1), and all of them squared.

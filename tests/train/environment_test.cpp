@@ -68,12 +68,12 @@ class Episodes : public ::testing::Test {
  protected:
   static std::unique_ptr<TrainingData> open(std::int64_t batch) {
     const BatchSourceDef& def = batch_source_registry().get("environment");
-    return def.open(
-        {.name = "cart-pole",
-         .folder = {},
-         .augment = {},
-         .batch = batch,
-         .own = complete(def.options, {{"measured", std::int64_t{6}}}, "")});
+    return def.open({.name = "cart-pole",
+                     .folder = {},
+                     .augment = {},
+                     .batch = batch,
+                     .own = complete(def.options("cart-pole"),
+                                     {{"measured", std::int64_t{6}}}, "")});
   }
 
   // A policy that is unsure.

@@ -487,7 +487,7 @@ TEST_F(WorkersTest, OtherRecipesAreNamedWithTheirKeysAndRanks) {
   for (const std::string& text : said) {
     EXPECT_THAT(text, HasSubstr("rank 2 and rank 0 do not train the same"));
     EXPECT_THAT(text, HasSubstr("train.seed: rank 0 has 1, rank 2 has 7"));
-    EXPECT_THAT(text, HasSubstr("from = 0.05"));
+    EXPECT_THAT(text, HasSubstr("from=0.05"));
     EXPECT_THAT(text, Not(HasSubstr("momentum")));
   }
   // They differ in what they would exchange first.

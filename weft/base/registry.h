@@ -59,4 +59,12 @@ class Registry {
   std::deque<Def> defs_;  // addresses stay
 };
 
+// The names of all entries, in their order.
+template <class Def>
+std::vector<std::string> names_of(const Registry<Def>& registry) {
+  std::vector<std::string> names;
+  for (const Def& def : registry.all()) names.push_back(def.name);
+  return names;
+}
+
 }  // namespace weft

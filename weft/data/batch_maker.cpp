@@ -1,14 +1,9 @@
 #include "weft/data/batch_maker.h"
 
 #include <algorithm>
-#include <numeric>
-
-#include "weft/base/permutation.h"
 
 namespace weft {
 namespace {
-
-constexpr std::uint32_t kOrderStream = 0x6f726431;  // "ord1"
 
 bool is_image(const TensorType& type) {
   return type.dtype == DType::kU8 && type.shape.rank() == 3;
@@ -51,7 +46,10 @@ void check_shard(const Dataset& dataset, const LoaderOptions& options) {
   }
 }
 
-void check_options(const Dataset& dataset, const LoaderOptions& options) {
+// Throws Error(kInvalidArgument) unless the examples can be read so. Returns
+// the order to read them in.
+BatchOrderOptions checked(const Dataset& dataset,
+                          const LoaderOptions& options) {
   if (options.batch < 1) {
     throw wrong(dataset, fmt::format("a batch of {} examples", options.batch));
   }
@@ -75,21 +73,23 @@ void check_options(const Dataset& dataset, const LoaderOptions& options) {
   if (augments && !is_image(dataset.features()[0].type)) {
     throw wrong(dataset, "crop and flip are for images");
   }
+  return {.batch = options.batch,
+          .shuffle = options.shuffle,
+          .drop_last = options.drop_last,
+          .seed = options.seed};
 }
 
 }  // namespace
 
 BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
-    : dataset_(std::move(dataset)), options_(options) {
-  check_options(*dataset_, options_);
-  const std::int64_t whole = dataset_->size() / options_.batch;
-  const bool has_rest = dataset_->size() % options_.batch != 0;
-  batches_ = whole + (has_rest && !options_.drop_last ? 1 : 0);
+    : dataset_(std::move(dataset)),
+      options_(options),
+      order_(*dataset_, checked(*dataset_, options_)) {
   // A data set smaller than a batch needs no larger buffers.
-  const auto [first, last] =
-      part_of(std::min(options_.batch, dataset_->size()), options_.shard);
+  const std::int64_t whole = std::min(options_.batch, dataset_->size());
+  const auto [first, last] = part_of(whole, options_.shard);
   const std::int64_t most = last - first;
-  rows_.reserve(static_cast<std::size_t>(most));
+  rows_.reserve(static_cast<std::size_t>(whole));
   for (const auto& feature : dataset_->features()) {
     TensorType type{feature.type.dtype, with_batch(most, feature.type.shape)};
     if (inputs_.empty() && is_image(feature.type)) {
@@ -98,13 +98,18 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
       pixels_ = Tensor::empty(type);
       type.dtype = DType::kF32;
     }
-    inputs_.push_back({feature.name, type});
+    std::vector<int> varying;
+    // The batch comes before the axes of an example.
+    for (const int axis : feature.varying) varying.push_back(axis + 1);
+    inputs_.push_back({feature.name, type, std::move(varying)});
   }
+  sizes_.resize(varying_axes(dataset_->features()));
+  example_.resize(sizes_.size());
   views_.resize(inputs_.size());
 }
 
 std::int64_t BatchMaker::examples_per_epoch() const {
-  return std::min(batches_ * options_.batch, dataset_->size());
+  return std::min(batches_per_epoch() * options_.batch, dataset_->size());
 }
 
 std::vector<Tensor> BatchMaker::new_buffers() const {
@@ -118,10 +123,18 @@ std::vector<Tensor> BatchMaker::new_buffers() const {
 void BatchMaker::make(BatchPosition position,
                       const std::vector<Tensor>& buffers, Batch& batch) {
   pick_rows(position);
+  batch.size = static_cast<std::int64_t>(rows_.size());
+  batch.tensors.resize(buffers.size());
   for (std::size_t f = 0; f < buffers.size(); ++f) {
+    // A batch may be smaller than the buffers: the last one has fewer rows, and
+    // examples are shorter than the longest.
+    const Shape shape = batch_shape(f);
+    const std::int64_t all = buffers[f].size();
+    batch.tensors[f] =
+        buffers[f].reshape({all}).slice(0, shape.num_elements()).reshape(shape);
     // Images go through a buffer of bytes first, since the data set has no
     // floats.
-    views_[f] = (f == 0 && converter_ ? pixels_ : buffers[f]).view();
+    views_[f] = (f == 0 && converter_ ? pixels_ : batch.tensors[f]).view();
   }
   dataset_->read(rows_, views_);
   if (converter_) {
@@ -129,33 +142,51 @@ void BatchMaker::make(BatchPosition position,
   }
   batch.position = position;
   // A last batch may be short for all workers together.
-  batch.whole_size = std::min(
-      options_.batch, dataset_->size() - position.batch * options_.batch);
-  batch.size = static_cast<std::int64_t>(rows_.size());
-  batch.tensors.resize(buffers.size());
-  for (std::size_t f = 0; f < buffers.size(); ++f) {
-    // The last batch may be shorter than the buffers.
-    batch.tensors[f] = buffers[f].slice(0, batch.size);
-  }
+  batch.whole_size = order_.batch_size(position.batch);
 }
 
 void BatchMaker::pick_rows(BatchPosition position) {
-  const std::int64_t first = position.batch * options_.batch;
-  const std::int64_t size = std::min(options_.batch, dataset_->size() - first);
+  // All workers count the same batch and take their part of it, so neither the
+  // order of examples nor their padding depends on how many workers there are.
+  const std::int64_t size = order_.batch_size(position.batch);
   const auto [begin, end] = part_of(size, options_.shard);
-  rows_.resize(static_cast<std::size_t>(end - begin));
-  // All workers count the same batch and take their part of it, so the order of
-  // examples does not depend on their number.
-  std::iota(rows_.begin(), rows_.end(), first + begin);
-  if (!options_.shuffle) return;
-  // A permutation that is computed for each place takes no memory and no time
-  // when a run is resumed within an epoch.
-  const Permutation order(static_cast<std::uint64_t>(dataset_->size()),
-                          options_.seed, kOrderStream,
-                          static_cast<std::uint32_t>(position.epoch));
-  for (auto& row : rows_) {
-    row = static_cast<std::int64_t>(order(static_cast<std::uint64_t>(row)));
+  if (sizes_.empty()) {
+    order_.pick(position.epoch, position.batch, begin, end, rows_);
+    return;
   }
+  order_.pick(position.epoch, position.batch, 0, size, rows_);
+  measure_rows();
+  rows_.erase(rows_.begin() + end, rows_.end());
+  rows_.erase(rows_.begin(), rows_.begin() + begin);
+}
+
+// Varying axes are as large as the largest of the examples, rounded up.
+void BatchMaker::measure_rows() {
+  std::ranges::fill(sizes_, 1);
+  for (const std::int64_t row : rows_) {
+    dataset_->measure(row, example_);
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      sizes_[i] = std::max(sizes_[i], example_[i]);
+    }
+  }
+  std::size_t next = 0;
+  for (const BatchInput& input : inputs_) {
+    for (const int axis : input.varying) {
+      sizes_[next] = rounded_size(sizes_[next], input.type.shape[axis]);
+      ++next;
+    }
+  }
+}
+
+Shape BatchMaker::batch_shape(std::size_t feature) const {
+  std::size_t next = 0;
+  for (std::size_t f = 0; f < feature; ++f) {
+    next += inputs_[f].varying.size();
+  }
+  Shape shape = inputs_[feature].type.shape;
+  shape[0] = static_cast<Dim>(rows_.size());
+  for (const int axis : inputs_[feature].varying) shape[axis] = sizes_[next++];
+  return shape;
 }
 
 void BatchMaker::convert_images(std::uint32_t epoch, const Tensor& out) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/data/batch_order.h"
 #include "weft/data/loader.h"
 
 namespace weft {
@@ -17,25 +18,30 @@ class BatchMaker {
   BatchMaker(DatasetRef dataset, const LoaderOptions& options);
 
   const std::vector<BatchInput>& inputs() const { return inputs_; }
-  std::int64_t batches_per_epoch() const { return batches_; }
+  std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
   std::int64_t examples_per_epoch() const;
 
   // Buffers for one full batch, for make() to fill.
   std::vector<Tensor> new_buffers() const;
-  // Fills the leading rows of `buffers` and points `batch` at them.
+  // Fills the beginning of `buffers` and points `batch` at it.
   void make(BatchPosition position, const std::vector<Tensor>& buffers,
             Batch& batch);
 
  private:
   void pick_rows(BatchPosition position);
+  void measure_rows();
+  Shape batch_shape(std::size_t feature) const;
   void convert_images(std::uint32_t epoch, const Tensor& out);
 
   DatasetRef dataset_;
   LoaderOptions options_;
+  BatchOrder order_;
   std::vector<BatchInput> inputs_;
-  std::int64_t batches_ = 0;
-  std::vector<std::int64_t> rows_;  // in the batch being made
-  std::vector<TensorView> views_;   // where the data set writes
+  // Of the batch being made:
+  std::vector<std::int64_t> rows_;
+  std::vector<std::int64_t> sizes_;    // of its varying axes
+  std::vector<std::int64_t> example_;  // those of one example
+  std::vector<TensorView> views_;      // where the data set writes
   std::optional<ImageConverter> converter_;
   Tensor pixels_;  // u8 images before conversion
 };

@@ -13,8 +13,8 @@ bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 }  // namespace
 
-CsvReader::CsvReader(std::string_view text, std::string where)
-    : text_(text), where_(std::move(where)) {
+CsvReader::CsvReader(std::string_view text, std::string where, std::size_t line)
+    : text_(text), where_(std::move(where)), line_(line) {
   // Spreadsheets write a byte order mark, which is no part of the first field.
   if (text_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
 }

@@ -15,8 +15,9 @@ namespace weft {
 
 class CsvReader {
  public:
-  // `text` must outlive the reader; `where` names it in errors.
-  CsvReader(std::string_view text, std::string where);
+  // `text` must outlive the reader; `where` names it in errors, and `line` is
+  // where it begins in there.
+  CsvReader(std::string_view text, std::string where, std::size_t line = 1);
 
   // The next record, without outer quotes and blanks; false at the end. The
   // fields stay until the next call.

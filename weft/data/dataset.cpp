@@ -1,5 +1,6 @@
 #include "weft/data/dataset.h"
 
+#include <cmath>
 #include <utility>
 
 namespace weft {
@@ -9,11 +10,10 @@ class Subset final : public Dataset {
  public:
   Subset(DatasetRef whole, std::vector<std::int64_t> rows)
       : whole_(std::move(whole)), rows_(std::move(rows)) {
-    name_ = whole_->name();
+    static_cast<DataDescription&>(*this) = *whole_;
+    // Some examples of running text are no running text.
+    lanes_ = 0;
     size_ = static_cast<std::int64_t>(rows_.size());
-    features_ = whole_->features();
-    classes_ = whole_->classes();
-    pixel_scale_ = whole_->pixel_scale();
   }
 
   void read(std::span<const std::int64_t> rows,
@@ -30,12 +30,39 @@ class Subset final : public Dataset {
     }
   }
 
+  void measure(std::int64_t row, std::span<std::int64_t> sizes) const override {
+    whole_->measure(rows_[static_cast<std::size_t>(row)], sizes);
+  }
+
  private:
   DatasetRef whole_;
   std::vector<std::int64_t> rows_;
 };
 
 }  // namespace
+
+NumberScale standard_scale(std::span<const double> values) {
+  NumberScale scale;
+  const auto count = static_cast<double>(values.size());
+  for (const double value : values) scale.mean += value / count;
+  double variance = 0;
+  for (const double value : values) {
+    variance += (value - scale.mean) * (value - scale.mean) / count;
+  }
+  // What never varies has nothing to be scaled by. A NaN is kept, to be found.
+  if (variance != 0) scale.std = std::sqrt(variance);
+  return scale;
+}
+
+void Dataset::measure(std::int64_t, std::span<std::int64_t>) const {
+  WEFT_CHECK(false, "the examples of '{}' have one size", name());
+}
+
+std::size_t varying_axes(std::span<const Feature> features) {
+  std::size_t count = 0;
+  for (const Feature& feature : features) count += feature.varying.size();
+  return count;
+}
 
 PixelScale unit_scale(std::int64_t channels) {
   const auto count = static_cast<std::size_t>(channels);
@@ -54,12 +81,14 @@ DatasetRef subset(DatasetRef whole, std::vector<std::int64_t> rows) {
   return std::make_shared<Subset>(std::move(whole), std::move(rows));
 }
 
+// Every fifth is taken throughout, as a file may be sorted by its labels.
+bool is_held_out(std::int64_t row) { return row % 5 == 0; }
+
 DatasetSplits hold_out_fifth(const DatasetRef& whole) {
   std::vector<std::int64_t> train;
   std::vector<std::int64_t> test;
   for (std::int64_t row = 0; row < whole->size(); ++row) {
-    // Every fifth is taken throughout, as a file may be sorted by its labels.
-    (row % 5 == 0 ? test : train).push_back(row);
+    (is_held_out(row) ? test : train).push_back(row);
   }
   return {subset(whole, std::move(train)), subset(whole, std::move(test)), {}};
 }

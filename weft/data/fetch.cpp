@@ -135,6 +135,7 @@ fs::path locate_data(const DatasetDef& def, const fs::path& given) {
 
 DatasetSplits open_data(DataRequest request) {
   const DatasetDef& def = dataset_registry().get(request.name);
+  request.options = complete(def.options, request.options, "data " + def.name);
   request.folder = locate_data(def, request.folder);
   return def.open(request);
 }

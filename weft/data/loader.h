@@ -7,7 +7,9 @@
 // and a run resumed at a position gets what the uninterrupted one would have.
 //
 // Images come out as f32 [B, H, W, C], everything else as the data set has
-// it, behind a batch axis.
+// it, behind a batch axis. Axes that vary are as large as the largest example
+// of the batch, rounded up to one of few sizes; shuffled, batches hold examples
+// of like sizes (data/batch_order.h).
 //
 // Threads: caller synchronises; one thread takes the batches.
 // Cost:    a batch in the steady state allocates nothing (but for decoding

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/base/option_schema.h"
 #include "weft/base/registry.h"
 #include "weft/data/dataset.h"
 
@@ -23,6 +24,7 @@ struct DataRequest {
   // each make an example.
   std::int64_t batch = 20;
   std::int64_t steps = 35;
+  Options options = {};  // what the reader declares; open_data() completes them
 };
 
 // A file of a public data set, where its makers publish it.
@@ -37,6 +39,7 @@ struct SourceFile {
 struct DatasetDef {
   std::string name;
   std::string summary;
+  std::vector<OptionSpec> options = {};  // further keys of [data]
   // Opens what lies in request.folder.
   DatasetSplits (*open)(const DataRequest& request) = nullptr;
   // True if the folder holds this data.

@@ -1,25 +1,42 @@
-// A table of numbers with one label column: what a CSV file becomes.
+// Tables with a label column: what a CSV file becomes.
 //
-// Threads: pure functions; the data set is immutable.
+// Threads: pure functions; the data sets are immutable.
 #pragma once
 
 #include <string_view>
 
 #include "weft/data/dataset.h"
+#include "weft/data/table_columns.h"
+#include "weft/data/table_labels.h"
 
 namespace weft {
 
-// Reads `text` as (features f32[columns - 1], label). The label column is the
-// one called label, class, target or y, else the last. A first record without
-// any number is taken for the header.
+// How a table is read: fitted to its training part, and the same for all
+// others.
+struct TableSchema {
+  TableColumns columns;
+  TableLabels labels;
+};
+
+// Reads `text` as (features f32[columns], label). Numbers are standardised and
+// categories are indices, in the order of table_columns.h; labels are as in
+// table_labels.h. A column is numbers or categories by its content, unless the
+// options say. A first record without any number is taken for the header.
 //
-// Labels that are whole numbers from 0 are classes by number (i32); other
-// texts are classes by name, sorted; numbers beyond that are regression
-// targets (f32). A test part takes kind and classes from its training part.
+// A test part is read as its training part `train` was: of the options, only
+// the format is its own. It may have its columns in another order, by its
+// header.
 //
 // Throws Error(kDataLoss) with `where` and the line for a malformed record, a
-// field that is no number, or a file without records.
+// field of the wrong kind, or a file without records; Error(kInvalidArgument)
+// for options that do not fit the file.
 DatasetRef parse_table(std::string_view text, std::string_view where,
+                       const TableOptions& options = {},
                        const Dataset* train = nullptr);
+
+// A file in one piece, of which a fifth is held out (hold_out_fifth()) before
+// anything is learned from it.
+DatasetSplits split_table(std::string_view text, std::string_view where,
+                          const TableOptions& options = {});
 
 }  // namespace weft

@@ -85,31 +85,52 @@ class Streams final : public Dataset {
 
 }  // namespace
 
+std::vector<std::string> words_by_frequency(const WordCounts& counts,
+                                            std::int64_t least) {
+  std::vector<std::pair<std::string_view, std::int64_t>> order;
+  for (const auto& each : counts) {
+    if (each.second >= least) order.push_back(each);
+  }
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    // Frequent words have small numbers; ties go by spelling, as the order of a
+    // hash table means nothing.
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  std::vector<std::string> words;
+  for (const auto& [word, count] : order) words.emplace_back(word);
+  return words;
+}
+
+std::vector<std::string_view> split_words(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (std::size_t begin = 0; begin < line.size();) {
+    std::size_t end = begin;
+    while (end < line.size() && !is_space(line[end])) ++end;
+    if (end > begin) words.push_back(line.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
 Vocabulary Vocabulary::build(std::string_view text, std::string_view where) {
   if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte {}: a zero byte; this is no text", zero);
   }
-  std::unordered_map<std::string_view, std::int64_t> counts;
+  WordCounts counts;
   for_each_word(text,
                 [&](std::string_view word, std::size_t) { ++counts[word]; });
   if (counts.empty()) {
     throw Error(ErrorCode::kDataLoss, where, "byte 0: no words");
   }
-  std::vector<std::pair<std::string_view, std::int64_t>> order(counts.begin(),
-                                                               counts.end());
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    // Frequent words have small numbers; ties go by spelling, as the order of a
-    // hash table means nothing.
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
-  Vocabulary result;
-  for (const auto& [word, count] : order) {
-    result.numbers_.emplace(word,
-                            static_cast<std::int32_t>(result.words_.size()));
-    result.words_.emplace_back(word);
+  return Vocabulary(words_by_frequency(counts));
+}
+
+Vocabulary::Vocabulary(std::vector<std::string> words)
+    : words_(std::move(words)) {
+  for (const std::string& word : words_) {
+    numbers_.emplace(word, static_cast<std::int32_t>(numbers_.size()));
   }
-  return result;
 }
 
 std::int32_t Vocabulary::find(std::string_view word) const {

@@ -1,5 +1,5 @@
-// Text for language models: words between white space, one <eos> at the end
-// of each line, numbered by how often they occur.
+// Text as words between white space, numbered by how often they occur; for
+// language models with one <eos> at the end of each line.
 //
 // Threads: immutable once built.
 #pragma once
@@ -17,6 +17,17 @@ namespace weft {
 inline constexpr std::string_view kEndOfLine = "<eos>";
 inline constexpr std::string_view kUnknownWord = "<unk>";
 
+// How often each word occurs.
+using WordCounts = std::unordered_map<std::string_view, std::int64_t>;
+
+// The words that occur at least `least` times, the most frequent first, equals
+// in the order of their bytes.
+std::vector<std::string> words_by_frequency(const WordCounts& counts,
+                                            std::int64_t least = 1);
+
+// The words of one line.
+std::vector<std::string_view> split_words(std::string_view line);
+
 // The words of a training text, the most frequent first, equals in the order
 // of their bytes: the numbering of the published PTB models.
 class Vocabulary {
@@ -24,6 +35,8 @@ class Vocabulary {
   // Throws Error(kDataLoss) naming `where` and the byte for a zero byte, or
   // when there is no word at all.
   static Vocabulary build(std::string_view text, std::string_view where);
+  // Numbers words that differ in the order in which they stand.
+  explicit Vocabulary(std::vector<std::string> words);
 
   const std::vector<std::string>& words() const { return words_; }
   // The number of `word`, or -1.

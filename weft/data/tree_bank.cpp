@@ -70,20 +70,14 @@ class Trees final : public Dataset {
 
 TreeBank::TreeBank(const std::vector<ParseTree>& train, std::int64_t most_nodes)
     : most_nodes_(most_nodes) {
-  std::unordered_map<std::string_view, std::int64_t> counts;
+  WordCounts counts;
   for (const ParseTree& tree : train) {
     for (const auto& node : tree.nodes) {
       if (!node.word.empty()) ++counts[node.word];
     }
   }
-  std::vector<std::pair<std::string_view, std::int64_t>> order(counts.begin(),
-                                                               counts.end());
-  std::ranges::sort(order, [](const auto& a, const auto& b) {
-    // Ties go by spelling, as the order of a hash table means nothing.
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
-  words_.emplace_back(kUnknownWord);
-  for (const auto& [word, count] : order) words_.emplace_back(word);
+  words_ = words_by_frequency(counts);
+  words_.emplace(words_.begin(), kUnknownWord);
 }
 
 DatasetRef TreeBank::dataset(std::vector<ParseTree> trees, std::string name,

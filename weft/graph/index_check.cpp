@@ -1,8 +1,15 @@
 #include "weft/graph/index_check.h"
 
-#include <algorithm>
+#include <atomic>
+
+#include "weft/base/parallel.h"
 
 namespace weft {
+namespace {
+
+constexpr std::int64_t kIndicesPerThread = 32 << 10;
+
+}  // namespace
 
 std::optional<IndexCheck> IndexCheck::of(const OpCall& call) {
   auto operand = index_operand(call);
@@ -26,28 +33,36 @@ void IndexCheck::operator()(const void* indices) const {
     check(static_cast<const std::int64_t*>(indices));
 }
 
-// The extremes come first, which is a loop of vectors; the place of what is
-// wrong is looked for only if there is something.
 bool IndexCheck::is_outside(std::int64_t index, const IndexedAxis& axis) const {
   const std::int64_t begin =
       index < 0 && operand_.from_end ? index + axis.size : index;
   return begin < 0 || begin > axis.size - axis.count;
 }
 
-// Single elements of one axis, which is the common case: their extremes tell,
-// in a loop of vectors.
+// Single elements of one axis, which is the common case. Where an index is
+// inside, neither its distance from the first that is allowed nor that to the
+// last is negative: the signs of all are gathered in one bit, in a loop of
+// vectors.
 template <class Index>
 bool IndexCheck::is_all_inside(const Index* indices) const {
   const IndexedAxis& axis = operand_.axes.front();
   if (axis_count() > 1 || axis.count != 1) return false;
-  const std::int64_t count = type_.shape.num_elements();
-  Index least = 0;
-  Index most = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    least = std::min(least, indices[i]);
-    most = std::max(most, indices[i]);
-  }
-  return !is_outside(least, axis) && !is_outside(most, axis);
+  const auto size = static_cast<std::uint64_t>(axis.size);
+  const std::uint64_t below = operand_.from_end ? size : 0;
+  const std::uint64_t last = below + size - 1;
+  std::atomic<std::uint64_t> signs{0};
+  parallel_for(type_.shape.num_elements(), kIndicesPerThread,
+               [&](std::int64_t begin, std::int64_t end) {
+                 std::uint64_t own = 0;
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   // Unsigned, as a wild index may wrap around.
+                   const auto index = static_cast<std::uint64_t>(
+                       static_cast<std::int64_t>(indices[i]));
+                   own |= (index + below) | (last - (index + below));
+                 }
+                 signs.fetch_or(own, std::memory_order_relaxed);
+               });
+  return (signs.load(std::memory_order_relaxed) >> 63) == 0;
 }
 
 // The place of what is wrong is looked for only if there may be something.

@@ -5,6 +5,13 @@ namespace weft {
 std::unique_ptr<nn::Module> build_model(const ModelDef& def,
                                         const ModelInput& input,
                                         const Options& options) {
+  if (!input.categories.empty() && !def.takes_categories) {
+    throw Error(ErrorCode::kInvalidArgument, "model " + def.name,
+                "{} columns of the data are categories, of which it knows "
+                "nothing",
+                input.categories.size())
+        .hint("model.name = \"mlp\", or name them in data.ignore");
+  }
   return def.build(input, complete(def.options, options, "model " + def.name));
 }
 

@@ -20,6 +20,9 @@ struct ModelInput {
   Shape example;             // one input, without the batch axis
   std::int64_t classes = 0;  // or words of the vocabulary, or numbers to tell
   std::int64_t words = 0;    // in trees
+  // Of each of the last columns of `example`, a row of a table: how many
+  // categories it tells apart (nn/table_row.h). Empty: all are numbers.
+  std::vector<std::int64_t> categories = {};
   // For a model that carries state: how many streams run side by side.
   std::int64_t lanes = 0;
 };
@@ -30,6 +33,9 @@ struct ModelDef {
   // What it is trained for unless a recipe says so: of weft/train/tasks.
   std::string task = "classification";
   std::vector<OptionSpec> options;
+  // Whether it makes vectors of categories; else build_model() refuses them, as
+  // their numbers mean nothing.
+  bool takes_categories = false;
   // `options` are complete. Throws Error(kInvalidArgument) for an input that
   // does not suit the model.
   std::unique_ptr<nn::Module> (*build)(const ModelInput& input,

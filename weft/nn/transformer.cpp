@@ -14,6 +14,10 @@ const Init kTokens = Init::normal(0.02);
 
 }  // namespace
 
+std::int64_t transformer_middle(std::int64_t width, std::int64_t given) {
+  return given > 0 ? given : 4 * width;
+}
+
 TransformerLayer::TransformerLayer(std::int64_t width, std::int64_t heads,
                                    TransformerLayerOptions options)
     : norm_first_(options.norm_first),
@@ -21,18 +25,32 @@ TransformerLayer::TransformerLayer(std::int64_t width, std::int64_t heads,
           child("attention",
                 MultiHeadAttention{width, heads, {.causal = options.causal}})),
       norm1_(child("norm1", LayerNorm{width})),
-      up_(child("up", Linear{width, 4 * width})),
-      down_(child("down", Linear{4 * width, width})),
+      up_(child("up",
+                Linear{width, transformer_middle(width, options.middle)})),
+      down_(child("down",
+                  Linear{transformer_middle(width, options.middle), width})),
       norm2_(child("norm2", LayerNorm{width})),
       dropout1_(child("dropout1", Dropout{options.dropout})),
       dropout2_(child("dropout2", Dropout{options.dropout})) {}
 
+Value TransformerLayer::operator()(const Value& x, const Value& mask) {
+  const LayerScope scope(name());
+  return transform(x, mask);
+}
+
 Value TransformerLayer::forward(const Value& x) {
+  return transform(x, Value());
+}
+
+Value TransformerLayer::transform(const Value& x, const Value& mask) {
+  const auto attend = [&](const Value& rows) {
+    return dropout1_(attention_(rows, rows, mask));
+  };
   if (norm_first_) {
-    const Value y = x + dropout1_(attention_(norm1_(x)));
+    const Value y = x + attend(norm1_(x));
     return y + dropout2_(dense(norm2_(y)));
   }
-  const Value y = norm1_(x + dropout1_(attention_(x)));
+  const Value y = norm1_(x + attend(x));
   return norm2_(y + dropout2_(dense(y)));
 }
 

@@ -18,23 +18,32 @@ struct TransformerLayerOptions {
   // shortcut (Radford et al., "Language models are unsupervised multitask
   // learners", 2019): deep stacks then train without a warm-up.
   bool norm_first = false;
-  double dropout = 0;  // of what each half adds to its shortcut
+  double dropout = 0;       // of what each half adds to its shortcut
+  std::int64_t middle = 0;  // numbers between the dense layers; 0: 4 width
 };
 
+// How many numbers stand between the dense layers of a layer.
+std::int64_t transformer_middle(std::int64_t width, std::int64_t given);
+
 // Attention over [batch, length, width], then two dense layers of each row with
-// a GELU between them, 4 width in the middle. Each half stands beside a
-// shortcut. The children with parameters are "attention", "norm1", "up", "down"
-// and "norm2".
+// a GELU between them. Each half stands beside a shortcut. The children with
+// parameters are "attention", "norm1", "up", "down" and "norm2".
 class TransformerLayer : public Layer {
  public:
   // Throws Error(kInvalidArgument) when the heads do not divide the width.
   TransformerLayer(std::int64_t width, std::int64_t heads,
                    TransformerLayerOptions options = {});
 
+  using Layer::operator();
+  // The mask, undefined for none, is as in MultiHeadAttention: it keeps rows
+  // from looking at padding, say.
+  Value operator()(const Value& x, const Value& mask);
+
  protected:
   Value forward(const Value& x) override;
 
  private:
+  Value transform(const Value& x, const Value& mask);
   Value dense(const Value& x);
 
   bool norm_first_;

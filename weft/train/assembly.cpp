@@ -47,6 +47,7 @@ Assembly assemble(const Recipe& recipe, int workers) {
                  .own = recipe.data.options});
   const DataDescription& data = result.data->description();
   result.task->check(data);
+  result.task->fit(data);
   ModelInput input = result.task->model_input(data);
   // Each worker carries the state of the lanes of its own part of a batch.
   input.lanes /= workers;

@@ -72,8 +72,9 @@ struct TrainResult {
   std::int64_t epochs = 0;
   double seconds = 0;
   double train_loss = kNotMeasured;  // mean of the last epoch
-  // What the best checkpoint reaches on the test data.
+  // What the best checkpoint reaches on the test data, `predicted` included.
   Scores test;
+  std::vector<PredictionScore> predicted;
   MetricDef deciding;  // the metric that chose it
   std::int64_t best_epoch = 0;
   double samples_per_s = 0;  // of all workers together

@@ -14,9 +14,9 @@
 #include "weft/base/stopwatch.h"
 #include "weft/train/progress.h"
 #include "weft/train/recipe/recipe.h"
+#include "weft/train/step/train_hook.h"
 #include "weft/train/step/training_task.h"
 #include "weft/train/step/worker.h"
-#include "weft/train/step/train_hook.h"
 
 namespace weft {
 

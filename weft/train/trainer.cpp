@@ -159,11 +159,14 @@ class Trainer::Run {
   }
 
   TrainResult result() {
+    std::vector<PredictionScore> predicted;
+    Scores test = test_scores(predicted);
     return {.steps = loop_.steps_done(),
             .epochs = loop_.epochs_measured(),
             .seconds = loop_.seconds(),
             .train_loss = loop_.last_train_loss(),
-            .test = test_scores(),
+            .test = std::move(test),
+            .predicted = std::move(predicted),
             .deciding = loop_.deciding_metric(),
             .best_epoch = measure_->best_epoch(),
             .samples_per_s = loop_.samples_per_s(),
@@ -173,12 +176,34 @@ class Trainer::Run {
             .checkpoint = folder_.best_path()};
   }
 
-  // The best weights on the test data: measured now where another part of the
-  // data chose them. The first worker reads them and measures alone.
-  Scores test_scores() {
-    const bool is_chosen_elsewhere = assembly_.held_out() != DataPart::kTest &&
-                                     assembly_.data->has(DataPart::kTest);
-    if (!is_chosen_elsewhere || !worker_->is_first()) return measure_->best();
+  // The best weights on the test data, or on what is held out where there are
+  // none: measured now where another part of the data chose them. The first
+  // worker reads them and measures alone.
+  Scores test_scores(std::vector<PredictionScore>& predicted) {
+    Scores scores = measure_->best();
+    if (!worker_->is_first()) return scores;
+    const DataPart part = assembly_.data->has(DataPart::kTest)
+                              ? DataPart::kTest
+                              : assembly_.held_out();
+    load_best();
+    if (part != assembly_.held_out()) {
+      Evaluation test(description_, assembly_.data->measure(part, Shard()));
+      scores = Scores(loop_.metrics(), test.run());
+    }
+    predicted = assembly_.task->score_predictions(
+        {.model = *assembly_.model,
+         .task = *assembly_.task,
+         .data = assembly_.data->description(),
+         .options = step_options(recipe_)},
+        *assembly_.data->measure(part, Shard()));
+    for (const auto& [metric, value] : predicted) {
+      scores.set(metric.name, value);
+    }
+    return scores;
+  }
+
+  // Training is over, so the model's memory may take other weights.
+  void load_best() {
     const CheckpointFile best(folder_.best_path());
     for (const Entry& entry : description_.entries()) {
       // Evaluation needs no slots, and carries a state of its own, from zero.
@@ -186,12 +211,8 @@ class Trainer::Run {
           entry.role == EntryRole::kCarried) {
         continue;
       }
-      // Training is over, so the model's memory may take other weights.
       entry.memory.copy_from(best.tensors().read(entry.name));
     }
-    Evaluation test(description_,
-                    assembly_.data->measure(DataPart::kTest, Shard()));
-    return Scores(loop_.metrics(), test.run());
   }
 
   Recipe recipe_;

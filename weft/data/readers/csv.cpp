@@ -36,24 +36,26 @@ bool is_csv(const fs::path& folder) {
          !single_file(folder).empty();
 }
 
-DatasetRef read(const fs::path& path, const Dataset* train = nullptr) {
-  return parse_table(read_text(path, kMostTableBytes), path.string(), train);
-}
-
 DatasetSplits open_csv(const DataRequest& request) {
   const fs::path& folder = request.folder;
+  const TableOptions options = table_options(request.options);
   if (!fs::is_regular_file(folder / "train.csv")) {
     const fs::path file = single_file(folder);
     if (file.empty()) {
       throw Error(ErrorCode::kUnavailable, folder.string(),
                   "no .csv file is here");
     }
-    return hold_out_fifth(read(file));
+    return split_table(read_text(file, kMostTableBytes), file.string(),
+                       options);
   }
+  const auto read = [&](const char* name, const Dataset* train) {
+    const fs::path path = folder / name;
+    return parse_table(read_text(path, kMostTableBytes), path.string(), options,
+                       train);
+  };
   DatasetSplits splits;
-  splits.train = read(folder / "train.csv");
-  // The test part takes its classes from the training part.
-  splits.test = read(folder / "test.csv", splits.train.get());
+  splits.train = read("train.csv", nullptr);
+  splits.test = read("test.csv", splits.train.get());
   return splits;
 }
 
@@ -61,7 +63,8 @@ DatasetSplits open_csv(const DataRequest& request) {
 
 void register_data_csv(DatasetRegistry& registry) {
   registry.add({.name = "csv",
-                .summary = "tables of numbers with a label column",
+                .summary = "tables with a label column",
+                .options = table_option_specs(),
                 .open = open_csv,
                 .is_in = is_csv,
                 .terms = "your own data",

@@ -32,8 +32,11 @@ DatasetSplits open_fashion_mnist(const DataRequest& request) {
 
 SourceFile published(const std::string& name, std::uint64_t bytes,
                      const std::string& sha256) {
-  return {"http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/" + name,
-          name, sha256, bytes};
+  return {
+      "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/"
+      "fashion/" +
+          name,
+      name, sha256, bytes};
 }
 
 }  // namespace

@@ -30,6 +30,11 @@ class Windows {
         groups_(call.attributes.integer("groups")),
         per_block_(
             std::clamp<std::int64_t>(kBlockBytes / row_bytes(), 1, windows())) {
+    // Who prepares a kernel that throws takes another one (graph/kernel.h).
+    if (std::max({width(), channels_out(), x[3]}) > kMostOfBlas) {
+      throw Error(ErrorCode::kUnsupported, call.op.name(),
+                  "a window or its channels are more than BLAS counts");
+    }
     // Blocks of several images have whole ones, which threads then share out.
     const std::int64_t image = y[1] * y[2];
     if (per_block_ > image) per_block_ = per_block_ / image * image;

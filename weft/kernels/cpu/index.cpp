@@ -1,9 +1,11 @@
 // Ops that address rows by integers. Sums into a row happen in the order of
 // the indices: threads share out the rows of the result, not the updates.
 #include <cstring>
+#include <limits>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/indexing.h"
+#include "weft/kernels/simd/pick.h"
 #include "weft/kernels/simd/streaming.h"
 #include "weft/ops/support/axes.h"
 
@@ -16,11 +18,12 @@ constexpr std::int64_t kRowsAhead = 8;
 constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kMostPrefetched =
     8 * kLine;  // of a row; more it guesses
+// A row of half of the first-level cache leaves room for the one before it.
+constexpr std::int64_t kMostRowAhead = 16 << 10;
 
-void prefetch_row(const std::byte* row, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < std::min(bytes, kMostPrefetched); i += kLine) {
-    __builtin_prefetch(row + i);
-  }
+void prefetch(const void* from, std::int64_t bytes) {
+  const auto* lines = static_cast<const std::byte*>(from);
+  for (std::int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(lines + i);
 }
 
 std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
@@ -50,7 +53,8 @@ std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) {
                        if (i + kRowsAhead < end) {
-                         prefetch_row(source(i + kRowsAhead), row);
+                         prefetch(source(i + kRowsAhead),
+                                  std::min(row, kMostPrefetched));
                        }
                        if (streams)
                          stream_bytes(source(i), y + i * row, at(row));
@@ -141,6 +145,18 @@ void pick_from(const T* rows, const I* indices, T* y, std::int64_t count,
   }
 }
 
+// The same of one row, where its elements lie end to end.
+template <class T, class I>
+void pick_from_row(const T* row, const I* indices, T* y, std::int64_t count,
+                   std::int64_t size) {
+  if constexpr (sizeof(T) == 4 && std::is_same_v<I, std::int64_t>) {
+    if (size <= std::numeric_limits<std::int32_t>::max()) {
+      return pick(row, indices, y, count, size);
+    }
+  }
+  pick_from(row, indices, y, count, size, 1, 0);
+}
+
 std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
   const AxisCut cut = pick_cut(call, call.input(0).shape);
   const std::int64_t count = call.input(1).shape.num_elements();
@@ -150,6 +166,13 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
       count == 0 ? 1 : std::max<std::int64_t>(1, 4096 / cut.inner);
   const bool streams = call.input(1).bytes() + 2 * call.outputs[0].bytes() >=
                        least_streamed_bytes();
+  // Picked in any order, a line at a time, a row would come in slowly: where
+  // most of its lines are read it is asked for while the one before it is
+  // picked from.
+  const auto row_bytes =
+      cut.size * static_cast<std::int64_t>(size_of(call.input(0).dtype));
+  const bool asks_ahead =
+      streams && row_bytes <= kMostRowAhead && picks >= row_bytes / kLine;
   return for_width(call.input(0).dtype, [&]<class T>(T) {
     return for_indices(call.input(1).dtype, [&]<class I>(I) {
       return make_kernel([=](const KernelBuffers& buffers) {
@@ -163,12 +186,14 @@ std::unique_ptr<PreparedKernel> prepare_pick(const OpCall& call) {
             const T* from = x + outer * cut.size * cut.inner;
             const std::int64_t last = std::min(end, (outer + 1) * picks);
             if (cut.inner == 1) {
+              if (asks_ahead && last < end)
+                prefetch(from + cut.size, row_bytes);
               make_results(
                   reinterpret_cast<std::byte*>(y + row), last - row, sizeof(T),
                   streams,
                   [&](std::int64_t first, std::int64_t some, std::byte* to) {
-                    pick_from(from, indices + row + first,
-                              reinterpret_cast<T*>(to), some, cut.size, 1, 0);
+                    pick_from_row(from, indices + row + first,
+                                  reinterpret_cast<T*>(to), some, cut.size);
                   });
               row = last;
             }

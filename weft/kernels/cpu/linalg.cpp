@@ -46,6 +46,10 @@ struct Sides {
   std::int64_t size() const { return rows * columns; }
 };
 
+// Four of its squares are what gesdd works in, and two what syevd does; they
+// count them with 32 bits.
+constexpr std::int64_t kMostFactored = 23'000;
+
 std::optional<std::string> linalg_declines(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64) {
@@ -53,10 +57,19 @@ std::optional<std::string> linalg_declines(const OpCall& call) {
   }
   for (const TensorType& type : call.inputs) {
     if (type.shape.num_elements() == 0) return "an operand is empty";
+    // LAPACK counts with 32 bits here.
+    if (Sides(type).size() > std::numeric_limits<lapack_int>::max()) {
+      return "a matrix has too many elements";
+    }
   }
-  // LAPACK counts with 32 bits here.
-  if (Sides(call.input(0)).size() > std::numeric_limits<lapack_int>::max()) {
-    return "a matrix has too many elements";
+  const Sides sides(call.input(0));
+  const bool has_workspace =
+      call.op.name() == "svd" || call.op.name() == "eigh";
+  if (has_workspace && std::min(sides.rows, sides.columns) > kMostFactored) {
+    return fmt::format(
+        "more than {} rows and columns need a workspace of too "
+        "many numbers",
+        kMostFactored);
   }
   return std::nullopt;
 }

@@ -1,10 +1,12 @@
-// Dense layers with ReLU between them; images are flattened.
+// Dense layers with ReLU between them. Images are flattened; categories of a
+// table become a 1 among zeros each, or vectors.
 #include <fmt/core.h>
 
 #include "weft/nn/linear.h"
 #include "weft/nn/model.h"
 #include "weft/nn/pool.h"
 #include "weft/nn/sequential.h"
+#include "weft/nn/table_row.h"
 
 namespace weft {
 namespace {
@@ -14,6 +16,13 @@ std::unique_ptr<nn::Module> build_mlp(const ModelInput& input,
   auto model = std::make_unique<nn::Sequential>();
   if (input.example.rank() > 1) model->add("flatten", nn::Flatten{});
   std::int64_t width = input.example.num_elements();
+  if (!input.categories.empty()) {
+    nn::TableRow row(width - static_cast<std::int64_t>(input.categories.size()),
+                     input.categories,
+                     option<std::int64_t>(options, "embedding"));
+    width = row.outputs();
+    model->add("row", std::move(row));
+  }
   int number = 0;
   for (const auto hidden :
        option<std::vector<std::int64_t>>(options, "hidden")) {
@@ -36,7 +45,11 @@ void register_model_mlp(ModelRegistry& models) {
               .summary = "dense layers with ReLU",
               .task = "classification",
               .options = {{"hidden", std::vector<std::int64_t>{512, 512},
-                           "units of each hidden layer"}},
+                           "units of each hidden layer"},
+                          {"embedding", std::int64_t{0},
+                           "numbers that a category of a table becomes; 0: one "
+                           "for each"}},
+              .takes_categories = true,
               .build = build_mlp});
 }
 

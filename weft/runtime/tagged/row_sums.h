@@ -13,8 +13,8 @@
 
 namespace weft {
 
-// A region whose results that are scatter_add along the first axis are added
-// to totals instead.
+// A region whose results that are scatter_add along the first axis, perhaps
+// under another shape, are added to totals instead.
 struct WithTotals {
   Function function;                 // a further parameter for each of them
   std::vector<std::size_t> results;  // which they are, in that order
@@ -30,8 +30,8 @@ struct WithTotals {
 WithTotals add_to_totals(const Function& region,
                          const std::vector<bool>& is_accumulated);
 
-// The parameters that a result is made of by add_rows, with that result: a
-// loop passes a table on and changes some rows of it.
+// The parameters that a result is made of by add_rows, perhaps under another
+// shape, with that result: a loop passes a table on and changes some rows.
 std::vector<std::pair<std::size_t, std::size_t>> changed_tables(
     const Function& region);
 

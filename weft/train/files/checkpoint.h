@@ -24,8 +24,8 @@
 namespace weft {
 
 struct CheckpointInfo {
-  std::string recipe;       // canonical TOML
-  std::int64_t step = 0;    // optimizer steps done
+  std::string recipe;      // canonical TOML
+  std::int64_t step = 0;   // optimizer steps done
   BatchPosition position;  // of the next batch
   std::uint64_t seed = 0;
   // What training measured: "train_loss", "best_accuracy", …. Values that are

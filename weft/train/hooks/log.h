@@ -8,8 +8,8 @@
 #include <string>
 
 #include "weft/train/metrics_log.h"
-#include "weft/train/traffic_log.h"
 #include "weft/train/step/train_hook.h"
+#include "weft/train/traffic_log.h"
 
 namespace weft {
 

@@ -18,8 +18,7 @@ const OptionSpec kAugment{"augment", std::vector<std::string>(),
 
 Augmentation read_augment(SectionReader& section) {
   Augmentation augment;
-  const auto names =
-      std::get<std::vector<std::string>>(section.read(kAugment));
+  const auto names = std::get<std::vector<std::string>>(section.read(kAugment));
   for (const std::string& what : names) {
     if (what == "crop") {
       augment.crop = true;
@@ -54,10 +53,12 @@ void read_data(SectionReader& section, Recipe& recipe) {
   data.name = std::get<std::string>(section.read(kDataName));
   data.folder = std::get<std::string>(section.read(kDataFolder));
   data.augment = read_augment(section);
-  data.options = section.read_options(def.options);
-  section.refuse_unknown();
+  // The data declares options of its own: until its name is known, no key of
+  // the section can be called unknown.
+  if (data.name.empty()) section.refuse_unknown();
   data.name = section.require_text("name");
-  section.blame("name", [&] { def.check_name(data.name); });
+  data.options = section.read_options(
+      section.blame("name", [&] { return def.options(data.name); }));
 }
 
 void write_data(const Recipe& recipe, RecipeWriter& out) {
@@ -70,6 +71,18 @@ void write_data(const Recipe& recipe, RecipeWriter& out) {
   out.options(data.options);
 }
 
+std::vector<EntryOptions> entries_of_data() {
+  std::vector<EntryOptions> entries;
+  for (const BatchSourceDef& source : batch_source_registry().all()) {
+    for (const std::string& name : source.names()) {
+      if (auto options = source.options(name); !options.empty()) {
+        entries.push_back({name, source.summary, std::move(options)});
+      }
+    }
+  }
+  return entries;
+}
+
 }  // namespace
 
 void register_recipe_section_data(RecipeSectionRegistry& sections) {
@@ -78,7 +91,7 @@ void register_recipe_section_data(RecipeSectionRegistry& sections) {
        .summary = "what is learned from, and where its batches come from",
        .place = 30,
        .options = {kDataName, kDataSource, kDataFolder, kAugment},
-       .entries = [] { return entries_of(batch_source_registry()); },
+       .entries = entries_of_data,
        .read = read_data,
        .write = write_data});
 }

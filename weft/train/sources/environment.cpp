@@ -231,6 +231,18 @@ class EpisodeSource final : public BatchSource {
   Answer answer_;
 };
 
+std::vector<OptionSpec> play_options() {
+  return {{"batches", std::int64_t{10}, "of an epoch", {.least = 1}},
+          {"discount",
+           0.99,
+           "of rewards, by each step that they are away",
+           {.least = 0, .most = 1}},
+          {"measured",
+           std::int64_t{100},
+           "episodes of each measurement, by the best actions",
+           {.least = 1}}};
+}
+
 class PlayedData final : public TrainingData {
  public:
   explicit PlayedData(const DataOptions& options)
@@ -286,17 +298,12 @@ void register_batch_source_environment(BatchSourceRegistry& sources) {
   sources.add(
       {.name = "environment",
        .summary = "episodes that the model plays; train.batch counts episodes",
-       .options = {{"batches", std::int64_t{10}, "of an epoch", {.least = 1}},
-                   {"discount",
-                    0.99,
-                    "of rewards, by each step that they are away",
-                    {.least = 0, .most = 1}},
-                   {"measured",
-                    std::int64_t{100},
-                    "episodes of each measurement, by the best actions",
-                    {.least = 1}}},
-       .check_name =
-           [](const std::string& name) { environment_registry().get(name); },
+       .options =
+           [](const std::string& name) {
+             environment_registry().get(name);
+             return play_options();
+           },
+       .names = [] { return names_of(environment_registry()); },
        .open = [](const DataOptions& options) -> std::unique_ptr<TrainingData> {
          return std::make_unique<PlayedData>(options);
        }});

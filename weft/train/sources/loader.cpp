@@ -47,7 +47,8 @@ class LoadedData final : public TrainingData {
         splits_(open_data({.name = options.name,
                            .folder = options.folder,
                            .batch = options.batch,
-                           .steps = options.steps})) {}
+                           .steps = options.steps,
+                           .options = options.own})) {}
 
   const DataDescription& description() const override { return *splits_.train; }
   bool has(DataPart part) const override { return of(part) != nullptr; }
@@ -123,8 +124,11 @@ void register_batch_source_loader(BatchSourceRegistry& sources) {
   sources.add(
       {.name = "loader",
        .summary = "examples of a data set, shuffled anew in each epoch",
-       .check_name =
-           [](const std::string& name) { dataset_registry().get(name); },
+       .options =
+           [](const std::string& name) {
+             return dataset_registry().get(name).options;
+           },
+       .names = [] { return names_of(dataset_registry()); },
        .open = [](const DataOptions& options) -> std::unique_ptr<TrainingData> {
          return std::make_unique<LoadedData>(options);
        }});

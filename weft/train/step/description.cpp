@@ -175,18 +175,14 @@ void StepDescription::add_inputs() {
 }
 
 void StepDescription::add_measures() {
-  std::vector<std::string> names;
-  for (const MetricDef& metric : task_->metrics()) {
-    if (metric.measure >= names.size()) names.resize(metric.measure + 1);
-    // A measure that several metrics tell has the name of the first.
-    if (names[metric.measure].empty()) names[metric.measure] = metric.name;
-  }
-  for (const std::string& name : names) {
-    for (const char* part : {"sum", "count"}) {
-      const Tensor memory = Tensor::scalar(0, DType::kF32);
-      add({fmt::format("{}.{}", name, part), EntryRole::kMeasure, memory.type(),
-           memory});
-    }
+  const auto take = [&](const std::string& name, const Shape& shape) {
+    const Tensor memory = Tensor::zeros({DType::kF32, shape});
+    add({name, EntryRole::kMeasure, memory.type(), memory});
+  };
+  for (const MeasureDef& measure : task_->measures()) {
+    take(measure.name + ".sum",
+         measure.size == 1 ? Shape{} : Shape{measure.size});
+    take(measure.name + ".count", {});
   }
 }
 

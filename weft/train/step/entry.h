@@ -28,7 +28,7 @@ enum class EntryRole {
   kLossWeight,  // f32[]: what gradients are scaled by
   kInput,       // a tensor of the batch
   // What a run tells.
-  kMeasure,   // f32[]: a sum or a count of the objective
+  kMeasure,   // f32[] or f32[size]: a sum or a count of the objective
   kGradient,  // of the parameter of that name
 };
 

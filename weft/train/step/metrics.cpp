@@ -8,12 +8,9 @@ namespace weft {
 
 Scores::Scores(const std::vector<MetricDef>& metrics, const MeasureSums& sums) {
   for (const MetricDef& metric : metrics) {
-    double value = kNotMeasured;
-    if (metric.measure < sums.ratios().size()) {
-      value = sums.ratios()[metric.measure].mean();
-      if (metric.of_mean != nullptr) value = metric.of_mean(value);
-    }
-    values_.emplace_back(metric.name, value);
+    const bool is_mean = metric.of == nullptr || sums.ratios().empty();
+    values_.emplace_back(metric.name,
+                         is_mean ? sums.mean(metric.measure) : metric.of(sums));
   }
 }
 

@@ -16,19 +16,6 @@ namespace weft {
 
 inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
-// A metric as a task declares it.
-struct MetricDef {
-  std::string name;  // "accuracy"
-  // Which of the objective's measures it is the mean of; several metrics may
-  // tell the same one.
-  std::size_t measure = 0;
-  bool is_higher_better = false;
-  int digits = 4;  // behind the point, for people
-  // What is told in place of the mean, as a perplexity is the exponential of a
-  // loss; null: the mean itself.
-  double (*of_mean)(double) = nullptr;
-};
-
 // A sum over predictions, and how many they are.
 struct Ratio {
   double sum = 0;
@@ -37,7 +24,8 @@ struct Ratio {
   double mean() const { return count > 0 ? sum / count : kNotMeasured; }
 };
 
-// The measures of several batches, in the objective's order.
+// The measures of several batches, in the objective's order; one of several
+// numbers has as many ratios.
 class MeasureSums {
  public:
   MeasureSums() = default;
@@ -54,13 +42,40 @@ class MeasureSums {
       ratios_[i].count += other.ratios_[i].count;
     }
   }
-  // The mean of the loss, which is the first measure.
-  double loss() const {
-    return ratios_.empty() ? kNotMeasured : ratios_[0].mean();
+  double mean(std::size_t i) const {
+    return i < ratios_.size() ? ratios_[i].mean() : kNotMeasured;
   }
+  // The mean of the loss, which is the first measure.
+  double loss() const { return mean(0); }
 
  private:
   std::vector<Ratio> ratios_;
+};
+
+// What an objective measures, as a task declares it: one number, or several
+// that are told together, as the bins of a histogram are.
+struct MeasureDef {
+  std::string name;
+  std::int64_t size = 1;
+};
+
+// A metric as a task declares it.
+struct MetricDef {
+  std::string name;  // "accuracy"
+  // Which ratio it is the mean of; several metrics may tell the same one.
+  std::size_t measure = 0;
+  bool is_higher_better = false;
+  int digits = 4;  // behind the point, for people
+  // What is told in place of a mean: a function of all measures, as a
+  // perplexity is the exponential of a loss, and an area under a curve is one
+  // of two histograms. Null: the mean itself.
+  double (*of)(const MeasureSums&) = nullptr;
+};
+
+// What is told of predictions as a whole, and is no mean over them: a BLEU.
+struct PredictionScore {
+  MetricDef metric;  // whose measure means nothing here
+  double value = kNotMeasured;
 };
 
 // Metrics by name, in the task's order; empty where nothing was measured.

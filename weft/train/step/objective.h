@@ -12,13 +12,15 @@ namespace weft {
 // A mean is told as its two parts, so that batches of any size, and of several
 // workers, add up.
 struct Measure {
-  Value sum;    // f32[]; hits are counted exactly up to 2^24
+  // f32[], or f32[size] where MeasureDef says so; hits are counted exactly up
+  // to 2^24.
+  Value sum;
   Value count;  // f32[]
 };
 
 struct Objective {
   Value loss;  // f32[]: is minimised, the mean over the batch's predictions
-  // Numbered as MetricDef::measure; the first is the loss.
+  // As TrainingTask::measures() lists them; the first is the loss.
   std::vector<Measure> measures;
 };
 

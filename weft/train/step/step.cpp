@@ -9,6 +9,7 @@
 #include "weft/ops/arithmetic.h"
 #include "weft/optim/clip.h"
 #include "weft/optim/row_gradient.h"
+#include "weft/train/step/mode_scope.h"
 
 namespace weft {
 namespace {
@@ -86,23 +87,6 @@ bool writes(StepCut cut, EntryRole role) {
 }
 
 // --- The function under construction -----------------------------------------
-
-// Switches a model to training or inference while it lives: a model whose
-// staging throws is not left in another mode.
-class ModeScope {
- public:
-  ModeScope(nn::Module& model, bool is_training)
-      : model_(model), was_training_(model.is_training()) {
-    model.train(is_training);
-  }
-  ~ModeScope() { model_.train(was_training_); }
-  ModeScope(const ModeScope&) = delete;
-  ModeScope& operator=(const ModeScope&) = delete;
-
- private:
-  nn::Module& model_;
-  bool was_training_;
-};
 
 // The values of a description's entries, by their index, as the parts of a cut
 // replace them by the next ones.
@@ -404,9 +388,12 @@ std::vector<Tensor> Step::predict(std::span<const Tensor> known) {
 }
 
 MeasureSums Step::measures() const {
-  MeasureSums sums(measures_.size() / 2);
-  for (std::size_t i = 0; i < sums.ratios().size(); ++i) {
-    sums.ratios()[i] = {measures_[2 * i].item(), measures_[2 * i + 1].item()};
+  MeasureSums sums;
+  for (std::size_t i = 0; i < measures_.size(); i += 2) {
+    const double count = measures_[i + 1].item();
+    for (std::int64_t k = 0; k < measures_[i].size(); ++k) {
+      sums.ratios().push_back({measures_[i].item(k), count});
+    }
   }
   return sums;
 }

@@ -61,10 +61,12 @@ class TrainingData {
 struct BatchSourceDef {
   std::string name;
   std::string summary;
-  std::vector<OptionSpec> options = {};
+  // The further keys of [data]: the source's own, and those of the named data.
   // Throws Error(kInvalidArgument) for data that it does not know, with the
   // nearest name.
-  void (*check_name)(const std::string& name) = nullptr;
+  std::vector<OptionSpec> (*options)(const std::string& name) = nullptr;
+  // The data that it knows by name.
+  std::vector<std::string> (*names)() = nullptr;
   // Throws what opening the data throws.
   std::unique_ptr<TrainingData> (*open)(const DataOptions& options) = nullptr;
 };

@@ -2,6 +2,21 @@
 
 namespace weft {
 
+std::vector<MeasureDef> TrainingTask::measures() const {
+  std::vector<MeasureDef> measures;
+  for (const MetricDef& metric : metrics()) {
+    if (metric.measure >= measures.size()) measures.resize(metric.measure + 1);
+    MeasureDef& measure = measures[metric.measure];
+    if (measure.name.empty()) measure.name = metric.name;
+  }
+  return measures;
+}
+
+std::vector<PredictionScore> TrainingTask::score_predictions(
+    const PredictorContext&, BatchSource&) const {
+  return {};
+}
+
 std::unique_ptr<Predictor> TrainingTask::predictor(
     const PredictorContext& context) const {
   throw Error(ErrorCode::kUnsupported, "predict",

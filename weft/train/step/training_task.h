@@ -3,7 +3,7 @@
 //
 // A new task is one file in weft/train/tasks.
 //
-// Threads: immutable.
+// Threads: immutable once fitted.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@
 
 #include "weft/base/option_schema.h"
 #include "weft/base/registry.h"
+#include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
 #include "weft/nn/model.h"
 #include "weft/train/step/metrics.h"
@@ -28,6 +29,9 @@ class TrainingTask {
 
   // The loss comes first.
   virtual std::vector<MetricDef> metrics() const = 0;
+  // What an objective measures. Unless a task says more, these are the means
+  // that its metrics tell, each called as the first that tells it.
+  virtual std::vector<MeasureDef> measures() const;
   // The metric that decides which epoch is best, by name; equal ones are
   // decided by the loss.
   virtual std::string_view deciding_metric() const { return "loss"; }
@@ -37,6 +41,9 @@ class TrainingTask {
   // Throws Error(kInvalidArgument) with the reason for data that this task
   // cannot be trained on.
   virtual void check(const DataDescription& data) const = 0;
+  // Keeps what the objective must know of the data, which suits: the scale of
+  // targets, which label is the positive one. Once, before what is below.
+  virtual void fit(const DataDescription&) {}
   // What a model must know to be built for `data`, which suits.
   virtual ModelInput model_input(const DataDescription& data) const = 0;
 
@@ -49,6 +56,13 @@ class TrainingTask {
   // What the model makes of these.
   virtual std::vector<Value> prediction(nn::Module& model,
                                         std::span<const Value> known) const = 0;
+
+  // What sums over batches of one graph cannot tell, as the BLEU of
+  // translations that are searched for: found from the predictions for all of
+  // `source`, one epoch of it. Takes longer than the metrics do, and so is
+  // asked for when training is done, of the best weights, and by `weft eval`.
+  virtual std::vector<PredictionScore> score_predictions(
+      const PredictorContext& context, BatchSource& source) const;
 
   // For `weft predict`. Throws Error(kUnsupported) where there is nothing that
   // a person could give.

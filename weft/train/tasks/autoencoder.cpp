@@ -8,6 +8,7 @@
 
 #include "weft/graph/surroundings.h"
 #include "weft/nn/scope.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/exponential.h"
 #include "weft/ops/random.h"
 #include "weft/ops/reduce.h"

@@ -5,6 +5,7 @@
 #include "weft/ops/loss.h"
 #include "weft/train/step/class_guesses.h"
 #include "weft/train/step/hits.h"
+#include "weft/train/step/row_predictor.h"
 #include "weft/train/step/training_task.h"
 
 namespace weft {
@@ -33,10 +34,16 @@ class Classification final : public TrainingTask {
                   "the labels of '{}' are no classes", data.name())
           .hint("task.name = \"regression\" takes labels that are numbers");
     }
+    if (data.features()[1].type.shape.rank() != 0) {
+      throw Error(ErrorCode::kInvalidArgument, "task",
+                  "each example of '{}' has several labels", data.name())
+          .hint("task.name = \"multi-label\" takes them");
+    }
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape,
-            .classes = static_cast<std::int64_t>(data.classes().size())};
+            .classes = static_cast<std::int64_t>(data.classes().size()),
+            .categories = data.category_counts()};
   }
 
   Objective objective(nn::Module& model,
@@ -55,7 +62,12 @@ class Classification final : public TrainingTask {
 
   std::unique_ptr<Predictor> predictor(
       const PredictorContext& context) const override {
-    return guess_classes_of_images(context);
+    if (context.data.table() == nullptr)
+      return guess_classes_of_images(context);
+    return predict_rows(context, [names = context.data.classes()](
+                                     std::span<const float> probabilities) {
+      return tell_class(names, probabilities);
+    });
   }
 
  private:

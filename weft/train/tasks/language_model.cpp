@@ -13,11 +13,12 @@ namespace {
 class LanguageModel final : public TrainingTask {
  public:
   std::vector<MetricDef> metrics() const override {
-    return {{.name = "loss"},
-            {.name = "perplexity",
-             .digits = 1,
-             .of_mean = [](double loss) { return std::exp(loss); }},
-            {.name = "accuracy", .measure = 1, .is_higher_better = true}};
+    return {
+        {.name = "loss"},
+        {.name = "perplexity",
+         .digits = 1,
+         .of = [](const MeasureSums& sums) { return std::exp(sums.loss()); }},
+        {.name = "accuracy", .measure = 1, .is_higher_better = true}};
   }
   std::string_view deciding_metric() const override { return "perplexity"; }
   std::string unit(const DataDescription&) const override { return "windows"; }

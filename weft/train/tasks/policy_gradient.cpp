@@ -3,6 +3,7 @@
 // connectionist reinforcement learning", 1992: REINFORCE), with a bonus for
 // being unsure (Williams and Peng, 1991).
 #include "weft/nn/scope.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/loss.h"
 #include "weft/ops/reduce.h"
 #include "weft/train/step/hits.h"

@@ -23,9 +23,10 @@ class TreeLabels final : public TrainingTask {
   std::string unit(const DataDescription&) const override { return "trees"; }
 
   void check(const DataDescription& data) const override {
-    // Running text has its vocabulary as classes, and no words() of its own:
-    // those tell trees from everything else.
-    if (data.words().empty() || data.classes().empty()) {
+    // Running text has its vocabulary as classes, and no words() of its own;
+    // sentences with translations have both, but are no tables of nodes.
+    if (data.words().empty() || data.classes().empty() ||
+        data.features()[0].type.shape.rank() != 2) {
       throw Error(ErrorCode::kInvalidArgument, "task",
                   "'{}' has no trees with labels", data.name());
     }

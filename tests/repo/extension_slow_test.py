@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""A folder outside of the tree, built into Weft: its task has a name in recipes,
+and what would be left out unseen is refused."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RECIPE = """
+[model]
+name = "mlp"
+hidden = [8]
+[task]
+name = "quantile"
+[data]
+name = "csv"
+[optimizer]
+name = "adam"
+[train]
+epochs = 2
+"""
+
+
+class ExtensionTest(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory(prefix="weft-extension-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        self.extension = self.folder / "mine"
+        shutil.copytree(ROOT / "examples/extension", self.extension)
+
+    def configure(self) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["cmake", "-S", ROOT, "-B", self.folder / "build", "-G", "Ninja",
+             "-DCMAKE_BUILD_TYPE=Release",
+             f"-DWEFT_EXTENSIONS={self.extension}"],
+            capture_output=True, text=True, env=os.environ)
+
+    def test_its_task_trains_and_predicts(self) -> None:
+        self.assertEqual(self.configure().returncode, 0)
+        subprocess.run(["ninja", "-C", self.folder / "build", "weft-cli"],
+                       check=True, stdout=subprocess.DEVNULL)
+        recipe = self.folder / "recipe.toml"
+        recipe.write_text(RECIPE)
+        table = self.folder / "table.csv"
+        table.write_text("".join(f"{i},{i % 7}.5\n" for i in range(100)))
+        weft = self.folder / "build/bin/weft"
+
+        def run(*words: object) -> str:
+            return subprocess.run([weft, *words, "--data", table], check=True,
+                                  capture_output=True, text=True).stdout
+
+        run("train", recipe, "--out", self.folder / "run")
+        self.assertIn("below 0.", run("eval", self.folder / "run"))
+        self.assertIn("at most", run("predict", self.folder / "run", "1=50"))
+
+    def test_what_no_registry_reads_is_refused(self) -> None:
+        tasks = self.extension / "weft/train/tasks"
+        shutil.copy(tasks / "quantile.cpp", tasks / "regression.cpp")
+        self.assertIn("two files", self.configure().stderr)
+        tasks.rename(tasks.parent / "taks")
+        done = self.configure()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("weft/train/taks/quantile.cpp", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,101 @@
+#include "weft/data/records.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "weft/data/csv.h"
+
+namespace weft {
+namespace {
+
+bool is_header(const std::vector<std::string>& fields) {
+  double ignored = 0;
+  // A record without any number can only be a header.
+  return std::ranges::none_of(
+      fields, [&](const auto& field) { return parse_number(field, ignored); });
+}
+
+std::string_view without_lines(std::string_view text, std::size_t lines) {
+  for (; lines > 0; --lines) {
+    const std::size_t end = text.find('\n');
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+Records::Records(std::string_view text, std::string where,
+                 const RecordsFormat& format)
+    : where_(std::move(where)), names_(format.names) {
+  CsvReader reader(without_lines(text, format.skipped_lines), where_,
+                   format.skipped_lines + 1);
+  std::vector<std::string> fields;
+  for (bool is_first = true; reader.next(fields); is_first = false) {
+    if (is_first && names_.empty() &&
+        (format.has_header || is_header(fields))) {
+      has_header_ = true;
+      take_names(fields, reader.line());
+      continue;
+    }
+    if (names_.empty()) {
+      for (std::size_t i = 1; i <= fields.size(); ++i) {
+        names_.push_back(std::to_string(i));
+      }
+    }
+    add(fields, reader.line());
+  }
+}
+
+void Records::take_names(const std::vector<std::string>& fields,
+                         std::size_t line) {
+  names_ = fields;
+  std::set<std::string_view> seen;
+  for (const std::string& name : names_) {
+    if (seen.insert(name).second) continue;
+    throw Error(ErrorCode::kDataLoss, fmt::format("{}:{}", where_, line),
+                "two columns are called '{}'", name);
+  }
+}
+
+void Records::add(const std::vector<std::string>& fields, std::size_t line) {
+  if (fields.size() != names_.size()) {
+    throw Error(ErrorCode::kDataLoss, fmt::format("{}:{}", where_, line),
+                "{} fields, where there are {} columns", fields.size(),
+                names_.size());
+  }
+  for (const std::string& field : fields) {
+    text_ += field;
+    ends_.push_back(text_.size());
+  }
+  lines_.push_back(line);
+}
+
+std::string_view Records::field(std::size_t row, std::size_t column) const {
+  const std::size_t i = row * names_.size() + column;
+  const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+  return std::string_view(text_).substr(begin, ends_[i] - begin);
+}
+
+std::size_t Records::column(std::string_view name) const {
+  const auto found = std::ranges::find(names_, name);
+  if (found != names_.end()) {
+    return static_cast<std::size_t>(found - names_.begin());
+  }
+  const std::string near = nearest(name, names_);
+  throw Error(ErrorCode::kInvalidArgument, where_, "no column '{}'{}", name,
+              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+}
+
+std::string Records::place(std::size_t row) const {
+  return fmt::format("{}:{}", where_, lines_[row]);
+}
+
+bool is_missing(std::string_view field) {
+  static constexpr std::string_view kMissing[] = {"",    "?",   "NA",  "N/A",
+                                                  "NaN", "nan", "null"};
+  return std::ranges::find(kMissing, field) != std::end(kMissing);
+}
+
+}  // namespace weft

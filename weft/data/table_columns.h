@@ -1,0 +1,75 @@
+// The columns of a table that a model sees, and how their texts become numbers.
+//
+// What a column is, and all statistics, come from the training rows alone; a
+// row of another file, or of a person, is read by them.
+//
+// Threads: immutable once fitted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/data/dataset.h"
+#include "weft/data/records.h"
+#include "weft/data/table_options.h"
+
+namespace weft {
+
+struct TableColumn {
+  std::string name = {};
+  bool is_category = false;
+  // True if its content decided: then a test part with other content is
+  // refused.
+  bool is_by_content = true;
+
+  // Of a number. A missing one is taken for the mean; where some were missing
+  // in training, a further column is 1 if it is, else 0.
+  double mean = 0;
+  NumberScale scale = {};
+  bool has_indicator = false;
+
+  // Of a category: sorted. A missing value is one of them, called "?", if some
+  // were missing in training.
+  std::vector<std::string> categories = {};
+};
+
+class TableColumns {
+ public:
+  // All columns of `records` but those that are to be told or ignored, by its
+  // `training` rows. Throws Error(kInvalidArgument) for options that name no
+  // column, or one twice, or leave none, and Error(kDataLoss) with the line for
+  // a column in which some values are numbers and others are not, or all are
+  // missing.
+  TableColumns(const Records& records, std::span<const std::size_t> training,
+               const TableOptions& options,
+               const std::vector<std::string>& told);
+
+  const std::vector<TableColumn>& columns() const { return columns_; }
+  // Those that the file has beside: to be told, or ignored.
+  const std::vector<std::string>& others() const { return others_; }
+  std::vector<std::int64_t> category_counts() const;
+  // Of a row: numbers, then indicators of missing ones, then categories, each
+  // in the order of the columns.
+  std::int64_t width() const { return width_; }
+
+  // Where columns() stand in `records`: by name where it has a header, else by
+  // position among as many. Throws Error(kDataLoss) where they differ.
+  std::vector<std::size_t> places_in(const Records& records) const;
+  // Reads `fields`, one per column, into `row` of width(). Throws
+  // Error(kDataLoss) with `where` for a field of another kind than in training.
+  void encode(std::span<const std::string_view> fields, float* row,
+              std::string_view where) const;
+
+ private:
+  std::vector<TableColumn> columns_;
+  std::vector<std::size_t> places_;  // in the training file
+  std::vector<std::string> others_;
+  std::size_t numbers_ = 0;
+  std::size_t indicators_ = 0;
+  std::int64_t width_ = 0;
+};
+
+}  // namespace weft

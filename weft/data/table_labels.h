@@ -1,0 +1,66 @@
+// What is to be told of the rows of a table: one of several classes, a number,
+// or several things that are so or not.
+//
+// Threads: immutable once fitted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/data/dataset.h"
+#include "weft/data/records.h"
+#include "weft/data/table_options.h"
+
+namespace weft {
+
+class TableLabels {
+ public:
+  // Classes are of all `records`; the scale of numbers is by the `training`
+  // rows alone. Throws Error(kInvalidArgument) for options that name no column,
+  // and Error(kDataLoss) with the line for a label that is missing or of no
+  // kind.
+  TableLabels(const Records& records, std::span<const std::size_t> training,
+              const TableOptions& options);
+
+  // The columns that hold the labels.
+  const std::vector<std::string>& columns() const { return columns_; }
+  // As DataDescription has them.
+  const std::vector<std::string>& classes() const { return classes_; }
+  const NumberScale& scale() const { return scale_; }
+  // i32[] for a class, f32[] for a number, f32[labels] for several.
+  TensorType type() const;
+
+  // Of all rows: in one of the two. Throws Error(kDataLoss) with the line for a
+  // label that is none of the training part's.
+  struct Values {
+    std::vector<std::int32_t> classes;
+    std::vector<float> numbers;
+  };
+  Values read(const Records& records) const;
+
+ private:
+  enum class Kind { kClass, kNumber, kSeveral };
+
+  std::string_view text(const Records& records, std::size_t row,
+                        std::size_t place) const;
+  std::vector<std::string_view> texts(const Records& records,
+                                      std::size_t place) const;
+  void choose_columns(const Records& records, const TableOptions& options);
+  void fit_several(const Records& records);
+  void fit_one(const Records& records, std::span<const std::size_t> training,
+               const TableOptions& options);
+
+  Kind kind_ = Kind::kClass;
+  bool drops_dot_;
+  std::vector<std::string> columns_;
+  std::vector<std::size_t> places_;  // in the training file
+  // Of several: what the column says where the label is so.
+  std::vector<std::string> positive_;
+  std::vector<std::string> classes_;
+  NumberScale scale_;
+};
+
+}  // namespace weft

@@ -1,0 +1,16 @@
+// Elements of a row that indices name.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+// y[i] = row[indices[i]] for i < count, of a row of `size` < 2^31 elements.
+// Negative indices count from the end; what lies outside is clamped into the
+// row.
+void pick(const std::uint32_t* row, const std::int64_t* indices,
+          std::uint32_t* y, std::int64_t count, std::int64_t size) noexcept;
+
+}  // namespace weft
