@@ -8,14 +8,15 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kElementsPerThread = 16 << 10;
-constexpr std::int64_t kWidth = 1024;  // columns that are read as one stretch
+constexpr std::int64_t kSumsPerThread = 16 << 10;
+constexpr std::int64_t kCumsumWidth =
+    1024;  // columns that are read as one stretch
 // What a thread takes of a row at least: at the end of its part the processor
 // asks for the lines behind it, which are another thread's, and that takes
 // longer than to write some pages.
 constexpr std::int64_t kLeastOfRow = 16 << 10;  // bytes
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> cumsum_declines(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 ||
       dtype == DType::kI64) {
@@ -100,30 +101,30 @@ class Scan {
   void scan_columns(const T* x, T* y) const {
     constexpr auto kLeast = kLeastOfRow / static_cast<std::int64_t>(sizeof(T));
     const std::int64_t least = std::min(kLeast, cut_.inner);
-    parallel_for(cut_.outer * cut_.inner, std::max(least, grain()),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   while (begin < end) {
-                     const std::int64_t column = begin % cut_.inner;
-                     // A range may begin in the middle of the columns.
-                     const std::int64_t width =
-                         std::min({cut_.inner - column, end - begin, kWidth});
-                     const std::int64_t start =
-                         begin / cut_.inner * cut_.size * cut_.inner + column;
-                     Wide<T> sums[kWidth] = {};
-                     for (std::int64_t n = 0; n < cut_.size; ++n) {
-                       const std::int64_t at =
-                           start + place(n, cut_.size) * cut_.inner;
-                       scan_row(x + at, y + at, sums, width);
-                     }
-                     begin += width;
-                   }
-                 });
+    parallel_for(
+        cut_.outer * cut_.inner, std::max(least, grain()),
+        [&](std::int64_t begin, std::int64_t end) {
+          while (begin < end) {
+            const std::int64_t column = begin % cut_.inner;
+            // A range may begin in the middle of the columns.
+            const std::int64_t width =
+                std::min({cut_.inner - column, end - begin, kCumsumWidth});
+            const std::int64_t start =
+                begin / cut_.inner * cut_.size * cut_.inner + column;
+            Wide<T> sums[kCumsumWidth] = {};
+            for (std::int64_t n = 0; n < cut_.size; ++n) {
+              const std::int64_t at = start + place(n, cut_.size) * cut_.inner;
+              scan_row(x + at, y + at, sums, width);
+            }
+            begin += width;
+          }
+        });
   }
 
   // Lines that are worth a thread.
   std::int64_t grain() const {
     return std::max<std::int64_t>(
-        1, kElementsPerThread / std::max<std::int64_t>(1, cut_.size));
+        1, kSumsPerThread / std::max<std::int64_t>(1, cut_.size));
   }
 
   AxisCut cut_;
@@ -139,7 +140,7 @@ std::unique_ptr<PreparedKernel> kernel_of(const OpCall& call) {
   });
 }
 
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_cumsum(const OpCall& call) {
   switch (call.input(0).dtype) {
     case DType::kF64:
       return kernel_of<double>(call);
@@ -155,7 +156,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
 }  // namespace
 
 void register_cpu_cumsum(KernelRegistry& kernels) {
-  kernels.add({"cumsum", "cpu:scan", 10, declines, prepare});
+  kernels.add({"cumsum", "cpu:scan", 10, cumsum_declines, prepare_cumsum});
 }
 
 }  // namespace weft

@@ -23,7 +23,7 @@ constexpr std::int64_t kMostLanes = 16;
 // that what is read or written apart stays in the first-level cache.
 constexpr std::int64_t kBlock = 32;
 // Each has memory of its own; their number must not depend on the threads'.
-constexpr std::int64_t kMostTasks = 64;
+constexpr std::int64_t kMostTransformTasks = 64;
 
 // The first of some rows, how many they are, and where they lie meanwhile.
 struct RowGroup {
@@ -38,7 +38,7 @@ class RealTransform : public PreparedKernel {
         n_(n),
         half_(n / 2 + 1),
         lanes_(std::min(rows, kMostLanes)),
-        tasks_(std::min((rows + lanes_ - 1) / lanes_, kMostTasks)),
+        tasks_(std::min((rows + lanes_ - 1) / lanes_, kMostTransformTasks)),
         transform_(n % 2 == 0 ? n / 2 : n) {
     for (std::int64_t k = 0; k < half_; ++k) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(k) /
@@ -258,7 +258,7 @@ class InverseTransform final : public RealTransform {
   }
 };
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> fourier_declines(const OpCall& call) {
   if (call.input(0).dtype != DType::kF32) {
     return fmt::format("computes in f32, not in {}",
                        to_string(call.input(0).dtype));
@@ -268,7 +268,7 @@ std::optional<std::string> declines(const OpCall& call) {
 }
 
 template <class Kernel>
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_fourier(const OpCall& call) {
   return std::make_unique<Kernel>(call);
 }
 
@@ -278,13 +278,13 @@ void register_cpu_fourier(KernelRegistry& kernels) {
   kernels.add({.op = "rfft",
                .name = "cpu:fourier",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<ForwardTransform>});
+               .declines = fourier_declines,
+               .prepare = prepare_fourier<ForwardTransform>});
   kernels.add({.op = "irfft",
                .name = "cpu:fourier",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<InverseTransform>});
+               .declines = fourier_declines,
+               .prepare = prepare_fourier<InverseTransform>});
 }
 
 }  // namespace weft
