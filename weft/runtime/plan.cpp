@@ -179,7 +179,7 @@ void Plan::State::prepare(const PlanOptions& options) {
     note_index_check(steps[i], formed[i].inputs[steps[i].index_check->input()],
                      places);
   }
-  const std::vector<std::size_t> writers = places.last_writers();
+  const std::vector<std::size_t>& writers = places.last_writers();
   for (std::size_t j = 0; j < writers.size(); ++j) {
     if (writers[j] < steps.size()) steps[writers[j]].results.push_back(j);
   }

@@ -27,6 +27,7 @@ std::size_t planned_size(std::size_t count) {
   count = std::min(count, kMostInstances);
   if (count <= kMostExact) return count;
   const std::size_t step = std::bit_floor(count) / 8;
+  WEFT_CHECK(step > 0);
   return count / step * step;
 }
 

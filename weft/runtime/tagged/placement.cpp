@@ -75,7 +75,7 @@ void check_names(const Ranks& ranks,
                  const std::set<std::string, std::less<>>& known,
                  const std::string& kind, int count) {
   for (const auto& [name, rank] : ranks) {
-    check_rank(rank, count, kind + " " + name, false);
+    check_rank(rank, count, fmt::format("{} {}", kind, name), false);
     if (known.contains(name)) continue;
     Error error(ErrorCode::kInvalidArgument, "placement",
                 "the graph has no {} {}", kind, name);
