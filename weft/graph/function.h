@@ -42,9 +42,9 @@ class Function {
   explicit Function(std::string name = "main");
   // These copy and destroy all nodes, which is too much to be inline.
   Function(const Function& other);
-  Function(Function&& other);
+  Function(Function&& other) noexcept;
   Function& operator=(const Function& other);
-  Function& operator=(Function&& other);
+  Function& operator=(Function&& other) noexcept;
   ~Function();
 
   const std::string& name() const { return name_; }

@@ -3,7 +3,7 @@
 namespace weft {
 
 OpRegistry::OpRegistry() = default;
-OpRegistry::OpRegistry(OpRegistry&& other) = default;
+OpRegistry::OpRegistry(OpRegistry&& other) noexcept = default;
 OpRegistry::~OpRegistry() = default;
 
 OpDef& OpRegistry::add(std::string name) {

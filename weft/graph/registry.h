@@ -14,7 +14,7 @@ namespace weft {
 class OpRegistry {
  public:
   OpRegistry();
-  OpRegistry(OpRegistry&& other);
+  OpRegistry(OpRegistry&& other) noexcept;
   ~OpRegistry();
 
   // The entry to fill in. A name is registered once.

@@ -115,7 +115,11 @@ class ForwardTransform final : public RealTransform {
  private:
   void run_group(const KernelBuffers& buffers,
                  const RowGroup& group) const noexcept override {
-    const auto& [first, lanes, x, other] = group;
+    // OpenMP's regions capture no structured bindings.
+    const std::int64_t first = group.first;
+    const std::int64_t lanes = group.lanes;
+    const ComplexRows& x = group.x;
+    const ComplexRows& other = group.other;
     const float* rows =
         static_cast<const float*>(buffers.inputs[0]) + first * n_;
     in_blocks(is_even() ? n_ / 2 : n_, lanes,
@@ -194,7 +198,11 @@ class InverseTransform final : public RealTransform {
  private:
   void run_group(const KernelBuffers& buffers,
                  const RowGroup& group) const noexcept override {
-    const auto& [first, lanes, x, other] = group;
+    // OpenMP's regions capture no structured bindings.
+    const std::int64_t first = group.first;
+    const std::int64_t lanes = group.lanes;
+    const ComplexRows& x = group.x;
+    const ComplexRows& other = group.other;
     const float* real =
         static_cast<const float*>(buffers.inputs[0]) + first * half_;
     const float* imaginary =

@@ -38,8 +38,8 @@ std::optional<std::string> nms_declines(const OpCall& call) {
 }
 
 std::unique_ptr<PreparedKernel> prepare_nms(const OpCall& call) {
-  return call.input(0).dtype == DType::kF64 ? make_nms<double>(call)
-                                            : make_nms<float>(call);
+  if (call.input(0).dtype == DType::kF64) return make_nms<double>(call);
+  return make_nms<float>(call);
 }
 
 }  // namespace

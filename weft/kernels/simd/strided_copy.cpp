@@ -4,6 +4,7 @@
 #include <cstring>
 #include <hwy/highway.h>
 
+#include "weft/base/error.h"
 #include "weft/base/parallel.h"
 
 namespace weft {
@@ -260,6 +261,7 @@ void StridedCopy::copy_runs(const std::byte* from, std::byte* to) const {
 template <class Move>
 void StridedCopy::move_elements(const std::byte* from, std::byte* to,
                                 Move&& move) const {
+  WEFT_CHECK(element_ > 0);
   const Axis& last = axes_[size(rank_ - 1)];
   const std::int64_t most = std::max<std::int64_t>(1, kRunBytes / element_);
   const std::int64_t pieces = (last.extent + most - 1) / most;
