@@ -82,23 +82,26 @@ class Scan {
   }
 
   // --- Columns side by side -----------------------------------------------
-  void scan_row(const T* x, T* y, Wide<T>* sums, std::int64_t width) const {
-    if (is_exclusive_) {
-      for (std::int64_t i = 0; i < width; ++i) {
-        const auto value = static_cast<Wide<T>>(x[i]);
-        y[i] = static_cast<T>(sums[i]);
-        sums[i] += value;
+  // Rows that lie `step` apart, in this order. Several at once, as each sum is
+  // then loaded and stored once for all of them.
+  template <std::int64_t kRows>
+  void scan_rows(const T* x, T* y, std::int64_t step, Wide<T>* sums,
+                 std::int64_t width) const {
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i) {
+      Wide<T> sum = sums[i];
+      for (std::int64_t row = 0; row < kRows; ++row) {
+        const Wide<T> total = sum + static_cast<Wide<T>>(x[row * step + i]);
+        y[row * step + i] = static_cast<T>(is_exclusive_ ? sum : total);
+        sum = total;
       }
-    } else {
-      for (std::int64_t i = 0; i < width; ++i) {
-        sums[i] += static_cast<Wide<T>>(x[i]);
-        y[i] = static_cast<T>(sums[i]);
-      }
+      sums[i] = sum;
     }
   }
 
   // What is shared out are columns of the outer axes, in row-major order.
   void scan_columns(const T* x, T* y) const {
+    constexpr std::int64_t kTogether = 8;
     constexpr auto kLeast = kLeastOfRow / static_cast<std::int64_t>(sizeof(T));
     const std::int64_t least = std::min(kLeast, cut_.inner);
     parallel_for(
@@ -112,10 +115,16 @@ class Scan {
             const std::int64_t start =
                 begin / cut_.inner * cut_.size * cut_.inner + column;
             Wide<T> sums[kCumsumWidth] = {};
-            for (std::int64_t n = 0; n < cut_.size; ++n) {
-              const std::int64_t at = start + place(n, cut_.size) * cut_.inner;
-              scan_row(x + at, y + at, sums, width);
-            }
+            const std::int64_t step = is_reverse_ ? -cut_.inner : cut_.inner;
+            std::int64_t n = 0;
+            const auto scan = [&]<std::int64_t kRows>() {
+              for (; n + kRows <= cut_.size; n += kRows) {
+                const auto at = start + place(n, cut_.size) * cut_.inner;
+                scan_rows<kRows>(x + at, y + at, step, sums, width);
+              }
+            };
+            scan.template operator()<kTogether>();
+            scan.template operator()<1>();
             begin += width;
           }
         });
