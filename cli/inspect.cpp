@@ -10,9 +10,9 @@
 #include "weft/base/file.h"
 #include "weft/base/parallel.h"
 #include "weft/comm/graph/blueconnect_rewrite.h"
+#include "weft/compiler/flat/lowering.h"
+#include "weft/compiler/inline_calls.h"
 #include "weft/graph/text.h"
-#include "weft/runtime/inline_calls.h"
-#include "weft/runtime/tagged/lowering.h"
 #include "weft/train/step/step.h"
 #include "weft/train/trained_model.h"
 

@@ -6,8 +6,8 @@
 #include "tests/support/errors.h"
 #include "tests/support/recursions.h"
 
+#include "weft/compiler/simplify.h"
 #include "weft/graph/text.h"
-#include "weft/runtime/simplify.h"
 
 namespace weft {
 namespace {

@@ -3,9 +3,9 @@
 #include "tests/support/single_runs.h"
 
 #include "weft/autodiff/gradient.h"
+#include "weft/compiler/simplify.h"
 #include "weft/graph/builder.h"
 #include "weft/runtime/eager.h"
-#include "weft/runtime/simplify.h"
 
 namespace weft::testing {
 namespace {

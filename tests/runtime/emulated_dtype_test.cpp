@@ -1,10 +1,10 @@
 // Ops in a dtype that no kernel computes in.
 #include <gtest/gtest.h>
 
+#include "weft/compiler/simplify.h"
 #include "weft/graph/builder.h"
 #include "weft/graph/text.h"
 #include "weft/ops/matmul.h"
-#include "weft/runtime/simplify.h"
 
 namespace weft {
 namespace {

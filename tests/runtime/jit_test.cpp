@@ -7,7 +7,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/exact.h"
 
-#include "weft/runtime/device.h"
+#include "weft/place/device.h"
 
 namespace weft::testing {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "weft/compiler/simplify.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/text.h"
-#include "weft/runtime/simplify.h"
 
 namespace weft::test {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "weft/base/hash.h"
-#include "weft/runtime/inline_calls.h"
-#include "weft/runtime/tagged/lowering.h"
+#include "weft/compiler/flat/lowering.h"
+#include "weft/compiler/inline_calls.h"
 
 namespace weft {
 namespace {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "weft/graph/function.h"
-#include "weft/runtime/plan.h"
+#include "weft/runtime/plan/plan.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/symbol.h"
 

@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "weft/autodiff/gradient.h"
+#include "weft/compiler/flat/lowering.h"
 #include "weft/graph/inlining.h"
 #include "weft/graph/program.h"
 #include "weft/ops/control.h"
 #include "weft/ops/stop_gradient.h"
-#include "weft/runtime/tagged/lowering.h"
 
 namespace weft {
 namespace {
@@ -164,7 +164,7 @@ std::unique_ptr<TaggedExecutor> KeptRuns::take(
     }
   }
   return std::make_unique<TaggedExecutor>(
-      lower(graph_, entry.name(), types, {}, seeds_), options_);
+      lower(graph_, entry.name(), types, seeds_), options_);
 }
 
 void KeptRuns::give(const std::vector<TensorType>& key,

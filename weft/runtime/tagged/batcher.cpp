@@ -6,7 +6,7 @@
 #include "weft/base/index.h"
 #include "weft/base/stopwatch.h"
 #include "weft/batching/batch.h"
-#include "weft/runtime/tagged/row_sums.h"
+#include "weft/compiler/flat/row_sums.h"
 
 namespace weft {
 namespace {

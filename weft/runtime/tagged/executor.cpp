@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "weft/base/parallel.h"
+#include "weft/compiler/flat/branches.h"
+#include "weft/compiler/flat/draft.h"
 #include "weft/runtime/tagged/batcher.h"
-#include "weft/runtime/tagged/branches.h"
 #include "weft/runtime/tagged/crew.h"
-#include "weft/runtime/tagged/draft.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {

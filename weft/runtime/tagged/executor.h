@@ -13,7 +13,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "weft/runtime/tagged/flat_graph.h"
+#include "weft/compiler/flat/flat_graph.h"
 #include "weft/runtime/tagged/peers.h"
 
 namespace weft {
