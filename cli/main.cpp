@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
   add_data(app);
   add_doctor(app);
   add_ops(app);
+  add_passes(app);
   add_solve(app);
   try {
     instruction_set();  // complains of WEFT_CPU before anything is done

@@ -25,6 +25,7 @@ void add_inspect(CLI::App& app);
 void add_data(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_passes(CLI::App& app);
 void add_solve(CLI::App& app);
 
 // What hangs below `weft inspect`.

@@ -6,7 +6,7 @@
 
 #include "weft/compiler/flat/draft.h"
 #include "weft/compiler/flat/needed_phases.h"
-#include "weft/compiler/simplify.h"
+#include "weft/compiler/dead_nodes.h"
 #include "weft/graph/phases.h"
 #include "weft/graph/signature.h"
 #include "weft/ops/support/recursion.h"

@@ -6,11 +6,10 @@
 #include <set>
 
 #include "weft/base/stopwatch.h"
-#include "weft/compiler/fuse_epilogue.h"
 #include "weft/compiler/index_sources.h"
 #include "weft/compiler/part_copies.h"
+#include "weft/compiler/pass.h"
 #include "weft/compiler/places.h"
-#include "weft/compiler/simplify.h"
 #include "weft/compiler/steps.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/index_check.h"
@@ -121,9 +120,8 @@ struct Plan::State {
 Plan::Plan(const Function& function, const PlanOptions& options)
     // Without fusion every op keeps the bits that it has eagerly, so nothing
     // may be reassociated either.
-    : state_(std::make_unique<State>(options.fuse
-                                         ? fuse_epilogues(simplify(function))
-                                         : simplify(function, false))) {
+    : state_(std::make_unique<State>(
+          run_passes(function, {options.fuse, options.without}))) {
   state_->prepare(options);
 }
 

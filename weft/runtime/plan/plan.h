@@ -31,10 +31,12 @@ struct UncopiedNodes {
 };
 
 struct PlanOptions {
-  std::vector<std::pair<std::size_t, std::size_t>> donated;
+  std::vector<std::pair<std::size_t, std::size_t>> donated = {};
   bool fuse = true;
   // Look at every result for NaN and infinity, and at all indices.
   bool check_numerics = false;
+  // Passes that are left out (compiler/pass.h).
+  std::vector<std::string> without = {};
 };
 
 // Is told during a run which results are final, on the thread that runs:

@@ -103,7 +103,8 @@ struct TaggedExecutor::State {
                               // A check looks at what each op gave, which a
                               // fused loop does not store.
                               .fuse = options.fuse && !options.check_numerics,
-                              .check_numerics = options.check_numerics};
+                              .check_numerics = options.check_numerics,
+                              .without = options.without};
     session.is_timed = options.is_timed;
     session.before_work = options.before_work;
     const bool batched =

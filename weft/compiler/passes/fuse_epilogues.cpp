@@ -1,7 +1,8 @@
-#include "weft/compiler/fuse_epilogue.h"
-
+// Moves a bias and a relu that follow a convolution or a matrix product into
+// it, where the library applies them while the result is still in registers.
 #include <unordered_map>
 
+#include "weft/compiler/pass.h"
 #include "weft/graph/function_copy.h"
 #include "weft/graph/registry.h"
 
@@ -146,10 +147,44 @@ class Fuser {
   FunctionCopy copy_;
 };
 
-}  // namespace
-
 Function fuse_epilogues(const Function& function) {
   return Fuser(function).run();
+}
+
+}  // namespace
+
+void register_pass_fuse_epilogues(PassRegistry& passes) {
+  passes.add({
+      .name = "fuse_epilogues",
+      .summary = "moves a bias and a relu into the product before them",
+      .order = 100,
+      // The library may add the bias before it rounds.
+      .keeps_bits = false,
+      .run = fuse_epilogues,
+      .samples =
+          {{R"(func @f(%0: f32[8, 4], %1: f32[4, 3], %2: f32[3]) -> (f32[8, 3]) {
+    %3 = matmul(%0, %1) : f32[8, 3]
+    %4 = add(%3, %2) : f32[8, 3]
+    %5 = relu(%4) : f32[8, 3]
+    return %5
+  })",
+            R"(func @f(%0: f32[8, 4], %1: f32[4, 3], %2: f32[3]) -> (f32[8, 3]) {
+    %3 = matmul(%0, %1, %2) {activation = "relu"} : f32[8, 3]
+    return %3
+  })"},
+           // Somebody else reads the product.
+           {R"(func @f(%0: f32[8, 4], %1: f32[4, 3], %2: f32[3]) -> (f32[8, 3], f32[8, 3]) {
+    %3 = matmul(%0, %1) : f32[8, 3]
+    %4 = add(%3, %2) : f32[8, 3]
+    return %3, %4
+  })"},
+           // This sum is no bias.
+           {R"(func @f(%0: f32[8, 4], %1: f32[4, 3], %2: f32[8, 3]) -> (f32[8, 3]) {
+    %3 = matmul(%0, %1) : f32[8, 3]
+    %4 = add(%3, %2) : f32[8, 3]
+    return %4
+  })"}},
+  });
 }
 
 }  // namespace weft

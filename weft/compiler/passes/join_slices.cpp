@@ -1,7 +1,9 @@
-#include "weft/compiler/join_slices.h"
-
+// The gradient of slices of one value is a sum of unslices, each as large as
+// the whole. Where the slices share out an axis, as the gates of a recurrent
+// cell do, it is their gradients' concat.
 #include <algorithm>
 
+#include "weft/compiler/pass.h"
 #include "weft/ops/join.h"
 #include "weft/ops/support/slicing.h"
 #include "weft/tensor/symbol.h"
@@ -79,23 +81,55 @@ class Parts {
   std::vector<Part> parts_;
 };
 
-}  // namespace
-
-std::optional<Value> joined_slices(FunctionBuilder& builder, const Value& a,
-                                   const Value& b) {
+std::optional<std::vector<Value>> join_slices(Rewriter& rewriter,
+                                              OpApplication& application) {
+  const Value& a = application.operands[0];
+  const Value& b = application.operands[1];
   // An add may broadcast; a concat may not.
   if (!(a.type() == b.type())) return std::nullopt;
-  Parts parts(builder.function());
+  Parts parts(rewriter.function());
   if (!parts.add(static_cast<ValueId>(a.id())) ||
       !parts.add(static_cast<ValueId>(b.id())) || !parts.fill(a.shape())) {
     return std::nullopt;
   }
   std::vector<Value> values;
   for (const Part& part : parts.parts()) {
-    values.emplace_back(builder, part.value);
+    values.emplace_back(rewriter, part.value);
   }
-  const ContextScope scope(builder);
-  return concat(values, parts.axis());
+  const ContextScope scope(rewriter);
+  return std::vector{concat(values, parts.axis())};
+}
+
+}  // namespace
+
+void register_pass_join_slices(PassRegistry& passes) {
+  passes.add({
+      .name = "join_slices",
+      .summary = "puts parts that fill an axis side by side, in place of zeros "
+                 "that are added up",
+      .order = 40,
+      .ops = {"add"},
+      // Additions of zero are left out: -0.0 + 0.0 is 0.0.
+      .keeps_bits = false,
+      .rewrite = join_slices,
+      .samples = {{R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
+    %2 = unslice(%0) {begin = [0, 0], end = [2, 3], shape = shape[2, 8]} : f32[2, 8]
+    %3 = unslice(%1) {begin = [0, 3], end = [2, 8], shape = shape[2, 8]} : f32[2, 8]
+    %4 = add(%2, %3) : f32[2, 8]
+    return %4
+  })",
+                   R"(func @f(%0: f32[2, 3], %1: f32[2, 5]) -> (f32[2, 8]) {
+    %2 = concat(%0, %1) {axis = 1} : f32[2, 8]
+    return %2
+  })"},
+                  // These overlap.
+                  {R"(func @f(%0: f32[2, 4], %1: f32[2, 5]) -> (f32[2, 8]) {
+    %2 = unslice(%0) {begin = [0, 0], end = [2, 4], shape = shape[2, 8]} : f32[2, 8]
+    %3 = unslice(%1) {begin = [0, 3], end = [2, 8], shape = shape[2, 8]} : f32[2, 8]
+    %4 = add(%2, %3) : f32[2, 8]
+    return %4
+  })"}},
+  });
 }
 
 }  // namespace weft
