@@ -25,6 +25,7 @@ struct TrainArguments {
   bool is_resumed = false;
   bool as_json = false;
   bool check_numerics = false;
+  int patience = -1;  // below 0: as the recipe says
   int threads = 0;
   int workers = 0;  // 0: one, or as many as mpirun started
 };
@@ -58,6 +59,7 @@ Recipe recipe_of(const TrainArguments& arguments) {
   }
   if (!arguments.out.empty()) recipe.log.folder = arguments.out;
   if (arguments.check_numerics) recipe.train.check_numerics = true;
+  if (arguments.patience >= 0) recipe.train.patience = arguments.patience;
   return recipe;
 }
 
@@ -222,6 +224,11 @@ void add_train(CLI::App& app) {
   verb->add_flag("--check-numerics", arguments->check_numerics,
                  "find the op in which NaN or infinity first appears, or an "
                  "index lies outside of its axis (slow)");
+  verb->add_option("--patience", arguments->patience,
+                   "end when held-out data have not become better for so many "
+                   "epochs; 0: never")
+      ->check(CLI::Range(0, 1 << 30))
+      ->type_name("EPOCHS");
   verb->add_option("--workers", arguments->workers,
                    "train with as many workers, threads of this process; "
                    "mpirun and srun start them as processes")

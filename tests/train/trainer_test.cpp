@@ -111,6 +111,36 @@ TEST_F(TrainerTest, FrozenParametersStayAsTheyAre) {
   }
 }
 
+// A trace is JSON but for its end, and its events follow one another.
+TEST_F(TrainerTest, TracesWhereTheTimeGoes) {
+  const fs::path file = root_ / "run" / "traces" / "trace.json";
+  TrainObserver quiet;
+  Trainer(recipe("run", {"train.epochs=2", "trace.file=traces/trace.json",
+                         "trace.steps=15"}),
+          {.name = "run"})
+      .run(quiet);
+  std::string text = read_text(file);
+  ASSERT_TRUE(text.ends_with(",\n"));
+  text.replace(text.size() - 2, 1, "]");
+  std::map<std::string, int> counts;
+  double end = 0;
+  for (const auto& event : nlohmann::json::parse(text)) {
+    ++counts[event["name"]];
+    // Times are written with a tenth of a microsecond.
+    EXPECT_GE(event["ts"].get<double>(), end - 0.2);
+    EXPECT_GE(event["dur"].get<double>(), 0);
+    end = event["ts"].get<double>() + event["dur"].get<double>();
+  }
+  EXPECT_EQ(counts["compute"], 15);
+  EXPECT_EQ(counts["wait for batch"], 15);
+  EXPECT_EQ(counts["measure"], 2);
+  EXPECT_EQ(counts["save and log"], 2);
+
+  // A folder is no file.
+  Trainer refused(recipe("run", {"trace.file=" + root_.string()}), {});
+  EXPECT_THROW(refused.run(quiet), Error);
+}
+
 // A recursive network, whose graph branches and calls itself.
 TEST_F(TrainerTest, ResumesATreeNetworkBitForBit) {
   const fs::path trees = root_ / "sst";

@@ -7,6 +7,7 @@
 #include "weft/train/hooks/narrate.h"
 #include "weft/train/hooks/save.h"
 #include "weft/train/hooks/stop_early.h"
+#include "weft/train/recipe/section_def.h"
 #include "weft/train/step/evaluation.h"
 #include "weft/train/step/single_worker.h"
 #include "weft/train/sync/agreement.h"
@@ -74,6 +75,7 @@ class Trainer::Run {
     add<SaveHook>(folder_, kept_recipe(recipe_));
     log_ = add<LogHook>(fmt::format("{}: {} on {}", options_.name,
                                     recipe_.model.name, recipe_.data.name));
+    for (auto& hook : section_hooks(recipe_)) loop_.add(std::move(hook));
   }
 
   void add_hook(std::unique_ptr<TrainHook> hook) { loop_.add(std::move(hook)); }
