@@ -47,7 +47,7 @@ class DigitsTest(CliTest):
 
     def test_patience_ends_a_run_that_learns_nothing(self) -> None:
         command = self.train_command("run", "--set", "train.epochs=9",
-                                     "--set", "optimizer.lr=0", "--patience")
+                                     "--set", "optimizer.lr=1e-30", "--patience")
         self.refuse(*command, "-1", parts=("--patience",))
         self.assertEqual(self.json_of(*command, 2)["epochs"], 3)
         self.assertEqual(self.json_of(*command, 0)["epochs"], 9)
