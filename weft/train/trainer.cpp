@@ -1,7 +1,11 @@
 #include "weft/train/trainer.h"
 
+#include <ctime>
+
+#include "weft/base/file.h"
 #include "weft/train/assembly.h"
 #include "weft/train/files/checkpoint.h"
+#include "weft/train/files/run_record.h"
 #include "weft/train/hooks/log.h"
 #include "weft/train/hooks/measure.h"
 #include "weft/train/hooks/narrate.h"
@@ -86,16 +90,26 @@ class Trainer::Run {
     try {
       add<NarrateHook>(told);
       if (options_.is_resumed) resume(told);
+      begin_record();
       told.on_start(summary());
       loop_.run();
-      return result();
+      const TrainResult reached = result();
+      end_record({.state = RunState::kDone,
+                  .test = reached.test,
+                  .epochs = reached.epochs,
+                  .best_epoch = reached.best_epoch,
+                  .seconds = reached.seconds});
+      return reached;
     } catch (const Error& error) {
       // The others would wait for this worker until the timeout.
       worker_->fail(error);
+      record_failure(error);
       throw;
     } catch (const std::exception& error) {
-      worker_->fail(
-          Error(ErrorCode::kInternal, "train", std::string(error.what())));
+      const Error told_others(ErrorCode::kInternal, "train",
+                              std::string(error.what()));
+      worker_->fail(told_others);
+      record_failure(told_others);
       throw;
     }
   }
@@ -132,6 +146,45 @@ class Trainer::Run {
       observer.on_note("the recipe has changed since " +
                        file->tensors().path().string() +
                        ": the result differs from an uninterrupted run's");
+    }
+  }
+
+  // The folder says from now on what it is of: the recipe, and that it runs.
+  void begin_record() {
+    if (!worker_->is_first()) return;
+    write_file(std::filesystem::path(recipe_.log.folder) / "recipe.toml",
+               kept_recipe(recipe_));
+    record_ = new_record();
+    record_->name = options_.name;
+    record_->task = recipe_.task.name;
+    record_->model = recipe_.model.name;
+    record_->data = recipe_.data.name;
+    record_->epochs = recipe_.train.epochs;
+    record_->outcome.deciding = loop_.deciding_metric();
+    write_record(recipe_.log.folder, *record_);
+  }
+
+  void end_record(RunOutcome outcome) {
+    if (!record_) return;  // of another worker, or not begun yet
+    outcome.deciding = loop_.deciding_metric();
+    record_->outcome = std::move(outcome);
+    record_->ended = std::time(nullptr);
+    write_record(recipe_.log.folder, *record_);
+  }
+
+  void record_failure(const Error& error) {
+    try {
+      end_record({.state = error.code() == ErrorCode::kCancelled
+                               ? RunState::kInterrupted
+                               : RunState::kFailed,
+                  .reason = error.what(),
+                  .epochs = loop_.epochs_measured(),
+                  .best_epoch = measure_->best_epoch(),
+                  .seconds = loop_.seconds()});
+    } catch (const Error&) {
+      // Where the disk is full, why the run ended matters more than that this
+      // could not be written: the record then still says that it runs, and
+      // whoever reads it sees that its process is gone.
     }
   }
 
@@ -226,6 +279,7 @@ class Trainer::Run {
   std::unique_ptr<Worker> worker_;
   Evaluation held_out_;
   CheckpointFolder folder_;
+  std::optional<RunRecord> record_;  // the first worker's, once it has begun
   TrainLoop loop_;
   const MeasureHook* measure_ = nullptr;  // hooks belong to the loop
   const LogHook* log_ = nullptr;
