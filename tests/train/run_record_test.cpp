@@ -1,4 +1,4 @@
-#include "weft/train/files/run_record.h"
+#include "weft/train/run_record.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@
 #include "weft/base/file.h"
 #include "weft/train/assembly.h"
 #include "weft/train/files/checkpoint.h"
-#include "weft/train/files/run_record.h"
 #include "weft/train/metrics_log.h"
+#include "weft/train/run_record.h"
 #include "weft/train/trained_model.h"
 
 namespace weft {

@@ -111,7 +111,8 @@ CoreShares share_cores(std::size_t runs, int cores, int threads, int least) {
   const int needed = std::max(threads, least);
   if (needed > cores) {
     throw Error(ErrorCode::kInvalidArgument, "--cores",
-                "a run needs {} threads, and there are {} cores", needed, cores)
+                "a run needs {} threads, more than the {} of all runs", needed,
+                cores)
         .hint("raise --cores, or lower --threads or --workers");
   }
   const int most = static_cast<int>(

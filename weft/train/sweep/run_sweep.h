@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "weft/train/files/run_record.h"
 #include "weft/train/progress.h"
+#include "weft/train/run_record.h"
 #include "weft/train/sweep/sweep.h"
 
 namespace weft {
@@ -27,7 +27,8 @@ struct CoreShares {
 // more than all cores.
 CoreShares share_cores(std::size_t runs, int cores, int threads, int least);
 
-// Is told how the runs go, by their indices. What it throws ends that run.
+// Is told how the runs go, by their indices. What it throws ends that run;
+// on_end() must not throw.
 class SweepObserver {
  public:
   virtual ~SweepObserver() = default;
@@ -40,7 +41,7 @@ class SweepObserver {
 };
 
 struct SweepOptions {
-  CoreShares cores;
+  CoreShares cores = {};
   // Runs that are done, by the same recipe, are not trained again.
   bool is_resumed = false;
   // Begins no further run once true; who trains one must look at it too.

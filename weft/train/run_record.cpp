@@ -1,4 +1,4 @@
-#include "weft/train/files/run_record.h"
+#include "weft/train/run_record.h"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ bool is_alive(const RunRecord& record) {
   return kill(static_cast<pid_t>(record.process), 0) == 0 || errno == EPERM;
 }
 
-Json number(double value) {
+Json json_number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
@@ -50,7 +50,7 @@ RunState state_from(const std::string& text) {
 Json to_json(const RunOutcome& outcome) {
   Json test = Json::object();
   for (const auto& [name, value] : outcome.test.all()) {
-    test[name] = number(value);
+    test[name] = json_number(value);
   }
   return {{"state", to_string(outcome.state)},
           {"reason", outcome.reason},
@@ -61,7 +61,7 @@ Json to_json(const RunOutcome& outcome) {
           {"test", test},
           {"epochs_done", outcome.epochs},
           {"best_epoch", outcome.best_epoch},
-          {"seconds", number(outcome.seconds)}};
+          {"seconds", json_number(outcome.seconds)}};
 }
 
 RunOutcome outcome_from(const Json& json) {
