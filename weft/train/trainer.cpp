@@ -23,8 +23,11 @@ namespace weft {
 namespace {
 
 // All workers must have the same data.
-Assembly assemble_initialized(const Recipe& recipe, WorkerGroup* group) {
-  Assembly assembly = assemble(recipe, group == nullptr ? 1 : group->size());
+Assembly assemble_initialized(const Recipe& recipe,
+                              std::shared_ptr<nn::Module> model,
+                              WorkerGroup* group) {
+  Assembly assembly =
+      assemble(recipe, group == nullptr ? 1 : group->size(), std::move(model));
   if (group != nullptr) {
     std::vector<AgreedItem> items;
     for (auto& [name, value] : assembly.data->fingerprint()) {
@@ -41,12 +44,6 @@ Shard shard_of(const WorkerGroup* group) {
   return group == nullptr ? Shard() : Shard{group->rank(), group->size()};
 }
 
-// Looking for NaN changes no number, so it is no part of the recipe.
-std::string kept_recipe(Recipe recipe) {
-  recipe.train.check_numerics = false;
-  return to_toml(recipe);
-}
-
 }  // namespace
 
 class Trainer::Run {
@@ -56,7 +53,7 @@ class Trainer::Run {
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
         optimizer_(make_optimizer(recipe_.optimizer)),
-        assembly_(assemble_initialized(recipe_, group)),
+        assembly_(assemble_initialized(recipe_, options_.model, group)),
         source_(assembly_.data->train(shard_of(group))),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.
@@ -76,7 +73,7 @@ class Trainer::Run {
     }
     // The log follows the checkpoint: what it had beyond one would be measured
     // again.
-    add<SaveHook>(folder_, kept_recipe(recipe_));
+    add<SaveHook>(folder_, kept_text(recipe_));
     log_ = add<LogHook>(fmt::format("{}: {} on {}", options_.name,
                                     recipe_.model.name, recipe_.data.name));
     for (auto& hook : section_hooks(recipe_)) loop_.add(std::move(hook));
@@ -153,7 +150,7 @@ class Trainer::Run {
   void begin_record() {
     if (!worker_->is_first()) return;
     write_file(std::filesystem::path(recipe_.log.folder) / "recipe.toml",
-               kept_recipe(recipe_));
+               kept_text(recipe_));
     record_ = new_record();
     record_->name = options_.name;
     record_->task = recipe_.task.name;
@@ -191,7 +188,7 @@ class Trainer::Run {
   // A checkpoint of an older Weft says less; what it leaves out had the values
   // that are defaults now.
   bool is_same_recipe(const std::string& text) const {
-    const std::string own = kept_recipe(recipe_);
+    const std::string own = kept_text(recipe_);
     return text == own || to_toml(parse_recipe(text, "checkpoint")) == own;
   }
 

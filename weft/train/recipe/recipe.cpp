@@ -168,6 +168,11 @@ std::string to_toml(const Recipe& recipe) {
   return out.take();
 }
 
+std::string kept_text(Recipe recipe) {
+  recipe.train.check_numerics = false;
+  return to_toml(recipe);
+}
+
 Recipe parse_recipe(std::string_view text, std::string_view where,
                     std::span<const std::string> overrides) {
   toml::table root = parse_toml(text, where);
