@@ -1,87 +1,21 @@
-// weft.train: the trainer of recipes with callbacks, and its step alone.
+// weft.train: the trainer of recipes with callbacks.
 #include <algorithm>
 #include <atomic>
 #include <pybind11/stl.h>
 
 #include "python/src/convert.h"
+#include "python/src/recipes.h"
 
-#include "weft/train/recipe_step.h"
 #include "weft/train/train_loop.h"
 #include "weft/train/trainer.h"
 
 namespace weft::python {
 namespace {
 
-using Overrides = std::vector<std::string>;
-
-// A path, or the text of a recipe, which has several lines.
-Recipe recipe_from(const std::string& source, const Overrides& overrides) {
-  if (source.find('\n') == std::string::npos) {
-    return load_recipe(source, overrides);
-  }
-  return parse_recipe(source, "recipe", overrides);
-}
-
-std::string name_of(const std::string& source) {
+std::string recipe_name(const std::string& source) {
   return source.find('\n') == std::string::npos
              ? std::filesystem::path(source).stem().string()
              : "recipe";
-}
-
-// A module that is written in Python, as a layer that C++ calls.
-class CalledLayer final : public nn::Layer {
- public:
-  CalledLayer(std::shared_ptr<nn::Module> module, py::object callable)
-      : callable_(share(std::move(callable))) {
-    adopt("model", std::move(module));
-  }
-
- protected:
-  Value forward(const Value& x) override {
-    const py::gil_scoped_acquire gil;
-    return value_from(call_python(callable_, py::make_tuple(py::cast(x))));
-  }
-
- private:
-  SharedObject callable_;
-};
-
-std::shared_ptr<nn::Module> model_from(const py::object& model) {
-  if (model.is_none()) return nullptr;
-  if (!py::isinstance<nn::Module>(model)) {
-    throw Error(ErrorCode::kInvalidArgument, "model",
-                "this is no weft.nn.Module");
-  }
-  auto module = py::cast<std::shared_ptr<nn::Module>>(model);
-  // What Python has written has no forward() that C++ could call.
-  if (std::dynamic_pointer_cast<nn::Layer>(module) != nullptr ||
-      !PyCallable_Check(model.ptr())) {
-    return module;
-  }
-  return std::make_shared<CalledLayer>(std::move(module), model);
-}
-
-py::dict from_scores(const Scores& scores) {
-  py::dict named;
-  for (const auto& [name, value] : scores.all()) named[py::str(name)] = value;
-  return named;
-}
-
-std::vector<Tensor> tensors_from(const py::handle& tensors) {
-  std::vector<Tensor> all;
-  for (const auto each : tensors) {
-    // No line of C++ is given, as an error should name the user's.
-    all.push_back(value_from(each).tensor({}));
-  }
-  return all;
-}
-
-py::tuple from_tensors(const std::vector<Tensor>& tensors) {
-  py::tuple all(tensors.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    all[i] = py::cast(Value(tensors[i]));
-  }
-  return all;
 }
 
 // What callbacks see of a run. It may be kept, and says so when the run is
@@ -230,7 +164,7 @@ class PythonTrainer {
                   "a recipe that is a text has no name, and so no folder")
           .hint("settings={\"log.folder\": \"runs/NAME\"}");
     }
-    TrainerOptions options{.name = name_of(source),
+    TrainerOptions options{.name = recipe_name(source),
                            .is_resumed = is_resumed,
                            .stop = &interrupt_.stop(),
                            .model = model_from(model)};
@@ -270,17 +204,6 @@ class PythonTrainer {
   bool has_run_ = false;
 };
 
-std::optional<DataPart> part_from(const std::optional<std::string>& name) {
-  if (!name) return std::nullopt;
-  for (const DataPart part :
-       {DataPart::kTrain, DataPart::kValid, DataPart::kTest}) {
-    if (to_string(part) == *name) return part;
-  }
-  throw Error(ErrorCode::kInvalidArgument, "part", "data have no part '{}'",
-              *name)
-      .hint("train, valid or test");
-}
-
 void bind_loop(py::module_& train) {
   py::class_<Loop, std::shared_ptr<Loop>>(
       train, "Loop", "What a callback sees of a run, and how it ends one.")
@@ -314,74 +237,6 @@ void bind_loop(py::module_& train) {
           "test", [](const TrainResult& r) { return from_scores(r.test); })
       .def_property_readonly("checkpoint", [](const TrainResult& r) {
         return r.checkpoint.string();
-      });
-}
-
-void bind_step(py::module_& train) {
-  py::class_<RecipeStep>(train, "_Step")
-      .def(py::init([](const std::string& source, const Overrides& overrides,
-                       const py::object& model) {
-        Recipe recipe = recipe_from(source, overrides);
-        auto own = model_from(model);
-        const py::gil_scoped_release nogil;
-        return std::make_unique<RecipeStep>(std::move(recipe), std::move(own));
-      }))
-      .def("next",
-           [](RecipeStep& self) {
-             std::vector<Tensor> batch;
-             {
-               const py::gil_scoped_release nogil;
-               // The source will use its memory again; Python keeps what it
-               // was given.
-               for (const Tensor& each : self.next().tensors) {
-                 batch.push_back(each.clone());
-               }
-             }
-             return from_tensors(batch);
-           })
-      .def_property_readonly("batches_per_epoch",
-                             &RecipeStep::batches_per_epoch)
-      .def_property_readonly("batches_left", &RecipeStep::batches_left)
-      .def_property_readonly("steps_done", &RecipeStep::steps_done)
-      .def("train",
-           [](RecipeStep& self, const py::object& batch,
-              std::optional<double> lr) {
-             const std::vector<Tensor> tensors = tensors_from(batch);
-             Scores scores;
-             {
-               const py::gil_scoped_release nogil;
-               scores = self.train(tensors, lr);
-             }
-             return from_scores(scores);
-           })
-      .def("evaluate",
-           [](RecipeStep& self, const std::optional<std::string>& part) {
-             const std::optional<DataPart> chosen = part_from(part);
-             Scores scores;
-             {
-               const py::gil_scoped_release nogil;
-               scores = self.evaluate(chosen);
-             }
-             return from_scores(scores);
-           })
-      .def("predict",
-           [](RecipeStep& self, const py::args& known) {
-             const std::vector<Tensor> tensors = tensors_from(known);
-             std::vector<Tensor> told;
-             {
-               const py::gil_scoped_release nogil;
-               told = self.predict(tensors);
-             }
-             return from_tensors(told);
-           })
-      .def("save",
-           [](const RecipeStep& self, const std::string& path) {
-             const py::gil_scoped_release nogil;
-             self.save(path);
-           })
-      .def("load", [](RecipeStep& self, const std::string& path) {
-        const py::gil_scoped_release nogil;
-        self.load(path);
       });
 }
 

@@ -78,7 +78,8 @@ TEST_F(OwnLoop, TrainsAModelOfItsOwn) {
   for (int i = 0; i < 10; ++i) step.train(step.next().tensors);
   EXPECT_LT(step.evaluate().loss(), before);
   TrainObserver quiet;
-  EXPECT_GT(Trainer(recipe(), {.name = "run", .model = model}).run(quiet).epochs, 0);
+  EXPECT_GT(
+      Trainer(recipe(), {.name = "run", .model = model}).run(quiet).epochs, 0);
 }
 
 }  // namespace

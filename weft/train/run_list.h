@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/error.h"
 #include "weft/train/metrics_log.h"
 #include "weft/train/picture/chart.h"
 #include "weft/train/run_record.h"

@@ -170,6 +170,10 @@ class Trainer::Run {
   }
 
   void record_failure(const Error& error) {
+    // Where a rank is lost, a launcher kills this one within a second, in which
+    // the reason must be told. Of a run that is gone the record need not say
+    // so.
+    if (error.code() == ErrorCode::kUnavailable && worker_->ranks() > 1) return;
     try {
       end_record({.state = error.code() == ErrorCode::kCancelled
                                ? RunState::kInterrupted
