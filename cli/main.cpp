@@ -60,6 +60,7 @@ int run(int argc, char** argv) {
   add_ops(app);
   add_passes(app);
   add_solve(app);
+  add_runs(app);
   try {
     instruction_set();  // complains of WEFT_CPU before anything is done
     app.parse(argc, argv);

@@ -130,6 +130,10 @@ py::object call_python(const SharedObject& callable, const py::tuple& arguments,
   PyObject* result =
       PyObject_Call(callable.get(), arguments.ptr(), keywords.ptr());
   if (result != nullptr) return py::reinterpret_steal<py::object>(result);
+  throw_raised();
+}
+
+void throw_raised() {
   py::error_already_set raised;
   throw PythonError(raised);
 }

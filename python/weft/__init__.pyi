@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from weft import nn as nn
 from weft import ops as ops
 from weft import optim as optim
+from weft import train as train
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A folder outside of the tree, built into Weft: its task has a name in recipes,
-and what would be left out unseen is refused."""
+"""A folder outside of the tree, built into Weft: its task and its section have
+names in recipes, and what would be left out unseen is refused."""
 
 import os
 import shutil
@@ -23,6 +23,8 @@ name = "csv"
 name = "adam"
 [train]
 epochs = 2
+[target]
+loss = 100
 """
 
 
@@ -56,6 +58,9 @@ class ExtensionTest(unittest.TestCase):
                                   capture_output=True, text=True).stdout
 
         run("train", recipe, "--out", self.folder / "run")
+        # Its section ended the run after the first epoch.
+        metrics = self.folder / "run/metrics.jsonl"
+        self.assertEqual(metrics.read_text().count("\n"), 1)
         self.assertIn("below 0.", run("eval", self.folder / "run"))
         self.assertIn("at most", run("predict", self.folder / "run", "1=50"))
 

@@ -1,15 +1,19 @@
-// A task from outside of the tree, as docs/guides/adding-a-task.md has it: it
-// joins a registry of its own here, and the build's with WEFT_EXTENSIONS
+// A task and a section from outside of the tree, as
+// docs/guides/adding-a-task.md has them: they join registries of their own
+// here, and the build's with WEFT_EXTENSIONS
 // (tests/repo/extension_slow_test.py).
 #include <gtest/gtest.h>
 
+#include "examples/extension/weft/train/sections/target.cpp"
 #include "examples/extension/weft/train/tasks/quantile.cpp"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 
 #include "weft/data/loader.h"
 #include "weft/data/table.h"
 #include "weft/nn/nn.h"
 #include "weft/train/step/evaluation.h"
+#include "weft/train/trainer.h"
 
 namespace weft {
 namespace {
@@ -50,6 +54,33 @@ TEST(Extension, ATaskOfAnotherTreeTrains) {
   test::expect_error(ErrorCode::kInvalidArgument, {"quantile", "share"}, [&] {
     def.make(complete(def.options, {{"share", 1.0}}, "task"));
   });
+}
+
+TEST(Extension, ASectionOfAnotherTreeEndsARun) {
+  RecipeSectionRegistry sections("section");
+  register_recipe_section_target(sections);
+  sections.freeze();
+  const test::TemporaryFolder folder;
+  Recipe recipe = parse_recipe(
+      "[model]\nname = 'mlp'\n[data]\nname = 'digits'\n"
+      "[optimizer]\nname = 'adam'\n[train]\nepochs = 50\n",
+      "test", std::vector{"log.folder=" + (folder.path() / "run").string()});
+  // A run without the section has no such hook.
+  EXPECT_TRUE(section_hooks(recipe, sections).empty());
+
+  recipe.more["target"] = {{"loss", 0.5}};
+  TrainObserver quiet;
+  Trainer trainer(recipe, {.name = "run"});
+  for (auto& hook : section_hooks(recipe, sections)) {
+    trainer.add(std::move(hook));
+  }
+  const TrainResult result = trainer.run(quiet);
+  EXPECT_LT(result.epochs, 50);
+  EXPECT_LE(result.test.loss(), 0.5);
+
+  recipe.more["target"] = {{"los", 0.5}};
+  test::expect_error(ErrorCode::kInvalidArgument, {"target", "loss"},
+                     [&] { section_hooks(recipe, sections); });
 }
 
 }  // namespace

@@ -105,6 +105,15 @@ std::string to_string(const Call<Def>& call) {
   return call_text(call.def->name, call.def->options, call.options);
 }
 
+// The values of a text that has several, separated by commas; a comma within
+// parentheses, brackets, braces or quotation marks separates nothing:
+// "qsgd(4, bucket=64), 3lc" are two. Each is a part of `text`, without the
+// space around it. A text whose brackets or quotation marks are not closed is
+// one value, for whoever reads it to refuse. Throws for an empty value among
+// several.
+std::vector<std::string_view> split_values(std::string_view text,
+                                           std::string kind);
+
 template <class Body>
 decltype(auto) CallReader::at(std::size_t place, Body&& body) const {
   try {

@@ -162,5 +162,8 @@ Recipe load_recipe(const std::filesystem::path& path,
 
 // The canonical text.
 std::string to_toml(const Recipe& recipe);
+// The text that checkpoints and folders of runs keep: without check_numerics,
+// as looking for NaN changes no number.
+std::string kept_text(Recipe recipe);
 
 }  // namespace weft

@@ -44,8 +44,8 @@ struct RecipeSectionDef {
   // refused.
   void (*read)(SectionReader& section, Recipe& recipe) = nullptr;
   void (*write)(const Recipe& recipe, RecipeWriter& out) = nullptr;
-  // What a run does by the options in Recipe::more; null, or a null result:
-  // nothing.
+  // What a run does by the options in Recipe::more, behind the trainer's own
+  // hooks; null, or a null result: nothing.
   std::unique_ptr<TrainHook> (*hook)(const Options& options) = nullptr;
 };
 
@@ -54,6 +54,13 @@ using RecipeSectionRegistry = Registry<RecipeSectionDef>;
 const RecipeSectionRegistry& recipe_section_registry();
 
 // All of them in the order of their places.
-std::vector<const RecipeSectionDef*> sections_in_order();
+std::vector<const RecipeSectionDef*> sections_in_order(
+    const RecipeSectionRegistry& sections = recipe_section_registry());
+
+// What the sections of `recipe` do in a run, in their order. Throws
+// Error(kInvalidArgument) for options that a section refuses.
+std::vector<std::unique_ptr<TrainHook>> section_hooks(
+    const Recipe& recipe,
+    const RecipeSectionRegistry& sections = recipe_section_registry());
 
 }  // namespace weft
