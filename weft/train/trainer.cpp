@@ -7,6 +7,7 @@
 #include "weft/train/hooks/narrate.h"
 #include "weft/train/hooks/save.h"
 #include "weft/train/hooks/stop_early.h"
+#include "weft/train/recipe/section_def.h"
 #include "weft/train/step/evaluation.h"
 #include "weft/train/step/single_worker.h"
 #include "weft/train/sync/agreement.h"
@@ -69,6 +70,7 @@ class Trainer::Run {
     if (recipe_.train.patience > 0) {
       add<StopEarlyHook>(recipe_.train.patience, *measure_);
     }
+    add_hooks_of_sections();
     // The log follows the checkpoint: what it had beyond one would be measured
     // again.
     add<SaveHook>(folder_, kept_recipe(recipe_));
@@ -105,6 +107,18 @@ class Trainer::Run {
     Hook* result = hook.get();
     loop_.add(std::move(hook));
     return result;
+  }
+
+  // A section that is read by nobody else acts through its hook.
+  void add_hooks_of_sections() {
+    for (const RecipeSectionDef& def : recipe_section_registry().all()) {
+      if (def.hook == nullptr) continue;
+      const auto own = recipe_.more.find(def.name);
+      auto hook = def.hook(complete(
+          def.options, own == recipe_.more.end() ? Options() : own->second,
+          def.name));
+      if (hook != nullptr) loop_.add(std::move(hook));
+    }
   }
 
   std::unique_ptr<Worker> make_worker(WorkerGroup* group) {
