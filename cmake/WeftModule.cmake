@@ -63,6 +63,9 @@ function(weft_registrations variable)
   foreach(extension IN LISTS WEFT_EXTENSIONS)
     file(GLOB more CONFIGURE_DEPENDS ${extension}/${R_FOLDER}/*.cpp)
     list(APPEND sources ${more})
+    # Not joined with ours (weft_join), whose names they cannot know.
+    set_source_files_properties(${more} PROPERTIES
+      SKIP_UNITY_BUILD_INCLUSION ON)
     set_property(GLOBAL APPEND PROPERTY WEFT_EXTENSION_SOURCES ${more})
   endforeach()
   set(declarations "")

@@ -120,6 +120,7 @@ std::string CallReader::take_option_name() {
 
 OptionValue CallReader::take_literal() {
   if (!is_at_end() && peek() == '"') return take_quoted();
+  if (!is_at_end() && peek() == '[') return take_list();
   const std::size_t begin = at_;
   while (!is_at_end() && (is_letter(peek()) || is_digit(peek()) ||
                           peek() == '.' || peek() == '-' || peek() == '+')) {
@@ -209,6 +210,28 @@ std::vector<std::string_view> split_values(std::string_view text,
   return values;
 }
 
+OptionValue CallReader::take_list() {
+  const std::size_t begin = at_;
+  take('[');
+  std::vector<std::int64_t> integers;
+  std::vector<std::string> texts;
+  for (std::size_t count = 0; !take(']'); ++count) {
+    if (count > 0 && !take(',')) throw fail(at_, "a ',' or ']' is due here");
+    const OptionValue value = take_literal();
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      integers.push_back(*integer);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      texts.push_back(*text);
+    }
+    const bool is_mixed = !integers.empty() && !texts.empty();
+    if (is_mixed || integers.size() + texts.size() <= count) {
+      throw fail(begin, "a list is one of integers or one of texts");
+    }
+  }
+  if (texts.empty()) return integers;
+  return texts;
+}
+
 Error at_place(Error error, std::string_view text, std::size_t place) {
   std::string line(text);
   // A tab or a line break would put the caret below another column.
@@ -233,6 +256,21 @@ std::string call_text(std::string_view name,
   }
   if (written.empty()) return std::string(name);
   return fmt::format("{}({})", name, fmt::join(written, ", "));
+}
+
+std::string brief_call_text(std::string_view name,
+                            const std::vector<OptionSpec>& schema,
+                            const Options& options) {
+  std::vector<OptionSpec> changed;
+  std::ranges::copy_if(schema, std::back_inserter(changed),
+                       [&](const OptionSpec& spec) {
+                         return options.at(spec.name) != spec.value;
+                       });
+  return call_text(name, changed, options);
+}
+
+std::string_view name_of_call(std::string_view text, std::string kind) {
+  return CallReader(text, std::move(kind)).take_name("a name");
 }
 
 }  // namespace weft

@@ -29,6 +29,13 @@ struct EntryOptions {
   std::vector<OptionSpec> options;
 };
 
+// A key whose text is a call of an entry of a registry, or several:
+// "crop(padding=4)".
+struct KeyCalls {
+  std::string key;
+  std::vector<EntryOptions> (*entries)() = nullptr;
+};
+
 struct RecipeSectionDef {
   std::string name;
   std::string summary;
@@ -39,6 +46,8 @@ struct RecipeSectionDef {
   std::vector<OptionSpec> options = {};
   // Those that entries of a registry add, which `name` chooses; null: none.
   std::vector<EntryOptions> (*entries)() = nullptr;
+  // What may be called in the keys that hold calls, for help.
+  std::vector<KeyCalls> calls = {};
   // From the file into `recipe` and back. Null: the options go into
   // Recipe::more. read() asks for all keys; what it does not ask for is
   // refused.

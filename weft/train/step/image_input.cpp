@@ -1,7 +1,7 @@
 #include "weft/train/step/image_input.h"
 
 #include "weft/base/file.h"
-#include "weft/data/augment.h"
+#include "weft/data/image_converter.h"
 
 namespace weft {
 
@@ -32,7 +32,7 @@ Tensor image_input(const Image& image, const DataDescription& data) {
       Tensor::empty({DType::kF32, {1, shape[0], shape[1], shape[2]}});
   ImageConverter(shape, data.pixel_scale())
       // Changes of images are for training.
-      .convert(image.pixels.data(), {}, input.data<float>());
+      .convert(image.pixels.data(), input.data<float>());
   return input;
 }
 
