@@ -5,8 +5,8 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
-#include "weft/data/walk_graph.h"
 #include "weft/base/philox.h"
+#include "weft/data/walk_graph.h"
 #include "weft/train/step/training_data.h"
 
 namespace weft {
