@@ -1,5 +1,6 @@
 // Which sums of a recursion are accumulated, by one worker, and which are
 // returned, in the order of the calls, by several.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/support/recursions.h"

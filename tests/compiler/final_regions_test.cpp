@@ -41,7 +41,7 @@ std::vector<Tensor> run_over(const Graph& graph, const Tensor& w) {
   Executable main(graph, "main", {.donated = {{0, 0}}});
   const std::vector<Tensor> arguments{w, Tensor::scalar(4.0),
                                       Tensor::scalar(3.0)};
-  const auto results = main.run(arguments);
+  auto results = main.run(arguments);
   EXPECT_EQ(results[0].raw(), w.raw());
   return results;
 }

@@ -103,7 +103,8 @@ TEST_F(TrainerTest, FrozenParametersStayAsTheyAre) {
   EXPECT_EQ(kept, 2);
 
   try {
-    Trainer(recipe("other", {"optimizer.groups=[{parameters = \"9.*\"}]"}), {});
+    const Trainer trainer(
+        recipe("other", {"optimizer.groups=[{parameters = \"9.*\"}]"}), {});
     FAIL() << "a group of nothing was taken";
   } catch (const Error& error) {
     EXPECT_NE(error.message().find("no parameter is called '9.*'"),

@@ -284,7 +284,10 @@ TEST_F(WorkersTest, AnotherNumberOfWorkersKeepsWhatWasNotSent) {
     return found == tensors.end() ? Tensor() : found->second;
   };
   int compared = 0;
-  for (const auto& [name, tensor] : tensors) {
+  for (const auto& entry : tensors) {
+    // OpenMP's regions capture no structured bindings, nor do lambdas in them.
+    const std::string& name = entry.first;
+    const Tensor& tensor = entry.second;
     const std::string first = "sync.0.residual.";
     if (!name.starts_with(first)) continue;
     const std::string own = name.substr(std::string("sync.0.").size());
