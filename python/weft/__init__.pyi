@@ -225,7 +225,7 @@ class PullBack:
     def __call__(self, seeds: Any) -> tuple[Any, ...]: ...
 
 def vjp(
-    function: Callable[P, R], *arguments: P.args
+    function: Callable[..., R], *arguments: Any
 ) -> tuple[R, PullBack]: ...
 def jvp(
     function: Callable[..., R],

@@ -4,9 +4,9 @@
 #include <map>
 #include <numeric>
 
+#include "weft/compiler/dead_nodes.h"
 #include "weft/compiler/flat/draft.h"
 #include "weft/compiler/flat/needed_phases.h"
-#include "weft/compiler/dead_nodes.h"
 #include "weft/graph/phases.h"
 #include "weft/graph/signature.h"
 #include "weft/ops/support/recursion.h"
