@@ -10,9 +10,10 @@
 #include "weft/base/file.h"
 #include "weft/base/parallel.h"
 #include "weft/comm/graph/blueconnect_rewrite.h"
+#include "weft/compiler/flat/lowering.h"
+#include "weft/compiler/inline_calls.h"
+#include "weft/compiler/pass.h"
 #include "weft/graph/text.h"
-#include "weft/runtime/inline_calls.h"
-#include "weft/runtime/tagged/lowering.h"
 #include "weft/train/step/step.h"
 #include "weft/train/trained_model.h"
 
@@ -28,7 +29,8 @@ struct InspectArguments {
   bool with_graph = false;
   bool with_dot = false;  // for Graphviz, and nothing else
   std::string function;
-  std::vector<std::string> hosts;  // one per rank, for collectives
+  std::vector<std::string> hosts;    // one per rank, for collectives
+  std::vector<std::string> without;  // passes
   std::int64_t batch = 0;
   int threads = 0;
 };
@@ -41,7 +43,7 @@ void print_parameters(const nn::Module& model) {
     const TensorType& type = named.parameter->type();
     // By the order of nn::Role.
     constexpr const char* kRoles[] = {"", "  frozen", "  statistic",
-                                      "  carried"};
+                                      "  carried", "  mask"};
     const char* role = kRoles[static_cast<std::size_t>(named.parameter->role)];
     fmt::print("  {:<28} {:<24} {:>10}{}\n", named.name, to_string(type),
                bytes_text(static_cast<double>(type.bytes())), role);
@@ -86,6 +88,7 @@ void print_step(Assembly& assembly, const Recipe& recipe,
   const auto source = assembly.data->train(Shard());
   StepOptions options = step_options(recipe);
   options.tagged.is_timed = true;
+  options.without = arguments.without;
   Step step(StepDescription(*assembly.model, *assembly.task, source->inputs(),
                             options, optimizer.get()),
             StepCut::kTrain);
@@ -179,8 +182,9 @@ void inspect_checkpoint(const InspectArguments& arguments,
   if (arguments.batch > 0 && !assembly.data->description().is_sequential()) {
     for (BatchInput& input : inputs) input.type.shape[0] = arguments.batch;
   }
-  Step step(StepDescription(*assembly.model, *assembly.task, inputs,
-                            step_options(trained.recipe)),
+  StepOptions options = step_options(trained.recipe);
+  options.without = arguments.without;
+  Step step(StepDescription(*assembly.model, *assembly.task, inputs, options),
             StepCut::kPredict);
   // The time of a step does not depend on the numbers, so zeros will do.
   if (step.is_tagged()) return print_flat(step.tagged(), arguments);
@@ -242,7 +246,7 @@ void print_functions(const Graph& graph, const InspectArguments& arguments) {
       if (!arguments.hosts.empty()) print_rewrite(function, arguments);
       // A function with control has no plan; it is shown flat, below.
       if (arguments.with_graph && !has_control(function)) {
-        print_plan(function, arguments.batch);
+        print_plan(function, arguments.batch, arguments.without);
       }
     }
   }
@@ -257,11 +261,14 @@ void print_functions(const Graph& graph, const InspectArguments& arguments) {
   for (const Tensor& zeros : zero_arguments(entry, arguments.batch)) {
     types.push_back(zeros.type());
   }
-  print_flat(TaggedExecutor(lower(graph, entry.name(), types)), arguments);
+  print_flat(TaggedExecutor(lower(graph, entry.name(), types),
+                            {.without = arguments.without}),
+             arguments);
 }
 
 void inspect(const InspectArguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
+  check(PassOptions{.without = arguments.without});
   fs::path path = arguments.file;
   // The folder of a run stands for its best checkpoint.
   if (fs::is_directory(path)) path /= "best.safetensors";
@@ -290,6 +297,11 @@ void add_inspect(CLI::App& app) {
                  "kernels declined");
   verb->add_flag("--dot", arguments->with_dot,
                  "draw a function that branches, loops or calls, for Graphviz");
+  verb->add_option("--without", arguments->without,
+                   "leave out these passes of the compiler (weft passes)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("PASS,PASS,…");
   verb->add_option("--function", arguments->function,
                    "which one to draw (default: the last)")
       ->type_name("NAME");

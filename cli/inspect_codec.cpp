@@ -42,7 +42,7 @@ std::vector<float> read_values(const std::string& place) {
   return {values, values + tensor.type().shape.num_elements()};
 }
 
-Json report_of(const StageReport& report) {
+Json stage_report(const StageReport& report) {
   return {{"stage", report.stage},
           {"bytes", report.bytes},
           {"bits_per_value", number(report.bits_per_value)},
@@ -70,7 +70,7 @@ void inspect(const InspectCodecArguments& arguments) {
   if (arguments.as_json) {
     Json stages = Json::array();
     for (const StageReport& report : reports) {
-      stages.push_back(report_of(report));
+      stages.push_back(stage_report(report));
     }
     print_json(
         {{"pipeline", pipeline.text()},

@@ -38,7 +38,7 @@ void print_choices(AllReduceChooser& chooser) {
   fmt::print("\n--bytes SIZE compares all algorithms at one size\n");
 }
 
-Json report_of(AllReduceChooser& chooser, std::size_t bytes) {
+Json size_report(AllReduceChooser& chooser, std::size_t bytes) {
   Json candidates = Json::array();
   for (const auto& candidate : chooser.candidates(bytes)) {
     Json entry = {{"algorithm", candidate.algorithm.text()}};
@@ -58,10 +58,10 @@ Json report_of(AllReduceChooser& chooser, std::size_t bytes) {
 void print_report(AllReduceChooser& chooser, std::uint64_t bytes) {
   Json sizes = Json::array();
   if (bytes > 0) {
-    sizes.push_back(report_of(chooser, bytes));
+    sizes.push_back(size_report(chooser, bytes));
   } else {
     for (std::size_t each = kLeastBytes; each <= kMostBytes; each *= 4) {
-      sizes.push_back(report_of(chooser, each));
+      sizes.push_back(size_report(chooser, each));
     }
   }
   print_json({{"topology", to_string(chooser.topology())}, {"sizes", sizes}});

@@ -58,7 +58,9 @@ int run(int argc, char** argv) {
   add_data(app);
   add_doctor(app);
   add_ops(app);
+  add_passes(app);
   add_solve(app);
+  add_runs(app);
   try {
     instruction_set();  // complains of WEFT_CPU before anything is done
     app.parse(argc, argv);

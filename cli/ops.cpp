@@ -6,8 +6,8 @@
 #include "cli/report.h"
 #include "cli/verb.h"
 
+#include "weft/compiler/op_facts.h"
 #include "weft/graph/registry.h"
-#include "weft/runtime/op_facts.h"
 
 namespace weft::cli {
 namespace {

@@ -114,9 +114,10 @@ std::vector<Tensor> zero_arguments(const Function& function,
   return arguments;
 }
 
-void print_plan(const Function& function, std::int64_t batch) {
+void print_plan(const Function& function, std::int64_t batch,
+                const std::vector<std::string>& without) {
   const std::vector<Tensor> arguments = zero_arguments(function, batch);
-  Executable executable(function);
+  Executable executable(function, {.without = without});
   Plan& plan = executable.plan_for(arguments);
   // A plan writes where it is told to, so its results need memory.
   std::vector<Tensor> results;

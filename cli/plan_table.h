@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/runtime/executable.h"
@@ -19,7 +20,9 @@ void print_plan(Plan& plan, std::span<const Tensor> arguments,
 std::vector<Tensor> zero_arguments(const Function& function,
                                    std::int64_t batch);
 
-// The same for a function on zeros, with `batch` (or 1) for each free dim.
-void print_plan(const Function& function, std::int64_t batch);
+// The same for a function on zeros, with `batch` (or 1) for each free dim, and
+// without these passes (compiler/pass.h).
+void print_plan(const Function& function, std::int64_t batch,
+                const std::vector<std::string>& without);
 
 }  // namespace weft::cli

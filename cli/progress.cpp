@@ -17,16 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kBarCells = 20;
 constexpr auto kRedraw = 100ms;    // how often the bar is drawn
 constexpr auto kPlainEvery = 10s;  // lines within an epoch, without one
-
-std::string bar(double share) {
-  const int full = static_cast<int>(std::lround(share * kBarCells));
-  std::string cells;
-  for (int i = 0; i < kBarCells; ++i) cells += i < full ? "█" : "░";
-  return cells;
-}
 
 // Numbers are as wide as the largest will be, so that the line does not jump.
 std::string right_aligned(std::int64_t number, std::int64_t largest) {

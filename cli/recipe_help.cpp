@@ -9,12 +9,35 @@
 namespace weft::cli {
 namespace {
 
+Json as_json(const EntryOptions& call) {
+  Json options = Json::array();
+  for (const OptionSpec& spec : call.options) {
+    options.push_back({{"name", spec.name},
+                       {"default", to_string(spec.value)},
+                       {"allowed", allowed_text(spec)},
+                       {"summary", spec.summary}});
+  }
+  return {
+      {"name", call.entry}, {"summary", call.summary}, {"options", options}};
+}
+
 Json as_json(const RecipeKey& key) {
+  Json calls = Json::array();
+  for (const EntryOptions& call : key.calls) calls.push_back(as_json(call));
   return {{"key", key.path()},
           {"entry", key.entry},
           {"default", to_string(key.spec.value)},
           {"allowed", allowed_text(key.spec)},
-          {"summary", key.spec.summary}};
+          {"summary", key.spec.summary},
+          {"calls", calls}};
+}
+
+void print_call(const EntryOptions& call) {
+  fmt::print("    {}: {}\n", call.entry, call.summary);
+  for (const OptionSpec& spec : call.options) {
+    fmt::print("        {} = {}: {} ({})\n", spec.name, to_string(spec.value),
+               spec.summary, allowed_text(spec));
+  }
 }
 
 void print_key(const RecipeKey& key) {
@@ -23,6 +46,7 @@ void print_key(const RecipeKey& key) {
   fmt::print("{} = {}{}\n    {}\n    {}\n", key.path(),
              to_string(key.spec.value), owner, key.spec.summary,
              allowed_text(key.spec));
+  for (const EntryOptions& call : key.calls) print_call(call);
 }
 
 }  // namespace

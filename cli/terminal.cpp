@@ -73,6 +73,29 @@ int terminal_width() {
   return size.ws_col;
 }
 
+std::string bar(double share) {
+  constexpr int kCells = 20;
+  const auto full = std::lround(share * kCells);
+  std::string cells;
+  for (int i = 0; i < kCells; ++i) cells += i < full ? "█" : "░";
+  return cells;
+}
+
+std::string cut_to(std::string_view text, std::size_t columns) {
+  std::size_t at = 0;
+  for (std::size_t column = 0; at < text.size(); ++column) {
+    if (column + 1 == columns) {
+      // The last column is that of the ellipsis, unless one character is left.
+      const std::size_t size =
+          std::max<std::size_t>(character_size(text.substr(at)), 1);
+      if (at + size == text.size()) break;
+      return std::string(text.substr(0, at)) + "…";
+    }
+    at += std::max<std::size_t>(character_size(text.substr(at)), 1);
+  }
+  return std::string(text);
+}
+
 std::string grouped(std::int64_t number) {
   std::string digits = fmt::format("{}", number);
   const std::size_t first = number < 0 ? 1 : 0;
@@ -88,6 +111,10 @@ std::string clock_time(double seconds) {
   const auto all = std::llround(seconds);
   if (all < 3600) return fmt::format("{}:{:02}", all / 60, all % 60);
   return fmt::format("{}:{:02}:{:02}", all / 3600, all / 60 % 60, all % 60);
+}
+
+std::string duration_text(double seconds) {
+  return seconds < 60 ? fmt::format("{:.1f} s", seconds) : clock_time(seconds);
 }
 
 std::string bytes_text(double bytes) {

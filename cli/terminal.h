@@ -11,10 +11,18 @@ bool is_terminal(int descriptor);
 // Columns of standard error's terminal; 80 when it has none.
 int terminal_width();
 
+// "██████████░░░░░░░░░░" for a half.
+std::string bar(double share);
+// At most so many characters of `text`, at least one; an ellipsis stands for
+// what is left out.
+std::string cut_to(std::string_view text, std::size_t columns);
+
 // "1,437".
 std::string grouped(std::int64_t number);
 // "0:07", "12:40", "1:02:03".
 std::string clock_time(double seconds);
+// "7.4 s" below a minute, then as clock_time().
+std::string duration_text(double seconds);
 // "38.2 KB", "1.4 MB".
 std::string bytes_text(double bytes);
 // `text` with everything escaped that could steer a terminal or is no UTF-8:

@@ -1,4 +1,5 @@
-// weft train RECIPE: trains, with progress and checkpoints.
+// weft train RECIPE: trains, with progress and checkpoints; several runs at
+// once where a key of the recipe has several values.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <fmt/core.h>
@@ -6,12 +7,14 @@
 #include "cli/progress.h"
 #include "cli/recipe_help.h"
 #include "cli/report.h"
+#include "cli/sweep.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
 #include "weft/base/parallel.h"
 #include "weft/comm/transport/launcher.h"
 #include "weft/comm/transport/thread.h"
+#include "weft/train/sweep/sweep.h"
 
 namespace weft::cli {
 namespace {
@@ -25,7 +28,9 @@ struct TrainArguments {
   bool is_resumed = false;
   bool as_json = false;
   bool check_numerics = false;
+  int patience = -1;  // below 0: as the recipe says
   int threads = 0;
+  int cores = 0;    // of a sweep; 0: those of the machine
   int workers = 0;  // 0: one, or as many as mpirun started
 };
 
@@ -50,15 +55,15 @@ extern "C" void request_stop(int signal) {
   }
 }
 
-Recipe recipe_of(const TrainArguments& arguments) {
-  Recipe recipe = load_recipe(arguments.recipe, arguments.overrides);
+// What flags say stands above what recipes say.
+void apply_flags(const TrainArguments& arguments, Recipe& recipe) {
   if (!arguments.data.empty()) {
     // The checkpoint keeps the recipe, and may be opened from another folder.
     recipe.data.folder = std::filesystem::absolute(arguments.data).string();
   }
   if (!arguments.out.empty()) recipe.log.folder = arguments.out;
   if (arguments.check_numerics) recipe.train.check_numerics = true;
-  return recipe;
+  if (arguments.patience >= 0) recipe.train.patience = arguments.patience;
 }
 
 void print_summary(const TrainResult& result) {
@@ -99,32 +104,35 @@ std::string name_of(const TrainArguments& arguments) {
 
 // One worker's run, alone or with others behind `transport`.
 TrainResult run_worker(const TrainArguments& arguments, const Recipe& recipe,
-                       Transport* transport) {
+                       Transport* transport, TrainObserver& observer) {
   Trainer trainer(recipe, {.name = name_of(arguments),
                            .is_resumed = arguments.is_resumed,
                            .stop = &stop_requested,
                            .transport = transport});
-  if (transport != nullptr && transport->rank() != 0) {
-    // One rank shows the progress of all.
-    TrainObserver silent;
-    return trainer.run(silent);
-  }
-  Progress progress;
-  return trainer.run(progress);
+  return trainer.run(observer);
 }
 
 // Workers that are threads of this process share its compute threads.
-TrainResult run_threads(const TrainArguments& arguments, const Recipe& recipe) {
+TrainResult run_threads(const TrainArguments& arguments, const Recipe& recipe,
+                        TrainObserver& observer) {
   const int compute_threads = thread_count();
   ThreadWorld world(arguments.workers);
   TrainResult result;
   world.run([&](Transport& transport) {
     // The threads of all workers together are those that one would have.
     set_thread_count(std::max(1, compute_threads / arguments.workers));
-    const TrainResult own = run_worker(arguments, recipe, &transport);
+    const TrainResult own = run_worker(arguments, recipe, &transport, observer);
     if (transport.rank() == 0) result = own;
   });
   return result;
+}
+
+// A run of this process.
+TrainResult run_here(const TrainArguments& arguments, const Recipe& recipe,
+                     TrainObserver& observer) {
+  return arguments.workers > 1
+             ? run_threads(arguments, recipe, observer)
+             : run_worker(arguments, recipe, nullptr, observer);
 }
 
 // Throws Error(kInvalidArgument) for --workers under mpirun.
@@ -152,7 +160,8 @@ TrainResult run_launched(const TrainArguments& arguments, const Recipe& recipe,
     set_thread_count(std::max(1, thread_count() / (1 + others)));
   }
   try {
-    return run_worker(arguments, recipe, &launched);
+    Progress progress;
+    return run_worker(arguments, recipe, &launched, progress);
   } catch (const Error& error) {
     if (launched.rank() == 0 || error.where() == "rank 0") throw;
     // All processes have failed for one reason; one of them tells it.
@@ -163,23 +172,91 @@ TrainResult run_launched(const TrainArguments& arguments, const Recipe& recipe,
 TrainResult run_workers(const TrainArguments& arguments, const Recipe& recipe,
                         Transport* launched) {
   if (launched != nullptr) return run_launched(arguments, recipe, *launched);
-  return arguments.workers > 1 ? run_threads(arguments, recipe)
-                               : run_worker(arguments, recipe, nullptr);
+  Progress progress;
+  return run_here(arguments, recipe, progress);
 }
 
-void train(const TrainArguments& arguments) {
-  if (arguments.threads > 0) set_thread_count(arguments.threads);
-  if (const std::string warning = launch_warning(); !warning.empty()) {
-    fmt::print(stderr, "weft: {}\n", warning);
-  }
-  const std::unique_ptr<Transport> launched = open_launched_transport();
-  if (launched) refuse_both(arguments, *launched);
-  const Recipe recipe = recipe_of(arguments);
+void catch_signals() {
   // Until here a signal ends the process as usual: there is nothing to save.
   std::signal(SIGINT, request_stop);
   // The transport is open by now and has its handler, which is kept to be
   // called.
   network_termination = std::signal(SIGTERM, request_stop);
+}
+
+void train_sweep(const TrainArguments& arguments,
+                 const std::vector<SweepRun>& runs) {
+  const int cores = arguments.cores > 0 ? arguments.cores : thread_count();
+  const CoreShares shares = share_cores(runs.size(), cores, arguments.threads,
+                                        std::max(arguments.workers, 1));
+  fmt::print(stderr, "{}\n",
+             sweep_headline(name_of(arguments), runs.size(), shares));
+  catch_signals();
+  SweepProgress progress(runs);
+  const std::vector<RunOutcome> outcomes = run_sweep(
+      runs,
+      {.cores = shares,
+       .is_resumed = arguments.is_resumed,
+       .stop = &stop_requested},
+      [&](const Recipe& recipe, TrainObserver& observer) {
+        return run_here(arguments, recipe, observer);
+      },
+      progress);
+  if (arguments.as_json) {
+    print_json(sweep_report(name_of(arguments), runs, outcomes));
+  } else {
+    fmt::print("{}", sweep_table(runs, outcomes));
+  }
+  const auto count = [&](RunState state) {
+    return std::ranges::count(outcomes, state, &RunOutcome::state);
+  };
+  if (const auto open = count(RunState::kInterrupted); open > 0) {
+    throw Error(ErrorCode::kCancelled, "sweep",
+                "interrupted: {} of {} runs are not done", open, runs.size())
+        .hint("the same command with --resume continues");
+  }
+  // The table has said which and why.
+  if (count(RunState::kFailed) > 0) throw Reported{ErrorCode::kNumeric};
+  if (arguments.as_json) return;
+  const std::string best =
+      (runs[best_first(outcomes)[0]].folder() / "best.safetensors").string();
+  fmt::print("next: weft eval {}\n", shell_word(best));
+}
+
+// Throws Error(kInvalidArgument) for what only makes sense for a sweep, or for
+// a single run.
+void refuse_mixture(const TrainArguments& arguments, bool is_sweep,
+                    bool is_launched) {
+  if (!is_sweep && arguments.cores > 0) {
+    throw Error(ErrorCode::kInvalidArgument, "--cores",
+                "there is one run, and cores are shared by several")
+        .hint(
+            "--threads says how many threads a run computes with; --set "
+            "KEY=A,B makes several runs");
+  }
+  if (is_sweep && is_launched) {
+    throw Error(ErrorCode::kInvalidArgument, "--set",
+                "a sweep is no job for a launcher: its runs share the cores of "
+                "one machine")
+        .hint("start weft train by itself, or give each key one value");
+  }
+}
+
+void train(const TrainArguments& arguments) {
+  if (const std::string warning = launch_warning(); !warning.empty()) {
+    fmt::print(stderr, "weft: {}\n", warning);
+  }
+  const std::unique_ptr<Transport> launched = open_launched_transport();
+  if (launched) refuse_both(arguments, *launched);
+  std::vector<SweepRun> runs =
+      load_sweep(arguments.recipe, arguments.overrides);
+  for (SweepRun& run : runs) apply_flags(arguments, run.recipe);
+  const bool is_sweep = runs.size() > 1;
+  refuse_mixture(arguments, is_sweep, launched != nullptr);
+  if (is_sweep) return train_sweep(arguments, runs);
+  if (arguments.threads > 0) set_thread_count(arguments.threads);
+  const Recipe& recipe = runs[0].recipe;
+  catch_signals();
   const TrainResult result = run_workers(arguments, recipe, launched.get());
   // All ranks have the same result; the first one prints it.
   if (launched && launched->rank() != 0) return;
@@ -207,9 +284,11 @@ void add_train(CLI::App& app) {
   verb->add_option("RECIPE", arguments->recipe, "a TOML file");
   // CLI11 would otherwise take following words for further values.
   verb->add_option("--set", arguments->overrides,
-                   "change a key of the recipe: --set optimizer.lr=0.1")
+                   "change a key of the recipe: --set optimizer.lr=0.1; with "
+                   "several values, --set optimizer.lr=0.1,0.01, train a run "
+                   "for each of their combinations")
       ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
+      ->type_name("KEY=VALUE[,VALUE]");
   verb->add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
   verb->add_option("--out", arguments->out,
@@ -222,11 +301,21 @@ void add_train(CLI::App& app) {
   verb->add_flag("--check-numerics", arguments->check_numerics,
                  "find the op in which NaN or infinity first appears, or an "
                  "index lies outside of its axis (slow)");
+  verb->add_option("--patience", arguments->patience,
+                   "end when held-out data have not become better for so many "
+                   "epochs; 0: never")
+      ->check(CLI::Range(0, 1 << 30))
+      ->type_name("EPOCHS");
   verb->add_option("--workers", arguments->workers,
                    "train with as many workers, threads of this process; "
                    "mpirun and srun start them as processes")
       ->check(CLI::Range(1, 1024));
-  verb->add_option("--threads", arguments->threads, "compute threads")
+  verb->add_option("--threads", arguments->threads,
+                   "compute threads, of each run")
+      ->check(CLI::Range(1, 1024));
+  verb->add_option("--cores", arguments->cores,
+                   "that the runs of several values share: as many runs at "
+                   "once as have --threads each (those of the machine)")
       ->check(CLI::Range(1, 1024));
   verb->callback([verb, arguments] {
     if (verb->count("--help") > 0) {

@@ -25,7 +25,9 @@ void add_inspect(CLI::App& app);
 void add_data(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_passes(CLI::App& app);
 void add_solve(CLI::App& app);
+void add_runs(CLI::App& app);
 
 // What hangs below `weft inspect`.
 void add_inspect_codec(CLI::App& verb);

@@ -1,13 +1,11 @@
 # weft_module(NAME [LIBRARIES lib…] [OPTIONS option…] [SOURCES source…]
-#   [INTO target] [SEPARATE] [VECTORS] [COLD]): the sources of weft/NAME, as
-# objects of the one library, or of INTO. Modules order themselves by
-# weft/floors.txt, which a test enforces; here they only say what they need from
-# outside. SEPARATE sources are not joined (see weft_join); those with VECTORS
-# include Highway; in COLD ones nobody waits for a loop (see weft_cold); OPTIONS
-# are the compiler's.
+#   [WITHOUT source…] [INTO target] [COLD]): the sources of weft/NAME, as objects
+# of the one library, or of INTO. Modules order themselves by weft/floors.txt,
+# which a test enforces; here they only say what they need from outside. In COLD
+# ones nobody waits for a loop (see weft_cold); OPTIONS are the compiler's.
 function(weft_module name)
-  cmake_parse_arguments(MODULE "SEPARATE;VECTORS;COLD" "INTO"
-    "LIBRARIES;OPTIONS;SOURCES" ${ARGN})
+  cmake_parse_arguments(MODULE "COLD" "INTO"
+    "LIBRARIES;OPTIONS;SOURCES;WITHOUT" ${ARGN})
   if(NOT MODULE_INTO)
     set(MODULE_INTO weft)
   endif()
@@ -15,6 +13,8 @@ function(weft_module name)
   file(GLOB sources CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/weft/${name}/*.cpp)
   list(APPEND sources ${MODULE_SOURCES})
+  list(TRANSFORM MODULE_WITHOUT PREPEND ${CMAKE_SOURCE_DIR}/weft/${name}/)
+  list(REMOVE_ITEM sources ${MODULE_WITHOUT})
   list(REMOVE_DUPLICATES sources)
   if(NOT sources)
     return()  # headers only
@@ -26,41 +26,23 @@ function(weft_module name)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -fno-semantic-interposition
     ${MODULE_OPTIONS})
-  if(NOT MODULE_SEPARATE)
-    weft_join(${target})
-  endif()
+  weft_join(${target})
   if(MODULE_COLD)
     target_link_libraries(${target} PRIVATE weft_cold)
   endif()
-  # GCC wants headers that were precompiled with the options of their readers.
+  # Headers must have been precompiled with the options of their readers: GCC 12
+  # takes others without a word, and then compiles functions for other
+  # instruction sets with the options of the headers.
   if(MODULE_OPTIONS)
-    set(headers ${WEFT_COMMON_HEADERS})
-    if(MODULE_VECTORS)
-      list(APPEND headers ${WEFT_VECTOR_HEADERS})
-    endif()
-    target_precompile_headers(${target} PRIVATE ${headers})
+    target_precompile_headers(${target} PRIVATE ${WEFT_COMMON_HEADERS}
+      ${WEFT_VECTOR_HEADERS})
   elseif(MODULE_COLD)
     target_precompile_headers(${target} REUSE_FROM weft_cold_headers)
-  elseif(MODULE_VECTORS)
-    target_precompile_headers(${target} REUSE_FROM weft_vector_headers)
   else()
-    target_precompile_headers(${target} REUSE_FROM weft_headers)
+    target_precompile_headers(${target} REUSE_FROM weft_hot_headers)
   endif()
   target_sources(${MODULE_INTO} PRIVATE $<TARGET_OBJECTS:${target}>)
   target_link_libraries(${MODULE_INTO} PUBLIC ${MODULE_LIBRARIES})
-endfunction()
-
-# weft_module_headers(TARGET [LIBRARIES lib…] [HEADERS header…]): precompiled
-# headers that modules reuse, more than the common ones.
-function(weft_module_headers target)
-  cmake_parse_arguments(MODULE "" "" "LIBRARIES;HEADERS" ${ARGN})
-  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp CONTENT "")
-  add_library(${target} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp)
-  target_link_libraries(${target} PRIVATE weft_options ${MODULE_LIBRARIES})
-  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
-  target_precompile_headers(${target} PRIVATE ${WEFT_COMMON_HEADERS}
-    ${MODULE_HEADERS})
 endfunction()
 
 # weft_registrations(VARIABLE PREFIX … REGISTRY … HEADER … ACCESSOR … FOLDER …
@@ -81,6 +63,9 @@ function(weft_registrations variable)
   foreach(extension IN LISTS WEFT_EXTENSIONS)
     file(GLOB more CONFIGURE_DEPENDS ${extension}/${R_FOLDER}/*.cpp)
     list(APPEND sources ${more})
+    # Not joined with ours (weft_join), whose names they cannot know.
+    set_source_files_properties(${more} PROPERTIES
+      SKIP_UNITY_BUILD_INCLUSION ON)
     set_property(GLOBAL APPEND PROPERTY WEFT_EXTENSION_SOURCES ${more})
   endforeach()
   set(declarations "")

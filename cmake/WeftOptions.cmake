@@ -51,10 +51,19 @@ target_link_libraries(weft_options INTERFACE fmt::fmt OpenMP::OpenMP_CXX)
 # for all that are joined. So sources of a folder share one set of names, also
 # those in namespaces without a name; the compiler says where two meet. With
 # WEFT_JOIN=OFF every source is compiled alone, as clang-tidy reads them in
-# ./test --all: an #include that is missing shows there.
+# ./test --all: an #include that is missing shows there. What Highway compiles
+# for several instruction sets includes itself, and so must stay alone.
 function(weft_join target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    file(STRINGS ${source} includes_itself REGEX "include <hwy/foreach_target.h>")
+    if(includes_itself)
+      set_source_files_properties(${source} PROPERTIES
+        SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
   set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${WEFT_JOIN} UNITY_BUILD_BATCH_SIZE 12)
+    UNITY_BUILD ${WEFT_JOIN} UNITY_BUILD_BATCH_SIZE 36)
   # GCC takes a source that is included for a header, in which a public type
   # must not hold one that only this file knows.
   target_compile_options(${target} PRIVATE
@@ -67,16 +76,3 @@ function(weft_hot)
     COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>
     SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
-
-# Headers of others that most sources read, to be precompiled. Each source
-# includes what it needs all the same: clang-tidy's build in ./test --all
-# precompiles nothing.
-set(WEFT_COMMON_HEADERS <algorithm> <array> <atomic> <cmath> <filesystem>
-  <functional> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string>
-  <unordered_map> <variant> <vector> <fmt/core.h>)
-# What Highway's headers read once, not per target; the rest reads differently
-# for each.
-set(WEFT_VECTOR_HEADERS <hwy/base.h>)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND WEFT_VECTOR_HEADERS <immintrin.h>)
-endif()

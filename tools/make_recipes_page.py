@@ -44,6 +44,17 @@ def table(rows: list[dict]) -> str:
     return "\n".join(lines) + "\n\n"
 
 
+def calls_table(row: dict) -> str:
+    lines = [f"`{row['key']}` calls:", "", "| call | option | default | may be |"
+             " meaning |", "| --- | --- | --- | --- | --- |"]
+    for call in row["calls"]:
+        lines.append(f"| `{call['name']}` | | | | {call['summary']} |")
+        lines += [f"| | `{option['name']}` | `{option['default']}` |"
+                  f" {option['allowed']} | {option['summary']} |"
+                  for option in call["options"]]
+    return "\n".join(lines) + "\n\n"
+
+
 def page() -> str:
     text = INTRODUCTION
     for section, rows in groupby(keys(), lambda row: row["key"].split(".")[0]):
@@ -51,7 +62,9 @@ def page() -> str:
         for entry, own in groupby(rows, lambda row: row["entry"]):
             if entry:
                 text += f"With `name = \"{entry}\"`:\n\n"
-            text += table(list(own))
+            own = list(own)
+            text += table(own)
+            text += "".join(calls_table(row) for row in own if row["calls"])
     return text.rstrip() + "\n"
 
 

@@ -14,7 +14,6 @@ from lib.serve import baseline, memory, serve, timed  # noqa: E402
 from torch_task_nets import NETS  # noqa: E402
 
 CHECKED_STEPS = 5
-WEIGHT_DECAY = 1e-4  # of AdamW, as the recipes have it
 
 
 class Racer:
@@ -24,8 +23,9 @@ class Racer:
         self.net = NETS[options.net](file)
         self.rates = file["rates"].tolist()
         self.steps, self.done = options.steps, 0
+        # Without decay AdamW is Adam.
         self.optimizer = torch.optim.AdamW(self.net.parameters(), fused=True,
-                                           weight_decay=WEIGHT_DECAY)
+                                           weight_decay=self.net.weight_decay)
         whole = part(file, "train")
         self.batch = len(next(iter(whole.values()))) // self.steps
         self.batches = [

@@ -41,7 +41,7 @@ struct Column {
 
 std::vector<Column> columns_of(int machines, const std::string& chosen) {
   const auto blue = [&](const std::string& factors, int chunks) {
-    return fmt::format("blueconnect(factors={} chunks={})", factors, chunks);
+    return fmt::format("blueconnect(factors=[{}], chunks={})", factors, chunks);
   };
   const std::string two_level = fmt::format("{},{}", kPerMachine, machines);
   std::vector<Column> columns{

@@ -17,7 +17,7 @@
 #include "weft/comm/transport/thread.h"
 #include "weft/graph/program.h"
 #include "weft/ops/ops.h"
-#include "weft/runtime/tagged/lowering.h"
+#include "weft/place/rank_placer.h"
 
 namespace weft::bench {
 namespace {

@@ -7,8 +7,8 @@
 #include "tests/support/recursions.h"
 
 #include "weft/base/stopwatch.h"
+#include "weft/compiler/flat/lowering.h"
 #include "weft/runtime/tagged/executor.h"
-#include "weft/runtime/tagged/lowering.h"
 
 namespace weft::bench {
 namespace {

@@ -37,15 +37,21 @@ void add_batches(BatchSource& source, std::int64_t count,
   source.seek({});
 }
 
+Recipe raced_recipe(const WorkerOptions& options) {
+  std::vector<std::string> changes{"data.folder=" + options.text("data"),
+                                   "train.drop_last=true"};
+  // Masks of dropout are drawn differently by a peer.
+  if (load_recipe(options.model, changes).model.options.contains("dropout")) {
+    changes.emplace_back("model.dropout=0");
+  }
+  return load_recipe(options.model, changes);
+}
+
 class RecipeRace {
  public:
   explicit RecipeRace(const WorkerOptions& options)
       : steps_(options.integer("steps")),
-        recipe_(load_recipe(options.model,
-                            // Masks of dropout are drawn differently by a peer.
-                            std::vector<std::string>{
-                                "data.folder=" + options.text("data"),
-                                "train.drop_last=true", "model.dropout=0"})),
+        recipe_(raced_recipe(options)),
         assembly_(assemble(recipe_)),
         optimizer_(make_optimizer(recipe_.optimizer)),
         source_(assembly_.data->train(Shard())) {

@@ -27,6 +27,7 @@ void bind_jit(py::module_& module);
 void bind_nn(py::module_& module);
 void bind_optim(py::module_& module);
 void bind_files(py::module_& module);
+void bind_train(py::module_& module);
 
 // A reference that may be copied and dropped without the GIL.
 using SharedObject = std::shared_ptr<PyObject>;
@@ -36,6 +37,9 @@ SharedObject share(py::object object);
 // a weft::Error and comes out as itself.
 py::object call_python(const SharedObject& callable, const py::tuple& arguments,
                        const py::dict& keywords = py::dict());
+
+// Throws what Python has raised, as a weft::Error.
+[[noreturn]] void throw_raised();
 
 // The Python line that is running, outside of the package.
 Location python_location();

@@ -7,7 +7,7 @@
 #include "python/src/tree.h"
 
 #include "weft/graph/variable.h"
-#include "weft/runtime/device.h"
+#include "weft/place/device.h"
 #include "weft/runtime/host_func.h"
 
 namespace weft::python {

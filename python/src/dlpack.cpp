@@ -135,7 +135,7 @@ bool is_row_major(const DlTensor& tensor) {
   return true;
 }
 
-TensorType type_of(const DlTensor& tensor) {
+TensorType dlpack_type(const DlTensor& tensor) {
   if (tensor.device.type != kCpu) {
     throw refused("the tensor is not in the memory of the host")
         .hint("move it to the CPU first");
@@ -206,7 +206,7 @@ Tensor take(const py::object& capsule) {
       throw refused("the tensor is laid out as in another DLPack than 1.x");
     }
   }
-  const TensorType type = type_of(managed->tensor);
+  const TensorType type = dlpack_type(managed->tensor);
   // From here on the tensor is ours to delete. Had it been refused above, the
   // capsule would still own it.
   PyCapsule_SetName(capsule.ptr(), Names<Managed>::kUsed);

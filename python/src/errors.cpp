@@ -47,7 +47,7 @@ ErrorTypes& types() {
   return *types;
 }
 
-const py::object& type_of(ErrorCode code) {
+const py::object& exception_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidArgument:
       return types().invalid_argument;
@@ -75,7 +75,7 @@ void translate(std::exception_ptr thrown) {
   } catch (const IndexError& error) {
     raise(types().index_error, error);
   } catch (const Error& error) {
-    raise(type_of(error.code()), error);
+    raise(exception_of(error.code()), error);
   }
 }
 
@@ -130,6 +130,10 @@ py::object call_python(const SharedObject& callable, const py::tuple& arguments,
   PyObject* result =
       PyObject_Call(callable.get(), arguments.ptr(), keywords.ptr());
   if (result != nullptr) return py::reinterpret_steal<py::object>(result);
+  throw_raised();
+}
+
+void throw_raised() {
   py::error_already_set raised;
   throw PythonError(raised);
 }

@@ -56,7 +56,7 @@ from weft._weft import (
     threads,
     while_loop,
 )
-from weft import nn, ops, optim
+from weft import nn, ops, optim, train
 from weft._methods import install as _install_methods
 from weft._types import DimLike, DTypeLike, ShapeLike, TensorLike
 from weft.functions import *

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from weft import nn as nn
 from weft import ops as ops
 from weft import optim as optim
+from weft import train as train
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -224,7 +225,7 @@ class PullBack:
     def __call__(self, seeds: Any) -> tuple[Any, ...]: ...
 
 def vjp(
-    function: Callable[P, R], *arguments: P.args
+    function: Callable[..., R], *arguments: Any
 ) -> tuple[R, PullBack]: ...
 def jvp(
     function: Callable[..., R],

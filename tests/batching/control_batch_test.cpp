@@ -7,9 +7,9 @@
 #include "tests/support/values.h"
 
 #include "weft/batching/batch.h"
+#include "weft/compiler/flat/lowering.h"
 #include "weft/runtime/host_func.h"
 #include "weft/runtime/tagged/executor.h"
-#include "weft/runtime/tagged/lowering.h"
 
 namespace weft {
 namespace {

@@ -45,6 +45,13 @@ class DigitsTest(CliTest):
                      "best.json"):
             self.assertTrue((out / name).is_file(), name)
 
+    def test_patience_ends_a_run_that_learns_nothing(self) -> None:
+        command = self.train_command("run", "--set", "train.epochs=9",
+                                     "--set", "optimizer.lr=1e-30", "--patience")
+        self.refuse(*command, "-1", parts=("--patience",))
+        self.assertEqual(self.json_of(*command, 2)["epochs"], 3)
+        self.assertEqual(self.json_of(*command, 0)["epochs"], 9)
+
     def test_shows_its_course_on_standard_error(self) -> None:
         done = run(*self.train_command("run"))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -52,6 +52,15 @@ class RecipesTest(CliTest):
                            "data.measured=20")
         self.assertEqual(result["test_reward"], again["test_reward"])
 
+    def test_cora_walks(self) -> None:
+        result = self.train("cora-walks", "cora", "train.epochs=3",
+                            "train.batch=256")
+        # Nodes of one circle are near each other.
+        self.assertGreater(result["test_auc"], 0.9)
+        said = self.json_of("predict", self.folder / "run", "3")
+        self.assertTrue(all(int(each["node"]) % 4 == 3
+                            for each in said["near"]))
+
     def test_ptb_lstm(self) -> None:
         result = self.train("ptb-lstm", "ptb", "train.epochs=3",
                             "train.batch=5", "train.steps=20",

@@ -161,10 +161,19 @@ def write_multi30k(folder: Path) -> None:
                                 for line in lines)
 
 
+def write_cora(folder: Path) -> None:
+    """Four circles: nodes are joined to others of their number modulo 4."""
+    source = random.Random(1)
+    edges = {(i, i % 4 + 4 * source.randrange(30))
+             for i in range(120) for _ in range(6)}
+    (folder / "cora.edges.txt").write_text(
+        "".join(f"{a} {b}\n" for a, b in sorted(edges)))
+
+
 WRITERS = {"mnist": write_mnist, "fashion-mnist": write_mnist,
            "cifar10": write_cifar10, "ptb": write_ptb, "sst": write_sst,
            "adult": write_adult, "chicago-taxi": write_taxi,
-           "multi30k": write_multi30k}
+           "multi30k": write_multi30k, "cora": write_cora}
 
 
 def write_set(name: str, data: Path) -> None:

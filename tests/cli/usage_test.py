@@ -17,7 +17,7 @@ class UsageTest(CliTest):
     def test_version_and_help(self) -> None:
         self.assertRegex(self.succeed("--version"), r"^weft \d+\.\d+")
         for verb in ("train", "eval", "predict", "run", "inspect", "data",
-                     "solve", "doctor", "ops"):
+                     "solve", "doctor", "ops", "runs"):
             self.assertIn(verb, self.succeed("--help"))
             self.assertIn("Usage", self.succeed(verb, "--help"))
 

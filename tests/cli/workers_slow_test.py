@@ -35,7 +35,7 @@ SETTINGS = [
     *(f"collective={collective}" for collective in (
         "ring", "direct", "tree", "doubling", "rabenseifner",
         "rabenseifner(order=near)", "leaders(group=2)",
-        "blueconnect(2,2)", "blueconnect(factors=2,2 chunks=2)",
+        "blueconnect([2, 2])", "blueconnect(factors=[2, 2], chunks=2)",
         "all_gather")),
     *(f"sparsify=topk(0.05) collective={collective}" for collective in (
         "recursive_double", "split_allgather", "dsar", "dsar(qsgd(4))",

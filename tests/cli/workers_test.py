@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from weft import BIN, ROOT, CliTest, mpirun, run, start_mpirun  # noqa: E402
 
 DIGITS = ROOT / "recipes" / "digits.toml"
-SHORT = ("--set", "train.epochs=3", "--set", "sync.topology=2@20us,1GB/s")
+SHORT = ("--set", "train.epochs=3", "--set", 'sync.topology="2@20us,1GB/s"')
 
 
 def rank_of(launcher: int, rank: int) -> int:

@@ -24,7 +24,7 @@ std::vector<std::string> algorithms(int ranks) {
                                     "rabenseifner",
                                     "rabenseifner(order=near)",
                                     "blueconnect(stage=halving)",
-                                    "blueconnect(stage=direct chunks=3)"};
+                                    "blueconnect(stage=direct, chunks=3)"};
   for (const Factors& factors : ordered_factorizations(ranks)) {
     if (factors.empty()) continue;
     texts.push_back(fmt::format("blueconnect(factors={})", to_string(factors)));
@@ -151,7 +151,7 @@ TEST(BlueConnect, HandCaseOfSixRanks) {
   for (int rank = 0; rank < 6; ++rank) vectors.emplace_back(6, rank + 1);
   SimWorld world(flat(6));
   for (const auto& result :
-       sums_of(world, "blueconnect(factors=3,2)", vectors)) {
+       sums_of(world, "blueconnect(factors=[3, 2])", vectors)) {
     EXPECT_EQ(result, std::vector<std::int32_t>(6, 21));
   }
 }
@@ -203,9 +203,9 @@ TEST(BlueConnect, SendsTheLeastBytesForEveryFactorization) {
 
 TEST(BlueConnect, OneFactorIsTheRingAndTwosAreHalvingNearFirst) {
   const Topology machines = parse_topology("4@5us,35GB/s x 2@7us,10GB/s");
-  EXPECT_EQ(sent_by(machines, "blueconnect(factors=8)", 8000),
+  EXPECT_EQ(sent_by(machines, "blueconnect(factors=[8])", 8000),
             sent_by(machines, "ring", 8000));
-  EXPECT_EQ(sent_by(machines, "blueconnect(factors=2,2,2)", 8000),
+  EXPECT_EQ(sent_by(machines, "blueconnect(factors=[2, 2, 2])", 8000),
             sent_by(machines, "rabenseifner(order=near)", 8000));
 }
 
@@ -235,8 +235,8 @@ TEST(AllReduceCost, BoundsTheSimulatedTime) {
   };
   for (const char* text :
        {"ring", "rabenseifner", "rabenseifner(order=near)", "leaders(group=4)",
-        "blueconnect(factors=4,8)", "blueconnect(factors=4,2,4)",
-        "blueconnect(factors=2,2,2,2,2)"}) {
+        "blueconnect(factors=[4, 8])", "blueconnect(factors=[4, 2, 4])",
+        "blueconnect(factors=[2, 2, 2, 2, 2])"}) {
     expect_bounds(text, 1e12);
   }
   // Whose price holds what they add.
@@ -248,7 +248,7 @@ TEST(AllReduce, SeveralInFlightDoNotMix) {
   constexpr int kOperations = 60;
   const char* texts[] = {
       "ring",     "rabenseifner",     "blueconnect(stage=halving)",
-      "doubling", "leaders(group=2)", "blueconnect(factors=2,2 chunks=3)"};
+      "doubling", "leaders(group=2)", "blueconnect(factors=[2, 2], chunks=3)"};
   for (const double delay : {0.0, 1e-3}) {
     ThreadWorld world(kRanks, {.most_delay = delay, .seed = 3});
     world.run([&](Transport& transport) {
@@ -320,21 +320,21 @@ TEST(AllReduce, RefusesWhatItCannotDo) {
   expect_error(ErrorCode::kInvalidArgument, {"did you mean 'ring'"},
                [&] { run("rink"); });
   expect_error(ErrorCode::kInvalidArgument, {"factors"},
-               [&] { run("blueconnect(factor=2,3)"); });
-  for (const char* factors : {"4,2", "2"}) {
+               [&] { run("blueconnect(factor=[2, 3])"); });
+  for (const char* factors : {"[4, 2]", "[2]"}) {
     expect_error(ErrorCode::kUnsupported, {"the factors"}, [&] {
       run(fmt::format("blueconnect(factors={})", factors).c_str());
     });
   }
   // These are wrong wherever they would run, and refused as they are read.
-  for (const char* factors :
-       {"0,6", "-2,-3", "2,,3", "2,3,", "x", "99999,99999,99999"}) {
-    expect_error(ErrorCode::kInvalidArgument, {"the factors"}, [&] {
+  for (const char* factors : {"[0, 6]", "[-2, -3]", "[2,, 3]", "[2, 3,]", "[x]",
+                              "2,3", "[2", "[2, x]", "[99999, 99999, 99999]"}) {
+    expect_error(ErrorCode::kInvalidArgument, {}, [&] {
       const AllReduce read(fmt::format("blueconnect({})", factors));
     });
   }
-  EXPECT_EQ(AllReduce("blueconnect(2,3 chunks=2)").text(),
-            "blueconnect(factors=2,3 chunks=2)");
+  EXPECT_EQ(AllReduce("blueconnect([2, 3], chunks=2)").text(),
+            "blueconnect(factors=[2, 3], chunks=2)");
   expect_error(ErrorCode::kInvalidArgument, {"chunks"},
                [&] { run("blueconnect(chunks=0)"); });
   expect_error(ErrorCode::kUnsupported, {"6 ranks are not groups of 4"},
@@ -346,7 +346,8 @@ TEST(AllReduce, RefusesWhatItCannotDo) {
 }
 
 TEST(Factorization, OfOneIsDropped) {
-  EXPECT_EQ(parse_factors("1,2,1,3", 6), (Factors{2, 3}));
+  EXPECT_EQ(factors_of(std::vector<std::int64_t>{1, 2, 1, 3}, 6),
+            (Factors{2, 3}));
   EXPECT_EQ(ordered_factorizations(12).size(), 8u);
   EXPECT_EQ(
       compatible_factorizations(parse_topology("4@1us,1GB/s x 6@1us,1GB/s"))

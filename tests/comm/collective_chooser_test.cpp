@@ -32,8 +32,8 @@ TEST(AllReduceCost, IsThatOfTheModel) {
   EXPECT_NEAR(ms("rabenseifner(order=near)", 64e3), 0.095, 0.001);
   EXPECT_NEAR(ms("rabenseifner(order=near)", 100e6), 24.1, 0.6);
   EXPECT_NEAR(ms("leaders(group=4)", 100e6), 28.9, 0.1);
-  EXPECT_NEAR(ms("blueconnect(factors=4,64)", 64e3), 0.68, 0.01);
-  EXPECT_NEAR(ms("blueconnect(factors=4,64)", 100e6), 24.6, 0.1);
+  EXPECT_NEAR(ms("blueconnect(factors=[4, 64])", 64e3), 0.68, 0.01);
+  EXPECT_NEAR(ms("blueconnect(factors=[4, 64])", 100e6), 24.6, 0.1);
 }
 
 TEST(AllReduceChooser, TakesTheRingAmongThoseThatAreAlike) {
@@ -59,14 +59,15 @@ TEST(AllReduceChooser, IsAsFastAsTheUsualFactorizationsWhereItRuns) {
   for (const std::size_t bytes :
        {std::size_t{1} << 12, std::size_t{1} << 18, std::size_t{1} << 24}) {
     const double chosen = runs(chooser.choose(bytes), bytes / 4);
-    for (const char* text : {"ring", "doubling", "rabenseifner", "leaders(4)",
-                             "blueconnect(4,8)", "blueconnect(2,2,2,2,2)"}) {
+    for (const char* text :
+         {"ring", "doubling", "rabenseifner", "leaders(4)",
+          "blueconnect([4, 8])", "blueconnect([2, 2, 2, 2, 2])"}) {
       EXPECT_LE(chosen, 1.1 * runs(AllReduce(text), bytes / 4))
           << text << " of " << bytes << ", " << chooser.choose(bytes).text();
     }
   }
   // A hierarchy is what makes the difference between these.
-  EXPECT_LT(1.3 * runs(AllReduce("blueconnect(4,8)"), 1 << 22),
+  EXPECT_LT(1.3 * runs(AllReduce("blueconnect([4, 8])"), 1 << 22),
             runs(AllReduce("leaders(4)"), 1 << 22));
 }
 
@@ -75,7 +76,7 @@ TEST(AllReduceChooser, IsAsFastAsTheUsualFactorizationsWhereItRuns) {
 TEST(AllReduceChooser, TakesTheFirstOfEquals) {
   AllReduceChooser chooser(parse_topology(kCluster));
   EXPECT_EQ(chooser.choose(1 << 16).text(),
-            "blueconnect(factors=2,2,2,2,2,2,2,2)");
+            "blueconnect(factors=[2, 2, 2, 2, 2, 2, 2, 2])");
 }
 
 // Two ranks send as many bytes either way, but halves are added in half the

@@ -114,10 +114,11 @@ TEST(SortedValues, RefusesPlacesThatAreNoPermutation) {
   // Four places of two bits: 0, 1, 1, 3; and three: 0, 1, 3.
   for (const auto& [byte, count] : {std::pair{0xD4, 4}, std::pair{0x34, 3}}) {
     const Bytes bytes = {static_cast<std::byte>(byte)};
-    expect_error(ErrorCode::kDataLoss, {"'permutation'"}, [&] {
-      ByteReader in(bytes, "message");
-      read_places(in, static_cast<std::size_t>(count));
-    });
+    expect_error(ErrorCode::kDataLoss, {"'permutation'"},
+                 [&bytes, places = static_cast<std::size_t>(count)] {
+                   ByteReader in(bytes, "message");
+                   read_places(in, places);
+                 });
   }
 }
 

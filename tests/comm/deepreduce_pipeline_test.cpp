@@ -1,5 +1,6 @@
 // The codecs of DeepReduce in pipelines: what a receiver gets, what is left
 // for later, and how many bytes travel.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/comm/codec_harness.h"
@@ -100,7 +101,7 @@ TEST(DeepReducePipeline, EveryCombinationDecodesToWhatItSaysItSent) {
           "fit-poly(knots=chord)", "fit-dexp"}) {
       for (const std::string tail : {"", " | zstd"}) {
         const std::string text =
-            "topk(0.03) | index:" + index + " value:" + value + tail;
+            fmt::format("topk(0.03) | index:{} value:{}{}", index, value, tail);
         const Pipeline pipeline(text);
         Floats memory = random_values(5000, 4);
         Floats sum = gradient;

@@ -9,8 +9,9 @@
 #include "tests/support/placed_programs.h"
 
 #include "weft/comm/transport/thread.h"
-#include "weft/runtime/tagged/lowering.h"
-#include "weft/runtime/tagged/partition.h"
+#include "weft/compiler/flat/lowering.h"
+#include "weft/place/partition.h"
+#include "weft/place/rank_placer.h"
 
 namespace weft {
 namespace {

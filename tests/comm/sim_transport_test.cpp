@@ -208,7 +208,7 @@ TEST(SimTransport, AThousandRanksAddUp) {
   constexpr int kRanks = 1024;
   const Topology topology{{{4, 1e-6, 1e-10}, {256, 5e-6, 1e-9}}};
   for (const char* text : {"doubling", "rabenseifner",
-                           "blueconnect(4,256 "
+                           "blueconnect([4, 256], "
                            "stage=halving)"}) {
     SimWorld world(topology);
     std::vector<std::vector<std::int32_t>> values(kRanks);

@@ -274,7 +274,8 @@ TEST(SparseCosts, BytesSentAreInsideTheBounds) {
     // Equal supports fill the elements that they have.
     std::vector<Support::Cell> cells;
     for (int part = 0; part < kRanks && !is_disjoint; ++part) {
-      cells.push_back({kItems / kRanks, kItems / kRanks});
+      constexpr std::int64_t kEach = kItems / kRanks;
+      cells.push_back({kEach, kEach});
       cells.push_back({double{kSize - kItems} / kRanks, 0});
     }
     const SparseWorkload workload{

@@ -73,10 +73,8 @@ bool equal(const std::vector<std::vector<Tensor>>& a,
       });
 }
 
-const LoaderOptions kTraining{.batch = 8,
-                              .shuffle = true,
-                              .seed = 5,
-                              .augment = {.crop = true, .flip = true}};
+const LoaderOptions kTraining{
+    .batch = 8, .shuffle = true, .seed = 5, .augment = {"crop", "flip"}};
 
 LoaderOptions with_prefetch(int prefetch) {
   LoaderOptions options = kTraining;
@@ -256,17 +254,15 @@ TEST(Loader, RefusesToCropTables) {
   folder.write("data.csv", "1,0\n2,1\n3,0\n4,1\n5,0\n6,1\n");
   const auto splits = open_data({.name = "csv", .folder = folder.path()});
   expect_error(ErrorCode::kInvalidArgument, {"images"}, [&] {
-    Loader(splits.train, {.batch = 2, .augment = {.flip = true}});
+    Loader(splits.train, {.batch = 2, .augment = {"flip"}});
   });
 }
 
 // Whatever the number of workers, their parts put together are the batches of
 // one, to the last and short one, augmentation included.
 TEST(Loader, ShardsTogetherAreTheWholeBatches) {
-  const LoaderOptions whole{.batch = 7,
-                            .shuffle = true,
-                            .seed = 3,
-                            .augment = {.crop = true, .flip = true}};
+  const LoaderOptions whole{
+      .batch = 7, .shuffle = true, .seed = 3, .augment = {"crop", "flip"}};
   for (const int ranks : {1, 2, 3, 5}) {
     Loader all(numbered(23), whole);
     std::vector<std::unique_ptr<Loader>> shards;

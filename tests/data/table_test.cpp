@@ -1,5 +1,7 @@
 #include "weft/data/table.h"
 
+#include <cmath>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/batches.h"
@@ -211,8 +213,10 @@ TEST(AdultReader, ReadsTheFilesOfThePublisherAndCopiesWithAHeader) {
   rich.replace(rich.find("?, <=50K"), 8, "Cuba, >50K");
   for (const std::string header : {"", "age, workclass, and, so, on\n"}) {
     const test::TemporaryFolder folder;
-    folder.write("adult.data", header + kPerson + "\n" + rich + "\n\n");
-    folder.write("adult.test", "|1x3 Cross validator\n" + rich + ".\n\n");
+    folder.write("adult.data",
+                 fmt::format("{}{}\n{}\n\n", header, kPerson, rich));
+    folder.write("adult.test",
+                 fmt::format("|1x3 Cross validator\n{}.\n\n", rich));
     const auto adult =
         open_data({.name = "adult", .folder = folder.path().string()});
     EXPECT_EQ(adult.train->classes(), (Names{"<=50K", ">50K"}));

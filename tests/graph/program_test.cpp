@@ -6,8 +6,8 @@
 #include "tests/support/errors.h"
 #include "tests/support/recursions.h"
 
+#include "weft/compiler/pass.h"
 #include "weft/graph/text.h"
-#include "weft/runtime/simplify.h"
 
 namespace weft {
 namespace {
@@ -308,7 +308,7 @@ TEST(Simplify, MergesAndDropsCallsButNoActivations) {
     call(fac, Values{x[0] + 1});
     return Values{test::call_one(fac, x) + test::call_one(fac, x)};
   });
-  const Function simple = simplify(*program.build().find("main"));
+  const Function simple = run_passes(*program.build().find("main"));
   EXPECT_EQ(count_nodes(simple, "call"), 1u) << to_string(simple);
 
   const Graph phased = parse_graph(
@@ -323,7 +323,7 @@ TEST(Simplify, MergesAndDropsCallsButNoActivations) {
       "  %6 = call_reenter(%4, %0, %0) {function = @f(f32[], f32[]) -> (f32[], "
       "f32[]), arguments = [1, 1], results = [1, 1], phase = 1} : f32[]\n"
       "  return %5, %6\n}\n");
-  EXPECT_EQ(count_nodes(simplify(*phased.find("main")), "call_enter"), 2u);
+  EXPECT_EQ(count_nodes(run_passes(*phased.find("main")), "call_enter"), 2u);
 }
 
 TEST(Phases, MustAddUp) {

@@ -11,7 +11,7 @@ constexpr DType kLefts[] = {DType::kI8, DType::kU8};
 
 // Only the largest and the smallest numbers.
 Tensor extremes(const TensorType& type, std::uint32_t stream) {
-  const Tensor x = Tensor::empty(type);
+  Tensor x = Tensor::empty(type);
   const RandomStream random{1, stream, 0};
   dispatch(type.dtype, [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {

@@ -23,7 +23,7 @@ std::uint64_t bits(std::uint32_t stream, Dim i) {
 
 // Every number is as likely as any other.
 Tensor of_all_sizes(std::uint32_t stream) {
-  const Tensor x = Tensor::empty({DType::kF64, {kCount}});
+  Tensor x = Tensor::empty({DType::kF64, {kCount}});
   for (Dim i = 0; i < kCount; ++i) {
     x.data<double>()[i] = std::bit_cast<double>(bits(stream, i));
   }
@@ -31,7 +31,7 @@ Tensor of_all_sizes(std::uint32_t stream) {
 }
 
 Tensor between(double low, double high, std::uint32_t stream) {
-  const Tensor x = Tensor::empty({DType::kF64, {kCount}});
+  Tensor x = Tensor::empty({DType::kF64, {kCount}});
   for (Dim i = 0; i < kCount; ++i) {
     const auto word = static_cast<double>(bits(stream, i) >> 11);
     x.data<double>()[i] = low + (high - low) * word * 0x1p-53;

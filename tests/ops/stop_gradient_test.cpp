@@ -3,9 +3,9 @@
 #include "tests/support/single_runs.h"
 
 #include "weft/autodiff/gradient.h"
+#include "weft/compiler/pass.h"
 #include "weft/graph/builder.h"
 #include "weft/runtime/eager.h"
-#include "weft/runtime/simplify.h"
 
 namespace weft::testing {
 namespace {
@@ -39,7 +39,7 @@ TEST(StopGradient, IsNoStepOfAPlan) {
     return std::vector{loss, gradients(loss, {&x, 1})[0]};
   });
   EXPECT_EQ(count_of(function, "stop_gradient"), 1u);
-  const Function simple = simplify(function, false);
+  const Function simple = run_passes(function, {.may_round = false});
   EXPECT_EQ(count_of(simple, "stop_gradient"), 0u);
   EXPECT_EQ(count_of(simple, "exp"), 1u);
 }

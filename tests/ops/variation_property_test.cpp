@@ -2,6 +2,7 @@
 // either the op refuses them, or every kernel that takes them computes what the
 // reference computes. No op is named here but those whose operands must be of
 // a kind that only their samples are.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
 #include <set>

@@ -35,7 +35,7 @@ std::vector<std::unique_ptr<Optimizer>> all_optimizers() {
 }
 
 Tensor lookups(const std::vector<std::int64_t>& rows) {
-  const Tensor tensor = Tensor::empty({DType::kI64, {Dim(rows.size())}});
+  Tensor tensor = Tensor::empty({DType::kI64, {Dim(rows.size())}});
   std::copy(rows.begin(), rows.end(), tensor.data<std::int64_t>());
   return tensor;
 }

@@ -189,9 +189,10 @@ class Models(unittest.TestCase):
     }
 
     def test_every_listed_one_can_be_built_and_called(self):
-        # A translator takes two sequences, and is no layer.
+        # A translator takes two sequences, and nodes are scored in pairs:
+        # these are no layers.
         self.assertEqual(set(weft.nn.models()),
-                         set(self.ARGUMENTS) | {"seq2seq"})
+                         set(self.ARGUMENTS) | {"seq2seq", "node-embedding"})
         for name, arguments in self.ARGUMENTS.items():
             model = weft.nn.model(name, **arguments)
             model.initialize(seed=1)

@@ -44,6 +44,7 @@ class Stubs(unittest.TestCase):
             ("__init__.pyi", weft),
             ("nn.pyi", weft.nn),
             ("optim.pyi", weft.optim),
+            ("train.pyi", weft.train),
         ):
             missing = [n for n in defined(stub) if not hasattr(module, n)]
             self.assertEqual(missing, [], stub)
@@ -53,7 +54,9 @@ class Stubs(unittest.TestCase):
 
         known = defined("__init__.pyi")
         self.assertEqual(set(weft.functions.__all__) - known, set())
-        self.assertEqual(set(weft.optim.__all__) - defined("optim.pyi"), set())
+        for module in (weft.optim, weft.train):
+            stub = module.__name__.removeprefix("weft.") + ".pyi"
+            self.assertEqual(set(module.__all__) - defined(stub), set())
 
     def test_example_runs(self):
         subprocess.run(

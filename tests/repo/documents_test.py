@@ -48,10 +48,13 @@ class DocumentsTest(unittest.TestCase):
                 f"namespace weft {{\n{declaration}}}\n")
             self.assertEqual(compile_error(source, Path(folder)), "")
 
-    def test_task_guide_shows_the_example(self) -> None:
-        guide = (ROOT / "docs/guides/adding-a-task.md").read_text()
-        task = ROOT / "examples/extension/weft/train/tasks/quantile.cpp"
-        self.assertEqual(FENCE.findall(guide), [task.read_text()])
+    def test_guides_show_the_examples(self) -> None:
+        examples = ROOT / "examples/extension/weft/train"
+        for name, file in (("task", "tasks/quantile.cpp"),
+                           ("batch-source", "sources/spirals.cpp")):
+            guide = (ROOT / f"docs/guides/adding-a-{name}.md").read_text()
+            self.assertEqual(FENCE.findall(guide),
+                             [(examples / file).read_text()])
 
     def test_links_lead_somewhere(self) -> None:
         documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A folder outside of the tree, built into Weft: its task has a name in recipes,
+"""A folder outside of the tree, built into Weft: what it adds has names in recipes,
 and what would be left out unseen is refused."""
 
 import os
@@ -23,6 +23,22 @@ name = "csv"
 name = "adam"
 [train]
 epochs = 2
+[target]
+loss = 100
+"""
+
+SPIRALS = """
+target.loss = 1000.0  # the first epoch is enough
+data = {name = "spirals", source = "spirals"}
+model.name = "mlp"
+optimizer.name = "adam"
+"""
+
+DIGITS = """
+data = {name = "digits", augment = ["invert(0.25)"]}
+model.name = "mlp"
+optimizer.name = "adam"
+train.epochs = 1
 """
 
 
@@ -41,7 +57,7 @@ class ExtensionTest(unittest.TestCase):
              f"-DWEFT_EXTENSIONS={self.extension}"],
             capture_output=True, text=True, env=os.environ)
 
-    def test_its_task_trains_and_predicts(self) -> None:
+    def test_what_it_adds_is_reached_by_recipes(self) -> None:
         self.assertEqual(self.configure().returncode, 0)
         subprocess.run(["ninja", "-C", self.folder / "build", "weft-cli"],
                        check=True, stdout=subprocess.DEVNULL)
@@ -56,8 +72,18 @@ class ExtensionTest(unittest.TestCase):
                                   capture_output=True, text=True).stdout
 
         run("train", recipe, "--out", self.folder / "run")
+        # Its section ended the run after the first epoch.
+        metrics = self.folder / "run/metrics.jsonl"
+        self.assertEqual(metrics.read_text().count("\n"), 1)
         self.assertIn("below 0.", run("eval", self.folder / "run"))
         self.assertIn("at most", run("predict", self.folder / "run", "1=50"))
+        for name, text in (("spirals", SPIRALS), ("digits", DIGITS)):
+            (self.folder / f"{name}.toml").write_text(text)
+            subprocess.run([weft, "train", self.folder / f"{name}.toml", "--out",
+                            self.folder / name], check=True,
+                           stdout=subprocess.DEVNULL)
+        rows = (self.folder / "spirals/metrics.jsonl").read_text()
+        self.assertNotIn('"epoch":2', rows.replace(" ", ""))
 
     def test_what_no_registry_reads_is_refused(self) -> None:
         tasks = self.extension / "weft/train/tasks"

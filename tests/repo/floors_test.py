@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""A module may include only modules that stand above it in weft/floors.txt."""
+"""A module may include only modules that stand above it in weft/floors.txt, and
+the floor plans say what it says."""
 
 import re
+import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import make_floor_plan  # noqa: E402
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
 def floors() -> list[str]:
-    lines = (ROOT / "weft" / "floors.txt").read_text().splitlines()
-    return [line.strip() for line in lines
-            if line.strip() and not line.startswith("#")]
+    return [line.name for line in make_floor_plan.lines()]
 
 
 def module_of(path: str, order: list[str]) -> str | None:
@@ -67,6 +70,13 @@ class FloorsTest(unittest.TestCase):
         missing = [name for name in floors()
                    if not (ROOT / "weft" / name).is_dir()]
         self.assertEqual(missing, [])
+
+    def test_floor_plans_say_the_same(self) -> None:
+        done = subprocess.run(
+            [ROOT / "tools" / "make_floor_plan.py", "--check"],
+            capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0,
+                         done.stderr + "run tools/make_floor_plan.py")
 
     def test_an_upward_include_is_found(self) -> None:
         order = ["base", "tensor"]

@@ -1,10 +1,10 @@
 // Ops in a dtype that no kernel computes in.
 #include <gtest/gtest.h>
 
+#include "weft/compiler/pass.h"
 #include "weft/graph/builder.h"
 #include "weft/graph/text.h"
 #include "weft/ops/matmul.h"
-#include "weft/runtime/simplify.h"
 
 namespace weft {
 namespace {
@@ -25,7 +25,7 @@ TEST(EmulatedDtype, IsF32BetweenCastsThatAreShared) {
   const Function function = builder.build([&] {
     return std::vector{matmul(a, b), matmul(b, a)};
   });
-  const std::string text = to_string(simplify(function, true));
+  const std::string text = to_string(run_passes(function));
   EXPECT_EQ(count(text, "matmul("), 2) << text;
   EXPECT_EQ(count(text, "cast("), 4) << text;  // two in, two out
   EXPECT_EQ(count(text, "{dtype = f32}"), 2) << text;

@@ -107,7 +107,7 @@ TEST(JitControl, ARecursionHasAGradient) {
 TEST(JitControl, AssignedVariablesAreOverwrittenInPlace) {
   const Variable v(Tensor::zeros({DType::kF32, {1000}}));
   const auto step = jit([&](const Value& x) {
-    const Value rate = cond(
+    Value rate = cond(
         less(x, scalar_like(x, 0)), [&] { return std::vector{x}; },
         [&] { return std::vector{x * 2.0}; })[0];
     v.assign(v.read() + rate);

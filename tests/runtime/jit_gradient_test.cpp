@@ -120,7 +120,7 @@ TEST(JitGradient, InsideAFunctionIsPartOfIt) {
 TEST(JitGradient, AnUpdateUnderATapeLeavesWhatWasRecorded) {
   const Variable v(number(3));
   const auto step = jit([&](const Value& x) {
-    const Value y = v.read() * v.read() * x;
+    Value y = v.read() * v.read() * x;
     v.assign(v.read() * 100);
     return y;
   });

@@ -7,7 +7,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/exact.h"
 
-#include "weft/runtime/device.h"
+#include "weft/place/device.h"
 
 namespace weft::testing {
 namespace {
@@ -78,7 +78,7 @@ TEST(Jit, NumbersOfTheHostAreConstants) {
 TEST(Jit, RandomOpsDrawAnew) {
   const Variable step(i64({2}, {7, 0}), {.is_trainable = false});
   const auto add_noise = jit([&](const Value& x) {
-    const Value y = x + uniform(step.read(), {}, 1);
+    Value y = x + uniform(step.read(), {}, 1);
     step.assign_add(i64({2}, {0, 1}));
     return y;
   });
@@ -392,7 +392,7 @@ TEST(JitVariables, OfAnInnerFunctionAreThoseOfTheOuterOne) {
   });
   const auto outer = jit([&](const Value& x) {
     v.assign_add(x);
-    const Value y = inner(x);
+    Value y = inner(x);
     v.assign_add(x);
     return y;
   });

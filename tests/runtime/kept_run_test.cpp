@@ -292,7 +292,7 @@ TEST(KeptRun, TakesTheGradientsThatArrive) {
 TEST(KeptRun, SeesVariablesAsTheyWere) {
   const Variable v(number(2));
   const auto f = jit([&](const Value& x) {
-    const Value y = cond(
+    Value y = cond(
         less(x, scalar_like(x, 0)), [&] { return std::vector{x}; },
         [&] { return std::vector{x * x * v.read()}; })[0];
     v.assign(v.read() * 10);
@@ -328,7 +328,7 @@ TEST(KeptRun, AfterAnErrorTheNextOneRuns) {
 TEST(KeptRun, AssignsVariablesOnceForTwoTapes) {
   const Variable v(number(2));
   const auto f = jit([&](const Value& x) {
-    const Value y = cond(
+    Value y = cond(
         less(x, scalar_like(x, 0)), [&] { return std::vector{x}; },
         [&] { return std::vector{x * x * x * v.read()}; })[0];
     v.assign(v.read() * 10);

@@ -11,8 +11,8 @@
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
+#include "weft/compiler/flat/lowering.h"
 #include "weft/runtime/tagged/executor.h"
-#include "weft/runtime/tagged/lowering.h"
 
 namespace weft {
 namespace {

@@ -9,8 +9,8 @@
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
+#include "weft/compiler/flat/lowering.h"
 #include "weft/runtime/executable.h"
-#include "weft/runtime/tagged/lowering.h"
 #include "weft/runtime/tagged/scalar_program.h"
 
 namespace weft {

@@ -9,10 +9,10 @@
 #include "tests/support/recursions.h"
 
 #include "weft/autodiff/gradient.h"
+#include "weft/compiler/flat/lowering.h"
 #include "weft/graph/text.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/tagged/executor.h"
-#include "weft/runtime/tagged/lowering.h"
 
 namespace weft {
 namespace {

@@ -35,7 +35,7 @@ TEST(Vjp, PullsBackAsOftenAsWanted) {
   EXPECT_TRUE(identical(second[0].tensor(), numbers({1, 2})));
   EXPECT_TRUE(identical(second[1].tensor(), numbers({0, 0})));
   test::expect_error(ErrorCode::kInvalidArgument, {"1 values where 2 are due"},
-                     [&] { pull_back({Value()}); });
+                     [&pull = pull_back] { pull({Value()}); });
 }
 
 TEST(Jvp, PushesForwardEagerlyAndStaged) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "weft/compiler/pass.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/text.h"
-#include "weft/runtime/simplify.h"
 
 namespace weft::test {
 namespace {
@@ -24,7 +24,7 @@ Function specialized(const Function& general, const Phases& phases,
   first.signature =
       std::make_shared<Signature>(Signature{std::move(parameters), {}});
   // Composites without a kernel must be lowered here too, as for a plan.
-  return simplify(specialize(general, bind_call(first, arguments)));
+  return run_passes(specialize(general, bind_call(first, arguments)));
 }
 
 }  // namespace

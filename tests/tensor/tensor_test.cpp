@@ -26,6 +26,7 @@ TEST(Allocator, ABlockIsUniqueUntilItIsShared) {
   EXPECT_TRUE(block.is_unique());
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block->data) % kAlignment, 0u);
   {
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const BlockRef second = block;
     EXPECT_FALSE(block.is_unique());
   }
@@ -53,6 +54,7 @@ TEST(Allocator, ForeignMemoryGoesBackToItsOwnerOnceAndIsNeverUnique) {
     const BlockRef block =
         wrap_foreign(memory.data(), 32, &released,
                      [](void* owner) { ++*static_cast<int*>(owner); });
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const BlockRef second = block;
     EXPECT_FALSE(second.is_unique());
     EXPECT_EQ(released, 0);

@@ -16,7 +16,7 @@ namespace weft {
 namespace {
 
 Tensor filled(const Shape& shape, double value) {
-  const Tensor tensor = Tensor::zeros({DType::kF32, shape});
+  Tensor tensor = Tensor::zeros({DType::kF32, shape});
   std::ranges::fill(tensor.span<float>(), static_cast<float>(value));
   return tensor;
 }

@@ -35,7 +35,7 @@ std::vector<double> next_of(std::span<const std::int32_t> told) {
 Tensor model(std::span<const std::int32_t> told, std::int64_t length) {
   const auto size = static_cast<std::size_t>(length);
   const auto rows = static_cast<Dim>(told.size() / size);
-  const Tensor result = Tensor::empty({DType::kF32, {rows, kWords}});
+  Tensor result = Tensor::empty({DType::kF32, {rows, kWords}});
   for (Dim row = 0; row < rows; ++row) {
     const auto next =
         next_of(told.subspan(static_cast<std::size_t>(row) * size, size));
@@ -119,7 +119,7 @@ TEST(BeamSearch, GivesUpWhatIsNotBetterSoon) {
                            std::int64_t length) {
     ++calls;
     // The end is sure, so that going on is dear.
-    const Tensor next = model(told, length);
+    Tensor next = model(told, length);
     for (Dim row = 0; row < next.shape()[0]; ++row) {
       next.data<float>()[row * kWords + kEnd] = 0;
     }

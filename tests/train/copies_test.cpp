@@ -117,7 +117,7 @@ std::vector<SyncRecipe> recipes() {
   std::vector<SyncRecipe> all;
   for (const char* collective :
        {"auto", "ring", "direct", "tree", "doubling", "rabenseifner",
-        "leaders(2)", "blueconnect(2,2)", "blueconnect(2,2 chunks=2)"}) {
+        "leaders(2)", "blueconnect([2, 2])", "blueconnect([2, 2], chunks=2)"}) {
     all.push_back(recipe_of("allreduce", "none", "none", collective));
   }
   for (const char* policy : {"allreduce", "server"}) {

@@ -1,15 +1,20 @@
-// A task from outside of the tree, as docs/guides/adding-a-task.md has it: it
-// joins a registry of its own here, and the build's with WEFT_EXTENSIONS
+// What a tree of one's own adds, as docs/guides has it: each file joins a
+// registry of its own here, and the build's with WEFT_EXTENSIONS
 // (tests/repo/extension_slow_test.py).
 #include <gtest/gtest.h>
 
+#include "examples/extension/weft/data/augmentations/invert.cpp"
+#include "examples/extension/weft/train/sections/target.cpp"
+#include "examples/extension/weft/train/sources/spirals.cpp"
 #include "examples/extension/weft/train/tasks/quantile.cpp"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 
 #include "weft/data/loader.h"
 #include "weft/data/table.h"
 #include "weft/nn/nn.h"
 #include "weft/train/step/evaluation.h"
+#include "weft/train/trainer.h"
 
 namespace weft {
 namespace {
@@ -50,6 +55,76 @@ TEST(Extension, ATaskOfAnotherTreeTrains) {
   test::expect_error(ErrorCode::kInvalidArgument, {"quantile", "share"}, [&] {
     def.make(complete(def.options, {{"share", 1.0}}, "task"));
   });
+}
+
+TEST(Extension, ASourceOfAnotherTreeMakesBatches) {
+  BatchSourceRegistry sources("batch source");
+  register_batch_source_spirals(sources);
+  const BatchSourceDef& def = sources.get("spirals");
+  const auto open = [&](const Options& own) {
+    return def.open({.name = "spirals",
+                     .folder = {},
+                     .augment = {},
+                     .batch = 16,
+                     .own = complete(def.options("spirals"), own, "data")});
+  };
+  const auto data = open({{"points", std::int64_t{40}}});
+  const auto source = data->train({});
+  EXPECT_EQ(source->batches_per_epoch(), 3);
+  const Tensor first = source->next().tensors[0].clone();
+  EXPECT_EQ(first.shape(), Shape({16, 2}));
+  source->next();
+  EXPECT_EQ(source->next().size, 8);
+  EXPECT_FALSE(identical(source->next().tensors[0], first));  // epoch 1
+  source->seek({});
+  EXPECT_TRUE(identical(source->next().tensors[0], first));
+  const auto part = data->train({.rank = 1, .ranks = 2});
+  EXPECT_TRUE(identical(part->next().tensors[0], first.slice(8, 16)));
+  test::expect_error(ErrorCode::kInvalidArgument, {"did you mean 'spirals'?"},
+                     [&] { def.options("spiral"); });
+  test::expect_error(ErrorCode::kInvalidArgument, {"points", "at least 1"},
+                     [&] {
+                       open({{"points", std::int64_t{0}}});
+                     });
+}
+
+TEST(Extension, AnAugmentationOfAnotherTreeChangesImages) {
+  AugmentationRegistry augmentations("augmentation");
+  register_augmentation_invert(augmentations);
+  const AugmentationDef& def = augmentations.get("invert");
+  std::vector<std::uint8_t> pixels{0, 1, 255, 100};
+  const ImagePixels image{pixels.data(), 2, 2, 1};
+  def.make({{"chance", 0.0}})->apply({}, image);
+  EXPECT_EQ(pixels, (std::vector<std::uint8_t>{0, 1, 255, 100}));
+  def.make({{"chance", 1.0}})->apply({}, image);
+  EXPECT_EQ(pixels, (std::vector<std::uint8_t>{255, 254, 0, 155}));
+}
+
+TEST(Extension, ASectionOfAnotherTreeEndsARun) {
+  RecipeSectionRegistry sections("section");
+  register_recipe_section_target(sections);
+  sections.freeze();
+  const test::TemporaryFolder folder;
+  Recipe recipe = parse_recipe(
+      "[model]\nname = 'mlp'\n[data]\nname = 'digits'\n"
+      "[optimizer]\nname = 'adam'\n[train]\nepochs = 50\n",
+      "test", std::vector{"log.folder=" + (folder.path() / "run").string()});
+  // A run without the section has no such hook.
+  EXPECT_TRUE(section_hooks(recipe, sections).empty());
+
+  recipe.more["target"] = {{"loss", 0.5}};
+  TrainObserver quiet;
+  Trainer trainer(recipe, {.name = "run"});
+  for (auto& hook : section_hooks(recipe, sections)) {
+    trainer.add(std::move(hook));
+  }
+  const TrainResult result = trainer.run(quiet);
+  EXPECT_LT(result.epochs, 50);
+  EXPECT_LE(result.test.loss(), 0.5);
+
+  recipe.more["target"] = {{"los", 0.5}};
+  test::expect_error(ErrorCode::kInvalidArgument, {"target", "loss"},
+                     [&] { section_hooks(recipe, sections); });
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ TEST(Recipe, ReadsEverySection) {
   EXPECT_EQ(std::get<std::int64_t>(recipe.model.options.at("hidden")), 100);
   EXPECT_EQ(std::get<std::int64_t>(recipe.model.options.at("layers")), 2);
   EXPECT_EQ(recipe.data.name, "cifar10");
-  EXPECT_TRUE(recipe.data.augment.crop && recipe.data.augment.flip);
+  EXPECT_EQ(recipe.data.augment,
+            (std::vector<std::string>{"crop(padding=4)", "flip(chance=0.5)"}));
   EXPECT_EQ(recipe.optimizer.name, "momentum");
   EXPECT_EQ(recipe.optimizer.lr.name, "cosine");
   EXPECT_EQ(to_string(recipe.optimizer.lr),
@@ -117,7 +118,12 @@ TEST(Recipe, RefusesUnknownNames) {
   expect_refused(2, "name = 'lstm-lmm'", {"lstm-lm"});
   expect_refused(5, "name = 'cifar100'", {"did you mean 'cifar10'?"});
   expect_refused(8, "name = 'momentun'", {"momentum"});
-  expect_refused(6, "augment = ['crop', 'flop']", {"'flop'", "crop, flip"});
+  expect_refused(6, "augment = ['crop', 'flop']", {"did you mean 'flip'?"});
+  expect_refused(6, "augment = ['flip', 'flip']", {"twice"});
+  expect_refused(6, "augment = ['crop(paddin=2)']",
+                 {"did you mean 'padding'?"});
+  expect_refused(6, "augment = ['crop(padding=-1)']", {"in [0, 1024]"});
+  expect_refused(6, "augment = ['erase(least=0.5)']", {"least = 0.5"});
   expect_refused(15, "dtype = 'f16'", {"train.dtype", "f32, bf16"});
   expect_refused(9, "lr = {schedule = 'cosin', from = 1}",
                  {"did you mean 'cosine'?"});
@@ -191,7 +197,7 @@ TEST(RecipeOverride, SetsValuesOfEveryKind) {
                       "log.folder=2024-01-01", "optimizer.clip_norm=1"});
   EXPECT_EQ(recipe.train.epochs, 3);
   EXPECT_EQ(recipe.train.dtype, DType::kF32);
-  EXPECT_EQ(recipe.data.augment, Augmentation{});
+  EXPECT_TRUE(recipe.data.augment.empty());
   EXPECT_EQ(std::get<double>(recipe.optimizer.lr.options.at("from")), 0.5);
   EXPECT_EQ(std::get<double>(recipe.optimizer.lr.options.at("to")), 0.001);
   EXPECT_TRUE(recipe.train.check_numerics);

@@ -12,6 +12,7 @@
 #include "weft/train/assembly.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/metrics_log.h"
+#include "weft/train/run_record.h"
 #include "weft/train/trained_model.h"
 
 namespace weft {
@@ -102,13 +103,76 @@ TEST_F(TrainerTest, FrozenParametersStayAsTheyAre) {
   EXPECT_EQ(kept, 2);
 
   try {
-    Trainer(recipe("other", {"optimizer.groups=[{parameters = \"9.*\"}]"}), {});
+    const Trainer trainer(
+        recipe("other", {"optimizer.groups=[{parameters = \"9.*\"}]"}), {});
     FAIL() << "a group of nothing was taken";
   } catch (const Error& error) {
     EXPECT_NE(error.message().find("no parameter is called '9.*'"),
               std::string::npos)
         << error.message();
   }
+}
+
+TEST_F(TrainerTest, RecordsWhatItTrainedAndHowItEnded) {
+  const Recipe whole = recipe("run");
+  std::atomic<bool> stop = false;
+  StopAfter stopper(stop, 14);
+  Trainer stopped(whole, {.name = "short", .stop = &stop});
+  EXPECT_THROW(stopped.run(stopper), Error);
+  RunRecord record = read_record(root_ / "run");
+  EXPECT_EQ(record.outcome.state, RunState::kInterrupted);
+  EXPECT_NE(record.outcome.reason.find("step 15"), std::string::npos);
+  EXPECT_EQ(record.outcome.epochs, 1);
+  // What is in the folder trains the same once more.
+  EXPECT_EQ(load_recipe(root_ / "run" / "recipe.toml"), whole);
+
+  TrainObserver quiet;
+  const TrainResult result =
+      Trainer(whole, {.name = "short", .is_resumed = true}).run(quiet);
+  record = read_record(root_ / "run");
+  EXPECT_EQ(record.outcome.state, RunState::kDone);
+  EXPECT_EQ(record.name, "short");
+  EXPECT_EQ(record.task, "classification");
+  EXPECT_EQ(record.outcome.deciding.name, "accuracy");
+  EXPECT_EQ(record.outcome.test.get("accuracy"), result.test.get("accuracy"));
+  EXPECT_GE(record.ended, record.started);
+
+  Trainer wild(recipe("wild", {"optimizer.name=sgd", "optimizer.lr=1e30"}), {});
+  EXPECT_THROW(wild.run(quiet), Error);
+  record = read_record(root_ / "wild");
+  EXPECT_EQ(record.outcome.state, RunState::kFailed);
+  EXPECT_NE(record.outcome.reason.find("loss"), std::string::npos)
+      << record.outcome.reason;
+}
+
+// A trace is JSON but for its end, and its events follow one another.
+TEST_F(TrainerTest, TracesWhereTheTimeGoes) {
+  const fs::path file = root_ / "run" / "traces" / "trace.json";
+  TrainObserver quiet;
+  Trainer(recipe("run", {"train.epochs=2", "trace.file=traces/trace.json",
+                         "trace.steps=15"}),
+          {.name = "run"})
+      .run(quiet);
+  std::string text = read_text(file);
+  ASSERT_TRUE(text.ends_with(",\n"));
+  text.replace(text.size() - 2, 1, "]");
+  std::map<std::string, int> counts;
+  double end = 0;
+  for (const auto& event : nlohmann::json::parse(text)) {
+    ++counts[event["name"]];
+    // Times are written with a tenth of a microsecond.
+    EXPECT_GE(event["ts"].get<double>(), end - 0.2);
+    EXPECT_GE(event["dur"].get<double>(), 0);
+    end = event["ts"].get<double>() + event["dur"].get<double>();
+  }
+  EXPECT_EQ(counts["compute"], 15);
+  EXPECT_EQ(counts["wait for batch"], 15);
+  EXPECT_EQ(counts["measure"], 2);
+  EXPECT_EQ(counts["save and log"], 2);
+
+  // A folder is no file.
+  Trainer refused(recipe("run", {"trace.file=" + root_.string()}), {});
+  EXPECT_THROW(refused.run(quiet), Error);
 }
 
 // A recursive network, whose graph branches and calls itself.

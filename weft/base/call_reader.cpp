@@ -120,6 +120,7 @@ std::string CallReader::take_option_name() {
 
 OptionValue CallReader::take_literal() {
   if (!is_at_end() && peek() == '"') return take_quoted();
+  if (!is_at_end() && peek() == '[') return take_list();
   const std::size_t begin = at_;
   while (!is_at_end() && (is_letter(peek()) || is_digit(peek()) ||
                           peek() == '.' || peek() == '-' || peek() == '+')) {
@@ -158,6 +159,79 @@ OptionValue CallReader::take_quoted() {
   return std::string(text_.substr(begin + 1, end - begin - 1));
 }
 
+namespace {
+
+// Where the commas are that stand in no brackets and no quotation marks; none
+// if some of these are not closed.
+std::vector<std::size_t> outer_commas(std::string_view text) {
+  std::vector<std::size_t> commas;
+  std::string open;  // what closes each bracket, the innermost last
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      // TOML has escapes between double quotation marks.
+      if (c == '\\' && quote == '"') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      open += c == '(' ? ')' : c == '[' ? ']' : '}';
+    } else if (!open.empty() && c == open.back()) {
+      open.pop_back();
+    } else if (c == ',' && open.empty()) {
+      commas.push_back(i);
+    }
+  }
+  if (quote != 0 || !open.empty()) commas.clear();
+  return commas;
+}
+
+}  // namespace
+
+std::vector<std::string_view> split_values(std::string_view text,
+                                           std::string kind) {
+  std::vector<std::string_view> values;
+  std::vector<std::size_t> ends = outer_commas(text);
+  ends.push_back(text.size());
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    std::size_t first = past_space(text.substr(0, end), begin);
+    std::size_t last = end;
+    while (last > first && is_space(text[last - 1])) --last;
+    if (first == last && ends.size() > 1) {
+      throw at_place(Error(ErrorCode::kInvalidArgument, std::move(kind),
+                           std::string("a value is due here")),
+                     text, end);
+    }
+    values.push_back(text.substr(first, last - first));
+    begin = end + 1;
+  }
+  return values;
+}
+
+OptionValue CallReader::take_list() {
+  const std::size_t begin = at_;
+  take('[');
+  std::vector<std::int64_t> integers;
+  std::vector<std::string> texts;
+  for (std::size_t count = 0; !take(']'); ++count) {
+    if (count > 0 && !take(',')) throw fail(at_, "a ',' or ']' is due here");
+    const OptionValue value = take_literal();
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      integers.push_back(*integer);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      texts.push_back(*text);
+    }
+    const bool is_mixed = !integers.empty() && !texts.empty();
+    if (is_mixed || integers.size() + texts.size() <= count) {
+      throw fail(begin, "a list is one of integers or one of texts");
+    }
+  }
+  if (texts.empty()) return integers;
+  return texts;
+}
+
 Error at_place(Error error, std::string_view text, std::size_t place) {
   std::string line(text);
   // A tab or a line break would put the caret below another column.
@@ -182,6 +256,21 @@ std::string call_text(std::string_view name,
   }
   if (written.empty()) return std::string(name);
   return fmt::format("{}({})", name, fmt::join(written, ", "));
+}
+
+std::string brief_call_text(std::string_view name,
+                            const std::vector<OptionSpec>& schema,
+                            const Options& options) {
+  std::vector<OptionSpec> changed;
+  std::ranges::copy_if(schema, std::back_inserter(changed),
+                       [&](const OptionSpec& spec) {
+                         return options.at(spec.name) != spec.value;
+                       });
+  return call_text(name, changed, options);
+}
+
+std::string_view name_of_call(std::string_view text, std::string kind) {
+  return CallReader(text, std::move(kind)).take_name("a name");
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 //   call    := name ["(" [option ("," option)*] ")"]
 //   option  := [name "="] literal    a name may be left out of the first
 //   literal := number | "true" | "false" | word | '"' text '"'
+//            | "[" [literal ("," literal)*] "]"    of integers, or of texts
 //
 // A grammar that is built from calls (weft/comm/codec/pipeline_text.h) reads
 // what stands between them by take() and take_name().
@@ -75,6 +76,7 @@ class CallReader {
   std::string take_option_name();
   OptionValue take_literal();
   OptionValue take_quoted();
+  OptionValue take_list();
 
   std::string_view text_;
   std::string kind_;
@@ -100,10 +102,28 @@ std::string call_text(std::string_view name,
                       const std::vector<OptionSpec>& schema,
                       const Options& options);
 
+// The same without the options that have their defaults, for people:
+// "blueconnect(factors=[4, 8])".
+std::string brief_call_text(std::string_view name,
+                            const std::vector<OptionSpec>& schema,
+                            const Options& options);
+
+// The name of a call that is looked up before its options can be read.
+std::string_view name_of_call(std::string_view text, std::string kind);
+
 template <class Def>
 std::string to_string(const Call<Def>& call) {
   return call_text(call.def->name, call.def->options, call.options);
 }
+
+// The values of a text that has several, separated by commas; a comma within
+// parentheses, brackets, braces or quotation marks separates nothing:
+// "qsgd(4, bucket=64), 3lc" are two. Each is a part of `text`, without the
+// space around it. A text whose brackets or quotation marks are not closed is
+// one value, for whoever reads it to refuse. Throws for an empty value among
+// several.
+std::vector<std::string_view> split_values(std::string_view text,
+                                           std::string kind);
 
 template <class Body>
 decltype(auto) CallReader::at(std::size_t place, Body&& body) const {

@@ -32,14 +32,24 @@ Error::Error(ErrorCode code, std::string where, std::string message)
   compose();
 }
 
-Error& Error::detail(std::string line) & {
-  details_.push_back(std::move(line));
+Error::Error(ErrorCode code, std::string_view where, fmt::string_view format,
+             fmt::format_args args)
+    : Error(code, std::string(where), fmt::vformat(format, args)) {}
+
+Error::Error(const Error& other) = default;
+Error::Error(Error&& other) noexcept = default;
+Error& Error::operator=(const Error& other) = default;
+Error& Error::operator=(Error&& other) noexcept = default;
+Error::~Error() = default;
+
+Error& Error::detail(std::string_view line) & {
+  details_.emplace_back(line);
   compose();
   return *this;
 }
 
-Error& Error::hint(std::string text) & {
-  hint_ = std::move(text);
+Error& Error::hint(std::string_view text) & {
+  hint_ = text;
   compose();
   return *this;
 }
@@ -91,10 +101,10 @@ std::string nearest(std::string_view word,
 namespace detail {
 
 void check_failed(const char* condition, const char* file, int line,
-                  const std::string& message) {
+                  fmt::string_view format, fmt::format_args args) {
   Error error(ErrorCode::kInternal, fmt::format("{}:{}", file, line),
               fmt::format("broken invariant: {}", condition));
-  if (!message.empty()) error.detail(message);
+  if (format.size() > 0) error.detail(fmt::vformat(format, args));
   throw error.hint("this is a defect of weft; please report it");
 }
 

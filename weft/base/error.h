@@ -39,19 +39,25 @@ class Error : public std::exception {
   template <class... Args>
   Error(ErrorCode code, std::string_view where,
         fmt::format_string<Args...> format, Args&&... args)
-      : Error(code, std::string(where),
-              fmt::format(format, std::forward<Args>(args)...)) {}
+      : Error(code, where, fmt::string_view(format),
+              fmt::format_args(fmt::make_format_args(args...))) {}
   Error(ErrorCode code, std::string where, std::string message);
 
+  // These are not inline, nor is what makes the texts above and below, since a
+  // hundred sources throw errors and would each compile them.
+  Error(const Error& other);
+  Error(Error&& other) noexcept;
+  Error& operator=(const Error& other);
+  Error& operator=(Error&& other) noexcept;
+  ~Error() override;
+
   // Adds an indented line of context below the message.
-  Error& detail(std::string line) &;
-  Error&& detail(std::string line) && {
-    return std::move(detail(std::move(line)));
-  }
+  Error& detail(std::string_view line) &;
+  Error&& detail(std::string_view line) && { return std::move(detail(line)); }
 
   // Says how to mend it; printed last.
-  Error& hint(std::string text) &;
-  Error&& hint(std::string text) && { return std::move(hint(std::move(text))); }
+  Error& hint(std::string_view text) &;
+  Error&& hint(std::string_view text) && { return std::move(hint(text)); }
 
   ErrorCode code() const { return code_; }
   const std::string& where() const { return where_; }
@@ -59,6 +65,8 @@ class Error : public std::exception {
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:
+  Error(ErrorCode code, std::string_view where, fmt::string_view format,
+        fmt::format_args args);
   void compose();
 
   ErrorCode code_;
@@ -76,7 +84,16 @@ std::string nearest(std::string_view word,
 
 namespace detail {
 [[noreturn]] void check_failed(const char* condition, const char* file,
-                               int line, const std::string& message);
+                               int line, fmt::string_view format,
+                               fmt::format_args args);
+
+template <class... Args>
+[[noreturn]] void check_failed(const char* condition, const char* file,
+                               int line, fmt::format_string<Args...> format,
+                               Args&&... args) {
+  check_failed(condition, file, line, fmt::string_view(format),
+               fmt::format_args(fmt::make_format_args(args...)));
+}
 }  // namespace detail
 }  // namespace weft
 
@@ -85,5 +102,5 @@ namespace detail {
   do {                                                             \
     if (!(condition)) [[unlikely]]                                 \
       ::weft::detail::check_failed(#condition, __FILE__, __LINE__, \
-                                   ::fmt::format("" __VA_ARGS__)); \
+                                   "" __VA_ARGS__);                \
   } while (false)

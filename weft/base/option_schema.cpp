@@ -20,6 +20,13 @@ bool convert(const OptionValue& value, const OptionValue& wanted,
     result = value;
     return true;
   }
+  // A list of nothing is one of integers where calls are read.
+  const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+  if (std::holds_alternative<std::vector<std::string>>(wanted) &&
+      list != nullptr && list->empty()) {
+    result = std::vector<std::string>();
+    return true;
+  }
   // People write 1 for 1.0. Nothing else is converted: a text that looks like a
   // number is a mistake.
   if (std::holds_alternative<double>(wanted) &&
@@ -128,9 +135,13 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
                                                    fmt::join(names, ", "))));
     }
     if (!convert(value, spec->value, result[name])) {
-      throw Error(ErrorCode::kInvalidArgument, where,
+      Error error(ErrorCode::kInvalidArgument, where,
                   "option '{}' is {}, but must be a {}", name, to_string(value),
                   kind_of(spec->value));
+      if (kind_of(spec->value).starts_with("list")) {
+        error.hint("a list is written [4, 8]");
+      }
+      throw error;
     }
     if (const std::string reason = refusal(*spec, result[name]);
         !reason.empty()) {

@@ -12,6 +12,12 @@
 #include "weft/base/error.h"
 
 namespace weft {
+namespace detail {
+// Throws Error(kInvalidArgument) with the name nearest to `name`.
+[[noreturn]] void throw_unregistered(const std::string& kind,
+                                     std::string_view name,
+                                     const std::vector<std::string>& known);
+}  // namespace detail
 
 // `Def` has a member `name`.
 template <class Def>
@@ -41,16 +47,9 @@ class Registry {
   // Throws Error(kInvalidArgument) with the nearest known name.
   const Def& get(std::string_view name) const {
     if (const Def* def = find(name)) return *def;
-    std::vector<std::string> names;
-    std::string list;
-    for (const Def& def : defs_) {
-      names.push_back(def.name);
-      list += (list.empty() ? "" : ", ") + def.name;
-    }
-    const std::string near = nearest(name, names);
-    throw Error(ErrorCode::kInvalidArgument, kind_, "no {} '{}'{}", kind_, name,
-                near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
-        .detail("known: " + list);
+    std::vector<std::string> known;
+    for (const Def& def : defs_) known.push_back(def.name);
+    detail::throw_unregistered(kind_, name, known);
   }
   // All entries, sorted by name once frozen.
   const std::deque<Def>& all() const { return defs_; }

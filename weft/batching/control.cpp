@@ -331,8 +331,7 @@ FunctionRef BatchedControl::function(const FunctionRef& from, const Use& use) {
   const auto place = static_cast<std::ptrdiff_t>(use.first);
   signature.parameters.insert(signature.parameters.begin() + place,
                               {DType::kBool, {size_}});
-  const FunctionRef made =
-      program_.declare_derived(from, kind, std::move(signature));
+  FunctionRef made = program_.declare_derived(from, kind, std::move(signature));
   program_.define(made, [&](const Values& arguments) {
     Values own = arguments;
     own.erase(own.begin() + place);
@@ -367,8 +366,7 @@ std::vector<Value> BatchedControl::results(const Function& from, const Use& use,
 // What stands for a run that no instance needs.
 FunctionRef BatchedControl::zeros(const FunctionRef& like) {
   if (const auto* known = program_.find_derived(like, "zeros")) return *known;
-  const FunctionRef made =
-      program_.declare_derived(like, "zeros", *like.signature);
+  FunctionRef made = program_.declare_derived(like, "zeros", *like.signature);
   program_.define(made, [&](const Values&) {
     Values results;
     for (const TensorType& type : like.signature->results) {

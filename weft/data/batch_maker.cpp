@@ -69,9 +69,9 @@ BatchOrderOptions checked(const Dataset& dataset,
                             dataset.lanes(), options.batch));
   }
   check_shard(dataset, options);
-  const bool augments = options.augment.crop || options.augment.flip;
-  if (augments && !is_image(dataset.features()[0].type)) {
-    throw wrong(dataset, "crop and flip are for images");
+  if (!options.augment.empty() && !is_image(dataset.features()[0].type)) {
+    throw wrong(dataset,
+                fmt::format("'{}' is for images", options.augment.front()));
   }
   return {.batch = options.batch,
           .shuffle = options.shuffle,
@@ -84,6 +84,7 @@ BatchOrderOptions checked(const Dataset& dataset,
 BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
     : dataset_(std::move(dataset)),
       options_(options),
+      augmentations_(options_.augment),
       order_(*dataset_, checked(*dataset_, options_)) {
   // A data set smaller than a batch needs no larger buffers.
   const std::int64_t whole = std::min(options_.batch, dataset_->size());
@@ -191,16 +192,17 @@ Shape BatchMaker::batch_shape(std::size_t feature) const {
 
 void BatchMaker::convert_images(std::uint32_t epoch, const Tensor& out) {
   WEFT_CHECK(converter_.has_value(), "the examples are not images");
-  const auto* pixels = pixels_.data<std::uint8_t>();
+  auto* pixels = pixels_.data<std::uint8_t>();
   auto* numbers = out.data<float>();
-  const std::int64_t size = out.size() / out.shape()[0];
+  const Shape& shape = out.shape();
+  const std::int64_t size = out.size() / shape[0];
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     // The change is keyed by the example, not by its place in the batch.
-    const ImageChange change =
-        draw_change(options_.augment, options_.seed, epoch,
-                    static_cast<std::uint64_t>(rows_[i]));
+    const ExampleKey key{options_.seed, epoch,
+                         static_cast<std::uint64_t>(rows_[i])};
     const std::int64_t offset = static_cast<std::int64_t>(i) * size;
-    converter_->convert(pixels + offset, change, numbers + offset);
+    augmentations_.apply(key, {pixels + offset, shape[1], shape[2], shape[3]});
+    converter_->convert(pixels + offset, numbers + offset);
   }
 }
 

@@ -7,7 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "weft/data/augmentation.h"
 #include "weft/data/batch_order.h"
+#include "weft/data/image_converter.h"
 #include "weft/data/loader.h"
 
 namespace weft {
@@ -35,6 +37,7 @@ class BatchMaker {
 
   DatasetRef dataset_;
   LoaderOptions options_;
+  Augmentations augmentations_;
   BatchOrder order_;
   std::vector<BatchInput> inputs_;
   // Of the batch being made:

@@ -18,9 +18,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "weft/data/augment.h"
 #include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
 
@@ -34,7 +34,7 @@ struct LoaderOptions {
   bool shuffle = false;     // else in the order of the data set
   bool drop_last = false;   // leave out a last batch that is not full
   std::uint64_t seed = 0;
-  Augmentation augment = {};
+  std::vector<std::string> augment = {};  // data/augmentation.h
   Shard shard = {};
   int prefetch = 2;  // batches made ahead; 0 makes them when they are asked for
 };
@@ -43,8 +43,8 @@ class Loader final : public BatchSource {
  public:
   // Throws Error(kInvalidArgument) for an empty data set, a batch below 1, a
   // sequential data set that is shuffled or read in batches other than its
-  // lanes, augmentation of what is no image, or more workers than examples in
-  // a batch.
+  // lanes, augmentations that are not known or of what is no image, or more
+  // workers than examples in a batch.
   Loader(DatasetRef dataset, const LoaderOptions& options);
   ~Loader() override;
   Loader(const Loader&) = delete;

@@ -84,6 +84,13 @@ struct Hasher {
 
 }  // namespace
 
+Attribute::Attribute() = default;
+Attribute::Attribute(const Attribute& other) = default;
+Attribute::Attribute(Attribute&& other) noexcept = default;
+Attribute& Attribute::operator=(const Attribute& other) = default;
+Attribute& Attribute::operator=(Attribute&& other) noexcept = default;
+Attribute::~Attribute() = default;
+
 std::string_view kind_of(const Attribute& attribute) {
   // The order is that of the variant.
   constexpr std::string_view kKinds[] = {
@@ -139,6 +146,15 @@ bool equal(const Attribute& a, const Attribute& b) {
       },
       a);
 }
+
+Attributes::Attributes() = default;
+Attributes::Attributes(std::initializer_list<Entry> entries)
+    : entries_(entries) {}
+Attributes::Attributes(const Attributes& other) = default;
+Attributes::Attributes(Attributes&& other) noexcept = default;
+Attributes& Attributes::operator=(const Attributes& other) = default;
+Attributes& Attributes::operator=(Attributes&& other) noexcept = default;
+Attributes::~Attributes() = default;
 
 // An op has a handful of attributes, so a list in order beats any index.
 const Attribute* Attributes::find(std::string_view name) const {

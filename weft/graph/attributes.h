@@ -18,9 +18,21 @@ namespace weft {
 using Integers = std::vector<std::int64_t>;
 
 // A Shape may hold symbols; a Tensor is the value of a constant.
-using Attribute =
-    std::variant<bool, std::int64_t, double, std::string, Integers, Shape,
-                 DType, Tensor, FunctionRef, HostFunctionRef>;
+class Attribute
+    : public std::variant<bool, std::int64_t, double, std::string, Integers,
+                          Shape, DType, Tensor, FunctionRef, HostFunctionRef> {
+ public:
+  using variant::variant;
+
+  // What copies and destroys ten kinds of value is long: it is compiled once,
+  // not wherever an op is given its attributes.
+  Attribute();
+  Attribute(const Attribute& other);
+  Attribute(Attribute&& other) noexcept;
+  Attribute& operator=(const Attribute& other);
+  Attribute& operator=(Attribute&& other) noexcept;
+  ~Attribute();
+};
 
 std::string_view kind_of(const Attribute& attribute);
 std::string to_string(const Attribute& attribute);
@@ -32,8 +44,13 @@ class Attributes {
  public:
   using Entry = std::pair<std::string, Attribute>;
 
-  Attributes() = default;
-  Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
+  Attributes();
+  Attributes(std::initializer_list<Entry> entries);
+  Attributes(const Attributes& other);
+  Attributes(Attributes&& other) noexcept;
+  Attributes& operator=(const Attributes& other);
+  Attributes& operator=(Attributes&& other) noexcept;
+  ~Attributes();
 
   // Null if there is none. Takes time in proportion to the number of
   // attributes, which is small.

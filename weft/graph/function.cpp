@@ -9,6 +9,13 @@
 
 namespace weft {
 
+Function::Function(std::string name) : name_(std::move(name)) {}
+Function::Function(const Function& other) = default;
+Function::Function(Function&& other) noexcept = default;
+Function& Function::operator=(const Function& other) = default;
+Function& Function::operator=(Function&& other) noexcept = default;
+Function::~Function() = default;
+
 ValueId Function::add_parameter(const TensorType& type, std::string name) {
   if (!is_addressable(type)) {
     throw Error(ErrorCode::kInvalidArgument, "graph",

@@ -39,7 +39,13 @@ struct ValueInfo {
 
 class Function {
  public:
-  explicit Function(std::string name = "main") : name_(std::move(name)) {}
+  explicit Function(std::string name = "main");
+  // These copy and destroy all nodes, which is too much to be inline.
+  Function(const Function& other);
+  Function(Function&& other) noexcept;
+  Function& operator=(const Function& other);
+  Function& operator=(Function&& other) noexcept;
+  ~Function();
 
   const std::string& name() const { return name_; }
   const std::vector<ValueId>& parameters() const { return parameters_; }

@@ -81,8 +81,8 @@ void IndexCheck::fail(std::int64_t value, std::int64_t place) const {
   // The last axis changes fastest, so its position is the first remainder.
   for (int axis = type_.shape.rank() - 1; axis >= 0; --axis) {
     const Dim extent = type_.shape[axis];
-    position = std::to_string(place % extent) +
-               (position.empty() ? "" : ", " + position);
+    if (!position.empty()) position.insert(0, ", ");
+    position.insert(0, std::to_string(place % extent));
     place /= extent;
   }
   IndexError error(ErrorCode::kInvalidArgument, op_->name(),

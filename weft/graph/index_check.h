@@ -2,7 +2,7 @@
 // lies outside of the axis.
 //
 // Eager calls look always, plans at indices that come in as arguments
-// (runtime/index_sources.h). It costs one pass over the indices, where the
+// (compiler/index_sources.h). It costs one pass over the indices, where the
 // kernel moves a row for each of them.
 //
 // Threads: immutable.

@@ -25,8 +25,9 @@ std::vector<std::string> split_names(std::string_view list) {
 
 }  // namespace
 
-Error OpCall::describe(std::string message) const {
-  Error error(ErrorCode::kInvalidArgument, op.name(), std::move(message));
+Error OpCall::describe(fmt::string_view format, fmt::format_args args) const {
+  Error error(ErrorCode::kInvalidArgument, op.name(),
+              fmt::vformat(format, args));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     error.detail(
         fmt::format("input {}: {}", op.input_name(i), to_string(inputs[i])));
@@ -57,6 +58,10 @@ Cost Cost::of(const OpCall& call, double flops) {
   }
   return cost;
 }
+
+OpDef::OpDef(std::string name) : name_(std::move(name)) {}
+OpDef::OpDef(OpDef&& other) noexcept = default;
+OpDef::~OpDef() = default;
 
 OpDef& OpDef::summary(std::string text) {
   summary_ = std::move(text);

@@ -39,11 +39,11 @@ struct OpCall {
   // The builder adds where the op was called.
   template <class... Args>
   Error error(fmt::format_string<Args...> format, Args&&... args) const {
-    return describe(fmt::format(format, std::forward<Args>(args)...));
+    return describe(format, fmt::make_format_args(args...));
   }
 
  private:
-  Error describe(std::string message) const;
+  Error describe(fmt::string_view format, fmt::format_args args) const;
 };
 
 struct Cost {
@@ -95,7 +95,9 @@ enum OpTrait : unsigned {
 
 class OpDef {
  public:
-  explicit OpDef(std::string name) : name_(std::move(name)) {}
+  explicit OpDef(std::string name);
+  OpDef(OpDef&& other) noexcept;
+  ~OpDef();
 
   // --- Declaration; each returns *this -----------------------------------
   OpDef& summary(std::string text);

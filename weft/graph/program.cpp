@@ -67,7 +67,7 @@ FunctionBuilder& Program::builder(std::string name,
 }
 
 FunctionRef Program::add(const Function& function) {
-  const FunctionRef made = reference_to(function);
+  FunctionRef made = reference_to(function);
   FunctionRef& known = names_.try_emplace(made.name, made).first->second;
   // A declared name may be defined once, and any other only if it is new.
   if (bodies_.contains(made.name)) {
@@ -130,7 +130,7 @@ Graph Program::build() const {
     throw wrong("@{} is declared, but it has no body", name)
         .hint("give it one with define()");
   }
-  const Graph graph{{functions_.begin(), functions_.end()}};
+  Graph graph{{functions_.begin(), functions_.end()}};
   // All bodies are there only now, so calls are checked against them here.
   verify(graph);
   return graph;

@@ -2,6 +2,10 @@
 
 namespace weft {
 
+OpRegistry::OpRegistry() = default;
+OpRegistry::OpRegistry(OpRegistry&& other) noexcept = default;
+OpRegistry::~OpRegistry() = default;
+
 OpDef& OpRegistry::add(std::string name) {
   // References to entries stay good: a deque does not move its elements.
   return ops_.emplace_back(std::move(name));

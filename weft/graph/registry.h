@@ -13,8 +13,9 @@ namespace weft {
 
 class OpRegistry {
  public:
-  OpRegistry() = default;
-  OpRegistry(OpRegistry&&) = default;
+  OpRegistry();
+  OpRegistry(OpRegistry&& other) noexcept;
+  ~OpRegistry();
 
   // The entry to fill in. A name is registered once.
   OpDef& add(std::string name);

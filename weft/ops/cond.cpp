@@ -15,7 +15,7 @@ std::vector<TensorType> infer_cond(const OpCall& call) {
   // Both branches take the same operands, as one list of them is given to
   // whichever runs; what only one of them uses is passed to the other unused.
   const auto arguments = call.inputs.subspan(1);
-  const auto then = result_types(call.attributes.function("then"), arguments);
+  auto then = result_types(call.attributes.function("then"), arguments);
   const auto otherwise =
       result_types(call.attributes.function("otherwise"), arguments);
   // Whoever reads the results must not have to know which branch ran.

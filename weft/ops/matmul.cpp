@@ -170,10 +170,10 @@ Value matmul(const Value& a, const Value& b, MatmulOptions options,
   }
   const Value left = is_row ? reshaped(a, {1, a.shape().back()}, where) : a;
   const Value right = is_column ? reshaped(b, {b.shape().back(), 1}, where) : b;
-  const Value y = call(op, {&left, &right},
-                       {{"transpose_a", options.transpose_a},
-                        {"transpose_b", options.transpose_b}},
-                       where);
+  Value y = call(op, {&left, &right},
+                 {{"transpose_a", options.transpose_a},
+                  {"transpose_b", options.transpose_b}},
+                 where);
   if (!is_row && !is_column) return y;
   const int rank = y.shape().rank();
   Shape shape(y.shape().first(rank - 2));

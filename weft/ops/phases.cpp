@@ -67,7 +67,7 @@ std::vector<TensorType> both_branches(const OpCall& call,
   // The predicate goes in again at each phase: it says which branch is meant.
   if (!(operands[0] == kTruth)) throw call.error("the predicate is no bool[]");
   const auto arguments = operands.subspan(1);
-  const auto then =
+  auto then =
       phase_types(call, call.attributes.function("then"), arguments, phase);
   const auto otherwise = phase_types(
       call, call.attributes.function("otherwise"), arguments, phase);

@@ -1,6 +1,7 @@
 #include "weft/ops/pick.h"
 
 #include "weft/graph/registry.h"
+#include "weft/ops/shape.h"
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/indexing.h"

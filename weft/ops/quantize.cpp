@@ -90,7 +90,7 @@ Value on_integers(const Attributes& attributes, std::span<const Value> inputs) {
   const std::int64_t axis = attributes.integer("axis");
   const Value& x = inputs[0];
   const DType dtype = inputs[1].dtype();
-  const Value number = round(cast(x, dtype) / along_axis(inputs[1], x, axis));
+  Value number = round(cast(x, dtype) / along_axis(inputs[1], x, axis));
   if (inputs.size() < 3) return number;
   return number + cast(along_axis(inputs[2], x, axis), dtype);
 }

@@ -13,7 +13,7 @@ std::vector<TensorType> infer_while(const OpCall& call) {
   if (truth != std::vector{kTruth}) {
     throw call.error("the condition does not return one bool[]");
   }
-  const auto next = result_types(call.attributes.function("body"), call.inputs);
+  auto next = result_types(call.attributes.function("body"), call.inputs);
   require_carried(call, next, carried);
   // Operands beyond the carried ones are captures, which the body reads and
   // never returns.

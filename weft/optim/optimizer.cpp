@@ -15,7 +15,7 @@ Tensor initial_slot(const Slot& slot, const Tensor& parameter) {
     WEFT_CHECK(parameter.type() == slot.type);
     return parameter.clone();
   }
-  const Tensor tensor = Tensor::zeros(slot.type);
+  Tensor tensor = Tensor::zeros(slot.type);
   if (slot.initial == 0) return tensor;
   const Tensor element = Tensor::scalar(slot.initial, slot.type.dtype);
   auto* const bytes = static_cast<std::byte*>(tensor.raw());

@@ -15,7 +15,7 @@ const OpDef& custom_op() {
   return op;
 }
 
-std::vector<Value> floating(const std::vector<Value>& values) {
+std::vector<Value> floating_of(const std::vector<Value>& values) {
   std::vector<Value> found;
   for (const Value& value : values) {
     if (is_floating(value.dtype())) found.push_back(value);
@@ -112,7 +112,8 @@ class Recorded {
       if (is_floating(value.dtype())) tape.watch(value);
     }
     const std::vector<Value> saved = forward_(again).saved;
-    return tape.gradient(floating(saved), defined(of_saved), floating(again));
+    return tape.gradient(floating_of(saved), defined(of_saved),
+                         floating_of(again));
   }
 
   static std::vector<Value> defined(const std::vector<Value>& values) {

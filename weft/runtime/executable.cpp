@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "weft/base/hash.h"
-#include "weft/runtime/inline_calls.h"
-#include "weft/runtime/tagged/lowering.h"
+#include "weft/compiler/flat/lowering.h"
+#include "weft/compiler/inline_calls.h"
 
 namespace weft {
 namespace {
@@ -175,7 +175,7 @@ void Executable::State::plan(Planned& planned, const Bindings& bindings) {
       // A fused step keeps values to itself, and an error could not name the
       // op.
       PlanOptions{options.donated, options.fuse && !options.check_numerics,
-                  options.check_numerics});
+                  options.check_numerics, options.without});
   planned.results = planned.plan->result_types();
   const std::size_t bytes = planned.plan->arena_bytes();
   if (!arena.is_defined() || arena.bytes() < bytes) {
@@ -188,6 +188,7 @@ void Executable::State::lower_to_tagged(Planned& planned) {
   TaggedOptions tagged = options.tagged;
   tagged.check_numerics = tagged.check_numerics || options.check_numerics;
   tagged.fuse = tagged.fuse && options.fuse;
+  tagged.without = options.without;
   // Regions have plans of their own, which are made with these options.
   tagged.donated = options.donated;
   FlatGraph flat = lower(graph, function.name(), planned.arguments);

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "weft/graph/function.h"
-#include "weft/runtime/plan.h"
+#include "weft/runtime/plan/plan.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/symbol.h"
 
@@ -31,13 +31,15 @@ namespace weft {
 struct ExecutableOptions {
   // (parameter, result) pairs that share memory: the result overwrites the
   // argument. A pair that cannot be computed in place costs one copy.
-  std::vector<std::pair<std::size_t, std::size_t>> donated;
+  std::vector<std::pair<std::size_t, std::size_t>> donated = {};
   // Check every op's results for NaN and infinity as it runs, and its indices.
   // Fuses nothing, so that the error can name the op: for diagnosis. Without,
   // indices that are arguments are checked, computed ones clamped.
   bool check_numerics = false;
   // Without, every op runs by itself, as it does eagerly, with the same bits.
   bool fuse = true;
+  // Passes that are left out (compiler/pass.h): to find the one at fault.
+  std::vector<std::string> without = {};
   // How a function that branches, loops or calls is executed.
   TaggedOptions tagged = {};
   // Plans that are kept, at least one. Of more combinations of shapes the one

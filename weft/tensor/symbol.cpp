@@ -237,6 +237,7 @@ std::set<int> unbound_in(const Polynomial& polynomial,
 // x from factor * x + rest = actual, where a dim x exists.
 std::optional<Dim> solve(std::int64_t factor, const Polynomial& rest,
                          Dim actual) {
+  WEFT_CHECK(factor != 0, "the unknown is not in the pattern");
   Polynomial scaled = table().expand(actual);
   for (const auto& [monomial, count] : rest) {
     add_term(scaled, monomial, -count);

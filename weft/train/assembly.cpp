@@ -28,8 +28,8 @@ void freeze_groups(nn::Module& model, const OptimizerRecipe& optimizer) {
 
 }  // namespace
 
-Assembly assemble(const Recipe& recipe, int workers) {
-  const ModelDef& def = model_registry().get(recipe.model.name);
+Assembly assemble(const Recipe& recipe, int workers,
+                  std::shared_ptr<nn::Module> model) {
   Assembly result;
   result.task = make_task(recipe.task.name, recipe.task.options);
   // The data is opened first: how many inputs, classes and words the model has
@@ -48,10 +48,14 @@ Assembly assemble(const Recipe& recipe, int workers) {
   const DataDescription& data = result.data->description();
   result.task->check(data);
   result.task->fit(data);
-  ModelInput input = result.task->model_input(data);
-  // Each worker carries the state of the lanes of its own part of a batch.
-  input.lanes /= workers;
-  result.model = build_model(def, input, recipe.model.options);
+  if (model == nullptr) {
+    ModelInput input = result.task->model_input(data);
+    // Each worker carries the state of the lanes of its own part of a batch.
+    input.lanes /= workers;
+    model = build_model(model_registry().get(recipe.model.name), input,
+                        recipe.model.options);
+  }
+  result.model = std::move(model);
   // Groups are of the parameters that there are, those of views included.
   nn::view_parameters(*result.model, recipe.model.views);
   freeze_groups(*result.model, recipe.optimizer);

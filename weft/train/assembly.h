@@ -17,7 +17,7 @@ namespace weft {
 struct Assembly {
   std::unique_ptr<TrainingTask> task;
   std::unique_ptr<TrainingData> data;
-  std::unique_ptr<nn::Module> model;  // not initialized
+  std::shared_ptr<nn::Module> model;  // not initialized
 
   // The data that decide which weights are best: validation, else test.
   DataPart held_out() const {
@@ -26,9 +26,11 @@ struct Assembly {
 };
 
 // The model of one of `workers`, each with its part of the lanes of running
-// text. Throws Error(kInvalidArgument) when task, model and data do not suit
-// each other, and whatever opening the data throws.
-Assembly assemble(const Recipe& recipe, int workers = 1);
+// text; a `model` that is given stands in for the recipe's. Throws
+// Error(kInvalidArgument) when task, model and data do not suit each other, and
+// whatever opening the data throws.
+Assembly assemble(const Recipe& recipe, int workers = 1,
+                  std::shared_ptr<nn::Module> model = nullptr);
 
 // How steps compute, by the recipe; a model that branches, loops or calls
 // itself included.

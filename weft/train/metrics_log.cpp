@@ -84,6 +84,24 @@ std::string to_json(const EpochMetrics& epoch) {
   return json.dump();
 }
 
+std::vector<EpochMetrics> read_metrics(const std::filesystem::path& folder) {
+  const auto path = folder / "metrics.jsonl";
+  std::vector<EpochMetrics> epochs;
+  std::ifstream file(path);
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    EpochMetrics epoch;
+    if (!read_line(line, epoch)) {
+      throw Error(ErrorCode::kDataLoss,
+                  fmt::format("{}:{}", path.string(), number),
+                  "this is no epoch of a run")
+          .hint("a run that goes on with --resume leaves the line out");
+    }
+    epochs.push_back(std::move(epoch));
+  }
+  return epochs;
+}
+
 MetricsLog::MetricsLog(std::filesystem::path folder, std::string title,
                        MetricDef deciding, std::int64_t last_epoch)
     : folder_(std::move(folder)),

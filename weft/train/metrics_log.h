@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/train/picture/chart.h"
 #include "weft/train/progress.h"
 
 namespace weft {
@@ -34,6 +35,19 @@ class MetricsLog {
 };
 
 std::string to_json(const EpochMetrics& epoch);
+
+// The epochs of metrics.jsonl in `folder`, in order; none where the file is not
+// there, as before the first epoch of a run. Throws Error(kDataLoss) naming
+// file and line for a damaged one.
+std::vector<EpochMetrics> read_metrics(const std::filesystem::path& folder);
+
+// What a curve is drawn over: the epoch, steps since the beginning, or seconds.
+enum class CurveAxis { kEpoch, kStep, kTime };
+// The course of a metric on training or held-out data, where it was measured.
+std::vector<Point> points_of(std::span<const EpochMetrics> epochs,
+                             Scores EpochMetrics::*part,
+                             const std::string& metric, CurveAxis over);
+AxisRange range_of(const std::string& metric);
 
 // The loss and the metric that decides which epoch is best, side by side, on
 // training and held-out data.

@@ -69,6 +69,7 @@ void TrainLoop::train_batch() {
   // Waiting for the batch counts, as rates are of what a user waits for.
   const Stopwatch watch;
   const Batch& batch = source_.next();
+  step_seconds_.waiting = watch.seconds();
   lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
                                 source_.batches_per_epoch());
   WorkerTotals totals;
@@ -98,7 +99,9 @@ void TrainLoop::train_batch() {
   if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
   sums_.add(totals.sums);
   examples_trained_ += batch.whole_size;
-  training_seconds_ += watch.seconds();
+  const double seconds = watch.seconds();
+  step_seconds_.computing = seconds - step_seconds_.waiting;
+  training_seconds_ += seconds;
   if (!totals.is_stopping) return;
   // This comes last: the step is wholly counted, and what is saved is what an
   // uninterrupted run has here.

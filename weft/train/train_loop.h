@@ -20,6 +20,12 @@
 
 namespace weft {
 
+// What a step took: for its batch to come, and from then on.
+struct StepSeconds {
+  double waiting = 0;
+  double computing = 0;
+};
+
 class TrainLoop {
  public:
   // All of these outlive the loop; `stop` may be null.
@@ -47,6 +53,7 @@ class TrainLoop {
   BatchPosition position() const { return position_; }  // of the next batch
   TrainProgress progress() const;
   double samples_per_s() const;
+  const StepSeconds& last_step_seconds() const { return step_seconds_; }
   // Since the beginning, without what was interrupted.
   double seconds() const { return earlier_seconds_ + watch_.seconds(); }
   // "step 12 (epoch 1, batch 12)".
@@ -99,6 +106,7 @@ class TrainLoop {
   bool is_ended_ = false;
   std::int64_t examples_trained_ = 0;
   double training_seconds_ = 0;
+  StepSeconds step_seconds_;
   double earlier_seconds_ = 0;
 };
 

@@ -1,5 +1,8 @@
 #include "weft/train/trainer.h"
 
+#include <ctime>
+
+#include "weft/base/file.h"
 #include "weft/train/assembly.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/hooks/log.h"
@@ -7,6 +10,8 @@
 #include "weft/train/hooks/narrate.h"
 #include "weft/train/hooks/save.h"
 #include "weft/train/hooks/stop_early.h"
+#include "weft/train/recipe/section_def.h"
+#include "weft/train/run_record.h"
 #include "weft/train/step/evaluation.h"
 #include "weft/train/step/single_worker.h"
 #include "weft/train/sync/agreement.h"
@@ -18,8 +23,11 @@ namespace weft {
 namespace {
 
 // All workers must have the same data.
-Assembly assemble_initialized(const Recipe& recipe, WorkerGroup* group) {
-  Assembly assembly = assemble(recipe, group == nullptr ? 1 : group->size());
+Assembly assemble_initialized(const Recipe& recipe,
+                              std::shared_ptr<nn::Module> model,
+                              WorkerGroup* group) {
+  Assembly assembly =
+      assemble(recipe, group == nullptr ? 1 : group->size(), std::move(model));
   if (group != nullptr) {
     std::vector<AgreedItem> items;
     for (auto& [name, value] : assembly.data->fingerprint()) {
@@ -36,12 +44,6 @@ Shard shard_of(const WorkerGroup* group) {
   return group == nullptr ? Shard() : Shard{group->rank(), group->size()};
 }
 
-// Looking for NaN changes no number, so it is no part of the recipe.
-std::string kept_recipe(Recipe recipe) {
-  recipe.train.check_numerics = false;
-  return to_toml(recipe);
-}
-
 }  // namespace
 
 class Trainer::Run {
@@ -51,7 +53,7 @@ class Trainer::Run {
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
         optimizer_(make_optimizer(recipe_.optimizer)),
-        assembly_(assemble_initialized(recipe_, group)),
+        assembly_(assemble_initialized(recipe_, options_.model, group)),
         source_(assembly_.data->train(shard_of(group))),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.
@@ -71,9 +73,10 @@ class Trainer::Run {
     }
     // The log follows the checkpoint: what it had beyond one would be measured
     // again.
-    add<SaveHook>(folder_, kept_recipe(recipe_));
+    add<SaveHook>(folder_, kept_text(recipe_));
     log_ = add<LogHook>(fmt::format("{}: {} on {}", options_.name,
                                     recipe_.model.name, recipe_.data.name));
+    for (auto& hook : section_hooks(recipe_)) loop_.add(std::move(hook));
   }
 
   void add_hook(std::unique_ptr<TrainHook> hook) { loop_.add(std::move(hook)); }
@@ -84,16 +87,26 @@ class Trainer::Run {
     try {
       add<NarrateHook>(told);
       if (options_.is_resumed) resume(told);
+      begin_record();
       told.on_start(summary());
       loop_.run();
-      return result();
+      const TrainResult reached = result();
+      end_record({.state = RunState::kDone,
+                  .test = reached.test,
+                  .epochs = reached.epochs,
+                  .best_epoch = reached.best_epoch,
+                  .seconds = reached.seconds});
+      return reached;
     } catch (const Error& error) {
       // The others would wait for this worker until the timeout.
       worker_->fail(error);
+      record_failure(error);
       throw;
     } catch (const std::exception& error) {
-      worker_->fail(
-          Error(ErrorCode::kInternal, "train", std::string(error.what())));
+      const Error told_others(ErrorCode::kInternal, "train",
+                              std::string(error.what()));
+      worker_->fail(told_others);
+      record_failure(told_others);
       throw;
     }
   }
@@ -133,10 +146,53 @@ class Trainer::Run {
     }
   }
 
+  // The folder says from now on what it is of: the recipe, and that it runs.
+  void begin_record() {
+    if (!worker_->is_first()) return;
+    write_file(std::filesystem::path(recipe_.log.folder) / "recipe.toml",
+               kept_text(recipe_));
+    record_ = new_record();
+    record_->name = options_.name;
+    record_->task = recipe_.task.name;
+    record_->model = recipe_.model.name;
+    record_->data = recipe_.data.name;
+    record_->epochs = recipe_.train.epochs;
+    record_->outcome.deciding = loop_.deciding_metric();
+    write_record(recipe_.log.folder, *record_);
+  }
+
+  void end_record(RunOutcome outcome) {
+    if (!record_) return;  // of another worker, or not begun yet
+    outcome.deciding = loop_.deciding_metric();
+    record_->outcome = std::move(outcome);
+    record_->ended = std::time(nullptr);
+    write_record(recipe_.log.folder, *record_);
+  }
+
+  void record_failure(const Error& error) {
+    // Where a rank is lost, a launcher kills this one within a second, in which
+    // the reason must be told. Of a run that is gone the record need not say
+    // so.
+    if (error.code() == ErrorCode::kUnavailable && worker_->ranks() > 1) return;
+    try {
+      end_record({.state = error.code() == ErrorCode::kCancelled
+                               ? RunState::kInterrupted
+                               : RunState::kFailed,
+                  .reason = error.what(),
+                  .epochs = loop_.epochs_measured(),
+                  .best_epoch = measure_->best_epoch(),
+                  .seconds = loop_.seconds()});
+    } catch (const Error&) {
+      // Where the disk is full, why the run ended matters more than that this
+      // could not be written: the record then still says that it runs, and
+      // whoever reads it sees that its process is gone.
+    }
+  }
+
   // A checkpoint of an older Weft says less; what it leaves out had the values
   // that are defaults now.
   bool is_same_recipe(const std::string& text) const {
-    const std::string own = kept_recipe(recipe_);
+    const std::string own = kept_text(recipe_);
     return text == own || to_toml(parse_recipe(text, "checkpoint")) == own;
   }
 
@@ -224,6 +280,7 @@ class Trainer::Run {
   std::unique_ptr<Worker> worker_;
   Evaluation held_out_;
   CheckpointFolder folder_;
+  std::optional<RunRecord> record_;  // the first worker's, once it has begun
   TrainLoop loop_;
   const MeasureHook* measure_ = nullptr;  // hooks belong to the loop
   const LogHook* log_ = nullptr;

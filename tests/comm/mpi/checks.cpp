@@ -13,7 +13,7 @@
 #include "weft/comm/transport/async_engine.h"
 #include "weft/comm/transport/engine.h"
 #include "weft/comm/transport/launcher.h"
-#include "weft/runtime/tagged/lowering.h"
+#include "weft/place/rank_placer.h"
 
 namespace weft {
 namespace {

@@ -11,10 +11,9 @@ void append_names(const Registry<CodecDef<Codec>>& registry,
   for (const auto& def : registry.all()) names.push_back(def.name);
 }
 
-// Reads one text from its beginning to its end.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : reader_(text, "codec") {}
+  explicit Parser(CallReader& reader) : reader_(reader) {}
 
   PipelineText parse() {
     if (reader_.is_at_end()) {
@@ -24,7 +23,6 @@ class Parser {
     do {
       read_part();
     } while (reader_.take('|'));
-    reader_.expect_end();
     return std::move(pipeline_);
   }
 
@@ -126,15 +124,22 @@ class Parser {
     stage = {&def, reader_.take_options(def.name, def.options), place};
   }
 
-  CallReader reader_;
+  CallReader& reader_;
   Part last_part_ = Part::kNone;
   PipelineText pipeline_;
 };
 
 }  // namespace
 
+PipelineText take_pipeline(CallReader& reader) {
+  return Parser(reader).parse();
+}
+
 PipelineText parse_pipeline(std::string_view text) {
-  return Parser(text).parse();
+  CallReader reader(text, "codec");
+  PipelineText pipeline = take_pipeline(reader);
+  reader.expect_end();
+  return pipeline;
 }
 
 std::string to_string(const PipelineText& pipeline) {

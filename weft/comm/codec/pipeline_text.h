@@ -32,6 +32,10 @@ struct PipelineText {
 // Only the stages that the text names are set. Throws as Pipeline does.
 PipelineText parse_pipeline(std::string_view text);
 
+// The same as a part of a longer text, "dsar(qsgd(4))": takes what is next, to
+// the ')' or ',' that no stage has opened, or the end.
+PipelineText take_pipeline(CallReader& reader);
+
 // The stages, each in its canonical form, with what stands between them;
 // parse_pipeline() reads it back.
 std::string to_string(const PipelineText& pipeline);

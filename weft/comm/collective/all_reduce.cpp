@@ -1,103 +1,25 @@
 #include "weft/comm/collective/all_reduce.h"
 
-#include <charconv>
+#include "weft/base/call_reader.h"
 
 namespace weft {
-namespace {
-
-OptionValue parse_value(std::string_view text, const OptionValue& like,
-                        std::string_view where) {
-  if (std::holds_alternative<std::string>(like)) return std::string(text);
-  std::int64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error(ErrorCode::kInvalidArgument, where, "'{}' is not an integer",
-                text);
-  }
-  return number;
-}
-
-// "factors=4,64 chunks=2", or "4,64 chunks=2"
-Options parse_options(std::string_view text,
-                      const std::vector<OptionSpec>& schema,
-                      std::string_view where) {
-  Options options;
-  while (!text.empty()) {
-    const auto space = text.find(' ');
-    const std::string_view word = text.substr(0, space);
-    text.remove_prefix(space == text.npos ? text.size() : space + 1);
-    if (word.empty()) continue;
-    const auto equals = word.find('=');
-    const bool is_named = equals != word.npos;
-    // Only the first option may go without its name, as in "blueconnect(4,8)".
-    if (!is_named && (schema.empty() || !options.empty())) {
-      throw Error(ErrorCode::kInvalidArgument, where, "'{}' {}", word,
-                  schema.empty() ? "stands where there are no options"
-                                 : "is not of the form option=value")
-          .hint("only the first may go without its name");
-    }
-    const std::string name =
-        is_named ? std::string(word.substr(0, equals)) : schema[0].name;
-    const std::string_view value = is_named ? word.substr(equals + 1) : word;
-    // An option that the schema does not know stays as text: complete() refuses
-    // it, with the names that there are.
-    options[name] = std::string(value);
-    for (const OptionSpec& spec : schema) {
-      if (spec.name == name) {
-        options[name] = parse_value(value, spec.value, where);
-      }
-    }
-  }
-  return options;
-}
-
-std::string describe(const AllReduceDef& def, const Options& options) {
-  std::string list;
-  for (const OptionSpec& spec : def.options) {
-    const OptionValue& value = options.at(spec.name);
-    // Ranks compare this text, so options that are spelled differently and mean
-    // the same must give the same.
-    if (value == spec.value) continue;
-    list += list.empty() ? "" : " ";
-    list += spec.name + "=";
-    list += std::holds_alternative<std::string>(value)
-                ? std::get<std::string>(value)
-                : to_string(value);
-  }
-  return list.empty() ? def.name : fmt::format("{}({})", def.name, list);
-}
-
-std::string_view name_in(std::string_view text) {
-  return text.substr(0, text.find('('));
-}
-
-std::string_view options_in(std::string_view text) {
-  const auto open = text.find('(');
-  if (open == text.npos) return "";
-  if (text.back() != ')') {
-    throw Error(ErrorCode::kInvalidArgument, "all_reduce", "no ')' ends '{}'",
-                text);
-  }
-  return text.substr(open + 1, text.size() - open - 2);
-}
-
-}  // namespace
 
 AllReduce::AllReduce(const AllReduceDef& def, const Options& given)
     : def_(&def),
       options_(complete(def.options, given, def.name)),
-      text_(describe(def, options_)) {
+      // Ranks compare this text, so options that are spelled differently and
+      // mean the same must give the same.
+      text_(brief_call_text(def.name, def.options, options_)) {
   const std::string mistake = def.mistake(options_);
   if (mistake.empty()) return;
   throw Error(ErrorCode::kInvalidArgument, text_, mistake);
 }
 
+AllReduce::AllReduce(const Call<AllReduceDef>& call)
+    : AllReduce(*call.def, call.options) {}
+
 AllReduce::AllReduce(std::string_view text)
-    : AllReduce(all_reduce_registry().get(name_in(text)),
-                parse_options(options_in(text),
-                              all_reduce_registry().get(name_in(text)).options,
-                              name_in(text))) {}
+    : AllReduce(parse_call(text, all_reduce_registry(), "all_reduce")) {}
 
 PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
                                      std::size_t count, std::string_view name,

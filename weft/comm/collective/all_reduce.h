@@ -1,6 +1,6 @@
 // All-reduce: every rank ends with the sum of all ranks' vectors.
 //
-//   const AllReduce sum("blueconnect(factors=4,64 chunks=2)");
+//   const AllReduce sum("blueconnect([4, 64], chunks=2)");
 //   engine.run(sum.run(communicator, dense(std::span(values)), "'conv1'"));
 //
 //   const PreparedAllReduce each_step =
@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/base/call_reader.h"
 #include "weft/base/option_schema.h"
 #include "weft/base/registry.h"
 #include "weft/comm/collective/dense.h"
@@ -82,8 +83,8 @@ class PreparedAllReduce {
 // An algorithm with its options.
 class AllReduce {
  public:
-  // "ring", "rabenseifner(order=near)", "blueconnect(4,8 chunks=2)": the first
-  // option may go without its name, as in blueconnect(factors=4,8).
+  // "ring", "rabenseifner(order=near)", "blueconnect([4, 8], chunks=2)"
+  // (base/call_reader.h).
   // Throws Error(kInvalidArgument) for what is not known, or makes no sense on
   // any network.
   explicit AllReduce(std::string_view text);
@@ -114,6 +115,8 @@ class AllReduce {
   }
 
  private:
+  explicit AllReduce(const Call<AllReduceDef>& call);
+
   const AllReduceDef* def_;
   Options options_;
   std::string text_;

@@ -1,6 +1,6 @@
 #include "weft/comm/collective/factorization.h"
 
-#include <charconv>
+#include <fmt/ranges.h>
 
 #include "weft/base/error.h"
 
@@ -11,56 +11,45 @@ namespace {
 // The largest topology that can be written has as many (topology.cpp).
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
-Error mistake(std::string_view text, std::string_view what) {
+Error mistake(std::span<const std::int64_t> factors, std::string_view what) {
   return Error(ErrorCode::kInvalidArgument, "blueconnect",
-               "the factors '{}' {}", text, what)
+               "the factors [{}] {}", fmt::join(factors, ", "), what)
       .hint(
           "give the sizes of the groups, innermost first, whose product is the "
-          "number of ranks: 4,8 for 32");
+          "number of ranks: [4, 8] for 32");
 }
 
 }  // namespace
 
-Factors parse_factors(std::string_view text) {
+Factors factors_of(std::span<const std::int64_t> sizes) {
   Factors factors;
   std::int64_t product = 1;
-  const char* place = text.data();
-  const char* const end = text.data() + text.size();
-  while (place != end) {
-    int factor = 0;
-    const auto [stop, error] = std::from_chars(place, end, factor);
-    if (error != std::errc()) throw mistake(text, "are not numbers");
-    if (factor < 1) throw mistake(text, "are not all positive");
-    product *= factor;
+  for (const std::int64_t size : sizes) {
+    if (size < 1) throw mistake(sizes, "are not all positive");
     // It is asked at each factor, before the product can overflow.
-    if (product > kMostRanks) throw mistake(text, "are of too many ranks");
+    if (size > kMostRanks || product * size > kMostRanks) {
+      throw mistake(sizes, "are of too many ranks");
+    }
+    product *= size;
     // Groups of one do nothing, and would be a stage all the same.
-    if (factor > 1) factors.push_back(factor);
-    place = stop;
-    if (place == end) break;
-    // A list that ends with a comma may have lost a factor.
-    if (*place != ',' || ++place == end) throw mistake(text, "are not a list");
+    if (size > 1) factors.push_back(static_cast<int>(size));
   }
   return factors;
 }
 
-Factors parse_factors(std::string_view text, int ranks) {
-  Factors factors = parse_factors(text);
+Factors factors_of(std::span<const std::int64_t> sizes, int ranks) {
+  Factors factors = factors_of(sizes);
   int product = 1;
   for (const int factor : factors) product *= factor;
   if (product != ranks) {
     throw mistake(
-        text, fmt::format("multiply to {}, not to {} ranks", product, ranks));
+        sizes, fmt::format("multiply to {}, not to {} ranks", product, ranks));
   }
   return factors;
 }
 
 std::string to_string(const Factors& factors) {
-  std::string text;
-  for (const int factor : factors) {
-    text += fmt::format("{}{}", text.empty() ? "" : ",", factor);
-  }
-  return text;
+  return fmt::format("[{}]", fmt::join(factors, ", "));
 }
 
 // The order matters: the first factor's stage carries the largest messages.

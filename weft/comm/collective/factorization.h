@@ -4,8 +4,9 @@
 // Threads: pure functions.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "weft/comm/transport/topology.h"
@@ -14,11 +15,12 @@ namespace weft {
 
 using Factors = std::vector<int>;
 
-// "4,8,8"; factors of 1 are dropped. Throws Error(kInvalidArgument) unless
-// they are positive and their product is at most 2^20.
-Factors parse_factors(std::string_view text);
+// Without factors of 1. Throws Error(kInvalidArgument) unless they are positive
+// and their product is at most 2^20.
+Factors factors_of(std::span<const std::int64_t> sizes);
 // The same; their product must be `ranks`.
-Factors parse_factors(std::string_view text, int ranks);
+Factors factors_of(std::span<const std::int64_t> sizes, int ranks);
+// "[4, 8, 8]"
 std::string to_string(const Factors& factors);
 
 // All ordered products of factors above 1.

@@ -1,7 +1,7 @@
 #include "weft/comm/graph/partitioned.h"
 
-#include "weft/runtime/tagged/lowering.h"
-#include "weft/runtime/tagged/partition.h"
+#include "weft/place/partition.h"
+#include "weft/place/rank_placer.h"
 
 namespace weft {
 

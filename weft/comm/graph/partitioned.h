@@ -24,8 +24,8 @@
 #include <stop_token>
 
 #include "weft/comm/graph/network_peers.h"
+#include "weft/place/placement.h"
 #include "weft/runtime/tagged/executor.h"
-#include "weft/runtime/tagged/placement.h"
 
 namespace weft {
 

@@ -93,6 +93,7 @@ void MpiTransport::meet_neighbours() {
   spin_seconds_ = shares_cores ? kSharedSpinSeconds : kSpinSeconds;
   // A rank makes room for what all others send it, so the more there are, the
   // shorter is each pipe; the positions of a ring need a power of two.
+  WEFT_CHECK(count > 0);
   const std::size_t capacity =
       std::clamp(std::bit_floor(kSharedBytes / count), kLeastPipe, kMostPipe);
   const std::size_t size = PipeMemory::size_for(capacity);

@@ -145,8 +145,7 @@ class Together {
 
 // What a line costs that comes from the other core, where every second does.
 double transfer(const LoadTimes& times, double at) {
-  return std::max(
-      0.0, 2 * (quantile(times.together, at) - quantile(times.alone, 0.5)));
+  return 2 * (quantile(times.together, at) - quantile(times.alone, 0.5));
 }
 
 }  // namespace
@@ -206,10 +205,17 @@ Calibration calibration_of(const CalibrationTimes& times,
   Calibration result{.costs = alone};
   CoherenceCosts& costs = result.costs;
   costs.transfer_ns = transfer(times.chained, 0.5);
-  result.transfer_low_ns = transfer(times.chained, 0.25);
+  // Threads that other work keeps from running at once take turns on their
+  // lines, which then seem to travel for nothing.
+  if (costs.transfer_ns <= 0)
+    throw Error(ErrorCode::kUnavailable, "calibrate",
+                "two threads together were as fast as one alone, so they did "
+                "not run at the same time")
+        .hint("calibrate where no other work runs on these cores");
+  result.transfer_low_ns = std::max(0.0, transfer(times.chained, 0.25));
   result.transfer_high_ns = transfer(times.chained, 0.75);
-  costs.ahead_ns =
-      std::max(0.0, costs.transfer_ns - transfer(times.drawn, 0.5));
+  costs.ahead_ns = std::clamp(costs.transfer_ns - transfer(times.drawn, 0.5),
+                              0.0, costs.transfer_ns);
   // An update that needed a transfer of its own would double it.
   costs.migrates = transfer(times.loaded, 0.5) < 1.5 * costs.transfer_ns;
   // Cores that rest longer than their tenure update the word once each time

@@ -34,7 +34,8 @@ struct Calibration {
   double transfer_high_ns = 0;
 };
 
-// Throws Error(kUnavailable) where the process has fewer than two cores.
+// Throws Error(kUnavailable) where the process has fewer than two cores, or
+// where other work kept the two threads from running at the same time.
 Calibration calibrate();
 
 // Rounds of one load, in nanoseconds an update: of both threads together, and
@@ -50,7 +51,8 @@ struct CalibrationTimes {
   LoadTimes loaded;               // the same, where the word is loaded first
   std::vector<LoadTimes> rested;  // one word, with rests of several lengths
 };
-// What these times say; `alone` are the costs that need no other core.
+// What these times say; `alone` are the costs that need no other core. Throws
+// Error(kUnavailable) where two threads were as fast as one.
 Calibration calibration_of(const CalibrationTimes& times,
                            const CoherenceCosts& alone);
 

@@ -7,6 +7,7 @@
 // and, if there is one, valid.
 #include "weft/data/parallel_text.h"
 
+#include <fmt/format.h>
 #include <optional>
 
 #include "weft/base/gzip.h"
@@ -52,7 +53,7 @@ const ParallelNames& plain_names() {
 fs::path find_parallel(const fs::path& folder, const std::string& part,
                        const std::string& ending) {
   for (const char* packed : {"", ".gz"}) {
-    fs::path path = folder / (part + "." + ending + packed);
+    fs::path path = folder / fmt::format("{}.{}{}", part, ending, packed);
     std::error_code ignored;
     if (fs::is_regular_file(path, ignored)) return path;
   }

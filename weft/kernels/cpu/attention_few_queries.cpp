@@ -9,6 +9,7 @@
 #include <cmath>
 #include <hwy/foreach_target.h>
 
+#include "weft/base/error.h"
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/attention_tiles.h"
 #include "weft/kernels/simd/targets.h"
@@ -124,6 +125,7 @@ class FewQueries : public PreparedKernel {
               std::size_t chunk) const noexcept {
     const std::size_t first = chunk * kChunk;
     const std::size_t count = std::min(kChunk, keys_ - first);
+    WEFT_CHECK(count > 0);
     for (std::size_t i = 0; i < queries_; ++i) {
       alignas(64) float weights[kChunk];
       float* y = place(buffers, stack, chunk, i);

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> collective_declines(const OpCall& call) {
   // The reference copies, which is all that a group of one has to do.
   if (meets_other_ranks(call.op, call.attributes)) return std::nullopt;
   return "groups of one member need no network";
@@ -82,10 +82,12 @@ std::unique_ptr<PreparedKernel> prepare_all_gather(const OpCall& call) {
 }  // namespace
 
 void register_cpu_collective(KernelRegistry& kernels) {
-  kernels.add({"all_reduce", "cpu:network", 10, declines, prepare_all_reduce});
-  kernels.add(
-      {"reduce_scatter", "cpu:network", 10, declines, prepare_reduce_scatter});
-  kernels.add({"all_gather", "cpu:network", 10, declines, prepare_all_gather});
+  kernels.add({"all_reduce", "cpu:network", 10, collective_declines,
+               prepare_all_reduce});
+  kernels.add({"reduce_scatter", "cpu:network", 10, collective_declines,
+               prepare_reduce_scatter});
+  kernels.add({"all_gather", "cpu:network", 10, collective_declines,
+               prepare_all_gather});
 }
 
 }  // namespace weft

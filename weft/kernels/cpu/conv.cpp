@@ -27,7 +27,7 @@ auto forward(const Convolution& c, const dnnl::primitive_attr& attr,
       c.strides, c.dilation, c.padding_before, c.padding_after);
 }
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> conv_declines(const OpCall& call) {
   for (const auto& type : call.inputs) {
     if (auto reason = onednn::dtype_declined(type.dtype)) return reason;
     // There is nothing to compute fast, so empty operands are the reference's.
@@ -37,7 +37,7 @@ std::optional<std::string> declines(const OpCall& call) {
   return std::nullopt;
 }
 
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_conv(const OpCall& call) {
   const Convolution c(call, call.input(0), call.input(1), call.outputs[0]);
   const auto attr = onednn::attributes();
   std::optional<memory::desc> bias;
@@ -128,17 +128,17 @@ void register_cpu_conv(KernelRegistry& kernels) {
   kernels.add({.op = "conv2d",
                .name = "onednn:convolution",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare});
+               .declines = conv_declines,
+               .prepare = prepare_conv});
   kernels.add({.op = "conv2d_input_gradient",
                .name = "onednn:convolution",
                .rank = 10,
-               .declines = declines,
+               .declines = conv_declines,
                .prepare = prepare_input_gradient});
   kernels.add({.op = "conv2d_weight_gradient",
                .name = "onednn:convolution",
                .rank = 10,
-               .declines = declines,
+               .declines = conv_declines,
                .prepare = prepare_weight_gradient});
 }
 

@@ -8,14 +8,15 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kElementsPerThread = 16 << 10;
-constexpr std::int64_t kWidth = 1024;  // columns that are read as one stretch
+constexpr std::int64_t kSumsPerThread = 16 << 10;
+constexpr std::int64_t kCumsumWidth =
+    1024;  // columns that are read as one stretch
 // What a thread takes of a row at least: at the end of its part the processor
 // asks for the lines behind it, which are another thread's, and that takes
 // longer than to write some pages.
 constexpr std::int64_t kLeastOfRow = 16 << 10;  // bytes
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> cumsum_declines(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 ||
       dtype == DType::kI64) {
@@ -81,49 +82,58 @@ class Scan {
   }
 
   // --- Columns side by side -----------------------------------------------
-  void scan_row(const T* x, T* y, Wide<T>* sums, std::int64_t width) const {
-    if (is_exclusive_) {
-      for (std::int64_t i = 0; i < width; ++i) {
-        const auto value = static_cast<Wide<T>>(x[i]);
-        y[i] = static_cast<T>(sums[i]);
-        sums[i] += value;
+  // Rows that lie `step` apart, in this order. Several at once, as each sum is
+  // then loaded and stored once for all of them.
+  template <std::int64_t kRows>
+  void scan_rows(const T* x, T* y, std::int64_t step, Wide<T>* sums,
+                 std::int64_t width) const {
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i) {
+      Wide<T> sum = sums[i];
+      for (std::int64_t row = 0; row < kRows; ++row) {
+        const Wide<T> total = sum + static_cast<Wide<T>>(x[row * step + i]);
+        y[row * step + i] = static_cast<T>(is_exclusive_ ? sum : total);
+        sum = total;
       }
-    } else {
-      for (std::int64_t i = 0; i < width; ++i) {
-        sums[i] += static_cast<Wide<T>>(x[i]);
-        y[i] = static_cast<T>(sums[i]);
-      }
+      sums[i] = sum;
     }
   }
 
   // What is shared out are columns of the outer axes, in row-major order.
   void scan_columns(const T* x, T* y) const {
+    constexpr std::int64_t kTogether = 8;
     constexpr auto kLeast = kLeastOfRow / static_cast<std::int64_t>(sizeof(T));
     const std::int64_t least = std::min(kLeast, cut_.inner);
-    parallel_for(cut_.outer * cut_.inner, std::max(least, grain()),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   while (begin < end) {
-                     const std::int64_t column = begin % cut_.inner;
-                     // A range may begin in the middle of the columns.
-                     const std::int64_t width =
-                         std::min({cut_.inner - column, end - begin, kWidth});
-                     const std::int64_t start =
-                         begin / cut_.inner * cut_.size * cut_.inner + column;
-                     Wide<T> sums[kWidth] = {};
-                     for (std::int64_t n = 0; n < cut_.size; ++n) {
-                       const std::int64_t at =
-                           start + place(n, cut_.size) * cut_.inner;
-                       scan_row(x + at, y + at, sums, width);
-                     }
-                     begin += width;
-                   }
-                 });
+    parallel_for(
+        cut_.outer * cut_.inner, std::max(least, grain()),
+        [&](std::int64_t begin, std::int64_t end) {
+          while (begin < end) {
+            const std::int64_t column = begin % cut_.inner;
+            // A range may begin in the middle of the columns.
+            const std::int64_t width =
+                std::min({cut_.inner - column, end - begin, kCumsumWidth});
+            const std::int64_t start =
+                begin / cut_.inner * cut_.size * cut_.inner + column;
+            Wide<T> sums[kCumsumWidth] = {};
+            const std::int64_t step = is_reverse_ ? -cut_.inner : cut_.inner;
+            std::int64_t n = 0;
+            const auto scan = [&]<std::int64_t kRows>() {
+              for (; n + kRows <= cut_.size; n += kRows) {
+                const auto at = start + place(n, cut_.size) * cut_.inner;
+                scan_rows<kRows>(x + at, y + at, step, sums, width);
+              }
+            };
+            scan.template operator()<kTogether>();
+            scan.template operator()<1>();
+            begin += width;
+          }
+        });
   }
 
   // Lines that are worth a thread.
   std::int64_t grain() const {
     return std::max<std::int64_t>(
-        1, kElementsPerThread / std::max<std::int64_t>(1, cut_.size));
+        1, kSumsPerThread / std::max<std::int64_t>(1, cut_.size));
   }
 
   AxisCut cut_;
@@ -139,7 +149,7 @@ std::unique_ptr<PreparedKernel> kernel_of(const OpCall& call) {
   });
 }
 
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_cumsum(const OpCall& call) {
   switch (call.input(0).dtype) {
     case DType::kF64:
       return kernel_of<double>(call);
@@ -155,7 +165,7 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
 }  // namespace
 
 void register_cpu_cumsum(KernelRegistry& kernels) {
-  kernels.add({"cumsum", "cpu:scan", 10, declines, prepare});
+  kernels.add({"cumsum", "cpu:scan", 10, cumsum_declines, prepare_cumsum});
 }
 
 }  // namespace weft

@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> elementwise_declines(const OpCall& call) {
   const auto type = loop_type(call.op.name(), call.inputs, call.outputs);
   if (!type) return "no number holds both i64 and floats";
   if (call.op.name() != "cast" &&
@@ -20,7 +20,7 @@ std::optional<std::string> declines(const OpCall& call) {
   return std::nullopt;
 }
 
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_elementwise(const OpCall& call) {
   const TensorType& result = call.outputs[0];
   LoopProgram program;
   program.type = *loop_type(call.op.name(), call.inputs, call.outputs);
@@ -57,9 +57,10 @@ std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
 void register_cpu_elementwise(KernelRegistry& registry) {
   const std::string name(kLoopKernel);
   for (const TileOp& op : all_tile_ops()) {
-    registry.add({std::string(op.op), name, 10, declines, prepare});
+    registry.add({std::string(op.op), name, 10, elementwise_declines,
+                  prepare_elementwise});
   }
-  registry.add({"cast", name, 10, declines, prepare});
+  registry.add({"cast", name, 10, elementwise_declines, prepare_elementwise});
 }
 
 }  // namespace weft

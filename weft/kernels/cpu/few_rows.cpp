@@ -8,6 +8,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "weft/base/error.h"
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/product.h"
@@ -70,6 +71,7 @@ class FewRows final : public PreparedKernel {
     }
     // Each element is summed in one order, wherever threads cut the columns.
     const std::size_t bytes_each = inner_ * sizeof(T) * kLanes;
+    WEFT_CHECK(bytes_each > 0);
     const auto grain = static_cast<std::int64_t>(
         std::max<std::size_t>(1, kThreadBytes / bytes_each));
     const std::size_t groups = (columns_ + kLanes - 1) / kLanes;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <hwy/highway.h>
 #include <numbers>
 #include <numeric>
 #include <optional>
@@ -18,12 +19,16 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kMostLanes = 16;
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The numbers of so many rows of 1,024 and their transforms stay in the
+// second-level cache beside what is read and written.
+constexpr std::int64_t kMostLanes = 8;
 // Numbers of a row that change places with those of other rows at a time, so
 // that what is read or written apart stays in the first-level cache.
 constexpr std::int64_t kBlock = 32;
 // Each has memory of its own; their number must not depend on the threads'.
-constexpr std::int64_t kMostTasks = 64;
+constexpr std::int64_t kMostTransformTasks = 64;
 
 // The first of some rows, how many they are, and where they lie meanwhile.
 struct RowGroup {
@@ -38,7 +43,7 @@ class RealTransform : public PreparedKernel {
         n_(n),
         half_(n / 2 + 1),
         lanes_(std::min(rows, kMostLanes)),
-        tasks_(std::min((rows + lanes_ - 1) / lanes_, kMostTasks)),
+        tasks_(std::min((rows + lanes_ - 1) / lanes_, kMostTransformTasks)),
         transform_(n % 2 == 0 ? n / 2 : n) {
     for (std::int64_t k = 0; k < half_; ++k) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(k) /
@@ -95,14 +100,93 @@ float spoils(const float* row, std::int64_t size) {
   return std::accumulate(sums.begin(), sums.end(), 0.f);
 }
 
-// Calls body(lane, begin, end) for blocks of the numbers of all lanes.
-template <class Body>
-void in_blocks(std::int64_t size, std::int64_t lanes, Body&& body) {
-  for (std::int64_t begin = 0; begin < size; begin += kBlock) {
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      body(l, begin, std::min(begin + kBlock, size));
-    }
+// Numbers of some rows change places by squares of so many, in vectors.
+constexpr std::int64_t kSide = 4;
+using Side = hn::FixedTag<float, kSide>;
+
+// Vector i of four becomes element i of each of them.
+void transpose(std::array<hn::Vec<Side>, kSide>& v) {
+  const Side side;
+  const auto a = hn::InterleaveLower(side, v[0], v[2]);
+  const auto b = hn::InterleaveUpper(side, v[0], v[2]);
+  const auto c = hn::InterleaveLower(side, v[1], v[3]);
+  const auto d = hn::InterleaveUpper(side, v[1], v[3]);
+  v = {hn::InterleaveLower(side, a, c), hn::InterleaveUpper(side, a, c),
+       hn::InterleaveLower(side, b, d), hn::InterleaveUpper(side, b, d)};
+}
+
+// Calls square(j, lane) for whole squares of `count` numbers of `lanes` rows,
+// and single(j, lane) for those that make none.
+template <class Square, class Single>
+void in_squares(std::int64_t count, std::int64_t lanes, Square&& square,
+                Single&& single) {
+  const std::int64_t whole_lanes = lanes / kSide * kSide;
+  const std::int64_t whole = count / kSide * kSide;
+  for (std::int64_t j = 0; j < whole; j += kSide) {
+    for (std::int64_t l = 0; l < whole_lanes; l += kSide) square(j, l);
   }
+  const auto each = [&](std::int64_t begin, std::int64_t first,
+                        std::int64_t last) {
+    for (std::int64_t j = begin; first < last && j < count; ++j) {
+      for (std::int64_t l = first; l < last; ++l) single(j, l);
+    }
+  };
+  each(whole, 0, whole_lanes);
+  each(0, whole_lanes, lanes);
+}
+
+// place(j)[l] = rows[l * stride + j]
+template <class Place>
+void gather_lanes(const float* rows, std::int64_t stride, std::int64_t count,
+                  std::int64_t lanes, Place&& place) {
+  const Side side;
+  in_squares(
+      count, lanes,
+      [&](std::int64_t j, std::int64_t l) {
+        std::array<hn::Vec<Side>, kSide> v;
+        for (std::int64_t i = 0; i < kSide; ++i) {
+          v[at(i)] = hn::LoadU(side, rows + (l + i) * stride + j);
+        }
+        transpose(v);
+        for (std::int64_t i = 0; i < kSide; ++i) {
+          hn::StoreU(v[at(i)], side, place(j + i) + l);
+        }
+      },
+      [&](std::int64_t j, std::int64_t l) {
+        place(j)[l] = rows[l * stride + j];
+      });
+}
+
+// rows[l * stride + j] = share * place(j)[l] + more[l]
+template <class Place>
+void scatter_lanes(float* rows, std::int64_t stride, std::int64_t count,
+                   std::int64_t lanes, float share, const float* more,
+                   Place&& place) {
+  const Side side;
+  in_squares(
+      count, lanes,
+      [&](std::int64_t j, std::int64_t l) {
+        std::array<hn::Vec<Side>, kSide> v;
+        for (std::int64_t i = 0; i < kSide; ++i) {
+          v[at(i)] = hn::LoadU(side, place(j + i) + l);
+        }
+        transpose(v);
+        for (std::int64_t i = 0; i < kSide; ++i) {
+          const auto y = hn::MulAdd(v[at(i)], hn::Set(side, share),
+                                    hn::Set(side, more[l + i]));
+          hn::StoreU(y, side, rows + (l + i) * stride + j);
+        }
+      },
+      [&](std::int64_t j, std::int64_t l) {
+        rows[l * stride + j] = std::fma(place(j)[l], share, more[l]);
+      });
+}
+
+// Where number j of rows lies of whose numbers every second is imaginary.
+auto by_turns(ComplexRows x, std::int64_t lanes) {
+  return [=](std::int64_t j) {
+    return (j % 2 == 0 ? x.re : x.im) + j / 2 * lanes;
+  };
 }
 
 class ForwardTransform final : public RealTransform {
@@ -115,17 +199,20 @@ class ForwardTransform final : public RealTransform {
  private:
   void run_group(const KernelBuffers& buffers,
                  const RowGroup& group) const noexcept override {
-    const auto& [first, lanes, x, other] = group;
+    // OpenMP's regions capture no structured bindings.
+    const std::int64_t first = group.first;
+    const std::int64_t lanes = group.lanes;
+    const ComplexRows& x = group.x;
+    const ComplexRows& other = group.other;
     const float* rows =
         static_cast<const float*>(buffers.inputs[0]) + first * n_;
-    in_blocks(is_even() ? n_ / 2 : n_, lanes,
-              [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-                const float* row = rows + l * n_;
-                for (std::int64_t j = begin; j < end; ++j) {
-                  x.re[j * lanes + l] = is_even() ? row[2 * j] : row[j];
-                  x.im[j * lanes + l] = is_even() ? row[2 * j + 1] : 0;
-                }
-              });
+    if (is_even()) {
+      gather_lanes(rows, n_, n_, lanes, by_turns(x, lanes));
+    } else {
+      gather_lanes(rows, n_, n_, lanes,
+                   [&](std::int64_t j) { return x.re + j * lanes; });
+      std::fill_n(x.im, n_ * lanes, 0.f);
+    }
     const ComplexRows z = transform_.run(x, other, lanes);
     float* real = static_cast<float*>(buffers.outputs[0]) + first * half_;
     float* imaginary = static_cast<float*>(buffers.outputs[1]) + first * half_;
@@ -138,18 +225,15 @@ class ForwardTransform final : public RealTransform {
     std::array<float, kBlock * kMostLanes> re;
     std::array<float, kBlock * kMostLanes> im;
     for (std::int64_t begin = 0; begin < half_; begin += kBlock) {
-      const std::int64_t end = std::min(begin + kBlock, half_);
-      for (std::int64_t k = begin; k < end; ++k) {
-        const std::int64_t place = (k - begin) * lanes;
-        numbers(z, k, lanes, re.data() + place, im.data() + place);
+      const std::int64_t count = std::min(kBlock, half_ - begin);
+      for (std::int64_t k = 0; k < count; ++k) {
+        numbers(z, begin + k, lanes, re.data() + k * lanes,
+                im.data() + k * lanes);
       }
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        for (std::int64_t k = begin; k < end; ++k) {
-          const std::size_t place = at((k - begin) * lanes + l);
-          real[l * half_ + k] = re[place] + spoiled[at(l)];
-          imaginary[l * half_ + k] = im[place] + spoiled[at(l)];
-        }
-      }
+      scatter_lanes(real + begin, half_, count, lanes, 1, spoiled.data(),
+                    [&](std::int64_t k) { return re.data() + k * lanes; });
+      scatter_lanes(imaginary + begin, half_, count, lanes, 1, spoiled.data(),
+                    [&](std::int64_t k) { return im.data() + k * lanes; });
     }
   }
 
@@ -194,21 +278,34 @@ class InverseTransform final : public RealTransform {
  private:
   void run_group(const KernelBuffers& buffers,
                  const RowGroup& group) const noexcept override {
-    const auto& [first, lanes, x, other] = group;
+    // OpenMP's regions capture no structured bindings.
+    const std::int64_t first = group.first;
+    const std::int64_t lanes = group.lanes;
+    const ComplexRows& x = group.x;
+    const ComplexRows& other = group.other;
     const float* real =
         static_cast<const float*>(buffers.inputs[0]) + first * half_;
     const float* imaginary =
         static_cast<const float*>(buffers.inputs[1]) + first * half_;
+    std::array<float, kMostLanes> middle{};
+    for (std::int64_t l = 0; is_even() && l < lanes; ++l) {
+      middle[at(l)] = real[l * half_ + n_ / 2];
+    }
+    // The half that is given lies in `other`, which is free until the
+    // transform.
+    const std::int64_t given = is_even() ? n_ / 2 : half_;
+    gather_lanes(real, half_, given, lanes,
+                 [&](std::int64_t k) { return other.re + k * lanes; });
+    gather_lanes(imaginary, half_, given, lanes,
+                 [&](std::int64_t k) { return other.im + k * lanes; });
+    std::fill_n(other.im, lanes, 0.f);  // a real number, whatever is said
     const std::int64_t size = is_even() ? n_ / 2 : n_;
-    in_blocks(size, lanes,
-              [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-                for (std::int64_t k = begin; k < end; ++k) {
-                  const auto [re, im] =
-                      number(real + l * half_, imaginary + l * half_, k);
-                  x.re[k * lanes + l] = re;
-                  x.im[k * lanes + l] = im;
-                }
-              });
+    for (std::int64_t k = 0; k < size; ++k) {
+      if (is_even())
+        unite(other, middle.data(), k, lanes, x);
+      else
+        mirror(other, k, lanes, x);
+    }
     // The other direction, as real and imaginary parts change places.
     ComplexRows z = transform_.run({x.im, x.re}, {other.im, other.re}, lanes);
     z = {z.im, z.re};
@@ -219,46 +316,55 @@ class InverseTransform final : public RealTransform {
       spoiled[at(l)] = spoils(real + l * half_, half_) +
                        spoils(imaginary + l * half_, half_);
     }
-    in_blocks(size, lanes,
-              [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-                float* row = y + l * n_;
-                for (std::int64_t j = begin; j < end; ++j) {
-                  const std::int64_t place = j * lanes + l;
-                  if (!is_even()) {
-                    row[j] = z.re[place] * share + spoiled[at(l)];
-                    continue;
-                  }
-                  row[2 * j] = z.re[place] * share + spoiled[at(l)];
-                  row[2 * j + 1] = z.im[place] * share + spoiled[at(l)];
-                }
-              });
+    if (is_even()) {
+      scatter_lanes(y, n_, n_, lanes, share, spoiled.data(),
+                    by_turns(z, lanes));
+    } else {
+      scatter_lanes(y, n_, n_, lanes, share, spoiled.data(),
+                    [&](std::int64_t j) { return z.re + j * lanes; });
+    }
   }
 
-  // Number k of the complex transform: the steps of ForwardTransform::numbers()
-  // backwards.
-  std::pair<float, float> number(const float* real, const float* imaginary,
-                                 std::int64_t k) const {
-    const auto imaginary_of = [&](std::int64_t i) {
-      return i == 0 || 2 * i == n_ ? 0.f : imaginary[i];
-    };
-    if (!is_even()) {
-      if (k < half_) return {real[k], imaginary_of(k)};
-      return {real[n_ - k], -imaginary_of(n_ - k)};
+  // Number k of an odd size: those behind the middle are conjugates.
+  void mirror(ComplexRows given, std::int64_t k, std::int64_t lanes,
+              ComplexRows x) const {
+    const bool is_given = k < half_;
+    const std::int64_t from = (is_given ? k : n_ - k) * lanes;
+    const float sign = is_given ? 1 : -1;
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      x.re[k * lanes + l] = given.re[from + l];
+      x.im[k * lanes + l] = sign * given.im[from + l];
     }
-    const std::int64_t mirrored = n_ / 2 - k;
-    const float even_re = (real[k] + real[mirrored]) / 2;
-    const float even_im = (imaginary_of(k) - imaginary_of(mirrored)) / 2;
-    const float turned_re = (real[k] - real[mirrored]) / 2;
-    const float turned_im = (imaginary_of(k) + imaginary_of(mirrored)) / 2;
+  }
+
+  // Number k of the complex transform of half as many: the steps of
+  // ForwardTransform::numbers() backwards. `middle` is number n/2, which is
+  // real.
+  void unite(ComplexRows given, const float* middle, std::int64_t k,
+             std::int64_t lanes, ComplexRows x) const {
+    static constexpr std::array<float, kMostLanes> kZeros{};
+    const std::int64_t mirrored = (n_ / 2 - k) * lanes;
+    const ComplexRows a{given.re + k * lanes, given.im + k * lanes};
+    const float* b_re = k == 0 ? middle : given.re + mirrored;
+    const float* b_im = k == 0 ? kZeros.data() : given.im + mirrored;
+    const ComplexRows y{x.re + k * lanes, x.im + k * lanes};
     const float c = cosine_[at(k)];
     const float s = sine_[at(k)];
-    const float odd_re = c * turned_re - s * turned_im;
-    const float odd_im = c * turned_im + s * turned_re;
-    return {even_re - odd_im, even_im + odd_re};
+#pragma omp simd
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      const float even_re = (a.re[l] + b_re[l]) / 2;
+      const float even_im = (a.im[l] - b_im[l]) / 2;
+      const float turned_re = (a.re[l] - b_re[l]) / 2;
+      const float turned_im = (a.im[l] + b_im[l]) / 2;
+      const float odd_re = c * turned_re - s * turned_im;
+      const float odd_im = c * turned_im + s * turned_re;
+      y.re[l] = even_re - odd_im;
+      y.im[l] = even_im + odd_re;
+    }
   }
 };
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> fourier_declines(const OpCall& call) {
   if (call.input(0).dtype != DType::kF32) {
     return fmt::format("computes in f32, not in {}",
                        to_string(call.input(0).dtype));
@@ -268,7 +374,7 @@ std::optional<std::string> declines(const OpCall& call) {
 }
 
 template <class Kernel>
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_fourier(const OpCall& call) {
   return std::make_unique<Kernel>(call);
 }
 
@@ -278,13 +384,13 @@ void register_cpu_fourier(KernelRegistry& kernels) {
   kernels.add({.op = "rfft",
                .name = "cpu:fourier",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<ForwardTransform>});
+               .declines = fourier_declines,
+               .prepare = prepare_fourier<ForwardTransform>});
   kernels.add({.op = "irfft",
                .name = "cpu:fourier",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<InverseTransform>});
+               .declines = fourier_declines,
+               .prepare = prepare_fourier<InverseTransform>});
 }
 
 }  // namespace weft

@@ -34,7 +34,7 @@ class OnOneThread {
 
 // Stacks of matrices are cut into so many tasks, each with memory of its own;
 // their number must not depend on that of the threads.
-constexpr std::int64_t kMostTasks = 64;
+constexpr std::int64_t kMostMatrixTasks = 64;
 
 struct Sides {
   std::int64_t rows, columns, count;
@@ -50,7 +50,7 @@ struct Sides {
 // count them with 32 bits.
 constexpr std::int64_t kMostFactored = 23'000;
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> linalg_declines(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64) {
     return fmt::format("computes in f32 and f64, not in {}", to_string(dtype));
@@ -80,7 +80,7 @@ lapack_int to_lapack(std::int64_t n) { return static_cast<lapack_int>(n); }
 template <class Body>
 void for_each_matrix(std::int64_t count, std::int64_t least_per_thread,
                      Body&& body) {
-  const std::int64_t tasks = std::min(count, kMostTasks);
+  const std::int64_t tasks = std::min(count, kMostMatrixTasks);
   parallel_for(tasks, 1 + least_per_thread * tasks / count,
                [&](std::int64_t begin, std::int64_t end) {
                  const OnOneThread on_one_thread;
@@ -326,7 +326,7 @@ class FactorKernel final : public PreparedKernel {
   }
 
   std::size_t scratch_bytes() const override {
-    return at(std::min(sides_.count, kMostTasks) * task_bytes());
+    return at(std::min(sides_.count, kMostMatrixTasks) * task_bytes());
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
@@ -398,14 +398,16 @@ std::unique_ptr<PreparedKernel> prepare_solve(const OpCall& call) {
 }  // namespace
 
 void register_cpu_linalg(KernelRegistry& kernels) {
-  kernels.add({"cholesky", "lapack:potrf", 10, declines, prepare_cholesky});
-  kernels.add({"triangular_solve", "blas:trsm", 10, declines, prepare_solve});
   kernels.add(
-      {"qr", "lapack:geqrf", 10, declines, prepare_factors<qr_factoring>});
+      {"cholesky", "lapack:potrf", 10, linalg_declines, prepare_cholesky});
   kernels.add(
-      {"eigh", "lapack:syevd", 10, declines, prepare_factors<eigh_factoring>});
-  kernels.add(
-      {"svd", "lapack:gesdd", 10, declines, prepare_factors<svd_factoring>});
+      {"triangular_solve", "blas:trsm", 10, linalg_declines, prepare_solve});
+  kernels.add({"qr", "lapack:geqrf", 10, linalg_declines,
+               prepare_factors<qr_factoring>});
+  kernels.add({"eigh", "lapack:syevd", 10, linalg_declines,
+               prepare_factors<eigh_factoring>});
+  kernels.add({"svd", "lapack:gesdd", 10, linalg_declines,
+               prepare_factors<svd_factoring>});
 }
 
 }  // namespace weft

@@ -11,14 +11,14 @@ namespace {
 using dnnl::memory;
 using onednn::Slot;
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> matmul_declines(const OpCall& call) {
   if (auto reason = onednn::dtype_declined(call.input(0).dtype)) return reason;
   const Product product(call);
   if (product.is_empty()) return "an operand is empty";
   return std::nullopt;
 }
 
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_matmul(const OpCall& call) {
   const Product product(call);
   const int rank = product.y.shape.rank();
   const auto a = onednn::matrix(product.a, rank, product.transpose_a);
@@ -56,8 +56,8 @@ void register_cpu_matmul(KernelRegistry& kernels) {
   kernels.add({.op = "matmul",
                .name = "onednn:matmul",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare,
+               .declines = matmul_declines,
+               .prepare = prepare_matmul,
                .competes = true});
 }
 

@@ -31,15 +31,15 @@ std::unique_ptr<PreparedKernel> make_nms(const OpCall& call) {
       static_cast<std::size_t>(sets * n) * sizeof(std::int64_t));
 }
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> nms_declines(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF64) return std::nullopt;
   return fmt::format("takes f32 and f64, not {}", to_string(dtype));
 }
 
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
-  return call.input(0).dtype == DType::kF64 ? make_nms<double>(call)
-                                            : make_nms<float>(call);
+std::unique_ptr<PreparedKernel> prepare_nms(const OpCall& call) {
+  if (call.input(0).dtype == DType::kF64) return make_nms<double>(call);
+  return make_nms<float>(call);
 }
 
 }  // namespace
@@ -48,8 +48,8 @@ void register_cpu_nms(KernelRegistry& kernels) {
   kernels.add({.op = "nms",
                .name = "cpu:nms",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare});
+               .declines = nms_declines,
+               .prepare = prepare_nms});
 }
 
 }  // namespace weft

@@ -140,9 +140,9 @@ std::unique_ptr<PreparedKernel> make_randint(const OpCall& call) {
 }
 
 std::unique_ptr<PreparedKernel> prepare_randint(const OpCall& call) {
-  return call.outputs[0].dtype == DType::kI32
-             ? make_randint<std::int32_t>(call)
-             : make_randint<std::int64_t>(call);
+  if (call.outputs[0].dtype == DType::kI32)
+    return make_randint<std::int32_t>(call);
+  return make_randint<std::int64_t>(call);
 }
 
 std::unique_ptr<PreparedKernel> prepare_permutation(const OpCall& call) {

@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kRun = 8192;  // elements of a piece of a row
-constexpr std::int64_t kMostTasks = 64;
+constexpr std::int64_t kMostFoldTasks = 64;
 constexpr std::int64_t kTaskSize = 16 << 10;          // elements
 constexpr std::int64_t kWidth = Folder::kMostTotals;  // columns of a task
 
@@ -57,7 +57,7 @@ struct Layout {
   // A matrix whose rows are short.
   bool is_rows() const {
     return columns == 1 && segments.count() == 1 && rows <= kRun &&
-           items.count() >= kMostTasks;
+           items.count() >= kMostFoldTasks;
   }
 
   Layout(const Shape& shape, const AxisSet& axes) {
@@ -118,7 +118,7 @@ class Reduction {
     // Where results are many, each is one task; where they are few, the reduced
     // places are cut too, into as many chunks as keep the threads busy.
     chunks_ = std::min(layout.segments.count() * pieces_,
-                       std::max<std::int64_t>(1, kMostTasks / tasks));
+                       std::max<std::int64_t>(1, kMostFoldTasks / tasks));
   }
 
   std::size_t scratch_bytes() const {
@@ -224,7 +224,7 @@ class Reduction {
 };
 
 template <Fold kFold, bool kIsMean = false>
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_reduce(const OpCall& call) {
   const Shape& shape = call.input(0).shape;
   const AxisSet axes(call.attributes.integers("axes"), shape.rank());
   Reduction reduction(Layout(shape, axes),
@@ -244,13 +244,13 @@ void register_cpu_reduce(KernelRegistry& kernels) {
   const auto add = [&](const char* op, auto declines, auto make) {
     kernels.add({op, "cpu:fold", 10, declines, make});
   };
-  add("sum", declines_fold, prepare<Fold::kSum>);
-  add("mean", declines_fold, prepare<Fold::kSum, true>);
-  add("max", declines_fold, prepare<Fold::kMax>);
-  add("min", declines_fold, prepare<Fold::kMin>);
-  add("prod", declines_fold, prepare<Fold::kProduct>);
-  add("any", declines_truth, prepare<Fold::kAny>);
-  add("all", declines_truth, prepare<Fold::kAll>);
+  add("sum", declines_fold, prepare_reduce<Fold::kSum>);
+  add("mean", declines_fold, prepare_reduce<Fold::kSum, true>);
+  add("max", declines_fold, prepare_reduce<Fold::kMax>);
+  add("min", declines_fold, prepare_reduce<Fold::kMin>);
+  add("prod", declines_fold, prepare_reduce<Fold::kProduct>);
+  add("any", declines_truth, prepare_reduce<Fold::kAny>);
+  add("all", declines_truth, prepare_reduce<Fold::kAll>);
 }
 
 }  // namespace weft

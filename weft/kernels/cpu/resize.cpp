@@ -126,7 +126,7 @@ class Resize : public PreparedKernel {
   std::int64_t workers_ = 1;
 };
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> resize_declines(const OpCall& call) {
   if (call.input(0).dtype != DType::kF32) {
     return fmt::format("computes in f32, not in {}",
                        to_string(call.input(0).dtype));
@@ -143,7 +143,7 @@ void register_cpu_resize(KernelRegistry& kernels) {
         {.op = op,
          .name = "cpu:resize",
          .rank = 10,
-         .declines = declines,
+         .declines = resize_declines,
          .prepare = [](const OpCall& call) -> std::unique_ptr<PreparedKernel> {
            return std::make_unique<Resize>(call);
          }});

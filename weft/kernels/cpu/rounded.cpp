@@ -121,7 +121,7 @@ class RoundedKernel : public PreparedKernel {
   std::vector<void*> outputs_;
 };
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> rounded_declines(const OpCall& call) {
   if (!has_half(call.inputs)) return "no operand is bf16 or f16";
   // Their references draw in the dtype of the result.
   if (call.op.has(kRandom)) return "draws random numbers";
@@ -138,7 +138,7 @@ std::optional<std::string> declines(const OpCall& call) {
   return std::nullopt;
 }
 
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
+std::unique_ptr<PreparedKernel> prepare_rounded(const OpCall& call) {
   const auto inputs = widened(call.inputs);
   const auto outputs = widened(call.outputs);
   return std::make_unique<RoundedKernel>(
@@ -153,8 +153,8 @@ void register_cpu_rounded(KernelRegistry& kernels) {
                       // Every kernel that takes the narrow dtype itself is
                       // asked first.
                       .rank = 1,
-                      .declines = declines,
-                      .prepare = prepare,
+                      .declines = rounded_declines,
+                      .prepare = prepare_rounded,
                       .widens = true});
 }
 

@@ -18,7 +18,7 @@ namespace weft {
 namespace {
 
 // Rows are shared out over at most this many pieces of scratch memory.
-constexpr std::int64_t kMostTasks = 16;
+constexpr std::int64_t kMostSortTasks = 16;
 
 constexpr std::uint32_t kSignBit = 0x80000000u;
 
@@ -51,7 +51,7 @@ AxisCut cut_of(const OpCall& call) {
   return {shape, resolved_axis(call.attributes.integer("axis"), shape.rank())};
 }
 
-std::optional<std::string> declines(const OpCall& call) {
+std::optional<std::string> sort_declines(const OpCall& call) {
   const TensorType& x = call.input(0);
   if (x.shape.num_elements() == 0) return "nothing to order";
   if (cut_of(call).size > std::numeric_limits<std::int32_t>::max()) {
@@ -104,7 +104,7 @@ std::unique_ptr<PreparedKernel> make_order(const OpCall& call,
                                            bool descending) {
   const AxisCut cut = cut_of(call);
   const std::int64_t lines = cut.outer * cut.inner;
-  const std::int64_t tasks = std::min(lines, kMostTasks);
+  const std::int64_t tasks = std::min(lines, kMostSortTasks);
   const auto run = [=](const KernelBuffers& buffers) {
     const T* x = input_of<T>(buffers, 0);
     T* values = output_of<T>(buffers, 0);
@@ -163,8 +163,8 @@ std::unique_ptr<PreparedKernel> prepare_sort(const OpCall& call) {
 }  // namespace
 
 void register_cpu_sort(KernelRegistry& kernels) {
-  kernels.add({"top_k", "cpu:keys", 10, declines, prepare_top_k});
-  kernels.add({"sort", "cpu:keys", 10, declines, prepare_sort});
+  kernels.add({"top_k", "cpu:keys", 10, sort_declines, prepare_top_k});
+  kernels.add({"sort", "cpu:keys", 10, sort_declines, prepare_sort});
 }
 
 }  // namespace weft

@@ -119,12 +119,12 @@ bool LoopKernel::is_repeated(const Operand& operand) const {
 
 void LoopKernel::generate_code() {
   // Where a function is called there are buffers between the pieces of code.
-  const bool calls =
+  calls_ =
       std::any_of(program_.instructions.begin(), program_.instructions.end(),
                   [](const LoopProgram::Instruction& instruction) {
                     return instruction.code == Opcode::kCall;
                   });
-  most_ = most_of(calls ? kFunctionTile : kCodeTile);
+  most_ = most_of(calls_ ? kFunctionTile : kCodeTile);
   std::vector<CodeOperand> inputs;
   for (const Operand& operand : operands_) {
     // Buffers hold f32, whatever the operand is in memory.

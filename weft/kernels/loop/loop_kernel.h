@@ -97,6 +97,7 @@ class LoopKernel : public PreparedKernel {
   bool is_direct(const Operand& operand) const;
   bool is_repeated(const Operand& operand) const;
   bool may_stream(const KernelBuffers& buffers) const noexcept;
+  void prefetch(const Worker& worker, std::int64_t start) const noexcept;
   void run_tile(Worker& worker, std::int64_t start,
                 std::int64_t size) const noexcept;
   void fill_buffers(Worker& worker, std::int64_t start,
@@ -144,6 +145,7 @@ class LoopKernel : public PreparedKernel {
   // on, before they are streamed: their way through the first-level cache costs
   // nothing beside that to memory.
   bool is_streamed_ = false;
+  bool calls_ = false;  // functions, between pieces of code
   int first_streamed_ = 0;
   std::size_t worker_numbers_ = 0;
   std::size_t scratch_bytes_ = 0;

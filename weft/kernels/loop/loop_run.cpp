@@ -84,7 +84,9 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
       const std::int64_t start = tile_start(tile);
       // The last tile of a row may be short.
       const std::int64_t row_end = (start / row_ + 1) * row_;
-      run_tile(worker, start, std::min(tile_, row_end - start));
+      const std::int64_t size = std::min(tile_, row_end - start);
+      if (worker.streams && calls_) prefetch(worker, start + size);
+      run_tile(worker, start, size);
     }
     for (const Sum& sum : sums_) {
       fold(sum, worker.at(sum.accumulator_offset),
@@ -92,6 +94,25 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
     }
   }
   if (worker.streams) finish_streaming();
+}
+
+// Asks for the operands of the tile from `start` on, so that they travel while
+// functions are called on the tile before: the processor's own prefetcher
+// follows loads, and stands still meanwhile.
+void LoopKernel::prefetch(const Worker& worker,
+                          std::int64_t start) const noexcept {
+  const std::int64_t size = std::min(tile_, size_ - start);
+  for (const Operand& operand : operands_) {
+    if (operand.pointer < 0 || operand.access != Access::kFull) continue;
+    const std::byte* from = element(
+        worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)],
+        operand.dtype, start);
+    const std::int64_t bytes =
+        size * static_cast<std::int64_t>(size_of(operand.dtype));
+    for (std::int64_t at = 0; at < bytes; at += 64) {
+      __builtin_prefetch(from + at);
+    }
+  }
 }
 
 // A result that overwrites an operand finds its lines in the cache already.

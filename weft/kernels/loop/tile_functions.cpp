@@ -76,10 +76,6 @@ void minimum(const Tile& t) noexcept {
     return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
   });
 }
-// It is computed in double, so that the rounding to f32 is the only error.
-Vector pow(Vector a, Vector b) {
-  return simd::in_doubles([](auto p, auto q) { return simd::pow(p, q); }, a, b);
-}
 
 // --- Comparison and logic -------------------------------------------------
 void equal(const Tile& t) noexcept {
@@ -286,7 +282,7 @@ constexpr TileOp kTileOps[] = {
     {"divide", 2, divide, Opcode::kDivide, 4},
     {"maximum", 2, maximum, Opcode::kMaximum, 1},
     {"minimum", 2, minimum, Opcode::kMinimum, 1},
-    {"power", 2, binary<pow>, Opcode::kCall, 60},
+    {"power", 2, binary<simd::pow>, Opcode::kCall, 60},
     {"floor_divide", 2, binary<simd::floor_divide>, Opcode::kCall, 30},
     {"remainder", 2, binary<simd::remainder>, Opcode::kCall, 30},
     {"atan2", 2, binary<simd::atan2>, Opcode::kCall, 24},

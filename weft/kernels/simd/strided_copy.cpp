@@ -4,6 +4,7 @@
 #include <cstring>
 #include <hwy/highway.h>
 
+#include "weft/base/error.h"
 #include "weft/base/parallel.h"
 
 namespace weft {
@@ -260,6 +261,7 @@ void StridedCopy::copy_runs(const std::byte* from, std::byte* to) const {
 template <class Move>
 void StridedCopy::move_elements(const std::byte* from, std::byte* to,
                                 Move&& move) const {
+  WEFT_CHECK(element_ > 0);
   const Axis& last = axes_[size(rank_ - 1)];
   const std::int64_t most = std::max<std::int64_t>(1, kRunBytes / element_);
   const std::int64_t pieces = (last.extent + most - 1) / most;
@@ -302,17 +304,23 @@ void StridedCopy::step_runs(const std::byte* from, std::byte* to) const {
 }
 
 // A loop whose stride the compiler knows becomes one of vectors.
-template <class T>
-void StridedCopy::reverse_runs(const std::byte* from, std::byte* to) const {
-  move_elements(from, to,
-                [](const std::byte* source, std::byte* target,
-                   std::int64_t begin, std::int64_t end) {
-                  const T* last = reinterpret_cast<const T*>(source);
-                  T* first = reinterpret_cast<T*>(target);
-                  for (std::int64_t i = begin; i < end; ++i) {
-                    first[i] = last[-i];
-                  }
-                });
+template <class T, int kStep>
+void StridedCopy::step_runs_by(const std::byte* from, std::byte* to) const {
+  move_elements(
+      from, to,
+      [&](const std::byte* source, std::byte* target, std::int64_t begin,
+          std::int64_t end) {
+        const T* all = reinterpret_cast<const T*>(source);
+        make_results(target + begin * element_, end - begin, element_,
+                     is_streamed_,
+                     [&](std::int64_t first, std::int64_t count, std::byte* y) {
+                       const T* x = all + kStep * (begin + first);
+                       T* results = reinterpret_cast<T*>(y);
+                       for (std::int64_t i = 0; i < count; ++i) {
+                         results[i] = x[kStep * i];
+                       }
+                     });
+      });
 }
 
 template <class T>
@@ -350,8 +358,11 @@ void StridedCopy::run_typed(const std::byte* from, std::byte* to) const {
   const Axis& last = axes_[size(rank_ - 1)];
   if (is_crossed_) return transpose_tiles<T>(from, to);
   if (last.from == 0 && last.to == element_) return fill_runs<T>(from, to);
-  if (last.from == -element_ && last.to == element_) {
-    return reverse_runs<T>(from, to);
+  if (last.to == element_) {
+    if (last.from == -element_) return step_runs_by<T, -1>(from, to);
+    if (last.from == 2 * element_) return step_runs_by<T, 2>(from, to);
+    if (last.from == 3 * element_) return step_runs_by<T, 3>(from, to);
+    if (last.from == 4 * element_) return step_runs_by<T, 4>(from, to);
   }
   step_runs<T>(from, to);
 }

@@ -48,8 +48,8 @@ class StridedCopy {
   void fill_runs(const std::byte* from, std::byte* to) const;
   template <class T>
   void step_runs(const std::byte* from, std::byte* to) const;
-  template <class T>
-  void reverse_runs(const std::byte* from, std::byte* to) const;
+  template <class T, int kStep>
+  void step_runs_by(const std::byte* from, std::byte* to) const;
   template <class T>
   void transpose_tiles(const std::byte* from, std::byte* to) const;
   template <class T>

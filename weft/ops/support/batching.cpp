@@ -15,14 +15,14 @@ Shape with_leading(Dim size, const Shape& dims) {
 }
 
 Value stacked(const BatchContext& g, std::size_t input) {
-  const Value x = g.x(input);
+  Value x = g.x(input);
   if (g.is_batched(input)) return x;
   // The op does not broadcast, so it must be shown an operand per instance.
   return broadcast_to(x, with_leading(g.size(), x.shape()));
 }
 
 Value aligned(const BatchContext& g, std::size_t input, int rank) {
-  const Value x = g.x(input);
+  Value x = g.x(input);
   const Shape& dims = g.call().input(input).shape;
   // A shared operand is aligned at its last axis already, as broadcasting does.
   if (!g.is_batched(input) || dims.rank() == rank) return x;

@@ -4,10 +4,10 @@
 #include <set>
 
 #include "weft/autodiff/gradient.h"
+#include "weft/compiler/inline_calls.h"
 #include "weft/graph/function_copy.h"
 #include "weft/graph/inlining.h"
 #include "weft/graph/program.h"
-#include "weft/runtime/inline_calls.h"
 
 namespace weft {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "weft/compiler/inline_calls.h"
+#include "weft/compiler/steps.h"
 #include "weft/graph/registry.h"
 #include "weft/ops/control.h"
-#include "weft/runtime/inline_calls.h"
 #include "weft/runtime/jit/gradient_split.h"
 #include "weft/runtime/jit/kept_call.h"
-#include "weft/runtime/steps.h"
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "weft/graph/surroundings.h"
 #include "weft/ops/control.h"
-#include "weft/runtime/device.h"
+#include "weft/place/device.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {

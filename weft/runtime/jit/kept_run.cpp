@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "weft/autodiff/gradient.h"
+#include "weft/compiler/flat/lowering.h"
 #include "weft/graph/inlining.h"
 #include "weft/graph/program.h"
 #include "weft/ops/control.h"
 #include "weft/ops/stop_gradient.h"
-#include "weft/runtime/tagged/lowering.h"
 
 namespace weft {
 namespace {
@@ -164,7 +164,7 @@ std::unique_ptr<TaggedExecutor> KeptRuns::take(
     }
   }
   return std::make_unique<TaggedExecutor>(
-      lower(graph_, entry.name(), types, {}, seeds_), options_);
+      lower(graph_, entry.name(), types, seeds_), options_);
 }
 
 void KeptRuns::give(const std::vector<TensorType>& key,
@@ -230,13 +230,12 @@ std::vector<Tensor> KeptRun::enter(std::span<const Tensor> seeds) {
     if (gradient.is_defined()) gradients_[i] = gradient;
   }
   const auto& counts = runs_->gradients_;
-  const auto first =
-      gradients_.begin() +
-      std::accumulate(
-          counts.begin(),
-          counts.begin() + static_cast<std::ptrdiff_t>(next_phase_ - 1),
-          std::ptrdiff_t{0});
-  const std::vector<Tensor> own(
+  const auto before = std::accumulate(
+      counts.begin(),
+      counts.begin() + static_cast<std::ptrdiff_t>(next_phase_ - 1),
+      std::size_t{0});
+  const auto first = gradients_.begin() + static_cast<std::ptrdiff_t>(before);
+  std::vector<Tensor> own(
       first, first + static_cast<std::ptrdiff_t>(counts[next_phase_ - 1]));
   if (++next_phase_ < phase_count()) {
     executor_ = std::move(executor);

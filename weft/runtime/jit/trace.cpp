@@ -99,7 +99,7 @@ Value Trace::read(const VariableRef& variable) {
       return FunctionBuilder::read(variable);
     }
   }
-  const Value parameter = add_hidden(variable->type, Hidden::of(variable));
+  Value parameter = add_hidden(variable->type, Hidden::of(variable));
   bind(variable, parameter);
   return parameter;
 }

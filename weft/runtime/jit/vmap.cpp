@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "weft/batching/batch.h"
-#include "weft/runtime/inline_calls.h"
+#include "weft/compiler/inline_calls.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include "weft/base/index.h"
 #include "weft/base/stopwatch.h"
 #include "weft/batching/batch.h"
-#include "weft/runtime/tagged/row_sums.h"
+#include "weft/compiler/flat/row_sums.h"
 
 namespace weft {
 namespace {
@@ -27,6 +27,7 @@ std::size_t planned_size(std::size_t count) {
   count = std::min(count, kMostInstances);
   if (count <= kMostExact) return count;
   const std::size_t step = std::bit_floor(count) / 8;
+  WEFT_CHECK(step > 0);
   return count / step * step;
 }
 

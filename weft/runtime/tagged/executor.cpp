@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "weft/base/parallel.h"
+#include "weft/compiler/flat/branches.h"
+#include "weft/compiler/flat/draft.h"
 #include "weft/runtime/tagged/batcher.h"
-#include "weft/runtime/tagged/branches.h"
 #include "weft/runtime/tagged/crew.h"
-#include "weft/runtime/tagged/draft.h"
 #include "weft/runtime/tagged/worker.h"
 
 namespace weft {
@@ -103,7 +103,8 @@ struct TaggedExecutor::State {
                               // A check looks at what each op gave, which a
                               // fused loop does not store.
                               .fuse = options.fuse && !options.check_numerics,
-                              .check_numerics = options.check_numerics};
+                              .check_numerics = options.check_numerics,
+                              .without = options.without};
     session.is_timed = options.is_timed;
     session.before_work = options.before_work;
     const bool batched =

@@ -13,7 +13,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "weft/runtime/tagged/flat_graph.h"
+#include "weft/compiler/flat/flat_graph.h"
 #include "weft/runtime/tagged/peers.h"
 
 namespace weft {
@@ -43,6 +43,8 @@ struct TaggedOptions {
   // Without, every op runs by itself, of one activation at a time, as
   // ExecutableOptions says.
   bool fuse = true;
+  // Passes that are left out of the plans of regions (compiler/pass.h).
+  std::vector<std::string> without = {};
   // Measure the seconds that regions take.
   bool is_timed = false;
   // (parameter, result) pairs of the entry that share memory in every run: the

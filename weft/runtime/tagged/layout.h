@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "weft/runtime/tagged/flat_graph.h"
+#include "weft/compiler/flat/flat_graph.h"
 
 namespace weft {
 

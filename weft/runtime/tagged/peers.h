@@ -17,7 +17,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/philox.h"
-#include "weft/runtime/tagged/flat_graph.h"
+#include "weft/compiler/flat/flat_graph.h"
 #include "weft/tensor/tensor.h"
 
 namespace weft {

@@ -6,7 +6,8 @@
 
 #include <optional>
 
-#include "weft/runtime/tagged/row_sums.h"
+#include "weft/compiler/flat/row_sums.h"
+#include "weft/runtime/plan/plan.h"
 #include "weft/runtime/tagged/scalar_program.h"
 
 namespace weft {

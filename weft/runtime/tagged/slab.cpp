@@ -8,7 +8,7 @@ namespace weft {
 namespace {
 
 // A chunk holds many small frames, so that the allocator is seldom asked.
-constexpr std::size_t kChunkBytes = 64 * 1024;
+constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
 // Frames change hands in lots: the lock of a pool is taken once for many
 // activations.
 constexpr std::size_t kMove = 64;  // frames that change hands at once

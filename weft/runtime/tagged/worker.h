@@ -12,7 +12,7 @@
 #include <numeric>
 #include <stop_token>
 
-#include "weft/runtime/tagged/final_regions.h"
+#include "weft/compiler/flat/final_regions.h"
 #include "weft/runtime/tagged/mailbox.h"
 #include "weft/runtime/tagged/pool.h"
 #include "weft/runtime/tagged/runner.h"

@@ -152,13 +152,16 @@ CheckpointFolder::CheckpointFolder(fs::path folder, bool is_writer)
   remove_stale_temporaries(folder_);
 }
 
+void write_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
+  const std::string json = to_json(checkpoint.info);
+  write_safetensors(path, checkpoint.tensors, {{kInfoKey, json}});
+  write_file(json_path(path), json);
+}
+
 void CheckpointFolder::save(const Checkpoint& checkpoint, bool is_best) {
   // The best one goes first: a run that is killed in between continues from
   // the older last one and makes the same best one again.
-  const fs::path target = is_best ? best_path() : last_path();
-  const std::string json = to_json(checkpoint.info);
-  write_safetensors(target, checkpoint.tensors, {{kInfoKey, json}});
-  write_file(json_path(target), json);
+  write_checkpoint(is_best ? best_path() : last_path(), checkpoint);
   if (!is_best) return;
   // Files are replaced and never changed, so both names may share one.
   link_file(best_path(), last_path());

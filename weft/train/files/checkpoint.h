@@ -70,6 +70,11 @@ class CheckpointFile {
   CheckpointInfo info_;
 };
 
+// Writes the file, and the JSON for people beside it. Throws as
+// write_safetensors().
+void write_checkpoint(const std::filesystem::path& path,
+                      const Checkpoint& checkpoint);
+
 class CheckpointFolder {
  public:
   // Creates the folder if need be and clears away what a killed process left;

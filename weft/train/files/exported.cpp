@@ -205,9 +205,13 @@ std::vector<Tensor> ExportedFunction::all_inputs(
                   "assigns the variable '{}', which several ranks cannot",
                   each.name);
     }
-    // The variable is alive, since this object owns it.
-    inputs.push_back(each.is_variable() ? each.variable.lock()->value
-                                        : each.value.tensor());
+    if (!each.is_variable()) {
+      inputs.push_back(each.value.tensor());
+      continue;
+    }
+    const VariableRef variable = each.variable.lock();
+    WEFT_CHECK(variable, "this object owns it");
+    inputs.push_back(variable->value);
   }
   return inputs;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/base/option_schema.h"
+#include "weft/train/recipe/section_def.h"
 
 namespace weft {
 
@@ -18,6 +18,7 @@ struct RecipeKey {
   // empty for keys that are always there.
   std::string entry;
   OptionSpec spec;
+  std::vector<EntryOptions> calls = {};  // that its text may be made of
 
   std::string path() const { return section + "." + spec.name; }
 };

@@ -101,6 +101,14 @@ void apply_override(toml::table& root, const std::string& override,
   source.add_override(path, override);
 }
 
+// Those of a section that keeps nothing elsewhere. A recipe that was made by a
+// program may leave them out.
+Options options_of(const Recipe& recipe, const RecipeSectionDef& def) {
+  const auto own = recipe.more.find(def.name);
+  return complete(def.options,
+                  own == recipe.more.end() ? Options() : own->second, def.name);
+}
+
 Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
   SectionReader sections(&root, "", source);
   const toml::table empty;
@@ -126,14 +134,25 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
 
 }  // namespace
 
-std::vector<const RecipeSectionDef*> sections_in_order() {
-  std::vector<const RecipeSectionDef*> sections;
-  for (const RecipeSectionDef& def : recipe_section_registry().all()) {
-    sections.push_back(&def);
-  }
+std::vector<const RecipeSectionDef*> sections_in_order(
+    const RecipeSectionRegistry& sections) {
+  std::vector<const RecipeSectionDef*> ordered;
+  for (const RecipeSectionDef& def : sections.all()) ordered.push_back(&def);
   // The registry is sorted by name, which decides among equals.
-  std::ranges::stable_sort(sections, {}, &RecipeSectionDef::place);
-  return sections;
+  std::ranges::stable_sort(ordered, {}, &RecipeSectionDef::place);
+  return ordered;
+}
+
+std::vector<std::unique_ptr<TrainHook>> section_hooks(
+    const Recipe& recipe, const RecipeSectionRegistry& sections) {
+  std::vector<std::unique_ptr<TrainHook>> hooks;
+  for (const RecipeSectionDef* def : sections_in_order(sections)) {
+    if (def->hook == nullptr) continue;
+    if (auto hook = def->hook(options_of(recipe, *def))) {
+      hooks.push_back(std::move(hook));
+    }
+  }
+  return hooks;
 }
 
 std::string to_toml(const Recipe& recipe) {
@@ -143,14 +162,15 @@ std::string to_toml(const Recipe& recipe) {
     if (def->write != nullptr) {
       def->write(recipe, out);
     } else {
-      // A recipe that was made by a program may leave them out.
-      const auto own = recipe.more.find(def->name);
-      out.options(complete(def->options,
-                           own == recipe.more.end() ? Options() : own->second,
-                           def->name));
+      out.options(options_of(recipe, *def));
     }
   }
   return out.take();
+}
+
+std::string kept_text(Recipe recipe) {
+  recipe.train.check_numerics = false;
+  return to_toml(recipe);
 }
 
 Recipe parse_recipe(std::string_view text, std::string_view where,

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "weft/base/options.h"
-#include "weft/data/augment.h"
 #include "weft/nn/view.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
@@ -47,8 +46,8 @@ struct DataRecipe {
   std::string name;
   std::string source;  // of weft/train/sources; the task's own if not given
   std::string folder;  // empty: see weft/data/fetch.h
-  Augmentation augment;
-  Options options;  // the source's own
+  std::vector<std::string> augment;  // "crop(padding=4)", …: canonical
+  Options options;                   // the source's own
 
   bool operator==(const DataRecipe&) const = default;
 };
@@ -111,7 +110,7 @@ struct SyncRecipe {
   std::string policy = "allreduce";  // of weft/train/sync/policies
   std::string sparsify = "none";     // "topk(0.01)": see comm/codec/codec.h
   std::string codec = "none";        // "value:qsgd(7)", "3lc", …, or "auto"
-  std::string collective = "auto";   // "ring", "blueconnect(4,8)", …
+  std::string collective = "auto";   // "ring", "blueconnect([4, 8])", …
   // Measured; or as in comm/transport/topology.h; or a file that holds that.
   std::string topology = "auto";
   std::int64_t bucket_bytes = std::int64_t{1} << 18;
@@ -165,5 +164,8 @@ Recipe load_recipe(const std::filesystem::path& path,
 
 // The canonical text.
 std::string to_toml(const Recipe& recipe);
+// The text that checkpoints and folders of runs keep: without check_numerics,
+// as looking for NaN changes no number.
+std::string kept_text(Recipe recipe);
 
 }  // namespace weft

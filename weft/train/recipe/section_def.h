@@ -29,6 +29,13 @@ struct EntryOptions {
   std::vector<OptionSpec> options;
 };
 
+// A key whose text is a call of an entry of a registry, or several:
+// "crop(padding=4)".
+struct KeyCalls {
+  std::string key;
+  std::vector<EntryOptions> (*entries)() = nullptr;
+};
+
 struct RecipeSectionDef {
   std::string name;
   std::string summary;
@@ -39,13 +46,15 @@ struct RecipeSectionDef {
   std::vector<OptionSpec> options = {};
   // Those that entries of a registry add, which `name` chooses; null: none.
   std::vector<EntryOptions> (*entries)() = nullptr;
+  // What may be called in the keys that hold calls, for help.
+  std::vector<KeyCalls> calls = {};
   // From the file into `recipe` and back. Null: the options go into
   // Recipe::more. read() asks for all keys; what it does not ask for is
   // refused.
   void (*read)(SectionReader& section, Recipe& recipe) = nullptr;
   void (*write)(const Recipe& recipe, RecipeWriter& out) = nullptr;
-  // What a run does by the options in Recipe::more; null, or a null result:
-  // nothing.
+  // What a run does by the options in Recipe::more, behind the trainer's own
+  // hooks; null, or a null result: nothing.
   std::unique_ptr<TrainHook> (*hook)(const Options& options) = nullptr;
 };
 
@@ -54,6 +63,13 @@ using RecipeSectionRegistry = Registry<RecipeSectionDef>;
 const RecipeSectionRegistry& recipe_section_registry();
 
 // All of them in the order of their places.
-std::vector<const RecipeSectionDef*> sections_in_order();
+std::vector<const RecipeSectionDef*> sections_in_order(
+    const RecipeSectionRegistry& sections = recipe_section_registry());
+
+// What the sections of `recipe` do in a run, in their order. Throws
+// Error(kInvalidArgument) for options that a section refuses.
+std::vector<std::unique_ptr<TrainHook>> section_hooks(
+    const Recipe& recipe,
+    const RecipeSectionRegistry& sections = recipe_section_registry());
 
 }  // namespace weft

@@ -172,7 +172,7 @@ Options SectionReader::read_options(const std::vector<OptionSpec>& schema) {
 }
 
 std::string SectionReader::require_text(const std::string& key) {
-  const auto text = std::get<std::string>(
+  auto text = std::get<std::string>(
       read({.name = key, .value = std::string(), .summary = ""}));
   if (!text.empty()) return text;
   // A key that is only mistyped is asked about, rather than said to be lacking.

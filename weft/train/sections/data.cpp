@@ -1,3 +1,4 @@
+#include "weft/data/augmentation.h"
 #include "weft/train/recipe/entries.h"
 #include "weft/train/step/training_data.h"
 #include "weft/train/step/training_task.h"
@@ -13,32 +14,14 @@ const OptionSpec kDataFolder{
     "folder", std::string(),
     "where the data lie; empty: WEFT_DATA and the places "
     "that weft data names"};
-const OptionSpec kAugment{"augment", std::vector<std::string>(),
-                          "changes of images at random: crop, flip"};
+const OptionSpec kAugment{
+    "augment", std::vector<std::string>(),
+    "changes of training images at random, one behind the other"};
 
-Augmentation read_augment(SectionReader& section) {
-  Augmentation augment;
-  const auto names = std::get<std::vector<std::string>>(section.read(kAugment));
-  for (const std::string& what : names) {
-    if (what == "crop") {
-      augment.crop = true;
-    } else if (what == "flip") {
-      augment.flip = true;
-    } else {
-      throw section
-          .error("augment", section.find("augment"),
-                 fmt::format("data.augment: '{}' is not known", what))
-          .detail("known: crop, flip");
-    }
-  }
-  return augment;
-}
-
-std::vector<std::string> names_of(const Augmentation& augment) {
-  std::vector<std::string> names;
-  if (augment.crop) names.push_back("crop");
-  if (augment.flip) names.push_back("flip");
-  return names;
+// Canonical: a recipe of before that only names them gets their options.
+std::vector<std::string> read_augment(SectionReader& section) {
+  const auto calls = std::get<std::vector<std::string>>(section.read(kAugment));
+  return section.blame("augment", [&] { return Augmentations(calls).texts(); });
 }
 
 void read_data(SectionReader& section, Recipe& recipe) {
@@ -67,7 +50,7 @@ void write_data(const Recipe& recipe, RecipeWriter& out) {
   out.key("source", data.source);
   // An empty folder means that each machine looks for itself (data/fetch.h).
   if (!data.folder.empty()) out.key("folder", data.folder);
-  out.key("augment", names_of(data.augment));
+  out.key("augment", data.augment);
   out.options(data.options);
 }
 
@@ -92,6 +75,8 @@ void register_recipe_section_data(RecipeSectionRegistry& sections) {
        .place = 30,
        .options = {kDataName, kDataSource, kDataFolder, kAugment},
        .entries = entries_of_data,
+       .calls = {{"augment",
+                  [] { return entries_of(augmentation_registry()); }}},
        .read = read_data,
        .write = write_data});
 }

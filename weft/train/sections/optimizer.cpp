@@ -114,6 +114,14 @@ void write_optimizer(const Recipe& recipe, RecipeWriter& out) {
   }
 }
 
+std::vector<EntryOptions> entries_of_schedules() {
+  std::vector<EntryOptions> entries;
+  for (const ScheduleDef& def : schedule_registry().all()) {
+    entries.push_back({def.name, def.summary, schedule_options(def, 0.01)});
+  }
+  return entries;
+}
+
 }  // namespace
 
 void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
@@ -124,6 +132,9 @@ void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
        .place = 40,
        .options = {kOptimizerName, kLr, kClipNorm, kWrap},
        .entries = [] { return entries_of(optimizer_registry()); },
+       .calls = {{"lr", entries_of_schedules},
+                 {"wrap",
+                  [] { return entries_of(optimizer_wrapper_registry()); }}},
        .read = read_optimizer,
        .write = write_optimizer});
 }

@@ -1,3 +1,5 @@
+#include "weft/comm/collective/all_reduce.h"
+#include "weft/train/recipe/entries.h"
 #include "weft/train/recipe/fields.h"
 #include "weft/train/recipe/section_def.h"
 #include "weft/train/sync/compressor.h"
@@ -18,7 +20,7 @@ const Fields<SyncRecipe>& sync_fields() {
                        "or \"auto\""),
       field<&R::collective>(
           "collective",
-          "how they are summed: \"ring\", \"blueconnect(4,8)\", …"),
+          "how they are summed: \"ring\", \"blueconnect([4, 8])\", …"),
       field<&R::topology>("topology",
                           "of the network: measured, written out, or a file"),
       field<&R::bucket_bytes>(
@@ -102,6 +104,8 @@ void register_recipe_section_sync(RecipeSectionRegistry& sections) {
                 // Behind the optimizer: momentum must not be applied by both.
                 .place = 60,
                 .options = specs_of(sync_fields()),
+                .calls = {{"collective",
+                           [] { return entries_of(all_reduce_registry()); }}},
                 .read = read_sync,
                 .write = [](const Recipe& recipe, RecipeWriter& out) {
                   write_fields(recipe.sync, sync_fields(), out);

@@ -249,8 +249,7 @@ class PlayedData final : public TrainingData {
       : options_(options),
         def_(environment_registry().get(options.name)),
         description_(def_) {
-    if (options.augment.crop || options.augment.flip ||
-        !options.folder.empty()) {
+    if (!options.augment.empty() || !options.folder.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "data",
                   "'{}' is played: it has no folder and no images", def_.name);
     }

@@ -1,7 +1,7 @@
 #include "weft/train/step/image_input.h"
 
 #include "weft/base/file.h"
-#include "weft/data/augment.h"
+#include "weft/data/image_converter.h"
 
 namespace weft {
 
@@ -28,11 +28,11 @@ std::vector<BatchInput> single_image_inputs(const DataDescription& data) {
 
 Tensor image_input(const Image& image, const DataDescription& data) {
   const Shape& shape = data.features()[0].type.shape;
-  const Tensor input =
+  Tensor input =
       Tensor::empty({DType::kF32, {1, shape[0], shape[1], shape[2]}});
   ImageConverter(shape, data.pixel_scale())
       // Changes of images are for training.
-      .convert(image.pixels.data(), {}, input.data<float>());
+      .convert(image.pixels.data(), input.data<float>());
   return input;
 }
 

@@ -298,6 +298,7 @@ Executable Step::stage(const StepDescription& description, StepCut cut) {
   StagedStep staged(description, cut, builder);
   ExecutableOptions settings;
   settings.check_numerics = description.options().check_numerics;
+  settings.without = description.options().without;
   settings.tagged = description.options().tagged;
   const std::vector<Entry>& entries = description.entries();
   std::vector<bool> is_read(entries.size());

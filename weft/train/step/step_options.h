@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/dtype.h"
@@ -16,6 +18,8 @@ struct StepOptions {
   std::uint64_t seed = 1;     // of dropout
   // Throws Error(kNumeric) naming the op in which NaN or infinity appears.
   bool check_numerics = false;
+  // Passes of the compiler that are left out (compiler/pass.h).
+  std::vector<std::string> without = {};
   TaggedOptions tagged = {};  // of a model that branches, loops or calls
 };
 

@@ -13,7 +13,6 @@
 
 #include "weft/base/option_schema.h"
 #include "weft/base/registry.h"
-#include "weft/data/augment.h"
 #include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
 
@@ -21,12 +20,12 @@ namespace weft {
 
 // What a source is asked for.
 struct DataOptions {
-  std::string name;              // which data
-  std::filesystem::path folder;  // where they lie; empty: weft/data/fetch.h
-  Augmentation augment;
-  std::int64_t batch = 32;  // for all workers together
-  std::int64_t steps = 35;  // of text: words per example
-  bool drop_last = false;   // leave out a last batch that is not full
+  std::string name;                  // which data
+  std::filesystem::path folder;      // where they lie; empty: weft/data/fetch.h
+  std::vector<std::string> augment;  // data/augmentation.h
+  std::int64_t batch = 32;           // for all workers together
+  std::int64_t steps = 35;           // of text: words per example
+  bool drop_last = false;            // leave out a last batch that is not full
   std::uint64_t seed = 1;
   Options own;  // what the source declares, complete
 };

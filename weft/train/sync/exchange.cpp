@@ -13,7 +13,7 @@ constexpr std::string_view kGather = "all_gather";
 constexpr std::string_view kAuto = "auto";
 
 std::string_view name_of(std::string_view collective) {
-  return collective.substr(0, collective.find('('));
+  return name_of_call(collective, "sync.collective");
 }
 
 bool is_dense(const SyncRecipe& recipe) {

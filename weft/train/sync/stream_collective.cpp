@@ -25,21 +25,23 @@ double bytes_per_value(const ValueCodec& codec) {
 
 StreamCollective parse_stream_collective(const std::string& text) {
   StreamCollective result;
-  const std::size_t open = text.find('(');
-  const std::string name = text.substr(0, open);
+  CallReader reader(text, "sync.collective");
+  const std::string_view name = reader.take_name("a collective");
   if (name != "auto") {
     result.algorithm = &sparse_all_reduce_registry().get(name);
   }
-  if (open == std::string::npos) return result;
-  // There is a last character: the text has a parenthesis in it.
-  if (text.back() != ')' ||
-      (result.algorithm != nullptr && !result.algorithm->can_quantize)) {
-    throw Error(ErrorCode::kInvalidArgument, "sync.collective",
-                "'{}' takes no codec", text)
+  const std::size_t open = reader.place();
+  if (!reader.take('(')) {
+    reader.expect_end();
+    return result;
+  }
+  if (result.algorithm != nullptr && !result.algorithm->can_quantize) {
+    throw reader.fail(open, fmt::format("'{}' takes no codec", name))
         .hint("\"dsar(qsgd(4))\" does, and \"auto(qsgd(4))\" where it pays");
   }
-  const std::string quantizer = text.substr(open + 1, text.size() - open - 2);
-  const PipelineText codec = parse_pipeline(quantizer);
+  const PipelineText codec = take_pipeline(reader);
+  if (!reader.take(')')) throw reader.fail(reader.place(), "a ')' is due here");
+  reader.expect_end();
   if (!codec.value || codec.sparsifier || codec.index || codec.bytes) {
     throw Error(ErrorCode::kInvalidArgument, "sync.collective",
                 "the codec of a dense phase is one of values, as in "
@@ -50,7 +52,7 @@ StreamCollective parse_stream_collective(const std::string& text) {
     throw Error(ErrorCode::kInvalidArgument, "sync.collective",
                 "'{}' leaves out what nobody keeps: sums that a dense phase "
                 "rounds must be right on average",
-                quantizer)
+                to_string(codec))
         .hint("qsgd(4) rounds at random, and is");
   }
   result.quantized_value_bytes = bytes_per_value(*result.quantizer);

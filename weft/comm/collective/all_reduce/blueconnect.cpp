@@ -27,11 +27,11 @@ struct Settings {
 };
 
 Settings settings_of(const Options& options, int ranks) {
-  const auto& factors = option<std::string>(options, "factors");
-  return {
-      parse_factors(factors.empty() ? std::to_string(ranks) : factors, ranks),
-      scatter_method(option<std::string>(options, "stage")),
-      static_cast<int>(option<std::int64_t>(options, "chunks"))};
+  auto factors = option<std::vector<std::int64_t>>(options, "factors");
+  if (factors.empty()) factors.push_back(ranks);
+  return {factors_of(factors, ranks),
+          scatter_method(option<std::string>(options, "stage")),
+          static_cast<int>(option<std::int64_t>(options, "chunks"))};
 }
 
 // The ranks that share all digits with `rank` but the one of this stage.
@@ -114,11 +114,8 @@ Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
 }
 
 std::string blueconnect_mistake(const Options& options) {
-  const auto chunks = option<std::int64_t>(options, "chunks");
-  if (chunks < 1 || chunks > 64) return "chunks are between 1 and 64";
   try {
-    parse_factors(option<std::string>(options, "factors"));
-    scatter_method(option<std::string>(options, "stage"));
+    factors_of(option<std::vector<std::int64_t>>(options, "factors"));
   } catch (const Error& error) {
     return error.message();
   }
@@ -178,7 +175,8 @@ std::vector<Options> variants(const Topology& topology) {
     for (const std::int64_t chunks : {1, 2, 4, 8, 16}) {
       for (const ScatterMethod stage :
            {ScatterMethod::kRing, ScatterMethod::kHalving}) {
-        result.push_back({{"factors", to_string(factors)},
+        result.push_back({{"factors", std::vector<std::int64_t>(factors.begin(),
+                                                                factors.end())},
                           {"stage", std::string(to_string(stage))},
                           {"chunks", chunks}});
       }
@@ -193,13 +191,18 @@ void register_all_reduce_blueconnect(AllReduceRegistry& registry) {
   registry.add(
       {.name = "blueconnect",
        .summary = "reduce-scatters and all-gathers over a hierarchy of groups",
-       .options = {{"factors", std::string(),
+       .options = {{"factors", std::vector<std::int64_t>(),
                     "sizes of the groups, innermost first; their product is "
                     "the number of ranks (empty: one group)"},
-                   {"stage", std::string("ring"),
-                    "inside a group: ring, halving or direct"},
-                   {"chunks", std::int64_t{1},
-                    "operations that the vector is cut into"}},
+                   {"stage",
+                    std::string("ring"),
+                    "inside of a group",
+                    {},
+                    {"ring", "halving", "direct"}},
+                   {"chunks",
+                    std::int64_t{1},
+                    "operations that the vector is cut into",
+                    {.least = 1, .most = 64}}},
        .mistake = blueconnect_mistake,
        .refusal = blueconnect_refusal,
        .variants = variants,

@@ -65,12 +65,6 @@ Task<> run_rabenseifner(std::vector<Channel> channels, DenseBuffer buffer,
   co_await on_power_of_two(channels.front(), buffer, std::move(inner));
 }
 
-std::string rabenseifner_mistake(const Options& options) {
-  const auto& order = option<std::string>(options, "order");
-  if (order == "near" || order == "far") return "";
-  return fmt::format("the order is 'near' or 'far', not '{}'", order);
-}
-
 double predict_rabenseifner(const Options& options, const Topology& topology,
                             double bytes) {
   const PowerOfTwo shape(topology.ranks());
@@ -99,9 +93,11 @@ void register_all_reduce_rabenseifner(AllReduceRegistry& registry) {
   registry.add(
       {.name = "rabenseifner",
        .summary = "recursive halving and doubling: least bytes, 2 log2 P steps",
-       .options = {{"order", std::string("far"),
-                    "halve with the 'far' or the 'near' rank first"}},
-       .mistake = rabenseifner_mistake,
+       .options = {{"order",
+                    std::string("far"),
+                    "the rank to halve with first",
+                    {},
+                    {"far", "near"}}},
        .refusal = never_refused,
        .variants = [](const Topology&) -> std::vector<Options> {
          return {{{"order", std::string("far")}},

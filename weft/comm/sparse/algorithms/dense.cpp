@@ -7,7 +7,8 @@ namespace weft {
 namespace {
 
 Task<> dense(Channel channel, Stream& stream, SparseOptions) {
-  stream = sum(Stream::dense_zeros(stream.type()), std::move(stream));
+  Stream zeros = Stream::dense_zeros(stream.type());
+  stream = sum(std::move(zeros), std::move(stream));
   const DenseBuffer buffer = stream.type().dtype == DType::kF64
                                  ? weft::dense(stream.mutable_values<double>())
                                  : weft::dense(stream.mutable_values<float>());

@@ -10,8 +10,6 @@ namespace {
 using Xbyak::Xmm;
 using Xbyak::Ymm;
 
-constexpr int kToNearest = 0;  // tells a rounding that ties go to even
-
 class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
  public:
   Avx2Generator(const LoopProgram& program, std::span<const CodeOperand> inputs)

@@ -10,8 +10,6 @@ namespace {
 using Xbyak::Ymm;
 using Xbyak::Zmm;
 
-constexpr int kToNearest = 0;  // tells a rounding that ties go to even
-
 class Avx512Generator
     : public LoopGenerator<Avx512Generator, Zmm, /*kLanes=*/16> {
  public:

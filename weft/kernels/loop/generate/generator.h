@@ -26,6 +26,8 @@
 
 namespace weft {
 
+constexpr int kToNearest = 0;  // tells a rounding that ties go to even
+
 // Thrown by a generator when registers run out.
 struct OutOfRegisters {};
 

@@ -1,0 +1,97 @@
+"""Training what recipes describe.
+
+result = weft.train.Trainer("recipes/digits.toml").run()
+print(result.test["accuracy"], result.checkpoint)
+
+A loop of one's own is one over weft.train.Step. Settings are keys of the recipe
+(docs/recipes.md), as {"train.epochs": 5}.
+"""
+
+import json
+import os
+
+from weft._weft.train import Loop, TrainResult, _Step, _Trainer
+
+__all__ = ["Loop", "Step", "TrainResult", "Trainer"]
+
+
+def _overrides(settings):
+    # The values of JSON are values of TOML.
+    return [f"{key}={json.dumps(value)}"
+            for key, value in (settings or {}).items()]
+
+
+class Trainer:
+    """Trains a recipe as `weft train` does: it measures, and keeps checkpoints,
+    metrics and curves in the recipe's folder.
+
+    recipe: the path of a file, or a text of several lines.
+    model: a weft.nn.Module in place of the recipe's model. It gets its first
+        values by the recipe's seed; its checkpoints suit only such a model.
+    resume: goes on from the folder's last checkpoint.
+    """
+
+    def __init__(self, recipe, settings=None, *, model=None, resume=False):
+        self._trainer = _Trainer(os.fspath(recipe), _overrides(settings),
+                                 model, resume)
+
+    def run(self, callbacks=()):
+        """Once. Callbacks are objects with any of these methods:
+
+        on_start(loop), on_step(loop), on_measure(loop), on_epoch(loop),
+        on_interrupt(loop, reason), on_failure(loop, reason)
+
+        What they raise ends the run and is raised here; the last checkpoint
+        stays, and resume=True goes on from it. So does Ctrl-C, after a
+        checkpoint of the last step.
+        """
+        return self._trainer.run(callbacks)
+
+
+class Step:
+    """The training step of a recipe, and what goes with it.
+
+    recipe, settings and model are as those of Trainer; nothing is written but
+    by save().
+    """
+
+    def __init__(self, recipe, settings=None, *, model=None):
+        self._step = _Step(os.fspath(recipe), _overrides(settings), model)
+
+    def batches(self):
+        """The batches of the current epoch that are left, or of the next one:
+        tuples of tensors, as the task takes them."""
+        for _ in range(self._step.batches_left):
+            yield self._step.next()
+
+    def train(self, batch, lr=None):
+        """One step on a batch of any size, at the rate that the recipe has for
+        it unless lr is given. The metrics of the batch, by name."""
+        return self._step.train(batch, lr)
+
+    def evaluate(self, part=None):
+        """The metrics on the held-out data, or on "train", "valid" or
+        "test"."""
+        return self._step.evaluate(part)
+
+    def predict(self, *inputs):
+        """What the model makes of inputs, as the task tells it: a tuple of
+        tensors."""
+        return self._step.predict(*inputs)
+
+    def save(self, path):
+        """Writes a checkpoint as a Trainer does."""
+        self._step.save(os.fspath(path))
+
+    def load(self, path):
+        """Goes on from a checkpoint, in the middle of an epoch too."""
+        self._step.load(os.fspath(path))
+
+    @property
+    def steps_done(self):
+        """How often train() was called, also before what load() read."""
+        return self._step.steps_done
+
+    @property
+    def batches_per_epoch(self):
+        return self._step.batches_per_epoch

@@ -1,0 +1,74 @@
+#include "weft/base/call_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+
+namespace weft {
+namespace {
+
+using test::expect_error;
+using Integers = std::vector<std::int64_t>;
+using Texts = std::vector<std::string>;
+
+struct Def {
+  std::string name;
+  std::vector<OptionSpec> options;
+};
+
+const Registry<Def>& registry() {
+  static const Registry<Def> defs = [] {
+    Registry<Def> all("thing");
+    all.add({"grid",
+             {{"sizes", Integers(), ""},
+              {"names", Texts(), ""},
+              {"depth", std::int64_t{1}, "", {.least = 1}}}});
+    all.freeze();
+    return all;
+  }();
+  return defs;
+}
+
+Call<Def> read(std::string_view text) {
+  return parse_call(text, registry(), "thing");
+}
+
+TEST(CallReader, ReadsLists) {
+  EXPECT_EQ(option<Integers>(read("grid([4, 8])").options, "sizes"),
+            (Integers{4, 8}));
+  EXPECT_EQ(option<Integers>(read("grid( sizes = [ 3 ] )").options, "sizes"),
+            (Integers{3}));
+  EXPECT_EQ(option<Texts>(read("grid(names=[a, \"b c\"])").options, "names"),
+            (Texts{"a", "b c"}));
+  const auto none = read("grid(sizes=[], names=[])").options;
+  EXPECT_TRUE(option<Integers>(none, "sizes").empty());
+  EXPECT_TRUE(option<Texts>(none, "names").empty());
+}
+
+TEST(CallReader, WritesWhatItReads) {
+  for (const std::string text :
+       {"grid(sizes=[4, 8], names=[\"a\", \"b c\"], depth=2)",
+        "grid(sizes=[], names=[], depth=1)"}) {
+    EXPECT_EQ(to_string(read(text)), text);
+  }
+  const Call<Def> call = read("grid([2], depth=1)");
+  EXPECT_EQ(brief_call_text("grid", call.def->options, call.options),
+            "grid(sizes=[2])");
+  EXPECT_EQ(name_of_call("grid([2], depth=1)", "thing"), "grid");
+}
+
+TEST(CallReader, RefusesListsThatAreNone) {
+  for (const char* text :
+       {"grid([4, a])", "grid([1.5])", "grid([true])", "grid([4, [8]])",
+        "grid([4 8])", "grid([4,, 8])", "grid([4,])", "grid([4", "grid([,])"}) {
+    expect_error(ErrorCode::kInvalidArgument, {text, "^"}, [&] { read(text); });
+  }
+  expect_error(ErrorCode::kInvalidArgument,
+               {"list of integers", "a list is written [4, 8]"},
+               [] { read("grid(4,8)"); });
+  expect_error(ErrorCode::kInvalidArgument, {"at least 1"},
+               [] { read("grid(depth=0)"); });
+}
+
+}  // namespace
+}  // namespace weft

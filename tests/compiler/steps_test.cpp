@@ -1,0 +1,94 @@
+// What becomes of calls, and which nodes run together, as text.
+#include "weft/compiler/steps.h"
+
+#include <gtest/gtest.h>
+#include <string>
+
+#include "weft/compiler/inline_calls.h"
+#include "weft/graph/text.h"
+
+namespace weft {
+namespace {
+
+Function function_of(const std::string& text) {
+  return parse_graph(text).functions.at(0);
+}
+
+// The ops of each step, one step a line.
+std::string steps_of(const std::string& text) {
+  const Function function = function_of(text);
+  std::string lines;
+  for (const PlanStep& step : form_steps(function, /*fuse=*/true)) {
+    std::string line;
+    for (const NodeId id : step.nodes) {
+      line += (line.empty() ? "" : " ") + function.node(id).op->name();
+    }
+    lines += line + "\n";
+  }
+  return lines;
+}
+
+TEST(InlineCalls, PutsTheBodyInThePlaceOfTheCall) {
+  const Graph graph = parse_graph(R"(func @f(%0: f32[4]) -> (f32[4]) {
+    %1 = call(%0) {function = @g(f32[4]) -> (f32[4])} : f32[4]
+    %2 = negate(%1) : f32[4]
+    return %2
+  }
+  func @g(%0: f32[4]) -> (f32[4]) {
+    %1 = square(%0) : f32[4]
+    return %1
+  })");
+  EXPECT_EQ(to_string(inline_calls(graph, "f")),
+            to_string(parse_graph(R"(func @f(%0: f32[4]) -> (f32[4]) {
+    %1 = square(%0) : f32[4]
+    %2 = negate(%1) : f32[4]
+    return %2
+  })")));
+}
+
+TEST(LoopGroups, RunsElementwiseNodesAndTheirSumTogether) {
+  EXPECT_EQ(steps_of(R"(func @f(%0: f32[64, 8], %1: f32[64, 8]) -> (f32[8]) {
+    %2 = add(%0, %1) : f32[64, 8]
+    %3 = relu(%2) : f32[64, 8]
+    %4 = square(%3) : f32[64, 8]
+    %5 = sum(%4) {axes = [0]} : f32[8]
+    return %5
+  })"),
+            "add relu square sum\n");
+}
+
+// A loop computes in one type, which holds all of its values: f64 and i64 are
+// in no loop together, and f32 meets f64 where it is cast.
+TEST(LoopGroups, KeepsTypesApart) {
+  EXPECT_EQ(steps_of(R"(func @f(%0: f64[8, 4], %1: i64[8, 4]) -> (f64[4]) {
+    %2 = add(%0, %0) : f64[8, 4]
+    %3 = multiply(%1, %1) : i64[8, 4]
+    %4 = less(%3, %1) : bool[8, 4]
+    %5 = where(%4, %2, %0) : f64[8, 4]
+    %6 = sum(%5) {axes = [0]} : f64[4]
+    return %6
+  })"),
+            "multiply less\nadd where sum\n");
+  EXPECT_EQ(steps_of(R"(func @f(%0: f64[8], %1: f32[8]) -> (f32[8]) {
+    %2 = square(%0) : f64[8]
+    %3 = cast(%2) {dtype = f32} : f32[8]
+    %4 = add(%3, %1) : f32[8]
+    return %4
+  })"),
+            "square cast\nadd\n");
+}
+
+// The product needs the whole of its operand, so the loop before it cannot go
+// on behind it.
+TEST(LoopGroups, EndsALoopAtAProduct) {
+  EXPECT_EQ(steps_of(R"(func @f(%0: f32[8, 8], %1: f32[8, 8]) -> (f32[8, 8]) {
+    %2 = relu(%0) : f32[8, 8]
+    %3 = matmul(%2, %1) : f32[8, 8]
+    %4 = add(%3, %2) : f32[8, 8]
+    return %4
+  })"),
+            "relu\nmatmul\nadd\n");
+}
+
+}  // namespace
+}  // namespace weft

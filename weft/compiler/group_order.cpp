@@ -1,0 +1,190 @@
+#include "weft/compiler/group_order.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kMostLandmarks = 64;  // bits of a word
+
+void drop_repeated(std::vector<NodeId>& nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+}  // namespace
+
+GroupOrder::GroupOrder(const Function& function) {
+  const std::size_t count = function.nodes().size();
+  operands_.resize(count);
+  readers_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const ValueId input : function.nodes()[i].inputs) {
+      if (function.is_parameter(input)) continue;
+      operands_[i].push_back(function.value(input).node);
+    }
+    drop_repeated(operands_[i]);
+    for (const NodeId operand : operands_[i]) {
+      readers_[at(operand)].push_back(static_cast<NodeId>(i));
+    }
+  }
+  parent_.resize(count);
+  std::iota(parent_.begin(), parent_.end(), 0);
+  position_ = parent_;  // nodes stand in an order in which they can run
+  for (const int node : parent_) members_.push_back({node});
+  visited_.assign(count, 0);
+  choose_landmarks();
+}
+
+// Landmarks lie at even distances on a longest path. In a training step that is
+// the way through all layers to the loss and back, which is what keeps nearly
+// every forward group from joining a backward one: few pairs need a search.
+void GroupOrder::choose_landmarks() {
+  const std::size_t count = parent_.size();
+  before_.assign(count, 0);
+  after_.assign(count, 0);
+  if (count == 0) return;
+  std::vector<int> depth(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const NodeId operand : operands_[i]) {
+      depth[i] = std::max(depth[i], depth[at(operand)] + 1);
+    }
+  }
+  const auto deepest = std::max_element(depth.begin(), depth.end());
+  std::vector<NodeId> path{static_cast<NodeId>(deepest - depth.begin())};
+  while (!operands_[at(path.back())].empty()) {
+    const auto& operands = operands_[at(path.back())];
+    path.push_back(*std::max_element(
+        operands.begin(), operands.end(),
+        [&](NodeId a, NodeId b) { return depth[at(a)] < depth[at(b)]; }));
+  }
+  const std::size_t landmarks = std::min(path.size(), kMostLandmarks);
+  for (std::size_t i = 0; i < landmarks; ++i) {
+    const NodeId node = path[i * path.size() / landmarks];
+    before_[at(node)] = after_[at(node)] = std::uint64_t{1} << i;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const NodeId operand : operands_[i]) after_[i] |= after_[at(operand)];
+  }
+  for (std::size_t i = count; i-- > 0;) {
+    for (const NodeId reader : readers_[i]) before_[i] |= before_[at(reader)];
+  }
+}
+
+// find(), which halves the path for those who come after.
+int GroupOrder::compressed(int node) {
+  while (parent_[at(node)] != node) {
+    parent_[at(node)] = parent_[at(parent_[at(node)])];
+    node = parent_[at(node)];
+  }
+  return node;
+}
+
+// Marks take the place of a set that would have to be emptied for each search.
+void GroupOrder::begin_visits() { ++search_; }
+
+bool GroupOrder::visit(int group) {
+  if (visited_[at(group)] == search_) return false;
+  visited_[at(group)] = search_;
+  return true;
+}
+
+// Collects what `high` needs and what stands above `low`; false as soon as one
+// of these needs `low`.
+bool GroupOrder::find_between(int low, int high) {
+  begin_visits();
+  below_.clear();
+  pending_.assign(1, high);
+  while (!pending_.empty()) {
+    const int current = pending_.back();
+    pending_.pop_back();
+    for (const NodeId member : members_[at(current)]) {
+      for (const NodeId operand : operands_[at(member)]) {
+        const int group = compressed(operand);
+        if (group == high) continue;
+        if (group == low) {
+          // What the two share directly does not stand between them.
+          if (current != high) return false;
+          continue;
+        }
+        if (position_[at(group)] < position_[at(low)] || !visit(group)) {
+          continue;
+        }
+        if ((after_[at(group)] & before_[at(low)]) != 0) return false;
+        below_.push_back(group);
+        pending_.push_back(group);
+      }
+    }
+  }
+  return true;
+}
+
+// Collects what needs `low` and stands below `high`.
+void GroupOrder::find_after(int low, int high) {
+  begin_visits();
+  above_.clear();
+  pending_.assign(1, low);
+  while (!pending_.empty()) {
+    const int current = pending_.back();
+    pending_.pop_back();
+    for (const NodeId member : members_[at(current)]) {
+      for (const NodeId reader : readers_[at(member)]) {
+        const int group = compressed(reader);
+        if (group == low || group == high ||
+            position_[at(group)] > position_[at(high)] || !visit(group)) {
+          continue;
+        }
+        above_.push_back(group);
+        pending_.push_back(group);
+      }
+    }
+  }
+}
+
+// What the union needs comes before it, and what needs it behind, in the places
+// that these groups have among them. find_between() has filled below_.
+void GroupOrder::reorder(int low, int high) {
+  if (below_.empty()) {  // then nothing has to move
+    position_[at(high)] = position_[at(low)];
+    return;
+  }
+  find_after(low, high);
+  const auto by_position = [&](int a, int b) {
+    return position_[at(a)] < position_[at(b)];
+  };
+  std::sort(below_.begin(), below_.end(), by_position);
+  std::sort(above_.begin(), above_.end(), by_position);
+  std::vector<int> order = below_;
+  order.push_back(low);
+  order.insert(order.end(), above_.begin(), above_.end());
+  std::vector<int> places{position_[at(high)]};
+  for (const int group : order) places.push_back(position_[at(group)]);
+  std::sort(places.begin(), places.end());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    position_[at(order[i])] = places[i];
+  }
+  position_[at(high)] = position_[at(low)];
+}
+
+bool GroupOrder::merge(int a, int b) {
+  // Whoever needs the other stands above it.
+  const bool a_is_low = position_[at(a)] < position_[at(b)];
+  const int low = a_is_low ? a : b;
+  const int high = a_is_low ? b : a;
+  if (!find_between(low, high)) return false;
+  reorder(low, high);
+  parent_[at(a)] = b;
+  auto& own = members_[at(a)];
+  auto& all = members_[at(b)];
+  // Each node moves into a group at least twice as large as the one that it
+  // leaves.
+  if (own.size() > all.size()) std::swap(own, all);
+  all.insert(all.end(), own.begin(), own.end());
+  own = {};
+  before_[at(b)] |= before_[at(a)];
+  after_[at(b)] |= after_[at(a)];
+  return true;
+}
+
+}  // namespace weft

@@ -1,0 +1,19 @@
+// What tasks see of a model that tells how near the nodes of a graph are.
+//
+// Threads: as Module.
+#pragma once
+
+#include "weft/nn/module.h"
+
+namespace weft::nn {
+
+class NodeScorer : public Module {
+ public:
+  // Of nodes i32[N] and others i32[N, K]: how near each is to its others,
+  // [N, K]; the sigmoid is the probability that a walk meets both.
+  virtual Value scores(const Value& nodes, const Value& others) = 0;
+  // Of nodes i32[N] to all that there are: [N, all].
+  virtual Value all_scores(const Value& nodes) = 0;
+};
+
+}  // namespace weft::nn

@@ -1,0 +1,429 @@
+#include "weft/runtime/plan/plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+#include "weft/base/stopwatch.h"
+#include "weft/compiler/index_sources.h"
+#include "weft/compiler/part_copies.h"
+#include "weft/compiler/pass.h"
+#include "weft/compiler/places.h"
+#include "weft/compiler/steps.h"
+#include "weft/graph/collectives.h"
+#include "weft/graph/index_check.h"
+#include "weft/graph/kernel_times.h"
+#include "weft/graph/text.h"
+#include "weft/runtime/plan/first_bad.h"
+
+namespace weft {
+namespace {
+
+// An element at a time, on one thread: from so many bytes on somebody waits.
+constexpr double kManyBytes = 4 << 20;
+constexpr double kManyFlops = 4 << 20;
+
+// Says once for each op that a slow kernel was all there was.
+void warn_of_reference(const StepInfo& info) {
+  if (info.cost.bytes < kManyBytes && info.cost.flops < kManyFlops) return;
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  if (!warned.insert(info.name).second) return;
+  fmt::print(
+      stderr,
+      "weft: {} has no fast kernel for its operands: {}; an element at a "
+      "time is computed\n",
+      info.name, info.text);
+}
+
+// A step, ready to run.
+struct PlannedStep {
+  std::unique_ptr<PreparedKernel> kernel;
+  std::vector<Place> input_places;
+  std::vector<Place> output_places;
+  std::vector<void*> inputs;
+  std::vector<void*> outputs;
+  const Node* node = nullptr;  // its last one
+  std::vector<TensorType> output_types;
+  std::vector<std::size_t> results;  // that it writes
+  std::optional<IndexCheck> index_check;
+  bool meets_other_ranks = false;
+  bool is_host = false;
+  bool in_place = false;  // what KernelCandidate::in_place says
+};
+
+// An argument that holds indices of a step.
+struct IndexedArgument {
+  std::size_t argument;
+  IndexCheck check;
+  const PlannedStep* step;
+};
+
+Cost cost_of(const Function& function, const Node& node) {
+  if (node.op->cost() == nullptr) return {};
+  const auto inputs = function.input_types(node);
+  const auto outputs = function.output_types(node);
+  return node.op->cost()({*node.op, inputs, node.attributes, outputs});
+}
+
+}  // namespace
+
+struct Plan::State {
+  explicit State(Function f) : function(std::move(f)) {}
+
+  void prepare(const PlanOptions& options);
+  void prepare_step(const PlanStep& step);
+  bool can_overwrite(const PlanStep& step, std::size_t index,
+                     const std::vector<std::size_t>& inputs,
+                     std::size_t output) const;
+  void note_uncopied(const Storage& storage);
+  void resolve(std::span<void* const> arguments, std::span<void* const> results,
+               std::byte* arena);
+  void* address(const Place& place, std::span<void* const> arguments,
+                std::span<void* const> results, std::byte* arena) const;
+  void require_network() const;
+  void run_step(PlannedStep& step, void* scratch) const {
+    step.kernel->run({step.inputs.data(), step.outputs.data(), scratch});
+    if (step.meets_other_ranks) current_collectives()->throw_failure();
+    if (step.is_host) throw_host_failure();
+  }
+  void check(const PlannedStep& step) const;
+  void say_where(Error& error, const PlannedStep& step) const;
+  void note_index_check(const PlannedStep& step, ValueId indices,
+                        const Places& places);
+  void check_indices(const PlannedStep& step, const IndexCheck& check,
+                     const void* indices) const;
+  void begin_run(std::span<void* const> arguments,
+                 std::span<void* const> results, std::byte* arena);
+  void copy_results(std::span<void* const> arguments,
+                    std::span<void* const> results, std::byte* arena,
+                    ResultObserver* observer) const;
+
+  Function function;
+  std::vector<PlannedStep> steps;
+  std::vector<StepInfo> infos;
+  std::vector<TensorType> result_types;
+  UncopiedNodes uncopied;
+  // Where things are in memory: what of `Places` a run reads.
+  std::vector<Tensor> constants;
+  std::vector<ResultCopy> copies;
+  std::vector<std::size_t> buffer_offsets;
+  std::size_t buffer_bytes = 0;
+  std::size_t unshared_bytes = 0;
+  std::size_t scratch_bytes = 0;
+  std::vector<IndexedArgument> indexed_by_arguments;
+  bool check_numerics = false;
+};
+
+Plan::Plan(const Function& function, const PlanOptions& options)
+    // Without fusion every op keeps the bits that it has eagerly, so nothing
+    // may be reassociated either.
+    : state_(std::make_unique<State>(
+          run_passes(function, {options.fuse, options.without}))) {
+  state_->prepare(options);
+}
+
+Plan::~Plan() = default;
+Plan::Plan(Plan&&) noexcept = default;
+
+std::size_t Plan::arena_bytes() const {
+  return state_->buffer_bytes + state_->scratch_bytes;
+}
+std::size_t Plan::buffer_bytes() const { return state_->buffer_bytes; }
+std::size_t Plan::unshared_bytes() const { return state_->unshared_bytes; }
+const std::vector<StepInfo>& Plan::steps() const { return state_->infos; }
+const UncopiedNodes& Plan::uncopied() const { return state_->uncopied; }
+const std::vector<TensorType>& Plan::result_types() const {
+  return state_->result_types;
+}
+
+void Plan::State::prepare(const PlanOptions& options) {
+  check_numerics = options.check_numerics;
+  std::vector<PlanStep> formed =
+      form_steps(function, options.fuse && !options.check_numerics);
+  std::vector<ValueId> overwritten;
+  for (const auto& [parameter, result] : options.donated) {
+    overwritten.push_back(function.parameters()[parameter]);
+  }
+  const Storage storage(function, formed, overwritten);
+  note_uncopied(storage);
+  for (const PlanStep& step : formed) prepare_step(step);
+  for (const ValueId id : function.results()) {
+    result_types.push_back(function.type(id));
+  }
+  const Places places(
+      function, formed, storage, options.donated,
+      [&](std::size_t step, const std::vector<std::size_t>& inputs,
+          std::size_t output) {
+        return can_overwrite(formed[step], step, inputs, output);
+      });
+  constants = places.constants();
+  copies = places.copies();
+  buffer_offsets = places.buffer_offsets();
+  buffer_bytes = places.arena_bytes();
+  unshared_bytes = places.unshared_bytes();
+  for (std::size_t i = 0; i < formed.size(); ++i) {
+    for (const ValueId id : formed[i].inputs) {
+      steps[i].input_places.push_back(places.of(id));
+    }
+    for (const ValueId id : formed[i].outputs) {
+      steps[i].output_places.push_back(places.of(id));
+    }
+    steps[i].inputs.resize(formed[i].inputs.size());
+    steps[i].outputs.resize(formed[i].outputs.size());
+    if (!steps[i].index_check) continue;
+    note_index_check(steps[i], formed[i].inputs[steps[i].index_check->input()],
+                     places);
+  }
+  const std::vector<std::size_t>& writers = places.last_writers();
+  for (std::size_t j = 0; j < writers.size(); ++j) {
+    if (writers[j] < steps.size()) steps[writers[j]].results.push_back(j);
+  }
+}
+
+void Plan::State::note_uncopied(const Storage& storage) {
+  for (const NodeId id : storage.uncopied()) {
+    uncopied.texts.push_back(to_string(function, function.node(id)));
+  }
+  uncopied.bytes = storage.uncopied_bytes();
+}
+
+void Plan::State::prepare_step(const PlanStep& step) {
+  PlannedStep planned;
+  StepInfo info;
+  // The last node is the one whose result leaves the step; errors name it.
+  planned.node = &function.node(step.nodes.back());
+  for (const ValueId id : step.outputs) {
+    planned.output_types.push_back(function.type(id));
+  }
+  for (const NodeId id : step.nodes) {
+    const Node& node = function.node(id);
+    info.text += (info.text.empty() ? "" : "\n") + to_string(function, node);
+    info.name += (info.name.empty() ? "" : ", ") + node.op->name();
+    info.cost.flops += cost_of(function, node).flops;
+  }
+  if (step.loop) {
+    // Only what enters and leaves a loop moves through memory; counting every
+    // op would make fusion look useless.
+    info.name = "loop(" + info.name + ")";
+    for (const ValueId id : step.inputs) {
+      info.cost.bytes += static_cast<double>(function.type(id).bytes());
+    }
+    for (const ValueId id : step.outputs) {
+      info.cost.bytes += static_cast<double>(function.type(id).bytes());
+    }
+    auto kernel = std::make_unique<LoopKernel>(*step.loop);
+    info.kernel = kernel->is_generated() ? "loop:generated" : "loop:tiles";
+    planned.kernel = std::move(kernel);
+  } else if (!step.copies.empty()) {
+    for (const PartCopy& part : step.copies) {
+      info.cost.bytes += 2 * static_cast<double>(part.bytes);
+    }
+    info.kernel = "plan:copy_parts";
+    planned.kernel = copy_parts(step.copies);
+  } else {
+    const Node& node = *planned.node;
+    planned.meets_other_ranks = meets_other_ranks(*node.op, node.attributes);
+    planned.is_host = node.op->has(kHost);
+    const auto inputs = function.input_types(node);
+    const OpCall call{*node.op, inputs, node.attributes, planned.output_types};
+    KernelChoice choice = choose_fastest_kernel(call);
+    planned.index_check = IndexCheck::of(call);
+    info.kernel = choice.description();
+    info.declined = std::move(choice.declined);
+    info.times = std::move(choice.times);
+    info.cost = cost_of(function, node);
+    if (choice.name == kReferenceKernel) warn_of_reference(info);
+    planned.kernel = std::move(choice.kernel);
+    planned.in_place = choice.in_place;
+  }
+  // Steps run one after the other, and none leaves anything in its scratch.
+  scratch_bytes = std::max(scratch_bytes, planned.kernel->scratch_bytes());
+  steps.push_back(std::move(planned));
+  infos.push_back(std::move(info));
+}
+
+// Whether the kernel of a step may write an output over these inputs.
+bool Plan::State::can_overwrite(const PlanStep& step, std::size_t index,
+                                const std::vector<std::size_t>& inputs,
+                                std::size_t output) const {
+  if (!step.loop) {
+    // A kernel promises this for its first operand and its first result. A
+    // second operand with the same bytes would see what was written.
+    return steps[index].in_place && output == 0 &&
+           inputs == std::vector<std::size_t>{0};
+  }
+  const auto& kernel = static_cast<const LoopKernel&>(*steps[index].kernel);
+  // The same value may enter a loop in several ways, also broadcast.
+  return std::all_of(inputs.begin(), inputs.end(), [&](std::size_t input) {
+    return kernel.can_overwrite(step.loop_inputs[input], output);
+  });
+}
+
+// Addresses are looked up at every run, because arguments, results and the
+// arena are the caller's; a step then has plain pointers.
+void* Plan::State::address(const Place& place, std::span<void* const> arguments,
+                           std::span<void* const> results,
+                           std::byte* arena) const {
+  const auto within = [&](void* base) {
+    return static_cast<std::byte*>(base) + place.offset;
+  };
+  switch (place.kind) {
+    case Place::kArgument:
+      return within(arguments[place.index]);
+    case Place::kResult:
+      return within(results[place.index]);
+    case Place::kConstant:
+      return within(constants[place.index].raw());
+    case Place::kArena:
+      return within(arena + buffer_offsets[place.index]);
+    case Place::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+void Plan::State::resolve(std::span<void* const> arguments,
+                          std::span<void* const> results, std::byte* arena) {
+  for (PlannedStep& step : steps) {
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      step.inputs[i] = address(step.input_places[i], arguments, results, arena);
+    }
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      step.outputs[i] =
+          address(step.output_places[i], arguments, results, arena);
+    }
+  }
+}
+
+// Before the first step: ranks that have begun would wait for this one.
+void Plan::State::require_network() const {
+  for (const PlannedStep& step : steps) {
+    if (!step.meets_other_ranks) continue;
+    try {
+      require_collectives(*step.node->op, step.node->attributes);
+    } catch (Error& error) {
+      error.detail("node: " + to_string(function, *step.node));
+      throw;
+    }
+  }
+}
+
+void Plan::State::check(const PlannedStep& step) const {
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    const std::int64_t bad = first_bad(step.output_types[i], step.outputs[i]);
+    if (bad < 0) continue;
+    Error error(ErrorCode::kNumeric, step.node->op->name(),
+                "NaN or infinity first appears here, at element {} of {}", bad,
+                to_string(step.output_types[i]));
+    say_where(error, step);
+    throw error;
+  }
+}
+
+void Plan::State::say_where(Error& error, const PlannedStep& step) const {
+  const Location& location = step.node->location;
+  error.detail("node: " + to_string(function, *step.node));
+  if (location.is_known()) {
+    error.detail("built at: " + to_string(location));
+  } else if (!location.scope.empty()) {
+    error.detail("in layer: " + location.scope);
+  }
+}
+
+// Indices that are constants are looked at here, once; arguments at the begin
+// of each run, before anything is overwritten. Those that steps compute are
+// left to check_numerics.
+void Plan::State::note_index_check(const PlannedStep& step, ValueId indices,
+                                   const Places& places) {
+  const IndexCheck& check = *step.index_check;
+  for (const IndexSource& source :
+       index_sources(function, indices, check.axis_count())) {
+    const IndexCheck of_source =
+        check.of_axes(source.first, source.count, source.type);
+    const Place from = places.of(source.value);
+    if (function.is_parameter(source.value)) {
+      indexed_by_arguments.push_back({from.index, of_source, &step});
+    } else {
+      of_source(constants[from.index].raw());
+    }
+  }
+}
+
+void Plan::State::check_indices(const PlannedStep& step,
+                                const IndexCheck& check,
+                                const void* indices) const {
+  try {
+    check(indices);
+  } catch (Error& error) {
+    say_where(error, step);
+    throw;
+  }
+}
+
+void Plan::State::begin_run(std::span<void* const> arguments,
+                            std::span<void* const> results, std::byte* arena) {
+  require_network();
+  resolve(arguments, results, arena);
+  for (const auto& [argument, check, step] : indexed_by_arguments) {
+    check_indices(*step, check, arguments[argument]);
+  }
+}
+
+// Results that no step writes; the observer learns of them here.
+void Plan::State::copy_results(std::span<void* const> arguments,
+                               std::span<void* const> results, std::byte* arena,
+                               ResultObserver* observer) const {
+  for (const ResultCopy& copy : copies) {
+    const void* from = address(copy.from, arguments, results, arena);
+    // A result that is a donated argument itself may be in its place.
+    if (from != results[copy.result]) {
+      std::memcpy(results[copy.result], from, copy.bytes);
+    }
+    if (observer != nullptr) observer->on_result(copy.result);
+  }
+}
+
+void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
+               void* arena, ResultObserver* observer) {
+  State& state = *state_;
+  auto* base = static_cast<std::byte*>(arena);
+  state.begin_run(arguments, results, base);
+  // The size of the arena is a multiple of kAlignment, and so aligned behind
+  // it.
+  void* scratch = base + state.buffer_bytes;
+  for (PlannedStep& step : state.steps) {
+    if (state.check_numerics && step.index_check) {
+      state.check_indices(step, *step.index_check,
+                          step.inputs[step.index_check->input()]);
+    }
+    state.run_step(step, scratch);
+    // Each step is looked at as it ends, so that the first op that gave a NaN
+    // is the one that is named.
+    if (state.check_numerics) state.check(step);
+    if (observer == nullptr) continue;
+    // Each step knows its results, so that an exchange can begin while later
+    // steps run.
+    for (const std::size_t result : step.results) observer->on_result(result);
+  }
+  state.copy_results(arguments, results, base, observer);
+}
+
+void Plan::run_timed(std::span<void* const> arguments,
+                     std::span<void* const> results, void* arena,
+                     std::span<double> seconds) {
+  State& state = *state_;
+  auto* base = static_cast<std::byte*>(arena);
+  state.begin_run(arguments, results, base);
+  void* scratch = base + state.buffer_bytes;
+  for (std::size_t i = 0; i < state.steps.size(); ++i) {
+    const Stopwatch watch;
+    state.run_step(state.steps[i], scratch);
+    seconds[i] += watch.seconds();
+  }
+  state.copy_results(arguments, results, base, nullptr);
+}
+
+}  // namespace weft

@@ -1,0 +1,91 @@
+// A static plan: the steps in order, each with its kernel and its buffers.
+//
+// Threads: one run at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/graph/function.h"
+#include "weft/graph/kernel.h"
+
+namespace weft {
+
+// What a step is, for `weft inspect` and profiles.
+struct StepInfo {
+  std::string name;                   // "conv2d", "loop(multiply, add, relu)"
+  std::string kernel;                 // "onednn:convolution"
+  std::string text;                   // the node or nodes in the text form
+  std::vector<std::string> declined;  // candidates that did not take it
+  std::vector<KernelTime> times;      // measured, of those that competed
+  Cost cost;
+};
+
+// Nodes that move bytes, which no step does: what they would copy lies where it
+// belongs (storage.h). Of some only a part does; these have a step for the
+// rest.
+struct UncopiedNodes {
+  std::vector<std::string> texts;  // in the text form
+  std::size_t bytes = 0;           // that are not copied
+};
+
+struct PlanOptions {
+  std::vector<std::pair<std::size_t, std::size_t>> donated = {};
+  bool fuse = true;
+  // Look at every result for NaN and infinity, and at all indices.
+  bool check_numerics = false;
+  // Passes that are left out (compiler/pass.h).
+  std::vector<std::string> without = {};
+};
+
+// Is told during a run which results are final, on the thread that runs:
+// gradients travel while the rest is computed.
+class ResultObserver {
+ public:
+  virtual void on_result(std::size_t index) = 0;
+
+ protected:
+  ~ResultObserver() = default;
+};
+
+class Plan {
+ public:
+  // Plans `function`, whose dims must all be static. This is slow: it
+  // simplifies, chooses a kernel for every step and generates code. Throws
+  // Error(kUnsupported) if no kernel takes a node, or if a donated parameter is
+  // also another result.
+  Plan(const Function& function, const PlanOptions& options);
+  ~Plan();
+  Plan(Plan&&) noexcept;
+
+  // Bytes of the arena: of its buffers, and of the scratch shared by the steps.
+  std::size_t arena_bytes() const;
+  std::size_t buffer_bytes() const;
+  // Sum of all intermediate buffers without reuse, for comparison.
+  std::size_t unshared_bytes() const;
+  const std::vector<StepInfo>& steps() const;
+  const UncopiedNodes& uncopied() const;
+  const std::vector<TensorType>& result_types() const;
+
+  // Runs with the arguments and results at these addresses. `arena` has
+  // arena_bytes(). Tells `observer`, if there is one, about each result once.
+  // Throws IndexError, before anything runs, if an argument that some op takes
+  // as indices holds one outside of its axis (graph/index_check.h); with
+  // check_numerics Error(kNumeric), and IndexError for computed indices too,
+  // which are clamped otherwise; what the observer throws; and where steps meet
+  // other ranks: what require_collectives() throws, before anything runs, and
+  // what ended the exchange (graph/collectives.h).
+  void run(std::span<void* const> arguments, std::span<void* const> results,
+           void* arena, ResultObserver* observer = nullptr);
+  // The same, adding the seconds each step took to `seconds` (one per step).
+  void run_timed(std::span<void* const> arguments,
+                 std::span<void* const> results, void* arena,
+                 std::span<double> seconds);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,104 @@
+#include "weft/train/recipe_step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/train/files/checkpoint.h"
+
+namespace weft {
+namespace {
+
+Assembly assemble_alone(const Recipe& recipe,
+                        std::shared_ptr<nn::Module> model) {
+  Assembly assembly = assemble(recipe, 1, std::move(model));
+  assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
+  return assembly;
+}
+
+}  // namespace
+
+RecipeStep::RecipeStep(Recipe recipe, std::shared_ptr<nn::Module> model)
+    : recipe_(std::move(recipe)),
+      optimizer_(make_optimizer(recipe_.optimizer)),
+      assembly_(assemble_alone(recipe_, std::move(model))),
+      source_(assembly_.data->train(Shard())),
+      description_(*assembly_.model, *assembly_.task, source_->inputs(),
+                   step_options(recipe_), optimizer_.get()),
+      train_(description_, StepCut::kTrain) {
+  source_->answer_with(answer_of(description_));
+}
+
+const Batch& RecipeStep::next() {
+  const Batch& batch = source_->next();
+  if (batch.position.batch == 0) train_.reset_carried();
+  return batch;
+}
+
+std::int64_t RecipeStep::batches_per_epoch() const {
+  return source_->batches_per_epoch();
+}
+
+std::int64_t RecipeStep::batches_left() const {
+  const std::int64_t all = source_->batches_per_epoch();
+  const std::int64_t left = all - source_->position().batch;
+  return left > 0 ? left : all;
+}
+
+Scores RecipeStep::train(std::span<const Tensor> batch,
+                         std::optional<double> lr) {
+  const std::int64_t batches = source_->batches_per_epoch();
+  const double rate = lr.value_or(recipe_.optimizer.lr.at(
+      steps_done_, recipe_.train.epochs * batches, batches));
+  train_.run(batch, {.lr = rate, .number = steps_done_});
+  ++steps_done_;
+  if (const double loss = train_.loss(); !std::isfinite(loss)) {
+    throw Error(ErrorCode::kNumeric, "train", "the loss is {} after step {}",
+                loss, steps_done_)
+        .hint("a smaller rate often helps");
+  }
+  return Scores(assembly_.task->metrics(), train_.measures());
+}
+
+Scores RecipeStep::evaluate(std::optional<DataPart> part) {
+  const DataPart chosen = part.value_or(assembly_.held_out());
+  if (chosen != DataPart::kTrain && !assembly_.data->has(chosen)) {
+    throw Error(ErrorCode::kInvalidArgument, "evaluate",
+                "the data have no part '{}'", to_string(chosen));
+  }
+  Evaluation evaluation(description_, assembly_.data->measure(chosen, Shard()));
+  return Scores(assembly_.task->metrics(), evaluation.run());
+}
+
+std::vector<Tensor> RecipeStep::predict(std::span<const Tensor> known) {
+  if (!predict_) predict_.emplace(description_, StepCut::kPredict);
+  return predict_->predict(known);
+}
+
+void RecipeStep::save(const std::filesystem::path& path) const {
+  write_checkpoint(path,
+                   {{.recipe = kept_text(recipe_),
+                     .step = steps_done_,
+                     .position = source_->position(),
+                     .seed = static_cast<std::uint64_t>(recipe_.train.seed),
+                     .metrics = {}},
+                    description_.state()});
+}
+
+void RecipeStep::load(const std::filesystem::path& path) {
+  const CheckpointFile file(path);
+  std::vector<NamedTensor> state = description_.state();
+  std::vector<CheckpointFile::Wanted> wanted;
+  for (const NamedTensor& named : state) {
+    wanted.push_back({named.name, named.tensor.type()});
+  }
+  // What several workers had beside it is left behind.
+  const std::vector<Tensor> tensors =
+      file.read(wanted, file.info().metrics.contains("workers"));
+  source_->seek(file.info().position);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    state[i].tensor.copy_from(tensors[i]);
+  }
+  steps_done_ = file.info().step;
+}
+
+}  // namespace weft
