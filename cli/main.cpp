@@ -1,8 +1,10 @@
 // weft: trains, measures and explains models. See cli/verb.h.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/core.h>
 #include <new>
 #include <string_view>
+#include <vector>
 
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -43,6 +45,26 @@ int report(int code, std::string_view text) {
   return code;
 }
 
+void add_verbs(CLI::App& app) {
+  std::vector<const VerbDef*> verbs;
+  for (const VerbDef& verb : verb_registry().all()) verbs.push_back(&verb);
+  // What hangs below a verb is added when that is there.
+  std::ranges::stable_sort(verbs, {}, [](const VerbDef* verb) {
+    return std::pair(verb->name.find(' ') != std::string::npos, verb->order);
+  });
+  for (const VerbDef* verb : verbs) {
+    const std::size_t space = verb->name.find(' ');
+    if (space == std::string::npos) {
+      verb->add(*app.add_subcommand(verb->name, verb->summary));
+      continue;
+    }
+    const VerbDef& above = verb_registry().get(verb->name.substr(0, space));
+    verb->add(
+        *app.get_subcommand(above.name)
+             ->add_subcommand(verb->name.substr(space + 1), verb->summary));
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Weft trains and serves machine-learning models.", "weft");
   app.set_version_flag("--version", std::string("weft ") + kVersion);
@@ -50,19 +72,9 @@ int run(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done, 1 failed, 2 bad usage or input, "
       "130 interrupted.\nA first run: weft train recipes/digits.toml");
-  add_train(app);
-  add_eval(app);
-  add_predict(app);
-  add_run(app);
-  add_inspect(app);
-  add_data(app);
-  add_doctor(app);
-  add_ops(app);
-  add_passes(app);
-  add_solve(app);
-  add_runs(app);
   try {
     instruction_set();  // complains of WEFT_CPU before anything is done
+    add_verbs(app);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -123,7 +123,7 @@ void SweepProgress::on_epoch(std::size_t run, const TrainProgress& progress,
 void SweepProgress::on_end(std::size_t run, const RunOutcome& outcome) {
   live_.erase(run);
   ++ended_;
-  // Of a failure all is told here that was said of it.
+  // A failure is told whole here, as the table has room for a line of it.
   const bool is_failure = outcome.state == RunState::kFailed;
   say(fmt::format("{}  {}", runs_[run].name,
                   is_failure ? "failed: " + printable(outcome.reason)

@@ -1,10 +1,18 @@
-// The verbs of the command line, one file each. A verb parses, calls the
-// library and prints; it has no logic of its own.
+// The verbs of the command line. A verb parses, calls the library and prints;
+// it has no logic of its own.
 //
 // Results go to standard output, progress and notes to standard error.
+//
+// A new verb is one file in cli/verbs, of which `weft --help` and the table of
+// README.md (tools/make_verbs_table.py) learn by themselves.
+//
+// Threads: the registry is immutable.
 #pragma once
 
+#include <string>
+
 #include "weft/base/error.h"
+#include "weft/base/registry.h"
 
 namespace CLI {
 class App;
@@ -12,25 +20,30 @@ class App;
 
 namespace weft::cli {
 
+struct VerbDef {
+  // "inspect", or "inspect codec" for what hangs below it.
+  std::string name;
+  std::string summary;
+  // Those of lower order come first in the help, and those of one order by
+  // name.
+  int order = 1000;
+  // Declares the options of `verb`, which outlives its callbacks, and what is
+  // to be done: CLI11 calls it once the whole line is read.
+  void (*add)(CLI::App& verb) = nullptr;
+};
+
+using VerbRegistry = Registry<VerbDef>;
+
 // Ends the program with an exit code of its own: another process has said why.
 struct Reported {
   ErrorCode code;
 };
 
-void add_train(CLI::App& app);
-void add_eval(CLI::App& app);
-void add_predict(CLI::App& app);
-void add_run(CLI::App& app);
-void add_inspect(CLI::App& app);
-void add_data(CLI::App& app);
-void add_doctor(CLI::App& app);
-void add_ops(CLI::App& app);
-void add_passes(CLI::App& app);
-void add_solve(CLI::App& app);
-void add_runs(CLI::App& app);
-
-// What hangs below `weft inspect`.
-void add_inspect_codec(CLI::App& verb);
-void add_inspect_collective(CLI::App& verb);
-
 }  // namespace weft::cli
+
+namespace weft {
+
+// Filled from the files of cli/verbs.
+const cli::VerbRegistry& verb_registry();
+
+}  // namespace weft

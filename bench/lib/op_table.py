@@ -262,7 +262,7 @@ SPECTRA = (
     Op("qr of 512 x 256", "qr(a)", "tuple(linalg.qr(a))", "", "T[512, 256]",
        compared="magnitudes"),
     Op("cholesky of 512 x 512",
-       "cholesky(matmul(a, a, transpose_b=True) + 600 * b)",
+       "cholesky(ops.matmul(a, a, transpose_b=True) + 600 * b)",
        "linalg.cholesky(matmul(a, a.mT) + 600 * b)", "",
        "T[512, 512]; T[512, 512] 0..1e-30", compared="nothing"),
     Op("eigh of 256 x 256", "eigh(a + transpose(a))",

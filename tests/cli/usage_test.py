@@ -4,22 +4,34 @@
 import json
 import os
 import re
+import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import DIGITS, SAMPLE, CliTest, run  # noqa: E402
+from weft import DIGITS, ROOT, SAMPLE, CliTest, run  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "tools"))
+import make_verbs_table  # noqa: E402
 
 
 class UsageTest(CliTest):
     def test_version_and_help(self) -> None:
         self.assertRegex(self.succeed("--version"), r"^weft \d+\.\d+")
-        for verb in ("train", "eval", "predict", "run", "inspect", "data",
-                     "solve", "doctor", "ops", "runs"):
-            self.assertIn(verb, self.succeed("--help"))
-            self.assertIn("Usage", self.succeed(verb, "--help"))
+        verbs = make_verbs_table.verbs()
+        self.assertEqual(verbs[0], ("train", "Train what a recipe describes"))
+        self.assertIn("inspect codec", dict(verbs))
+        for name, summary in verbs:
+            said = self.succeed(*name.split(), "--help")
+            self.assertIn(f"Usage: weft {name} ", said)
+            self.assertIn(summary, said)
+
+    def test_readme_lists_the_verbs(self) -> None:
+        done = subprocess.run(
+            [sys.executable, ROOT / "tools/make_verbs_table.py", "--check"])
+        self.assertEqual(done.returncode, 0, "run tools/make_verbs_table.py")
 
     def test_bad_usage(self) -> None:
         self.refuse(parts=("hint: weft --help",))

@@ -14,7 +14,7 @@ namespace {
 constexpr Dim kCount = 1 << 19;
 
 Tensor generated(float (*make)(std::uint32_t)) {
-  const Tensor x = Tensor::empty({DType::kF32, {kCount}});
+  Tensor x = Tensor::empty({DType::kF32, {kCount}});
   const RandomStream random{5, 0, 0};
   for (Dim i = 0; i < kCount; ++i) {
     x.data<float>()[i] = make(random.word(static_cast<std::uint64_t>(i)));

@@ -25,7 +25,7 @@ std::vector<Tensor> two_parameters() {
 
 // Gradients of both parameters in a step, which depend on nothing else.
 std::vector<Value> gradients_at(int step) {
-  const auto seed = static_cast<std::uint64_t>(10 * step);
+  const auto seed = 10 * static_cast<std::uint64_t>(step);
   return {test::pattern({3, 2}, -1, 1, seed + 3),
           test::pattern({5}, -1, 1, seed + 4)};
 }

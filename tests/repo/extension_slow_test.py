@@ -57,7 +57,7 @@ class ExtensionTest(unittest.TestCase):
              f"-DWEFT_EXTENSIONS={self.extension}"],
             capture_output=True, text=True, env=os.environ)
 
-    def test_what_it_adds_is_reached_by_recipes(self) -> None:
+    def test_what_it_adds_is_reached(self) -> None:
         self.assertEqual(self.configure().returncode, 0)
         subprocess.run(["ninja", "-C", self.folder / "build", "weft-cli"],
                        check=True, stdout=subprocess.DEVNULL)
@@ -77,6 +77,9 @@ class ExtensionTest(unittest.TestCase):
         self.assertEqual(metrics.read_text().count("\n"), 1)
         self.assertIn("below 0.", run("eval", self.folder / "run"))
         self.assertIn("at most", run("predict", self.folder / "run", "1=50"))
+        losses = subprocess.run([weft, "losses", self.folder / "run"], check=True,
+                                capture_output=True, text=True).stdout
+        self.assertRegex(losses, r"\n1 \d\S* \d\S*\n$")
         for name, text in (("spirals", SPIRALS), ("digits", DIGITS)):
             (self.folder / f"{name}.toml").write_text(text)
             subprocess.run([weft, "train", self.folder / f"{name}.toml", "--out",
@@ -90,9 +93,12 @@ class ExtensionTest(unittest.TestCase):
         shutil.copy(tasks / "quantile.cpp", tasks / "regression.cpp")
         self.assertIn("two files", self.configure().stderr)
         tasks.rename(tasks.parent / "taks")
+        verbs = self.extension / "cli/verbs"
+        verbs.rename(verbs.parent / "verb")
         done = self.configure()
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("weft/train/taks/quantile.cpp", done.stderr)
+        self.assertIn("cli/verb/losses.cpp", done.stderr)
 
 
 if __name__ == "__main__":

@@ -39,16 +39,21 @@ struct Power {
   }
 };
 
-JitOptions power_options() {
-  return {.name = "power", .results = {{TensorType{DType::kF64, {}}}}};
+// `body` staged, which it calls for the next power; it must outlive what is
+// returned.
+auto staged(Power& body, TaggedOptions tagged = {}) {
+  const auto power =
+      jit([&body](const Value& x, const Value& n) { return body(x, n); },
+          {.name = "power",
+           .results = {{TensorType{DType::kF64, {}}}},
+           .tagged = std::move(tagged)});
+  body.self = [power](const Value& x, const Value& n) { return power(x, n); };
+  return power;
 }
 
 TEST(KeptRun, GoesForwardOnce) {
   Power body;
-  const auto power =
-      jit([&](const Value& x, const Value& n) { return body(x, n); },
-          power_options());
-  body.self = [&](const Value& x, const Value& n) { return power(x, n); };
+  const auto power = staged(body);
   // The runs of one tape do not get in each other's way, and end in any order.
   Value x = number(3);
   Tape tape;
@@ -65,10 +70,7 @@ TEST(KeptRun, GoesForwardOnce) {
 
 TEST(KeptRun, IsComputedAgainForASecondGradient) {
   Power body;
-  const auto power =
-      jit([&](const Value& x, const Value& n) { return body(x, n); },
-          power_options());
-  body.self = [&](const Value& x, const Value& n) { return power(x, n); };
+  const auto power = staged(body);
   Value x = number(3);
   {
     Tape tape({.is_persistent = true});
@@ -83,10 +85,7 @@ TEST(KeptRun, IsComputedAgainForASecondGradient) {
 // Two tapes share one run, in whatever order and however often they ask.
 TEST(KeptRun, GoesForwardOnceForTwoTapes) {
   Power body;
-  const auto power =
-      jit([&](const Value& x, const Value& n) { return body(x, n); },
-          power_options());
-  body.self = [&](const Value& x, const Value& n) { return power(x, n); };
+  const auto power = staged(body);
   Value x = number(3);
   const auto twice = [&](auto&& ask) {
     body.runs = 0;
@@ -127,10 +126,7 @@ TEST(KeptRun, GoesForwardOnceForTwoTapes) {
 
 TEST(KeptRun, GoesForwardOnceForATangent) {
   Power body;
-  const auto power =
-      jit([&](const Value& x, const Value& n) { return body(x, n); },
-          power_options());
-  body.self = [&](const Value& x, const Value& n) { return power(x, n); };
+  const auto power = staged(body);
   const auto moved = jvp(
       [&](const std::vector<Value>& v) {
         return std::vector{power(v[0], v[1])};
@@ -308,12 +304,7 @@ TEST(KeptRun, SeesVariablesAsTheyWere) {
 
 TEST(KeptRun, AfterAnErrorTheNextOneRuns) {
   Power body;
-  const auto power =
-      jit([&](const Value& x, const Value& n) { return body(x, n); },
-          {.name = "power",
-           .results = {{TensorType{DType::kF64, {}}}},
-           .tagged = {.max_frames = 20}});
-  body.self = [&](const Value& x, const Value& n) { return power(x, n); };
+  const auto power = staged(body, {.max_frames = 20});
   Value x = number(2);
   for (int i = 0; i < 2; ++i) {
     Tape tape;

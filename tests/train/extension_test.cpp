@@ -1,8 +1,10 @@
 // What a tree of one's own adds, as docs/guides has it: each file joins a
 // registry of its own here, and the build's with WEFT_EXTENSIONS
 // (tests/repo/extension_slow_test.py).
+#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
+#include "examples/extension/cli/verbs/losses.cpp"
 #include "examples/extension/weft/data/augmentations/invert.cpp"
 #include "examples/extension/weft/train/sections/target.cpp"
 #include "examples/extension/weft/train/sources/spirals.cpp"
@@ -125,6 +127,40 @@ TEST(Extension, ASectionOfAnotherTreeEndsARun) {
   recipe.more["target"] = {{"los", 0.5}};
   test::expect_error(ErrorCode::kInvalidArgument, {"target", "loss"},
                      [&] { section_hooks(recipe, sections); });
+}
+
+TEST(Extension, AVerbOfAnotherTreeReadsTheCommandLine) {
+  cli::VerbRegistry verbs("verb");
+  register_verb_losses(verbs);
+  const cli::VerbDef& def = verbs.get("losses");
+  CLI::App app;
+  def.add(*app.add_subcommand(def.name, def.summary));
+
+  const test::TemporaryFolder folder;
+  const std::string out = (folder.path() / "run").string();
+  TrainObserver quiet;
+  Trainer trainer(
+      parse_recipe("[model]\nname = 'mlp'\n[data]\nname = 'digits'\n"
+                   "[optimizer]\nname = 'adam'\n"
+                   "[train]\nepochs = 2\neval_every = 2\n",
+                   "test", std::vector{"log.folder=" + out}),
+      {.name = "run"});
+  trainer.run(quiet);
+
+  testing::internal::CaptureStdout();
+  app.parse("losses " + out);
+  std::istringstream printed(testing::internal::GetCapturedStdout());
+  std::string title, first_epoch, train, held_out, second_epoch;
+  std::getline(printed, title);
+  printed >> first_epoch >> train >> held_out >> second_epoch;
+  EXPECT_EQ(first_epoch, "1");
+  EXPECT_GT(std::stod(train), 0);
+  EXPECT_EQ(held_out, "nan");  // every second epoch is measured
+  EXPECT_EQ(second_epoch, "2");
+
+  EXPECT_THROW(app.parse("losses"), CLI::RequiredError);
+  test::expect_error(ErrorCode::kInvalidArgument, {"none"},
+                     [&] { app.parse("losses none"); });
 }
 
 }  // namespace

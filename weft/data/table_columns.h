@@ -51,8 +51,8 @@ class TableColumns {
   // Those that the file has beside: to be told, or ignored.
   const std::vector<std::string>& others() const { return others_; }
   std::vector<std::int64_t> category_counts() const;
-  // Of a row: numbers, then indicators of missing ones, then categories, each
-  // in the order of the columns.
+  // How many numbers a row becomes: its numbers, then the indicators of missing
+  // ones, then categories, each kind in the order of the columns.
   std::int64_t width() const { return width_; }
 
   // Where columns() stand in `records`: by name where it has a header, else by

@@ -88,8 +88,10 @@ Block* system_block(std::size_t capacity) {
       // come from one allocation.
       (capacity + 2 * kAlignment - 1) / kAlignment * kAlignment;
   const bool is_huge = total >= kLeastOfHugePages;
-  void* memory = std::aligned_alloc(is_huge ? kHugePage : kAlignment, total);
-  if (memory == nullptr) {
+  // aligned_alloc() asks for a multiple of the alignment, which would waste up
+  // to a huge page.
+  void* memory = nullptr;
+  if (posix_memalign(&memory, is_huge ? kHugePage : kAlignment, total) != 0) {
     throw Error(ErrorCode::kExhausted, "allocate",
                 "the system refused {} bytes", capacity)
         .hint("a smaller batch needs less memory");

@@ -101,7 +101,8 @@ class Scan {
 
   // What is shared out are columns of the outer axes, in row-major order.
   void scan_columns(const T* x, T* y) const {
-    constexpr std::int64_t kTogether = 8;
+    // More of them lie a page apart and fight for the same lines of the cache.
+    constexpr std::int64_t kTogether = 4;
     constexpr auto kLeast = kLeastOfRow / static_cast<std::int64_t>(sizeof(T));
     const std::int64_t least = std::min(kLeast, cut_.inner);
     parallel_for(

@@ -98,22 +98,28 @@ void inspect(const InspectCodecArguments& arguments) {
                            : "unbiased: training needs no error feedback");
 }
 
-}  // namespace
-
 void add_inspect_codec(CLI::App& verb) {
-  CLI::App* codec = verb.add_subcommand(
-      "codec", "Say what a pipeline of codecs makes of a tensor");
   auto arguments = std::make_shared<InspectCodecArguments>();
-  codec
-      ->add_option("PIPELINE", arguments->text,
-                   "such as \"topk(0.01) | value:qsgd(7)\"")
+  verb.add_option("PIPELINE", arguments->text,
+                  "such as \"topk(0.01) | value:qsgd(7)\"")
       ->required();
-  codec
-      ->add_option("--tensor", arguments->tensor,
-                   "the tensor of a safetensors file")
+  verb.add_option("--tensor", arguments->tensor,
+                  "the tensor of a safetensors file")
       ->type_name("FILE:NAME");
-  codec->add_flag("--json", arguments->as_json, "print one JSON object");
-  codec->callback([arguments] { inspect(*arguments); });
+  verb.add_flag("--json", arguments->as_json, "print one JSON object");
+  verb.callback([arguments] { inspect(*arguments); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_inspect_codec(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "inspect codec",
+             .summary = "Say what a pipeline of codecs makes of a tensor",
+             .order = 10,
+             .add = cli::add_inspect_codec});
+}
+
+}  // namespace weft

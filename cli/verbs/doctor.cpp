@@ -156,13 +156,22 @@ void doctor(bool as_json) {
   }
 }
 
-}  // namespace
-
-void add_doctor(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("doctor", "Say what this machine offers");
+void add_doctor(CLI::App& verb) {
   auto as_json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *as_json, "print one JSON object");
-  verb->callback([as_json] { doctor(*as_json); });
+  verb.add_flag("--json", *as_json, "print one JSON object");
+  verb.callback([as_json] { doctor(*as_json); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_doctor(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "doctor",
+             .summary = "Say what this machine offers",
+             .order = 70,
+             .add = cli::add_doctor});
+}
+
+}  // namespace weft

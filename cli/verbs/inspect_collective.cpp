@@ -97,29 +97,34 @@ void inspect(const InspectCollectiveArguments& arguments) {
              chooser.choose(arguments.bytes).text());
 }
 
-}  // namespace
-
 void add_inspect_collective(CLI::App& verb) {
-  CLI::App* collective = verb.add_subcommand(
-      "collective", "Say which all-reduce a network is given, and why");
   auto arguments = std::make_shared<InspectCollectiveArguments>();
-  collective
-      ->add_option("TOPOLOGY", arguments->topology,
-                   "such as \"4@50us,100Mbit/s\" or "
-                   "\"4@5us,35GB/s x 64@5us,10GB/s\"")
+  verb.add_option("TOPOLOGY", arguments->topology,
+                  "such as \"4@50us,100Mbit/s\" or "
+                  "\"4@5us,35GB/s x 64@5us,10GB/s\"")
       ->required();
-  collective
-      ->add_option("--bytes", arguments->bytes, "of the vector, such as 1MB")
+  verb.add_option("--bytes", arguments->bytes, "of the vector, such as 1MB")
       ->transform(CLI::AsSizeValue(true))
       ->type_name("SIZE");
-  collective->add_flag("--json", arguments->as_json, "print one JSON object");
-  collective
-      ->add_option("--items", arguments->items,
-                   "sparse sums of so many values of each rank instead, as "
-                   "topk sends them")
+  verb.add_flag("--json", arguments->as_json, "print one JSON object");
+  verb.add_option("--items", arguments->items,
+                  "sparse sums of so many values of each rank instead, as "
+                  "topk sends them")
       ->needs("--bytes")
       ->excludes("--json");
-  collective->callback([arguments] { inspect(*arguments); });
+  verb.callback([arguments] { inspect(*arguments); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_inspect_collective(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "inspect collective",
+             .summary = "Say which all-reduce a network is given, and why",
+             .order = 20,
+             .add = cli::add_inspect_collective});
+}
+
+}  // namespace weft

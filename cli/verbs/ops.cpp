@@ -56,16 +56,24 @@ void run(const OpsArguments& arguments) {
   }
 }
 
-}  // namespace
-
-void add_ops(CLI::App& app) {
-  auto* verb =
-      app.add_subcommand("ops", "Say what can be computed, and by what");
+void add_ops(CLI::App& verb) {
   auto arguments = std::make_shared<OpsArguments>();
-  verb->add_option("NAME", arguments->name,
-                   "one op: its dtypes, gradient, batching and kernels");
-  verb->add_flag("--json", arguments->as_json, "print one JSON array");
-  verb->callback([arguments] { run(*arguments); });
+  verb.add_option("NAME", arguments->name,
+                  "one op: its dtypes, gradient, batching and kernels");
+  verb.add_flag("--json", arguments->as_json, "print one JSON array");
+  verb.callback([arguments] { run(*arguments); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_ops(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "ops",
+             .summary = "Say what can be computed, and by what",
+             .order = 80,
+             .add = cli::add_ops});
+}
+
+}  // namespace weft

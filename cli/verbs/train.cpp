@@ -269,56 +269,53 @@ void train(const TrainArguments& arguments) {
   fmt::print("next: {}\n", next_command(recipe, result));
 }
 
-}  // namespace
-
-void add_train(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("train", "Train what a recipe describes");
+void add_train(CLI::App& verb) {
   auto arguments = std::make_shared<TrainArguments>();
   // The verb's own help, or that of a key of recipes: a key asks for no recipe.
-  verb->set_help_flag();
-  verb->add_option("-h,--help", arguments->help,
-                   "print this, or what a key of recipes means: --help "
-                   "train.batch, --help optimizer, --help recipe")
+  verb.set_help_flag();
+  verb.add_option("-h,--help", arguments->help,
+                  "print this, or what a key of recipes means: --help "
+                  "train.batch, --help optimizer, --help recipe")
       ->expected(0, 1)
       ->type_name("[KEY]");
-  verb->add_option("RECIPE", arguments->recipe, "a TOML file");
+  verb.add_option("RECIPE", arguments->recipe, "a TOML file");
   // CLI11 would otherwise take following words for further values.
-  verb->add_option("--set", arguments->overrides,
-                   "change a key of the recipe: --set optimizer.lr=0.1; with "
-                   "several values, --set optimizer.lr=0.1,0.01, train a run "
-                   "for each of their combinations")
+  verb.add_option("--set", arguments->overrides,
+                  "change a key of the recipe: --set optimizer.lr=0.1; with "
+                  "several values, --set optimizer.lr=0.1,0.01, train a run "
+                  "for each of their combinations")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE[,VALUE]");
-  verb->add_option("--data", arguments->data, "folder of the data")
+  verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
-  verb->add_option("--out", arguments->out,
-                   "folder of checkpoints and metrics (runs/RECIPE)")
+  verb.add_option("--out", arguments->out,
+                  "folder of checkpoints and metrics (runs/RECIPE)")
       ->type_name("DIR");
-  verb->add_flag("--resume", arguments->is_resumed,
-                 "continue from the last checkpoint");
-  verb->add_flag("--json", arguments->as_json,
-                 "print one JSON object, and nothing else on standard output");
-  verb->add_flag("--check-numerics", arguments->check_numerics,
-                 "find the op in which NaN or infinity first appears, or an "
-                 "index lies outside of its axis (slow)");
-  verb->add_option("--patience", arguments->patience,
-                   "end when held-out data have not become better for so many "
-                   "epochs; 0: never")
+  verb.add_flag("--resume", arguments->is_resumed,
+                "continue from the last checkpoint");
+  verb.add_flag("--json", arguments->as_json,
+                "print one JSON object, and nothing else on standard output");
+  verb.add_flag("--check-numerics", arguments->check_numerics,
+                "find the op in which NaN or infinity first appears, or an "
+                "index lies outside of its axis (slow)");
+  verb.add_option("--patience", arguments->patience,
+                  "end when held-out data have not become better for so many "
+                  "epochs; 0: never")
       ->check(CLI::Range(0, 1 << 30))
       ->type_name("EPOCHS");
-  verb->add_option("--workers", arguments->workers,
-                   "train with as many workers, threads of this process; "
-                   "mpirun and srun start them as processes")
+  verb.add_option("--workers", arguments->workers,
+                  "train with as many workers, threads of this process; "
+                  "mpirun and srun start them as processes")
       ->check(CLI::Range(1, 1024));
-  verb->add_option("--threads", arguments->threads,
-                   "compute threads, of each run")
+  verb.add_option("--threads", arguments->threads,
+                  "compute threads, of each run")
       ->check(CLI::Range(1, 1024));
-  verb->add_option("--cores", arguments->cores,
-                   "that the runs of several values share: as many runs at "
-                   "once as have --threads each (those of the machine)")
+  verb.add_option("--cores", arguments->cores,
+                  "that the runs of several values share: as many runs at "
+                  "once as have --threads each (those of the machine)")
       ->check(CLI::Range(1, 1024));
-  verb->callback([verb, arguments] {
-    if (verb->count("--help") > 0) {
+  verb.callback([&verb, arguments] {
+    if (verb.count("--help") > 0) {
       if (arguments->help.empty()) throw CLI::CallForHelp();
       return print_recipe_help(arguments->help, arguments->as_json);
     }
@@ -327,4 +324,16 @@ void add_train(CLI::App& app) {
   });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_train(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "train",
+             .summary = "Train what a recipe describes",
+             .order = 10,
+             .add = cli::add_train});
+}
+
+}  // namespace weft

@@ -232,42 +232,50 @@ void run(const RunArguments& arguments) {
   if (launched->rank() == 0) print_results(arguments, results);
 }
 
-}  // namespace
-
-void add_run(CLI::App& app) {
-  CLI::App* verb =
-      app.add_subcommand("run", "Run a function that was exported to a file");
+void add_run(CLI::App& verb) {
   auto arguments = std::make_shared<RunArguments>();
-  verb->add_option("FILE", arguments->file, "what export_function() wrote")
+  verb.add_option("FILE", arguments->file, "what export_function() wrote")
       ->required();
-  verb->add_option("--input", arguments->inputs,
-                   "NAME=VALUE, the value as JSON: a number, or nested lists")
+  verb.add_option("--input", arguments->inputs,
+                  "NAME=VALUE, the value as JSON: a number, or nested lists")
       ->type_name("NAME=VALUE");
-  verb->add_option("--inputs", arguments->input_file,
-                   "inputs by name, in a .safetensors file")
+  verb.add_option("--inputs", arguments->input_file,
+                  "inputs by name, in a .safetensors file")
       ->type_name("FILE");
-  verb->add_option("--output", arguments->output_file,
-                   "write the results there (result0, …) and print nothing")
+  verb.add_option("--output", arguments->output_file,
+                  "write the results there (result0, …) and print nothing")
       ->type_name("FILE");
-  verb->add_option("--workers", arguments->workers,
-                   "run in parts, by as many threads; mpirun and srun start "
-                   "parts as processes")
+  verb.add_option("--workers", arguments->workers,
+                  "run in parts, by as many threads; mpirun and srun start "
+                  "parts as processes")
       ->check(CLI::Range(1, 1024));
-  verb->add_option("--collective", arguments->collective,
-                   "every worker runs all of it on its own inputs, and its "
-                   "all_reduce ops add up over them; blueconnect takes these "
-                   "apart for the hosts first")
+  verb.add_option("--collective", arguments->collective,
+                  "every worker runs all of it on its own inputs, and its "
+                  "all_reduce ops add up over them; blueconnect takes these "
+                  "apart for the hosts first")
       ->check(CLI::IsMember({"ring", "halving", "direct", "blueconnect"}));
-  verb->add_option("--place", arguments->placement,
-                   "which part computes what: function=1 *=0; what is not "
-                   "named follows its operands")
+  verb.add_option("--place", arguments->placement,
+                  "which part computes what: function=1 *=0; what is not "
+                  "named follows its operands")
       ->type_name("TEXT")
       ->excludes("--collective");
-  verb->add_option("--max-frames", arguments->max_frames,
-                   "activations of recursive functions that may be alive at "
-                   "once")
+  verb.add_option("--max-frames", arguments->max_frames,
+                  "activations of recursive functions that may be alive at "
+                  "once")
       ->check(CLI::PositiveNumber);
-  verb->callback([arguments] { run(*arguments); });
+  verb.callback([arguments] { run(*arguments); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_run(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "run",
+             .summary = "Run a function that was exported to a file",
+             .order = 40,
+             .add = cli::add_run});
+}
+
+}  // namespace weft

@@ -97,22 +97,31 @@ void eval(const EvalArguments& arguments) {
              arguments.split, grouped(examples), text, seconds);
 }
 
-}  // namespace
-
-void add_eval(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("eval", "Measure a trained model");
+void add_eval(CLI::App& verb) {
   auto arguments = std::make_shared<EvalArguments>();
-  verb->add_option("CHECKPOINT", arguments->checkpoint,
-                   "a .safetensors file, or the folder of a run")
+  verb.add_option("CHECKPOINT", arguments->checkpoint,
+                  "a .safetensors file, or the folder of a run")
       ->required();
-  verb->add_option("--data", arguments->data, "folder of the data")
+  verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
-  verb->add_option("--split", arguments->split, "test, valid or train")
+  verb.add_option("--split", arguments->split, "test, valid or train")
       ->check(CLI::IsMember({"test", "valid", "train"}));
-  verb->add_flag("--json", arguments->as_json, "print one JSON object");
-  verb->add_option("--threads", arguments->threads, "compute threads")
+  verb.add_flag("--json", arguments->as_json, "print one JSON object");
+  verb.add_option("--threads", arguments->threads, "compute threads")
       ->check(CLI::Range(1, 1024));
-  verb->callback([arguments] { eval(*arguments); });
+  verb.callback([arguments] { eval(*arguments); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_eval(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "eval",
+             .summary = "Measure a trained model",
+             .order = 20,
+             .add = cli::add_eval});
+}
+
+}  // namespace weft

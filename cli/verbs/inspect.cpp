@@ -285,49 +285,55 @@ void inspect(const InspectArguments& arguments) {
           "text (.weft)");
 }
 
-}  // namespace
-
-void add_inspect(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand(
-      "inspect", "Say what a recipe, checkpoint or graph holds");
+void add_inspect(CLI::App& verb) {
   auto arguments = std::make_shared<InspectArguments>();
-  verb->add_option("FILE", arguments->file, "what to look into");
-  verb->add_flag("--graph", arguments->with_graph,
-                 "show each step: its kernel, its speed, and why other "
-                 "kernels declined");
-  verb->add_flag("--dot", arguments->with_dot,
-                 "draw a function that branches, loops or calls, for Graphviz");
-  verb->add_option("--without", arguments->without,
-                   "leave out these passes of the compiler (weft passes)")
+  verb.add_option("FILE", arguments->file, "what to look into");
+  verb.add_flag("--graph", arguments->with_graph,
+                "show each step: its kernel, its speed, and why other "
+                "kernels declined");
+  verb.add_flag("--dot", arguments->with_dot,
+                "draw a function that branches, loops or calls, for Graphviz");
+  verb.add_option("--without", arguments->without,
+                  "leave out these passes of the compiler (weft passes)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("PASS,PASS,…");
-  verb->add_option("--function", arguments->function,
-                   "which one to draw (default: the last)")
+  verb.add_option("--function", arguments->function,
+                  "which one to draw (default: the last)")
       ->type_name("NAME");
-  verb->add_option("--hosts", arguments->hosts,
-                   "the host of each rank: what BlueConnect makes of the "
-                   "all_reduce ops of a graph there")
+  verb.add_option("--hosts", arguments->hosts,
+                  "the host of each rank: what BlueConnect makes of the "
+                  "all_reduce ops of a graph there")
       ->delimiter(',')
       ->type_name("NAME,NAME,…");
   // CLI11 would otherwise take every following word for another value, FILE
   // among them.
-  verb->add_option("--set", arguments->overrides, "change a key of a recipe")
+  verb.add_option("--set", arguments->overrides, "change a key of a recipe")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  verb->add_option("--data", arguments->data, "folder of the data")
+  verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
-  verb->add_option("--batch", arguments->batch, "examples in the graph")
+  verb.add_option("--batch", arguments->batch, "examples in the graph")
       ->check(CLI::Range(1, 1 << 20));
-  verb->add_option("--threads", arguments->threads, "compute threads")
+  verb.add_option("--threads", arguments->threads, "compute threads")
       ->check(CLI::Range(1, 1024));
-  add_inspect_codec(*verb);
-  add_inspect_collective(*verb);
-  verb->callback([verb, arguments] {
-    if (!verb->get_subcommands().empty()) return;  // it has run by itself
+  verb.callback([&verb, arguments] {
+    if (!verb.get_subcommands().empty()) return;  // it has run by itself
     if (arguments->file.empty()) throw CLI::RequiredError("FILE");
     inspect(*arguments);
   });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_inspect(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "inspect",
+             .summary = "Say what a recipe, checkpoint or graph holds",
+             .order = 50,
+             .add = cli::add_inspect});
+}
+
+}  // namespace weft

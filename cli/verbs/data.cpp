@@ -54,13 +54,10 @@ void fetch(const std::string& name) {
              [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
 }
 
-}  // namespace
-
-void add_data(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("data", "List and fetch data sets");
-  verb->require_subcommand(1);
+void add_data(CLI::App& verb) {
+  verb.require_subcommand(1);
   CLI::App* listing =
-      verb->add_subcommand("list", "Show the known data sets and their places");
+      verb.add_subcommand("list", "Show the known data sets and their places");
   // CLI11 writes to the variables while it parses, when this function has
   // returned: the callbacks keep them alive.
   auto as_json = std::make_shared<bool>(false);
@@ -68,10 +65,22 @@ void add_data(CLI::App& app) {
   listing->callback([as_json] { list(*as_json); });
 
   CLI::App* fetching =
-      verb->add_subcommand("fetch", "Download a data set from its publisher");
+      verb.add_subcommand("fetch", "Download a data set from its publisher");
   auto name = std::make_shared<std::string>();
   fetching->add_option("NAME", *name, "see: weft data list")->required();
   fetching->callback([name] { fetch(*name); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_data(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "data",
+             .summary = "List and fetch data sets",
+             .order = 60,
+             .add = cli::add_data});
+}
+
+}  // namespace weft

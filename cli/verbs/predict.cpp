@@ -42,22 +42,30 @@ void predict(const PredictArguments& arguments) {
   for (const std::string& line : prediction.lines) fmt::print("{}\n", line);
 }
 
-}  // namespace
-
-void add_predict(CLI::App& app) {
-  CLI::App* verb =
-      app.add_subcommand("predict", "Say what a model makes of an input");
+void add_predict(CLI::App& verb) {
   auto arguments = std::make_shared<PredictArguments>();
-  verb->add_option("CHECKPOINT", arguments->checkpoint,
-                   "a .safetensors file, or the folder of a run")
+  verb.add_option("CHECKPOINT", arguments->checkpoint,
+                  "a .safetensors file, or the folder of a run")
       ->required();
-  verb->add_option("INPUT", arguments->input,
-                   "what the model is given: a PNG or JPEG file, or a sentence")
+  verb.add_option("INPUT", arguments->input,
+                  "what the model is given: a PNG or JPEG file, or a sentence")
       ->required();
-  verb->add_option("--data", arguments->data, "folder of the data")
+  verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
-  verb->add_flag("--json", arguments->as_json, "print one JSON object");
-  verb->callback([arguments] { predict(*arguments); });
+  verb.add_flag("--json", arguments->as_json, "print one JSON object");
+  verb.callback([arguments] { predict(*arguments); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_predict(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "predict",
+             .summary = "Say what a model makes of an input",
+             .order = 30,
+             .add = cli::add_predict});
+}
+
+}  // namespace weft

@@ -230,24 +230,20 @@ void add_names(CLI::App& verb, RunsArguments& arguments) {
       ->type_name("NAME");
 }
 
-}  // namespace
-
-void add_runs(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand(
-      "runs", "List what was trained; compare and draw its course");
+void add_runs(CLI::App& verb) {
   auto arguments = std::make_shared<RunsArguments>();
-  verb->add_option("DIR", arguments->folder,
-                   "where to look for runs, also further below (runs)");
-  verb->add_flag("--json", arguments->as_json, "print one JSON object");
-  verb->require_subcommand(0, 1);
+  verb.add_option("DIR", arguments->folder,
+                  "where to look for runs, also further below (runs)");
+  verb.add_flag("--json", arguments->as_json, "print one JSON object");
+  verb.require_subcommand(0, 1);
 
-  CLI::App* comparing = verb->add_subcommand(
+  CLI::App* comparing = verb.add_subcommand(
       "compare", "Print the held-out course of runs side by side");
   add_names(*comparing, *arguments);
   comparing->callback([arguments] { compare(*arguments); });
 
   CLI::App* drawing =
-      verb->add_subcommand("plot", "Draw the course of runs, as SVG or PNG");
+      verb.add_subcommand("plot", "Draw the course of runs, as SVG or PNG");
   add_names(*drawing, *arguments);
   drawing->add_option("-o,--out", arguments->out, "FILE.svg or FILE.png")
       ->required()
@@ -257,9 +253,21 @@ void add_runs(CLI::App& app) {
       ->type_name("AXIS");
   drawing->callback([arguments] { plot(*arguments); });
 
-  verb->callback([verb, arguments] {
-    if (verb->get_subcommands().empty()) list(*arguments);
+  verb.callback([&verb, arguments] {
+    if (verb.get_subcommands().empty()) list(*arguments);
   });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_runs(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "runs",
+             .summary = "List what was trained; compare and draw its course",
+             .order = 110,
+             .add = cli::add_runs});
+}
+
+}  // namespace weft

@@ -224,48 +224,56 @@ void solve(SolveArguments& arguments) {
                 "the certificate fails: this is not the greedy solution");
 }
 
-}  // namespace
-
-void add_solve(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand(
-      "solve", "Solve a greedy problem on a graph, on many threads");
+void add_solve(CLI::App& verb) {
   auto arguments = std::make_shared<SolveArguments>();
   concurrent::SolveOptions& options = arguments->options;
-  verb->add_option("PROBLEM", arguments->problem, "what to look for; see below")
+  verb.add_option("PROBLEM", arguments->problem, "what to look for; see below")
       ->required()
       ->check(CLI::IsMember(concurrent::solve_problem_names()));
-  verb->add_option("GRAPH", arguments->graph,
-                   "a line \"u v\" for each edge, '#' before comments; .gz too")
+  verb.add_option("GRAPH", arguments->graph,
+                  "a line \"u v\" for each edge, '#' before comments; .gz too")
       ->required();
-  verb->add_option("--scheduler", arguments->scheduler,
-                   "who says what is tried next; see below")
+  verb.add_option("--scheduler", arguments->scheduler,
+                  "who says what is tried next; see below")
       ->check(CLI::IsMember(concurrent::scheduler_names()));
-  verb->add_option("--threads", options.scheduler.threads,
-                   "as many as there are cores, unless given")
+  verb.add_option("--threads", options.scheduler.threads,
+                  "as many as there are cores, unless given")
       ->check(CLI::Range(1, 1024));
-  verb->add_option("--queues", options.scheduler.queues,
-                   "four for each thread, unless given")
+  verb.add_option("--queues", options.scheduler.queues,
+                  "four for each thread, unless given")
       ->check(CLI::Range(1, 1 << 20));
-  verb->add_option("--relaxation", options.scheduler.relaxation,
-                   "the k of topk: four for each thread, unless given")
+  verb.add_option("--relaxation", options.scheduler.relaxation,
+                  "the k of topk: four for each thread, unless given")
       ->check(CLI::Range(1, 1 << 20));
-  verb->add_option("--prefix", options.scheduler.prefix,
-                   "tasks in a round: a fiftieth of all, unless given")
+  verb.add_option("--prefix", options.scheduler.prefix,
+                  "tasks in a round: a fiftieth of all, unless given")
       ->check(CLI::PositiveNumber);
-  verb->add_option("--priority", options.priority,
-                   "random, low-degree, high-degree, or file:PATH with a task "
-                   "a line, the first one first")
+  verb.add_option("--priority", options.priority,
+                  "random, low-degree, high-degree, or file:PATH with a task "
+                  "a line, the first one first")
       ->capture_default_str();
-  verb->add_option("--seed", options.scheduler.seed,
-                   "of random priorities, permutations and queues")
+  verb.add_option("--seed", options.scheduler.seed,
+                  "of random priorities, permutations and queues")
       ->capture_default_str();
-  verb->add_option("--out", arguments->out, "write the solution there")
+  verb.add_option("--out", arguments->out, "write the solution there")
       ->type_name("FILE");
-  verb->add_flag("--json", arguments->as_json, "print one JSON object");
-  verb->footer(kFooter);
+  verb.add_flag("--json", arguments->as_json, "print one JSON object");
+  verb.footer(kFooter);
   // 0 stands for a number that was not given.
   options.scheduler.threads = 0;
-  verb->callback([arguments] { solve(*arguments); });
+  verb.callback([arguments] { solve(*arguments); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_solve(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "solve",
+             .summary = "Solve a greedy problem on a graph, on many threads",
+             .order = 100,
+             .add = cli::add_solve});
+}
+
+}  // namespace weft

@@ -66,16 +66,24 @@ void run(const PassesArguments& arguments) {
   }
 }
 
-}  // namespace
-
-void add_passes(CLI::App& app) {
-  auto* verb = app.add_subcommand(
-      "passes", "Say what simplifies a graph before it runs, in order");
+void add_passes(CLI::App& verb) {
   auto arguments = std::make_shared<PassesArguments>();
-  verb->add_option("NAME", arguments->name,
-                   "one pass: what it makes of its samples");
-  verb->add_flag("--json", arguments->as_json, "print one JSON array");
-  verb->callback([arguments] { run(*arguments); });
+  verb.add_option("NAME", arguments->name,
+                  "one pass: what it makes of its samples");
+  verb.add_flag("--json", arguments->as_json, "print one JSON array");
+  verb.callback([arguments] { run(*arguments); });
 }
 
+}  // namespace
 }  // namespace weft::cli
+
+namespace weft {
+
+void register_verb_passes(cli::VerbRegistry& verbs) {
+  verbs.add({.name = "passes",
+             .summary = "Say what simplifies a graph before it runs, in order",
+             .order = 90,
+             .add = cli::add_passes});
+}
+
+}  // namespace weft
