@@ -116,6 +116,16 @@ void element_count_reference(const OpCall& call, std::span<const TensorView>,
   store_as(outputs[0], 0, call.attributes.get<Shape>("shape").num_elements());
 }
 
+std::vector<TensorType> infer_element_count(const OpCall& call) {
+  const DType dtype = call.attributes.get<DType>("dtype");
+  const auto& shape = call.attributes.get<Shape>("shape");
+  // The product of greater dims would overflow.
+  if (!is_addressable({dtype, shape})) {
+    throw call.error("no tensor has the 'shape' {}", to_string(shape));
+  }
+  return {{dtype, {}}};
+}
+
 TensorType reduced_type(const OpCall& call) {
   const TensorType& x = call.input(0);
   const AxisSet axes =
@@ -378,9 +388,7 @@ void register_reduce(OpRegistry& ops) {
       .required("shape", Shape())
       .attribute("dtype", DType::kF32)
       .traits(kNoGradient)
-      .infer([](const OpCall& call) {
-        return std::vector{TensorType{call.attributes.get<DType>("dtype"), {}}};
-      })
+      .infer(infer_element_count)
       .reference(element_count_reference)
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
       .samples([] {
