@@ -369,11 +369,11 @@ void bind_nn(py::module_& module) {
       "What a model may see in place of a parameter, and what each is.");
   layers.def(
       "view_parameters",
-      [](const Module& model, const std::map<std::string, std::string>& views,
-         std::uint64_t seed) {
+      [](const Module& model, const py::dict& views, std::uint64_t seed) {
         std::vector<nn::ViewChoice> choices;
         for (const auto& [parameters, view] : views) {
-          choices.push_back({parameters, view});
+          choices.push_back(
+              {parameters.cast<std::string>(), view.cast<std::string>()});
         }
         nn::view_parameters(model, choices, seed);
       },

@@ -10,7 +10,7 @@ namespace {
 
 void check_fits_any(const std::string& pattern,
                     const std::vector<std::string>& names,
-                    std::string_view kind, std::string_view where) {
+                    std::string_view kind, const std::string& where) {
   const bool fits = std::ranges::any_of(names, [&](const std::string& name) {
     return matches_wildcard(pattern, name);
   });
@@ -27,19 +27,22 @@ void check_fits_any(const std::string& pattern,
 void check_patterns(const std::vector<std::string>& patterns,
                     const std::vector<std::string>& names,
                     std::string_view kind, std::string_view where) {
-  for (const std::string& pattern : patterns) {
-    check_fits_any(pattern, names, kind, where);
+  const auto where_of = [&](std::size_t i) {
+    return fmt::format("{}.{}", where, i);
+  };
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    check_fits_any(patterns[i], names, kind, where_of(i));
   }
   for (const std::string& name : names) {
     const std::string* first = nullptr;
-    for (const std::string& pattern : patterns) {
-      if (!matches_wildcard(pattern, name)) continue;
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (!matches_wildcard(patterns[i], name)) continue;
       if (first != nullptr) {
-        throw Error(ErrorCode::kInvalidArgument, where,
-                    "'{}' and '{}' are both for {} '{}'", *first, pattern, kind,
-                    name);
+        throw Error(ErrorCode::kInvalidArgument, where_of(i),
+                    "'{}' and '{}' are both for {} '{}'", *first, patterns[i],
+                    kind, name);
       }
-      first = &pattern;
+      first = &patterns[i];
     }
   }
 }

@@ -20,27 +20,28 @@ namespace {
 constexpr const char* kWhere = "model.views";
 
 Error cannot_see(const Module::Declared& declared, const ViewChoice& choice,
-                 std::string_view reason) {
-  return Error(ErrorCode::kInvalidArgument, kWhere,
+                 std::string_view where, std::string_view reason) {
+  return Error(ErrorCode::kInvalidArgument, where,
                "parameter '{}' ({}) cannot be seen as {}: {}", declared.name,
                to_string(declared.parameter->type()), choice.view, reason);
 }
 
 std::shared_ptr<const ViewedParameter> viewed_by(
-    const Module::Declared& declared, const ViewChoice& choice) {
+    const Module::Declared& declared, const ViewChoice& choice,
+    const std::string& where) {
   const Parameter& parameter = *declared.parameter;
   if (parameter.viewed != nullptr) {
-    throw cannot_see(declared, choice, "it has a view already");
+    throw cannot_see(declared, choice, where, "it has a view already");
   }
   if (!declared.module->reads_by_value_of()) {
-    throw cannot_see(declared, choice, "its module reads it by itself")
+    throw cannot_see(declared, choice, where, "its module reads it by itself")
         .hint("let a layer of weft.nn own it");
   }
   std::shared_ptr<const ParameterView> view = make_view(choice.view);
   const std::string reason = parameter.type().shape.num_elements() == 0
                                  ? "it has no elements"
                                  : view->refusal(parameter.type());
-  if (!reason.empty()) throw cannot_see(declared, choice, reason);
+  if (!reason.empty()) throw cannot_see(declared, choice, where, reason);
   std::vector<ParameterRef> parts;
   for (const auto& [name, type, role] : view->parts(parameter.type())) {
     Variable variable(type, {.name = parameter.name + "." + name,
@@ -82,9 +83,10 @@ void view_parameters(const Module& model,
   // was.
   std::vector<std::shared_ptr<const ViewedParameter>> views(trained.size());
   for (std::size_t i = 0; i < trained.size(); ++i) {
-    for (const ViewChoice& choice : choices) {
-      if (!matches_wildcard(choice.parameters, trained[i].name)) continue;
-      views[i] = viewed_by(trained[i], choice);
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+      if (!matches_wildcard(choices[k].parameters, trained[i].name)) continue;
+      views[i] =
+          viewed_by(trained[i], choices[k], fmt::format("{}.{}", kWhere, k));
     }
   }
   for (std::size_t i = 0; i < trained.size(); ++i) {

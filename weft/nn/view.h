@@ -8,6 +8,9 @@
 // the parameter itself or, where the view says so, parameters that stand in its
 // place. What a view keeps beside it, as a mask, goes into checkpoints.
 //
+// A view is of the whole parameter: that of a table is computed in each step,
+// and its gradient reaches all rows, not those alone that were looked up.
+//
 // A new view is one file in weft/nn/views.
 //
 // Threads: views are immutable; parameters as in module.h.
@@ -96,8 +99,8 @@ struct ViewChoice {
 // its view. Before anything was staged. A parameter that has a value already
 // gives the parts their first ones, drawn by `seed`; initialize() does so too.
 //
-// Throws Error(kInvalidArgument), and changes nothing, for a pattern that fits
-// no trained parameter, for a parameter that two patterns fit or that has a
+// Throws Error(kInvalidArgument) at "model.views.N", N being the index of the
+// choice, and changes nothing, for a pattern that fits no trained parameter, for a parameter that two patterns fit or that has a
 // view already, and for a view that cannot be of such a parameter.
 void view_parameters(const Module& model,
                      const std::vector<ViewChoice>& choices,

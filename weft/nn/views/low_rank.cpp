@@ -25,10 +25,12 @@ class LowRank : public ParameterView {
   explicit LowRank(std::int64_t rank) : rank_(rank) {}
 
   std::string refusal(const TensorType& parameter) const override {
-    if (parameter.shape.rank() < 2) return "it is no matrix";
+    if (parameter.shape.rank() < 2) {
+      return "it is no matrix; choose a pattern that fits weights alone";
+    }
     const Dim most = std::min(rows_of(parameter), columns_of(parameter));
     if (rank_ <= most) return {};
-    return fmt::format("no product has a rank above {}", most);
+    return fmt::format("take a rank of at most {}, as its matrix has", most);
   }
 
   std::vector<ViewPart> parts(const TensorType& parameter) const override {

@@ -33,7 +33,7 @@ class Masked : public ParameterView {
     const Value ranks =
         is_drawn_ ? Value(initial_value(parameter.type(), nn::Init::uniform(1),
                                         seed, stream))
-                  : abs(parameter);
+                  : abs(Value(parameter));
     // Ties are kept in the order of the elements, so that the share is exact.
     const std::int64_t count = parameter.size();
     const Value order =

@@ -8,7 +8,8 @@
 //
 // and halves are rounded to even. In the paper it is low + q (high - low); this
 // gives the ends of a bucket, and what was quantized before, to the bit. The
-// gradient goes straight through.
+// gradient goes straight through. A bucket that has a NaN or an infinity has no
+// levels: all of it becomes NaN.
 #include "weft/nn/straight_through.h"
 #include "weft/nn/view.h"
 #include "weft/ops/arithmetic.h"

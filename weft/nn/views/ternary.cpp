@@ -38,10 +38,13 @@ class Ternary : public ParameterView {
     const Value size = abs(w);
     const Value is_kept = greater(size, mean(size) * threshold_);
     const Value kept = where(is_kept, size, scalar_like(size, 0));
-    const Value count = sum(cast(is_kept, w.dtype()));
+    // f16 and bf16 cannot count so far, nor hold such a sum.
+    const DType wide = w.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+    const Value count = sum(cast(is_kept, wide));
     // Where nothing is kept all are 0, and not 0 divided by 0.
-    const Value scale = sum(kept) / maximum(count, scalar_like(count, 1));
-    return where(is_kept, sign(w) * scale, scalar_like(w, 0));
+    const Value scale =
+        sum(cast(kept, wide)) / maximum(count, scalar_like(count, 1));
+    return where(is_kept, sign(w) * cast(scale, w.dtype()), scalar_like(w, 0));
   }
 
   double threshold_;
