@@ -1,0 +1,167 @@
+// What recipes say of views of parameters, trained, saved, resumed and shared
+// among workers.
+#include <atomic>
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+
+#include "weft/comm/transport/thread.h"
+#include "weft/nn/view.h"
+#include "weft/ops/ops.h"
+#include "weft/base/parallel.h"
+#include "weft/train/files/safetensors.h"
+#include "weft/train/trained_model.h"
+#include "weft/train/trainer.h"
+
+namespace weft {
+namespace {
+
+using test::expect_error;
+
+class ViewsInTraining : public ::testing::Test {
+ protected:
+  // A network of two matrices on the digits: [64, 32] and [32, 10].
+  Recipe recipe(const std::string& folder, const std::string& views,
+                std::vector<std::string> overrides = {}) const {
+    overrides.push_back("log.folder=" + (folder_ / folder).string());
+    return parse_recipe(R"(
+[model]
+name = "mlp"
+hidden = [32]
+views = [)" + views + R"(]
+[data]
+name = "digits"
+[optimizer]
+name = "momentum"
+lr = 0.1
+[train]
+epochs = 2
+batch = 128
+[sync]
+topology = "3@20us,1GB/s"
+)",
+                        "test", overrides);
+  }
+
+  std::map<std::string, Tensor> saved(const std::string& run) const {
+    const SafetensorsFile file(folder_ / run / "last.safetensors");
+    std::map<std::string, Tensor> tensors;
+    for (const auto& entry : file.entries()) {
+      tensors[entry.name] = file.read(entry);
+    }
+    return tensors;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+constexpr const char* kMasked =
+    R"({parameters = "0.weight", view = "masked(density=0.2)"
+})";
+constexpr const char* kLowRank =
+    R"({parameters = "1.weight", view = "low-rank(rank=3)"
+})";
+
+TEST_F(ViewsInTraining, AreReadBackFromTheText) {
+  const Recipe written =
+      recipe("run", fmt::format("{}, {}", kMasked, kLowRank));
+  ASSERT_EQ(written.model.views.size(), 2u);
+  EXPECT_EQ(written.model.views[0].view,
+            "masked(density=0.2, by=magnitude, gradient=kept)");
+  EXPECT_EQ(parse_recipe(to_toml(written), "again"), written);
+}
+
+TEST_F(ViewsInTraining, AreRefusedBeforeAnyStep) {
+  const auto refused = [&](const std::string& views,
+                           std::initializer_list<std::string> parts) {
+    expect_error(ErrorCode::kInvalidArgument, parts,
+                 [&] { Trainer(recipe("run", views), {.name = "run"}); });
+  };
+  refused(R"({parameters = "*", view = "masqued"})",
+          {"model.views.0", "did you mean 'masked'?"});
+  refused(R"({parameters = "*", view = "masked(density=2)"
+})",
+          {"model.views.0", "density"});
+refused(R"({parameters = "*", view = "ternary", bits = 3})",
+        {"model.views.0", "bits"});
+refused(R"({parameters = "7.weight", view = "ternary"})",
+        {"model.views.0", "did you mean '0.weight'?"});
+refused(fmt::format(R"({}, {{parameters = "0.*", view = "ternary"}})", kMasked),
+        {"model.views.1", "both for parameter '0.weight'"});
+  refused(R"({parameters = "1.weight", view = "low-rank(rank=11)"
+  })",
+          {"model.views.0", "at most 10"});
+  }
+
+  TEST_F(ViewsInTraining, GoOnWhereTheyWere) {
+    TrainObserver quiet;
+    for (const char* view :
+         {"quantized(bits=2)", "ternary", "masked(density=0.3, by=random)",
+          "surgery", "low-rank(rank=3)"}) {
+      const auto run = [&](const char* folder) {
+        return recipe(
+            folder,
+            fmt::format(R"({{parameters = "*.weight", view = "{}"}})", view));
+      };
+      const TrainResult whole =
+          Trainer(run("whole"), {.name = "views"}).run(quiet);
+      Recipe half = run("parts");
+      half.train.epochs = 1;
+      Trainer(half, {.name = "views"}).run(quiet);
+      const TrainResult parts =
+          Trainer(run("parts"), {.name = "views", .is_resumed = true})
+              .run(quiet);
+      EXPECT_GT(whole.test.get("accuracy"), 0.6) << view;
+      EXPECT_EQ(parts.test.get("accuracy"), whole.test.get("accuracy")) << view;
+      const auto a = saved("whole");
+      const auto b = saved("parts");
+      ASSERT_EQ(a.size(), b.size()) << view;
+      for (const auto& [name, tensor] : a) {
+        EXPECT_TRUE(identical(tensor, b.at(name))) << view << " " << name;
+      }
+      std::filesystem::remove_all(folder_ / "whole");
+      std::filesystem::remove_all(folder_ / "parts");
+    }
+  }
+
+  // What is loaded computes with the masks of the checkpoint, not with those of
+  // its first values.
+  TEST_F(ViewsInTraining, AreLoadedWithTheModel) {
+    TrainObserver quiet;
+    Trainer(recipe("run", kMasked), {.name = "run"}).run(quiet);
+    const TrainedModel trained =
+        load_trained(folder_ / "run" / "last.safetensors");
+    const auto tensors = saved("run");
+    const Value mask = tensors.at("0.weight.mask");
+    EXPECT_EQ(sum(cast(mask, DType::kI64)).tensor().item(), 410);  // of 2,048
+    for (const auto& declared : trained.assembly.model->declared_parameters()) {
+      if (declared.name != "0.weight") continue;
+      const Value own = tensors.at("0.weight");
+      EXPECT_TRUE(identical(nn::value_of(declared.parameter).tensor(),
+                            where(mask, own, scalar_like(own, 0)).tensor()));
+    }
+  }
+
+  TEST_F(ViewsInTraining, AreTheSameForSeveralWorkers) {
+    TrainObserver quiet;
+    const std::string views = fmt::format("{}, {}", kMasked, kLowRank);
+    Trainer(recipe("one", views), {.name = "one"}).run(quiet);
+    ThreadWorld world(2);
+    world.run([&](Transport& transport) {
+      set_thread_count(1);
+      TrainObserver observer;
+      Trainer(recipe("two", views), {.name = "two", .transport = &transport})
+          .run(observer);
+    });
+    const auto one = saved("one");
+    for (const auto& [name, tensor] : saved("two")) {
+      if (name.starts_with("sync.")) continue;
+      for (std::int64_t i = 0; i < tensor.size(); ++i) {
+        ASSERT_NEAR(tensor.item(i), one.at(name).item(i), 1e-5) << name;
+      }
+    }
+  }
+
+  }  // namespace
+  }  // namespace weft
