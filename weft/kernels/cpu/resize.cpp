@@ -98,8 +98,10 @@ class Resize : public PreparedKernel {
     const float only = taps[0].weight;
 #pragma omp simd
     for (std::int64_t i = 0; i < size; ++i) y[i] = only * nearest[i];
-    for (const auto& [from, weight] : taps.subspan(1)) {
-      const float* source = x + from * size;
+    for (const FlatTaps::Tap& tap : taps.subspan(1)) {
+      // clang 16 crashes on a binding within the loop.
+      const float* source = x + tap.from * size;
+      const float weight = tap.weight;
 #pragma omp simd
       for (std::int64_t i = 0; i < size; ++i) y[i] += weight * source[i];
     }
