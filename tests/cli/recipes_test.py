@@ -37,6 +37,15 @@ class RecipesTest(CliTest):
             self.assertLess(result["train_loss"], 1.8, dtype)
             self.assertGreater(result["test_accuracy"], 0.5, dtype)
 
+    def test_digits_ternary(self) -> None:
+        recipe = ROOT / "recipes" / "digits-ternary.toml"
+        result = self.json_of("train", recipe, "--threads", 1,
+                              "--out", self.folder / "run")
+        self.assertGreater(result["test_accuracy"], 0.97)
+        # What is loaded computes with three weights too.
+        again = self.json_of("eval", self.folder / "run")
+        self.assertEqual(again["test_accuracy"], result["test_accuracy"])
+
     def test_fashion_vae(self) -> None:
         result = self.train("fashion-vae", "fashion-mnist", "train.epochs=15", "train.batch=32")
         # The mean image in place of every image has 240.

@@ -42,6 +42,29 @@ NAMES = {
 }
 
 
+class Views(unittest.TestCase):
+    def test_a_model_sees_its_weights_through_them(self):
+        model = Net()
+        model.initialize(seed=1)
+        weft.nn.view_parameters(model, {"layers.*.weight": "masked(density=0.5)"})
+        mask = model.parameters()["layers.1.weight.mask"].numpy()
+        self.assertEqual(mask.sum(), 5)  # 4.5, rounded
+        own = model.parameters()["layers.1.weight"].numpy()
+        seen = weft.nn.seen_values(model)["layers.1.weight"].numpy()
+        np.testing.assert_array_equal(seen, np.where(mask, own, 0))
+        x = np.ones((1, 2), np.float32)
+        before = model(x).numpy()
+        staged = weft.jit(model)
+        np.testing.assert_allclose(staged(x).numpy(), before, rtol=1e-6)
+
+    def test_they_are_listed_and_others_refused(self):
+        self.assertIn("ternary", weft.nn.views())
+        with self.assertRaisesRegex(weft.Error, "did you mean 'ternary'"):
+            weft.nn.view_parameters(Net(), {"layers.0.weight": "ternery"})
+        with self.assertRaisesRegex(weft.Error, "its module reads it by itself"):
+            weft.nn.view_parameters(Net(), {"scale": "ternary"})
+
+
 class Parts(unittest.TestCase):
     def test_containers_and_variables_are_found(self):
         model = Net()

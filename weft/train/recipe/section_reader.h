@@ -77,7 +77,8 @@ class SectionReader {
     try {
       return body();
     } catch (Error& error) {
-      error.detail("in: " + place_of(key));
+      error.detail(fmt::format("in: {}, {}", key.empty() ? path_ : path_of(key),
+                               place_of(key)));
       throw;
     }
   }
