@@ -8,10 +8,10 @@
 #include "weft/base/cpu.h"
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
-#include "weft/kernels/cpu/blas.h"
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/cpu/product.h"
 #include "weft/kernels/cpu/tail.h"
+#include "weft/kernels/libraries/blas.h"
 #include "weft/kernels/onednn/gemm.h"
 #include "weft/kernels/onednn/version.h"
 #include "weft/ops/support/elementwise.h"
@@ -149,7 +149,7 @@ std::string kernel_libraries() {
                      openblas.substr(0, openblas.find(' ', name_end + 1)));
 }
 
-void register_cpu_blas_matmul(KernelRegistry& kernels) {
+void register_library_blas_matmul(KernelRegistry& kernels) {
   kernels.add({.op = "matmul",
                .name = "onednn:gemm",
                .rank = 20,

@@ -10,10 +10,10 @@
 #include <optional>
 
 #include "weft/base/parallel.h"
-#include "weft/kernels/cpu/blas.h"
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/cpu/indexing.h"
 #include "weft/kernels/cpu/tail.h"
+#include "weft/kernels/libraries/blas.h"
 #include "weft/ops/support/window.h"
 
 namespace weft {
@@ -287,7 +287,7 @@ std::unique_ptr<PreparedKernel> prepare_blas_conv_weight(const OpCall& call) {
 
 }  // namespace
 
-void register_cpu_blas_conv(KernelRegistry& kernels) {
+void register_library_blas_conv(KernelRegistry& kernels) {
   const auto add = [&](const char* op, auto prepare) {
     kernels.add({.op = op,
                  .name = "openblas:im2col",
