@@ -1,196 +1,26 @@
-// Convolutions of f64, which oneDNN has not, as products by OpenBLAS: what the
-// windows see is copied side by side, a row for each window ("im2col"). So many
-// windows are taken at once as the caches hold, and never all of them.
-//
-// A window that hangs over the image's edge has zeros in its row, which
-// infinities of the other operand must not meet: where there are any, the
-// products are made one by one.
+// Convolutions of f64, which oneDNN has not, as products by OpenBLAS.
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
-#include "weft/base/parallel.h"
-#include "weft/kernels/cpu/function_kernel.h"
-#include "weft/kernels/cpu/indexing.h"
-#include "weft/kernels/cpu/tail.h"
+#include "weft/kernels/cpu/window_products.h"
 #include "weft/kernels/libraries/blas.h"
-#include "weft/ops/support/window.h"
 
 namespace weft {
 namespace {
 
-// A convolution, however it is derived, and one block of its windows at a time.
-class Windows {
- public:
-  Windows(const OpCall& call, const Shape& x, const Shape& w, const Shape& y)
-      : window_(window_of(call, w[0], w[1])),
-        x_(x),
-        w_(w),
-        y_(y),
-        groups_(call.attributes.integer("groups")),
-        per_block_(
-            std::clamp<std::int64_t>(kBlockBytes / row_bytes(), 1, windows())) {
-    // Who prepares a kernel that throws takes another one (graph/kernel.h).
-    if (std::max({width(), channels_out(), x[3]}) > kMostOfBlas) {
-      throw Error(ErrorCode::kUnsupported, call.op.name(),
-                  "a window or its channels are more than BLAS counts");
-    }
-    // Blocks of several images have whole ones, which threads then share out.
-    const std::int64_t image = y[1] * y[2];
-    if (per_block_ > image) per_block_ = per_block_ / image * image;
-  }
+struct BlasWindows {
+  using Number = double;
+  static constexpr std::size_t kScratchBytes = 0;
+  static constexpr std::int64_t kMostRows = kMostOfBlas;
 
-  std::size_t scratch_bytes() const { return at(per_block_ * row_bytes()); }
-  std::int64_t windows() const { return y_[0] * y_[1] * y_[2]; }
-  std::int64_t channels_out() const { return y_[3]; }
-  std::int64_t image_size() const { return x_.num_elements(); }
-  // Of one group: what a row of windows holds, and what it is multiplied to.
-  std::int64_t width() const { return w_[0] * w_[1] * w_[2]; }
-  std::int64_t outputs() const { return w_[3] / groups_; }
-
-  // Calls body(group, first, count) for each block of each group.
-  template <class Body>
-  void for_each_block(Body&& body) const {
-    for (std::int64_t first = 0; first < windows(); first += per_block_) {
-      const std::int64_t count = std::min(per_block_, windows() - first);
-      for (std::int64_t g = 0; g < groups_; ++g) body(g, first, count);
-    }
+  static void run(std::int64_t m, std::int64_t n, std::int64_t k,
+                  const WindowMatrix<const double>& a,
+                  const WindowMatrix<const double>& b, bool adds,
+                  const WindowMatrix<double>& c, double*) noexcept {
+    blas_product<double>(m, n, k, {a.data, a.stride, a.transpose},
+                         {b.data, b.stride, b.transpose}, adds ? 1. : 0.,
+                         c.data, c.stride);
   }
-
-  // What the windows of a block see, and 0 where that is outside of the image.
-  void gather(const double* x, std::int64_t group, std::int64_t first,
-              std::int64_t count, double* rows) const noexcept {
-    parallel_for(count, grain_of(row_bytes()),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     for_each_tap(first + i, group,
-                                  [&](std::int64_t tap, std::int64_t pixel) {
-                                    double* to =
-                                        rows + i * width() + tap * w_[2];
-                                    if (pixel < 0) {
-                                      std::fill_n(to, w_[2], 0.);
-                                    } else {
-                                      std::copy_n(x + pixel, w_[2], to);
-                                    }
-                                  });
-                   }
-                 });
-  }
-
-  // The transpose: adds each row to the pixels that its window sees. Windows of
-  // one image overlap, so that one thread has all of them.
-  void scatter(const double* rows, std::int64_t group, std::int64_t first,
-               std::int64_t count, double* x) const noexcept {
-    const std::int64_t per_task = std::min(count, y_[1] * y_[2]);
-    parallel_for((count + per_task - 1) / per_task, 1,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   const std::int64_t last = std::min(end * per_task, count);
-                   for (std::int64_t i = begin * per_task; i < last; ++i) {
-                     for_each_tap(first + i, group,
-                                  [&](std::int64_t tap, std::int64_t pixel) {
-                                    if (pixel < 0) return;
-                                    const double* from =
-                                        rows + i * width() + tap * w_[2];
-                                    for (std::int64_t c = 0; c < w_[2]; ++c) {
-                                      x[pixel + c] += from[c];
-                                    }
-                                  });
-                   }
-                 });
-  }
-
-  // Whether rows may hold zeros that the image does not have, beside values
-  // that make NaN of them.
-  bool must_leave_out_padding(const double* other,
-                              std::int64_t size) const noexcept {
-    const auto pads = [](const WindowAxis& axis) {
-      return axis.before > 0 || axis.after > 0;
-    };
-    return (pads(window_.rows) || pads(window_.columns)) &&
-           !std::all_of(other, other + size,
-                        [](double value) { return std::isfinite(value); });
-  }
-  // y = x * w, and dw = x * dy, product by product.
-  void convolve_plainly(const double* x, const double* w,
-                        double* y) const noexcept {
-    std::fill_n(y, windows() * channels_out(), 0.);
-    parallel_for(windows(), 1, [&](std::int64_t begin, std::int64_t end) {
-      for_each_product(begin, end, 0, w_[2],
-                       [&](auto i, auto k, auto o) { y[o] += x[i] * w[k]; });
-    });
-  }
-  void correlate_plainly(const double* x, const double* dy,
-                         double* dw) const noexcept {
-    std::fill_n(dw, width() * channels_out(), 0.);
-    // Each thread has input channels of its own, and so weights of its own.
-    parallel_for(w_[2], 1, [&](std::int64_t begin, std::int64_t end) {
-      for_each_product(0, windows(), begin, end,
-                       [&](auto i, auto k, auto o) { dw[k] += x[i] * dy[o]; });
-    });
-  }
-
-  // Where a group's columns of weights begin, and its part of a block of the
-  // result: the groups lie side by side in both.
-  template <class T>
-  T* weights(T* w, std::int64_t group) const {
-    return w + group * outputs();
-  }
-  template <class T>
-  T* result(T* y, std::int64_t group, std::int64_t first) const {
-    return y + first * channels_out() + group * outputs();
-  }
-
- private:
-  static constexpr std::int64_t kBlockBytes = 2 << 20;
-
-  std::int64_t row_bytes() const {
-    return width() * static_cast<std::int64_t>(sizeof(double));
-  }
-
-  // Calls body(x index, w index, y index) for all products of some windows and
-  // of some input channels of each group.
-  template <class Body>
-  void for_each_product(std::int64_t begin, std::int64_t end,
-                        std::int64_t first_channel, std::int64_t last_channel,
-                        Body&& body) const noexcept {
-    for (std::int64_t i = begin; i < end; ++i) {
-      for (std::int64_t g = 0; g < groups_; ++g) {
-        for_each_tap(i, g, [&](std::int64_t tap, std::int64_t pixel) {
-          if (pixel < 0) return;
-          for (std::int64_t c = first_channel; c < last_channel; ++c) {
-            for (std::int64_t o = g * outputs(); o < (g + 1) * outputs(); ++o) {
-              body(pixel + c, (tap * w_[2] + c) * w_[3] + o, i * y_[3] + o);
-            }
-          }
-        });
-      }
-    }
-  }
-
-  // Calls body(tap, offset of the pixel's first channel of the group, or -1).
-  template <class Body>
-  void for_each_tap(std::int64_t index, std::int64_t group,
-                    Body&& body) const noexcept {
-    const std::int64_t column = index % y_[2];
-    const std::int64_t row = index / y_[2] % y_[1];
-    const std::int64_t image = index / (y_[2] * y_[1]);
-    std::int64_t tap = 0;
-    for (std::int64_t t = 0; t < w_[0]; ++t) {
-      const std::int64_t r = window_.rows.position(row, t);
-      for (std::int64_t u = 0; u < w_[1]; ++u, ++tap) {
-        const std::int64_t c = window_.columns.position(column, u);
-        const bool is_inside = r >= 0 && r < x_[1] && c >= 0 && c < x_[2];
-        body(tap, is_inside ? ((image * x_[1] + r) * x_[2] + c) * x_[3] +
-                                  group * w_[2]
-                            : -1);
-      }
-    }
-  }
-
-  Window window_;
-  Shape x_, w_, y_;
-  std::int64_t groups_;
-  std::int64_t per_block_;  // windows
 };
 
 std::optional<std::string> blas_conv_declines(const OpCall& call) {
@@ -205,86 +35,6 @@ std::optional<std::string> blas_conv_declines(const OpCall& call) {
   return std::nullopt;
 }
 
-std::unique_ptr<PreparedKernel> prepare_blas_conv(const OpCall& call) {
-  const Windows windows(call, call.input(0).shape, call.input(1).shape,
-                        call.outputs[0].shape);
-  const std::int64_t weights = call.input(1).shape.num_elements();
-  const bool has_bias = call.has_input(2);
-  const bool is_relu = call.attributes.text("activation") == "relu";
-  return make_kernel(
-      [=](const KernelBuffers& buffers) {
-        const auto* x = input_of<double>(buffers, 0);
-        const auto* w = input_of<double>(buffers, 1);
-        auto* y = output_of<double>(buffers, 0);
-        auto* rows = static_cast<double*>(buffers.scratch);
-        const auto multiply = [&](auto group, auto first, auto count) {
-          windows.gather(x, group, first, count, rows);
-          blas_product<double>(
-              count, windows.outputs(), windows.width(),
-              {rows, windows.width()},
-              {windows.weights(w, group), windows.channels_out()}, 0.,
-              windows.result(y, group, first), windows.channels_out());
-        };
-        if (windows.must_leave_out_padding(w, weights)) {
-          windows.convolve_plainly(x, w, y);
-        } else {
-          windows.for_each_block(multiply);
-        }
-        add_tail(windows.windows(), windows.channels_out(),
-                 has_bias ? input_of<double>(buffers, 2) : nullptr, is_relu, y);
-      },
-      windows.scratch_bytes());
-}
-
-std::unique_ptr<PreparedKernel> prepare_blas_conv_input(const OpCall& call) {
-  const Windows windows(call, call.outputs[0].shape, call.input(1).shape,
-                        call.input(0).shape);
-  return make_kernel(
-      [=](const KernelBuffers& buffers) {
-        const auto* dy = input_of<double>(buffers, 0);
-        const auto* w = input_of<double>(buffers, 1);
-        auto* dx = output_of<double>(buffers, 0);
-        auto* rows = static_cast<double*>(buffers.scratch);
-        std::fill_n(dx, windows.image_size(), 0.);
-        windows.for_each_block([&](auto group, auto first, auto count) {
-          blas_product<double>(
-              count, windows.width(), windows.outputs(),
-              {windows.result(dy, group, first), windows.channels_out()},
-              {windows.weights(w, group), windows.channels_out(), true}, 0.,
-              rows, windows.width());
-          windows.scatter(rows, group, first, count, dx);
-        });
-      },
-      windows.scratch_bytes());
-}
-
-std::unique_ptr<PreparedKernel> prepare_blas_conv_weight(const OpCall& call) {
-  const Windows windows(call, call.input(0).shape, call.outputs[0].shape,
-                        call.input(1).shape);
-  return make_kernel(
-      [=](const KernelBuffers& buffers) {
-        const auto* x = input_of<double>(buffers, 0);
-        const auto* dy = input_of<double>(buffers, 1);
-        auto* dw = output_of<double>(buffers, 0);
-        auto* rows = static_cast<double*>(buffers.scratch);
-        if (windows.must_leave_out_padding(
-                dy, windows.windows() * windows.channels_out())) {
-          windows.correlate_plainly(x, dy, dw);
-          return;
-        }
-        windows.for_each_block([&](auto group, auto first, auto count) {
-          windows.gather(x, group, first, count, rows);
-          blas_product<double>(
-              windows.width(), windows.outputs(), count,
-              {rows, windows.width(), true},
-              {windows.result(dy, group, first), windows.channels_out()},
-              first == 0 ? 0. : 1., windows.weights(dw, group),
-              windows.channels_out());
-        });
-      },
-      windows.scratch_bytes());
-}
-
 }  // namespace
 
 void register_library_blas_conv(KernelRegistry& kernels) {
@@ -295,9 +45,9 @@ void register_library_blas_conv(KernelRegistry& kernels) {
                  .declines = blas_conv_declines,
                  .prepare = prepare});
   };
-  add("conv2d", prepare_blas_conv);
-  add("conv2d_input_gradient", prepare_blas_conv_input);
-  add("conv2d_weight_gradient", prepare_blas_conv_weight);
+  add("conv2d", make_conv2d<BlasWindows>);
+  add("conv2d_input_gradient", make_conv2d_input_gradient<BlasWindows>);
+  add("conv2d_weight_gradient", make_conv2d_weight_gradient<BlasWindows>);
 }
 
 }  // namespace weft

@@ -14,7 +14,6 @@
 #include "weft/kernels/libraries/blas.h"
 #include "weft/kernels/onednn/gemm.h"
 #include "weft/kernels/onednn/version.h"
-#include "weft/ops/support/elementwise.h"
 
 namespace weft {
 namespace {
@@ -37,21 +36,6 @@ struct OpenBlas {
   // The processor that it takes this one for: "Zen", "SkylakeX".
   static std::string name() { return openblas_get_corename(); }
 };
-
-// Which matrix of an operand each matrix of the result is made from: stacks
-// broadcast as elements do.
-std::vector<std::int64_t> matrix_offsets(const TensorType& operand,
-                                         const TensorType& result) {
-  const Shape& own = operand.shape;
-  const Shape stack(result.shape.first(result.shape.rank() - 2));
-  const BroadcastIndex index(Shape(own.first(own.rank() - 2)), stack);
-  const std::int64_t size = own.back() * own[own.rank() - 2];
-  std::vector<std::int64_t> offsets(at(stack.num_elements()));
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    offsets[i] = index(static_cast<std::int64_t>(i)) * size;
-  }
-  return offsets;
-}
 
 template <class T, class Blas>
 class BlasProduct final : public PreparedKernel {
