@@ -1,13 +1,14 @@
 # weft_module(NAME [LIBRARIES lib…] [OPTIONS option…] [SOURCES source…]
-#   [WITHOUT source…] [INTO target] [COLD]): the sources of weft/NAME, as objects
-# of the one library, or of INTO. Modules order themselves by weft/floors.txt,
-# which a test enforces; here they only say what they need from outside. In COLD
-# ones nobody waits for a loop (see weft_cold); OPTIONS are the compiler's.
+#   [WITHOUT source…] [INTO target…] [COLD]): the sources of weft/NAME, as objects
+# of the libraries that its module is in (weft/CMakeLists.txt), or of INTO. Modules
+# order themselves by weft/floors.txt, which a test enforces; here they only say
+# what they need from outside. In COLD ones nobody waits for a loop (see weft_cold);
+# OPTIONS are the compiler's.
 function(weft_module name)
-  cmake_parse_arguments(MODULE "COLD" "INTO"
-    "LIBRARIES;OPTIONS;SOURCES;WITHOUT" ${ARGN})
+  cmake_parse_arguments(MODULE "COLD" ""
+    "INTO;LIBRARIES;OPTIONS;SOURCES;WITHOUT" ${ARGN})
   if(NOT MODULE_INTO)
-    set(MODULE_INTO weft)
+    set(MODULE_INTO ${WEFT_LIBRARIES})
   endif()
   string(REPLACE "/" "_" target weft_${name})
   file(GLOB sources CONFIGURE_DEPENDS
@@ -41,8 +42,10 @@ function(weft_module name)
   else()
     target_precompile_headers(${target} REUSE_FROM weft_hot_headers)
   endif()
-  target_sources(${MODULE_INTO} PRIVATE $<TARGET_OBJECTS:${target}>)
-  target_link_libraries(${MODULE_INTO} PUBLIC ${MODULE_LIBRARIES})
+  foreach(library IN LISTS MODULE_INTO)
+    target_sources(${library} PRIVATE $<TARGET_OBJECTS:${target}>)
+    target_link_libraries(${library} PUBLIC ${MODULE_LIBRARIES})
+  endforeach()
 endfunction()
 
 # weft_registrations(VARIABLE PREFIX … REGISTRY … HEADER … ACCESSOR … FOLDER …

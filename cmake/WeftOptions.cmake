@@ -43,9 +43,11 @@ add_library(weft_cold INTERFACE)
 target_compile_options(weft_cold INTERFACE
   $<$<CONFIG:Release>:-O1;-ftree-vectorize>)
 
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+# Of OpenMP what tells the compiler that a loop has no order; its threads are
+# behind base/parallel.h.
+target_compile_options(weft_options INTERFACE -fopenmp-simd)
 find_package(fmt REQUIRED)
-target_link_libraries(weft_options INTERFACE fmt::fmt OpenMP::OpenMP_CXX)
+target_link_libraries(weft_options INTERFACE fmt::fmt)
 
 # weft_join(TARGET): its sources are compiled several at a time. Reading headers
 # and instantiating templates is most of what a source costs, and is done once

@@ -21,6 +21,7 @@ class Line(NamedTuple):
     name: str
     floor: int | None  # a room has none, and no text
     text: str
+    is_core: bool
 
 
 def lines() -> list[Line]:
@@ -30,8 +31,9 @@ def lines() -> list[Line]:
         if not line or line.startswith("#"):
             continue
         name, *rest = (part.strip() for part in line.split("|", 2))
-        found.append(Line(name, int(rest[0]), rest[1]) if rest
-                     else Line(name, None, ""))
+        name, _, mark = name.partition(" ")
+        floor, text = (int(rest[0]), rest[1]) if rest else (None, "")
+        found.append(Line(name, floor, text, mark == "core"))
     return found
 
 

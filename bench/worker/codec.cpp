@@ -12,7 +12,7 @@
 #include "weft/comm/codec/pipeline.h"
 #include "weft/data/fetch.h"
 #include "weft/data/loader.h"
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 namespace weft::bench {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 namespace weft::bench {
 namespace {

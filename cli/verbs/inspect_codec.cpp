@@ -8,7 +8,7 @@
 
 #include "weft/comm/codec/measure.h"
 #include "weft/comm/codec/pipeline.h"
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 namespace weft::cli {
 namespace {

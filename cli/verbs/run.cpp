@@ -9,10 +9,11 @@
 #include "cli/verb.h"
 
 #include "weft/base/parallel.h"
+#include "weft/comm/graph/exported_ranks.h"
 #include "weft/comm/transport/launcher.h"
 #include "weft/comm/transport/thread.h"
-#include "weft/train/files/exported.h"
-#include "weft/train/files/safetensors.h"
+#include "weft/files/exported.h"
+#include "weft/files/safetensors.h"
 
 namespace weft::cli {
 namespace {
@@ -157,11 +158,12 @@ std::vector<Tensor> run_rank(ExportedFunction& function,
                              const std::vector<Tensor>& inputs,
                              Transport& transport) {
   if (arguments.collective.empty()) {
-    return function.run_parts(inputs, arguments.placement, transport);
+    return run_parts(function, inputs, arguments.placement, transport,
+                     arguments.tagged());
   }
   std::string said;
   auto results =
-      function.run_together(inputs, arguments.collective, transport, said);
+      run_together(function, inputs, arguments.collective, transport, said);
   // All ranks are told the same; one of them says it.
   if (transport.rank() == 0) fmt::print(stderr, "{}", said);
   return results;

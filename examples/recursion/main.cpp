@@ -5,8 +5,8 @@
 
 #include "examples/recursion/factorial.h"
 
+#include "weft/files/exported.h"
 #include "weft/runtime/jit/jit.h"
-#include "weft/train/files/exported.h"
 
 int main(int argc, char** argv) {
   using namespace weft::examples;

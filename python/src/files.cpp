@@ -4,7 +4,7 @@
 #include "python/src/convert.h"
 #include "python/src/operators.h"
 
-#include "weft/train/files/exported.h"
+#include "weft/files/exported.h"
 #include "weft/train/files/objects.h"
 
 namespace weft::python {

@@ -6,9 +6,9 @@
 #include "python/src/operators.h"
 #include "python/src/tree.h"
 
+#include "weft/files/exported.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/jit/jit_function.h"
-#include "weft/train/files/exported.h"
 
 namespace weft::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/base/sha256.h"
+#include "weft/base/libraries/sha256.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import CliTest  # noqa: E402
+from weft import CliTest, run  # noqa: E402
 
 RECIPE = """
 [model]
@@ -92,6 +92,28 @@ class TablesTest(CliTest):
                 ("kilograms=1,kilograms=2", ("two columns",))):
             self.refuse("predict", checkpoint, row, "--data", self.table,
                         parts=parts)
+
+    def test_records_are_trained_on_as_they_arrive(self) -> None:
+        self.train("binary", 'ignore = "price,dear"')  # writes the table
+        out = self.folder / "streamed"
+        arguments = ["train", self.folder / "recipe.toml", "--data",
+                     "/dev/stdin", "--out", out, "--threads", 1]
+        for setting in ("source=stream", "name=csv-stream", "first=200",
+                        "batches=15"):
+            arguments += ["--set", f"data.{setting}"]
+        piped = self.table.read_text()
+        told = json.loads(self.succeed(*arguments, "--set", "train.epochs=2",
+                                       "--json", input=piped))
+        self.assertEqual(told["epochs"], 2)
+        # A person's row is read by the beginning of the stream.
+        told = self.predict(out, "kilograms=8,kind=nut")
+        self.assertEqual(told["class"], "yes")
+        # 960 records to train on are 30 batches of 32.
+        done = run(*arguments, "--set", "train.epochs=3", input=piped)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        for part in ("batch source 'stream'", "ran dry",
+                     "batch 1 of epoch 3", "train.max_steps"):
+            self.assertIn(part, done.stderr)
 
     def test_options_belong_to_their_data(self) -> None:
         recipe = self.write("recipe.toml", RECIPE.format(

@@ -7,8 +7,8 @@
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_folder.h"
 
+#include "weft/base/libraries/sha256.h"
 #include "weft/base/process.h"
-#include "weft/base/sha256.h"
 
 namespace weft {
 namespace {

@@ -4,8 +4,8 @@
 #include "examples/recursion/factorial.h"
 #include "tests/support/temporary_folder.h"
 
+#include "weft/files/exported.h"
 #include "weft/runtime/jit/jit.h"
-#include "weft/train/files/exported.h"
 
 namespace weft {
 namespace {

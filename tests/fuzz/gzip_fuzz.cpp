@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz.h"
 
-#include "weft/base/gzip.h"
+#include "weft/base/libraries/gzip.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

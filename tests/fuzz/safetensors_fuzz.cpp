@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz.h"
 
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

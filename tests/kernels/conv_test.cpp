@@ -34,28 +34,34 @@ TEST(ConvKernel, AgreesOnChannelsThatFillVectors) {
 
 // Groups, strides, dilation, padding; the last has more windows than one block
 // holds, and the one before it several blocks within an image.
-TEST(ConvKernel, F64IsBlas) {
-  const auto f64 = DType::kF64;
+void expect_window_products(const char* kernel, DType dtype, double tolerance) {
   std::vector<OpSample> samples = {
-      big({3, 9, 10, 16}, {3, 3, 16, 32}, {2, 2}, {1, 1, 1, 1}, 1, f64),
-      big({2, 8, 8, 6}, {3, 3, 2, 9}, {1, 2}, {0, 2, 1, 1}, 3, f64),
-      big({2, 7, 8, 4}, {1, 1, 4, 3}, {1, 1}, {0, 0, 0, 0}, 1, f64),
-      big({1, 20, 20, 96}, {5, 5, 96, 2}, {1, 1}, {2, 2, 2, 2}, 1, f64),
-      big({3, 14, 13, 64}, {3, 3, 64, 2}, {1, 1}, {1, 1, 1, 1}, 1, f64)};
+      big({3, 9, 10, 16}, {3, 3, 16, 32}, {2, 2}, {1, 1, 1, 1}, 1, dtype),
+      big({2, 8, 8, 6}, {3, 3, 2, 9}, {1, 2}, {0, 2, 1, 1}, 3, dtype),
+      big({2, 7, 8, 4}, {1, 1, 4, 3}, {1, 1}, {0, 0, 0, 0}, 1, dtype),
+      big({1, 20, 20, 96}, {5, 5, 96, 2}, {1, 1}, {2, 2, 2, 2}, 1, dtype),
+      big({3, 14, 13, 64}, {3, 3, 64, 2}, {1, 1}, {1, 1, 1, 1}, 1, dtype)};
   samples[1].attributes.set("dilation", Integers{2, 1});
   for (const OpSample& sample : samples) {
-    constexpr const char* kBlas = "openblas:im2col";
-    EXPECT_TRUE(agrees_with_reference("conv2d", kBlas, sample, 1e-13));
+    EXPECT_TRUE(agrees_with_reference("conv2d", kernel, sample, tolerance));
     const Shape y = Call("conv2d", sample).get().outputs[0].shape;
-    OpSample input{{{{f64, y}}, sample.inputs[1]}, sample.attributes};
+    OpSample input{{{{dtype, y}}, sample.inputs[1]}, sample.attributes};
     input.attributes.set("shape", sample.inputs[0].type.shape);
-    EXPECT_TRUE(
-        agrees_with_reference("conv2d_input_gradient", kBlas, input, 1e-13));
-    OpSample weight{{sample.inputs[0], {{f64, y}}}, sample.attributes};
+    EXPECT_TRUE(agrees_with_reference("conv2d_input_gradient", kernel, input,
+                                      tolerance));
+    OpSample weight{{sample.inputs[0], {{dtype, y}}}, sample.attributes};
     weight.attributes.set("shape", sample.inputs[1].type.shape);
-    EXPECT_TRUE(
-        agrees_with_reference("conv2d_weight_gradient", kBlas, weight, 1e-13));
+    EXPECT_TRUE(agrees_with_reference("conv2d_weight_gradient", kernel, weight,
+                                      tolerance));
   }
+}
+
+TEST(ConvKernel, F64IsBlas) {
+  expect_window_products("openblas:im2col", DType::kF64, 1e-13);
+}
+
+TEST(ConvKernel, TilesAgree) {
+  expect_window_products("simd:im2col", DType::kF32, 1e-4);
 }
 
 // A bf16 image and f32 weights, whose gradient comes out in f32.

@@ -28,6 +28,24 @@ TEST(MatmulKernel, AgreesOnBiggerShapes) {
   }
 }
 
+// Sizes beyond a panel and a block of rows, and such that fill none.
+TEST(MatmulKernel, TilesAgree) {
+  for (OpSample sample : {product({200, 300}, {300, 150}, false, false),
+                          product({300, 200}, {150, 300}, true, true),
+                          product({1, 1}, {1, 1}, false, false),
+                          product({3, 2, 17, 33}, {2, 33, 9}, false, false),
+                          product({5, 1, 17, 33}, {7, 9, 33}, false, true),
+                          product({5, 33, 17}, {33, 9}, true, false)}) {
+    EXPECT_TRUE(agrees_with_reference("matmul", "simd:tiles", sample, 1e-5));
+    const Shape& b = sample.inputs[1].type.shape;
+    const bool is_transposed = sample.attributes.flag("transpose_b");
+    sample.inputs.push_back(
+        {{DType::kF32, {is_transposed ? b.end()[-2] : b.back()}}});
+    sample.attributes.set("activation", std::string("relu"));
+    EXPECT_TRUE(agrees_with_reference("matmul", "simd:tiles", sample, 1e-5));
+  }
+}
+
 TEST(MatmulKernel, WideRowsTakeTheBlasEntry) {
   const OpSample wide = product({12, 40}, {40, 5000}, false, false);
   EXPECT_TRUE(agrees_with_reference("matmul", "onednn:gemm", wide, 1e-5));

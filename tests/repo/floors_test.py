@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A module may include only modules that stand above it in weft/floors.txt, and
-the floor plans say what it says."""
+"""A module may include only modules that stand above it in weft/floors.txt, one of
+weft_core only what is in there, and the floor plans say what it says."""
 
 import re
 import subprocess
@@ -13,6 +13,13 @@ sys.path.insert(0, str(ROOT / "tools"))
 import make_floor_plan  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+FOREIGN_INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>")
+# Of the headers in folders or with an ending, those that weft_core may include:
+# the system's, and of libraries that any of its places has.
+CORE_HEADER = re.compile(r"(sys|hwy|fmt|nlohmann|xbyak)/|"
+                         r"(fcntl|immintrin|sched|signal|spawn|unistd)\.h$")
+# Who may know the threads of OpenMP, and MPI.
+SEAMS = {"omp.h": "base/openmp/", "mpi.h": "comm/mpi/"}
 
 
 def floors() -> list[str]:
@@ -43,6 +50,18 @@ def offence(name: str, target: str, order: list[str]) -> str | None:
     return None
 
 
+def core_offence(line: str, order: list[str], core: set[str]) -> str | None:
+    """Why a file of weft_core must not hold this line, if it must not."""
+    if match := INCLUDE.match(line):
+        other = module_of(match[1].removeprefix("weft/"), order)
+        return None if other in core else f"{match[1]} is not in weft_core"
+    match = FOREIGN_INCLUDE.match(line)
+    is_foreign = match and ("/" in match[1] or match[1].endswith(".h"))
+    if is_foreign and not CORE_HEADER.match(match[1]):
+        return f"<{match[1]}> is of a library that weft_core does without"
+    return None
+
+
 class FloorsTest(unittest.TestCase):
     def test_every_file_is_in_a_module(self) -> None:
         order = floors()
@@ -65,6 +84,38 @@ class FloorsTest(unittest.TestCase):
                     offences.append(f"weft/{name}:{number}: {line.strip()}"
                                     f"  ({reason})")
         self.assertEqual(offences, [], "\n" + "\n".join(offences))
+
+    def test_the_core_includes_only_itself(self) -> None:
+        order = floors()
+        core = {line.name for line in make_floor_plan.lines() if line.is_core}
+        self.assertIn("runtime", core)
+        offences = []
+        for path in sources():
+            name = str(path.relative_to(ROOT / "weft"))
+            if module_of(name, order) not in core:
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                reason = core_offence(line, order, core)
+                if reason:
+                    offences.append(f"weft/{name}:{number}: {reason}")
+        self.assertEqual(offences, [], "\n" + "\n".join(offences))
+
+    def test_threads_and_networks_are_behind_one_seam(self) -> None:
+        for path in sources():
+            name = str(path.relative_to(ROOT / "weft"))
+            for header, seam in SEAMS.items():
+                if not name.startswith(seam):
+                    self.assertNotIn(f"include <{header}>", path.read_text(),
+                                     name)
+
+    def test_a_foreign_include_of_the_core_is_found(self) -> None:
+        order = ["base", "base/openmp"]
+        for line in ("#include <omp.h>", "#include <oneapi/dnnl/dnnl.hpp>",
+                     '#include "weft/base/openmp/a.h"'):
+            self.assertIsNotNone(core_offence(line, order, {"base"}), line)
+        for line in ("#include <vector>", "#include <hwy/highway.h>",
+                     '#include "weft/base/error.h"', "int x;"):
+            self.assertIsNone(core_offence(line, order, {"base"}), line)
 
     def test_every_module_of_the_list_exists(self) -> None:
         missing = [name for name in floors()

@@ -48,7 +48,7 @@ def complaint(headers: list[Path]) -> str:
             source.write_text(f'#include "{header.relative_to(ROOT)}"\n')
             sources.append(source)
         done = subprocess.run(
-            [compiler, "-std=c++20", "-fsyntax-only", "-fopenmp", *TARGET,
+            [compiler, "-std=c++20", "-fsyntax-only", "-fopenmp-simd", *TARGET,
              "-Wall", "-Wextra", "-Werror", "-I", ROOT, *sources],
             capture_output=True, text=True)
         return done.stderr if done.returncode else ""

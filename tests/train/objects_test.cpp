@@ -6,9 +6,9 @@
 #include "tests/support/exact.h"
 #include "tests/support/temporary_folder.h"
 
+#include "weft/files/safetensors.h"
 #include "weft/nn/linear.h"
 #include "weft/nn/sequential.h"
-#include "weft/train/files/safetensors.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 #include "weft/train/trainer.h"
 
 namespace weft {

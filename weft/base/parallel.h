@@ -1,8 +1,10 @@
 // The process's compute threads, in one place.
 //
-// They are OpenMP's, because the oneDNN that Debian ships computes on
-// OpenMP's: a second pool beside it would fight it for the same cores. A thread
-// that stands on the caller's core goes to another; none is bound.
+// They are OpenMP's (base/openmp), because the oneDNN that Debian ships
+// computes on OpenMP's: a second pool beside it would fight it for the same
+// cores. A thread that stands on the caller's core goes to another; none is
+// bound. In weft_core, which has neither, they are a pool of its own
+// (base/threads).
 //
 // Threads: parallel_for may be called from any thread; a call from inside a
 // body runs serially.
@@ -15,9 +17,10 @@
 
 namespace weft {
 
-// The most threads that a parallel_for of the calling thread takes. OpenMP
-// keeps the number for each thread by itself, so setting it does not change it
-// for others; below 1 counts as 1.
+// The most threads that a parallel_for of the calling thread takes, the cores
+// of the machine where nothing else was said: OpenMP reads OMP_NUM_THREADS. The
+// number is each thread's own, so setting it does not change it for others;
+// below 1 counts as 1.
 int thread_count();
 void set_thread_count(int count);
 

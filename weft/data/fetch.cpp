@@ -5,8 +5,8 @@
 
 #include "weft/base/cache.h"
 #include "weft/base/file.h"
+#include "weft/base/libraries/sha256.h"
 #include "weft/base/process.h"
-#include "weft/base/sha256.h"
 
 #ifndef WEFT_SHIPPED_DATA
 #define WEFT_SHIPPED_DATA ""

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "weft/base/gzip.h"
+#include "weft/base/libraries/gzip.h"
 #include "weft/data/idx.h"
 
 namespace weft {

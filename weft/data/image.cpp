@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "weft/base/gzip.h"
+#include "weft/base/libraries/gzip.h"
 
 namespace weft {
 namespace {

@@ -30,7 +30,7 @@ Records::Records(std::string_view text, std::string where,
                  const RecordsFormat& format)
     : where_(std::move(where)), names_(format.names) {
   CsvReader reader(without_lines(text, format.skipped_lines), where_,
-                   format.skipped_lines + 1);
+                   format.first_line + format.skipped_lines);
   std::vector<std::string> fields;
   for (bool is_first = true; reader.next(fields); is_first = false) {
     if (is_first && names_.empty() &&

@@ -17,6 +17,7 @@ struct RecordsFormat {
   std::vector<std::string> names = {};
   bool has_header = false;
   std::size_t skipped_lines = 0;  // before the first record
+  std::size_t first_line = 1;     // of the text, where it is a part of a file
 };
 
 class Records {

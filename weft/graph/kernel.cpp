@@ -46,6 +46,12 @@ void KernelRegistry::add(KernelCandidate candidate) {
   by_op_[candidate.op].push_back(std::move(candidate));
 }
 
+void KernelRegistry::add_from(const KernelRegistry& others) {
+  for (const auto& [op, candidates] : others.by_op_) {
+    for (const KernelCandidate& candidate : candidates) add(candidate);
+  }
+}
+
 void KernelRegistry::add_to_all(KernelCandidate candidate) {
   for_all_.push_back(std::move(candidate));
 }

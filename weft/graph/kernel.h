@@ -61,6 +61,8 @@ struct KernelCandidate {
 class KernelRegistry {
  public:
   void add(KernelCandidate candidate);
+  // Those of another registry, but for the ones for all ops.
+  void add_from(const KernelRegistry& others);
   // The same for every op that has a candidate of its own; its `op` is empty.
   void add_to_all(KernelCandidate candidate);
   // Sorts by rank.

@@ -35,16 +35,16 @@ Assembly assemble(const Recipe& recipe, int workers,
   // The data is opened first: how many inputs, classes and words the model has
   // is read from it, and not from the recipe.
   result.data =
-      batch_source_registry()
-          .get(recipe.data.source)
-          .open({.name = recipe.data.name,
-                 .folder = recipe.data.folder,
-                 .augment = recipe.data.augment,
-                 .batch = recipe.train.batch,
-                 .steps = recipe.train.steps,
-                 .drop_last = recipe.train.drop_last,
-                 .seed = static_cast<std::uint64_t>(recipe.train.seed),
-                 .own = recipe.data.options});
+      open_training_data(batch_source_registry().get(recipe.data.source),
+                         {.name = recipe.data.name,
+                          .folder = recipe.data.folder,
+                          .augment = recipe.data.augment,
+                          .batch = recipe.train.batch,
+                          .steps = recipe.train.steps,
+                          .drop_last = recipe.train.drop_last,
+                          .seed = static_cast<std::uint64_t>(recipe.train.seed),
+                          .workers = workers,
+                          .own = recipe.data.options});
   const DataDescription& data = result.data->description();
   result.task->check(data);
   result.task->fit(data);

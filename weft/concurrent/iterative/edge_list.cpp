@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
-#include "weft/base/gzip.h"
+#include "weft/base/libraries/gzip.h"
 
 namespace weft::concurrent {
 namespace {

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "weft/base/gzip.h"
+#include "weft/base/libraries/gzip.h"
 #include "weft/data/registry.h"
 
 namespace weft {

@@ -1,8 +1,5 @@
-// Convolutions of small integers: by oneDNN where the processor has
-// instructions for them, else as products of numbers widened to i16, whose rows
-// are the pixels that a window sees.
-#include "weft/kernels/onednn/convolution.h"
-#include "weft/kernels/onednn/integers.h"
+// Convolutions of small integers, as products of numbers widened to i16 whose
+// rows are the pixels that a window sees.
 #include "weft/ops/support/convolution.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -101,7 +98,7 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 namespace {
 
-std::optional<std::string> declines_empty(const OpCall& call) {
+std::optional<std::string> integer_conv_declines(const OpCall& call) {
   const bool is_empty = call.input(0).shape.num_elements() == 0 ||
                         call.input(1).shape.num_elements() == 0 ||
                         call.outputs[0].shape.num_elements() == 0;
@@ -109,44 +106,13 @@ std::optional<std::string> declines_empty(const OpCall& call) {
                   : std::nullopt;
 }
 
-std::optional<std::string> declines(const OpCall& call) {
-  if (auto reason = onednn::integers_declined()) return reason;
-  return declines_empty(call);
-}
-
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
-  using onednn::image;
-  using onednn::Slot;
-  const onednn::Convolution c(call, call.input(0), call.input(1),
-                              call.outputs[0]);
-  const auto description = onednn::describe<dnnl::convolution_forward>(
-      onednn::attributes(), dnnl::prop_kind::forward_inference,
-      dnnl::algorithm::convolution_direct, image(c.x),
-      c.free_weights(DType::kI8), image(c.y), c.strides, c.dilation,
-      c.padding_before, c.padding_after);
-  auto program = std::make_unique<onednn::Program>();
-  const Slot weights = program->in_layout(c.weights(), Slot::input(1),
-                                          description.weights_desc());
-  program->add(dnnl::convolution_forward(description),
-               description.scratchpad_desc(),
-               {{DNNL_ARG_SRC, image(c.x), Slot::input(0)},
-                {DNNL_ARG_WEIGHTS, description.weights_desc(), weights},
-                {DNNL_ARG_DST, image(c.y), Slot::output(0)}});
-  return program;
-}
-
 }  // namespace
 
 void register_cpu_integer_conv(KernelRegistry& kernels) {
   kernels.add({.op = "integer_conv2d",
-               .name = "onednn:convolution",
-               .rank = 20,
-               .declines = declines,
-               .prepare = prepare});
-  kernels.add({.op = "integer_conv2d",
                .name = "simd:widening",
                .rank = 10,
-               .declines = declines_empty,
+               .declines = integer_conv_declines,
                .prepare = WEFT_FOR_MACHINE(prepare_widening)});
 }
 

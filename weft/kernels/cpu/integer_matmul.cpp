@@ -1,8 +1,4 @@
-// Products of matrices of small integers: by oneDNN where the processor has
-// instructions for them, else by numbers widened to i16.
-#include "weft/kernels/cpu/product.h"
-#include "weft/kernels/onednn/integers.h"
-#include "weft/kernels/onednn/matrix.h"
+// Products of matrices of small integers, by numbers widened to i16.
 #include "weft/ops/support/product.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -95,47 +91,20 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 namespace {
 
-std::optional<std::string> declines_empty(const OpCall& call) {
+std::optional<std::string> integer_matmul_declines(const OpCall& call) {
   if (call.outputs[0].shape.num_elements() == 0 || Extents(call).k == 0) {
     return "an operand is empty";
   }
   return std::nullopt;
 }
 
-std::optional<std::string> declines(const OpCall& call) {
-  if (auto reason = onednn::integers_declined()) return reason;
-  return declines_empty(call);
-}
-
-std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
-  using onednn::Slot;
-  const weft::Product product(call);
-  const int rank = product.y.shape.rank();
-  const auto a = onednn::matrix(product.a, rank, product.transpose_a);
-  const auto b = onednn::matrix(product.b, rank, product.transpose_b);
-  const auto y = onednn::matrix(product.y, rank);
-  const auto description =
-      onednn::describe<dnnl::matmul>(onednn::attributes(), a, b, y);
-  auto program = std::make_unique<onednn::Program>();
-  program->add(dnnl::matmul(description), description.scratchpad_desc(),
-               {{DNNL_ARG_SRC, a, Slot::input(0)},
-                {DNNL_ARG_WEIGHTS, b, Slot::input(1)},
-                {DNNL_ARG_DST, y, Slot::output(0)}});
-  return program;
-}
-
 }  // namespace
 
 void register_cpu_integer_matmul(KernelRegistry& kernels) {
   kernels.add({.op = "integer_matmul",
-               .name = "onednn:matmul",
-               .rank = 20,
-               .declines = declines,
-               .prepare = prepare});
-  kernels.add({.op = "integer_matmul",
                .name = "simd:widening",
                .rank = 10,
-               .declines = declines_empty,
+               .declines = integer_matmul_declines,
                .prepare = WEFT_FOR_MACHINE(prepare_widening)});
 }
 

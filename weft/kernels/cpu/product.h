@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "weft/base/index.h"
 #include "weft/graph/kernel.h"
+#include "weft/ops/support/elementwise.h"
 
 namespace weft {
 
@@ -60,5 +63,20 @@ struct Product {
             {product(type.shape.first(type.shape.rank() - 1)), columns}};
   }
 };
+
+// Which matrix of an operand each matrix of the result is made from: stacks
+// broadcast as elements do.
+inline std::vector<std::int64_t> matrix_offsets(const TensorType& operand,
+                                                const TensorType& result) {
+  const Shape& own = operand.shape;
+  const Shape stack(result.shape.first(result.shape.rank() - 2));
+  const BroadcastIndex index(Shape(own.first(own.rank() - 2)), stack);
+  const std::int64_t size = own.back() * own[own.rank() - 2];
+  std::vector<std::int64_t> offsets(at(stack.num_elements()));
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    offsets[i] = index(static_cast<std::int64_t>(i)) * size;
+  }
+  return offsets;
+}
 
 }  // namespace weft

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "weft/data/loader.h"
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 namespace weft {
 

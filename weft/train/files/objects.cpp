@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 namespace weft {
 

@@ -1,7 +1,7 @@
 // Data sets, read by index and shuffled.
 #include "weft/data/loader.h"
 
-#include "weft/base/sha256.h"
+#include "weft/base/libraries/sha256.h"
 #include "weft/data/fetch.h"
 #include "weft/train/step/training_data.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "weft/data/batch_source.h"
+#include "weft/files/safetensors.h"
 #include "weft/optim/optimizer.h"
-#include "weft/train/files/safetensors.h"
 #include "weft/train/step/entry.h"
 #include "weft/train/step/step_options.h"
 #include "weft/train/step/training_task.h"

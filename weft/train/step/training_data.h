@@ -27,7 +27,8 @@ struct DataOptions {
   std::int64_t steps = 35;           // of text: words per example
   bool drop_last = false;            // leave out a last batch that is not full
   std::uint64_t seed = 1;
-  Options own;  // what the source declares, complete
+  int workers = 1;  // that share a batch
+  Options own;      // what the source declares, complete
 };
 
 enum class DataPart { kTrain, kValid, kTest };
@@ -69,6 +70,11 @@ struct BatchSourceDef {
   // Throws what opening the data throws.
   std::unique_ptr<TrainingData> (*open)(const DataOptions& options) = nullptr;
 };
+
+// Opens the data; sources of it are held to what they declare
+// (data/checked_source.h). Throws what opening throws.
+std::unique_ptr<TrainingData> open_training_data(const BatchSourceDef& def,
+                                                 const DataOptions& options);
 
 using BatchSourceRegistry = Registry<BatchSourceDef>;
 // Filled from the files of weft/train/sources.

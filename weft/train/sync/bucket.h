@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 namespace weft {
 

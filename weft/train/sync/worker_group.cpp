@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "weft/base/file.h"
-#include "weft/base/sha256.h"
+#include "weft/base/libraries/sha256.h"
 #include "weft/train/sync/gather.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 #include <algorithm>
 #include <array>

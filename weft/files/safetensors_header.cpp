@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 
 namespace weft {
 namespace {

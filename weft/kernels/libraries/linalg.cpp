@@ -397,7 +397,7 @@ std::unique_ptr<PreparedKernel> prepare_solve(const OpCall& call) {
 
 }  // namespace
 
-void register_cpu_linalg(KernelRegistry& kernels) {
+void register_library_linalg(KernelRegistry& kernels) {
   kernels.add(
       {"cholesky", "lapack:potrf", 10, linalg_declines, prepare_cholesky});
   kernels.add(

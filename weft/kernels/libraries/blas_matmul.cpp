@@ -8,13 +8,12 @@
 #include "weft/base/cpu.h"
 #include "weft/base/index.h"
 #include "weft/base/parallel.h"
-#include "weft/kernels/cpu/blas.h"
 #include "weft/kernels/cpu/function_kernel.h"
 #include "weft/kernels/cpu/product.h"
 #include "weft/kernels/cpu/tail.h"
+#include "weft/kernels/libraries/blas.h"
 #include "weft/kernels/onednn/gemm.h"
 #include "weft/kernels/onednn/version.h"
-#include "weft/ops/support/elementwise.h"
 
 namespace weft {
 namespace {
@@ -37,21 +36,6 @@ struct OpenBlas {
   // The processor that it takes this one for: "Zen", "SkylakeX".
   static std::string name() { return openblas_get_corename(); }
 };
-
-// Which matrix of an operand each matrix of the result is made from: stacks
-// broadcast as elements do.
-std::vector<std::int64_t> matrix_offsets(const TensorType& operand,
-                                         const TensorType& result) {
-  const Shape& own = operand.shape;
-  const Shape stack(result.shape.first(result.shape.rank() - 2));
-  const BroadcastIndex index(Shape(own.first(own.rank() - 2)), stack);
-  const std::int64_t size = own.back() * own[own.rank() - 2];
-  std::vector<std::int64_t> offsets(at(stack.num_elements()));
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    offsets[i] = index(static_cast<std::int64_t>(i)) * size;
-  }
-  return offsets;
-}
 
 template <class T, class Blas>
 class BlasProduct final : public PreparedKernel {
@@ -149,7 +133,7 @@ std::string kernel_libraries() {
                      openblas.substr(0, openblas.find(' ', name_end + 1)));
 }
 
-void register_cpu_blas_matmul(KernelRegistry& kernels) {
+void register_library_blas_matmul(KernelRegistry& kernels) {
   kernels.add({.op = "matmul",
                .name = "onednn:gemm",
                .rank = 20,

@@ -124,7 +124,7 @@ std::unique_ptr<PreparedKernel> prepare_weight_gradient(const OpCall& call) {
 
 }  // namespace
 
-void register_cpu_conv(KernelRegistry& kernels) {
+void register_library_conv(KernelRegistry& kernels) {
   kernels.add({.op = "conv2d",
                .name = "onednn:convolution",
                .rank = 10,

@@ -20,7 +20,6 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/comm/transport/transport.h"
 #include "weft/runtime/jit/graph_function.h"
 
 namespace weft {
@@ -60,38 +59,18 @@ class ExportedFunction {
   };
   const std::vector<Argument>& arguments() const { return arguments_; }
 
+  // Throws Error(kInvalidArgument) for another number than there are.
+  void check_count(const std::vector<Tensor>& arguments) const;
+
   // Variables keep what the function assigned for the next run. Throws
   // Error(kInvalidArgument) for arguments that do not fit.
   std::vector<Tensor> run(const std::vector<Tensor>& arguments);
 
-  // The same by several ranks, each of which computes a part and calls this
-  // alike, with all arguments (comm/graph/partitioned.h); `placement` is what
-  // parse_placement() reads. The results are rank 0's, and undefined on others.
-  // Throws Error(kUnsupported) for a function that assigns variables, and as
-  // Partitioned does.
-  std::vector<Tensor> run_parts(const std::vector<Tensor>& arguments,
-                                std::string_view placement,
-                                Transport& transport);
-
-  // The same on several ranks, each of which runs all of it on arguments of its
-  // own and calls this alike; its collective ops exchange over `transport` as
-  // `collective` says, "ring", "halving" or "direct"
-  // (comm/collective/scatter_gather.h). With "blueconnect" its all_reduce ops
-  // are first taken apart for the hosts (comm/graph/blueconnect_rewrite.h), and
-  // `said` gets what became of each. Returns this rank's results.
-  // Throws Error(kUnsupported) for a function that assigns variables,
-  // Error(kInvalidArgument) for ops of another number of ranks, and what the
-  // engine does.
-  std::vector<Tensor> run_together(const std::vector<Tensor>& arguments,
-                                   std::string_view collective,
-                                   Transport& transport, std::string& said);
+  // The graph, whose function takes the arguments and then the hidden values;
+  // to be run by several ranks, comm/graph/exported_ranks.h.
+  const GraphFunction& function() const { return *function_; }
 
  private:
-  // The arguments and the hidden ones behind them, none of which is assigned.
-  std::vector<Tensor> all_inputs(const std::vector<Tensor>& arguments) const;
-  void check_count(const std::vector<Tensor>& arguments) const;
-
-  TaggedOptions tagged_;
   std::vector<Argument> arguments_;
   std::vector<Variable> variables_;
   std::unique_ptr<GraphFunction> function_;

@@ -1,4 +1,4 @@
-#include "weft/base/gzip.h"
+#include "weft/base/libraries/gzip.h"
 
 #include <algorithm>
 #include <limits>

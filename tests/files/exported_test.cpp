@@ -1,4 +1,4 @@
-#include "weft/train/files/exported.h"
+#include "weft/files/exported.h"
 
 #include <gtest/gtest.h>
 
@@ -6,11 +6,12 @@
 #include "tests/support/exact.h"
 #include "tests/support/temporary_folder.h"
 
+#include "weft/comm/graph/exported_ranks.h"
 #include "weft/comm/transport/thread.h"
+#include "weft/files/safetensors.h"
 #include "weft/nn/linear.h"
 #include "weft/runtime/host_func.h"
 #include "weft/runtime/jit/jit.h"
-#include "weft/train/files/safetensors.h"
 
 namespace weft {
 namespace {
@@ -66,7 +67,7 @@ TEST(Exported, RunsInParts) {
   world.run([&](Transport& transport) {
     ExportedFunction function(path);
     const auto results =
-        function.run_parts({two.tensor()}, "triple=1", transport);
+        run_parts(function, {two.tensor()}, "triple=1", transport);
     ASSERT_EQ(results.size(), 1u);
     if (transport.rank() == 0) {
       EXPECT_EQ(results[0].item(), 7);
@@ -76,7 +77,7 @@ TEST(Exported, RunsInParts) {
     ExportedFunction assigns(folder / "counted.weft");
     expect_error(ErrorCode::kUnsupported,
                  {"scale', which several ranks cannot"},
-                 [&] { assigns.run_parts({two.tensor()}, "", transport); });
+                 [&] { run_parts(assigns, {two.tensor()}, "", transport); });
   });
 }
 

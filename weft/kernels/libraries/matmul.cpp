@@ -52,7 +52,7 @@ std::unique_ptr<PreparedKernel> prepare_matmul(const OpCall& call) {
 
 }  // namespace
 
-void register_cpu_matmul(KernelRegistry& kernels) {
+void register_library_matmul(KernelRegistry& kernels) {
   kernels.add({.op = "matmul",
                .name = "onednn:matmul",
                .rank = 10,

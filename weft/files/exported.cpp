@@ -1,13 +1,9 @@
-#include "weft/train/files/exported.h"
+#include "weft/files/exported.h"
 
 #include <nlohmann/json.hpp>
 
-#include "weft/comm/graph/blueconnect_rewrite.h"
-#include "weft/comm/graph/network_collectives.h"
-#include "weft/comm/graph/partitioned.h"
+#include "weft/files/safetensors.h"
 #include "weft/graph/text.h"
-#include "weft/runtime/executable.h"
-#include "weft/train/files/safetensors.h"
 
 namespace weft {
 namespace {
@@ -132,8 +128,7 @@ ExportedInfo parse_exported_info(std::string_view text,
 }
 
 ExportedFunction::ExportedFunction(const std::filesystem::path& path,
-                                   TaggedOptions tagged)
-    : tagged_(std::move(tagged)) {
+                                   TaggedOptions tagged) {
   const SafetensorsFile file(path);
   const auto damaged = [&](std::string_view what) {
     return Error(ErrorCode::kDataLoss, path.string(), "damaged function: {}",
@@ -181,7 +176,7 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
     hidden.back().is_assigned = each.is_assigned;
   }
   ExecutableOptions options;
-  options.tagged = tagged_;
+  options.tagged = std::move(tagged);
   function_ = std::make_unique<GraphFunction>(
       std::move(graph), info.entry, std::move(hidden), std::move(options));
 }
@@ -191,78 +186,6 @@ void ExportedFunction::check_count(const std::vector<Tensor>& arguments) const {
   throw Error(ErrorCode::kInvalidArgument, "@" + function_->function().name(),
               "takes {} arguments, got {}", arguments_.size(),
               arguments.size());
-}
-
-std::vector<Tensor> ExportedFunction::all_inputs(
-    const std::vector<Tensor>& arguments) const {
-  check_count(arguments);
-  std::vector<Tensor> inputs = arguments;
-  for (const Hidden& each : function_->hidden()) {
-    // Every rank has a copy of its own, which an assignment would part from the
-    // others'.
-    if (each.is_assigned) {
-      throw Error(ErrorCode::kUnsupported, "@" + function_->function().name(),
-                  "assigns the variable '{}', which several ranks cannot",
-                  each.name);
-    }
-    if (!each.is_variable()) {
-      inputs.push_back(each.value.tensor());
-      continue;
-    }
-    const VariableRef variable = each.variable.lock();
-    WEFT_CHECK(variable, "this object owns it");
-    inputs.push_back(variable->value);
-  }
-  return inputs;
-}
-
-std::vector<Tensor> ExportedFunction::run_together(
-    const std::vector<Tensor>& arguments, std::string_view collective,
-    Transport& transport, std::string& said) {
-  const std::vector<Tensor> inputs = all_inputs(arguments);
-  const bool is_blueconnect = collective == "blueconnect";
-  const ScatterMethod method =
-      // BlueConnect has a ring within each of its groups, so what the rewrite
-      // leaves runs on rings.
-      is_blueconnect ? ScatterMethod::kRing : scatter_method(collective);
-  Function function = function_->function();
-  if (is_blueconnect) {
-    std::vector<std::string> hosts;
-    for (int rank = 0; rank < transport.size(); ++rank) {
-      hosts.push_back(transport.host(rank));
-    }
-    BlueConnectRewrite rewrite = rewrite_blueconnect(function, hosts);
-    for (const BlueConnectDecision& each : rewrite.decisions) {
-      said += to_string(each) + "\n";
-    }
-    function = std::move(rewrite.function);
-  }
-  Engine engine(transport);
-  Communicator all(transport);
-  NetworkCollectives network(all, engine, method);
-  const CollectivesScope scope(network);
-  Executable executable(std::move(function));
-  return executable.run(inputs);
-}
-
-std::vector<Tensor> ExportedFunction::run_parts(
-    const std::vector<Tensor>& arguments, std::string_view placement,
-    Transport& transport) {
-  const std::string& entry = function_->function().name();
-  const std::vector<Tensor> inputs = all_inputs(arguments);
-  std::vector<TensorType> types;
-  // A graph is cut for static shapes (partitioned.h), and the arguments have
-  // some.
-  for (const Tensor& input : inputs) types.push_back(input.type());
-  RankPlacement ranks = parse_placement(placement, transport.size());
-  // Every rank has read the same file and the same inputs, so nothing has to be
-  // sent at the start.
-  ranks.arguments.assign(inputs.size(), RankPlacement::kEverywhere);
-  Engine engine(transport);
-  Communicator all(transport);
-  Partitioned parts(function_->graph(), entry, types, ranks, all, engine,
-                    tagged_);
-  return parts.run(inputs);
 }
 
 std::vector<Tensor> ExportedFunction::run(

@@ -2,7 +2,7 @@
 // once, and so are the gradients of the weights; only h w_hh is left inside
 // the loop over time. The gates in between are one pass of SIMD.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "weft/kernels/cpu/recurrent.cpp"
+#define HWY_TARGET_INCLUDE "weft/kernels/libraries/recurrent.cpp"
 #include <algorithm>
 #include <hwy/foreach_target.h>
 #include <optional>
@@ -462,7 +462,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace weft {
 
-void register_cpu_recurrent(KernelRegistry& kernels) {
+void register_library_recurrent(KernelRegistry& kernels) {
   WEFT_FOR_MACHINE(add_kernels)(kernels);
 }
 

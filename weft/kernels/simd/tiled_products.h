@@ -1,0 +1,136 @@
+// Products of matrices of f32 of any size without a library, in blocks as Goto
+// and van de Geijn have them ("Anatomy of high-performance matrix
+// multiplication", 2008): a panel of the right operand is packed so that the
+// second-level cache holds it, and multiplied by rows of the left one where
+// these lie.
+//
+// Sums have one order, whatever the threads.
+//
+// Compiled once per target (kernels/simd/targets.h).
+#if defined(WEFT_KERNELS_SIMD_TILED_PRODUCTS_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SIMD_TILED_PRODUCTS_H_
+#undef WEFT_KERNELS_SIMD_TILED_PRODUCTS_H_
+#else
+#define WEFT_KERNELS_SIMD_TILED_PRODUCTS_H_
+#endif
+
+#include <algorithm>
+
+#include "weft/base/index.h"
+#include "weft/base/parallel.h"
+#include "weft/kernels/simd/tile_product.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weft::HWY_NAMESPACE::simd {
+
+// A row-major matrix, or its transpose; `stride` is the distance between rows
+// as they lie in memory.
+inline LeftTile left_tile(const float* data, std::int64_t stride,
+                          bool transpose) {
+  return transpose ? LeftTile{data, 1, at(stride)}
+                   : LeftTile{data, at(stride), 1};
+}
+
+// `count` products c [m, n] = a b, or c += a b, with a [m, k] and b [k, n].
+struct TiledSizes {
+  std::int64_t m, n, k;
+  std::int64_t count = 1;
+};
+// One of them. Element (i, j) of an operand is data[i * row + j * step].
+struct TiledOperands {
+  LeftTile a, b;
+  RowTile<float> c;
+};
+
+// A panel has so many columns and, at a time, rows: 128 KiB. A block has so
+// many rows of the result that packing is little beside them.
+inline constexpr std::int64_t kPanelColumns = 128;
+inline constexpr std::int64_t kPanelRows = 256;
+inline constexpr std::int64_t kBlockOfRows = 192;
+// Each task packs into memory of its own, so that there are not many; their
+// number must not depend on that of the threads.
+inline constexpr std::int64_t kMostTiledTasks = 16;
+inline constexpr std::size_t kPanelSize = at(kPanelColumns * kPanelRows);
+inline constexpr std::size_t kMostTiledScratch =
+    at(kMostTiledTasks) * kPanelSize * sizeof(float);
+
+struct TiledBlocks {
+  std::int64_t rows, panels, all;
+  explicit TiledBlocks(const TiledSizes& size)
+      : rows((size.m + kBlockOfRows - 1) / kBlockOfRows),
+        panels((size.n + kPanelColumns - 1) / kPanelColumns),
+        all(rows * panels * size.count) {}
+  std::int64_t tasks() const { return std::min(all, kMostTiledTasks); }
+};
+
+inline std::size_t tiled_scratch_bytes(const TiledSizes& size) {
+  return at(TiledBlocks(size).tasks()) * kPanelSize * sizeof(float);
+}
+
+// Rows of b side by side, as tile_product() wants them.
+inline void pack_panel(const LeftTile& b, std::size_t rows, std::size_t columns,
+                       float* to) {
+  if (b.step == 1) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      std::copy_n(b.data + i * b.row, columns, to + i * columns);
+    }
+    return;
+  }
+  for (std::size_t j = 0; j < columns; ++j) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      to[i * columns + j] = b.data[i * b.row + j * b.step];
+    }
+  }
+}
+
+// One block of rows by one panel of columns.
+inline void tiled_block(const TiledSizes& size, const TiledOperands& of,
+                        std::int64_t row, std::int64_t column, bool adds,
+                        float* panel) {
+  const std::size_t rows = at(std::min(kBlockOfRows, size.m - row));
+  const std::size_t columns = at(std::min(kPanelColumns, size.n - column));
+  for (std::int64_t k = 0; k < size.k; k += kPanelRows) {
+    const std::size_t depth = at(std::min(kPanelRows, size.k - k));
+    pack_panel({of.b.data + at(k) * of.b.row + at(column) * of.b.step, of.b.row,
+                of.b.step},
+               depth, columns, panel);
+    tile_product(rows, columns, depth,
+                 {of.a.data + at(row) * of.a.row + at(k) * of.a.step, of.a.row,
+                  of.a.step},
+                 {panel, columns},
+                 {of.c.data + at(row) * of.c.row + at(column), of.c.row},
+                 adds || k > 0);
+  }
+}
+
+// `operands(i)` are those of product i; no size is 0. `scratch` has
+// tiled_scratch_bytes().
+template <class Operands>
+void tiled_products(const TiledSizes& size, bool adds, float* scratch,
+                    Operands&& operands) noexcept {
+  const TiledBlocks blocks(size);
+  const std::int64_t tasks = blocks.tasks();
+  // A thread is worth waking for some 100,000 multiplications.
+  constexpr double kLeast = 1e5;
+  const double per_task =
+      static_cast<double>(size.m) * static_cast<double>(size.n) *
+      static_cast<double>(size.k) * static_cast<double>(size.count) /
+      static_cast<double>(tasks);
+  parallel_for(tasks, 1 + static_cast<std::int64_t>(kLeast / (per_task + 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t task = begin; task < end; ++task) {
+                   for (std::int64_t i = task; i < blocks.all; i += tasks) {
+                     tiled_block(
+                         size, operands(i / (blocks.rows * blocks.panels)),
+                         i % blocks.rows * kBlockOfRows,
+                         i / blocks.rows % blocks.panels * kPanelColumns, adds,
+                         scratch + at(task) * kPanelSize);
+                   }
+                 }
+               });
+}
+
+}  // namespace weft::HWY_NAMESPACE::simd
+HWY_AFTER_NAMESPACE();
+
+#endif  // per target
