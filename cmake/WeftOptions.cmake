@@ -28,7 +28,8 @@ target_compile_definitions(weft_options INTERFACE HWY_DISABLE_PCLMUL_AES)
 # writes past the end of short strings.
 if(WEFT_SANITIZE)
   target_compile_options(weft_options INTERFACE
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-array-bounds>)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-array-bounds
+      -Wno-stringop-overflow>)
 endif()
 foreach(sanitizer IN LISTS WEFT_SANITIZE)
   target_compile_options(weft_options INTERFACE

@@ -10,7 +10,7 @@
 #include "weft/comm/transport/thread.h"
 #include "weft/nn/view.h"
 #include "weft/ops/ops.h"
-#include "weft/train/files/safetensors.h"
+#include "weft/files/safetensors.h"
 #include "weft/train/trained_model.h"
 #include "weft/train/trainer.h"
 
