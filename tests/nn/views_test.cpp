@@ -84,7 +84,8 @@ TEST_F(Views, TernaryHasThreeValues) {
   view(f32({1, 5}, {2, -1, 0.5F, -0.5F, 1}), "ternary");
   const auto a = static_cast<float>(4.0 / 3);
   EXPECT_TENSOR(seen(), f32({1, 5}, {a, -a, 0, 0, a}));
-  view(f32({1, 4}, {2, -1, 0.5F, -0.4F}), "ternary(threshold=0.4, scaled=false)");
+  view(f32({1, 4}, {2, -1, 0.5F, -0.4F}),
+       "ternary(threshold=0.4, scaled=false)");
   EXPECT_TENSOR(seen(), f32({1, 4}, {1, -1, 1, 0}));
   view(f32({1, 2}, {0, 0}), "ternary");
   EXPECT_TENSOR(seen(), f32({1, 2}, {0, 0}));
