@@ -6,6 +6,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,9 @@ struct OptionSpec {
 // "at least 1", "in (0, 1]"; empty where any number will do.
 std::string to_string(const NumberRange& range);
 // Why the option cannot have this value, of its kind: "must be at least 1",
-// "is not known (did you mean 'f32'?)"; empty if it can.
-std::string refusal(const OptionSpec& spec, const OptionValue& value);
+// "is not known (did you mean 'f32'?)"; nothing if it can.
+std::optional<std::string> declines(const OptionSpec& spec,
+                                    const OptionValue& value);
 
 std::string to_string(const OptionValue& value);
 // "integer", "number", "true or false", "text", "list of integers", "list of
