@@ -25,6 +25,7 @@ Json as_json(const RecipeKey& key) {
   Json calls = Json::array();
   for (const EntryOptions& call : key.calls) calls.push_back(as_json(call));
   return {{"key", key.path()},
+          {"section", key.section},
           {"entry", key.entry},
           {"default", to_string(key.spec.value)},
           {"allowed", allowed_text(key.spec)},

@@ -7,20 +7,36 @@
 
 namespace weft {
 
+namespace {
+
+void append_keys(const std::string& section,
+                 const std::vector<OptionSpec>& options,
+                 const std::vector<KeyCalls>& calls,
+                 std::vector<RecipeKey>& keys) {
+  for (const OptionSpec& spec : options) {
+    keys.push_back({section, "", spec});
+    for (const KeyCalls& each : calls) {
+      if (each.key == spec.name) keys.back().calls = each.entries();
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<RecipeKey> recipe_keys() {
   std::vector<RecipeKey> keys;
   for (const RecipeSectionDef* def : sections_in_order()) {
-    for (const OptionSpec& spec : def->options) {
-      keys.push_back({def->name, "", spec});
-      for (const KeyCalls& calls : def->calls) {
-        if (calls.key == spec.name) keys.back().calls = calls.entries();
+    append_keys(def->name, def->options, def->calls, keys);
+    if (def->entries != nullptr) {
+      for (const EntryOptions& entry : def->entries()) {
+        for (const OptionSpec& spec : entry.options) {
+          keys.push_back({def->name, entry.entry, spec});
+        }
       }
     }
-    if (def->entries == nullptr) continue;
-    for (const EntryOptions& entry : def->entries()) {
-      for (const OptionSpec& spec : entry.options) {
-        keys.push_back({def->name, entry.entry, spec});
-      }
+    for (const SectionTables& tables : def->tables) {
+      append_keys(def->name + "." + tables.key, tables.options, tables.calls,
+                  keys);
     }
   }
   return keys;
@@ -34,7 +50,8 @@ std::vector<RecipeKey> recipe_keys(std::string_view what) {
     if (std::ranges::find(known, key.section) == known.end()) {
       known.push_back(key.section);
     }
-    if (key.section == what || key.path() == what) {
+    if (key.section == what || key.path() == what ||
+        key.section.starts_with(std::string(what) + ".")) {
       found.push_back(std::move(key));
     }
   }

@@ -36,6 +36,13 @@ struct KeyCalls {
   std::vector<EntryOptions> (*entries)() = nullptr;
 };
 
+// A list of tables within a section: [[model.views]].
+struct SectionTables {
+  std::string key;                  // "views"
+  std::vector<OptionSpec> options;  // of each table
+  std::vector<KeyCalls> calls = {};
+};
+
 struct RecipeSectionDef {
   std::string name;
   std::string summary;
@@ -48,6 +55,7 @@ struct RecipeSectionDef {
   std::vector<EntryOptions> (*entries)() = nullptr;
   // What may be called in the keys that hold calls, for help.
   std::vector<KeyCalls> calls = {};
+  std::vector<SectionTables> tables = {};
   // From the file into `recipe` and back. Null: the options go into
   // Recipe::more. read() asks for all keys; what it does not ask for is
   // refused.

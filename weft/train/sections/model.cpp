@@ -7,11 +7,17 @@
 namespace weft {
 namespace {
 
+const OptionSpec kViewedParameters{
+    "parameters", std::string(),
+    "which it is for: a pattern of names, as \"conv*.weight\""};
+const OptionSpec kViewCall{"view", std::string(),
+                           "what the model sees in their place"};
+
 nn::ViewChoice read_view(SectionReader section) {
   nn::ViewChoice choice;
-  choice.parameters = section.require_text("parameters");
-  const std::string text = section.require_text("view");
-  choice.view = section.blame("view", [&] {
+  choice.parameters = section.require_text(kViewedParameters.name);
+  const std::string text = section.require_text(kViewCall.name);
+  choice.view = section.blame(kViewCall.name, [&] {
     return to_string(parse_call(text, parameter_view_registry(), "view"));
   });
   section.refuse_unknown();
@@ -51,6 +57,12 @@ void register_recipe_section_model(RecipeSectionRegistry& sections) {
        .place = 10,
        .options = {{"name", std::string(), "of the model: see weft inspect"}},
        .entries = [] { return entries_of(model_registry()); },
+       .tables = {{.key = "views",
+                   .options = {kViewedParameters, kViewCall},
+                   .calls = {{kViewCall.name,
+                              [] {
+                                return entries_of(parameter_view_registry());
+                              }}}}},
        .read = read_model,
        .write = write_model});
 }
