@@ -47,7 +47,9 @@ TEST(CallReader, ReadsLists) {
 
 TEST(CallReader, WritesWhatItReads) {
   for (const std::string text :
-       {"grid(sizes=[4, 8], names=[\"a\", \"b c\"], depth=2)",
+       {"grid(sizes=[4, 8], names=[a, \"b c\", \"true\"], depth=2)",
+        "grid(sizes=[], names=[a-b, grid([2], names=[grid(depth=3)])], "
+        "depth=1)",
         "grid(sizes=[], names=[], depth=1)"}) {
     EXPECT_EQ(to_string(read(text)), text);
   }
@@ -57,10 +59,17 @@ TEST(CallReader, WritesWhatItReads) {
   EXPECT_EQ(name_of_call("grid([2], depth=1)", "thing"), "grid");
 }
 
+TEST(CallReader, TakesCallsWithinCallsAsTheirText) {
+  const Call<Def> call = read("grid(names=[grid ( [4] ), b-c, d(\")\", [e])])");
+  EXPECT_EQ(option<Texts>(call.options, "names"),
+            (Texts{"grid ( [4] )", "b-c", "d(\")\", [e])"}));
+}
+
 TEST(CallReader, RefusesListsThatAreNone) {
   for (const char* text :
        {"grid([4, a])", "grid([1.5])", "grid([true])", "grid([4, [8]])",
-        "grid([4 8])", "grid([4,, 8])", "grid([4,])", "grid([4", "grid([,])"}) {
+        "grid([4 8])", "grid([4,, 8])", "grid([4,])", "grid([4", "grid([,])",
+        "grid(names=[a(b])", "grid(names=[a(])])", "grid(names=[a(\")])"}) {
     expect_error(ErrorCode::kInvalidArgument, {text, "^"}, [&] { read(text); });
   }
   expect_error(ErrorCode::kInvalidArgument,

@@ -265,7 +265,8 @@ TEST(Recipe, WrappersOfAnOptimizerAreCheckedAndKept) {
   const Recipe recipe = parse(
       kRecipe, {"optimizer.wrap=[\"accumulate(2)\", \"lookahead(steps=5)\"]"});
   EXPECT_EQ(recipe.optimizer.wrap,
-            (std::vector<std::string>{"accumulate(2)", "lookahead(steps=5)"}));
+            (std::vector<std::string>{"accumulate(batches=2)",
+                                      "lookahead(steps=5, alpha=0.5)"}));
   EXPECT_EQ(parse(to_toml(recipe)), recipe);
   expect_error(ErrorCode::kInvalidArgument,
                {"lookahed", "did you mean 'lookahead'?", "optimizer.wrap"},

@@ -4,9 +4,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "weft/base/registry.h"
+#include "weft/base/call_reader.h"
 #include "weft/train/recipe/section_def.h"
 
 namespace weft {
@@ -21,15 +20,6 @@ const Def& read_entry(SectionReader& section, const Registry<Def>& registry,
                             {.name = "name", .value = name, .summary = ""}));
   return section.blame("name",
                        [&]() -> const Def& { return registry.get(name); });
-}
-
-template <class Def>
-std::vector<EntryOptions> entries_of(const Registry<Def>& registry) {
-  std::vector<EntryOptions> entries;
-  for (const Def& def : registry.all()) {
-    entries.push_back({def.name, def.summary, def.options});
-  }
-  return entries;
 }
 
 }  // namespace weft

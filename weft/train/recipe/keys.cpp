@@ -12,9 +12,6 @@ std::vector<RecipeKey> recipe_keys() {
   for (const RecipeSectionDef* def : sections_in_order()) {
     for (const OptionSpec& spec : def->options) {
       keys.push_back({def->name, "", spec});
-      for (const KeyCalls& calls : def->calls) {
-        if (calls.key == spec.name) keys.back().calls = calls.entries();
-      }
     }
     if (def->entries == nullptr) continue;
     for (const EntryOptions& entry : def->entries()) {

@@ -156,7 +156,9 @@ OptionValue SectionReader::read(const OptionSpec& spec) {
   if (node == nullptr) return value;
   read_value(spec.name, *node, value);
   const std::string reason = refusal(spec, value);
-  if (reason.empty()) return value;
+  if (reason.empty()) {
+    return blame(spec.name, [&] { return canonical(spec, std::move(value)); });
+  }
   const auto* text = std::get_if<std::string>(&value);
   throw error(spec.name, node,
               fmt::format("{} = {} {}", path_of(spec.name),
