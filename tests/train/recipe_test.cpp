@@ -273,6 +273,27 @@ TEST(Recipe, WrappersOfAnOptimizerAreCheckedAndKept) {
                [] { parse(kRecipe, {"optimizer.wrap=[\"lookahed(5)\"]"}); });
 }
 
+TEST(Recipe, LayersAreWrittenOutAndRefusedWhenTheyAreRead) {
+  const auto with = [](const std::string& layers) {
+    return parse(kRecipe,
+                 {"model={name = \"sequential\", layers = " + layers + "}"});
+  };
+  const Recipe recipe =
+      with("[\"max-pool\", \"residual([dropout(0.25)])\", \"linear\"]");
+  EXPECT_EQ(option<std::vector<std::string>>(recipe.model.options, "layers"),
+            (std::vector<std::string>{"max-pool(window=2, stride=0, padding=0)",
+                                      "residual(layers=[dropout(rate=0.25)])",
+                                      "linear(outputs=0, bias=true)"}));
+  EXPECT_EQ(parse(to_toml(recipe)), recipe);
+  expect_error(ErrorCode::kInvalidArgument,
+               {"did you mean 'linear'?", "layers.1", "model.layers"},
+               [&] { with("[\"relu\", \"liner\"]"); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"rate", "[0, 1)", "layers.0, dropout(1)", "layers.2"}, [&] {
+                 with("[\"relu\", \"relu\", \"residual([dropout(1)])\"]");
+               });
+}
+
 TEST(Recipe, AnOptimizerOfAllGradientsNeedsAllParameters) {
   const std::vector<std::string> prodigy{"optimizer={name = \"prodigy\"}"};
   EXPECT_EQ(parse(kRecipe, prodigy).optimizer.name, "prodigy");
