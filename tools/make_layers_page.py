@@ -42,7 +42,8 @@ layers = ["conv2d(16, kernel=5)", "relu", "max-pool", "flatten", "linear"]
 - From Python: `weft.nn.model("sequential", example=(28, 28, 1), classes=10, layers=[…])`.
 
 A new layer is one file of `weft/nn/layers`, or of the same folder in a tree of your own
-([How to add a task](guides/adding-a-task.md), section 3).
+([How to add a task](guides/adding-a-task.md), section 3):
+`examples/extension/weft/nn/layers/squeeze_excite.cpp`.
 
 """
 
