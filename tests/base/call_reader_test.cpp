@@ -14,6 +14,7 @@ using Texts = std::vector<std::string>;
 struct Def {
   std::string name;
   std::vector<OptionSpec> options;
+  std::string summary = {};
 };
 
 const Registry<Def>& registry() {
@@ -63,6 +64,38 @@ TEST(CallReader, TakesCallsWithinCallsAsTheirText) {
   const Call<Def> call = read("grid(names=[grid ( [4] ), b-c, d(\")\", [e])])");
   EXPECT_EQ(option<Texts>(call.options, "names"),
             (Texts{"grid ( [4] )", "b-c", "d(\")\", [e])"}));
+}
+
+const Registry<Def>& nests() {
+  static const Registry<Def> defs = [] {
+    Registry<Def> all("nest");
+    all.add({"nest",
+             {{.name = "inner",
+               .value = Texts(),
+               .summary = "",
+               .calls = calls_of<nests>()}}});
+    return all;
+  }();
+  return defs;
+}
+
+TEST(CallReader, ReadsEachOfManyCallsWithinEachOtherOnce) {
+  const auto nested = [](int depth) {
+    std::string text = "nest(inner=[])";
+    for (int i = 1; i < depth; ++i) text = "nest(inner=[" + text + "])";
+    return text;
+  };
+  const auto written = [](const std::string& text) {
+    return to_string(parse_call(text, nests(), "nest"));
+  };
+  EXPECT_EQ(written("nest([nest, nest([])])"),
+            "nest(inner=[nest(inner=[]), nest(inner=[])])");
+  EXPECT_EQ(written(nested(16)), nested(16));
+  expect_error(ErrorCode::kInvalidArgument, {"more than 32", "^"},
+               [&] { written(nested(20)); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"did you mean 'nest'?", "at: inner.1, nesst", "at: inner.0"},
+               [&] { written("nest([nest([nest, nesst])])"); });
 }
 
 TEST(CallReader, RefusesListsThatAreNone) {

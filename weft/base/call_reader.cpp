@@ -24,8 +24,12 @@ std::size_t past_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Behind the bracket that closes the one at `at`; npos if none does. What is
-// between quotation marks opens and closes nothing.
+// Whoever reads a call within a call reads the next one within that.
+constexpr std::size_t kMostBrackets = 32;
+
+// Behind the bracket that closes the one at `at`; npos if none does, or too
+// many are within each other. What is between quotation marks opens and closes
+// nothing.
 std::size_t past_brackets(std::string_view text, std::size_t at) {
   std::string open;  // what closes each bracket, the innermost last
   bool is_quoted = false;
@@ -34,6 +38,7 @@ std::size_t past_brackets(std::string_view text, std::size_t at) {
     if (c == '"') is_quoted = !is_quoted;
     if (is_quoted) continue;
     if (c == '(' || c == '[') open += c == '(' ? ')' : ']';
+    if (open.size() > kMostBrackets) break;
     if (c != ')' && c != ']') continue;
     if (open.empty() || open.back() != c) break;
     open.pop_back();
@@ -107,7 +112,8 @@ Options CallReader::take_options(std::string_view name,
       is_first = false;
     }
   }
-  return complete(schema, given, name);
+  for (const OptionSpec& spec : schema) given.emplace(spec.name, spec.value);
+  return given;
 }
 
 // Takes what follows an option: true at ')', false at ','.
@@ -136,8 +142,9 @@ void CallReader::take_option(std::string_view owner,
   const OptionValue value = take_literal();
   // It is completed by itself, so that what is wrong with it is said at its
   // place.
-  at(place, [&] { complete(schema, {{name, value}}, owner); });
-  given[name] = value;
+  given[name] = at(place, [&] {
+    return complete(schema, {{name, value}}, owner).at(name);
+  });
 }
 
 // "name =", or nothing.
@@ -188,7 +195,9 @@ OptionValue CallReader::take_literal() {
 OptionValue CallReader::take_inner_call(std::size_t begin) {
   const std::size_t end = past_brackets(text_, at_);
   if (end == std::string_view::npos) {
-    throw fail(at_, "this bracket is not closed");
+    throw fail(at_, fmt::format("this bracket is not closed, or holds more "
+                                "than {} within each other",
+                                kMostBrackets));
   }
   at_ = past_space(text_, end);
   return std::string(text_.substr(begin, end - begin));

@@ -7,7 +7,7 @@
 //            | "[" [literal ("," literal)*] "]"    of integers, or of texts
 //
 // A call within a call is the value of an option whose text it is:
-// "residual([conv2d(16), relu])".
+// "residual([conv2d(16), relu])"; up to 32 brackets may be within each other.
 //
 // A grammar that is built from calls (weft/comm/codec/pipeline_text.h) reads
 // what stands between them by take() and take_name().
