@@ -115,6 +115,26 @@ std::optional<std::string> declines(const OptionSpec& spec,
       fmt::join(spec.choices, ", "));
 }
 
+OptionValue canonical(const OptionSpec& spec, OptionValue value) {
+  if (spec.calls == nullptr || spec.calls->canonical == nullptr) return value;
+  const auto write_out = [&](std::string& text, const std::string& place) {
+    try {
+      text = spec.calls->canonical(text);
+    } catch (Error& error) {
+      error.detail(fmt::format("at: {}, {}", place, text));
+      throw;
+    }
+  };
+  if (auto* text = std::get_if<std::string>(&value)) {
+    write_out(*text, spec.name);
+  } else if (auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    for (std::size_t i = 0; i < texts->size(); ++i) {
+      write_out((*texts)[i], fmt::format("{}.{}", spec.name, i));
+    }
+  }
+  return value;
+}
+
 Options complete(const std::vector<OptionSpec>& schema, const Options& given,
                  std::string_view where) {
   Options result;
@@ -149,6 +169,7 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
       throw Error(ErrorCode::kInvalidArgument, where, "option '{}' = {} {}",
                   name, to_string(value), *reason);
     }
+    result[name] = canonical(*spec, std::move(result[name]));
   }
   return result;
 }

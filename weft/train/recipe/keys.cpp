@@ -7,36 +7,23 @@
 
 namespace weft {
 
-namespace {
-
-void append_keys(const std::string& section,
-                 const std::vector<OptionSpec>& options,
-                 const std::vector<KeyCalls>& calls,
-                 std::vector<RecipeKey>& keys) {
-  for (const OptionSpec& spec : options) {
-    keys.push_back({section, "", spec});
-    for (const KeyCalls& each : calls) {
-      if (each.key == spec.name) keys.back().calls = each.entries();
-    }
-  }
-}
-
-}  // namespace
-
 std::vector<RecipeKey> recipe_keys() {
   std::vector<RecipeKey> keys;
+  const auto append = [&](const std::string& section, const std::string& entry,
+                          const std::vector<OptionSpec>& options) {
+    for (const OptionSpec& spec : options) {
+      keys.push_back({section, entry, spec});
+    }
+  };
   for (const RecipeSectionDef* def : sections_in_order()) {
-    append_keys(def->name, def->options, def->calls, keys);
+    append(def->name, "", def->options);
     if (def->entries != nullptr) {
       for (const EntryOptions& entry : def->entries()) {
-        for (const OptionSpec& spec : entry.options) {
-          keys.push_back({def->name, entry.entry, spec});
-        }
+        append(def->name, entry.entry, entry.options);
       }
     }
     for (const SectionTables& tables : def->tables) {
-      append_keys(def->name + "." + tables.key, tables.options, tables.calls,
-                  keys);
+      append(def->name + "." + tables.key, "", tables.options);
     }
   }
   return keys;

@@ -19,7 +19,6 @@ struct RecipeKey {
   // empty for keys that are always there.
   std::string entry;
   OptionSpec spec;
-  std::vector<EntryOptions> calls = {};  // that its text may be made of
 
   std::string path() const { return section + "." + spec.name; }
 };

@@ -10,16 +10,15 @@ namespace {
 const OptionSpec kViewedParameters{
     "parameters", std::string(),
     "which it is for: a pattern of names, as \"conv*.weight\""};
-const OptionSpec kViewCall{"view", std::string(),
-                           "what the model sees in their place"};
+const OptionSpec kViewCall{.name = "view",
+                           .value = std::string(),
+                           .summary = "what the model sees in their place",
+                           .calls = calls_of<parameter_view_registry>()};
 
 nn::ViewChoice read_view(SectionReader section) {
   nn::ViewChoice choice;
-  choice.parameters = section.require_text(kViewedParameters.name);
-  const std::string text = section.require_text(kViewCall.name);
-  choice.view = section.blame(kViewCall.name, [&] {
-    return to_string(parse_call(text, parameter_view_registry(), "view"));
-  });
+  choice.parameters = section.require_text(kViewedParameters);
+  choice.view = section.require_text(kViewCall);
   section.refuse_unknown();
   return choice;
 }
@@ -58,11 +57,7 @@ void register_recipe_section_model(RecipeSectionRegistry& sections) {
        .options = {{"name", std::string(), "of the model: see weft inspect"}},
        .entries = [] { return entries_of(model_registry()); },
        .tables = {{.key = "views",
-                   .options = {kViewedParameters, kViewCall},
-                   .calls = {{kViewCall.name,
-                              [] {
-                                return entries_of(parameter_view_registry());
-                              }}}}},
+                   .options = {kViewedParameters, kViewCall}}},
        .read = read_model,
        .write = write_model});
 }

@@ -6,12 +6,27 @@ namespace weft {
 namespace {
 
 const OptionSpec kOptimizerName{"name", std::string(), "of the optimizer"};
+
+std::vector<EntryOptions> entries_of_schedules() {
+  std::vector<EntryOptions> entries;
+  for (const ScheduleDef& def : schedule_registry().all()) {
+    entries.push_back({def.name, def.summary, schedule_options(def, 0.01)});
+  }
+  return entries;
+}
+
+// read_lr() reads them: the first rate is the optimizer's.
+constexpr CallKind kSchedules{.entries = entries_of_schedules};
+
 const OptionSpec kLr{
-    "lr", 0.01,
-    "the learning rate: a number, or a schedule: \"cosine(from=0.1, "
-    "to=0.001, warmup=200)\"; the optimizer's own if it is "
-    "not given",
-    kPositive};
+    .name = "lr",
+    .value = 0.01,
+    .summary =
+        "the learning rate: a number, or a schedule: \"cosine(from=0.1, "
+        "to=0.001, warmup=200)\"; the optimizer's own if it is "
+        "not given",
+    .range = kPositive,
+    .calls = &kSchedules};
 const OptionSpec kLrText{"lr", std::string(), ""};
 const OptionSpec kClipNorm{
     "clip_norm",
@@ -19,9 +34,13 @@ const OptionSpec kClipNorm{
     "the largest norm of all gradients together; 0: they "
     "are not clipped",
     {.least = 0}};
-const OptionSpec kWrap{"wrap", std::vector<std::string>(),
-                       "what stands around the optimizer, the first one "
-                       "innermost: \"lookahead(steps=5)\", …"};
+const OptionSpec kWrap{
+    .name = "wrap",
+    .value = std::vector<std::string>(),
+    .summary =
+        "what stands around the optimizer, the first one innermost: "
+        "\"lookahead(steps=5)\", …",
+    .calls = calls_of<optimizer_wrapper_registry>()};
 
 // Of a group.
 const OptionSpec kGroupParameters{
@@ -64,7 +83,7 @@ Schedule read_lr(SectionReader& optimizer, double fallback) {
 // `rest` are the settings of all parameters that are in no group.
 GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
   GroupRecipe group;
-  group.parameters = section.require_text(kGroupParameters.name);
+  group.parameters = section.require_text(kGroupParameters);
   group.is_frozen = std::get<bool>(section.read(kGroupFrozen));
   // What is frozen has no rate and no optimizer: keys of these are refused.
   if (!group.is_frozen) {
@@ -122,14 +141,6 @@ void write_optimizer(const Recipe& recipe, RecipeWriter& out) {
   }
 }
 
-std::vector<EntryOptions> entries_of_schedules() {
-  std::vector<EntryOptions> entries;
-  for (const ScheduleDef& def : schedule_registry().all()) {
-    entries.push_back({def.name, def.summary, schedule_options(def, 0.01)});
-  }
-  return entries;
-}
-
 }  // namespace
 
 void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
@@ -140,9 +151,6 @@ void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
        .place = 40,
        .options = {kOptimizerName, kLr, kClipNorm, kWrap},
        .entries = [] { return entries_of(optimizer_registry()); },
-       .calls = {{"lr", entries_of_schedules},
-                 {"wrap",
-                  [] { return entries_of(optimizer_wrapper_registry()); }}},
        .tables = {{.key = "groups",
                    .options = {kGroupParameters, kGroupFrozen, kLrScale,
                                kGroupName}}},
