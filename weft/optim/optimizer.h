@@ -41,9 +41,6 @@ struct ParameterStep {
   std::string name;
   Value parameter;
   Value gradient;
-  // [count…]: the rows of the parameter that `gradient` [count…, width…] holds;
-  // undefined where it is the whole gradient (row_gradient.h).
-  Value indices;
   std::vector<Value> slots;  // as slots() declares them, in order
 };
 
@@ -66,9 +63,10 @@ class Optimizer {
   virtual void update(std::span<ParameterStep> parameters,
                       std::span<Value> shared, const StepTime& time) const = 0;
 
-  // Whether an element of that parameter stays as it is, with its slots, where
-  // its gradient is zero. Then rows of a table that got none need not be
-  // visited.
+  // Whether a row of that parameter stays as it is, with its slots, where all of
+  // its gradient is zero, and else becomes what it, its gradient and its slots
+  // say, which have the parameter's shape. Then rows of a table that got none
+  // need not be visited (row_gradient.h).
   virtual bool keeps_without_gradient(std::string_view /*parameter*/) const {
     return false;
   }

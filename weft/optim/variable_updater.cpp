@@ -59,12 +59,12 @@ void VariableUpdater::update(std::span<const Value> gradients) {
     steps.push_back({.name = variables_[i]->name,
                      .parameter = context.read(variables_[i]),
                      .gradient = gradients[i],
-                     .indices = {},
                      .slots = values_of(slots_[i])});
   }
-  keep_touched_rows(*optimizer_, steps);
+  const TouchedRows touched(*optimizer_, steps);
   std::vector<Value> shared = values_of(shared_);
   optimizer_->update(steps, shared, {learning_rate_.read(), step_.read()});
+  touched.put_back(steps);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     context.assign(variables_[i], steps[i].parameter);
     assign_all(slots_[i], steps[i].slots);
