@@ -2,9 +2,12 @@
 // table.
 #include "weft/optim/row_gradient.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <set>
 
+#include "tests/support/errors.h"
+#include "tests/support/optimizer_run.h"
 #include "tests/support/values.h"
 
 #include "weft/autodiff/gradient.h"
@@ -20,12 +23,18 @@ constexpr std::int64_t kRows = 40;
 constexpr std::int64_t kWidth = 3;
 constexpr double kLr = 0.1;
 
-// Optimizers as recipes name them, with and without weight decay.
+// Optimizers as recipes name them, with and without weight decay, and each that
+// suits it inside of lazy_rows.
 std::vector<std::unique_ptr<Optimizer>> all_optimizers() {
   std::vector<std::unique_ptr<Optimizer>> all;
   for (const OptimizerDef& def : optimizer_registry().all()) {
     for (const double decay : {0.0, 0.1}) {
-      all.push_back(make_optimizer(def.name, {{"weight_decay", decay}}));
+      const auto make = [&] {
+        return make_optimizer(def.name, {{"weight_decay", decay}});
+      };
+      all.push_back(make());
+      if (!make()->is_elementwise()) continue;
+      all.push_back(wrap_optimizer(make(), {"lazy_rows"}));
     }
   }
   all.push_back(make_optimizer("momentum", {{"momentum", 0.0}}));
@@ -131,7 +140,9 @@ TEST(RowGradient, OptimizersKeepWhatTheySayTheyKeep) {
       }
     }
   }
-  EXPECT_EQ(keeping, 4u);  // sgd, adagrad plain and clipped, momentum of 0
+  // sgd, adagrad plain and clipped, momentum of 0; and eight with lazy rows,
+  // with and without decay.
+  EXPECT_EQ(keeping, 4u + 2 * 8);
 }
 
 TEST(RowGradient, OptimizersThatRememberSayNo) {
@@ -193,19 +204,97 @@ TEST(RowGradient, UpdatesAsTheWholeTableWouldBe) {
   }
 }
 
+// What is read changes as without the wrapper, by weight decay and momentum
+// too; what is not read waits.
+TEST(LazyRows, AreTheDenseUpdateOfTheRowsThatAreRead) {
+  const Lookups lookups{indices_of({3, 8, 3, -1}),
+                        Tensor::of<std::int32_t>({2, 2}, {8, 1, 3, 30})};
+  const auto named = rows_named(lookups);
+  for (const OptimizerDef& def : optimizer_registry().all()) {
+    const auto plain = make_optimizer(def.name, {{"weight_decay", 0.1}});
+    if (!plain->is_elementwise()) continue;
+    SCOPED_TRACE(def.name);
+    const auto lazy = wrap_optimizer(
+        make_optimizer(def.name, {{"weight_decay", 0.1}}), {"lazy_rows"});
+    const auto arguments = arguments_of(*plain, kRows, lookups);
+    const auto expected =
+        Executable(step_of(*plain, kRows, lookups, false)).run(arguments);
+    for (const bool by_rows : {false, true}) {
+      const auto actual =
+          Executable(step_of(*lazy, kRows, lookups, by_rows)).run(arguments);
+      ASSERT_EQ(actual.size(), expected.size());
+      for (std::size_t i = 0; i < actual.size(); ++i) {
+        for (std::int64_t row = 0; row < kRows; ++row) {
+          const Tensor found = actual[i].slice(row, row + 1);
+          if (named.contains(row)) {
+            EXPECT_TRUE(
+                test::near(found, expected[i].slice(row, row + 1), 1e-6));
+          } else {
+            EXPECT_TRUE(identical(found, arguments[i].slice(row, row + 1)));
+          }
+        }
+      }
+    }
+  }
+}
+
+// A row is that of the first axis, whatever the others are; of a vector it is
+// an element. What is no number is a gradient.
+TEST(LazyRows, OfAnyRank) {
+  const auto after = [](const Tensor& p, const Tensor& gradient) {
+    test::OptimizerRun run(
+        wrap_optimizer(make_optimizer("sgd", {{"weight_decay", 0.5}}),
+                       {"lazy_rows"}),
+        {p});
+    run.step({gradient}, 1);
+    return run.parameter();
+  };
+  EXPECT_TRUE(identical(after(Tensor::of<float>({2, 1, 2}, {4, 8, 4, 8}),
+                              Tensor::of<float>({2, 1, 2}, {0, 1, 0, 0})),
+                        Tensor::of<float>({2, 1, 2}, {2, 3, 4, 8})));
+  EXPECT_TRUE(identical(
+      after(Tensor::of<float>({2}, {4, 8}), Tensor::of<float>({2}, {1, 0})),
+      Tensor::of<float>({2}, {1, 8})));
+  EXPECT_TRUE(std::isnan(after(Tensor::of<float>({1, 2}, {1, 1}),
+                               Tensor::of<float>({1, 2}, {NAN, 0}))
+                             .item()));
+  EXPECT_TRUE(identical(after(Tensor::zeros({DType::kF32, {0, 3}}),
+                              Tensor::zeros({DType::kF32, {0, 3}})),
+                        Tensor::zeros({DType::kF32, {0, 3}})));
+}
+
+TEST(LazyRows, RefuseWhatLooksAtMoreThanItsRow) {
+  for (const char* name : {"lamb", "lars", "adafactor", "prodigy"}) {
+    test::expect_error(
+        ErrorCode::kInvalidArgument, {"moves rows by more than"},
+        [&] { wrap_optimizer(make_optimizer(name, {}), {"lazy_rows"}); });
+  }
+  test::expect_error(
+      ErrorCode::kInvalidArgument, {"put lazy_rows before others"}, [&] {
+        wrap_optimizer(make_optimizer("sgd", {}), {"lookahead", "lazy_rows"});
+      });
+}
+
 // In a plan that may overwrite it, no buffer is as large as the table.
 TEST(RowGradient, TheTableIsNeverCopied) {
   constexpr std::int64_t kMany = 100'000;
-  const auto optimizer = make_optimizer("adagrad", {});
   const Lookups lookups{indices_of({5, 70'000, 5, 1}), indices_of({2, 3, 6})};
-  Executable executable(step_of(*optimizer, kMany, lookups, true),
-                        {.donated = {{0, 0}, {1, 1}}});
-  const auto arguments = arguments_of(*optimizer, kMany, lookups);
-  const Tensor before = arguments[0].clone();
-  const auto results = executable.run(arguments);
-  EXPECT_EQ(results[0].raw(), arguments[0].raw());
-  EXPECT_FALSE(identical(results[0], before));
-  EXPECT_LT(executable.plan_for(arguments).arena_bytes(), before.bytes() / 100);
+  const auto expect_in_place =
+      [&](const std::unique_ptr<Optimizer>& optimizer,
+          const std::vector<std::pair<std::size_t, std::size_t>>& donated) {
+        Executable executable(step_of(*optimizer, kMany, lookups, true),
+                              {.donated = donated});
+        const auto arguments = arguments_of(*optimizer, kMany, lookups);
+        const Tensor before = arguments[0].clone();
+        const auto results = executable.run(arguments);
+        EXPECT_EQ(results[0].raw(), arguments[0].raw());
+        EXPECT_FALSE(identical(results[0], before));
+        EXPECT_LT(executable.plan_for(arguments).arena_bytes(),
+                  before.bytes() / 10);
+      };
+  expect_in_place(make_optimizer("adagrad", {}), {{0, 0}, {1, 1}});
+  expect_in_place(wrap_optimizer(make_optimizer("adamw", {}), {"lazy_rows"}),
+                  {{0, 0}, {1, 1}, {2, 2}});
 }
 
 TEST(RowGradient, NothingWhereTheTableCostsLess) {

@@ -63,13 +63,16 @@ class Optimizer {
   virtual void update(std::span<ParameterStep> parameters,
                       std::span<Value> shared, const StepTime& time) const = 0;
 
-  // Whether a row of that parameter stays as it is, with its slots, where all of
-  // its gradient is zero, and else becomes what it, its gradient and its slots
-  // say, which have the parameter's shape. Then rows of a table that got none
-  // need not be visited (row_gradient.h).
+  // Whether a row of that parameter stays as it is, with its slots, where all
+  // of its gradient is zero, and else becomes what it, its gradient and its
+  // slots say, which have the parameter's shape. Then rows of a table that got
+  // none need not be visited (row_gradient.h).
   virtual bool keeps_without_gradient(std::string_view /*parameter*/) const {
     return false;
   }
+  // Whether an element and its slots, which have the parameter's shape, become
+  // what they, its gradient and the step's time say, and no other element.
+  virtual bool is_elementwise() const { return false; }
   // Whether what one parameter becomes depends on other parameters' gradients.
   // Those of a part of the model alone then mean something else.
   virtual bool sees_all_parameters() const { return false; }

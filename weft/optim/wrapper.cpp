@@ -55,8 +55,12 @@ void OptimizerWrapper::update(std::span<ParameterStep> parameters,
 
 std::unique_ptr<Optimizer> wrap_optimizer(
     std::unique_ptr<Optimizer> optimizer,
-    const std::vector<std::string>& wrappers) {
+    const std::vector<std::string>& wrappers,
+    const std::vector<std::string>& outside) {
   std::vector<std::string_view> names;
+  for (const std::string& text : outside) {
+    names.push_back(name_of_call(text, "optimizer.wrap"));
+  }
   for (const std::string& text : wrappers) {
     const auto call =
         parse_call(text, optimizer_wrapper_registry(), "optimizer.wrap");

@@ -64,6 +64,7 @@ GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
     group.name = rest.name;
     const OptimizerDef& def =
         read_entry(section, optimizer_registry(), group.name);
+    group.wrap = std::get<std::vector<std::string>>(section.read(kWrap));
     std::vector<OptionSpec> schema = def.options;
     if (group.name == rest.name) {
       // A group says only what is different.
@@ -71,6 +72,9 @@ GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
     }
     group.options = section.read_options(schema);
     section.blame("", [&] { def.make(group.options); });
+    section.blame("wrap", [&] {
+      wrap_optimizer(def.make(group.options), group.wrap, rest.wrap);
+    });
   }
   section.refuse_unknown();
   return group;
@@ -88,6 +92,9 @@ void read_optimizer(SectionReader& section, Recipe& recipe) {
   section.refuse_unknown();
   // The optimizer knows the ranges of its options; they depend on each other.
   section.blame("", [&] { def.make(optimizer.options); });
+  section.blame("wrap", [&] {
+    wrap_optimizer(def.make(optimizer.options), optimizer.wrap);
+  });
   for (std::size_t i = 0; i < groups.size(); ++i) {
     optimizer.groups.push_back(read_group(
         section.inner(groups[i], fmt::format("optimizer.groups.{}", i)),
@@ -110,6 +117,7 @@ void write_optimizer(const Recipe& recipe, RecipeWriter& out) {
     if (group.is_frozen) continue;
     out.key("lr_scale", group.lr_scale);
     out.key("name", group.name);
+    out.key("wrap", group.wrap);
     out.options(group.options);
   }
 }
@@ -128,7 +136,9 @@ void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
   sections.add(
       {.name = "optimizer",
        .summary = "how parameters change; [[optimizer.groups]] are parameters "
-                  "that are trained in another way than the rest",
+                  "that are trained in another way than the rest: those whose "
+                  "names fit 'parameters', with 'frozen', or with 'lr_scale', "
+                  "'name', 'wrap' and the options of an optimizer of their own",
        .place = 40,
        .options = {kOptimizerName, kLr, kClipNorm, kWrap},
        .entries = [] { return entries_of(optimizer_registry()); },
