@@ -77,6 +77,39 @@ TEST(Lookahead, GoesBackPartOfTheWay) {
   EXPECT_FLOAT_EQ(static_cast<float>(run.parameter().item()), 0.85f);
 }
 
+// The mean of all iterates, weighted by their age.
+TEST(Ema, IsTheWeightedMeanOfIterates) {
+  constexpr double kDecay = 0.75;
+  OptimizerRun run(wrapped("momentum", {"ema(0.75)"}), two_parameters());
+  OptimizerRun plain(make_optimizer("momentum", {}), two_parameters());
+  std::vector<std::vector<double>> sums(2);
+  double weights = 0;
+  for (int step = 1; step <= 6; ++step) {
+    run.step(gradients_at(step), kLr);
+    plain.step(gradients_at(step), kLr);
+    weights = kDecay * weights + 1;
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(identical(run.parameter(i), plain.parameter(i)));
+      const std::vector<double> iterate = test::numbers(plain.parameter(i));
+      const std::vector<double> ema = test::numbers(run.slot(0, i));
+      sums[i].resize(iterate.size());
+      for (std::size_t k = 0; k < iterate.size(); ++k) {
+        sums[i][k] = kDecay * sums[i][k] + iterate[k];
+        EXPECT_NEAR(ema[k], sums[i][k] / weights, 1e-6);
+      }
+    }
+  }
+}
+
+TEST(Ema, StandsInForParameters) {
+  const ParameterInfo info{"fc.weight", {DType::kF32, {2}}};
+  EXPECT_EQ(used_name(*wrapped("sgd", {}), info), "fc.weight");
+  EXPECT_EQ(used_name(*wrapped("sgd", {"ema", "clip_value"}), info),
+            "optimizer.ema.fc.weight");
+  EXPECT_EQ(used_name(*wrapped("sgd", {"ema(evaluate=false)"}), info),
+            "fc.weight");
+}
+
 TEST(ClipValue, LimitsEachElement) {
   OptimizerRun run(wrapped("sgd", {"clip_value(0.5)"}),
                    {Tensor::of<float>({3}, {0, 0, 0})});
@@ -110,6 +143,7 @@ TEST(Wrappers, RefuseWhatMakesNoSense) {
   expect_refused({"lookahead(stesp=5)"}, {"did you mean 'steps'?", "^"});
   expect_refused({"lookahead(0)"}, {"steps = 0 must be at least 1"});
   expect_refused({"lookahead(alpha=2)"}, {"alpha = 2 is outside [0, 1)"});
+  expect_refused({"ema(1)"}, {"decay = 1 is outside [0, 1)"});
   expect_refused({"clip_value(0)"}, {"limit = 0 must be above 0"});
   expect_refused({"accumulate(2)", "accumulate(2)"},
                  {"'accumulate' is there twice"});

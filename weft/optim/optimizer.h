@@ -34,6 +34,9 @@ struct Slot {
   double initial = 0;
   // Starts as the parameter itself, and not as `initial`.
   bool is_copy = false;
+  // Stands in for the parameter where the model is used: measured, asked for
+  // predictions, handed on. Has its type, as an average of it.
+  bool stands_in = false;
 };
 
 // One parameter in a step: update() replaces it and its slots by the next ones.
@@ -83,6 +86,11 @@ class Optimizer {
 // "optimizer.SLOT.PARAMETER", and "optimizer.SLOT" of what is shared: the names
 // in checkpoints.
 std::string slot_name(const Slot& slot, std::string_view parameter = {});
+// The name of what the model is used with in place of a parameter: of the slot
+// that stands in for it, else its own. Throws Error(kInvalidArgument) where
+// several slots want to.
+std::string used_name(const Optimizer& optimizer,
+                      const ParameterInfo& parameter);
 // The first value of a slot of `parameter`; undefined for a shared one.
 Tensor initial_slot(const Slot& slot, const Tensor& parameter = {});
 

@@ -1,5 +1,7 @@
 #include "weft/optim/variable_updater.h"
 
+#include <algorithm>
+
 #include "weft/graph/context.h"
 #include "weft/optim/row_gradient.h"
 
@@ -70,6 +72,19 @@ void VariableUpdater::update(std::span<const Value> gradients) {
     assign_all(slots_[i], steps[i].slots);
   }
   assign_all(shared_, shared);
+}
+
+std::vector<Variable> VariableUpdater::used() const {
+  std::vector<Variable> result;
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const VariableRef& own = variables_[i];
+    const auto slots = optimizer_->slots({own->name, own->type});
+    const auto found = std::ranges::find_if(
+        slots, [](const Slot& slot) { return slot.stands_in; });
+    const auto place = static_cast<std::size_t>(found - slots.begin());
+    result.emplace_back(found == slots.end() ? own : slots_[i][place].state());
+  }
+  return result;
 }
 
 std::vector<VariableUpdater::NamedSlot> VariableUpdater::slots() const {

@@ -72,6 +72,9 @@ std::unique_ptr<Optimizer> wrap_optimizer(
     names.push_back(call.def->name);
     optimizer = call.def->make(std::move(optimizer), call.options);
   }
+  // Of any parameter; what groups have of their own is seen when there are
+  // some.
+  used_name(*optimizer, {"", {DType::kF32, {1}}});
   return optimizer;
 }
 
