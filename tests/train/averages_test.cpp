@@ -192,7 +192,9 @@ TEST_P(Averages, AreWhatAStepIsMeasuredWith) {
       identical(guess, Step(loaded, StepCut::kPredict).predict(images).at(0)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Wrappers, Averages, ::testing::Values("ema(0.9)"),
+INSTANTIATE_TEST_SUITE_P(Wrappers, Averages,
+                         ::testing::Values("ema(0.9)",
+                                           "average(start=8, every=2)"),
                          [](const auto& tested) {
                            return tested.param.substr(0,
                                                       tested.param.find('('));
