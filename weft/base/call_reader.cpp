@@ -23,11 +23,56 @@ std::size_t past_space(std::string_view text, std::size_t at) {
   return at;
 }
 
+// What is open between the begin of a text and a place in it.
+class Nesting {
+ public:
+  // The next character.
+  void pass(char c) {
+    if (is_escaped_) {
+      is_escaped_ = false;
+    } else if (quote_ != 0) {
+      // TOML has escapes between double quotation marks.
+      is_escaped_ = c == '\\' && quote_ == '"';
+      if (c == quote_) quote_ = 0;
+    } else if (c == '"' || c == '\'') {
+      quote_ = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      closing_ += c == '(' ? ')' : c == '[' ? ']' : '}';
+    } else if (!closing_.empty() && c == closing_.back()) {
+      closing_.pop_back();
+    }
+  }
+  bool is_open() const { return quote_ != 0 || !closing_.empty(); }
+
+ private:
+  std::string closing_;  // of each bracket, the innermost last
+  char quote_ = 0;
+  bool is_escaped_ = false;
+};
+
+// Behind the parenthesis that closes the one at `begin`; npos if none does.
+std::size_t end_of_parenthesis(std::string_view text, std::size_t begin) {
+  Nesting nesting;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    nesting.pass(text[i]);
+    if (!nesting.is_open()) return i + 1;
+  }
+  return std::string_view::npos;
+}
+
+// "ball(radius=2)", and nothing behind it.
+bool is_call(std::string_view text) {
+  const std::size_t open = text.find('(');
+  return open != std::string_view::npos && is_word(text.substr(0, open)) &&
+         end_of_parenthesis(text, open) == text.size();
+}
+
 std::string literal(const OptionValue& value) {
-  // What reads as a word is written without quotation marks, and what does not
-  // is quoted, so that the text can be read again.
+  // What reads as a word or as a call is written without quotation marks, and
+  // what does not is quoted, so that the text can be read again.
   const auto* text = std::get_if<std::string>(&value);
-  return text != nullptr && is_word(*text) ? *text : to_string(value);
+  const bool is_bare = text != nullptr && (is_word(*text) || is_call(*text));
+  return is_bare ? *text : to_string(value);
 }
 
 }  // namespace
@@ -128,6 +173,10 @@ OptionValue CallReader::take_literal() {
   }
   const auto word = text_.substr(begin, at_ - begin);
   if (word.empty()) throw fail(begin, "a value is due here");
+  if (is_word(word) && !is_at_end() && peek() == '(') {
+    at_ = begin;
+    return take_inner_call();
+  }
   at_ = past_space(text_, at_);
   if (word == "true" || word == "false") return word == "true";
   // This comes before numbers, as from_chars() would take "inf" and "nan" for
@@ -148,6 +197,17 @@ OptionValue CallReader::take_literal() {
   throw fail(begin, fmt::format("'{}' is no value", word));
 }
 
+OptionValue CallReader::take_inner_call() {
+  const std::size_t begin = at_;
+  const std::size_t open = text_.find('(', begin);
+  const std::size_t end = end_of_parenthesis(text_, open);
+  if (end == std::string_view::npos) {
+    throw fail(open, "this parenthesis is not closed");
+  }
+  at_ = past_space(text_, end);
+  return std::string(text_.substr(begin, end - begin));
+}
+
 OptionValue CallReader::take_quoted() {
   const std::size_t begin = at_;
   // There are no escapes: no value of an option needs a quotation mark.
@@ -165,25 +225,12 @@ namespace {
 // if some of these are not closed.
 std::vector<std::size_t> outer_commas(std::string_view text) {
   std::vector<std::size_t> commas;
-  std::string open;  // what closes each bracket, the innermost last
-  char quote = 0;
+  Nesting nesting;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote != 0) {
-      // TOML has escapes between double quotation marks.
-      if (c == '\\' && quote == '"') ++i;
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '(' || c == '[' || c == '{') {
-      open += c == '(' ? ')' : c == '[' ? ']' : '}';
-    } else if (!open.empty() && c == open.back()) {
-      open.pop_back();
-    } else if (c == ',' && open.empty()) {
-      commas.push_back(i);
-    }
+    if (text[i] == ',' && !nesting.is_open()) commas.push_back(i);
+    nesting.pass(text[i]);
   }
-  if (quote != 0 || !open.empty()) commas.clear();
+  if (nesting.is_open()) commas.clear();
   return commas;
 }
 

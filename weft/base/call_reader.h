@@ -3,8 +3,11 @@
 //
 //   call    := name ["(" [option ("," option)*] ")"]
 //   option  := [name "="] literal    a name may be left out of the first
-//   literal := number | "true" | "false" | word | '"' text '"'
+//   literal := number | "true" | "false" | word | '"' text '"' | call
 //            | "[" [literal ("," literal)*] "]"    of integers, or of texts
+//
+// A call within a call is a text to the outer one, which knows the registry
+// that it is of: "project(ball(radius=2))".
 //
 // A grammar that is built from calls (weft/comm/codec/pipeline_text.h) reads
 // what stands between them by take() and take_name().
@@ -75,6 +78,7 @@ class CallReader {
                    const std::vector<OptionSpec>& schema, Options& given);
   std::string take_option_name();
   OptionValue take_literal();
+  OptionValue take_inner_call();
   OptionValue take_quoted();
   OptionValue take_list();
 

@@ -1,4 +1,5 @@
 #include "weft/optim/groups.h"
+#include "weft/optim/projection.h"
 #include "weft/optim/wrapper.h"
 #include "weft/train/recipe/entries.h"
 
@@ -130,6 +131,16 @@ std::vector<EntryOptions> entries_of_schedules() {
   return entries;
 }
 
+// The wrappers, and the sets that one of them takes.
+std::vector<EntryOptions> entries_of_wrappers() {
+  std::vector<EntryOptions> entries = entries_of(optimizer_wrapper_registry());
+  for (const ProjectionDef& def : projection_registry().all()) {
+    entries.push_back(
+        {fmt::format("project({})", def.name), def.summary, def.options});
+  }
+  return entries;
+}
+
 }  // namespace
 
 void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
@@ -142,9 +153,7 @@ void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
        .place = 40,
        .options = {kOptimizerName, kLr, kClipNorm, kWrap},
        .entries = [] { return entries_of(optimizer_registry()); },
-       .calls = {{"lr", entries_of_schedules},
-                 {"wrap",
-                  [] { return entries_of(optimizer_wrapper_registry()); }}},
+       .calls = {{"lr", entries_of_schedules}, {"wrap", entries_of_wrappers}},
        .read = read_optimizer,
        .write = write_optimizer});
 }
