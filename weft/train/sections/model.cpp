@@ -56,8 +56,7 @@ void register_recipe_section_model(RecipeSectionRegistry& sections) {
        .place = 10,
        .options = {{"name", std::string(), "of the model: see weft inspect"}},
        .entries = [] { return entries_of(model_registry()); },
-       .tables = {{.key = "views",
-                   .options = {kViewedParameters, kViewCall}}},
+       .tables = {{.key = "views", .options = {kViewedParameters, kViewCall}}},
        .read = read_model,
        .write = write_model});
 }
