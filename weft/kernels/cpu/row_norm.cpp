@@ -1,7 +1,6 @@
-// Layer and RMS normalisation and their gradients. A row is read from memory
-// once: what follows its mean finds it in the cache. Sums over all rows are
-// taken in parts that depend on the shape alone, so that any number of threads
-// gives the same bits.
+// Layer and RMS normalisation and their gradients. Sums over all rows are taken
+// in parts that depend on the shape alone, so that any number of threads gives
+// the same bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/cpu/row_norm.cpp"
 #include <algorithm>
@@ -10,8 +9,7 @@
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/any_float.h"
-#include "weft/kernels/simd/lanes.h"
-#include "weft/kernels/simd/streaming.h"
+#include "weft/kernels/cpu/float_rows.h"
 #include "weft/kernels/simd/targets.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,108 +23,74 @@ namespace hn = simd::hn;
 template <class T, bool kIsCentred>
 class RowNormKernel : public PreparedKernel {
  protected:
-  using A = simd::Computed<T>;
-  using V = simd::ComputedVector<T>;
-  using Sum = simd::ChainedSum<T>;
+  using Rows = FloatRows<T>;
+  using A = typename Rows::A;
+  using V = typename Rows::V;
+  using Sum = typename Rows::Sum;
 
-  // `moved` counts the operands and results as large as x.
   RowNormKernel(const OpCall& call, std::uint64_t moved)
-      : width_(static_cast<std::size_t>(call.input(0).shape.back())),
-        rows_(static_cast<std::size_t>(call.input(0).shape.num_elements()) /
-              width_),
-        epsilon_(call.attributes.real("epsilon")),
-        streams_(moved * call.input(0).bytes() >= least_streamed_bytes()) {}
-
-  static V all(A value) { return hn::Set(simd::ComputedTag<T>(), value); }
-
-  template <class Body>
-  void for_each_vector(std::size_t count, Body&& body) const {
-    simd::for_each_vector_of<T>(count, body);
-  }
-
-  A mean_of(const Sum& sum) const {
-    return sum.total() / static_cast<A>(width_);
-  }
+      : rows_(call, moved),
+        epsilon_(static_cast<A>(call.attributes.real("epsilon"))) {}
 
   // The mean of a row, 0 where none is taken off.
   A centre_of(const T* x) const {
     if constexpr (!kIsCentred) return 0;
     Sum sum;
-    for_each_vector(width_, [&](std::size_t i, auto lanes, std::size_t chain) {
+    rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
       sum.chains[chain] = hn::Add(sum.chains[chain], lanes.load(x + i));
     });
-    return mean_of(sum);
+    return rows_.mean_of(sum);
   }
 
-  A factor_of(A power) const {
-    return 1 / std::sqrt(power + static_cast<A>(epsilon_));
+  A factor_of(const Sum& squares) const {
+    return 1 / std::sqrt(rows_.mean_of(squares) + epsilon_);
   }
 
-  // The places [0, width) of a row's results, by way of make_tiles().
-  template <class Body>
-  void make_row(T* y, Body&& body) const {
-    make_tiles(reinterpret_cast<std::byte*>(y),
-               static_cast<std::int64_t>(width_), sizeof(T), streams_,
-               [&](std::int64_t first, std::int64_t count, std::byte* to) {
-                 T* results = reinterpret_cast<T*>(to);
-                 const auto begin = static_cast<std::size_t>(first);
-                 for_each_vector(static_cast<std::size_t>(count),
-                                 [&](std::size_t i, auto lanes, std::size_t) {
-                                   lanes.store(body(begin + i, lanes),
-                                               results + i);
-                                 });
-               });
-  }
-
-  void finish() const {
-    if (streams_) finish_streaming();
-  }
-
-  std::size_t width_, rows_;
-  double epsilon_;
-  bool streams_;
+  Rows rows_;
+  A epsilon_;
 };
 
 template <class T, bool kIsCentred>
 class RowNorm : public RowNormKernel<T, kIsCentred> {
   using Base = RowNormKernel<T, kIsCentred>;
-  using Base::width_, Base::all;
+  using Base::rows_;
   using typename Base::A, typename Base::Sum, typename Base::V;
 
  public:
   explicit RowNorm(const OpCall& call) : Base(call, 2) {}
 
   void run(const KernelBuffers& buffers) noexcept override {
-    const T* x = static_cast<const T*>(buffers.inputs[0]);
-    const A* scale = static_cast<const A*>(buffers.inputs[1]);
-    const A* shift =
-        kIsCentred ? static_cast<const A*>(buffers.inputs[2]) : nullptr;
-    T* y = static_cast<T*>(buffers.outputs[0]);
-    parallel_for(static_cast<std::int64_t>(this->rows_),
-                 1 + kLeastWork / static_cast<std::int64_t>(width_),
+    const auto width = static_cast<std::int64_t>(rows_.width());
+    const bool streams = rows_.streams(buffers);
+    parallel_for(static_cast<std::int64_t>(rows_.count()),
+                 1 + kLeastWork / width,
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (auto row = static_cast<std::size_t>(begin);
-                        row < static_cast<std::size_t>(end); ++row) {
-                     normalise(x + row * width_, scale, shift,
-                               y + row * width_);
+                   for (std::int64_t row = begin; row < end; ++row) {
+                     normalise(buffers, row * width, streams);
                    }
-                   this->finish();
+                   if (streams) finish_streaming();
                  });
   }
 
  private:
   static constexpr std::int64_t kLeastWork = 4096;  // elements of a thread
 
-  void normalise(const T* x, const A* scale, const A* shift, T* y) const {
-    const V centre = all(this->centre_of(x));
+  // The row from element `first` on.
+  void normalise(const KernelBuffers& buffers, std::int64_t first,
+                 bool streams) const {
+    const T* x = static_cast<const T*>(buffers.inputs[0]) + first;
+    const A* scale = static_cast<const A*>(buffers.inputs[1]);
+    const A* shift =
+        kIsCentred ? static_cast<const A*>(buffers.inputs[2]) : nullptr;
+    const V centre = rows_.all(this->centre_of(x));
     Sum squares;
-    this->for_each_vector(
-        width_, [&](std::size_t i, auto lanes, std::size_t chain) {
-          const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
-          squares.chains[chain] = hn::MulAdd(c, c, squares.chains[chain]);
-        });
-    const V factor = all(this->factor_of(this->mean_of(squares)));
-    this->make_row(y, [&](std::size_t i, auto lanes) {
+    rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
+      const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
+      squares.chains[chain] = hn::MulAdd(c, c, squares.chains[chain]);
+    });
+    const V factor = rows_.all(this->factor_of(squares));
+    T* y = static_cast<T*>(buffers.outputs[0]) + first;
+    rows_.make_row(y, streams, [=](std::size_t i, auto lanes) {
       const V h = hn::Mul(hn::Sub(lanes.load(x + i), centre), factor);
       if constexpr (!kIsCentred) return hn::Mul(h, lanes.load(scale + i));
       return hn::MulAdd(h, lanes.load(scale + i), lanes.load(shift + i));
@@ -137,32 +101,36 @@ class RowNorm : public RowNormKernel<T, kIsCentred> {
 template <class T, bool kIsCentred>
 class RowNormGradient : public RowNormKernel<T, kIsCentred> {
   using Base = RowNormKernel<T, kIsCentred>;
-  using Base::width_, Base::rows_, Base::all;
+  using Base::rows_;
   using typename Base::A, typename Base::Sum, typename Base::V;
 
  public:
   explicit RowNormGradient(const OpCall& call)
       : Base(call, 3),
-        part_rows_(std::max(kLeastRows, (rows_ + kMostParts - 1) / kMostParts)),
-        parts_((rows_ + part_rows_ - 1) / part_rows_) {}
+        part_rows_(std::max(kLeastRows,
+                            (rows_.count() + kMostParts - 1) / kMostParts)),
+        parts_((rows_.count() + part_rows_ - 1) / part_rows_),
+        sums_size_(kSums * rows_.width()) {}
 
   // The sums of each part for scale, then those for shift.
   std::size_t scratch_bytes() const override {
-    return parts_ * kSums * width_ * sizeof(A);
+    return parts_ * sums_size_ * sizeof(A);
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
     A* sums = static_cast<A*>(buffers.scratch);
+    const bool streams = rows_.streams(buffers);
     parallel_for(static_cast<std::int64_t>(parts_), 1,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (auto part = static_cast<std::size_t>(begin);
                         part < static_cast<std::size_t>(end); ++part) {
-                     go_back(buffers, part, sums + part * kSums * width_);
+                     go_back(buffers, part, sums + part * sums_size_, streams);
                    }
-                   this->finish();
+                   if (streams) finish_streaming();
                  });
     for (std::size_t i = 0; i < kSums; ++i) {
-      add_parts(sums + i * width_, static_cast<A*>(buffers.outputs[1 + i]));
+      add_parts(sums + i * rows_.width(),
+                static_cast<A*>(buffers.outputs[1 + i]));
     }
   }
 
@@ -172,47 +140,47 @@ class RowNormGradient : public RowNormKernel<T, kIsCentred> {
   // Enough for most machines, and few enough that adding them up costs little.
   static constexpr std::size_t kMostParts = 128;
 
-  void go_back(const KernelBuffers& buffers, std::size_t part, A* sums) const {
-    const T* x = static_cast<const T*>(buffers.inputs[0]);
-    const A* scale = static_cast<const A*>(buffers.inputs[1]);
-    const T* dy = static_cast<const T*>(buffers.inputs[2]);
-    T* dx = static_cast<T*>(buffers.outputs[0]);
-    std::fill_n(sums, kSums * width_, A{0});
-    const std::size_t end = std::min(rows_, (part + 1) * part_rows_);
+  void go_back(const KernelBuffers& buffers, std::size_t part, A* sums,
+               bool streams) const {
+    std::fill_n(sums, sums_size_, A{0});
+    const std::size_t end = std::min(rows_.count(), (part + 1) * part_rows_);
     for (std::size_t row = part * part_rows_; row < end; ++row) {
-      const std::size_t first = row * width_;
-      go_back_row(x + first, scale, dy + first, dx + first, sums);
+      go_back_row(buffers, row * rows_.width(), sums, streams);
     }
   }
 
   // With c = x - mean, g = dy scale and f = 1 / sqrt(mean(c^2) + epsilon):
   //   dx = f (g - mean(g) - c f^2 mean(g c)),  dscale += dy c f,  dshift += dy.
-  void go_back_row(const T* x, const A* scale, const T* dy, T* dx,
-                   A* sums) const {
-    const V centre = all(this->centre_of(x));
+  void go_back_row(const KernelBuffers& buffers, std::size_t first, A* sums,
+                   bool streams) const {
+    const T* x = static_cast<const T*>(buffers.inputs[0]) + first;
+    const A* scale = static_cast<const A*>(buffers.inputs[1]);
+    const T* dy = static_cast<const T*>(buffers.inputs[2]) + first;
+    const V centre = rows_.all(this->centre_of(x));
     Sum squares, slopes, products;
-    this->for_each_vector(
-        width_, [&](std::size_t i, auto lanes, std::size_t chain) {
-          const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
-          const V g = hn::Mul(lanes.load(dy + i), lanes.load(scale + i));
-          squares.chains[chain] = hn::MulAdd(c, c, squares.chains[chain]);
-          products.chains[chain] = hn::MulAdd(g, c, products.chains[chain]);
-          if constexpr (kIsCentred) {
-            slopes.chains[chain] = hn::Add(slopes.chains[chain], g);
-          }
-        });
-    const A f = this->factor_of(this->mean_of(squares));
-    const V factor = all(f);
-    const V slope = all(kIsCentred ? this->mean_of(slopes) : A{0});
-    const V product = all(f * f * this->mean_of(products));
-    this->make_row(dx, [&](std::size_t i, auto lanes) {
+    rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
+      const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
+      const V g = hn::Mul(lanes.load(dy + i), lanes.load(scale + i));
+      squares.chains[chain] = hn::MulAdd(c, c, squares.chains[chain]);
+      products.chains[chain] = hn::MulAdd(g, c, products.chains[chain]);
+      if constexpr (kIsCentred) {
+        slopes.chains[chain] = hn::Add(slopes.chains[chain], g);
+      }
+    });
+    const A f = this->factor_of(squares);
+    const V factor = rows_.all(f);
+    const V slope = rows_.all(kIsCentred ? rows_.mean_of(slopes) : A{0});
+    const V product = rows_.all(f * f * rows_.mean_of(products));
+    T* dx = static_cast<T*>(buffers.outputs[0]) + first;
+    A* shift_sums = sums + rows_.width();
+    rows_.make_row(dx, streams, [=](std::size_t i, auto lanes) {
       const V c = hn::Sub(lanes.load(x + i), centre);
       const V d = lanes.load(dy + i);
       V g = hn::Mul(d, lanes.load(scale + i));
-      A* to = sums + i;
-      lanes.store(hn::MulAdd(hn::Mul(d, factor), c, lanes.load(to)), to);
+      lanes.store(hn::MulAdd(hn::Mul(d, factor), c, lanes.load(sums + i)),
+                  sums + i);
       if constexpr (kIsCentred) {
-        lanes.store(hn::Add(d, lanes.load(to + width_)), to + width_);
+        lanes.store(hn::Add(d, lanes.load(shift_sums + i)), shift_sums + i);
         g = hn::Sub(g, slope);
       }
       return hn::Mul(hn::NegMulAdd(c, product, g), factor);
@@ -221,18 +189,19 @@ class RowNormGradient : public RowNormKernel<T, kIsCentred> {
 
   // In the order of the parts.
   void add_parts(const A* sums, A* result) const {
-    simd::for_each_vector_of<A>(width_, [&](std::size_t i, auto lanes,
-                                            std::size_t) {
-      V total = lanes.load(sums + i);
-      for (std::size_t part = 1; part < parts_; ++part) {
-        total = hn::Add(total, lanes.load(sums + part * kSums * width_ + i));
-      }
-      lanes.store(total, result + i);
-    });
+    simd::for_each_vector_of<A>(
+        rows_.width(), [&](std::size_t i, auto lanes, std::size_t) {
+          V total = lanes.load(sums + i);
+          for (std::size_t part = 1; part < parts_; ++part) {
+            total = hn::Add(total, lanes.load(sums + part * sums_size_ + i));
+          }
+          lanes.store(total, result + i);
+        });
   }
 
   std::size_t part_rows_;
   std::size_t parts_;
+  std::size_t sums_size_;  // of a part
 };
 
 template <class T>
