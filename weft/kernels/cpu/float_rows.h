@@ -24,9 +24,10 @@ class FloatRows {
   using V = simd::ComputedVector<T>;
   using Sum = simd::ChainedSum<T>;
 
-  // `moved` counts the operands and results as large as operand 0.
-  FloatRows(const OpCall& call, std::uint64_t moved)
-      : width_(static_cast<std::size_t>(call.input(0).shape.back())),
+  // Operand 0 as rows of `width`; `moved` counts the operands and results that
+  // are as large.
+  FloatRows(const OpCall& call, Dim width, std::uint64_t moved)
+      : width_(static_cast<std::size_t>(width)),
         count_(static_cast<std::size_t>(call.input(0).shape.num_elements()) /
                width_),
         is_large_(moved * call.input(0).bytes() >= least_streamed_bytes()) {}

@@ -29,7 +29,7 @@ class RowNormKernel : public PreparedKernel {
   using Sum = typename Rows::Sum;
 
   RowNormKernel(const OpCall& call, std::uint64_t moved)
-      : rows_(call, moved),
+      : rows_(call, call.input(0).shape.back(), moved),
         epsilon_(static_cast<A>(call.attributes.real("epsilon"))) {}
 
   // The mean of a row, 0 where none is taken off.
