@@ -31,7 +31,7 @@ void fit_and_export(const std::filesystem::path& file) {
        .signature = {{{DType::kF32, {weft::symbol("N"), 1}}}}});
   const auto train = weft::jit([&](const Value& x, const Value& y) {
     weft::Tape tape;
-    const Value loss = weft::mean_squared_error(predict(x), y);
+    Value loss = weft::mean_squared_error(predict(x), y);
     const auto gradients =
         tape.gradient(loss, std::vector{slope.read(), shift.read()});
     slope.assign_subtract(gradients[0] * 0.2);

@@ -1,5 +1,6 @@
 #include "weft/base/call_reader.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
@@ -83,7 +84,8 @@ const Registry<Def>& nests() {
 TEST(CallReader, ReadsEachOfManyCallsWithinEachOtherOnce) {
   const auto nested = [](int depth) {
     std::string text = "nest(inner=[])";
-    for (int i = 1; i < depth; ++i) text = "nest(inner=[" + text + "])";
+    for (int i = 1; i < depth; ++i)
+      text = fmt::format("nest(inner=[{}])", text);
     return text;
   };
   const auto written = [](const std::string& text) {

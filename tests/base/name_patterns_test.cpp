@@ -19,6 +19,8 @@ TEST(NamePatterns, FitEachNameOnce) {
       {"optimizer.groups", "no parameter is called '0.wieght'",
        "did you mean '0.weight'?", "weft inspect RECIPE lists the parameters"},
       [&] { check({"0.wieght"}); });
+  test::expect_error(ErrorCode::kInvalidArgument, {"did you mean '*.weight'?"},
+                     [&] { check({"*.weights"}); });
   test::expect_error(ErrorCode::kInvalidArgument,
                      {"'0.*' and '*.bias' are both for parameter '0.bias'"},
                      [&] {

@@ -8,6 +8,19 @@
 namespace weft {
 namespace {
 
+// What may have been meant: a name, or all that begin or end as one does.
+std::vector<std::string> patterns_of(const std::vector<std::string>& names) {
+  std::vector<std::string> patterns = names;
+  for (const std::string& name : names) {
+    const std::size_t first = name.find('.');
+    const std::size_t last = name.rfind('.');
+    if (first == std::string::npos) continue;
+    patterns.push_back(name.substr(0, first) + ".*");
+    patterns.push_back("*" + name.substr(last));
+  }
+  return patterns;
+}
+
 void check_fits_any(const std::string& pattern,
                     const std::vector<std::string>& names,
                     std::string_view kind, const std::string& where) {
@@ -15,7 +28,7 @@ void check_fits_any(const std::string& pattern,
     return matches_wildcard(pattern, name);
   });
   if (fits) return;
-  const std::string near = nearest(pattern, names);
+  const std::string near = nearest(pattern, patterns_of(names));
   throw Error(ErrorCode::kInvalidArgument, where, "no {} is called '{}'{}",
               kind, pattern,
               near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
