@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 Tensor counting(const Shape& shape) {
-  const Tensor tensor = Tensor::zeros({DType::kF32, shape});
+  Tensor tensor = Tensor::zeros({DType::kF32, shape});
   float next = 0;
   for (float& value : tensor.span<float>()) value = next++;
   return tensor;

@@ -119,7 +119,7 @@ TEST(Projection, ByHand) {
   const auto expect = [](std::string_view set, std::vector<float> from,
                          std::vector<float> to) {
     const auto vector = [](const std::vector<float>& numbers) {
-      const Tensor tensor =
+      Tensor tensor =
           Tensor::empty({DType::kF32, {static_cast<Dim>(numbers.size())}});
       std::copy(numbers.begin(), numbers.end(), tensor.data<float>());
       return tensor;
