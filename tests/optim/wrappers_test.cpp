@@ -138,7 +138,7 @@ TEST(Average, BesideOthers) {
   EXPECT_EQ(run.parameter().item(), -1);
   EXPECT_EQ(run.slot(1).item(), -0.5);  // of 0 and -1
   test::expect_error(ErrorCode::kInvalidArgument,
-                     {"'ema' and 'average' both want", "evaluate=false"}, [] {
+                     {"'average' and 'ema' both want", "evaluate=false"}, [] {
                        wrapped("sgd", {"ema", "average"});
                      });
   wrapped("sgd", {"ema(evaluate=false)", "average"});
