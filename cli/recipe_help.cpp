@@ -2,14 +2,19 @@
 
 #include <fmt/core.h>
 
-#include "cli/report.h"
-
 #include "weft/train/recipe/keys.h"
 
 namespace weft::cli {
 namespace {
 
-Json as_json(const EntryOptions& call) {
+std::vector<EntryOptions> calls_of(const RecipeKey& key) {
+  const CallKind* calls = key.spec.calls;
+  return calls == nullptr ? std::vector<EntryOptions>() : calls->entries();
+}
+
+}  // namespace
+
+Json entry_json(const EntryOptions& call) {
   Json options = Json::array();
   for (const OptionSpec& spec : call.options) {
     options.push_back({{"name", spec.name},
@@ -21,23 +26,26 @@ Json as_json(const EntryOptions& call) {
       {"name", call.entry}, {"summary", call.summary}, {"options", options}};
 }
 
+void print_options(const EntryOptions& call, int indent) {
+  for (const OptionSpec& spec : call.options) {
+    fmt::print("{:{}}{} = {}: {} ({})\n", "", indent, spec.name,
+               to_string(spec.value), spec.summary, allowed_text(spec));
+  }
+}
+
+namespace {
+
 Json as_json(const RecipeKey& key) {
   Json calls = Json::array();
-  for (const EntryOptions& call : key.calls) calls.push_back(as_json(call));
+  for (const EntryOptions& call : calls_of(key))
+    calls.push_back(entry_json(call));
   return {{"key", key.path()},
+          {"section", key.section},
           {"entry", key.entry},
           {"default", to_string(key.spec.value)},
           {"allowed", allowed_text(key.spec)},
           {"summary", key.spec.summary},
           {"calls", calls}};
-}
-
-void print_call(const EntryOptions& call) {
-  fmt::print("    {}: {}\n", call.entry, call.summary);
-  for (const OptionSpec& spec : call.options) {
-    fmt::print("        {} = {}: {} ({})\n", spec.name, to_string(spec.value),
-               spec.summary, allowed_text(spec));
-  }
 }
 
 void print_key(const RecipeKey& key) {
@@ -46,7 +54,10 @@ void print_key(const RecipeKey& key) {
   fmt::print("{} = {}{}\n    {}\n    {}\n", key.path(),
              to_string(key.spec.value), owner, key.spec.summary,
              allowed_text(key.spec));
-  for (const EntryOptions& call : key.calls) print_call(call);
+  for (const EntryOptions& call : calls_of(key)) {
+    fmt::print("    {}: {}\n", call.entry, call.summary);
+    print_options(call, 8);
+  }
 }
 
 }  // namespace

@@ -3,7 +3,16 @@
 
 #include <string>
 
+#include "cli/report.h"
+
+#include "weft/base/option_schema.h"
+
 namespace weft::cli {
+
+// What may be called, and with which options.
+Json entry_json(const EntryOptions& call);
+// The options of `call`, a line each.
+void print_options(const EntryOptions& call, int indent);
 
 // `what` is a key ("train.batch"), a section ("train"), or "recipe" for all.
 // Throws Error(kInvalidArgument) for others, with the nearest one.

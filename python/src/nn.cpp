@@ -9,7 +9,7 @@
 #include "python/src/options.h"
 #include "python/src/scope_manager.h"
 
-#include "weft/nn/model.h"
+#include "weft/nn/layer_def.h"
 #include "weft/nn/scope.h"
 
 namespace weft::python {
@@ -357,6 +357,18 @@ void bind_nn(py::module_& module) {
         return summaries;
       },
       "The models that have a name, and what they are.");
+  layers.def(
+      "layers",
+      [] {
+        py::dict summaries;
+        for (const LayerDef& def : layer_registry().all()) {
+          summaries[py::str(def.name)] = def.summary;
+        }
+        return summaries;
+      },
+      "The layers that model(\"sequential\", layers=[\"conv2d(16)\", …]) may "
+      "be "
+      "made of, and what they are.");
   layers.def(
       "views",
       [] {

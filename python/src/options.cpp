@@ -19,10 +19,16 @@ Options options_from(const py::kwargs& keywords) {
       options[name] = py::cast<std::string>(value);
     } else if (py::isinstance<py::list>(value) ||
                py::isinstance<py::tuple>(value)) {
-      options[name] = integers_from(value);
+      const auto list = py::reinterpret_borrow<py::sequence>(value);
+      if (!list.empty() && py::isinstance<py::str>(list[0])) {
+        options[name] = py::cast<std::vector<std::string>>(value);
+      } else {
+        options[name] = integers_from(value);
+      }
     } else {
-      throw Error(ErrorCode::kInvalidArgument, name,
-                  "an option is a number, a text or a list of integers");
+      throw Error(
+          ErrorCode::kInvalidArgument, name,
+          "an option is a number, a text, or a list of integers or texts");
     }
   }
   return options;

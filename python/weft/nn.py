@@ -45,6 +45,7 @@ from weft._weft.nn import (
     ResidualBlock,
     RmsNorm,
     _layer_scope,
+    layers,
     model,
     models,
     precision,

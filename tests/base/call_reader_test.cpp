@@ -14,6 +14,7 @@ using Texts = std::vector<std::string>;
 struct Def {
   std::string name;
   std::vector<OptionSpec> options;
+  std::string summary = {};
 };
 
 const Registry<Def>& registry() {
@@ -48,7 +49,9 @@ TEST(CallReader, ReadsLists) {
 
 TEST(CallReader, WritesWhatItReads) {
   for (const std::string text :
-       {"grid(sizes=[4, 8], names=[\"a\", \"b c\"], depth=2)",
+       {"grid(sizes=[4, 8], names=[a, \"b c\", \"true\"], depth=2)",
+        "grid(sizes=[], names=[a-b, grid([2], names=[grid(depth=3)])], "
+        "depth=1)",
         "grid(sizes=[], names=[], depth=1)"}) {
     EXPECT_EQ(to_string(read(text)), text);
   }
@@ -56,6 +59,44 @@ TEST(CallReader, WritesWhatItReads) {
   EXPECT_EQ(brief_call_text("grid", call.def->options, call.options),
             "grid(sizes=[2])");
   EXPECT_EQ(name_of_call("grid([2], depth=1)", "thing"), "grid");
+}
+
+TEST(CallReader, TakesCallsWithinCallsAsTheirText) {
+  const Call<Def> call = read("grid(names=[grid ( [4] ), b-c, d(\")\", [e])])");
+  EXPECT_EQ(option<Texts>(call.options, "names"),
+            (Texts{"grid ( [4] )", "b-c", "d(\")\", [e])"}));
+}
+
+const Registry<Def>& nests() {
+  static const Registry<Def> defs = [] {
+    Registry<Def> all("nest");
+    all.add({"nest",
+             {{.name = "inner",
+               .value = Texts(),
+               .summary = "",
+               .calls = calls_of<nests>()}}});
+    return all;
+  }();
+  return defs;
+}
+
+TEST(CallReader, ReadsEachOfManyCallsWithinEachOtherOnce) {
+  const auto nested = [](int depth) {
+    std::string text = "nest(inner=[])";
+    for (int i = 1; i < depth; ++i) text = "nest(inner=[" + text + "])";
+    return text;
+  };
+  const auto written = [](const std::string& text) {
+    return to_string(parse_call(text, nests(), "nest"));
+  };
+  EXPECT_EQ(written("nest([nest, nest([])])"),
+            "nest(inner=[nest(inner=[]), nest(inner=[])])");
+  EXPECT_EQ(written(nested(16)), nested(16));
+  expect_error(ErrorCode::kInvalidArgument, {"more than 32", "^"},
+               [&] { written(nested(20)); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"did you mean 'nest'?", "at: inner.1, nesst", "at: inner.0"},
+               [&] { written("nest([nest([nest, nesst])])"); });
 }
 
 TEST(CallReader, ReadsCallsWithinCalls) {
@@ -87,7 +128,8 @@ TEST(CallReader, ReadsCallsWithinCalls) {
 TEST(CallReader, RefusesListsThatAreNone) {
   for (const char* text :
        {"grid([4, a])", "grid([1.5])", "grid([true])", "grid([4, [8]])",
-        "grid([4 8])", "grid([4,, 8])", "grid([4,])", "grid([4", "grid([,])"}) {
+        "grid([4 8])", "grid([4,, 8])", "grid([4,])", "grid([4", "grid([,])",
+        "grid(names=[a(b])", "grid(names=[a(])])", "grid(names=[a(\")])"}) {
     expect_error(ErrorCode::kInvalidArgument, {text, "^"}, [&] { read(text); });
   }
   expect_error(ErrorCode::kInvalidArgument,

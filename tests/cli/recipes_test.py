@@ -46,6 +46,15 @@ class RecipesTest(CliTest):
         again = self.json_of("eval", self.folder / "run")
         self.assertEqual(again["test_accuracy"], result["test_accuracy"])
 
+    def test_digits_layers(self) -> None:
+        recipe = ROOT / "recipes" / "digits-layers.toml"
+        result = self.json_of("train", recipe, "--threads", 1,
+                              "--out", self.folder / "run")
+        self.assertGreater(result["test_accuracy"], 0.98)
+        # A checkpoint's recipe has the layers written out.
+        again = self.json_of("eval", self.folder / "run")
+        self.assertEqual(again["test_accuracy"], result["test_accuracy"])
+
     def test_fashion_vae(self) -> None:
         result = self.train("fashion-vae", "fashion-mnist", "train.epochs=15", "train.batch=32")
         # The mean image in place of every image has 240.
@@ -74,6 +83,15 @@ class RecipesTest(CliTest):
         result = self.train("ptb-lstm", "ptb", "train.epochs=3",
                             "train.batch=5", "train.steps=20",
                             "model.hidden=100")
+        self.assertLess(result["test_loss"], 0.75 * math.log(WORDS))
+
+    def test_ptb_by_layers(self) -> None:
+        result = self.train(
+            "ptb-lstm", "ptb", "train.epochs=3", "train.batch=5",
+            "train.steps=20",
+            "task.name=language-model",
+            'model={name = "sequential", layers = '
+            '["embedding(100)", "lstm", "linear"]}')
         self.assertLess(result["test_loss"], 0.75 * math.log(WORDS))
 
     def test_sst_treelstm(self) -> None:

@@ -269,8 +269,12 @@ TEST(Optimizer, ProdigyEqualsPlainLoopsOverAllParameters) {
 TEST(Optimizer, AllReachTheMinimumOfAQuadratic) {
   for (const OptimizerDef& def : optimizer_registry().all()) {
     SCOPED_TRACE(def.name);
+    Options options;
+    for (const OptionSpec& spec : def.options) {
+      if (spec.name == "weight_decay") options[spec.name] = 0.0;
+    }
     // A matrix: layer-wise rates and factored moments concern these alone.
-    test::OptimizerRun run(make_optimizer(def.name, {{"weight_decay", 0.0}}),
+    test::OptimizerRun run(make_optimizer(def.name, options),
                            {Tensor::of<float>({1, 2}, {0, 5})});
     const double scale = def.name == "lars" ? 500 : 1;  // its trust is 0.001
     for (int t = 1; t <= 1500; ++t) {

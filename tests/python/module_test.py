@@ -206,6 +206,11 @@ class Models(unittest.TestCase):
         "bert": dict(
             example=(5,), classes=3, words=20, layers=2, width=8, heads=2
         ),
+        "sequential": dict(
+            example=(8, 8, 1),
+            classes=10,
+            layers=["conv2d(4)", "relu", "flatten", "linear"],
+        ),
         "vae": dict(example=(8, 8, 1), hidden=16, code=4),
         "tree-rnn": dict(example=(7, 2), classes=5, words=20),
         "tree-lstm": dict(example=(7, 2), classes=5, words=20),
@@ -237,6 +242,15 @@ class Models(unittest.TestCase):
             for call in (model, weft.jit(model)):
                 with weft.nn.random_key([1, 0]):
                     self.assertEqual(call(x).shape, wanted, name)
+
+    def test_layers_are_listed_and_refused_by_their_place(self):
+        self.assertIn("conv2d", weft.nn.layers())
+        model = weft.nn.model("sequential", **self.ARGUMENTS["sequential"])
+        self.assertIn("conv2d1.weight", model.parameters())
+        with self.assertRaisesRegex(weft.Error, "(?s)'relu'.*layers.1"):
+            weft.nn.model(
+                "sequential", example=(4,), layers=["linear(3)", "rely"]
+            )
 
     def test_lanes_are_the_streams(self):
         model = weft.nn.model("lstm-lm", **self.ARGUMENTS["lstm-lm"])

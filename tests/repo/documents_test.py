@@ -49,10 +49,11 @@ class DocumentsTest(unittest.TestCase):
             self.assertEqual(compile_error(source, Path(folder)), "")
 
     def test_guides_show_the_examples(self) -> None:
-        examples = ROOT / "examples/extension/weft/train"
-        for name, file in (("task", "tasks/quantile.cpp"),
-                           ("batch-source", "sources/spirals.cpp")):
-            guide = (ROOT / f"docs/guides/adding-a-{name}.md").read_text()
+        examples = ROOT / "examples/extension/weft"
+        for name, file in (("a-task", "train/tasks/quantile.cpp"),
+                           ("a-batch-source", "train/sources/spirals.cpp"),
+                           ("an-optimizer", "optim/optimizers/adamax.cpp")):
+            guide = (ROOT / f"docs/guides/adding-{name}.md").read_text()
             self.assertEqual(FENCE.findall(guide),
                              [(examples / file).read_text()])
 

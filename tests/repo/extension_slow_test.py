@@ -2,6 +2,7 @@
 """A folder outside of the tree, built into Weft: what it adds has names in recipes,
 and what would be left out unseen is refused."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -39,6 +40,25 @@ data = {name = "digits", augment = ["invert(0.25)"]}
 model.name = "mlp"
 optimizer.name = "adam"
 train.epochs = 1
+"""
+
+
+# All that there is of networks and optimizers.
+LAYERS = """
+[model]
+name = "sequential"
+layers = ["conv2d(8)", "residual([relu, squeeze-excite(2)])", "flatten", "linear"]
+[[model.views]]
+parameters = "linear1.weight"
+view = "weight-norm"
+[data]
+name = "digits"
+[optimizer]
+name = "adamax"
+lr = "triangular(0.002, to=0.02, half=100)"
+wrap = ["centralize"]
+[train]
+epochs = 5
 """
 
 
@@ -80,13 +100,20 @@ class ExtensionTest(unittest.TestCase):
         losses = subprocess.run([weft, "losses", self.folder / "run"], check=True,
                                 capture_output=True, text=True).stdout
         self.assertRegex(losses, r"\n1 \d\S* \d\S*\n$")
-        for name, text in (("spirals", SPIRALS), ("digits", DIGITS)):
+        for name, text in (("spirals", SPIRALS), ("digits", DIGITS),
+                           ("layers", LAYERS)):
             (self.folder / f"{name}.toml").write_text(text)
             subprocess.run([weft, "train", self.folder / f"{name}.toml", "--out",
                             self.folder / name], check=True,
                            stdout=subprocess.DEVNULL)
         rows = (self.folder / "spirals/metrics.jsonl").read_text()
         self.assertNotIn('"epoch":2', rows.replace(" ", ""))
+        result = subprocess.run([weft, "eval", self.folder / "layers", "--json"],
+                                check=True, capture_output=True, text=True)
+        self.assertGreater(json.loads(result.stdout)["test_accuracy"], 0.9)
+        said = subprocess.run([weft, "layers", "squeeze-excite"], check=True,
+                              capture_output=True, text=True).stdout
+        self.assertIn("ratio = 4", said)
 
     def test_what_no_registry_reads_is_refused(self) -> None:
         tasks = self.extension / "weft/train/tasks"

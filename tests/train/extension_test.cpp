@@ -6,10 +6,17 @@
 
 #include "examples/extension/cli/verbs/losses.cpp"
 #include "examples/extension/weft/data/augmentations/invert.cpp"
+#include "examples/extension/weft/nn/layers/squeeze_excite.cpp"
+#include "examples/extension/weft/nn/views/weight_norm.cpp"
+#include "examples/extension/weft/optim/optimizers/adamax.cpp"
+#include "examples/extension/weft/optim/schedules/triangular.cpp"
+#include "examples/extension/weft/optim/wrappers/centralize.cpp"
 #include "examples/extension/weft/train/sections/target.cpp"
 #include "examples/extension/weft/train/sources/spirals.cpp"
 #include "examples/extension/weft/train/tasks/quantile.cpp"
 #include "tests/support/errors.h"
+#include "tests/support/exact.h"
+#include "tests/support/optimizer_run.h"
 #include "tests/support/temporary_folder.h"
 
 #include "weft/data/loader.h"
@@ -20,6 +27,9 @@
 
 namespace weft {
 namespace {
+
+using testing::contents;
+using testing::f32;
 
 TEST(Extension, ATaskOfAnotherTreeTrains) {
   TrainingTaskRegistry tasks("task");
@@ -102,6 +112,95 @@ TEST(Extension, AnAugmentationOfAnotherTreeChangesImages) {
   EXPECT_EQ(pixels, (std::vector<std::uint8_t>{255, 254, 0, 155}));
 }
 
+TEST(Extension, AnOptimizerOfAnotherTreeEqualsAPlainLoop) {
+  OptimizerRegistry optimizers("optimizer");
+  register_optimizer_adamax(optimizers);
+  const OptimizerDef& def = optimizers.get("adamax");
+  test::OptimizerRun run(
+      def.make(complete(def.options, {{"beta2", 0.5}}, "optimizer")),
+      {Tensor::of<float>({2}, {1, -3})});
+  double p[] = {1, -3}, m[] = {0, 0}, u[] = {0, 0};
+  for (int t = 1; t <= 6; ++t) {
+    // The second gradient is zero at first, and its parameter then stays.
+    const double g[] = {0.5 * p[0] - 0.1 * t, t < 4 ? 0.0 : 0.7};
+    run.step({Tensor::of<float>(
+                 {2}, {static_cast<float>(g[0]), static_cast<float>(g[1])})},
+             0.1);
+    for (int i = 0; i < 2; ++i) {
+      m[i] = 0.9 * m[i] + 0.1 * g[i];
+      u[i] = std::fmax(0.5 * u[i], std::fabs(g[i]));
+      p[i] -= 0.1 / (1 - std::pow(0.9, t)) * m[i] / (u[i] + 1e-8);
+      EXPECT_NEAR(run.parameter().item(i), p[i], 1e-5) << t;
+    }
+  }
+  test::expect_error(ErrorCode::kInvalidArgument, {"beta1", "[0, 1)"}, [&] {
+    complete(def.options, {{"beta1", 1.0}}, "optimizer");
+  });
+}
+
+TEST(Extension, AWrapperOfAnotherTreeStandsAroundAnOptimizer) {
+  OptimizerWrapperRegistry wrappers("wrapper");
+  register_optimizer_wrapper_centralize(wrappers);
+  test::OptimizerRun run(
+      wrappers.get("centralize").make(make_optimizer("sgd", {}), {}),
+      {Tensor::of<float>({2, 2}, {0, 0, 0, 0}), Tensor::of<float>({1}, {0})});
+  run.step(
+      {Tensor::of<float>({2, 2}, {1, 5, 3, 5}), Tensor::of<float>({1}, {2})},
+      1);
+  EXPECT_TENSOR(run.parameter(0), f32({2, 2}, {1, 0, -1, 0}));
+  EXPECT_TENSOR(run.parameter(1), f32({1}, {-2}));  // a bias
+}
+
+TEST(Extension, AScheduleOfAnotherTreeSaysTheRate) {
+  ScheduleRegistry schedules("schedule");
+  register_schedule_triangular(schedules);
+  const ScheduleDef& def = schedules.get("triangular");
+  const Options options = complete(
+      def.options, {{"to", 0.5}, {"half", std::int64_t{4}}}, "schedule");
+  const auto rate = [&](std::int64_t step) {
+    return def.rate(0.1, options, {.step = step, .warmup = 2});
+  };
+  EXPECT_DOUBLE_EQ(rate(2), 0.1);
+  EXPECT_DOUBLE_EQ(rate(4), 0.3);
+  EXPECT_DOUBLE_EQ(rate(6), 0.5);
+  EXPECT_DOUBLE_EQ(rate(9), 0.2);
+  EXPECT_DOUBLE_EQ(rate(10), 0.1);
+}
+
+TEST(Extension, ALayerOfAnotherTreeStandsAmongOthers) {
+  LayerRegistry layers("layer");
+  register_layer_squeeze_excite(layers);
+  LayerStack stack =
+      stack_layers({"squeeze-excite(2)"}, {.example = {2, 2, 4}}, layers);
+  EXPECT_EQ(stack.made, Shape({2, 2, 4}));
+  stack.layers.initialize(1);
+  for (const auto& [name, parameter] : stack.layers.parameters()) {
+    EXPECT_TRUE(name.starts_with("squeeze-excite1."));
+    const TensorType& type = parameter->type();
+    parameter->variable.set_tensor(Tensor::zeros(type));
+  }
+  // The sigmoid of 0 is a half.
+  EXPECT_TENSOR(stack.layers(full({DType::kF32, {1, 2, 2, 4}}, 3)),
+                full({DType::kF32, {1, 2, 2, 4}}, 1.5));
+  test::expect_error(
+      ErrorCode::kInvalidArgument,
+      {"squeeze-excite", "[height, width, channels]", "layers.0"},
+      [&] { stack_layers({"squeeze-excite"}, {.example = {4}}, layers); });
+}
+
+TEST(Extension, AViewOfAnotherTreeReplacesAWeight) {
+  ParameterViewRegistry views("view");
+  register_parameter_view_weight_norm(views);
+  const auto view = views.get("weight-norm").make({});
+  const Tensor weight = Tensor::of<float>({2, 2}, {3, 1, 4, 0});
+  const std::vector<Tensor> first = view->first_values(weight, 1, "weight");
+  EXPECT_TENSOR(Value(first[1]), f32({2}, {5, 1}));
+  const std::vector<Value> parts{f32({2, 2}, {6, 1, 8, 0}), f32({2}, {5, 2})};
+  EXPECT_TENSOR(view->value(weight.type(), {}, parts),
+                f32({2, 2}, {3, 2, 4, 0}));
+  EXPECT_TRUE(view->declines({DType::kF32, {3}}));
+}
+
 TEST(Extension, ASectionOfAnotherTreeEndsARun) {
   RecipeSectionRegistry sections("section");
   register_recipe_section_target(sections);
@@ -147,9 +246,9 @@ TEST(Extension, AVerbOfAnotherTreeReadsTheCommandLine) {
       {.name = "run"});
   trainer.run(quiet);
 
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   app.parse("losses " + out);
-  std::istringstream printed(testing::internal::GetCapturedStdout());
+  std::istringstream printed(::testing::internal::GetCapturedStdout());
   std::string title, first_epoch, train, held_out, second_epoch;
   std::getline(printed, title);
   printed >> first_epoch >> train >> held_out >> second_epoch;

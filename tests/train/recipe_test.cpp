@@ -265,11 +265,33 @@ TEST(Recipe, WrappersOfAnOptimizerAreCheckedAndKept) {
   const Recipe recipe = parse(
       kRecipe, {"optimizer.wrap=[\"accumulate(2)\", \"lookahead(steps=5)\"]"});
   EXPECT_EQ(recipe.optimizer.wrap,
-            (std::vector<std::string>{"accumulate(2)", "lookahead(steps=5)"}));
+            (std::vector<std::string>{"accumulate(batches=2)",
+                                      "lookahead(steps=5, alpha=0.5)"}));
   EXPECT_EQ(parse(to_toml(recipe)), recipe);
   expect_error(ErrorCode::kInvalidArgument,
                {"lookahed", "did you mean 'lookahead'?", "optimizer.wrap"},
                [] { parse(kRecipe, {"optimizer.wrap=[\"lookahed(5)\"]"}); });
+}
+
+TEST(Recipe, LayersAreWrittenOutAndRefusedWhenTheyAreRead) {
+  const auto with = [](const std::string& layers) {
+    return parse(kRecipe,
+                 {"model={name = \"sequential\", layers = " + layers + "}"});
+  };
+  const Recipe recipe =
+      with("[\"max-pool\", \"residual([dropout(0.25)])\", \"linear\"]");
+  EXPECT_EQ(option<std::vector<std::string>>(recipe.model.options, "layers"),
+            (std::vector<std::string>{"max-pool(window=2, stride=0, padding=0)",
+                                      "residual(layers=[dropout(rate=0.25)])",
+                                      "linear(outputs=0, bias=true)"}));
+  EXPECT_EQ(parse(to_toml(recipe)), recipe);
+  expect_error(ErrorCode::kInvalidArgument,
+               {"did you mean 'linear'?", "layers.1", "model.layers"},
+               [&] { with("[\"relu\", \"liner\"]"); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"rate", "[0, 1)", "layers.0, dropout(1)", "layers.2"}, [&] {
+                 with("[\"relu\", \"relu\", \"residual([dropout(1)])\"]");
+               });
 }
 
 TEST(Recipe, AnOptimizerOfAllGradientsNeedsAllParameters) {

@@ -13,8 +13,9 @@ bool is_letter(char c) {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(std::string_view text) {
   return !text.empty() && is_letter(text[0]) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_letter(c) || is_digit(c); });
+         std::ranges::all_of(text, [](char c) {
+           return is_letter(c) || is_digit(c) || c == '-';
+         });
 }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
@@ -23,56 +24,49 @@ std::size_t past_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// What is open between the begin of a text and a place in it.
-class Nesting {
- public:
-  // The next character.
-  void pass(char c) {
-    if (is_escaped_) {
-      is_escaped_ = false;
-    } else if (quote_ != 0) {
-      // TOML has escapes between double quotation marks.
-      is_escaped_ = c == '\\' && quote_ == '"';
-      if (c == quote_) quote_ = 0;
-    } else if (c == '"' || c == '\'') {
-      quote_ = c;
-    } else if (c == '(' || c == '[' || c == '{') {
-      closing_ += c == '(' ? ')' : c == '[' ? ']' : '}';
-    } else if (!closing_.empty() && c == closing_.back()) {
-      closing_.pop_back();
-    }
-  }
-  bool is_open() const { return quote_ != 0 || !closing_.empty(); }
+// Whoever reads a call within a call reads the next one within that.
+constexpr std::size_t kMostBrackets = 32;
 
- private:
-  std::string closing_;  // of each bracket, the innermost last
-  char quote_ = 0;
-  bool is_escaped_ = false;
-};
-
-// Behind the parenthesis that closes the one at `begin`; npos if none does.
-std::size_t end_of_parenthesis(std::string_view text, std::size_t begin) {
-  Nesting nesting;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    nesting.pass(text[i]);
-    if (!nesting.is_open()) return i + 1;
+// Behind the bracket that closes the one at `at`; npos if none does, or too
+// many are within each other. What is between quotation marks opens and closes
+// nothing.
+std::size_t past_brackets(std::string_view text, std::size_t at) {
+  std::string open;  // what closes each bracket, the innermost last
+  bool is_quoted = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') is_quoted = !is_quoted;
+    if (is_quoted) continue;
+    if (c == '(' || c == '[') open += c == '(' ? ')' : ']';
+    if (open.size() > kMostBrackets) break;
+    if (c != ')' && c != ']') continue;
+    if (open.empty() || open.back() != c) break;
+    open.pop_back();
+    if (open.empty()) return at + 1;
   }
   return std::string_view::npos;
 }
 
-// "ball(radius=2)", and nothing behind it.
-bool is_call(std::string_view text) {
+// Whether the text reads as itself without quotation marks: a word, or a call.
+bool is_bare(std::string_view text) {
   const std::size_t open = text.find('(');
-  return open != std::string_view::npos && is_word(text.substr(0, open)) &&
-         end_of_parenthesis(text, open) == text.size();
+  if (open == std::string_view::npos) {
+    return is_word(text) && text != "true" && text != "false";
+  }
+  return is_word(text.substr(0, open)) &&
+         past_brackets(text, open) == text.size();
 }
 
+// So that the text can be read again.
 std::string literal(const OptionValue& value) {
-  // What reads as a word or as a call is written without quotation marks, and
-  // what does not is quoted, so that the text can be read again.
-  const auto* text = std::get_if<std::string>(&value);
-  const bool is_bare = text != nullptr && (is_word(*text) || is_call(*text));
-  return is_bare ? *text : to_string(value);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return is_bare(*text) ? *text : to_string(value);
+  }
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  if (texts == nullptr) return to_string(value);
+  std::vector<std::string> written;
+  for (const std::string& text : *texts) written.push_back(literal(text));
+  return fmt::format("[{}]", fmt::join(written, ", "));
 }
 
 }  // namespace
@@ -118,7 +112,8 @@ Options CallReader::take_options(std::string_view name,
       is_first = false;
     }
   }
-  return complete(schema, given, name);
+  for (const OptionSpec& spec : schema) given.emplace(spec.name, spec.value);
+  return given;
 }
 
 // Takes what follows an option: true at ')', false at ','.
@@ -147,8 +142,9 @@ void CallReader::take_option(std::string_view owner,
   const OptionValue value = take_literal();
   // It is completed by itself, so that what is wrong with it is said at its
   // place.
-  at(place, [&] { complete(schema, {{name, value}}, owner); });
-  given[name] = value;
+  given[name] = at(place, [&] {
+    return complete(schema, {{name, value}}, owner).at(name);
+  });
 }
 
 // "name =", or nothing.
@@ -173,11 +169,10 @@ OptionValue CallReader::take_literal() {
   }
   const auto word = text_.substr(begin, at_ - begin);
   if (word.empty()) throw fail(begin, "a value is due here");
-  if (is_word(word) && !is_at_end() && peek() == '(') {
-    at_ = begin;
-    return take_inner_call();
-  }
   at_ = past_space(text_, at_);
+  if (is_word(word) && !is_at_end() && peek() == '(') {
+    return take_inner_call(begin);
+  }
   if (word == "true" || word == "false") return word == "true";
   // This comes before numbers, as from_chars() would take "inf" and "nan" for
   // some.
@@ -197,12 +192,12 @@ OptionValue CallReader::take_literal() {
   throw fail(begin, fmt::format("'{}' is no value", word));
 }
 
-OptionValue CallReader::take_inner_call() {
-  const std::size_t begin = at_;
-  const std::size_t open = text_.find('(', begin);
-  const std::size_t end = end_of_parenthesis(text_, open);
+OptionValue CallReader::take_inner_call(std::size_t begin) {
+  const std::size_t end = past_brackets(text_, at_);
   if (end == std::string_view::npos) {
-    throw fail(open, "this parenthesis is not closed");
+    throw fail(at_, fmt::format("this bracket is not closed, or holds more "
+                                "than {} within each other",
+                                kMostBrackets));
   }
   at_ = past_space(text_, end);
   return std::string(text_.substr(begin, end - begin));
@@ -225,12 +220,25 @@ namespace {
 // if some of these are not closed.
 std::vector<std::size_t> outer_commas(std::string_view text) {
   std::vector<std::size_t> commas;
-  Nesting nesting;
+  std::string open;  // what closes each bracket, the innermost last
+  char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == ',' && !nesting.is_open()) commas.push_back(i);
-    nesting.pass(text[i]);
+    const char c = text[i];
+    if (quote != 0) {
+      // TOML has escapes between double quotation marks.
+      if (c == '\\' && quote == '"') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      open += c == '(' ? ')' : c == '[' ? ']' : '}';
+    } else if (!open.empty() && c == open.back()) {
+      open.pop_back();
+    } else if (c == ',' && open.empty()) {
+      commas.push_back(i);
+    }
   }
-  if (nesting.is_open()) commas.clear();
+  if (quote != 0 || !open.empty()) commas.clear();
   return commas;
 }
 

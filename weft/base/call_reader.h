@@ -3,11 +3,11 @@
 //
 //   call    := name ["(" [option ("," option)*] ")"]
 //   option  := [name "="] literal    a name may be left out of the first
-//   literal := number | "true" | "false" | word | '"' text '"' | call
+//   literal := number | "true" | "false" | word | call | '"' text '"'
 //            | "[" [literal ("," literal)*] "]"    of integers, or of texts
 //
-// A call within a call is a text to the outer one, which knows the registry
-// that it is of: "project(ball(radius=2))".
+// A call within a call is the value of an option whose text it is:
+// "residual([conv2d(16), relu])"; up to 32 brackets may be within each other.
 //
 // A grammar that is built from calls (weft/comm/codec/pipeline_text.h) reads
 // what stands between them by take() and take_name().
@@ -78,7 +78,7 @@ class CallReader {
                    const std::vector<OptionSpec>& schema, Options& given);
   std::string take_option_name();
   OptionValue take_literal();
-  OptionValue take_inner_call();
+  OptionValue take_inner_call(std::size_t begin);
   OptionValue take_quoted();
   OptionValue take_list();
 
@@ -106,6 +106,33 @@ std::string call_text(std::string_view name,
                       const std::vector<OptionSpec>& schema,
                       const Options& options);
 
+template <class Def>
+std::string to_string(const Call<Def>& call) {
+  return call_text(call.def->name, call.def->options, call.options);
+}
+
+template <class Def>
+std::vector<EntryOptions> entries_of(const Registry<Def>& registry) {
+  std::vector<EntryOptions> entries;
+  for (const Def& def : registry.all()) {
+    entries.push_back({def.name, def.summary, def.options});
+  }
+  return entries;
+}
+
+// Calls of the entries of a registry, for OptionSpec::calls:
+// calls_of<layer_registry>().
+template <auto registry>
+const CallKind* calls_of() {
+  static constexpr CallKind kKind{
+      .canonical =
+          [](std::string_view text) {
+            return to_string(parse_call(text, registry(), registry().kind()));
+          },
+      .entries = [] { return entries_of(registry()); }};
+  return &kKind;
+}
+
 // The same without the options that have their defaults, for people:
 // "blueconnect(factors=[4, 8])".
 std::string brief_call_text(std::string_view name,
@@ -114,11 +141,6 @@ std::string brief_call_text(std::string_view name,
 
 // The name of a call that is looked up before its options can be read.
 std::string_view name_of_call(std::string_view text, std::string kind);
-
-template <class Def>
-std::string to_string(const Call<Def>& call) {
-  return call_text(call.def->name, call.def->options, call.options);
-}
 
 // The values of a text that has several, separated by commas; a comma within
 // parentheses, brackets, braces or quotation marks separates nothing:

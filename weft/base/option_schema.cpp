@@ -81,12 +81,13 @@ std::string to_string(const NumberRange& range) {
 
 namespace {
 
-std::string number_refusal(const NumberRange& range, double value) {
+std::optional<std::string> number_declines(const NumberRange& range,
+                                           double value) {
   const bool is_above =
       range.is_open_below ? value > range.least : value >= range.least;
   const bool is_below =
       range.is_open_above ? value < range.most : value <= range.most;
-  if (is_above && is_below) return "";
+  if (is_above && is_below) return std::nullopt;
   // NaN and infinity are refused where every finite number would do.
   const std::string text = to_string(range);
   return text.empty() ? "must be a finite number" : "must be " + text;
@@ -94,23 +95,44 @@ std::string number_refusal(const NumberRange& range, double value) {
 
 }  // namespace
 
-std::string refusal(const OptionSpec& spec, const OptionValue& value) {
+std::optional<std::string> declines(const OptionSpec& spec,
+                                    const OptionValue& value) {
   if (const auto* number = std::get_if<double>(&value)) {
-    return number_refusal(spec.range, *number);
+    return number_declines(spec.range, *number);
   }
   if (const auto* number = std::get_if<std::int64_t>(&value)) {
-    return number_refusal(spec.range, static_cast<double>(*number));
+    return number_declines(spec.range, static_cast<double>(*number));
   }
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr || spec.choices.empty() ||
       std::ranges::find(spec.choices, *text) != spec.choices.end()) {
-    return "";
+    return std::nullopt;
   }
   const std::string near = nearest(*text, spec.choices);
   return fmt::format(
       "is not known{} (known: {})",
       near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
       fmt::join(spec.choices, ", "));
+}
+
+OptionValue canonical(const OptionSpec& spec, OptionValue value) {
+  if (spec.calls == nullptr || spec.calls->canonical == nullptr) return value;
+  const auto write_out = [&](std::string& text, const std::string& place) {
+    try {
+      text = spec.calls->canonical(text);
+    } catch (Error& error) {
+      error.detail(fmt::format("at: {}, {}", place, text));
+      throw;
+    }
+  };
+  if (auto* text = std::get_if<std::string>(&value)) {
+    write_out(*text, spec.name);
+  } else if (auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    for (std::size_t i = 0; i < texts->size(); ++i) {
+      write_out((*texts)[i], fmt::format("{}.{}", spec.name, i));
+    }
+  }
+  return value;
 }
 
 Options complete(const std::vector<OptionSpec>& schema, const Options& given,
@@ -143,11 +165,11 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
       }
       throw error;
     }
-    if (const std::string reason = refusal(*spec, result[name]);
-        !reason.empty()) {
+    if (const auto reason = declines(*spec, result[name])) {
       throw Error(ErrorCode::kInvalidArgument, where, "option '{}' = {} {}",
-                  name, to_string(value), reason);
+                  name, to_string(value), *reason);
     }
+    result[name] = canonical(*spec, std::move(result[name]));
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// The options that a model or an optimizer declares: names, kinds, defaults.
+// The options that an entry of a registry declares: names, kinds, defaults.
 // What a recipe gives is checked against them, so that a mistyped option is
 // an error and never a silent default.
 //
@@ -6,6 +6,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,17 @@ struct NumberRange {
   bool is_open_above = false;
 };
 
+struct EntryOptions;
+
+// What the texts of an option are calls of: "crop(padding=4)"
+// (base/call_reader.h).
+struct CallKind {
+  // A call with all of its options. Throws Error(kInvalidArgument) that quotes
+  // the text. Null: whoever reads the option checks its calls.
+  std::string (*canonical)(std::string_view text) = nullptr;
+  std::vector<EntryOptions> (*entries)() = nullptr;  // that may be called
+};
+
 struct OptionSpec {
   std::string name;
   OptionValue value;  // the default; it also fixes the kind
@@ -30,23 +42,36 @@ struct OptionSpec {
   NumberRange range = {};                 // of a number
   std::vector<std::string> choices = {};  // of a text; none: any
   std::string unit = {};                  // "steps", "bytes"; empty: none
+  // Of a text, or of each in a list of texts; null: they are no calls.
+  const CallKind* calls = nullptr;
+};
+
+// An entry of a registry, and what may be said of it.
+struct EntryOptions {
+  std::string entry;    // "mlp"
+  std::string summary;  // "dense layers with ReLU"
+  std::vector<OptionSpec> options;
 };
 
 // "at least 1", "in (0, 1]"; empty where any number will do.
 std::string to_string(const NumberRange& range);
 // Why the option cannot have this value, of its kind: "must be at least 1",
-// "is not known (did you mean 'f32'?)"; empty if it can.
-std::string refusal(const OptionSpec& spec, const OptionValue& value);
+// "is not known (did you mean 'f32'?)"; nothing if it can.
+std::optional<std::string> declines(const OptionSpec& spec,
+                                    const OptionValue& value);
+// The value, of the option's kind, with calls in it written out. Throws what
+// CallKind::canonical does, with the place in a list: "at: layers.2, relu(3)".
+OptionValue canonical(const OptionSpec& spec, OptionValue value);
 
 std::string to_string(const OptionValue& value);
 // "integer", "number", "true or false", "text", "list of integers", "list of
 // texts".
 std::string_view kind_of(const OptionValue& value);
 
-// `given` with the defaults filled in. An integer is taken where a number is
-// due. Throws Error(kInvalidArgument) naming `where` and the nearest known
-// name for an unknown option, both kinds for a value of the wrong one, or what
-// is wrong with a value.
+// `given` with the defaults filled in, and calls written out. An integer is
+// taken where a number is due. Throws Error(kInvalidArgument) naming `where`
+// and the nearest known name for an unknown option, both kinds for a value of
+// the wrong one, or what is wrong with a value.
 Options complete(const std::vector<OptionSpec>& schema, const Options& given,
                  std::string_view where);
 

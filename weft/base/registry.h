@@ -26,6 +26,8 @@ class Registry {
   // `kind` names an entry in messages: "value codec".
   explicit Registry(std::string kind) : kind_(std::move(kind)) {}
 
+  const std::string& kind() const { return kind_; }
+
   // A name is registered once.
   void add(Def def) {
     WEFT_CHECK(find(def.name) == nullptr, "{} '{}' is there twice", kind_,

@@ -1,4 +1,4 @@
-// Layers and plain functions, one behind the other.
+// Layers and plain functions, one behind the other; by name: layer_def.h.
 //
 //   nn::Sequential model{nn::Conv2d{1, 32, 3}, nn::relu, nn::MaxPool2d{2},
 //                        nn::Flatten{}, nn::Linear{6272, 10}};
@@ -17,6 +17,18 @@
 
 namespace weft::nn {
 
+class FunctionLayer : public Layer {
+ public:
+  explicit FunctionLayer(std::function<Value(const Value&)> function)
+      : function_(std::move(function)) {}
+
+ protected:
+  Value forward(const Value& x) override { return function_(x); }
+
+ private:
+  std::function<Value(const Value&)> function_;
+};
+
 class Sequential : public Layer {
  public:
   Sequential() = default;
@@ -28,11 +40,13 @@ class Sequential : public Layer {
     (add(std::forward<Rest>(rest)), ...);
   }
 
-  // Appends a layer, or a function from Value to Value.
+  // Appends a layer, a pointer to one, or a function from Value to Value.
   template <class Part>
   Sequential& add(Part&& part) {
     using Plain = std::remove_cvref_t<Part>;
-    if constexpr (std::is_base_of_v<Layer, Plain>) {
+    if constexpr (std::is_convertible_v<Part, std::shared_ptr<Layer>>) {
+      append(std::forward<Part>(part));
+    } else if constexpr (std::is_base_of_v<Layer, Plain>) {
       append(std::make_shared<Plain>(std::forward<Part>(part)));
     } else {
       append(std::make_shared<FunctionLayer>(std::forward<Part>(part)));
@@ -51,18 +65,6 @@ class Sequential : public Layer {
   Value forward(const Value& x) override;
 
  private:
-  class FunctionLayer : public Layer {
-   public:
-    explicit FunctionLayer(std::function<Value(const Value&)> function)
-        : function_(std::move(function)) {}
-
-   protected:
-    Value forward(const Value& x) override { return function_(x); }
-
-   private:
-    std::function<Value(const Value&)> function_;
-  };
-
   void append(std::shared_ptr<Layer> part);
 
   std::vector<std::shared_ptr<Layer>> parts_;

@@ -1,6 +1,7 @@
 // Parameters that stay in a set: after each step of the inner optimizer they
 // become the nearest point of it (projected gradient: Levitin and Polyak,
 // "Constrained minimization methods", 1966).
+#include "weft/base/call_reader.h"
 #include "weft/optim/projection.h"
 #include "weft/optim/wrapper.h"
 
@@ -34,7 +35,10 @@ void register_optimizer_wrapper_project(OptimizerWrapperRegistry& wrappers) {
       {.name = "project",
        .summary = "parameters stay in a set: what a step makes of "
                   "them goes to its nearest point",
-       .options = {{"onto", std::string("ball"), "the set: ball(radius=2), …"}},
+       .options = {{.name = "onto",
+                    .value = std::string("ball"),
+                    .summary = "the set: ball(radius=2), …",
+                    .calls = calls_of<projection_registry>()}},
        .make = [](std::unique_ptr<Optimizer> inner,
                   const Options& options) -> std::unique_ptr<Optimizer> {
          return std::make_unique<Project>(

@@ -4,9 +4,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "weft/base/registry.h"
+#include "weft/base/call_reader.h"
 #include "weft/train/recipe/section_def.h"
 
 namespace weft {
@@ -16,20 +15,11 @@ namespace weft {
 template <class Def>
 const Def& read_entry(SectionReader& section, const Registry<Def>& registry,
                       std::string& name) {
-  name = name.empty() ? section.require_text("name")
-                      : std::get<std::string>(section.read(
-                            {.name = "name", .value = name, .summary = ""}));
+  const OptionSpec spec{.name = "name", .value = name, .summary = ""};
+  name = name.empty() ? section.require_text(spec)
+                      : std::get<std::string>(section.read(spec));
   return section.blame("name",
                        [&]() -> const Def& { return registry.get(name); });
-}
-
-template <class Def>
-std::vector<EntryOptions> entries_of(const Registry<Def>& registry) {
-  std::vector<EntryOptions> entries;
-  for (const Def& def : registry.all()) {
-    entries.push_back({def.name, def.summary, def.options});
-  }
-  return entries;
 }
 
 }  // namespace weft

@@ -35,6 +35,7 @@ struct FieldLimits {
   NumberRange range = {};
   std::vector<std::string> choices = {};
   std::string unit = {};
+  const CallKind* calls = nullptr;
 };
 
 namespace detail {
@@ -74,7 +75,8 @@ auto field(std::string name, std::string summary, FieldLimits limits = {}) {
        .summary = std::move(summary),
        .range = limits.range,
        .choices = std::move(limits.choices),
-       .unit = std::move(limits.unit)},
+       .unit = std::move(limits.unit),
+       .calls = limits.calls},
       [](S& section, const OptionValue& value) {
         section.*member = detail::from_option<T>(value);
       },

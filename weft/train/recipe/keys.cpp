@@ -9,18 +9,21 @@ namespace weft {
 
 std::vector<RecipeKey> recipe_keys() {
   std::vector<RecipeKey> keys;
+  const auto append = [&](const std::string& section, const std::string& entry,
+                          const std::vector<OptionSpec>& options) {
+    for (const OptionSpec& spec : options) {
+      keys.push_back({section, entry, spec});
+    }
+  };
   for (const RecipeSectionDef* def : sections_in_order()) {
-    for (const OptionSpec& spec : def->options) {
-      keys.push_back({def->name, "", spec});
-      for (const KeyCalls& calls : def->calls) {
-        if (calls.key == spec.name) keys.back().calls = calls.entries();
+    append(def->name, "", def->options);
+    if (def->entries != nullptr) {
+      for (const EntryOptions& entry : def->entries()) {
+        append(def->name, entry.entry, entry.options);
       }
     }
-    if (def->entries == nullptr) continue;
-    for (const EntryOptions& entry : def->entries()) {
-      for (const OptionSpec& spec : entry.options) {
-        keys.push_back({def->name, entry.entry, spec});
-      }
+    for (const SectionTables& tables : def->tables) {
+      append(def->name + "." + tables.key, "", tables.options);
     }
   }
   return keys;
@@ -34,7 +37,8 @@ std::vector<RecipeKey> recipe_keys(std::string_view what) {
     if (std::ranges::find(known, key.section) == known.end()) {
       known.push_back(key.section);
     }
-    if (key.section == what || key.path() == what) {
+    if (key.section == what || key.path() == what ||
+        key.section.starts_with(std::string(what) + ".")) {
       found.push_back(std::move(key));
     }
   }

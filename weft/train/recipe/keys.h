@@ -13,20 +13,21 @@
 namespace weft {
 
 struct RecipeKey {
-  std::string section;  // "optimizer"
+  // "optimizer"; "optimizer.groups" for a list of tables within it.
+  std::string section;
   // The entry that it belongs to, where [section] names that: "momentum";
   // empty for keys that are always there.
   std::string entry;
   OptionSpec spec;
-  std::vector<EntryOptions> calls = {};  // that its text may be made of
 
   std::string path() const { return section + "." + spec.name; }
 };
 
 // In the order of the sections.
 std::vector<RecipeKey> recipe_keys();
-// Those of a section ("train"), or of that path ("train.batch"), which several
-// entries may have. Throws Error(kInvalidArgument) with the nearest one.
+// Those of a section ("train") with the tables in it, or of that path
+// ("train.batch"), which several entries may have. Throws
+// Error(kInvalidArgument) with the nearest one.
 std::vector<RecipeKey> recipe_keys(std::string_view what);
 
 // "integer, at least 1, in steps": what a value may be.

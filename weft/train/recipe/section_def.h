@@ -21,19 +21,10 @@
 
 namespace weft {
 
-// What an entry of a registry adds to the keys of a section that names it:
-// [model] has the options of the model.
-struct EntryOptions {
-  std::string entry;    // "mlp"
-  std::string summary;  // "dense layers with ReLU"
-  std::vector<OptionSpec> options;
-};
-
-// A key whose text is a call of an entry of a registry, or several:
-// "crop(padding=4)".
-struct KeyCalls {
-  std::string key;
-  std::vector<EntryOptions> (*entries)() = nullptr;
+// A list of tables within a section: [[model.views]].
+struct SectionTables {
+  std::string key;                  // "views"
+  std::vector<OptionSpec> options;  // of each table
 };
 
 struct RecipeSectionDef {
@@ -44,10 +35,10 @@ struct RecipeSectionDef {
   int place = 100;
   // The keys that are always there.
   std::vector<OptionSpec> options = {};
-  // Those that entries of a registry add, which `name` chooses; null: none.
+  // Those that entries of a registry add, which `name` chooses: [model] has the
+  // options of the model. Null: none.
   std::vector<EntryOptions> (*entries)() = nullptr;
-  // What may be called in the keys that hold calls, for help.
-  std::vector<KeyCalls> calls = {};
+  std::vector<SectionTables> tables = {};
   // From the file into `recipe` and back. Null: the options go into
   // Recipe::more. read() asks for all keys; what it does not ask for is
   // refused.

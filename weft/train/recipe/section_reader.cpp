@@ -155,14 +155,16 @@ OptionValue SectionReader::read(const OptionSpec& spec) {
   const toml::node* node = find(spec.name);
   if (node == nullptr) return value;
   read_value(spec.name, *node, value);
-  const std::string reason = refusal(spec, value);
-  if (reason.empty()) return value;
+  const auto reason = declines(spec, value);
+  if (!reason) {
+    return blame(spec.name, [&] { return canonical(spec, std::move(value)); });
+  }
   const auto* text = std::get_if<std::string>(&value);
   throw error(spec.name, node,
               fmt::format("{} = {} {}", path_of(spec.name),
                           text == nullptr ? to_string(value)
                                           : fmt::format("'{}'", *text),
-                          reason));
+                          *reason));
 }
 
 Options SectionReader::read_options(const std::vector<OptionSpec>& schema) {
@@ -171,20 +173,19 @@ Options SectionReader::read_options(const std::vector<OptionSpec>& schema) {
   return options;
 }
 
-std::string SectionReader::require_text(const std::string& key) {
-  auto text = std::get<std::string>(
-      read({.name = key, .value = std::string(), .summary = ""}));
+std::string SectionReader::require_text(const OptionSpec& spec) {
+  auto text = std::get<std::string>(read(spec));
   if (!text.empty()) return text;
   // A key that is only mistyped is asked about, rather than said to be lacking.
   // There is a table: an empty one stands for a section that the file lacks.
   for (const auto& [other, node] : *table_) {
     const std::string name(other.str());
-    if (name != key && !nearest(name, {key}).empty()) {
+    if (name != spec.name && !nearest(name, {spec.name}).empty()) {
       throw unknown(name, node);
     }
   }
-  throw invalid(fmt::format("the recipe lacks '{}'", path_of(key)))
-      .detail("in: " + place_of(key));
+  throw invalid(fmt::format("the recipe lacks '{}'", path_of(spec.name)))
+      .detail("in: " + place_of(spec.name));
 }
 
 void SectionReader::refuse_unknown() const {

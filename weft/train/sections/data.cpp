@@ -15,8 +15,10 @@ const OptionSpec kDataFolder{
     "where the data lie; empty: WEFT_DATA and the places "
     "that weft data names"};
 const OptionSpec kAugment{
-    "augment", std::vector<std::string>(),
-    "changes of training images at random, one behind the other"};
+    .name = "augment",
+    .value = std::vector<std::string>(),
+    .summary = "changes of training images at random, one behind the other",
+    .calls = calls_of<augmentation_registry>()};
 
 // Canonical: a recipe of before that only names them gets their options.
 std::vector<std::string> read_augment(SectionReader& section) {
@@ -39,7 +41,7 @@ void read_data(SectionReader& section, Recipe& recipe) {
   // The data declares options of its own: until its name is known, no key of
   // the section can be called unknown.
   if (data.name.empty()) section.refuse_unknown();
-  data.name = section.require_text("name");
+  data.name = section.require_text(kDataName);
   data.options = section.read_options(
       section.blame("name", [&] { return def.options(data.name); }));
 }
@@ -75,8 +77,6 @@ void register_recipe_section_data(RecipeSectionRegistry& sections) {
        .place = 30,
        .options = {kDataName, kDataSource, kDataFolder, kAugment},
        .entries = entries_of_data,
-       .calls = {{"augment",
-                  [] { return entries_of(augmentation_registry()); }}},
        .read = read_data,
        .write = write_data});
 }

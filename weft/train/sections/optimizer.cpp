@@ -7,12 +7,27 @@ namespace weft {
 namespace {
 
 const OptionSpec kOptimizerName{"name", std::string(), "of the optimizer"};
+
+std::vector<EntryOptions> entries_of_schedules() {
+  std::vector<EntryOptions> entries;
+  for (const ScheduleDef& def : schedule_registry().all()) {
+    entries.push_back({def.name, def.summary, schedule_options(def, 0.01)});
+  }
+  return entries;
+}
+
+// read_lr() reads them: the first rate is the optimizer's.
+constexpr CallKind kSchedules{.entries = entries_of_schedules};
+
 const OptionSpec kLr{
-    "lr", 0.01,
-    "the learning rate: a number, or a schedule: \"cosine(from=0.1, "
-    "to=0.001, warmup=200)\"; the optimizer's own if it is "
-    "not given",
-    kPositive};
+    .name = "lr",
+    .value = 0.01,
+    .summary =
+        "the learning rate: a number, or a schedule: \"cosine(from=0.1, "
+        "to=0.001, warmup=200)\"; the optimizer's own if it is "
+        "not given",
+    .range = kPositive,
+    .calls = &kSchedules};
 const OptionSpec kLrText{"lr", std::string(), ""};
 const OptionSpec kClipNorm{
     "clip_norm",
@@ -20,9 +35,39 @@ const OptionSpec kClipNorm{
     "the largest norm of all gradients together; 0: they "
     "are not clipped",
     {.least = 0}};
-const OptionSpec kWrap{"wrap", std::vector<std::string>(),
-                       "what stands around the optimizer, the first one "
-                       "innermost: \"lookahead(steps=5)\", …"};
+// The wrappers, and the sets that one of them takes.
+std::vector<EntryOptions> entries_of_wrappers() {
+  std::vector<EntryOptions> entries = entries_of(optimizer_wrapper_registry());
+  for (const ProjectionDef& def : projection_registry().all()) {
+    entries.push_back(
+        {fmt::format("project({})", def.name), def.summary, def.options});
+  }
+  return entries;
+}
+
+const CallKind kWrappers{
+    .canonical = calls_of<optimizer_wrapper_registry>()->canonical,
+    .entries = entries_of_wrappers};
+
+const OptionSpec kWrap{
+    .name = "wrap",
+    .value = std::vector<std::string>(),
+    .summary =
+        "what stands around the optimizer, the first one innermost: "
+        "\"lookahead(steps=5)\", …",
+    .calls = &kWrappers};
+
+// Of a group.
+const OptionSpec kGroupParameters{
+    "parameters", std::string(),
+    "which it is for: a pattern of names, as \"*.bias\""};
+const OptionSpec kGroupFrozen{"frozen", false, "they stay as they are"};
+const OptionSpec kLrScale{"lr_scale", 1.0,
+                          "what the learning rate is multiplied by", kPositive};
+const OptionSpec kGroupName{
+    "name", std::string(),
+    "of another optimizer than the rest's; its options stand beside it, and "
+    "are the rest's where a group does not say otherwise"};
 
 Schedule read_lr(SectionReader& optimizer, double fallback) {
   const toml::node* node = optimizer.find("lr");
@@ -53,15 +98,11 @@ Schedule read_lr(SectionReader& optimizer, double fallback) {
 // `rest` are the settings of all parameters that are in no group.
 GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
   GroupRecipe group;
-  group.parameters = section.require_text("parameters");
-  group.is_frozen = std::get<bool>(
-      section.read({.name = "frozen", .value = false, .summary = ""}));
+  group.parameters = section.require_text(kGroupParameters);
+  group.is_frozen = std::get<bool>(section.read(kGroupFrozen));
   // What is frozen has no rate and no optimizer: keys of these are refused.
   if (!group.is_frozen) {
-    group.lr_scale = std::get<double>(section.read({.name = "lr_scale",
-                                                    .value = group.lr_scale,
-                                                    .summary = "",
-                                                    .range = kPositive}));
+    group.lr_scale = std::get<double>(section.read(kLrScale));
     group.name = rest.name;
     const OptimizerDef& def =
         read_entry(section, optimizer_registry(), group.name);
@@ -123,24 +164,6 @@ void write_optimizer(const Recipe& recipe, RecipeWriter& out) {
   }
 }
 
-std::vector<EntryOptions> entries_of_schedules() {
-  std::vector<EntryOptions> entries;
-  for (const ScheduleDef& def : schedule_registry().all()) {
-    entries.push_back({def.name, def.summary, schedule_options(def, 0.01)});
-  }
-  return entries;
-}
-
-// The wrappers, and the sets that one of them takes.
-std::vector<EntryOptions> entries_of_wrappers() {
-  std::vector<EntryOptions> entries = entries_of(optimizer_wrapper_registry());
-  for (const ProjectionDef& def : projection_registry().all()) {
-    entries.push_back(
-        {fmt::format("project({})", def.name), def.summary, def.options});
-  }
-  return entries;
-}
-
 }  // namespace
 
 void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
@@ -153,7 +176,9 @@ void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
        .place = 40,
        .options = {kOptimizerName, kLr, kClipNorm, kWrap},
        .entries = [] { return entries_of(optimizer_registry()); },
-       .calls = {{"lr", entries_of_schedules}, {"wrap", entries_of_wrappers}},
+       .tables = {{.key = "groups",
+                   .options = {kGroupParameters, kGroupFrozen, kLrScale,
+                               kGroupName, kWrap}}},
        .read = read_optimizer,
        .write = write_optimizer});
 }

@@ -9,6 +9,10 @@
 namespace weft {
 namespace {
 
+// The network's size decides what they may say: all_reduce.h reads them.
+constexpr CallKind kCollectives{
+    .entries = [] { return entries_of(all_reduce_registry()); }};
+
 const Fields<SyncRecipe>& sync_fields() {
   using R = SyncRecipe;
   static const Fields<R> fields{
@@ -20,7 +24,8 @@ const Fields<SyncRecipe>& sync_fields() {
                        "or \"auto\""),
       field<&R::collective>(
           "collective",
-          "how they are summed: \"ring\", \"blueconnect([4, 8])\", …"),
+          "how they are summed: \"ring\", \"blueconnect([4, 8])\", …",
+          {.calls = &kCollectives}),
       field<&R::topology>("topology",
                           "of the network: measured, written out, or a file"),
       field<&R::bucket_bytes>(
@@ -104,8 +109,6 @@ void register_recipe_section_sync(RecipeSectionRegistry& sections) {
                 // Behind the optimizer: momentum must not be applied by both.
                 .place = 60,
                 .options = specs_of(sync_fields()),
-                .calls = {{"collective",
-                           [] { return entries_of(all_reduce_registry()); }}},
                 .read = read_sync,
                 .write = [](const Recipe& recipe, RecipeWriter& out) {
                   write_fields(recipe.sync, sync_fields(), out);
