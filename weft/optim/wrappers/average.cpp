@@ -72,8 +72,16 @@ void register_optimizer_wrapper_average(OptimizerWrapperRegistry& wrappers) {
       {.name = "average",
        .summary = "the mean of parameters from a step on, which the model is "
                   "measured and used with",
-       .options = {{"start", std::int64_t{1}, "the first step that counts"},
-                   {"every", std::int64_t{1}, "steps from one to the next"},
+       .options = {{"start",
+                    std::int64_t{1},
+                    "the first step that counts",
+                    {.least = 1}},
+                   {"every",
+                    std::int64_t{1},
+                    "from one that counts to the next",
+                    {.least = 1},
+                    {},
+                    "steps"},
                    {"evaluate", true,
                     "whether it stands in for the parameters: for what is "
                     "measured, the best epoch, predictions, exports; "
@@ -81,8 +89,8 @@ void register_optimizer_wrapper_average(OptimizerWrapperRegistry& wrappers) {
        .make = [](std::unique_ptr<Optimizer> inner,
                   const Options& options) -> std::unique_ptr<Optimizer> {
          return std::make_unique<Average>(
-             std::move(inner), require_count(options, "start", "average"),
-             require_count(options, "every", "average"),
+             std::move(inner), option<std::int64_t>(options, "start"),
+             option<std::int64_t>(options, "every"),
              option<bool>(options, "evaluate"));
        }});
 }

@@ -60,14 +60,16 @@ void register_optimizer_wrapper_ema(OptimizerWrapperRegistry& wrappers) {
       {.name = "ema",
        .summary = "a moving average of parameters, which the model is measured "
                   "and used with",
-       .options = {{"decay", 0.999, "weight of a step beside the one after it"},
+       .options = {{"decay",
+                    0.999,
+                    "weight of a step beside the one after it",
+                    {.least = 0, .most = 1, .is_open_above = true}},
                    {"evaluate", true,
                     "whether it stands in for the parameters: for what is "
                     "measured, the best epoch, predictions, exports; "
                     "statistics of batch norms stay those of the parameters"}},
        .make = [](std::unique_ptr<Optimizer> inner,
                   const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "decay", 0, 1, "ema");
          return std::make_unique<Ema>(std::move(inner),
                                       option<double>(options, "decay"),
                                       option<bool>(options, "evaluate"));
