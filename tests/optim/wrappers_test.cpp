@@ -138,7 +138,7 @@ TEST(Average, BesideOthers) {
   EXPECT_EQ(run.parameter().item(), -1);
   EXPECT_EQ(run.slot(1).item(), -0.5);  // of 0 and -1
   test::expect_error(ErrorCode::kInvalidArgument,
-                     {"'ema' and 'average' both want", "evaluate=false"}, [] {
+                     {"'average' and 'ema' both want", "evaluate=false"}, [] {
                        wrapped("sgd", {"ema", "average"});
                      });
   wrapped("sgd", {"ema(evaluate=false)", "average"});
@@ -186,8 +186,8 @@ TEST(Wrappers, RefuseWhatMakesNoSense) {
   expect_refused({"lookahead(stesp=5)"}, {"did you mean 'steps'?", "^"});
   expect_refused({"lookahead(0)"}, {"steps = 0 must be at least 1"});
   expect_refused({"lookahead(alpha=2)"}, {"alpha = 2 is outside [0, 1)"});
-  expect_refused({"average(0)"}, {"start = 0 must be at least 1"});
-  expect_refused({"ema(1)"}, {"decay = 1 is outside [0, 1)"});
+  expect_refused({"average(0)"}, {"'start' = 0 must be at least 1"});
+  expect_refused({"ema(1)"}, {"'decay' = 1 must be in [0, 1)"});
   expect_refused({"clip_value(0)"}, {"limit = 0 must be above 0"});
   expect_refused({"accumulate(2)", "accumulate(2)"},
                  {"'accumulate' is there twice"});

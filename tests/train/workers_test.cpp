@@ -109,6 +109,22 @@ TEST_F(WorkersTest, ComputeWhatOneComputes) {
   }
 }
 
+// Pixels that are black in all images have no gradient, whoever computes it.
+TEST_F(WorkersTest, LeaveTheRowsAloneThatOneLeaves) {
+  const std::vector<std::string> overrides{"optimizer.weight_decay=0.1",
+                                           "optimizer.wrap=[\"lazy_rows\"]"};
+  TrainObserver quiet;
+  Trainer(recipe("one", overrides), {.name = "test"}).run(quiet);
+  train(recipe("of2", overrides), 2);
+  EXPECT_LT(largest_difference("one", "of2"), 1e-5);
+  const Tensor velocity = saved("of2").at("optimizer.velocity.fc1.weight");
+  // The first pixel, and one in the middle.
+  EXPECT_TRUE(
+      identical(velocity.slice(0, 1), Tensor::zeros({DType::kF32, {1, 32}})));
+  EXPECT_FALSE(
+      identical(velocity.slice(28, 29), Tensor::zeros({DType::kF32, {1, 32}})));
+}
+
 // The mean is over words, of which some workers have more than others.
 TEST_F(WorkersTest, TranslateAsOneDoes) {
   std::string source;

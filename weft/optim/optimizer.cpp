@@ -1,7 +1,6 @@
 #include "weft/optim/optimizer.h"
 
 #include <cstring>
-#include <optional>
 
 namespace weft {
 
@@ -11,21 +10,29 @@ std::string slot_name(const Slot& slot, std::string_view parameter) {
              : fmt::format("optimizer.{}.{}", slot.name, parameter);
 }
 
-std::string used_name(const Optimizer& optimizer,
-                      const ParameterInfo& parameter) {
-  std::optional<Slot> found;
-  for (Slot& slot : optimizer.slots(parameter)) {
-    if (!slot.stands_in) continue;
+std::optional<std::size_t> stand_in(const Optimizer& optimizer,
+                                    const ParameterInfo& parameter) {
+  const std::vector<Slot> slots = optimizer.slots(parameter);
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i].stands_in) continue;
+    WEFT_CHECK(slots[i].type == parameter.type, "slot '{}'", slots[i].name);
     if (found) {
       throw Error(ErrorCode::kInvalidArgument, "optimizer",
                   "'{}' and '{}' both want to stand in for the parameters",
-                  slot.name, found->name)
+                  slots[*found].name, slots[i].name)
           .hint("evaluate=false for one of them");
     }
-    WEFT_CHECK(slot.type == parameter.type, "slot '{}'", slot.name);
-    found = std::move(slot);
+    found = i;
   }
-  return found ? slot_name(*found, parameter.name) : parameter.name;
+  return found;
+}
+
+std::string used_name(const Optimizer& optimizer,
+                      const ParameterInfo& parameter) {
+  const auto found = stand_in(optimizer, parameter);
+  return found ? slot_name(optimizer.slots(parameter)[*found], parameter.name)
+               : parameter.name;
 }
 
 Tensor initial_slot(const Slot& slot, const Tensor& parameter) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,9 +87,12 @@ class Optimizer {
 // "optimizer.SLOT.PARAMETER", and "optimizer.SLOT" of what is shared: the names
 // in checkpoints.
 std::string slot_name(const Slot& slot, std::string_view parameter = {});
-// The name of what the model is used with in place of a parameter: of the slot
-// that stands in for it, else its own. Throws Error(kInvalidArgument) where
-// several slots want to.
+// Which of its slots stands in for a parameter, if one does. Throws
+// Error(kInvalidArgument) where several want to.
+std::optional<std::size_t> stand_in(const Optimizer& optimizer,
+                                    const ParameterInfo& parameter);
+// The name in checkpoints of what the model is used with in place of a
+// parameter: of the slot that stands in for it, else its own.
 std::string used_name(const Optimizer& optimizer,
                       const ParameterInfo& parameter);
 // The first value of a slot of `parameter`; undefined for a shared one.

@@ -1,7 +1,5 @@
 #include "weft/optim/variable_updater.h"
 
-#include <algorithm>
-
 #include "weft/graph/context.h"
 #include "weft/optim/row_gradient.h"
 
@@ -78,11 +76,8 @@ std::vector<Variable> VariableUpdater::used() const {
   std::vector<Variable> result;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const VariableRef& own = variables_[i];
-    const auto slots = optimizer_->slots({own->name, own->type});
-    const auto found = std::ranges::find_if(
-        slots, [](const Slot& slot) { return slot.stands_in; });
-    const auto place = static_cast<std::size_t>(found - slots.begin());
-    result.emplace_back(found == slots.end() ? own : slots_[i][place].state());
+    const auto slot = stand_in(*optimizer_, {own->name, own->type});
+    result.emplace_back(slot ? slots_[i][*slot].state() : own);
   }
   return result;
 }

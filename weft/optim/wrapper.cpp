@@ -74,7 +74,7 @@ std::unique_ptr<Optimizer> wrap_optimizer(
   }
   // Of any parameter; what groups have of their own is seen when there are
   // some.
-  used_name(*optimizer, {"", {DType::kF32, {1}}});
+  stand_in(*optimizer, {"", {DType::kF32, {1}}});
   return optimizer;
 }
 

@@ -1,13 +1,15 @@
 // The plain mean of the iterates from a step on, which stands in for them where
 // the model is used (Polyak and Juditsky, "Acceleration of stochastic
 // approximation by averaging", SIAM J. Control Optim. 1992). With `every`, of
-// every so many of them only: SWA, where the rate goes up and down in between
+// one in so many of them: SWA, where the rate goes up and down in between
 // (Izmailov et al., "Averaging weights leads to wider optima and better
 // generalization", UAI 2018, algorithm 1). The n-th iterate p that counts:
 //
 //   average <- (1 - 1/n) * average + 1/n * p
 //
 // Before the first, it is the last iterate.
+// Running statistics of batches are those of the parameters, not of the
+// average.
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
@@ -70,16 +72,25 @@ void register_optimizer_wrapper_average(OptimizerWrapperRegistry& wrappers) {
       {.name = "average",
        .summary = "the mean of parameters from a step on, which the model is "
                   "measured and used with",
-       .options = {{"start", std::int64_t{1}, "the first step that counts"},
-                   {"every", std::int64_t{1}, "steps from one to the next"},
+       .options = {{"start",
+                    std::int64_t{1},
+                    "the first step that counts",
+                    {.least = 1}},
+                   {"every",
+                    std::int64_t{1},
+                    "from one that counts to the next",
+                    {.least = 1},
+                    {},
+                    "steps"},
                    {"evaluate", true,
                     "whether it stands in for the parameters: for what is "
-                    "measured, the best epoch, predictions, exports"}},
+                    "measured, the best epoch, predictions, exports; "
+                    "statistics of batch norms stay those of the parameters"}},
        .make = [](std::unique_ptr<Optimizer> inner,
                   const Options& options) -> std::unique_ptr<Optimizer> {
          return std::make_unique<Average>(
-             std::move(inner), require_count(options, "start", "average"),
-             require_count(options, "every", "average"),
+             std::move(inner), option<std::int64_t>(options, "start"),
+             option<std::int64_t>(options, "every"),
              option<bool>(options, "evaluate"));
        }});
 }

@@ -8,6 +8,9 @@
 // so that after t steps it is the mean of their results, weighted by d to the
 // power of their age. The divisor, as that of Adam's bias corrections, keeps
 // the first values out of it.
+//
+// Running statistics of batches are not averaged: they are those of the
+// parameters.
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/unary.h"
 #include "weft/optim/wrapper.h"
@@ -57,13 +60,16 @@ void register_optimizer_wrapper_ema(OptimizerWrapperRegistry& wrappers) {
       {.name = "ema",
        .summary = "a moving average of parameters, which the model is measured "
                   "and used with",
-       .options = {{"decay", 0.999, "weight of a step beside the one after it"},
+       .options = {{"decay",
+                    0.999,
+                    "weight of a step beside the one after it",
+                    {.least = 0, .most = 1, .is_open_above = true}},
                    {"evaluate", true,
                     "whether it stands in for the parameters: for what is "
-                    "measured, the best epoch, predictions, exports"}},
+                    "measured, the best epoch, predictions, exports; "
+                    "statistics of batch norms stay those of the parameters"}},
        .make = [](std::unique_ptr<Optimizer> inner,
                   const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "decay", 0, 1, "ema");
          return std::make_unique<Ema>(std::move(inner),
                                       option<double>(options, "decay"),
                                       option<bool>(options, "evaluate"));

@@ -1,5 +1,4 @@
 #include "weft/optim/groups.h"
-#include "weft/optim/projection.h"
 #include "weft/optim/wrapper.h"
 #include "weft/train/recipe/entries.h"
 
@@ -35,12 +34,18 @@ const OptionSpec kClipNorm{
     "the largest norm of all gradients together; 0: they "
     "are not clipped",
     {.least = 0}};
-// The wrappers, and the sets that one of them takes.
+// The wrappers, and what may be called within one: "project(ball)".
 std::vector<EntryOptions> entries_of_wrappers() {
-  std::vector<EntryOptions> entries = entries_of(optimizer_wrapper_registry());
-  for (const ProjectionDef& def : projection_registry().all()) {
-    entries.push_back(
-        {fmt::format("project({})", def.name), def.summary, def.options});
+  std::vector<EntryOptions> entries;
+  for (const EntryOptions& wrapper : entries_of(optimizer_wrapper_registry())) {
+    entries.push_back(wrapper);
+    for (const OptionSpec& spec : wrapper.options) {
+      if (spec.calls == nullptr) continue;
+      for (EntryOptions& inner : spec.calls->entries()) {
+        inner.entry = fmt::format("{}({})", wrapper.entry, inner.entry);
+        entries.push_back(std::move(inner));
+      }
+    }
   }
   return entries;
 }
