@@ -2,6 +2,7 @@
 // registry of its own here, and the build's with WEFT_EXTENSIONS
 // (tests/repo/extension_slow_test.py).
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "examples/extension/cli/verbs/losses.cpp"
