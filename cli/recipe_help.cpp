@@ -40,6 +40,7 @@ Json as_json(const RecipeKey& key) {
   for (const EntryOptions& call : calls_of(key))
     calls.push_back(entry_json(call));
   return {{"key", key.path()},
+          {"section", key.section},
           {"entry", key.entry},
           {"default", to_string(key.spec.value)},
           {"allowed", allowed_text(key.spec)},

@@ -57,8 +57,9 @@ def calls_table(row: dict) -> str:
 
 def page() -> str:
     text = INTRODUCTION
-    for section, rows in groupby(keys(), lambda row: row["key"].split(".")[0]):
-        text += f"## [{section}]\n\n"
+    for section, rows in groupby(keys(), lambda row: row["section"]):
+        text += (f"### [[{section}]]\n\n" if "." in section
+                 else f"## [{section}]\n\n")
         for entry, own in groupby(rows, lambda row: row["entry"]):
             if entry:
                 text += f"With `name = \"{entry}\"`:\n\n"

@@ -42,11 +42,11 @@ Json size_report(AllReduceChooser& chooser, std::size_t bytes) {
   Json candidates = Json::array();
   for (const auto& candidate : chooser.candidates(bytes)) {
     Json entry = {{"algorithm", candidate.algorithm.text()}};
-    // A refusal is a reason; there is no time then.
-    if (candidate.refusal.empty()) {
+    // One that declines has a reason, and no time.
+    if (!candidate.declined) {
       entry["seconds"] = number(candidate.seconds);
     } else {
-      entry["refusal"] = candidate.refusal;
+      entry["declined"] = *candidate.declined;
     }
     candidates.push_back(std::move(entry));
   }

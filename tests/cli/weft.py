@@ -25,8 +25,13 @@ MPI_ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
 
 
 def start_mpirun(ranks: int, arguments: list[str]) -> subprocess.Popen:
+    # Where one rank has died, mpirun waits for so long before it ends the
+    # others, and for so long again before it kills them. The one second that
+    # it has by itself is too little where tests share their cores.
+    patience = ["--mca", "odls_base_sigkill_timeout", "3"]
     return subprocess.Popen(
-        ["mpirun", "--oversubscribe", "-n", str(ranks), str(BIN), *arguments],
+        ["mpirun", "--oversubscribe", *patience, "-n", str(ranks), str(BIN),
+         *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
         env=MPI_ENVIRONMENT)
 

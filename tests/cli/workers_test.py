@@ -72,7 +72,7 @@ class WorkersTest(CliTest):
         self.assertIn("leave out --workers", result.stderr)
 
     def test_a_lost_rank_is_named_with_what_waited_for_it(self) -> None:
-        """mpirun ends the others by SIGTERM, and kills them a second later."""
+        """mpirun ends the others by SIGTERM, and kills them later."""
         for lost, ranks in ((1, 3), (0, 2)):
             process = start_mpirun(ranks, [
                 "train", str(DIGITS), "--out", str(self.folder / f"of{ranks}"),

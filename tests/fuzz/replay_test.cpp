@@ -47,6 +47,9 @@
 #define LLVMFuzzerTestOneInput fuzz_recipe
 #include "tests/fuzz/recipe_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_records
+#include "tests/fuzz/records_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_safetensors
 #include "tests/fuzz/safetensors_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -90,6 +93,7 @@ const Target kTargets[] = {
     {"image", fuzz_image},
     {"objects", fuzz_objects},
     {"recipe", fuzz_recipe},
+    {"records", fuzz_records},
     {"safetensors", fuzz_safetensors},
     {"stream", fuzz_stream},
     {"survey", fuzz_survey},

@@ -1,6 +1,7 @@
 // Recipes whose batches are no rows of a file: stopped in the middle of an
 // epoch and resumed, they end with the bits of a run that was not.
 #include <atomic>
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "tests/support/temporary_folder.h"
@@ -25,17 +26,26 @@ class StopAfter : public TrainObserver {
 
 class Resume : public ::testing::Test {
  protected:
-  // Stops `name` behind so many steps, and expects what it is resumed to to be
-  // what it had been.
+  // The recipe of that name for a run of that name.
   void expect_same_bits(const std::string& name, int steps,
                         std::vector<std::string> overrides) {
     overrides.push_back("log.folder");
-    const auto recipe = [&](const std::string& run) {
-      overrides.back() = "log.folder=" + (folder_.path() / run).string();
+    expect_same_bits(steps, [&](const std::string& run) {
+      overrides.back() = folder_of(run);
       return load_recipe(
-          std::string(WEFT_SOURCE_DIR) + "/recipes/" + name + ".toml",
-          overrides);
-    };
+          fmt::format("{}/recipes/{}.toml", WEFT_SOURCE_DIR, name), overrides);
+    });
+  }
+
+  std::string folder_of(const std::string& run) const {
+    return "log.folder=" + (folder_.path() / run).string();
+  }
+
+  // Stops a run behind so many steps, and expects what it is resumed to to be
+  // what it had been.
+  void expect_same_bits(
+      int steps, const std::function<Recipe(const std::string& run)>& recipe) {
+    const std::string name = "resumed";
     TrainObserver quiet;
     const TrainResult whole =
         Trainer(recipe("whole"), {.name = name}).run(quiet);
@@ -87,6 +97,23 @@ TEST_F(Resume, TranslationReadsTheSameSentences) {
       {"data.name=parallel-text", "data.folder=" + folder_.path().string(),
        "train.epochs=2", "train.batch=8", "model.width=8", "model.heads=2",
        "model.middle=16", "model.layers=1"});
+}
+
+// The stream begins again, and what was trained on is passed over.
+TEST_F(Resume, AStreamGoesOnBehindWhatItGave) {
+  std::string records = "size,kind\n";
+  for (int i = 0; i < 210; ++i) {
+    records += fmt::format("{},{}\n", i % 23, i % 3 == 0 ? "low" : "high");
+  }
+  const auto path = folder_.write("records.csv", records);
+  expect_same_bits(7, [&](const std::string& run) {
+    return parse_recipe(
+        "[model]\nname = 'mlp'\nhidden = [4]\n"
+        "[data]\nname = 'csv-stream'\nsource = 'stream'\nfirst = 50\n"
+        "batches = 5\nskip = true\n[optimizer]\nname = 'adam'\n"
+        "[train]\nepochs = 3\nbatch = 10\n",
+        "test", std::vector{"data.folder=" + path.string(), folder_of(run)});
+  });
 }
 
 TEST_F(Resume, WalksGoOnWhereTheyWere) {

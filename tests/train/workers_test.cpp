@@ -109,6 +109,60 @@ TEST_F(WorkersTest, ComputeWhatOneComputes) {
   }
 }
 
+// The mean is over words, of which some workers have more than others.
+TEST_F(WorkersTest, TranslateAsOneDoes) {
+  std::string source;
+  std::string target;
+  for (int i = 0; i < 30; ++i) {
+    source += i % 2 == 0 ? "a b\n" : "c a b d c a b d\n";
+    target += "w";
+    for (int word = 0; word < i * i % 17; ++word) {
+      target += fmt::format(" w{}", word % 5);
+    }
+    target += "\n";
+  }
+  const fs::path folder = root_.path() / "sentences";
+  fs::create_directories(folder);
+  for (const char* part : {"train", "test"}) {
+    std::ofstream(folder / (std::string(part) + ".source")) << source;
+    std::ofstream(folder / (std::string(part) + ".target")) << target;
+  }
+  const auto recipe_of = [&](const std::string& run) {
+    return parse_recipe(
+        R"(
+[model]
+name = "seq2seq"
+layers = 1
+width = 8
+heads = 2
+middle = 16
+dropout = 0
+[task]
+name = "sequence-to-sequence"
+[data]
+name = "parallel-text"
+[optimizer]
+name = "momentum"
+lr = 0.1
+[train]
+epochs = 2
+batch = 8
+[sync]
+timeout = 20
+)",
+        "test",
+        std::vector{"data.folder=" + folder.string(),
+                    "log.folder=" + (root_.path() / run).string()});
+  };
+  TrainObserver quiet;
+  Trainer(recipe_of("one"), {.name = "test"}).run(quiet);
+  for (const int workers : {2, 3}) {
+    const std::string run = fmt::format("of{}", workers);
+    train(recipe_of(run), workers);
+    EXPECT_LT(largest_difference("one", run), 1e-5) << workers;
+  }
+}
+
 // Trees differ in size, and a worker counts its trees, not their nodes.
 TEST_F(WorkersTest, TrainTreeNetworksAsOneDoes) {
   const fs::path trees = root_.path() / "sst";

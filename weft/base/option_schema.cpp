@@ -81,12 +81,13 @@ std::string to_string(const NumberRange& range) {
 
 namespace {
 
-std::string number_refusal(const NumberRange& range, double value) {
+std::optional<std::string> number_declines(const NumberRange& range,
+                                           double value) {
   const bool is_above =
       range.is_open_below ? value > range.least : value >= range.least;
   const bool is_below =
       range.is_open_above ? value < range.most : value <= range.most;
-  if (is_above && is_below) return "";
+  if (is_above && is_below) return std::nullopt;
   // NaN and infinity are refused where every finite number would do.
   const std::string text = to_string(range);
   return text.empty() ? "must be a finite number" : "must be " + text;
@@ -94,17 +95,18 @@ std::string number_refusal(const NumberRange& range, double value) {
 
 }  // namespace
 
-std::string refusal(const OptionSpec& spec, const OptionValue& value) {
+std::optional<std::string> declines(const OptionSpec& spec,
+                                    const OptionValue& value) {
   if (const auto* number = std::get_if<double>(&value)) {
-    return number_refusal(spec.range, *number);
+    return number_declines(spec.range, *number);
   }
   if (const auto* number = std::get_if<std::int64_t>(&value)) {
-    return number_refusal(spec.range, static_cast<double>(*number));
+    return number_declines(spec.range, static_cast<double>(*number));
   }
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr || spec.choices.empty() ||
       std::ranges::find(spec.choices, *text) != spec.choices.end()) {
-    return "";
+    return std::nullopt;
   }
   const std::string near = nearest(*text, spec.choices);
   return fmt::format(
@@ -164,10 +166,9 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
         error.hint("a list is written [\"a\", \"b\"]");
       throw error;
     }
-    if (const std::string reason = refusal(*spec, result[name]);
-        !reason.empty()) {
+    if (const auto reason = declines(*spec, result[name])) {
       throw Error(ErrorCode::kInvalidArgument, where, "option '{}' = {} {}",
-                  name, to_string(value), reason);
+                  name, to_string(value), *reason);
     }
     result[name] = canonical(*spec, std::move(result[name]));
   }

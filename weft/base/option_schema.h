@@ -6,6 +6,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,8 +56,9 @@ struct EntryOptions {
 // "at least 1", "in (0, 1]"; empty where any number will do.
 std::string to_string(const NumberRange& range);
 // Why the option cannot have this value, of its kind: "must be at least 1",
-// "is not known (did you mean 'f32'?)"; empty if it can.
-std::string refusal(const OptionSpec& spec, const OptionValue& value);
+// "is not known (did you mean 'f32'?)"; nothing if it can.
+std::optional<std::string> declines(const OptionSpec& spec,
+                                    const OptionValue& value);
 // The value, of the option's kind, with calls in it written out. Throws what
 // CallKind::canonical does, with the place in a list: "at: layers.2, relu(3)".
 OptionValue canonical(const OptionSpec& spec, OptionValue value);

@@ -38,10 +38,12 @@ std::shared_ptr<const ViewedParameter> viewed_by(
         .hint("let a layer of weft.nn own it");
   }
   std::shared_ptr<const ParameterView> view = make_view(choice.view);
-  const std::string reason = parameter.type().shape.num_elements() == 0
-                                 ? "it has no elements"
-                                 : view->refusal(parameter.type());
-  if (!reason.empty()) throw cannot_see(declared, choice, where, reason);
+  if (parameter.type().shape.num_elements() == 0) {
+    throw cannot_see(declared, choice, where, "it has no elements");
+  }
+  if (const auto reason = view->declines(parameter.type())) {
+    throw cannot_see(declared, choice, where, *reason);
+  }
   std::vector<ParameterRef> parts;
   for (const auto& [name, type, role] : view->parts(parameter.type())) {
     Variable variable(type, {.name = parameter.name + "." + name,

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,7 +42,9 @@ class ParameterView {
 
   // Why the model cannot see a parameter of this type so, and what would do;
   // empty if it can. Dims are known, and there are elements.
-  virtual std::string refusal(const TensorType&) const { return {}; }
+  virtual std::optional<std::string> declines(const TensorType&) const {
+    return std::nullopt;
+  }
 
   // What it keeps of a parameter, in an order of its own.
   virtual std::vector<ViewPart> parts(const TensorType&) const { return {}; }
@@ -100,8 +103,9 @@ struct ViewChoice {
 // gives the parts their first ones, drawn by `seed`; initialize() does so too.
 //
 // Throws Error(kInvalidArgument) at "model.views.N", N being the index of the
-// choice, and changes nothing, for a pattern that fits no trained parameter, for a parameter that two patterns fit or that has a
-// view already, and for a view that cannot be of such a parameter.
+// choice, and changes nothing, for a pattern that fits no trained parameter,
+// for a parameter that two patterns fit or that has a view already, and for a
+// view that cannot be of such a parameter.
 void view_parameters(const Module& model,
                      const std::vector<ViewChoice>& choices,
                      std::uint64_t seed = 1);

@@ -81,8 +81,10 @@ class Sparsifier {
   // diverge.
   virtual float scale(std::uint32_t /*size*/) const { return 1; }
   virtual bool is_unbiased() const { return false; }
-  // See ValueCodec::feedback_refusal().
-  virtual std::string feedback_refusal() const { return ""; }
+  // See ValueCodec::declines_feedback().
+  virtual std::optional<std::string> declines_feedback() const {
+    return std::nullopt;
+  }
 };
 
 // Writes which entries are sent.
@@ -109,8 +111,10 @@ class IndexCodec {
   // are then those of `selected`, not those at `sent` (only the naive Bloom
   // policy, which shows why).
   virtual bool sends_selected_values() const { return false; }
-  // See ValueCodec::feedback_refusal().
-  virtual std::string feedback_refusal() const { return ""; }
+  // See ValueCodec::declines_feedback().
+  virtual std::optional<std::string> declines_feedback() const {
+    return std::nullopt;
+  }
 };
 
 // Writes values: the entries picked, or a whole tensor.
@@ -139,14 +143,16 @@ class ValueCodec {
   // needed.
   virtual bool is_unbiased() const { return is_lossless(); }
   // Why messages must not be corrected by later ones, with what works in its
-  // place; empty where they may. A loop of corrections, as the pull of a
+  // place; nothing where they may. A loop of corrections, as the pull of a
   // server is one, leaves e' = (e + change) - decoded. It stays bounded where
   // the codec is a contraction,
   //   E |v - decoded|^2 <= c |v|^2 with c < 1,
   // but for a part that does not grow with v; errors are then at most
   // sqrt(c) / (1 - sqrt(c)) times the changes. Random rounding to few levels
   // is right on average and yet leaves out more than it is given.
-  virtual std::string feedback_refusal() const { return ""; }
+  virtual std::optional<std::string> declines_feedback() const {
+    return std::nullopt;
+  }
   // The dtype in which messages may be summed on their way ("f32", "bf16",
   // "f16"), or "" if they cannot.
   virtual std::string_view summable_as() const { return ""; }

@@ -381,13 +381,11 @@ bool Pipeline::needs_feedback() const {
   return !state_->value->is_unbiased() ||
          (is_sparse() && !state_->sparsifier->is_unbiased());
 }
-std::string Pipeline::feedback_refusal() const {
-  std::string reason;
-  if (state_->sparsifier) reason = state_->sparsifier->feedback_refusal();
-  if (reason.empty() && state_->index) {
-    reason = state_->index->feedback_refusal();
-  }
-  return reason.empty() ? state_->value->feedback_refusal() : reason;
+std::optional<std::string> Pipeline::declines_feedback() const {
+  std::optional<std::string> reason;
+  if (state_->sparsifier) reason = state_->sparsifier->declines_feedback();
+  if (!reason && state_->index) reason = state_->index->declines_feedback();
+  return reason ? reason : state_->value->declines_feedback();
 }
 bool Pipeline::has_shared_indices() const {
   return is_sparse() && state_->sparsifier->is_shared();

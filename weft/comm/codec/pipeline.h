@@ -79,7 +79,7 @@ class Pipeline {
   bool needs_feedback() const;  // biased: training needs a memory
   // Why its messages must not be corrected by later ones, with what works;
   // empty where every stage is a contraction (ValueCodec).
-  std::string feedback_refusal() const;
+  std::optional<std::string> declines_feedback() const;
   // True if nothing but the picked values travels, at the same indices on
   // all ranks (randomk).
   bool has_shared_indices() const;

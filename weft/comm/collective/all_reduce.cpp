@@ -10,9 +10,9 @@ AllReduce::AllReduce(const AllReduceDef& def, const Options& given)
       // Ranks compare this text, so options that are spelled differently and
       // mean the same must give the same.
       text_(brief_call_text(def.name, def.options, options_)) {
-  const std::string mistake = def.mistake(options_);
-  if (mistake.empty()) return;
-  throw Error(ErrorCode::kInvalidArgument, text_, mistake);
+  if (def.declines_options == nullptr) return;
+  const auto reason = def.declines_options(options_);
+  if (reason) throw Error(ErrorCode::kInvalidArgument, text_, "{}", *reason);
 }
 
 AllReduce::AllReduce(const Call<AllReduceDef>& call)
@@ -27,13 +27,11 @@ PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
   // Refusals look at the sizes of levels alone: here it is their number of
   // ranks that is asked about.
   const Topology flat{{{communicator.size(), 0, 0}}};
-  std::string reason = refusal(flat);
+  std::optional<std::string> reason = declines(flat);
   if (!is_summable(dtype)) {
     reason = fmt::format("there are no sums of {}", to_string(dtype));
   }
-  if (!reason.empty()) {
-    throw Error(ErrorCode::kUnsupported, text_, "{}", reason);
-  }
+  if (reason) throw Error(ErrorCode::kUnsupported, text_, "{}", *reason);
   // Ranks compare this text, so those that disagree about the dtype, the count
   // or the algorithm are told, and never add each other's bytes.
   const OperationInfo info{fmt::format("all_reduce({})", text_),
@@ -66,8 +64,6 @@ Task<> PreparedAllReduce::run(std::byte* data) const {
   return def_->run(std::move(channels), {shape_.dtype, data, shape_.count},
                    options_);
 }
-
-std::string never_refused(const Options&, const Topology&) { return ""; }
 
 std::vector<Options> only_defaults(const Topology&) { return {{}}; }
 

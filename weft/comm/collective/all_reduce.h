@@ -19,6 +19,7 @@
 // Communicator.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,16 +36,16 @@ struct AllReduceDef {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options = {};
-  // What is wrong with these options on any network; empty if nothing.
-  std::string (*mistake)(const Options& options) = [](const Options&) {
-    return std::string();
-  };
-  // Why it cannot run on such a network; empty if it can. Only the sizes of
-  // the levels count, and mistake() is empty.
-  std::string (*refusal)(const Options& options, const Topology& topology);
+  // What is wrong with these options on any network; null: nothing ever is.
+  std::optional<std::string> (*declines_options)(const Options& options) =
+      nullptr;
+  // Why it cannot run on such a network; null: it always can. Only the sizes
+  // of the levels count, and the options are not declined.
+  std::optional<std::string> (*declines)(const Options& options,
+                                         const Topology& topology) = nullptr;
   // What a chooser should consider.
   std::vector<Options> (*variants)(const Topology& topology);
-  // Predicted seconds; refusal() is empty.
+  // Predicted seconds; it does not decline.
   double (*seconds)(const Options& options, const Topology& topology,
                     double bytes);
   // How many operations it enters, each with a channel.
@@ -94,8 +95,10 @@ class AllReduce {
   // Names the options that are not the default.
   const std::string& text() const { return text_; }
 
-  std::string refusal(const Topology& topology) const {
-    return def_->refusal(options_, topology);
+  // Why it cannot run on such a network; nothing if it can.
+  std::optional<std::string> declines(const Topology& topology) const {
+    if (def_->declines == nullptr) return std::nullopt;
+    return def_->declines(options_, topology);
   }
   double seconds(const Topology& topology, double bytes) const {
     return def_->seconds(options_, topology, bytes);
@@ -122,8 +125,6 @@ class AllReduce {
   std::string text_;
 };
 
-// What algorithms that run anywhere register.
-std::string never_refused(const Options& options, const Topology& topology);
 std::vector<Options> only_defaults(const Topology& topology);
 
 }  // namespace weft

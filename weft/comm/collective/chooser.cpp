@@ -14,7 +14,7 @@ using Candidate = AllReduceChooser::Candidate;
 // Seconds as float: where sums of the same terms differ by rounding alone, the
 // order of variants() stands.
 bool comes_before(const Candidate& a, const Candidate& b) {
-  if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
+  if (a.declined.has_value() != b.declined.has_value()) return !a.declined;
   return static_cast<float>(a.seconds) < static_cast<float>(b.seconds);
 }
 
@@ -28,9 +28,9 @@ std::vector<AllReduceChooser::Candidate> AllReduceChooser::candidates(
   std::vector<Candidate> result;
   for (const AllReduceDef& def : all_reduce_registry().all()) {
     for (const Options& options : def.variants(topology_)) {
-      Candidate candidate{AllReduce(def, options), 0, ""};
-      candidate.refusal = candidate.algorithm.refusal(topology_);
-      if (candidate.refusal.empty()) {
+      Candidate candidate{AllReduce(def, options), 0, std::nullopt};
+      candidate.declined = candidate.algorithm.declines(topology_);
+      if (!candidate.declined) {
         candidate.seconds =
             candidate.algorithm.seconds(topology_, static_cast<double>(bytes));
       }
@@ -48,7 +48,7 @@ const AllReduce& AllReduceChooser::choose(std::size_t bytes) {
   if (known != chosen_.end()) return known->second;
   const std::vector<Candidate> found = candidates(rounded);
   const auto ring = std::ranges::find_if(found, [&](const Candidate& each) {
-    return each.algorithm.name() == "ring" && each.refusal.empty() &&
+    return each.algorithm.name() == "ring" && !each.declined &&
            each.seconds <= (1 + kAlike) * found.front().seconds;
   });
   // Ranks are alike on a single level only; elsewhere the model alone decides.
@@ -64,9 +64,9 @@ std::string AllReduceChooser::explain(std::size_t bytes,
                   to_string(topology_), "predicted ms", "algorithm");
   std::size_t shown = 0;
   for (const Candidate& candidate : candidates(bytes)) {
-    if (!candidate.refusal.empty()) {
+    if (candidate.declined) {
       table += fmt::format("{:>12}  {}: {}\n", "-", candidate.algorithm.text(),
-                           candidate.refusal);
+                           *candidate.declined);
     } else if (shown++ < most) {
       table += fmt::format("{:>12.4g}  {}\n", candidate.seconds * 1e3,
                            candidate.algorithm.text());

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,8 @@ class AllReduceChooser {
 
   struct Candidate {
     AllReduce algorithm;
-    double seconds = 0;   // predicted
-    std::string refusal;  // why it cannot run; empty if it can
+    double seconds = 0;                   // predicted
+    std::optional<std::string> declined;  // why it cannot run
   };
   // All, the fastest first, those that cannot run last.
   std::vector<Candidate> candidates(std::size_t bytes) const;

@@ -24,12 +24,13 @@ class LowRank : public ParameterView {
  public:
   explicit LowRank(std::int64_t rank) : rank_(rank) {}
 
-  std::string refusal(const TensorType& parameter) const override {
+  std::optional<std::string> declines(
+      const TensorType& parameter) const override {
     if (parameter.shape.rank() < 2) {
       return "it is no matrix; choose a pattern that fits weights alone";
     }
     const Dim most = std::min(rows_of(parameter), columns_of(parameter));
-    if (rank_ <= most) return {};
+    if (rank_ <= most) return std::nullopt;
     return fmt::format("take a rank of at most {}, as its matrix has", most);
   }
 

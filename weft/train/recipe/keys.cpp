@@ -6,18 +6,27 @@
 #include "weft/train/recipe/section_def.h"
 
 namespace weft {
+namespace {
+
+void append_keys(const std::string& section, const std::string& entry,
+                 const std::vector<OptionSpec>& options,
+                 std::vector<RecipeKey>& keys) {
+  for (const OptionSpec& spec : options) keys.push_back({section, entry, spec});
+}
+
+}  // namespace
 
 std::vector<RecipeKey> recipe_keys() {
   std::vector<RecipeKey> keys;
   for (const RecipeSectionDef* def : sections_in_order()) {
-    for (const OptionSpec& spec : def->options) {
-      keys.push_back({def->name, "", spec});
-    }
-    if (def->entries == nullptr) continue;
-    for (const EntryOptions& entry : def->entries()) {
-      for (const OptionSpec& spec : entry.options) {
-        keys.push_back({def->name, entry.entry, spec});
+    append_keys(def->name, "", def->options, keys);
+    if (def->entries != nullptr) {
+      for (const EntryOptions& entry : def->entries()) {
+        append_keys(def->name, entry.entry, entry.options, keys);
       }
+    }
+    for (const SectionTables& tables : def->tables) {
+      append_keys(def->name + "." + tables.key, "", tables.options, keys);
     }
   }
   return keys;
@@ -31,7 +40,8 @@ std::vector<RecipeKey> recipe_keys(std::string_view what) {
     if (std::ranges::find(known, key.section) == known.end()) {
       known.push_back(key.section);
     }
-    if (key.section == what || key.path() == what) {
+    if (key.section == what || key.path() == what ||
+        key.section.starts_with(std::string(what) + ".")) {
       found.push_back(std::move(key));
     }
   }

@@ -13,7 +13,8 @@
 namespace weft {
 
 struct RecipeKey {
-  std::string section;  // "optimizer"
+  // "optimizer"; "optimizer.groups" for a list of tables within it.
+  std::string section;
   // The entry that it belongs to, where [section] names that: "momentum";
   // empty for keys that are always there.
   std::string entry;
@@ -24,8 +25,9 @@ struct RecipeKey {
 
 // In the order of the sections.
 std::vector<RecipeKey> recipe_keys();
-// Those of a section ("train"), or of that path ("train.batch"), which several
-// entries may have. Throws Error(kInvalidArgument) with the nearest one.
+// Those of a section ("train") with the tables in it, or of that path
+// ("train.batch"), which several entries may have. Throws
+// Error(kInvalidArgument) with the nearest one.
 std::vector<RecipeKey> recipe_keys(std::string_view what);
 
 // "integer, at least 1, in steps": what a value may be.

@@ -21,6 +21,12 @@
 
 namespace weft {
 
+// A list of tables within a section: [[model.views]].
+struct SectionTables {
+  std::string key;                  // "views"
+  std::vector<OptionSpec> options;  // of each table
+};
+
 struct RecipeSectionDef {
   std::string name;
   std::string summary;
@@ -32,6 +38,7 @@ struct RecipeSectionDef {
   // Those that entries of a registry add, which `name` chooses: [model] has the
   // options of the model. Null: none.
   std::vector<EntryOptions> (*entries)() = nullptr;
+  std::vector<SectionTables> tables = {};
   // From the file into `recipe` and back. Null: the options go into
   // Recipe::more. read() asks for all keys; what it does not ask for is
   // refused.

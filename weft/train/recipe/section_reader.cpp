@@ -155,8 +155,8 @@ OptionValue SectionReader::read(const OptionSpec& spec) {
   const toml::node* node = find(spec.name);
   if (node == nullptr) return value;
   read_value(spec.name, *node, value);
-  const std::string reason = refusal(spec, value);
-  if (reason.empty()) {
+  const auto reason = declines(spec, value);
+  if (!reason) {
     return blame(spec.name, [&] { return canonical(spec, std::move(value)); });
   }
   const auto* text = std::get_if<std::string>(&value);
@@ -164,7 +164,7 @@ OptionValue SectionReader::read(const OptionSpec& spec) {
               fmt::format("{} = {} {}", path_of(spec.name),
                           text == nullptr ? to_string(value)
                                           : fmt::format("'{}'", *text),
-                          reason));
+                          *reason));
 }
 
 Options SectionReader::read_options(const std::vector<OptionSpec>& schema) {

@@ -1,19 +1,24 @@
 #include "weft/nn/model.h"
 
-#include "weft/base/call_reader.h"
 #include "weft/nn/view.h"
 #include "weft/train/recipe/entries.h"
 
 namespace weft {
 namespace {
 
+const OptionSpec kViewedParameters{
+    "parameters", std::string(),
+    "which it is for: a pattern of names, as \"conv*.weight\""};
+const OptionSpec kViewCall{.name = "view",
+                           .value = std::string(),
+                           .summary = "what the model sees in their place",
+                           .calls = calls_of<parameter_view_registry>()};
+
 nn::ViewChoice read_view(SectionReader section) {
   nn::ViewChoice choice;
-  choice.parameters = section.require_text("parameters");
-  const std::string text = section.require_text("view");
-  choice.view = section.blame("view", [&] {
-    return to_string(parse_call(text, parameter_view_registry(), "view"));
-  });
+  choice.parameters = section.require_text(kViewedParameters.name);
+  section.require_text(kViewCall.name);
+  choice.view = std::get<std::string>(section.read(kViewCall));
   section.refuse_unknown();
   return choice;
 }
@@ -51,6 +56,7 @@ void register_recipe_section_model(RecipeSectionRegistry& sections) {
        .place = 10,
        .options = {{"name", std::string(), "of the model: see weft inspect"}},
        .entries = [] { return entries_of(model_registry()); },
+       .tables = {{.key = "views", .options = {kViewedParameters, kViewCall}}},
        .read = read_model,
        .write = write_model});
 }

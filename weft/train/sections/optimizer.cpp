@@ -42,6 +42,18 @@ const OptionSpec kWrap{
         "\"lookahead(steps=5)\", …",
     .calls = calls_of<optimizer_wrapper_registry>()};
 
+// Of a group.
+const OptionSpec kGroupParameters{
+    "parameters", std::string(),
+    "which it is for: a pattern of names, as \"*.bias\""};
+const OptionSpec kGroupFrozen{"frozen", false, "they stay as they are"};
+const OptionSpec kLrScale{"lr_scale", 1.0,
+                          "what the learning rate is multiplied by", kPositive};
+const OptionSpec kGroupName{
+    "name", std::string(),
+    "of another optimizer than the rest's; its options stand beside it, and "
+    "are the rest's where a group does not say otherwise"};
+
 Schedule read_lr(SectionReader& optimizer, double fallback) {
   const toml::node* node = optimizer.find("lr");
   if (node == nullptr) return constant_rate(fallback);
@@ -71,15 +83,11 @@ Schedule read_lr(SectionReader& optimizer, double fallback) {
 // `rest` are the settings of all parameters that are in no group.
 GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
   GroupRecipe group;
-  group.parameters = section.require_text("parameters");
-  group.is_frozen = std::get<bool>(
-      section.read({.name = "frozen", .value = false, .summary = ""}));
+  group.parameters = section.require_text(kGroupParameters.name);
+  group.is_frozen = std::get<bool>(section.read(kGroupFrozen));
   // What is frozen has no rate and no optimizer: keys of these are refused.
   if (!group.is_frozen) {
-    group.lr_scale = std::get<double>(section.read({.name = "lr_scale",
-                                                    .value = group.lr_scale,
-                                                    .summary = "",
-                                                    .range = kPositive}));
+    group.lr_scale = std::get<double>(section.read(kLrScale));
     group.name = rest.name;
     const OptimizerDef& def =
         read_entry(section, optimizer_registry(), group.name);
@@ -143,6 +151,9 @@ void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
        .place = 40,
        .options = {kOptimizerName, kLr, kClipNorm, kWrap},
        .entries = [] { return entries_of(optimizer_registry()); },
+       .tables = {{.key = "groups",
+                   .options = {kGroupParameters, kGroupFrozen, kLrScale,
+                               kGroupName}}},
        .read = read_optimizer,
        .write = write_optimizer});
 }

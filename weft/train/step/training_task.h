@@ -51,6 +51,11 @@ class TrainingTask {
   // order. Throws Error(kInvalidArgument) for a model of another kind.
   virtual Objective objective(nn::Module& model,
                               std::span<const Value> batch) const = 0;
+  // How many predictions the loss of a batch is the mean over, where that
+  // depends on more than the number of examples, as on the words of sentences:
+  // parts of a batch then count by these. Null: by their examples.
+  using CountPredictions = double (*)(std::span<const Tensor> batch);
+  virtual CountPredictions count_predictions() const { return nullptr; }
   // How many of the leading features are known when the rest is to be told.
   virtual std::size_t known_inputs() const { return 1; }
   // What the model makes of these.

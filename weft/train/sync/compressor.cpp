@@ -81,13 +81,13 @@ void check_compression(const SyncRecipe& recipe) {
                 "momentum_correction is for sparsified gradients")
         .hint("set sync.sparsify, say to \"topk(0.01)\"");
   }
-  if (const std::string reason = pipeline.feedback_refusal();
-      pipeline.needs_feedback() && recipe.memory != "none" && !reason.empty()) {
+  if (const auto reason = pipeline.declines_feedback();
+      reason && pipeline.needs_feedback() && recipe.memory != "none") {
     throw Error(ErrorCode::kInvalidArgument, "sync",
                 "what '{}' leaves out is added to the next step's gradient, "
                 "and would grow from step to step",
                 pipeline_text(recipe))
-        .detail("reason: " + reason)
+        .detail("reason: " + *reason)
         .hint("or memory = \"none\", which loses what is left out");
   }
   if (recipe.warmup_epochs > 0 &&

@@ -8,10 +8,10 @@ DenseCollective::DenseCollective(const std::string& name, Topology network)
   named_.emplace(name);
   // Whether it can run depends on the number of workers, which a recipe does
   // not know.
-  const std::string reason = named_->refusal(chooser_.topology());
-  if (reason.empty()) return;
+  const auto reason = named_->declines(chooser_.topology());
+  if (!reason) return;
   throw Error(ErrorCode::kInvalidArgument, "sync.collective",
-              "'{}' cannot run on this network: {}", name, reason)
+              "'{}' cannot run on this network: {}", name, *reason)
       .detail("network: " + to_string(chooser_.topology()))
       .hint("collective \"auto\" takes what can, and is fastest");
 }

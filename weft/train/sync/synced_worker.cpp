@@ -273,18 +273,32 @@ double SyncedWorker::density() const {
   return static_cast<double>(set) / static_cast<double>(all);
 }
 
+double SyncedWorker::weight_of(const Batch& batch, std::int64_t step) {
+  const auto count = description_.task()->count_predictions();
+  if (count == nullptr) {
+    return static_cast<double>(batch.size) /
+           static_cast<double>(batch.whole_size);
+  }
+  const double own = batch.size > 0 ? count(batch.tensors) : 0;
+  std::vector<double> all{own};
+  group_.run([&] {
+    return sum_over_workers(
+        group_.communicator().open(
+            {"sum", fmt::format("predictions of step {}", step + 1)}),
+        all);
+  });
+  return own / all[0];
+}
+
 // A worker without examples, at the end of an epoch, still takes part.
 void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
+  const double weight = weight_of(batch, step.number);
   if (batch.size == 0) {
     for (const Bucket& bucket : buckets_) {
       std::ranges::fill(bucket.gradient(), 0.0f);
     }
     std::ranges::fill(missing_, 0);
   } else {
-    // Gradients of a share of the batch count by its size: their sum over
-    // workers is the gradient of the mean over the whole batch.
-    const double weight =
-        static_cast<double>(batch.size) / static_cast<double>(batch.whole_size);
     backward_->run(
         batch.tensors, {.number = step.number, .loss_weight = weight},
         [&](std::size_t parameter) { gradient_is_there(parameter); });

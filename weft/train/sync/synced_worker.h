@@ -53,6 +53,9 @@ class SyncedWorker : public Worker {
   void gradient_is_there(std::size_t parameter);
   void start_exchanges();
   void compute(const Batch& batch, const WorkerStep& step);
+  // What the gradients of this worker's part count by, so that their sum over
+  // workers is the gradient of the mean over the whole batch.
+  double weight_of(const Batch& batch, std::int64_t step);
   // The share of the entries of the sum that are not 0.
   double density() const;
   // The recipe with what "auto" stands for.

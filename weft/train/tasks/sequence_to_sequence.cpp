@@ -2,6 +2,7 @@
 // before it, which while training are those of the reference.
 #include "weft/nn/sequence_to_sequence.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "weft/data/parallel_text.h"
@@ -53,8 +54,7 @@ class SequenceToSequence final : public TrainingTask {
   }
 
   // A batch is source i32[N, T] and target i32[N, U], which begins with <bos>
-  // and ends with <eos>. The loss is the mean over words; several workers
-  // average theirs by sentences.
+  // and ends with <eos>. The loss is the mean over words.
   Objective objective(nn::Module& model,
                       std::span<const Value> batch) const override {
     const Value target = slice_axis(batch[1], 1, 1, kToEnd);
@@ -69,6 +69,16 @@ class SequenceToSequence final : public TrainingTask {
         count_hits(logits, where(is_word, target, scalar_like(target, -1)));
     return {smoothed(loss, logits, weight) / count,
             {{loss, count}, {hits, count}}};
+  }
+
+  CountPredictions count_predictions() const override {
+    return [](std::span<const Tensor> batch) {
+      const Tensor& target = batch[1];
+      const auto paddings =
+          std::ranges::count(target.span<std::int32_t>(), kPadding);
+      // <bos> begins each sentence, and nobody predicts it.
+      return static_cast<double>(target.size() - target.shape()[0] - paddings);
+    };
   }
 
   // The source, and the words that are told already.

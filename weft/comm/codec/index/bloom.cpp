@@ -78,8 +78,8 @@ class BloomIndexCodec final : public IndexCodec {
   bool sends_selected_values() const override {
     return policy_ == BloomPolicy::kNaive;
   }
-  std::string feedback_refusal() const override {
-    if (policy_ != BloomPolicy::kNaive) return "";
+  std::optional<std::string> declines_feedback() const override {
+    if (policy_ != BloomPolicy::kNaive) return std::nullopt;
     return "policy naive puts values where others stand; bloom(policy=p0) "
            "sends those of their places";
   }

@@ -69,8 +69,8 @@ class RandomK final : public Sparsifier {
     return static_cast<float>(size) / static_cast<float>(picked_of(size));
   }
   bool is_unbiased() const override { return is_scaled_; }
-  std::string feedback_refusal() const override {
-    if (!is_scaled_) return "";
+  std::optional<std::string> declines_feedback() const override {
+    if (!is_scaled_) return std::nullopt;
     return fmt::format(
         "what is sent is scaled by {:.4g}, so that it overshoots; "
         "randomk({}) does not scale",

@@ -135,8 +135,8 @@ class Qsgd final : public ValueCodec {
   bool is_unbiased() const override { return true; }
   double value_bits() const override { return settings_.bits; }
 
-  std::string feedback_refusal() const override {
-    if (settings_.most_left_out() <= kMostLeftOut) return "";
+  std::optional<std::string> declines_feedback() const override {
+    if (settings_.most_left_out() <= kMostLeftOut) return std::nullopt;
     Settings works = settings_;
     while (works.bits < 8 && works.most_left_out() > kMostLeftOut) {
       ++works.bits;

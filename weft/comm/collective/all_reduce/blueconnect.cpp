@@ -113,23 +113,24 @@ Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
   }
 }
 
-std::string blueconnect_mistake(const Options& options) {
+std::optional<std::string> blueconnect_declines_options(
+    const Options& options) {
   try {
     factors_of(option<std::vector<std::int64_t>>(options, "factors"));
   } catch (const Error& error) {
     return error.message();
   }
-  return "";
+  return std::nullopt;
 }
 
-std::string blueconnect_refusal(const Options& options,
-                                const Topology& topology) {
+std::optional<std::string> blueconnect_declines(const Options& options,
+                                                const Topology& topology) {
   try {
     settings_of(options, topology.ranks());
   } catch (const Error& error) {
     return error.message();
   }
-  return "";
+  return std::nullopt;
 }
 
 // Each tick lasts as long as the slowest of its stages or, where the messages
@@ -203,8 +204,8 @@ void register_all_reduce_blueconnect(AllReduceRegistry& registry) {
                     std::int64_t{1},
                     "operations that the vector is cut into",
                     {.least = 1, .most = 64}}},
-       .mistake = blueconnect_mistake,
-       .refusal = blueconnect_refusal,
+       .declines_options = blueconnect_declines_options,
+       .declines = blueconnect_declines,
        .variants = variants,
        .seconds = predict_blueconnect,
        .operations =

@@ -48,7 +48,6 @@ void register_all_reduce_direct(AllReduceRegistry& registry) {
   registry.add(
       {.name = "direct",
        .summary = "all vectors to all ranks: one step, P - 1 times the bytes",
-       .refusal = never_refused,
        .variants = only_defaults,
        .seconds =
            [](const Options&, const Topology& topology, double bytes) {

@@ -58,7 +58,6 @@ double predict_doubling(const Options&, const Topology& topology,
 void register_all_reduce_doubling(AllReduceRegistry& registry) {
   registry.add({.name = "doubling",
                 .summary = "recursive doubling of whole vectors: log2 P steps",
-                .refusal = never_refused,
                 .variants = only_defaults,
                 .seconds = predict_doubling,
                 .run = run_doubling});

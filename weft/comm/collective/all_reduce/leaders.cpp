@@ -33,10 +33,11 @@ Task<> run_leaders(std::vector<Channel> channels, DenseBuffer buffer,
   co_await broadcast(RootedMethod::kCut, inside, buffer, 0);
 }
 
-std::string leaders_refusal(const Options& options, const Topology& topology) {
+std::optional<std::string> leaders_decline(const Options& options,
+                                           const Topology& topology) {
   const auto group = option<std::int64_t>(options, "group");
   const int ranks = topology.ranks();
-  if (group >= 1 && group <= ranks && ranks % group == 0) return "";
+  if (group >= 1 && group <= ranks && ranks % group == 0) return std::nullopt;
   return fmt::format("{} ranks are not groups of {}", ranks, group);
 }
 
@@ -72,7 +73,7 @@ void register_all_reduce_leaders(AllReduceRegistry& registry) {
       {.name = "leaders",
        .summary = "reduce to a leader per machine, ring of leaders, broadcast",
        .options = {{"group", std::int64_t{1}, "ranks per machine"}},
-       .refusal = leaders_refusal,
+       .declines = leaders_decline,
        .variants =
            [](const Topology& topology) {
              std::vector<Options> variants;

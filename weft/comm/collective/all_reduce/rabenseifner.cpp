@@ -98,7 +98,6 @@ void register_all_reduce_rabenseifner(AllReduceRegistry& registry) {
                     "the rank to halve with first",
                     {},
                     {"far", "near"}}},
-       .refusal = never_refused,
        .variants = [](const Topology&) -> std::vector<Options> {
          return {{{"order", std::string("far")}},
                  {{"order", std::string("near")}}};

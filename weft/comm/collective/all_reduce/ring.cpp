@@ -20,7 +20,6 @@ void register_all_reduce_ring(AllReduceRegistry& registry) {
       {.name = "ring",
        .summary =
            "one ring in the order of ranks: least bytes, 2 (P - 1) steps",
-       .refusal = never_refused,
        .variants = only_defaults,
        .seconds =
            [](const Options&, const Topology& topology, double bytes) {

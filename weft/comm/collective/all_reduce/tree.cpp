@@ -32,7 +32,6 @@ double predict_tree(const Options&, const Topology& topology, double bytes) {
 void register_all_reduce_tree(AllReduceRegistry& registry) {
   registry.add({.name = "tree",
                 .summary = "a binomial tree to rank 0 and back: 2 log2 P steps",
-                .refusal = never_refused,
                 .variants = only_defaults,
                 .seconds = predict_tree,
                 .run = run_tree});

@@ -224,13 +224,13 @@ class ServerPolicy : public SyncPolicy {
 void check_pull(const SyncRecipe& recipe) {
   if (recipe.codec == "auto") return;  // chooses among those that do
   const Pipeline pipeline(pipeline_text(recipe));
-  const std::string reason = pipeline.feedback_refusal();
-  if (reason.empty()) return;
+  const auto reason = pipeline.declines_feedback();
+  if (!reason) return;
   throw Error(ErrorCode::kInvalidArgument, "sync",
               "policy 'server' cannot send changes of the model by '{}': each "
               "corrects what the ones before left out, and errors would grow",
               pipeline_text(recipe))
-      .detail("reason: " + reason)
+      .detail("reason: " + *reason)
       .hint(
           "or policy \"allreduce\", which sends gradients alone and needs no "
           "corrections of this codec");

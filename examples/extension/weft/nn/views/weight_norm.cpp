@@ -10,8 +10,9 @@ namespace {
 
 class WeightNorm final : public ParameterView {
  public:
-  std::string refusal(const TensorType& parameter) const override {
-    if (parameter.shape.rank() > 1) return {};
+  std::optional<std::string> declines(
+      const TensorType& parameter) const override {
+    if (parameter.shape.rank() > 1) return std::nullopt;
     return "it has no inputs; choose a pattern that fits weights alone";
   }
 
