@@ -69,6 +69,23 @@ class Updater {
 
   const VariableUpdater& updater() const { return updater_; }
 
+  // By name, where the variables had names.
+  py::object used() const {
+    py::list in_order;
+    py::dict by_name;
+    std::size_t next = 0;
+    for (Variable& variable : updater_.used()) {
+      py::object held = py::cast(std::move(variable));
+      if (names_.empty()) {
+        in_order.append(std::move(held));
+      } else {
+        by_name[py::str(names_[next++])] = std::move(held);
+      }
+    }
+    if (names_.empty()) return in_order;
+    return by_name;
+  }
+
  private:
   static std::vector<VariableRef> states(const py::object& variables) {
     std::vector<VariableRef> states;
@@ -120,6 +137,10 @@ void bind_optim(py::module_& module) {
           },
           inside)
       .def("slots", &slots_of, "What it remembers of each variable, by name.")
+      .def("used", &Updater::used,
+           "What to use in place of each variable, as the variables were "
+           "given:\n"
+           "its average where wrap=[\"ema\"] keeps one, or itself.")
       // save() and restore() ask for these names, as what C++ holds stands in
       // no __dict__.
       .def("_checkpoint", [](const py::object& self) {

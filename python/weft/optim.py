@@ -5,7 +5,7 @@ loss, grads = weft.value_and_grad(loss_of, wrt=model)(x, y)
 optimizer.update(grads)
 
 wrap=["accumulate(4)", "lookahead(steps=5)"] puts wrappers around it, the first
-one innermost.
+one innermost. With wrap=["ema"], optimizer.used() are the averages of the variables.
 """
 
 from weft._weft import optim as _optim

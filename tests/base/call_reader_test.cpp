@@ -24,6 +24,7 @@ const Registry<Def>& registry() {
              {{"sizes", Integers(), ""},
               {"names", Texts(), ""},
               {"depth", std::int64_t{1}, "", {.least = 1}}}});
+    all.add({"around", {{"inner", std::string("none"), ""}}});
     all.freeze();
     return all;
   }();
@@ -96,6 +97,32 @@ TEST(CallReader, ReadsEachOfManyCallsWithinEachOtherOnce) {
   expect_error(ErrorCode::kInvalidArgument,
                {"did you mean 'nest'?", "at: inner.1, nesst", "at: inner.0"},
                [&] { written("nest([nest([nest, nesst])])"); });
+}
+
+TEST(CallReader, ReadsCallsWithinCalls) {
+  for (const auto& [text, inner] :
+       {std::pair("around(grid)", "grid"),
+        {"around(grid())", "grid()"},
+        {"around( inner = grid([4, 8], names=[\")\"]) )",
+         "grid([4, 8], names=[\")\"])"},
+        {"around(around(around(a)))", "around(around(a))"},
+        {"around(\"grid(\")", "grid("}}) {
+    const Call<Def> call = read(text);
+    EXPECT_EQ(option<std::string>(call.options, "inner"), inner);
+    // What is written reads as the same again.
+    EXPECT_EQ(read(to_string(call)).options, call.options);
+  }
+  EXPECT_EQ(to_string(read("around(grid([4]))")), "around(inner=grid([4]))");
+  EXPECT_EQ(option<Texts>(read("grid(names=[a(1, 2), b])").options, "names"),
+            (Texts{"a(1, 2)", "b"}));
+  expect_error(ErrorCode::kInvalidArgument, {"is not closed", "^"},
+               [] { read("around(grid([4)"); });
+  for (const char* text :
+       {"around(grid(1) 2)", "around(2(3))", "around(grid(1)"}) {
+    expect_error(ErrorCode::kInvalidArgument, {text, "^"}, [&] { read(text); });
+  }
+  expect_error(ErrorCode::kInvalidArgument, {"integer"},
+               [] { read("grid(depth=a(1))"); });
 }
 
 TEST(CallReader, RefusesListsThatAreNone) {

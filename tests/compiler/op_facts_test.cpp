@@ -33,7 +33,7 @@ TEST(OpFacts, SayWhatAnOpIsDoneBy) {
   EXPECT_EQ(add.kernels.front(), "loop");
   EXPECT_EQ(facts("argmax").gradient, "none flows");
   EXPECT_EQ(facts("while").gradient, "of its functions");
-  EXPECT_EQ(facts("layer_norm").kernels, std::vector<std::string>{"lowered"});
+  EXPECT_EQ(facts("batch_norm").kernels, std::vector<std::string>{"lowered"});
 }
 
 TEST(OpFacts, AreOfAllOpsByName) {

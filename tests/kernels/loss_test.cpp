@@ -48,6 +48,30 @@ TEST(LossKernel, AgreesAlongAnyAxis) {
   }
 }
 
+OpSample gradient_along(std::int64_t axis, Shape shape, DType dtype) {
+  return {{{{dtype, shape}, -2, 0}, {{dtype, shape}}}, {{"axis", axis}}};
+}
+
+// Row lengths and column counts around the boundaries of vectors and blocks.
+TEST(SoftmaxGradientKernel, AgreesAlongAnyAxisInEveryFloat) {
+  for (const DType dtype :
+       {DType::kF32, DType::kF64, DType::kBF16, DType::kF16}) {
+    // Of two neighbours in f16, a last bit of f32 decides which is the nearer.
+    const double tolerance = dtype == DType::kF16 ? 1e-3 : 5e-6;
+    for (const char* op : {"softmax_gradient", "log_softmax_gradient"}) {
+      const std::string name = std::string("simd:") + op;
+      for (const Dim size : {1, 2, 7, 15, 16, 17, 64, 65, 200, 1000}) {
+        EXPECT_TRUE(agrees_with_reference(
+            op, name, gradient_along(-1, {5, size}, dtype), tolerance));
+        EXPECT_TRUE(agrees_with_reference(
+            op, name, gradient_along(1, {3, 21, size}, dtype), tolerance));
+        EXPECT_TRUE(agrees_with_reference(
+            op, name, gradient_along(0, {size, 1}, dtype), tolerance));
+      }
+    }
+  }
+}
+
 // Far below the largest, exponentials end: by less than the least normal
 // number.
 TEST(LossKernel, EndsFarBelowTheLargest) {

@@ -309,7 +309,6 @@ TEST(Optimizer, AllAreTheSameEagerAndStaged) {
       ParameterStep step{.name = "p",
                          .parameter = x[0],
                          .gradient = x[1],
-                         .indices = {},
                          .slots = {x.begin() + 2, x.begin() + 2 + own}};
       std::vector<Value> shared(x.begin() + 2 + own, x.end() - 2);
       optimizer->update({&step, 1}, shared, {x[x.size() - 2], x.back()});

@@ -77,6 +77,82 @@ TEST(Lookahead, GoesBackPartOfTheWay) {
   EXPECT_FLOAT_EQ(static_cast<float>(run.parameter().item()), 0.85f);
 }
 
+// The mean of all iterates, weighted by their age.
+TEST(Ema, IsTheWeightedMeanOfIterates) {
+  constexpr double kDecay = 0.75;
+  OptimizerRun run(wrapped("momentum", {"ema(0.75)"}), two_parameters());
+  OptimizerRun plain(make_optimizer("momentum", {}), two_parameters());
+  std::vector<std::vector<double>> sums(2);
+  double weights = 0;
+  for (int step = 1; step <= 6; ++step) {
+    run.step(gradients_at(step), kLr);
+    plain.step(gradients_at(step), kLr);
+    weights = kDecay * weights + 1;
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(identical(run.parameter(i), plain.parameter(i)));
+      const std::vector<double> iterate = test::numbers(plain.parameter(i));
+      const std::vector<double> ema = test::numbers(run.slot(0, i));
+      sums[i].resize(iterate.size());
+      for (std::size_t k = 0; k < iterate.size(); ++k) {
+        sums[i][k] = kDecay * sums[i][k] + iterate[k];
+        EXPECT_NEAR(ema[k], sums[i][k] / weights, 1e-6);
+      }
+    }
+  }
+}
+
+TEST(Average, IsTheMeanFromAStepOn) {
+  for (const auto& [text, start, every] :
+       {std::tuple("average", 1, 1),
+        {"average(3)", 3, 1},
+        {"average(start=2, every=3)", 2, 3}}) {
+    SCOPED_TRACE(text);
+    OptimizerRun run(wrapped("momentum", {text}), two_parameters());
+    std::vector<double> sum(6);
+    int count = 0;
+    for (int step = 1; step <= 9; ++step) {
+      run.step(gradients_at(step), kLr);
+      const std::vector<double> iterate = test::numbers(run.parameter());
+      if (step < start) {
+        EXPECT_TRUE(identical(run.slot(0), run.parameter()));
+        continue;
+      }
+      if ((step - start) % every == 0) {
+        ++count;
+        for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += iterate[k];
+      }
+      for (std::size_t k = 0; k < sum.size(); ++k) {
+        EXPECT_NEAR(test::numbers(run.slot(0))[k], sum[k] / count, 1e-6);
+      }
+    }
+  }
+}
+
+// Only steps of the inner optimizer count, and only one average can stand in.
+TEST(Average, BesideOthers) {
+  OptimizerRun run(wrapped("sgd", {"average", "accumulate(2)"}),
+                   {Tensor::of<float>({1}, {1})});
+  for (int step = 0; step < 4; ++step) {
+    run.step({Tensor::of<float>({1}, {1})}, 1);
+  }
+  EXPECT_EQ(run.parameter().item(), -1);
+  EXPECT_EQ(run.slot(1).item(), -0.5);  // of 0 and -1
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"'ema' and 'average' both want", "evaluate=false"}, [] {
+                       wrapped("sgd", {"ema", "average"});
+                     });
+  wrapped("sgd", {"ema(evaluate=false)", "average"});
+}
+
+TEST(Ema, StandsInForParameters) {
+  const ParameterInfo info{"fc.weight", {DType::kF32, {2}}};
+  EXPECT_EQ(used_name(*wrapped("sgd", {}), info), "fc.weight");
+  EXPECT_EQ(used_name(*wrapped("sgd", {"ema", "clip_value"}), info),
+            "optimizer.ema.fc.weight");
+  EXPECT_EQ(used_name(*wrapped("sgd", {"ema(evaluate=false)"}), info),
+            "fc.weight");
+}
+
 TEST(ClipValue, LimitsEachElement) {
   OptimizerRun run(wrapped("sgd", {"clip_value(0.5)"}),
                    {Tensor::of<float>({3}, {0, 0, 0})});
@@ -110,6 +186,8 @@ TEST(Wrappers, RefuseWhatMakesNoSense) {
   expect_refused({"lookahead(stesp=5)"}, {"did you mean 'steps'?", "^"});
   expect_refused({"lookahead(0)"}, {"steps = 0 must be at least 1"});
   expect_refused({"lookahead(alpha=2)"}, {"alpha = 2 is outside [0, 1)"});
+  expect_refused({"average(0)"}, {"start = 0 must be at least 1"});
+  expect_refused({"ema(1)"}, {"decay = 1 is outside [0, 1)"});
   expect_refused({"clip_value(0)"}, {"limit = 0 must be above 0"});
   expect_refused({"accumulate(2)", "accumulate(2)"},
                  {"'accumulate' is there twice"});

@@ -208,6 +208,21 @@ class Layers(unittest.TestCase):
             self.assertEqual(optimizer.step.item(), 151)
             self.assertEqual(staged.trace_count, 1)
 
+    def test_averages_stand_in_for_variables(self):
+        v = weft.Variable([1.0, -2.0], name="v")
+        averaged = weft.optim.sgd({"v": v}, lr=0.1, wrap=["ema(0.5)"])
+        step = weft.jit(lambda: averaged.update({"v": weft.tensor([1.0, 2.0])}))
+        for _ in range(2):
+            step()
+        np.testing.assert_allclose(v.numpy(), [0.8, -2.4], rtol=1e-6)
+        # The later iterate weighs twice as much.
+        np.testing.assert_allclose(
+            averaged.used()["v"].numpy(), [2.5 / 3, -7 / 3], rtol=1e-6
+        )
+        plain = weft.optim.sgd([v], lr=0.1)
+        self.assertEqual(len(plain.used()), 1)
+        np.testing.assert_array_equal(plain.used()[0].numpy(), v.numpy())
+
     def test_eager_and_staged_updates_agree(self):
         def run(wrap):
             v = weft.Variable([1.0, -2.0], name="v")

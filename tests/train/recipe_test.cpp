@@ -312,6 +312,7 @@ weight_decay = 0.0
 parameters = "embedding.*"
 name = "adagrad"
 lr_scale = 0.5
+wrap = ["lazy_rows"]
 [[optimizer.groups]]
 parameters = "first.*"
 frozen = true
@@ -326,6 +327,8 @@ frozen = true
   EXPECT_EQ(std::get<double>(biases.options.at("weight_decay")), 0);
   EXPECT_EQ(recipe.optimizer.groups[1].name, "adagrad");
   EXPECT_EQ(recipe.optimizer.groups[1].lr_scale, 0.5);
+  EXPECT_EQ(recipe.optimizer.groups[1].wrap,
+            std::vector<std::string>{"lazy_rows"});
   EXPECT_TRUE(recipe.optimizer.groups[2].is_frozen);
   EXPECT_EQ(parse(to_toml(recipe)), recipe);
 
@@ -343,6 +346,15 @@ frozen = true
                        {"did you mean 'optimizer.groups.0.weight_decay'?"});
   expect_group_refused("parameters=\"*\", name=\"adma\"",
                        {"did you mean 'adam'?", "optimizer.groups"});
+  expect_group_refused("parameters=\"*\", wrap=[\"lazy_row\"]",
+                       {"optimizer.groups.0.wrap", "'lazy_rows'?"});
+  // The slots of both would have one name.
+  expect_error(ErrorCode::kInvalidArgument,
+               {"optimizer.groups.0.wrap", "'lookahead' is there twice"}, [&] {
+                 parse(kRecipe, {"optimizer.wrap=[\"lookahead(5)\"]",
+                                 "optimizer.groups=[{parameters=\"*\", "
+                                 "wrap=[\"lookahead(2)\"]}]"});
+               });
 }
 
 }  // namespace

@@ -74,6 +74,14 @@ class Resume : public ::testing::Test {
   test::TemporaryFolder folder_;
 };
 
+TEST_F(Resume, WrappersRememberWhatTheyDid) {
+  expect_same_bits(
+      "digits", 14,
+      {"train.epochs=2", "train.batch=128",
+       "optimizer.wrap=[\"lazy_rows\", \"project(ball(radius=3, axes=[0]))\", "
+       "\"ema(0.9)\", \"accumulate(3)\", \"lookahead(2)\"]"});
+}
+
 TEST_F(Resume, CartPolePlaysTheSameEpisodes) {
   expect_same_bits("cart-pole", 4,
                    {"train.epochs=2", "train.batch=4", "data.batches=3",

@@ -138,6 +138,60 @@ TEST(TrainStep, ChangesTheRowsThatABatchHas) {
   }
 }
 
+// Both tables of a node embedding are looked up twice in a step, one of them by
+// indices of two shapes, and batches are of any size.
+TEST(TrainStep, ChangesTheRowsOfAllLookups) {
+  const auto task = make_task("graph-embedding");
+  const auto model_of = [&] {
+    auto model = build_model(model_registry().get("node-embedding"),
+                             {.example = {}, .classes = 300}, {{"width", 4}});
+    model->initialize(5);
+    return model;
+  };
+  const std::vector<Tensor> batch{
+      Tensor::of<std::int32_t>({3}, {7, 250, 7}),
+      Tensor::of<std::int32_t>({3}, {9, 0, 250}),
+      Tensor::of<std::int32_t>({3, 4},
+                               {0, 0, 4, 17, 9, 33, 4, 4, 17, 299, 0, 1})};
+  const std::vector<BatchInput> inputs{{"node", batch[0].type()},
+                                       {"near", batch[1].type()},
+                                       {"others", batch[2].type()}};
+  for (const bool is_lazy : {false, true}) {
+    const auto make = [&] {
+      return is_lazy ? wrap_optimizer(
+                           make_optimizer("adamw", {{"weight_decay", 0.1}}),
+                           {"lazy_rows"})
+                     : make_optimizer("adagrad", {});
+    };
+    const auto optimizer = make();
+    const auto staged = model_of();
+    const auto eager = model_of();
+    const StepDescription description(*staged, *task, inputs, {},
+                                      optimizer.get());
+    Step step(description, StepCut::kTrain);
+    std::set<std::string> ops;
+    for (const StepInfo& info : step.plan().steps()) ops.insert(info.name);
+    EXPECT_TRUE(ops.contains("add_rows"));
+    EXPECT_FALSE(ops.contains("scatter_add"));
+    VariableUpdater updater(make(), trainable_of(*eager), 0.1);
+    for (int t = 0; t < 4; ++t) {
+      step.run(batch, {.lr = 0.1, .number = t});
+      Tape tape;
+      const std::vector<Value> wrt = values_of(trainable_of(*eager));
+      const Objective found = task->objective(
+          *eager, std::vector<Value>(batch.begin(), batch.end()));
+      updater.update(tape.gradient(found.loss, wrt));
+    }
+    const auto tables = staged->parameters();
+    ASSERT_EQ(tables.size(), 2u);
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      EXPECT_TRUE(test::near(
+          tables[i].parameter->variable.tensor(),
+          eager->parameters()[i].parameter->variable.tensor(), 1e-5));
+    }
+  }
+}
+
 TEST(TrainStep, TakesSmallerLastBatches) {
   auto model = small_model();
   const auto optimizer = make_optimizer("sgd", {});
@@ -167,31 +221,33 @@ TEST(TrainStep, NamesItsState) {
 
 // Restoring the state in another step continues bit for bit: of all optimizers,
 // each in all wrappers.
-TEST(TrainStep, RestoredStateContinuesBitForBit) {
-  std::vector<std::string> wrappers;
-  for (const OptimizerWrapperDef& def : optimizer_wrapper_registry().all()) {
-    wrappers.push_back(def.name);
+void expect_to_continue(const Optimizer& optimizer) {
+  const auto batch = batch_of(6);
+  auto first = small_model();
+  test::TrainStep one(first, "classification", optimizer, types_of(batch));
+  for (int t = 0; t < 3; ++t) one.run(batch, 0.01, t);
+
+  auto second = small_model();
+  test::TrainStep two(second, "classification", optimizer, types_of(batch));
+  for (std::size_t i = 0; i < two.state().size(); ++i) {
+    two.state()[i].tensor.copy_from(one.state()[i].tensor);
   }
+  one.run(batch, 0.01, 3);
+  two.run(batch, 0.01, 3);
+  for (std::size_t i = 0; i < two.state().size(); ++i) {
+    EXPECT_TRUE(identical(one.state()[i].tensor, two.state()[i].tensor))
+        << one.state()[i].name;
+  }
+}
+
+TEST(TrainStep, RestoredStateContinuesBitForBit) {
   for (const OptimizerDef& def : optimizer_registry().all()) {
     SCOPED_TRACE(def.name);
-    const auto optimizer =
-        wrap_optimizer(make_optimizer(def.name, {}), wrappers);
-    const auto batch = batch_of(6);
-    auto first = small_model();
-    test::TrainStep one(first, "classification", *optimizer, types_of(batch));
-    for (int t = 0; t < 3; ++t) one.run(batch, 0.01, t);
-
-    auto second = small_model();
-    test::TrainStep two(second, "classification", *optimizer, types_of(batch));
-    for (std::size_t i = 0; i < two.state().size(); ++i) {
-      two.state()[i].tensor.copy_from(one.state()[i].tensor);
-    }
-    one.run(batch, 0.01, 3);
-    two.run(batch, 0.01, 3);
-    for (std::size_t i = 0; i < two.state().size(); ++i) {
-      EXPECT_TRUE(identical(one.state()[i].tensor, two.state()[i].tensor))
-          << one.state()[i].name;
-    }
+    expect_to_continue(*make_optimizer(def.name, {}));
+  }
+  for (const OptimizerWrapperDef& def : optimizer_wrapper_registry().all()) {
+    SCOPED_TRACE(def.name);
+    expect_to_continue(*wrap_optimizer(make_optimizer("adam", {}), {def.name}));
   }
 }
 

@@ -162,8 +162,7 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
                   kind_of(spec->value));
       const std::string_view due = kind_of(spec->value);
       if (due == "list of integers") error.hint("a list is written [4, 8]");
-      if (due == "list of texts")
-        error.hint("a list is written [\"a\", \"b\"]");
+      if (due == "list of texts") error.hint("a list is written [\"a\"]");
       throw error;
     }
     if (const auto reason = declines(*spec, result[name])) {

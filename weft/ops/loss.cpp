@@ -1,6 +1,5 @@
 #include "weft/ops/loss.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "weft/graph/registry.h"
@@ -8,11 +7,11 @@
 #include "weft/ops/pick.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
-#include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/indexing.h"
+#include "weft/ops/support/log_sum_exp.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
@@ -44,13 +43,6 @@ Value as_column(const Value& rows) {
   Shape shape = rows.shape();
   shape.push_back(1);
   return reshape(rows, shape);
-}
-
-std::vector<TensorType> infer_softmax(const OpCall& call) {
-  require_floating(call);
-  checked_axis(call, call.attributes.integer("axis"),
-               call.input(0).shape.rank());
-  return {call.input(0)};
 }
 
 void check_labels(const OpCall& call) {
@@ -86,15 +78,6 @@ std::vector<TensorType> infer_cross_entropy_gradient(const OpCall& call) {
   return {call.input(0)};
 }
 
-double log_sum_exp(std::span<const double> row) {
-  const double largest = *std::max_element(row.begin(), row.end());
-  double sum = 0;
-  // No term exceeds 1, so that nothing overflows. This is log Σ exp(x) = m +
-  // log Σ exp(x - m), with the largest x as m.
-  for (const double x : row) sum += std::exp(x - largest);
-  return largest + std::log(sum);
-}
-
 // Calls body(row number, row) for each row of the last axis.
 template <class Body>
 void for_each_row(const std::vector<double>& x, const Shape& shape,
@@ -105,44 +88,6 @@ void for_each_row(const std::vector<double>& x, const Shape& shape,
   for (std::size_t row = 0; row < x.size() / classes; ++row) {
     body(row, std::span(x).subspan(row * classes, classes));
   }
-}
-
-// y = function(x - log sum exp x), row by row. The function is exp for softmax
-// and nothing for its logarithm, so log_softmax never takes the logarithm of a
-// small number.
-// y = function(x - log sum exp x), line by line along an axis.
-template <class Function>
-void normalise_lines(const OpCall& call, std::span<const TensorView> inputs,
-                     std::span<const TensorView> outputs, Function&& function) {
-  const TensorView& x = inputs[0];
-  const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
-                                             x.shape().rank()));
-  if (x.size() == 0) return;
-  std::vector<double> line(static_cast<std::size_t>(cut.size));
-  for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
-    const std::int64_t start =
-        i / cut.inner * cut.size * cut.inner + i % cut.inner;
-    for (std::int64_t n = 0; n < cut.size; ++n) {
-      line[static_cast<std::size_t>(n)] =
-          load_as<double>(x, start + n * cut.inner);
-    }
-    const double lse = log_sum_exp(line);
-    for (std::int64_t n = 0; n < cut.size; ++n) {
-      store_as(outputs[0], start + n * cut.inner,
-               function(line[static_cast<std::size_t>(n)] - lse));
-    }
-  }
-}
-
-void softmax_reference(const OpCall& call, std::span<const TensorView> inputs,
-                       std::span<const TensorView> outputs) {
-  normalise_lines(call, inputs, outputs, [](double x) { return std::exp(x); });
-}
-
-void log_softmax_reference(const OpCall& call,
-                           std::span<const TensorView> inputs,
-                           std::span<const TensorView> outputs) {
-  normalise_lines(call, inputs, outputs, [](double x) { return x; });
 }
 
 std::size_t label_of(const TensorView& labels, std::size_t row,
@@ -184,19 +129,6 @@ void cross_entropy_gradient_reference(const OpCall&,
                  }
                });
   from_doubles(dx, outputs[0]);
-}
-
-// With dy_k/dx_j = y_k ([k = j] - y_j), dx = y (dy - Σ dy y).
-Gradients softmax_gradient(const GradientContext& g) {
-  const Value weighted = g.dy() * g.y();
-  const std::int64_t axis = g.attributes().integer("axis");
-  return {weighted - g.y() * sum(weighted, {axis}, true)};
-}
-
-// With dy_k/dx_j = [k = j] - p_j and p = exp(y), dx = dy - p Σ dy.
-Gradients log_softmax_gradient(const GradientContext& g) {
-  const std::int64_t axis = g.attributes().integer("axis");
-  return {g.dy() - exp(g.y()) * sum(g.dy(), {axis}, true)};
 }
 
 // exp(logits - lse), in the precision of the loss.
@@ -244,24 +176,6 @@ Cost row_cost(const OpCall& call) {
       call, 10.0 * static_cast<double>(call.input(0).shape.num_elements()));
 }
 
-std::vector<OpSample> softmax_samples() {
-  const auto along = [](InputSample x, std::int64_t axis) {
-    return OpSample{{std::move(x)}, {{"axis", axis}}};
-  };
-  return {along(floats({3, 5}, -3, 3), -1),
-          along(floats({2, 3, 4}, -30, 30), -1),
-          along(floats({7}), -1),
-          along(floats({4, 1}), -1),
-          along(floats({0, 3}), -1),
-          along(floats({3, 37}, -3, 3, DType::kBF16), -1),
-          along(floats({3, 5}, -3, 3), 0),
-          along(floats({2, 3, 4}, -30, 30), 1),
-          along(floats({1, 4}), 0),
-          along(floats({3, 0}), 0),
-          along(floats({2, 5, 301}, -3, 3), -2),
-          along(floats({37, 3}, -3, 3, DType::kBF16), 0)};
-}
-
 // Logits of up to 30 in size make probabilities down to exp(-60): rows that one
 // class dominates.
 std::vector<OpSample> cross_entropy_samples() {
@@ -303,26 +217,6 @@ std::vector<TensorType> infer_mean_squared_error(const OpCall& call) {
 }  // namespace
 
 void register_loss(OpRegistry& ops) {
-  ops.add("softmax")
-      .summary("exp(x) over the sum of exp(x) along an axis")
-      .signature("(x) -> y")
-      .attribute("axis", std::int64_t{-1})
-      .infer(infer_softmax)
-      .reference(softmax_reference)
-      .gradient(softmax_gradient)
-      .batch(batch_along_axis)
-      .cost(row_cost)
-      .samples(softmax_samples);
-  ops.add("log_softmax")
-      .summary("log(softmax(x)), without overflow")
-      .signature("(x) -> y")
-      .attribute("axis", std::int64_t{-1})
-      .infer(infer_softmax)
-      .reference(log_softmax_reference)
-      .gradient(log_softmax_gradient)
-      .batch(batch_along_axis)
-      .cost(row_cost)
-      .samples(softmax_samples);
   ops.add("cross_entropy")
       .summary("-log softmax(logits)[label] per row, and log sum exp(logits)")
       .signature("(logits, labels) -> loss, lse")
@@ -370,16 +264,6 @@ void register_loss(OpRegistry& ops) {
       .samples([] {
         return std::vector<OpSample>{{{floats({3, 5}), floats({3, 5})}, {}}};
       });
-}
-
-Value softmax(const Operand& x, std::int64_t axis) {
-  static const OpDef& op = op_registry().get("softmax");
-  return call(op, {x.value}, {{"axis", axis}}, x.location);
-}
-
-Value log_softmax(const Operand& x, std::int64_t axis) {
-  static const OpDef& op = op_registry().get("log_softmax");
-  return call(op, {x.value}, {{"axis", axis}}, x.location);
 }
 
 Value cross_entropy(const Operand& logits, const Operand& labels) {

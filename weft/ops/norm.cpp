@@ -1,6 +1,6 @@
-// Only `moments` computes here. The normalisations are composites whose
-// lowered form is chosen for the fused loops: one pass for the moments, one
-// for (x - mean) * s + shift, and their mirror images backwards.
+// `moments` computes here, and the normalisations made of it are composites
+// whose lowered form is chosen for the fused loops: one pass for the moments,
+// one for (x - mean) * s + shift, and their mirror images backwards.
 #include "weft/ops/norm.h"
 
 #include "weft/base/index.h"
@@ -11,44 +11,13 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
+#include "weft/ops/support/normalization.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
 namespace {
-
-// Statistics of bf16 images are f32. Sums over a batch need more digits than
-// the eight bits of a bf16 significand.
-DType statistics_dtype(DType dtype) {
-  return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-}
-
-void check_image(const OpCall& call) {
-  if (!is_floating(call.input(0).dtype)) {
-    throw call.error("computes in floats only");
-  }
-  if (call.input(0).shape.rank() < 1) {
-    throw call.error("a scalar has no channels");
-  }
-}
-
-TensorType channel_type(const OpCall& call) {
-  const TensorType& x = call.input(0);
-  return {statistics_dtype(x.dtype), {x.shape.back()}};
-}
-
-// Operands from 1 on are one number per channel.
-void check_channels(const OpCall& call) {
-  const TensorType expected = channel_type(call);
-  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
-    if (!(call.input(i) == expected)) {
-      throw call
-          .error("{} must be {}", call.op.input_name(i), to_string(expected))
-          .hint("one number per channel, the image's last axis");
-    }
-  }
-}
 
 std::vector<TensorType> infer_moments(const OpCall& call) {
   check_image(call);
@@ -57,14 +26,8 @@ std::vector<TensorType> infer_moments(const OpCall& call) {
 
 std::vector<TensorType> infer_batch_norm(const OpCall& call) {
   check_image(call);
-  check_channels(call);
+  check_channels(call, 1, call.inputs.size());
   return {call.input(0), channel_type(call), channel_type(call)};
-}
-
-std::vector<TensorType> infer_normalised(const OpCall& call) {
-  check_image(call);
-  check_channels(call);
-  return {call.input(0)};
 }
 
 void moments_reference(const OpCall&, std::span<const TensorView> inputs,
@@ -148,28 +111,6 @@ std::vector<Value> lower_batch_norm_infer(const Attributes& attributes,
                                           std::span<const Value> inputs) {
   return {normalise(inputs[0], inputs[3], inputs[4], inputs[1], inputs[2],
                     attributes.real("epsilon"))};
-}
-
-std::vector<Value> lower_layer_norm(const Attributes& attributes,
-                                    std::span<const Value> inputs) {
-  const Value x = to_dtype(inputs[0], inputs[1].dtype());
-  // moments() keeps the last axis, which is the one that is summed here.
-  const Value centred = x - mean(x, {-1}, true);
-  const Value variance = mean(square(centred), {-1}, true);
-  const Value y =
-      centred * rsqrt(variance + attributes.real("epsilon")) * inputs[1] +
-      inputs[2];
-  return {to_dtype(y, inputs[0].dtype())};
-}
-
-// A sum takes one operation for each element, and the squared distance from the
-// mean three with its sum.
-std::vector<Value> lower_rms_norm(const Attributes& attributes,
-                                  std::span<const Value> inputs) {
-  const Value x = to_dtype(inputs[0], inputs[1].dtype());
-  const Value power = mean(square(x), {-1}, true);
-  const Value y = x * rsqrt(power + attributes.real("epsilon")) * inputs[1];
-  return {to_dtype(y, inputs[0].dtype())};
 }
 
 std::vector<TensorType> infer_group_norm(const OpCall& call) {
@@ -287,26 +228,6 @@ void register_norm(OpRegistry& ops) {
       .samples([] {
         return norm_samples({{0.5, 2}, {-1, 1}, {-1, 1}, {0.5, 2}});
       });
-  ops.add("layer_norm")
-      .summary("normalises each row of the last axis")
-      .signature("(x, scale, shift) -> y")
-      .attribute("epsilon", 1e-5)
-      .infer(infer_normalised)
-      .lower(lower_layer_norm)
-      .cost(norm_cost)
-      .samples([] {
-        return norm_samples({{0.5, 2}, {-1, 1}});
-      });
-  ops.add("rms_norm")
-      .summary("divides each row of the last axis by its root mean square")
-      .signature("(x, scale) -> y")
-      .attribute("epsilon", 1e-5)
-      .infer(infer_normalised)
-      .lower(lower_rms_norm)
-      .cost(norm_cost)
-      .samples([] {
-        return norm_samples({{0.5, 2}});
-      });
   ops.add("group_norm")
       .summary("normalises groups of channels of each example")
       .signature("(x, scale, shift) -> y")
@@ -339,18 +260,6 @@ Value batch_norm_infer(const Operand& x, const Operand& scale,
   return call(op,
               {x.value, scale.value, shift.value, mean.value, variance.value},
               {{"epsilon", epsilon}}, x.location);
-}
-
-Value layer_norm(const Operand& x, const Operand& scale, const Operand& shift,
-                 double epsilon) {
-  static const OpDef& op = op_registry().get("layer_norm");
-  return call(op, {x.value, scale.value, shift.value}, {{"epsilon", epsilon}},
-              x.location);
-}
-
-Value rms_norm(const Operand& x, const Operand& scale, double epsilon) {
-  static const OpDef& op = op_registry().get("rms_norm");
-  return call(op, {x.value, scale.value}, {{"epsilon", epsilon}}, x.location);
 }
 
 Value group_norm(const Operand& x, const Operand& scale, const Operand& shift,

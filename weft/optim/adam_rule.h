@@ -38,6 +38,7 @@ class AdamRule : public ParameterRule {
   Next next(const Value& parameter, const Value& gradient,
             std::span<const Value> slots,
             std::span<const Value> scalars) const override;
+  bool is_elementwise() const override { return true; }
   bool has_momentum() const override { return settings_.beta1 != 0; }
 
  protected:

@@ -54,6 +54,11 @@ class GroupedOptimizer : public Optimizer {
   bool keeps_without_gradient(std::string_view parameter) const override {
     return optimizer_of(parameter).keeps_without_gradient(parameter);
   }
+  bool is_elementwise() const override {
+    return std::ranges::all_of(groups_, [](const ParameterGroup& group) {
+      return group.optimizer->is_elementwise();
+    });
+  }
   bool sees_all_parameters() const override {
     return std::ranges::any_of(groups_, [](const ParameterGroup& group) {
       return group.optimizer->sees_all_parameters();

@@ -30,6 +30,7 @@ class MomentumRule : public ParameterRule {
   Next next(const Value& parameter, const Value& gradient,
             std::span<const Value> slots,
             std::span<const Value> scalars) const override;
+  bool is_elementwise() const override { return true; }
   bool has_momentum() const override { return settings_.momentum != 0; }
   bool keeps_without_gradient(std::string_view) const override {
     return settings_.momentum == 0 && settings_.weight_decay == 0;

@@ -1,6 +1,7 @@
 #include "weft/optim/optimizer.h"
 
 #include <cstring>
+#include <optional>
 
 namespace weft {
 
@@ -8,6 +9,23 @@ std::string slot_name(const Slot& slot, std::string_view parameter) {
   return parameter.empty()
              ? fmt::format("optimizer.{}", slot.name)
              : fmt::format("optimizer.{}.{}", slot.name, parameter);
+}
+
+std::string used_name(const Optimizer& optimizer,
+                      const ParameterInfo& parameter) {
+  std::optional<Slot> found;
+  for (Slot& slot : optimizer.slots(parameter)) {
+    if (!slot.stands_in) continue;
+    if (found) {
+      throw Error(ErrorCode::kInvalidArgument, "optimizer",
+                  "'{}' and '{}' both want to stand in for the parameters",
+                  slot.name, found->name)
+          .hint("evaluate=false for one of them");
+    }
+    WEFT_CHECK(slot.type == parameter.type, "slot '{}'", slot.name);
+    found = std::move(slot);
+  }
+  return found ? slot_name(*found, parameter.name) : parameter.name;
 }
 
 Tensor initial_slot(const Slot& slot, const Tensor& parameter) {

@@ -34,6 +34,9 @@ struct Slot {
   double initial = 0;
   // Starts as the parameter itself, and not as `initial`.
   bool is_copy = false;
+  // Stands in for the parameter where the model is used: measured, asked for
+  // predictions, handed on. Has its type, as an average of it.
+  bool stands_in = false;
 };
 
 // One parameter in a step: update() replaces it and its slots by the next ones.
@@ -41,9 +44,6 @@ struct ParameterStep {
   std::string name;
   Value parameter;
   Value gradient;
-  // [count…]: the rows of the parameter that `gradient` [count…, width…] holds;
-  // undefined where it is the whole gradient (row_gradient.h).
-  Value indices;
   std::vector<Value> slots;  // as slots() declares them, in order
 };
 
@@ -66,12 +66,16 @@ class Optimizer {
   virtual void update(std::span<ParameterStep> parameters,
                       std::span<Value> shared, const StepTime& time) const = 0;
 
-  // Whether an element of that parameter stays as it is, with its slots, where
-  // its gradient is zero. Then rows of a table that got none need not be
-  // visited.
+  // Whether a row of that parameter stays as it is, with its slots, where all
+  // of its gradient is zero, and else becomes what it, its gradient and its
+  // slots say, which have the parameter's shape. Then rows of a table that got
+  // none need not be visited (row_gradient.h).
   virtual bool keeps_without_gradient(std::string_view /*parameter*/) const {
     return false;
   }
+  // Whether an element and its slots, which have the parameter's shape, become
+  // what they, its gradient and the step's time say, and no other element.
+  virtual bool is_elementwise() const { return false; }
   // Whether what one parameter becomes depends on other parameters' gradients.
   // Those of a part of the model alone then mean something else.
   virtual bool sees_all_parameters() const { return false; }
@@ -82,6 +86,11 @@ class Optimizer {
 // "optimizer.SLOT.PARAMETER", and "optimizer.SLOT" of what is shared: the names
 // in checkpoints.
 std::string slot_name(const Slot& slot, std::string_view parameter = {});
+// The name of what the model is used with in place of a parameter: of the slot
+// that stands in for it, else its own. Throws Error(kInvalidArgument) where
+// several slots want to.
+std::string used_name(const Optimizer& optimizer,
+                      const ParameterInfo& parameter);
 // The first value of a slot of `parameter`; undefined for a shared one.
 Tensor initial_slot(const Slot& slot, const Tensor& parameter = {});
 

@@ -1,7 +1,6 @@
 #include "weft/optim/parameter_rule.h"
 
 #include "weft/graph/location.h"
-#include "weft/optim/row_gradient.h"
 
 namespace weft {
 
@@ -14,9 +13,7 @@ void ParameterRule::update(std::span<ParameterStep> parameters,
   const std::vector<Value> shared = scalars(time);
   for (ParameterStep& step : parameters) {
     const LayerScope scope("optimizer/" + step.name);
-    Next after = step.indices.is_defined()
-                     ? next_rows(*this, step, shared)
-                     : next(step.parameter, step.gradient, step.slots, shared);
+    Next after = next(step.parameter, step.gradient, step.slots, shared);
     step.parameter = std::move(after.parameter);
     step.slots = std::move(after.slots);
   }

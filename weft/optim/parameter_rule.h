@@ -1,8 +1,5 @@
 // Optimizers that are one formula for each parameter by itself.
 //
-// Where the formula leaves alone what has no gradient, it is applied to the
-// rows of a table that a batch has looked up, and not to the table.
-//
 // Threads: immutable.
 #pragma once
 

@@ -1,21 +1,89 @@
 #include "weft/optim/row_gradient.h"
 
+#include <algorithm>
+
 #include "weft/graph/builder.h"
 #include "weft/graph/location.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/index.h"
+#include "weft/ops/join.h"
 #include "weft/ops/rows.h"
+#include "weft/ops/shape.h"
+#include "weft/ops/unary.h"
 
 namespace weft {
 namespace {
 
+// The lookups of one table, in the order in which their gradients were added.
+struct Lookups {
+  std::vector<Value> updates;  // [count…, width…] each
+  std::vector<Value> indices;  // [count…] each
+};
+
+// Whether `gradient` is made of lookups alone; they are added to `found`.
+bool collect_lookups(FunctionBuilder& builder, ValueId gradient,
+                     Lookups& found) {
+  const Function& function = builder.function();
+  if (function.is_parameter(gradient)) return false;
+  const Node& node = function.node(function.value(gradient).node);
+  // Where a table is read twice, its gradients are added (autodiff/reverse.h).
+  if (node.op->name() == "add") {
+    return collect_lookups(builder, node.inputs[0], found) &&
+           collect_lookups(builder, node.inputs[1], found);
+  }
+  // The gradient of a lookup is such a node; any other gradient is dense.
+  if (node.op->name() != "scatter_add" || node.attributes.integer("axis") != 0)
+    return false;
+  found.updates.emplace_back(builder, node.inputs[0]);
+  found.indices.emplace_back(builder, node.inputs[1]);
+  return true;
+}
+
 // A row that is gathered, updated and added moves about twice the bytes of one
 // that is updated where it lies.
-bool is_worth_it(const Shape& indices, Dim table, const Bindings& sizes) {
-  const Dim count = substitute(dim_product(indices.dims()), sizes);
+bool is_worth_it(const std::vector<Value>& lookups, Dim table,
+                 const Bindings& sizes) {
   const Dim rows = substitute(table, sizes);
+  Dim count = 0;
+  for (const Value& indices : lookups) {
+    count =
+        dim_add(count, substitute(dim_product(indices.shape().dims()), sizes));
+  }
   // What is not known cannot be weighed; the whole table is right in any case.
   return !is_symbolic(count) && !is_symbolic(rows) && 2 * count < rows;
+}
+
+// [count, width…]: one axis in place of the first `axes`.
+Value with_one_axis(const Value& x, int axes) {
+  if (axes == 1) return x;
+  const Shape& shape = x.shape();
+  Shape flat{dim_product(shape.first(axes))};
+  for (int axis = axes; axis < shape.rank(); ++axis)
+    flat.push_back(shape[axis]);
+  return reshape(x, flat);
+}
+
+// Lookups of one table may have indices of both dtypes.
+DType index_dtype(const std::vector<Value>& indices) {
+  const DType first = indices[0].dtype();
+  const bool is_one = std::ranges::all_of(
+      indices, [&](const Value& each) { return each.dtype() == first; });
+  return is_one ? first : DType::kI64;
+}
+
+Value behind_each_other(const std::vector<Value>& parts) {
+  return parts.size() == 1 ? parts[0] : concat(parts, 0);
+}
+
+ParameterStep rows_of(const ParameterStep& table, const RowGradient& touched) {
+  ParameterStep rows{.name = table.name,
+                     .parameter = gather(table.parameter, touched.indices),
+                     .gradient = touched.rows,
+                     .slots = {}};
+  for (const Value& slot : table.slots) {
+    rows.slots.push_back(gather(slot, touched.indices));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -25,59 +93,57 @@ std::optional<RowGradient> row_gradient(const Value& gradient,
   FunctionBuilder* builder = gradient.builder();
   // Eager gradients have no graph to look into.
   if (builder == nullptr) return std::nullopt;
-  const Function& function = builder->function();
-  const ValueId id = builder->id_of(gradient);
-  if (function.is_parameter(id)) return std::nullopt;
-  const Node& node = function.node(function.value(id).node);
-  // The gradient of a lookup is such a node; any other gradient is dense.
-  if (node.op->name() != "scatter_add" || node.attributes.integer("axis") != 0)
+  Lookups found;
+  if (!collect_lookups(*builder, builder->id_of(gradient), found)) {
     return std::nullopt;
-  const Value updates(*builder, node.inputs[0]);
-  const Value indices(*builder, node.inputs[1]);
+  }
   const Dim table = gradient.shape()[0];
-  if (!is_worth_it(indices.shape(), table, sizes)) return std::nullopt;
-  return RowGradient{coalesce_rows(updates, indices, table), indices};
+  if (!is_worth_it(found.indices, table, sizes)) return std::nullopt;
+  const DType dtype = index_dtype(found.indices);
+  for (std::size_t i = 0; i < found.indices.size(); ++i) {
+    Value& indices = found.indices[i];
+    const int axes = indices.shape().rank();
+    found.updates[i] = with_one_axis(found.updates[i], axes);
+    indices = to_dtype(with_one_axis(indices, axes), dtype);
+  }
+  const Value indices = behind_each_other(found.indices);
+  return RowGradient{
+      coalesce_rows(behind_each_other(found.updates), indices, table), indices};
 }
 
-void keep_touched_rows(const Optimizer& optimizer,
-                       std::span<ParameterStep> parameters,
-                       const Bindings& sizes) {
-  for (ParameterStep& step : parameters) {
+TouchedRows::TouchedRows(const Optimizer& optimizer,
+                         std::span<ParameterStep> parameters,
+                         const Bindings& sizes) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    ParameterStep& step = parameters[i];
     // An optimizer that also moves rows without a gradient, as momentum does,
     // must see the whole table.
     if (!optimizer.keeps_without_gradient(step.name)) continue;
     const LayerScope scope("optimizer/" + step.name);
     const auto found = row_gradient(step.gradient, sizes);
     if (!found) continue;
-    step.gradient = found->rows;
-    step.indices = found->indices;
+    ParameterStep rows = rows_of(step, *found);
+    tables_.push_back({i, found->indices, std::move(step), rows});
+    step = std::move(rows);
   }
 }
 
-ParameterRule::Next next_rows(const ParameterRule& rule,
-                              const ParameterStep& step,
-                              std::span<const Value> scalars) {
-  WEFT_CHECK(rule.keeps_without_gradient(step.name));
-  const auto rows_of = [&](const Value& table) {
-    return gather(table, step.indices);
-  };
-  // Where a row comes again its gradient is zero, so its change is zero.
-  const auto with_rows = [&](const Value& table, const Value& before,
-                             const Value& after) {
-    return add_rows(table, after - before, step.indices);
-  };
-  const Value rows = rows_of(step.parameter);
-  std::vector<Value> slot_rows;
-  for (const Value& slot : step.slots) slot_rows.push_back(rows_of(slot));
-  const ParameterRule::Next after =
-      rule.next(rows, step.gradient, slot_rows, scalars);
-  ParameterRule::Next whole{with_rows(step.parameter, rows, after.parameter),
-                            {}};
-  for (std::size_t i = 0; i < step.slots.size(); ++i) {
-    whole.slots.push_back(
-        with_rows(step.slots[i], slot_rows[i], after.slots[i]));
+void TouchedRows::put_back(std::span<ParameterStep> parameters) const {
+  for (const Table& table : tables_) {
+    ParameterStep& step = parameters[table.parameter];
+    const LayerScope scope("optimizer/" + step.name);
+    // Where a row comes again its gradient is zero, so its change is zero.
+    const auto with_rows = [&](const Value& whole, const Value& before,
+                               const Value& after) {
+      return add_rows(whole, after - before, table.indices);
+    };
+    step.parameter =
+        with_rows(table.whole.parameter, table.rows.parameter, step.parameter);
+    for (std::size_t i = 0; i < step.slots.size(); ++i) {
+      step.slots[i] =
+          with_rows(table.whole.slots[i], table.rows.slots[i], step.slots[i]);
+    }
   }
-  return whole;
 }
 
 }  // namespace weft

@@ -5,41 +5,58 @@
 // The rows are values of the graph, one per lookup of the batch; coalesce_rows
 // (ops/rows.h) gives each row of the table all of its gradient once. So
 // everything that holds for the whole gradient holds for them: their sum of
-// squares is its, and so is what clipping makes of them.
+// squares is its, and so is what clipping makes of them. A table may be looked
+// up several times in a step, by indices of any shapes: a source and a target
+// that share their words, say. All its lookups are put behind each other.
 //
-// Threads: pure functions.
+//   TouchedRows touched(optimizer, steps);
+//   optimizer.update(steps, shared, time);
+//   touched.put_back(steps);
+//
+// Threads: caller synchronises.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "weft/optim/parameter_rule.h"
+#include "weft/optim/optimizer.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
 
 struct RowGradient {
-  Value rows;  // [count…, width…]; zero where a row of the table comes again
-  Value indices;  // [count…]
+  Value rows;  // [count, width…]; zero where a row of the table comes again
+  Value indices;  // [count]
 };
 
 // The rows of a staged gradient that is a scatter_add along the first axis, as
-// that of a gather is. Nothing for other gradients, and where so many rows are
-// looked up that the table costs less; `sizes` are those of the symbols, as
-// far as they are known.
+// that of a gather is, or a sum of such. Nothing for other gradients, and where
+// so many rows are looked up that the table costs less; `sizes` are those of
+// the symbols, as far as they are known.
 std::optional<RowGradient> row_gradient(const Value& gradient,
                                         const Bindings& sizes = {});
 
-// Where `optimizer` keeps what has no gradient, replaces the gradients that
-// reach only few rows by these rows. `sizes` are those of a usual batch.
-void keep_touched_rows(const Optimizer& optimizer,
-                       std::span<ParameterStep> parameters,
-                       const Bindings& sizes = {});
+class TouchedRows {
+ public:
+  // Where `optimizer` keeps what has no gradient, and the gradient reaches only
+  // few rows, puts these rows of the parameter, its gradient and its slots in
+  // their place. `sizes` are those of a usual batch.
+  TouchedRows(const Optimizer& optimizer, std::span<ParameterStep> parameters,
+              const Bindings& sizes = {});
 
-// What rule.next() makes of the whole gradient, up to rounding, from the rows
-// in `step`. The rule must keep what has no gradient.
-ParameterRule::Next next_rows(const ParameterRule& rule,
-                              const ParameterStep& step,
-                              std::span<const Value> scalars);
+  // The tables again, with what update() made of their rows: what it would have
+  // made of the tables, up to rounding.
+  void put_back(std::span<ParameterStep> parameters) const;
+
+ private:
+  struct Table {
+    std::size_t parameter;  // its place among all
+    Value indices;          // [count]
+    ParameterStep whole;
+    ParameterStep rows;  // before the update
+  };
+  std::vector<Table> tables_;
+};
 
 }  // namespace weft

@@ -1,5 +1,7 @@
 #include "weft/optim/variable_updater.h"
 
+#include <algorithm>
+
 #include "weft/graph/context.h"
 #include "weft/optim/row_gradient.h"
 
@@ -59,17 +61,30 @@ void VariableUpdater::update(std::span<const Value> gradients) {
     steps.push_back({.name = variables_[i]->name,
                      .parameter = context.read(variables_[i]),
                      .gradient = gradients[i],
-                     .indices = {},
                      .slots = values_of(slots_[i])});
   }
-  keep_touched_rows(*optimizer_, steps);
+  const TouchedRows touched(*optimizer_, steps);
   std::vector<Value> shared = values_of(shared_);
   optimizer_->update(steps, shared, {learning_rate_.read(), step_.read()});
+  touched.put_back(steps);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     context.assign(variables_[i], steps[i].parameter);
     assign_all(slots_[i], steps[i].slots);
   }
   assign_all(shared_, shared);
+}
+
+std::vector<Variable> VariableUpdater::used() const {
+  std::vector<Variable> result;
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const VariableRef& own = variables_[i];
+    const auto slots = optimizer_->slots({own->name, own->type});
+    const auto found = std::ranges::find_if(
+        slots, [](const Slot& slot) { return slot.stands_in; });
+    const auto place = static_cast<std::size_t>(found - slots.begin());
+    result.emplace_back(found == slots.end() ? own : slots_[i][place].state());
+  }
+  return result;
 }
 
 std::vector<VariableUpdater::NamedSlot> VariableUpdater::slots() const {

@@ -38,6 +38,9 @@ class VariableUpdater {
     const Variable* variable;
   };
   std::vector<NamedSlot> slots() const;
+  // What to use in place of each variable: the slot that stands in for it
+  // (optim/optimizer.h), or itself.
+  std::vector<Variable> used() const;
 
  private:
   std::unique_ptr<Optimizer> optimizer_;

@@ -55,8 +55,12 @@ void OptimizerWrapper::update(std::span<ParameterStep> parameters,
 
 std::unique_ptr<Optimizer> wrap_optimizer(
     std::unique_ptr<Optimizer> optimizer,
-    const std::vector<std::string>& wrappers) {
+    const std::vector<std::string>& wrappers,
+    const std::vector<std::string>& outside) {
   std::vector<std::string_view> names;
+  for (const std::string& text : outside) {
+    names.push_back(name_of_call(text, "optimizer.wrap"));
+  }
   for (const std::string& text : wrappers) {
     const auto call =
         parse_call(text, optimizer_wrapper_registry(), "optimizer.wrap");
@@ -68,6 +72,9 @@ std::unique_ptr<Optimizer> wrap_optimizer(
     names.push_back(call.def->name);
     optimizer = call.def->make(std::move(optimizer), call.options);
   }
+  // Of any parameter; what groups have of their own is seen when there are
+  // some.
+  used_name(*optimizer, {"", {DType::kF32, {1}}});
   return optimizer;
 }
 

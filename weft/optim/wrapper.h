@@ -62,10 +62,11 @@ const OptimizerWrapperRegistry& optimizer_wrapper_registry();
 
 // `optimizer` inside of the wrappers, the first one innermost; each is written
 // "lookahead(steps=5)" (base/call_reader.h). Throws Error(kInvalidArgument) for
-// an unknown one, with the nearest name, for one that is there twice, and for
-// options that make no sense.
+// an unknown one, with the nearest name, for one that is there twice, also
+// among those that will stand `outside`, and for options that make no sense.
 std::unique_ptr<Optimizer> wrap_optimizer(
     std::unique_ptr<Optimizer> optimizer,
-    const std::vector<std::string>& wrappers);
+    const std::vector<std::string>& wrappers,
+    const std::vector<std::string>& outside = {});
 
 }  // namespace weft

@@ -65,13 +65,17 @@ Scores RecipeStep::evaluate(std::optional<DataPart> part) {
     throw Error(ErrorCode::kInvalidArgument, "evaluate",
                 "the data have no part '{}'", to_string(chosen));
   }
-  Evaluation evaluation(description_, assembly_.data->measure(chosen, Shard()));
+  Evaluation evaluation(in_use(), assembly_.data->measure(chosen, Shard()));
   return Scores(assembly_.task->metrics(), evaluation.run());
 }
 
 std::vector<Tensor> RecipeStep::predict(std::span<const Tensor> known) {
-  if (!predict_) predict_.emplace(description_, StepCut::kPredict);
+  if (!predict_) predict_.emplace(in_use(), StepCut::kPredict);
   return predict_->predict(known);
+}
+
+StepDescription RecipeStep::in_use() const {
+  return description_.in_use(*optimizer_, description_.state());
 }
 
 void RecipeStep::save(const std::filesystem::path& path) const {

@@ -9,6 +9,9 @@
 //   }
 //   step.save("digits.safetensors");
 //
+// Where the optimizer keeps averages of parameters (ema), evaluate() and
+// predict() use those, and model() has what is trained.
+//
 // One worker. What the Trainer does beside its steps, as to log and to stop, is
 // left to the caller.
 //
@@ -66,6 +69,8 @@ class RecipeStep {
   nn::Module& model() { return *assembly_.model; }
 
  private:
+  StepDescription in_use() const;
+
   Recipe recipe_;
   std::unique_ptr<Optimizer> optimizer_;
   Assembly assembly_;

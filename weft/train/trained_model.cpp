@@ -14,6 +14,7 @@ TrainedModel load_trained(const std::filesystem::path& path,
       parse_recipe(result.info.recipe, result.path.string() + " (its recipe)");
   if (!data_folder.empty()) result.recipe.data.folder = data_folder.string();
   result.assembly = assemble(result.recipe);
+  const auto optimizer = make_optimizer(result.recipe.optimizer);
   std::vector<CheckpointFile::Wanted> wanted;
   const auto parameters = result.model().parameters();
   std::vector<nn::ParameterRef> kept;
@@ -24,10 +25,13 @@ TrainedModel load_trained(const std::filesystem::path& path,
       parameter->variable.set_tensor(Tensor::zeros(parameter->type()));
       continue;
     }
-    wanted.push_back({name, parameter->type()});
+    wanted.push_back({parameter->is_trainable()
+                          ? used_name(*optimizer, {name, parameter->type()})
+                          : name,
+                      parameter->type()});
     kept.push_back(parameter);
   }
-  // The file also has the optimizer's slots, which only training needs.
+  // The file also has slots and parameters that only training needs.
   const auto tensors = file.read(wanted, /*allow_more=*/true);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     kept[i]->variable.set_tensor(tensors[i]);

@@ -1,5 +1,5 @@
 // A checkpoint made ready to use: its recipe, its data, the model with its
-// weights.
+// weights, or what stands in for them (optim/optimizer.h).
 //
 // Threads: caller synchronises.
 #pragma once

@@ -60,8 +60,9 @@ class Trainer::Run {
                      step_options(recipe_),
                      group == nullptr ? optimizer_.get() : nullptr),
         worker_(make_worker(group)),
-        held_out_(description_, assembly_.data->measure(assembly_.held_out(),
-                                                        shard_of(group))),
+        held_out_(
+            description_.in_use(*optimizer_, worker_->state()),
+            assembly_.data->measure(assembly_.held_out(), shard_of(group))),
         // The folder comes late: it is made only when the recipe, the data and
         // the model have been found to fit.
         folder_(recipe_.log.folder, worker_->is_first()),
@@ -267,7 +268,10 @@ class Trainer::Run {
           entry.role == EntryRole::kCarried) {
         continue;
       }
-      entry.memory.copy_from(best.tensors().read(entry.name));
+      entry.memory.copy_from(best.tensors().read(
+          entry.role == EntryRole::kParameter
+              ? used_name(*optimizer_, {entry.name, entry.type})
+              : entry.name));
     }
   }
 

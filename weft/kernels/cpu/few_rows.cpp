@@ -25,9 +25,6 @@ namespace hn = simd::hn;
 constexpr std::size_t kMostRows = 8;
 constexpr Dim kShortDot = 128;
 
-inline auto load(const double* p) {
-  return hn::LoadU(hn::ScalableTag<double>(), p);
-}
 using simd::load;
 
 // y = x w of `rows` rows x, which are few. A product of few columns is this one

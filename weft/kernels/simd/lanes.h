@@ -1,5 +1,6 @@
 // Vectors of f32 of the target that is compiled for, and their passage to and
-// from memory in f32, bf16 or f16.
+// from memory in f32, bf16 or f16; and what kernels of any float need besides,
+// which compute f64 in itself.
 //
 // Compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_LANES_H_) == defined(HWY_TARGET_TOGGLE)
@@ -26,8 +27,21 @@ using Vector = hn::Vec<Floats>;
 
 inline constexpr std::size_t kLanes = hn::MaxLanes(Floats());
 
+// What a float is computed in, and how many of them a vector holds.
+template <class T>
+using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
+template <class T>
+using ComputedTag = hn::ScalableTag<Computed<T>>;
+template <class T>
+using ComputedVector = hn::Vec<ComputedTag<T>>;
+template <class T>
+inline constexpr std::size_t kLanesOf = hn::MaxLanes(ComputedTag<T>());
+
 inline Vector broadcast(float value) { return hn::Set(Floats(), value); }
 
+inline ComputedVector<double> load(const double* p) {
+  return hn::LoadU(ComputedTag<double>(), p);
+}
 inline Vector load(const float* p) { return hn::LoadU(Floats(), p); }
 inline Vector load(const bfloat16* p) {
   const hn::Rebind<std::uint16_t, Floats> halves;
@@ -67,6 +81,9 @@ inline Vector round_to_f16(Vector value) {
 }
 
 // To memory, rounded to nearest even.
+inline void store(ComputedVector<double> value, double* p) {
+  hn::StoreU(value, ComputedTag<double>(), p);
+}
 inline void store(Vector value, float* p) { hn::StoreU(value, Floats(), p); }
 inline void store(Vector value, bfloat16* p) {
   const hn::Rebind<std::uint16_t, Floats> halves;
@@ -79,28 +96,92 @@ inline void store(Vector value, float16* p) {
              reinterpret_cast<hwy::float16_t*>(p));
 }
 
-// The first `count` < kLanes elements, the rest filled.
+// The first `count` < kLanesOf<T> elements, the rest filled.
 template <class T>
-Vector load_part(const T* p, std::size_t count, float fill) {
+ComputedVector<T> load_part(const T* p, std::size_t count, Computed<T> fill) {
   // A copy is taken, as memory behind the last element may belong to nobody.
-  std::array<T, kLanes> part;
+  std::array<T, kLanesOf<T>> part;
   part.fill(T(fill));
   std::memcpy(part.data(), p, count * sizeof(T));
   return load(part.data());
 }
 template <class T>
-void store_part(Vector value, T* p, std::size_t count) {
-  std::array<T, kLanes> part;
+void store_part(ComputedVector<T> value, T* p, std::size_t count) {
+  std::array<T, kLanesOf<T>> part;
   store(value, part.data());
   std::memcpy(p, part.data(), count * sizeof(T));
 }
 
-inline float sum_lanes(Vector v) {
-  return hn::GetLane(hn::SumOfLanes(Floats(), v));
+template <class V>
+hn::TFromV<V> sum_lanes(V v) {
+  return hn::GetLane(hn::SumOfLanes(hn::DFromV<V>(), v));
 }
 inline float max_lanes(Vector v) {
   return hn::GetLane(hn::MaxOfLanes(Floats(), v));
 }
+
+// All lanes of a vector, and the first few of the one at the end of a run, the
+// rest of which is 0.
+template <class T>
+struct AllLanes {
+  template <class X>
+  ComputedVector<T> load(const X* p) const {
+    return simd::load(p);
+  }
+  ComputedVector<T> keep(ComputedVector<T> v) const { return v; }
+  template <class Y>
+  void store(ComputedVector<T> v, Y* p) const {
+    simd::store(v, p);
+  }
+};
+template <class T>
+struct SomeLanes {
+  std::size_t count;
+
+  template <class X>
+  ComputedVector<T> load(const X* p) const {
+    return load_part(p, count, Computed<X>{0});
+  }
+  ComputedVector<T> keep(ComputedVector<T> v) const {
+    return hn::IfThenElseZero(hn::FirstN(ComputedTag<T>(), count), v);
+  }
+  template <class Y>
+  void store(ComputedVector<T> v, Y* p) const {
+    store_part(v, p, count);
+  }
+};
+
+// Calls body(i, lanes, chain) for the vectors of `count` elements of T, from
+// element i on. The chain, below kChains, is that of a sum: a few of them hide
+// the latency of an addition.
+inline constexpr std::size_t kChains = 4;
+template <class T, class Body>
+HWY_INLINE void for_each_vector_of(std::size_t count, Body&& body) {
+  constexpr std::size_t kStep = kLanesOf<T>;
+  std::size_t i = 0;
+  for (; i + kChains * kStep <= count; i += kChains * kStep) {
+    body(i, AllLanes<T>(), 0);
+    body(i + kStep, AllLanes<T>(), 1);
+    body(i + 2 * kStep, AllLanes<T>(), 2);
+    body(i + 3 * kStep, AllLanes<T>(), 3);
+  }
+  for (; i + kStep <= count; i += kStep) body(i, AllLanes<T>(), 0);
+  if (i < count) body(i, SomeLanes<T>{count - i}, 1);
+}
+
+// A sum in such chains.
+template <class T>
+struct ChainedSum {
+  ComputedVector<T> chains[kChains];
+
+  ChainedSum() {
+    for (auto& chain : chains) chain = hn::Zero(ComputedTag<T>());
+  }
+  Computed<T> total() const {
+    return sum_lanes(
+        hn::Add(hn::Add(chains[0], chains[1]), hn::Add(chains[2], chains[3])));
+  }
+};
 
 // y[i] = function(x[i]) for i < count.
 template <class X, class Y, class Function>

@@ -33,10 +33,10 @@ void finish_streaming() noexcept;
 // Calls make(first, count, to) for tiles of `size` results of `width` bytes
 // each, which is to put results [first, first + count) to `to`; from there they
 // get to `y`, past the caches if `streams`. Otherwise there is one tile, in its
-// place.
+// place. The caller then has to finish_streaming() once, after many such calls.
 template <class Make>
-void make_results(std::byte* y, std::int64_t size, std::int64_t width,
-                  bool streams, Make&& make) {
+void make_tiles(std::byte* y, std::int64_t size, std::int64_t width,
+                bool streams, Make&& make) {
   if (!streams) return make(std::int64_t{0}, size, y);
   alignas(64) std::array<std::byte, kStreamedTileBytes> tile;
   const auto most = static_cast<std::int64_t>(kStreamedTileBytes) / width;
@@ -46,7 +46,14 @@ void make_results(std::byte* y, std::int64_t size, std::int64_t width,
     stream_bytes(tile.data(), y + first * width,
                  static_cast<std::size_t>(count * width));
   }
-  finish_streaming();
+}
+
+// The same in one call.
+template <class Make>
+void make_results(std::byte* y, std::int64_t size, std::int64_t width,
+                  bool streams, Make&& make) {
+  make_tiles(y, size, width, streams, make);
+  if (streams) finish_streaming();
 }
 
 }  // namespace weft

@@ -42,6 +42,7 @@ namespace weft::HWY_NAMESPACE::simd {
 using RawDoubles = decltype(DoubleVector::raw);
 using RawFloats = decltype(Vector::raw);
 extern "C" {
+RawDoubles WEFT_VECTOR_LIBM(v, exp)(RawDoubles) noexcept;
 RawDoubles WEFT_VECTOR_LIBM(v, tan)(RawDoubles) noexcept;
 RawDoubles WEFT_VECTOR_LIBM(v, erf)(RawDoubles) noexcept;
 RawDoubles WEFT_VECTOR_LIBM(v, erfc)(RawDoubles) noexcept;
@@ -51,6 +52,9 @@ RawFloats WEFT_VECTOR_LIBM_F32(v, atanh)(RawFloats) noexcept;
 RawFloats WEFT_VECTOR_LIBM_F32(vv, pow)(RawFloats, RawFloats) noexcept;
 }
 
+inline DoubleVector exp(DoubleVector x) {
+  return {WEFT_VECTOR_LIBM(v, exp)(x.raw)};
+}
 inline DoubleVector tan(DoubleVector x) {
   return {WEFT_VECTOR_LIBM(v, tan)(x.raw)};
 }
@@ -77,6 +81,10 @@ inline Vector pow(Vector a, Vector b) {
 
 // Every element is a hard one.
 inline auto every() { return hn::FirstN(Doubles(), hn::Lanes(Doubles())); }
+inline DoubleVector exp(DoubleVector x) {
+  return replace_where(
+      every(), x, [](double a) { return std::exp(a); }, x);
+}
 inline DoubleVector tan(DoubleVector x) {
   return replace_where(
       every(), x, [](double a) { return std::tan(a); }, x);

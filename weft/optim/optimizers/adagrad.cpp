@@ -30,6 +30,7 @@ class Adagrad : public ParameterRule {
     return {parameter - scalars[0] * g / (sqrt(s) + epsilon_), {s}};
   }
 
+  bool is_elementwise() const override { return true; }
   // Without epsilon, a place that has had no gradient yet is divided 0 by 0.
   bool keeps_without_gradient(std::string_view) const override {
     return weight_decay_ == 0 && epsilon_ > 0;

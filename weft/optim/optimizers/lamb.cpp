@@ -18,6 +18,8 @@ class Lamb : public AdamRule {
  public:
   explicit Lamb(const Settings& settings) : AdamRule(settings) {}
 
+  bool is_elementwise() const override { return false; }
+
   std::vector<Value> scalars(const StepTime& time) const override {
     std::vector<Value> all = AdamRule::scalars(time);
     // The mean's correction by itself, as the rate must stay out of the norm.

@@ -21,6 +21,7 @@ class Lion : public ParameterRule {
   std::vector<Slot> slots(const ParameterInfo& parameter) const override {
     return {{"m", parameter.type}};
   }
+  bool is_elementwise() const override { return true; }
   bool has_momentum() const override { return true; }
 
   Next next(const Value& parameter, const Value& gradient,

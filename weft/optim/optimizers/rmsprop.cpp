@@ -27,6 +27,7 @@ class Rmsprop : public ParameterRule {
     if (momentum_ == 0) return {{"square", parameter.type}};
     return {{"square", parameter.type}, {"velocity", parameter.type}};
   }
+  bool is_elementwise() const override { return true; }
   bool has_momentum() const override { return momentum_ != 0; }
 
   Next next(const Value& parameter, const Value& gradient,

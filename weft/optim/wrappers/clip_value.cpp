@@ -14,6 +14,7 @@ class ClipValue : public OptimizerWrapper {
   bool keeps_without_gradient(std::string_view parameter) const override {
     return inner().keeps_without_gradient(parameter);
   }
+  bool is_elementwise() const override { return inner().is_elementwise(); }
 
  protected:
   void update_around(std::span<ParameterStep> parameters,

@@ -15,9 +15,9 @@ namespace weft {
 template <class Def>
 const Def& read_entry(SectionReader& section, const Registry<Def>& registry,
                       std::string& name) {
-  name = name.empty() ? section.require_text("name")
-                      : std::get<std::string>(section.read(
-                            {.name = "name", .value = name, .summary = ""}));
+  const OptionSpec spec{.name = "name", .value = name, .summary = ""};
+  name = name.empty() ? section.require_text(spec)
+                      : std::get<std::string>(section.read(spec));
   return section.blame("name",
                        [&]() -> const Def& { return registry.get(name); });
 }

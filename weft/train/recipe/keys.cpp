@@ -6,27 +6,24 @@
 #include "weft/train/recipe/section_def.h"
 
 namespace weft {
-namespace {
-
-void append_keys(const std::string& section, const std::string& entry,
-                 const std::vector<OptionSpec>& options,
-                 std::vector<RecipeKey>& keys) {
-  for (const OptionSpec& spec : options) keys.push_back({section, entry, spec});
-}
-
-}  // namespace
 
 std::vector<RecipeKey> recipe_keys() {
   std::vector<RecipeKey> keys;
+  const auto append = [&](const std::string& section, const std::string& entry,
+                          const std::vector<OptionSpec>& options) {
+    for (const OptionSpec& spec : options) {
+      keys.push_back({section, entry, spec});
+    }
+  };
   for (const RecipeSectionDef* def : sections_in_order()) {
-    append_keys(def->name, "", def->options, keys);
+    append(def->name, "", def->options);
     if (def->entries != nullptr) {
       for (const EntryOptions& entry : def->entries()) {
-        append_keys(def->name, entry.entry, entry.options, keys);
+        append(def->name, entry.entry, entry.options);
       }
     }
     for (const SectionTables& tables : def->tables) {
-      append_keys(def->name + "." + tables.key, "", tables.options, keys);
+      append(def->name + "." + tables.key, "", tables.options);
     }
   }
   return keys;

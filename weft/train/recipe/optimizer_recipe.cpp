@@ -10,7 +10,8 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe) {
     // Frozen ones are no trainable parameters (assembly.h).
     if (group.is_frozen) continue;
     groups.push_back({group.parameters, group.lr_scale,
-                      make_optimizer(group.name, group.options)});
+                      wrap_optimizer(make_optimizer(group.name, group.options),
+                                     group.wrap, recipe.wrap)});
   }
   return wrap_optimizer(
       group_optimizers(make_optimizer(recipe.name, recipe.options),

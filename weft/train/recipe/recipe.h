@@ -58,7 +58,9 @@ struct GroupRecipe {
   bool is_frozen = false;  // they keep their first values
   double lr_scale = 1;     // times the optimizer's rate
   std::string name;        // of their optimizer
-  Options options;         // its own
+  // What stands around it, inside of what stands around all.
+  std::vector<std::string> wrap;
+  Options options;  // its own
 
   bool operator==(const GroupRecipe&) const = default;
 };

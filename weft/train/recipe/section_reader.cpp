@@ -173,20 +173,19 @@ Options SectionReader::read_options(const std::vector<OptionSpec>& schema) {
   return options;
 }
 
-std::string SectionReader::require_text(const std::string& key) {
-  auto text = std::get<std::string>(
-      read({.name = key, .value = std::string(), .summary = ""}));
+std::string SectionReader::require_text(const OptionSpec& spec) {
+  auto text = std::get<std::string>(read(spec));
   if (!text.empty()) return text;
   // A key that is only mistyped is asked about, rather than said to be lacking.
   // There is a table: an empty one stands for a section that the file lacks.
   for (const auto& [other, node] : *table_) {
     const std::string name(other.str());
-    if (name != key && !nearest(name, {key}).empty()) {
+    if (name != spec.name && !nearest(name, {spec.name}).empty()) {
       throw unknown(name, node);
     }
   }
-  throw invalid(fmt::format("the recipe lacks '{}'", path_of(key)))
-      .detail("in: " + place_of(key));
+  throw invalid(fmt::format("the recipe lacks '{}'", path_of(spec.name)))
+      .detail("in: " + place_of(spec.name));
 }
 
 void SectionReader::refuse_unknown() const {

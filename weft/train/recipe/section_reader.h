@@ -50,7 +50,7 @@ class SectionReader {
   // the spec refuses.
   OptionValue read(const OptionSpec& spec);
   // A text that must be there.
-  std::string require_text(const std::string& key);
+  std::string require_text(const OptionSpec& spec);
 
   // Reads the options that `schema` declares; the defaults stand for those
   // that are not there.

@@ -41,7 +41,7 @@ void read_data(SectionReader& section, Recipe& recipe) {
   // The data declares options of its own: until its name is known, no key of
   // the section can be called unknown.
   if (data.name.empty()) section.refuse_unknown();
-  data.name = section.require_text("name");
+  data.name = section.require_text(kDataName);
   data.options = section.read_options(
       section.blame("name", [&] { return def.options(data.name); }));
 }

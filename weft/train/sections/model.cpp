@@ -1,5 +1,6 @@
 #include "weft/nn/model.h"
 
+#include "weft/base/call_reader.h"
 #include "weft/nn/view.h"
 #include "weft/train/recipe/entries.h"
 
@@ -16,9 +17,8 @@ const OptionSpec kViewCall{.name = "view",
 
 nn::ViewChoice read_view(SectionReader section) {
   nn::ViewChoice choice;
-  choice.parameters = section.require_text(kViewedParameters.name);
-  section.require_text(kViewCall.name);
-  choice.view = std::get<std::string>(section.read(kViewCall));
+  choice.parameters = section.require_text(kViewedParameters);
+  choice.view = section.require_text(kViewCall);
   section.refuse_unknown();
   return choice;
 }

@@ -1,4 +1,5 @@
 #include "weft/optim/groups.h"
+#include "weft/optim/projection.h"
 #include "weft/optim/wrapper.h"
 #include "weft/train/recipe/entries.h"
 
@@ -34,13 +35,27 @@ const OptionSpec kClipNorm{
     "the largest norm of all gradients together; 0: they "
     "are not clipped",
     {.least = 0}};
+// The wrappers, and the sets that one of them takes.
+std::vector<EntryOptions> entries_of_wrappers() {
+  std::vector<EntryOptions> entries = entries_of(optimizer_wrapper_registry());
+  for (const ProjectionDef& def : projection_registry().all()) {
+    entries.push_back(
+        {fmt::format("project({})", def.name), def.summary, def.options});
+  }
+  return entries;
+}
+
+const CallKind kWrappers{
+    .canonical = calls_of<optimizer_wrapper_registry>()->canonical,
+    .entries = entries_of_wrappers};
+
 const OptionSpec kWrap{
     .name = "wrap",
     .value = std::vector<std::string>(),
     .summary =
         "what stands around the optimizer, the first one innermost: "
         "\"lookahead(steps=5)\", …",
-    .calls = calls_of<optimizer_wrapper_registry>()};
+    .calls = &kWrappers};
 
 // Of a group.
 const OptionSpec kGroupParameters{
@@ -83,7 +98,7 @@ Schedule read_lr(SectionReader& optimizer, double fallback) {
 // `rest` are the settings of all parameters that are in no group.
 GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
   GroupRecipe group;
-  group.parameters = section.require_text(kGroupParameters.name);
+  group.parameters = section.require_text(kGroupParameters);
   group.is_frozen = std::get<bool>(section.read(kGroupFrozen));
   // What is frozen has no rate and no optimizer: keys of these are refused.
   if (!group.is_frozen) {
@@ -91,6 +106,7 @@ GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
     group.name = rest.name;
     const OptimizerDef& def =
         read_entry(section, optimizer_registry(), group.name);
+    group.wrap = std::get<std::vector<std::string>>(section.read(kWrap));
     std::vector<OptionSpec> schema = def.options;
     if (group.name == rest.name) {
       // A group says only what is different.
@@ -98,6 +114,9 @@ GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
     }
     group.options = section.read_options(schema);
     section.blame("", [&] { def.make(group.options); });
+    section.blame("wrap", [&] {
+      wrap_optimizer(def.make(group.options), group.wrap, rest.wrap);
+    });
   }
   section.refuse_unknown();
   return group;
@@ -115,6 +134,9 @@ void read_optimizer(SectionReader& section, Recipe& recipe) {
   section.refuse_unknown();
   // The optimizer knows the ranges of its options; they depend on each other.
   section.blame("", [&] { def.make(optimizer.options); });
+  section.blame("wrap", [&] {
+    wrap_optimizer(def.make(optimizer.options), optimizer.wrap);
+  });
   for (std::size_t i = 0; i < groups.size(); ++i) {
     optimizer.groups.push_back(read_group(
         section.inner(groups[i], fmt::format("optimizer.groups.{}", i)),
@@ -137,6 +159,7 @@ void write_optimizer(const Recipe& recipe, RecipeWriter& out) {
     if (group.is_frozen) continue;
     out.key("lr_scale", group.lr_scale);
     out.key("name", group.name);
+    out.key("wrap", group.wrap);
     out.options(group.options);
   }
 }
@@ -147,13 +170,15 @@ void register_recipe_section_optimizer(RecipeSectionRegistry& sections) {
   sections.add(
       {.name = "optimizer",
        .summary = "how parameters change; [[optimizer.groups]] are parameters "
-                  "that are trained in another way than the rest",
+                  "that are trained in another way than the rest: those whose "
+                  "names fit 'parameters', with 'frozen', or with 'lr_scale', "
+                  "'name', 'wrap' and the options of an optimizer of their own",
        .place = 40,
        .options = {kOptimizerName, kLr, kClipNorm, kWrap},
        .entries = [] { return entries_of(optimizer_registry()); },
        .tables = {{.key = "groups",
                    .options = {kGroupParameters, kGroupFrozen, kLrScale,
-                               kGroupName}}},
+                               kGroupName, kWrap}}},
        .read = read_optimizer,
        .write = write_optimizer});
 }

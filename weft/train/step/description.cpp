@@ -124,6 +124,27 @@ StepDescription StepDescription::with_options(
   return result;
 }
 
+StepDescription StepDescription::in_use(
+    const Optimizer& optimizer, std::span<const NamedTensor> state) const {
+  StepDescription result = *this;
+  // What stands in for parameters is not what changes.
+  result.optimizer_ = nullptr;
+  for (Entry& entry : result.entries_) {
+    if (entry.role != EntryRole::kParameter) continue;
+    const std::string name = used_name(optimizer, {entry.name, entry.type});
+    if (name == entry.name) continue;
+    const auto found = std::ranges::find(state, name, &NamedTensor::name);
+    if (found == state.end()) {
+      throw Error(ErrorCode::kInvalidArgument, "optimizer",
+                  "'{}' is to be measured with, and lies with another worker",
+                  name)
+          .hint("sync.policy = \"allreduce\", or evaluate=false");
+    }
+    entry.memory = found->tensor;
+  }
+  return result;
+}
+
 // The seed, and the number of the step, which each run writes.
 Tensor StepDescription::first_key() const {
   return Tensor::of<std::int64_t>(

@@ -37,6 +37,13 @@ class StepDescription {
   // The same step, computed in another way, which draws by itself.
   StepDescription with_options(const StepOptions& options) const;
 
+  // The same step, to measure and predict with: parameters are what `optimizer`
+  // has stand in for them (used_name() in optim/optimizer.h), as it lies among
+  // `state`. Throws Error(kInvalidArgument) where it is not there, as with
+  // workers that update a part of the model each.
+  StepDescription in_use(const Optimizer& optimizer,
+                         std::span<const NamedTensor> state) const;
+
   const std::vector<Entry>& entries() const { return entries_; }
   // The memory of the entries of one role, in order.
   std::vector<NamedTensor> tensors(EntryRole role) const;

@@ -221,10 +221,11 @@ class StagedStep {
     // Rows are picked before gradients are clipped: what clipping makes of the
     // rows is what it makes of the table (optim/row_gradient.h), and they are
     // fewer.
-    keep_touched_rows(optimizer, steps, usual_sizes());
+    const TouchedRows touched(optimizer, steps, usual_sizes());
     if (description_.options().clip_norm > 0) clip(steps);
     optimizer.update(steps, shared,
                      {only(EntryRole::kRate), only(EntryRole::kNumber)});
+    touched.put_back(steps);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& each = description_.updated()[i];
       values_[each.parameter] = steps[i].parameter;
