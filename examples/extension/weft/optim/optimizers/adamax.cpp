@@ -21,6 +21,7 @@ class AdaMax final : public ParameterRule {
   std::vector<Slot> slots(const ParameterInfo& parameter) const override {
     return {{"m", parameter.type}, {"u", parameter.type}};
   }
+  bool is_elementwise() const override { return true; }
   bool has_momentum() const override { return beta1_ != 0; }
 
   // In f64: in f32, 1 - 0.999^t has lost four digits when t is 1.
