@@ -3,6 +3,26 @@
 #include "python/src/convert.h"
 
 namespace weft::python {
+namespace {
+
+// The first element says of what the list is.
+OptionValue list_from(const std::string& name, const py::handle& value) {
+  const auto list = py::reinterpret_borrow<py::sequence>(value);
+  if (list.empty() || !py::isinstance<py::str>(list[0])) {
+    return integers_from(value);
+  }
+  std::vector<std::string> texts;
+  for (const py::handle item : list) {
+    if (!py::isinstance<py::str>(item)) {
+      throw Error(ErrorCode::kInvalidArgument, name,
+                  "a list is one of integers or one of texts");
+    }
+    texts.push_back(py::cast<std::string>(item));
+  }
+  return texts;
+}
+
+}  // namespace
 
 Options options_from(const py::kwargs& keywords) {
   Options options;
@@ -19,12 +39,7 @@ Options options_from(const py::kwargs& keywords) {
       options[name] = py::cast<std::string>(value);
     } else if (py::isinstance<py::list>(value) ||
                py::isinstance<py::tuple>(value)) {
-      const auto list = py::reinterpret_borrow<py::sequence>(value);
-      if (!list.empty() && py::isinstance<py::str>(list[0])) {
-        options[name] = py::cast<std::vector<std::string>>(value);
-      } else {
-        options[name] = integers_from(value);
-      }
+      options[name] = list_from(name, value);
     } else {
       throw Error(
           ErrorCode::kInvalidArgument, name,

@@ -1,5 +1,6 @@
 #include "weft/nn/layer_def.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"

@@ -251,6 +251,9 @@ class Models(unittest.TestCase):
             weft.nn.model(
                 "sequential", example=(4,), layers=["linear(3)", "rely"]
             )
+        for layers in (["relu", 1], [1, "relu"], "relu", [[]]):
+            with self.assertRaises(weft.InvalidArgument):
+                weft.nn.model("sequential", example=(4,), layers=layers)
 
     def test_lanes_are_the_streams(self):
         model = weft.nn.model("lstm-lm", **self.ARGUMENTS["lstm-lm"])

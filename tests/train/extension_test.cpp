@@ -2,6 +2,7 @@
 // registry of its own here, and the build's with WEFT_EXTENSIONS
 // (tests/repo/extension_slow_test.py).
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "examples/extension/cli/verbs/losses.cpp"
@@ -133,6 +134,11 @@ TEST(Extension, AnOptimizerOfAnotherTreeEqualsAPlainLoop) {
       EXPECT_NEAR(run.parameter().item(i), p[i], 1e-5) << t;
     }
   }
+  EXPECT_EQ(wrap_optimizer(def.make(complete(def.options, {}, "optimizer")),
+                           {"lazy_rows"})
+                ->slots({"table", {DType::kF32, {3, 2}}})
+                .size(),
+            2);
   test::expect_error(ErrorCode::kInvalidArgument, {"beta1", "[0, 1)"}, [&] {
     complete(def.options, {{"beta1", 1.0}}, "optimizer");
   });

@@ -160,9 +160,9 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
       Error error(ErrorCode::kInvalidArgument, where,
                   "option '{}' is {}, but must be a {}", name, to_string(value),
                   kind_of(spec->value));
-      if (kind_of(spec->value).starts_with("list")) {
-        error.hint("a list is written [4, 8]");
-      }
+      const std::string_view due = kind_of(spec->value);
+      if (due == "list of integers") error.hint("a list is written [4, 8]");
+      if (due == "list of texts") error.hint("a list is written [\"a\"]");
       throw error;
     }
     if (const auto reason = declines(*spec, result[name])) {
