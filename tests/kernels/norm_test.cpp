@@ -17,7 +17,8 @@ TEST(MomentsKernel, AgreesWithTheReferenceOnAllSamples) {
 // Channel counts that fold, that fill vectors, and that leave rows over.
 TEST(MomentsKernel, AgreesOnManyShapes) {
   for (const Dim channels : {1, 3, 10, 16, 33, 64, 100, 1030}) {
-    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const DType dtype :
+         {DType::kF32, DType::kF64, DType::kBF16, DType::kF16}) {
       EXPECT_TRUE(agrees_with_reference(
           "moments", "simd:moments", image({3, 7, 31, channels}, dtype), 1e-5));
     }

@@ -113,43 +113,6 @@ std::vector<Value> lower_batch_norm_infer(const Attributes& attributes,
                     attributes.real("epsilon"))};
 }
 
-std::vector<TensorType> infer_group_norm(const OpCall& call) {
-  const Shape& shape = call.input(0).shape;
-  if (shape.rank() < 2) {
-    throw call.error("takes [batch, …, channels], not {}", to_string(shape));
-  }
-  const std::int64_t groups = call.attributes.integer("groups");
-  if (groups < 1 || is_symbolic(shape.back()) || shape.back() % groups != 0) {
-    throw call.error("{} groups do not divide {} channels", groups,
-                     to_string(shape.back()));
-  }
-  return infer_normalised(call);
-}
-
-std::vector<Value> lower_group_norm(const Attributes& attributes,
-                                    std::span<const Value> inputs) {
-  const Shape& shape = inputs[0].shape();
-  const std::int64_t groups = attributes.integer("groups");
-  const Dim pixels = dim_product(shape.dims().subspan(1, at(shape.rank() - 2)));
-  const Value x = reshape(to_dtype(inputs[0], inputs[1].dtype()),
-                          {shape[0], pixels, shape.back()});
-  // A group's few channels are too short a run for vectors. So all channels are
-  // averaged side by side, then those of a group, and each channel gets its
-  // group's number: passes over the image meet one number per channel.
-  const auto group_mean = [&](const Value& v) {
-    const Value channels =
-        reshape(mean(v, {1}), {shape[0], groups, shape.back() / groups});
-    const Value means = mean(channels, {2}, true);
-    return reshape(broadcast_to(means, channels.shape()),
-                   {shape[0], 1, shape.back()});
-  };
-  const Value centred = x - group_mean(x);
-  const Value factor = inputs[1] * rsqrt(group_mean(square(centred)) +
-                                         attributes.real("epsilon"));
-  const Value y = reshape(centred * factor + inputs[2], shape);
-  return {to_dtype(y, inputs[0].dtype())};
-}
-
 // Sum, then square and sum.
 Cost moments_cost(const OpCall& call) {
   return Cost::of(
@@ -185,17 +148,6 @@ std::vector<OpSample> norm_samples(
   return all;
 }
 
-std::vector<OpSample> group_norm_samples() {
-  const auto sample = [](const InputSample& x, std::int64_t groups) {
-    const Shape channels{x.type.shape.back()};
-    return OpSample{{x, floats(channels, 0.5, 2), floats(channels)},
-                    {{"groups", groups}, {"epsilon", 1e-3}}};
-  };
-  return {sample(floats({2, 3, 2, 6}, 1, 3), 2), sample(floats({3, 4}), 2),
-          sample(floats({2, 5, 4}), 4), sample(floats({2, 4, 6}), 1),
-          sample(floats({2, 9, 8}, -1, 1, DType::kBF16), 2)};
-}
-
 }  // namespace
 
 void register_norm(OpRegistry& ops) {
@@ -228,15 +180,6 @@ void register_norm(OpRegistry& ops) {
       .samples([] {
         return norm_samples({{0.5, 2}, {-1, 1}, {-1, 1}, {0.5, 2}});
       });
-  ops.add("group_norm")
-      .summary("normalises groups of channels of each example")
-      .signature("(x, scale, shift) -> y")
-      .required("groups", std::int64_t{1})
-      .attribute("epsilon", 1e-5)
-      .infer(infer_group_norm)
-      .lower(lower_group_norm)
-      .cost(norm_cost)
-      .samples(group_norm_samples);
 }
 
 std::pair<Value, Value> moments(const Operand& x) {
@@ -260,13 +203,6 @@ Value batch_norm_infer(const Operand& x, const Operand& scale,
   return call(op,
               {x.value, scale.value, shift.value, mean.value, variance.value},
               {{"epsilon", epsilon}}, x.location);
-}
-
-Value group_norm(const Operand& x, const Operand& scale, const Operand& shift,
-                 std::int64_t groups, double epsilon) {
-  static const OpDef& op = op_registry().get("group_norm");
-  return call(op, {x.value, scale.value, shift.value},
-              {{"groups", groups}, {"epsilon", epsilon}}, x.location);
 }
 
 }  // namespace weft
