@@ -104,16 +104,17 @@ void view_parameters(const Module& model,
 
 void set_first_value(const Parameter& parameter, const Tensor& value,
                      std::uint64_t seed, std::string_view name) {
-  const auto& [view, parts, is_training] = *parameter.viewed;
+  const ParameterView& view = *parameter.viewed->view;
+  const auto& parts = parameter.viewed->parts;
   const std::vector<Tensor> first =
-      init_scope([&] { return view->first_values(value, seed, name); });
+      init_scope([&] { return view.first_values(value, seed, name); });
   WEFT_CHECK(first.size() == parts.size(), "first values of '{}'", name);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     WEFT_CHECK(first[i].type() == parts[i]->type(), "'{}' of '{}'",
                parts[i]->name, name);
     parts[i]->variable.set_tensor(first[i]);
   }
-  parameter.variable.set_tensor(view->replaces_parameter() ? Tensor() : value);
+  parameter.variable.set_tensor(view.replaces_parameter() ? Tensor() : value);
 }
 
 Value seen_value(const Parameter& parameter) {
