@@ -26,6 +26,9 @@ class Bench:
     fields that it measured (those of Row)."""
     bars: tuple[Bar, ...]
     measure: Callable[[], dict[str, dict]]
+    # What the machine must have to be measured under it (WEFT_CPU). A suite
+    # lists the same rows on every machine, as its pages show those of all.
+    cap: str | None = None
 
     def rows(self, suite: str, wanted: Callable[[str], bool]) -> list[Row]:
         """The wanted rows; a failure becomes rows that say so."""

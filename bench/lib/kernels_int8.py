@@ -4,7 +4,6 @@ whole quantized layer: product, scales, bias, relu, the next layer's integers.""
 from functools import partial
 
 from lib.bench import Bar, Bench, Setting
-from lib.machine import capped_at
 from lib.measure import race
 from lib.worker import Worker
 
@@ -23,15 +22,15 @@ def benches(where: Setting) -> list[Bench]:
     found = [bench(where, form, dtype)
              for form in FORMS for dtype in ("u8", "i8")]
     # Without those instructions the same products are exact, not fast.
-    return found + [bench(where, form, "u8", cap)
-                    for cap in capped_at("avx2") for form in FORMS]
+    return found + [bench(where, form, "u8", "avx2") for form in FORMS]
 
 
 def bench(where: Setting, form: str, dtype: str, cap: str = "") -> Bench:
     name = f"{FORMS[form][0]}: {dtype} × i8 over f32"
     least = None if cap or form == "row" else LEAST
     bar = Bar(name + (f" on {cap}" if cap else ""), "op/s", least)
-    return Bench((bar,), partial(race_dtypes, where, form, dtype, cap, bar))
+    return Bench((bar,), partial(race_dtypes, where, form, dtype, cap, bar),
+                 cap or None)
 
 
 def race_dtypes(where: Setting, form: str, dtype: str, cap: str,

@@ -4,7 +4,6 @@ fewer instructions cost them."""
 from functools import partial
 
 from lib.bench import Bar, Bench, Setting
-from lib.machine import capped_at
 from lib.measure import race
 from lib.worker import Worker
 
@@ -15,7 +14,7 @@ SIZE = 64 * MIB  # of each operand, beyond any cache
 
 def benches(where: Setting) -> list[Bench]:
     found = [pass_bench(where, form) for form in PASSES]
-    return found + [capped_bench(where, cap) for cap in capped_at("avx2")]
+    return [*found, capped_bench(where, "avx2")]
 
 
 def pass_bench(where: Setting, form: str) -> Bench:
@@ -39,7 +38,7 @@ def race_passes(where: Setting, form: str, bar: Bar) -> dict:
 def capped_bench(where: Setting, cap: str) -> Bench:
     bar = Bar(f"loops of a ResNet-20 step, {cap} over all instructions", "times",
               1.3, at_most=True)
-    return Bench((bar,), partial(race_capped, where, cap, bar))
+    return Bench((bar,), partial(race_capped, where, cap, bar), cap)
 
 
 def race_capped(where: Setting, cap: str, bar: Bar) -> dict:

@@ -61,13 +61,12 @@ def instructions(cpuinfo: str) -> str | None:
     return names[-1] if names else None
 
 
-def capped_at(*caps: str) -> list[str]:
-    """Those of these names of WEFT_CPU that the machine has, which are also
-    Linux's names of the instructions."""
+def has(cap: str) -> bool:
+    """Whether the machine has the instructions that WEFT_CPU calls so; Linux
+    calls them the same."""
     path = Path("/proc/cpuinfo")
     cpuinfo = path.read_text() if path.is_file() else ""
-    return [cap for cap in caps
-            if cap in fields(cpuinfo).get("flags", "").split()]
+    return cap in fields(cpuinfo).get("flags", "").split()
 
 
 def machine() -> dict:

@@ -9,7 +9,7 @@ from pathlib import Path
 import suites
 from lib.bench import Setting, matcher
 from lib.build import build
-from lib.machine import line_of, machine
+from lib.machine import has, line_of, machine
 from lib.peers import Peers
 from lib.results import (
     DEFAULT_PAIRS, DEFAULT_THREADS, load, merge, provenance_from_now, save)
@@ -76,8 +76,13 @@ def measure(options: argparse.Namespace, where: Setting) -> list[Row]:
         benches = suites.load(suite).benches(where)
         listed = {suite: {bar.name for bench in benches for bar in bench.bars}}
         for bench in benches:
+            name = bench.bars[0].name
             if any(wanted(bar.name) for bar in bench.bars):
-                print(f"bench: {bench.bars[0].name}", file=sys.stderr)
+                if bench.cap and not has(bench.cap):
+                    print(f"bench: left out, as this machine has no "
+                          f"{bench.cap}: {name}", file=sys.stderr)
+                    continue
+                print(f"bench: {name}", file=sys.stderr)
                 found = bench.rows(suite, wanted)
                 if options.json:
                     keep(options.json, found, listed, provenance)

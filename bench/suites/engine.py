@@ -11,7 +11,6 @@ from statistics import median
 from lib.bench import Bar, Bench, Setting
 from lib.curves import CURVES, Curve
 from lib.functions_python import jax_name
-from lib.machine import capped_at
 from lib.measure import Race, largest_gap, race, rate
 from lib.suite import initial_weights
 from lib.worker import OneShot, Worker, WorkerError
@@ -70,9 +69,9 @@ def benches(where: Setting) -> list[Bench]:
     plain = [case for case in STEPS if case.dtype == "f32"]
     found += [jax_bench(where, case) for case in plain
               if case.model in AGAINST_JAX]
-    found += [avx2_bench(where, case) for case in plain if capped_at("avx2")]
-    found += [emulated_bench(where, cap) for cap in capped_at(*WITHOUT_BF16)]
-    found += [f16_bench(where, cap) for cap in capped_at(*WITHOUT_F16)]
+    found += [avx2_bench(where, case) for case in plain]
+    found += [emulated_bench(where, cap) for cap in WITHOUT_BF16]
+    found += [f16_bench(where, cap) for cap in WITHOUT_F16]
     found += [eager_bench(where, no_tape) for no_tape in (False, True)]
     found += [matmul_bench(where), version_bench(where), mnist_bench(where)]
     return found + [curve_bench(where, curve) for curve in CURVES.values()]
@@ -141,7 +140,7 @@ def avx2_bench(where: Setting, case: StepCase) -> Bench:
     """As on a processor that has no more; PyTorch without its compiler, which
     cannot be held to AVX2."""
     bar = Bar(f"{case.name}, both held to AVX2", case.unit, 1.0)
-    return Bench((bar,), partial(race_avx2, where, case, bar))
+    return Bench((bar,), partial(race_avx2, where, case, bar), "avx2")
 
 
 def race_avx2(where: Setting, case: StepCase, bar: Bar) -> dict:
@@ -158,7 +157,7 @@ def emulated_bench(where: Setting, cap: str) -> Bench:
     instructions; both sides are ours."""
     bar = Bar(f"resnet20 step, b128, bf16 over f32, WEFT_CPU={cap}", "img/s",
               1.2, at_most=True)
-    return Bench((bar,), partial(race_emulated, where, cap, bar))
+    return Bench((bar,), partial(race_emulated, where, cap, bar), cap)
 
 
 def race_emulated(where: Setting, cap: str, bar: Bar) -> dict:
@@ -174,7 +173,7 @@ def f16_bench(where: Setting, cap: str) -> Bench:
     their gradients."""
     bar = Bar(f"gradients of 5 convolutions, b128, f16 over f32, "
               f"WEFT_CPU={cap}", "img/s", 1.2, at_most=True)
-    return Bench((bar,), partial(race_f16, where, cap, bar))
+    return Bench((bar,), partial(race_f16, where, cap, bar), cap)
 
 
 def race_f16(where: Setting, cap: str, bar: Bar) -> dict:
