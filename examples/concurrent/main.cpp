@@ -114,12 +114,18 @@ class ShortestPaths {
     }
   }
 
+  // A ring may be left before it is entered: another thread that shortens the
+  // distance again can be here before the thread that shortened it first. The
+  // count is then -1 for a while, and the sum of all rings is right throughout.
   void move(Session<>& session, Distance from, Distance to) {
     session.run([&](Transaction<>& t) {
-      if (from != kFar)
-        rings.set(t, from / kRing, *rings.find(t, from / kRing) - 1);
-      rings.set(t, to / kRing, rings.find(t, to / kRing).value_or(0) + 1);
+      if (from != kFar) add(t, from / kRing, -1);
+      add(t, to / kRing, 1);
     });
+  }
+
+  void add(Transaction<>& t, Distance ring, long change) {
+    rings.set(t, ring, rings.find(t, ring).value_or(0) + change);
   }
 
   const Graph& graph_;
