@@ -50,7 +50,7 @@ target_compile_options(weft_options INTERFACE -fopenmp-simd)
 find_package(fmt REQUIRED)
 target_link_libraries(weft_options INTERFACE fmt::fmt)
 
-# weft_join(TARGET): its sources are compiled several at a time. Reading headers
+# weft_join(TARGET [BATCH]): its sources are compiled BATCH (36) at a time. Reading headers
 # and instantiating templates is most of what a source costs, and is done once
 # for all that are joined. So sources of a folder share one set of names, also
 # those in namespaces without a name; the compiler says where two meet. With
@@ -58,6 +58,10 @@ target_link_libraries(weft_options INTERFACE fmt::fmt)
 # ./test --all: an #include that is missing shows there. What Highway compiles
 # for several instruction sets includes itself, and so must stay alone.
 function(weft_join target)
+  set(batch 36)
+  if(ARGC GREATER 1)
+    set(batch ${ARGV1})
+  endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
     file(STRINGS ${source} includes_itself REGEX "include <hwy/foreach_target.h>")
@@ -67,7 +71,7 @@ function(weft_join target)
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${WEFT_JOIN} UNITY_BUILD_BATCH_SIZE 36)
+    UNITY_BUILD ${WEFT_JOIN} UNITY_BUILD_BATCH_SIZE ${batch})
   # GCC takes a source that is included for a header, in which a public type
   # must not hold one that only this file knows.
   target_compile_options(${target} PRIVATE

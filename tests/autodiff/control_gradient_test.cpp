@@ -12,7 +12,7 @@
 #include "weft/graph/text.h"
 #include "weft/runtime/eager.h"
 
-namespace weft {
+namespace weft::control_gradient_test {
 namespace {
 
 using test::kNumber;
@@ -420,4 +420,4 @@ TEST(ControlGradient, NeedsBodies) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::control_gradient_test

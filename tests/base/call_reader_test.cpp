@@ -5,7 +5,7 @@
 
 #include "tests/support/errors.h"
 
-namespace weft {
+namespace weft::call_reader_test {
 namespace {
 
 using test::expect_error;
@@ -142,4 +142,4 @@ TEST(CallReader, RefusesListsThatAreNone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::call_reader_test

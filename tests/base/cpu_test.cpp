@@ -4,7 +4,7 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::cpu_test {
 namespace {
 
 using enum InstructionSet;
@@ -55,4 +55,4 @@ TEST(Cpu, RefusesUnknownNamesAndListsTheKnown) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cpu_test

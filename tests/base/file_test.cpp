@@ -10,7 +10,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::file_test {
 namespace {
 
 using test::expect_error;
@@ -159,4 +159,4 @@ TEST(CreateFolders, NamesWhatIsInTheWay) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::file_test

@@ -7,7 +7,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::gzip_test {
 namespace {
 
 using test::bytes_of;
@@ -93,4 +93,4 @@ TEST(UnpackedFile, ReadsPlainAndPackedAlike) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::gzip_test

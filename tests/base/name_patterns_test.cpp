@@ -4,7 +4,7 @@
 
 #include "tests/support/errors.h"
 
-namespace weft {
+namespace weft::name_patterns_test {
 namespace {
 
 TEST(NamePatterns, FitEachNameOnce) {
@@ -29,4 +29,4 @@ TEST(NamePatterns, FitEachNameOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::name_patterns_test

@@ -6,7 +6,7 @@
 #include <sched.h>
 #endif
 
-namespace weft {
+namespace weft::parallel_test {
 namespace {
 
 #if defined(__linux__)
@@ -60,4 +60,4 @@ TEST(Parallel, CoversEachElementOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::parallel_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace weft {
+namespace weft::permutation_test {
 namespace {
 
 bool is_bijection(const Permutation& permutation) {
@@ -68,4 +68,4 @@ TEST(Permutation, IsUniformAtAPosition) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::permutation_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/errors.h"
 
-namespace weft {
+namespace weft::process_test {
 namespace {
 
 TEST(RunProcess, ReturnsExitCodeAndErrors) {
@@ -33,4 +33,4 @@ TEST(RunProcess, NamesAProgramThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::process_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::sha256_test {
 namespace {
 
 // The examples of FIPS 180-2, appendix B.
@@ -25,4 +25,4 @@ TEST(Sha256, ReadsFiles) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sha256_test

@@ -5,7 +5,7 @@
 
 #include "weft/base/call_reader.h"
 
-namespace weft {
+namespace weft::split_values_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -43,4 +43,4 @@ TEST(SplitValues, RefusesAnEmptyValueAmongOthers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::split_values_test

@@ -12,7 +12,7 @@
 #include "weft/ops/ops.h"
 #include "weft/tensor/symbol.h"
 
-namespace weft::testing {
+namespace weft::testing::batch_test {
 namespace {
 
 using test::expect_error;
@@ -299,4 +299,4 @@ TEST(Batch, RefusesListsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::batch_test

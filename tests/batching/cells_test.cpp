@@ -9,7 +9,7 @@
 #include "weft/graph/builder.h"
 #include "weft/ops/ops.h"
 
-namespace weft::testing {
+namespace weft::testing::cells_test {
 namespace {
 
 using test::pattern;
@@ -134,4 +134,4 @@ TEST(BatchedCells, SoftmaxLossWithItsGradient) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::cells_test

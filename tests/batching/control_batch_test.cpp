@@ -11,7 +11,7 @@
 #include "weft/runtime/host_func.h"
 #include "weft/runtime/tagged/executor.h"
 
-namespace weft {
+namespace weft::control_batch_test {
 namespace {
 
 using test::kReal;
@@ -57,4 +57,4 @@ TEST(ControlBatch, WhatCannotBeBatchedIsNamedInABranch) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::control_batch_test

@@ -13,7 +13,7 @@
 #include "weft/graph/builder.h"
 #include "weft/ops/ops.h"
 
-namespace weft::testing {
+namespace weft::testing::op_property_test {
 namespace {
 
 constexpr std::int64_t kInstances = 3;
@@ -182,4 +182,4 @@ TEST(BatchedOps, HaveARuleOrAReason) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::op_property_test

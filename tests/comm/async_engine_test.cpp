@@ -8,7 +8,7 @@
 #include "weft/comm/transport/communicator.h"
 #include "weft/comm/transport/thread.h"
 
-namespace weft {
+namespace weft::async_engine_test {
 namespace {
 
 using test::message_of;
@@ -132,4 +132,4 @@ TEST(AsyncEngine, LeavingGivesUpWhatIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::async_engine_test

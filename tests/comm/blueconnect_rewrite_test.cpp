@@ -16,7 +16,7 @@
 #include "weft/runtime/executable.h"
 #include "weft/tensor/symbol.h"
 
-namespace weft {
+namespace weft::blueconnect_rewrite_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -251,4 +251,4 @@ TEST(BlueConnectRewrite, ASecondRunFindsNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::blueconnect_rewrite_test

@@ -9,7 +9,7 @@
 #include "weft/comm/codec/measure.h"
 #include "weft/comm/codec/pipeline.h"
 
-namespace weft {
+namespace weft::codec_damage_test {
 namespace {
 
 constexpr MessageId kId{.seed = 9, .tensor = 1, .step = 2};
@@ -115,4 +115,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::codec_damage_test

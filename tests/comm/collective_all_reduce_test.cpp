@@ -11,7 +11,7 @@
 #include "weft/comm/transport/sim.h"
 #include "weft/comm/transport/thread.h"
 
-namespace weft {
+namespace weft::collective_all_reduce_test {
 namespace {
 
 using test::expect_error;
@@ -356,4 +356,4 @@ TEST(Factorization, OfOneIsDropped) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::collective_all_reduce_test

@@ -11,7 +11,7 @@
 #include "weft/comm/transport/sim.h"
 #include "weft/comm/transport/thread.h"
 
-namespace weft {
+namespace weft::collective_chooser_test {
 namespace {
 
 using testing::ElementsAre;
@@ -172,4 +172,4 @@ TEST(Calibration, FilesAreReadBack) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::collective_chooser_test

@@ -4,7 +4,7 @@
 #include "weft/comm/collective/rooted.h"
 #include "weft/comm/transport/sim.h"
 
-namespace weft {
+namespace weft::collective_rooted_test {
 namespace {
 
 using Vector = std::vector<std::int32_t>;
@@ -191,4 +191,4 @@ TEST(Barrier, NobodyLeavesBeforeTheLastHasEntered) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::collective_rooted_test

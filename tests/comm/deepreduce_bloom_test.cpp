@@ -10,7 +10,7 @@
 #include "weft/comm/codec/bloom_policy.h"
 #include "weft/comm/codec/pipeline.h"
 
-namespace weft {
+namespace weft::deepreduce_bloom_test {
 namespace {
 
 using test::decode;
@@ -403,4 +403,4 @@ TEST(BloomCodec, WorkIsBoundedForForgedFilters) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::deepreduce_bloom_test

@@ -11,7 +11,7 @@
 #include "weft/comm/codec/polynomial_form.h"
 #include "weft/comm/codec/sorted_values.h"
 
-namespace weft {
+namespace weft::deepreduce_fit_test {
 namespace {
 
 using test::decode;
@@ -412,4 +412,4 @@ TEST(FitDexp, RefusesDamage) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::deepreduce_fit_test

@@ -7,7 +7,7 @@
 #include "weft/comm/codec/bit_pack.h"
 #include "weft/comm/codec/huffman.h"
 
-namespace weft {
+namespace weft::deepreduce_index_test {
 namespace {
 
 using test::decode;
@@ -247,4 +247,4 @@ TEST(Huffman, RefusesLengthsOfNoCode) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::deepreduce_index_test

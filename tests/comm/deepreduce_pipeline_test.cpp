@@ -8,7 +8,7 @@
 
 #include "weft/comm/codec/pipeline.h"
 
-namespace weft {
+namespace weft::deepreduce_pipeline_test {
 namespace {
 
 using test::expect_error;
@@ -163,4 +163,4 @@ TEST(DeepReducePipeline, FitsAreNotForWholeTensors) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::deepreduce_pipeline_test

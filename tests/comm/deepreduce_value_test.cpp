@@ -7,7 +7,7 @@
 #include "tests/comm/codec_harness.h"
 #include "tests/support/errors.h"
 
-namespace weft {
+namespace weft::deepreduce_value_test {
 namespace {
 
 using test::decode;
@@ -86,4 +86,4 @@ TEST(Sketch, RefusesDamage) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::deepreduce_value_test

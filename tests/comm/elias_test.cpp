@@ -7,7 +7,7 @@
 
 #include "weft/comm/codec/code_pack.h"
 
-namespace weft {
+namespace weft::elias_test {
 namespace {
 
 std::string code_of(std::uint32_t k) {
@@ -90,4 +90,4 @@ TEST(CodePack, IsTheFormatOfBitPack) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::elias_test

@@ -9,7 +9,7 @@
 
 #include "weft/comm/transport/thread.h"
 
-namespace weft {
+namespace weft::engine_test {
 namespace {
 
 using test::add_up;
@@ -237,4 +237,4 @@ TEST(Task, AllOfRunsEveryTaskAndRethrowsTheFirstFailure) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::engine_test

@@ -14,7 +14,7 @@
 #include "weft/base/philox.h"
 #include "weft/comm/codec/pipeline.h"
 
-namespace weft {
+namespace weft::feedback_test {
 namespace {
 
 constexpr std::size_t kSize = 1024;
@@ -124,4 +124,4 @@ TEST(Feedback, NamesTheNearestThatWorks) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::feedback_test

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace weft {
+namespace weft::launcher_test {
 namespace {
 
 constexpr const char* kNames[] = {"SLURM_STEP_ID", "SLURM_PROCID",
@@ -74,4 +74,4 @@ TEST(Launcher, WarnsOfTasksThatCannotMeet) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::launcher_test

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-namespace weft {
+namespace weft::neighbour_test {
 namespace {
 
 constexpr std::size_t kCapacity = 1024;
@@ -210,4 +210,4 @@ TEST_F(NeighbourTest, ForgetsWhatWaits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::neighbour_test

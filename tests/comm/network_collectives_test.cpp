@@ -10,7 +10,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
 
-namespace weft {
+namespace weft::network_collectives_test {
 namespace {
 
 using test::expect_error;
@@ -171,4 +171,4 @@ TEST(NetworkCollectives, ARankThatLeavesFailsTheRunOfTheOthers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::network_collectives_test

@@ -13,7 +13,7 @@
 #include "weft/place/partition.h"
 #include "weft/place/rank_placer.h"
 
-namespace weft {
+namespace weft::partitioned_test {
 namespace {
 
 using test::expect_error;
@@ -505,4 +505,4 @@ TEST(Partitioned, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::partitioned_test

@@ -8,7 +8,7 @@
 
 #include "weft/comm/codec/measure.h"
 
-namespace weft {
+namespace weft::pipeline_test {
 namespace {
 
 using test::expect_error;
@@ -302,4 +302,4 @@ TEST(Pipeline, MessagesDependOnlyOnTheirIdentity) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::pipeline_test

@@ -9,7 +9,7 @@
 #include "weft/comm/codec/measure.h"
 #include "weft/comm/codec/pipeline.h"
 
-namespace weft {
+namespace weft::qsgd_test {
 namespace {
 
 using test::squared_distance;
@@ -182,4 +182,4 @@ TEST(Qsgd, RefusesUnitsAndLevelsThatThereAreNot) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::qsgd_test

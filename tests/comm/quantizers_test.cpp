@@ -10,7 +10,7 @@
 #include "weft/comm/codec/measure.h"
 #include "weft/comm/codec/pipeline.h"
 
-namespace weft {
+namespace weft::quantizers_test {
 namespace {
 
 using Values = std::vector<float>;
@@ -341,4 +341,4 @@ TEST(Halves, RoundToNearestAndSaturate) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::quantizers_test

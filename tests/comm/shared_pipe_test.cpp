@@ -6,7 +6,7 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::shared_pipe_test {
 namespace {
 
 constexpr std::size_t kCapacity = 1024;
@@ -126,4 +126,4 @@ TEST(SharedPipe, CarriesMessagesAroundTheEndOfItsRingBetweenThreads) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::shared_pipe_test

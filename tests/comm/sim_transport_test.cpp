@@ -9,7 +9,7 @@
 #include "weft/comm/transport/sim.h"
 #include "weft/comm/transport/thread.h"
 
-namespace weft {
+namespace weft::sim_transport_test {
 namespace {
 
 using test::add_up;
@@ -421,4 +421,4 @@ TEST(SimTransport, NoticesTellEnginesOfFailures) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sim_transport_test

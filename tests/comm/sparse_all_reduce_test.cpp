@@ -7,7 +7,7 @@
 #include "weft/comm/transport/engine.h"
 #include "weft/comm/transport/thread.h"
 
-namespace weft {
+namespace weft::sparse_all_reduce_test {
 namespace {
 
 using testing::HasSubstr;
@@ -328,4 +328,4 @@ TEST(QuantizedDsar, RefusesWhatCannotBeQuantized) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sparse_all_reduce_test

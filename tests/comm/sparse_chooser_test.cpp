@@ -5,7 +5,7 @@
 #include "weft/comm/sparse/survey.h"
 #include "weft/comm/transport/sim.h"
 
-namespace weft {
+namespace weft::sparse_chooser_test {
 namespace {
 
 using testing::HasSubstr;
@@ -315,4 +315,4 @@ TEST(SparseCosts, SimulatedRanksAreChargedForSumming) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sparse_chooser_test

@@ -12,7 +12,7 @@
 #include "weft/comm/sparse/stream_sum.h"
 #include "weft/comm/sparse/support.h"
 
-namespace weft {
+namespace weft::sparse_stream_test {
 namespace {
 
 using Indices = std::vector<std::uint32_t>;
@@ -323,4 +323,4 @@ TEST(Fill, RandomSupportsFillAsTheFormulaSays) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sparse_stream_test

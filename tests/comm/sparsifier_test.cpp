@@ -10,7 +10,7 @@
 #include "weft/comm/codec/pipeline.h"
 #include "weft/comm/codec/topk_select.h"
 
-namespace weft {
+namespace weft::sparsifier_test {
 namespace {
 
 using test::squared_norm;
@@ -302,4 +302,4 @@ TEST(RandomK, ScaledIsUnbiased) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sparsifier_test

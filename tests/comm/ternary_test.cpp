@@ -3,7 +3,7 @@
 
 #include "weft/comm/codec/ternary_pack.h"
 
-namespace weft {
+namespace weft::ternary_test {
 namespace {
 
 using HWY_NAMESPACE::pack_ternary;
@@ -113,4 +113,4 @@ TEST(ZeroRuns, ReadBackAndNeverGrow) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::ternary_test

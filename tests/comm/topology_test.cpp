@@ -4,7 +4,7 @@
 
 #include "tests/support/errors.h"
 
-namespace weft {
+namespace weft::topology_test {
 namespace {
 
 using test::expect_error;
@@ -74,4 +74,4 @@ TEST(Topology, FlatLevelSharesTheCardsOfTheOutermost) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::topology_test

@@ -10,7 +10,7 @@
 #include "weft/compiler/flat/lowering.h"
 #include "weft/runtime/tagged/executor.h"
 
-namespace weft {
+namespace weft::accumulators_test {
 namespace {
 
 using test::kNumber;
@@ -80,4 +80,4 @@ TEST(Accumulators, LargeSumsAndThoseOfAChainStayWhereTheyAre) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::accumulators_test

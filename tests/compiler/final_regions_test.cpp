@@ -13,7 +13,7 @@
 #include "weft/ops/rows.h"
 #include "weft/runtime/executable.h"
 
-namespace weft {
+namespace weft::final_regions_test {
 namespace {
 
 using test::kReal;
@@ -168,4 +168,4 @@ TEST(FinalRegions, ResultsMayDependOnEachOther) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::final_regions_test

@@ -9,7 +9,7 @@
 #include "weft/compiler/flat/lowering.h"
 #include "weft/runtime/executable.h"
 
-namespace weft {
+namespace weft::flat_graph_test {
 namespace {
 
 using test::kNumber;
@@ -196,4 +196,4 @@ TEST(FlatGraph, DrawsItself) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flat_graph_test

@@ -9,7 +9,7 @@
 #include "weft/graph/builder.h"
 #include "weft/ops/ops.h"
 
-namespace weft {
+namespace weft::group_order_test {
 namespace {
 
 // Each node adds two earlier values, near ones more often than far ones: local
@@ -126,4 +126,4 @@ TEST(GroupOrder, KnowsTheMembersOfAGroup) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::group_order_test

@@ -5,7 +5,7 @@
 #include "weft/base/philox.h"
 #include "weft/tensor/allocator.h"
 
-namespace weft {
+namespace weft::memory_plan_test {
 namespace {
 
 TEST(MemoryPlan, ReusesBytesOfDeadBuffers) {
@@ -43,4 +43,4 @@ TEST(MemoryPlan, LivingBuffersNeverOverlap) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::memory_plan_test

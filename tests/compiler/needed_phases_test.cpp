@@ -10,7 +10,7 @@
 #include "weft/compiler/flat/lowering.h"
 #include "weft/runtime/tagged/executor.h"
 
-namespace weft {
+namespace weft::needed_phases_test {
 namespace {
 
 using test::kReal;
@@ -77,4 +77,4 @@ TEST(NeededPhases, AnUnusedGradientLeavesAPlainCall) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::needed_phases_test

@@ -5,7 +5,7 @@
 
 #include "weft/graph/registry.h"
 
-namespace weft {
+namespace weft::op_facts_test {
 namespace {
 
 OpFacts facts(const char* name) { return facts_of(op_registry().get(name)); }
@@ -45,4 +45,4 @@ TEST(OpFacts, AreOfAllOpsByName) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::op_facts_test

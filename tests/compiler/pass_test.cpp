@@ -15,7 +15,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
 
-namespace weft {
+namespace weft::pass_test {
 namespace {
 
 Function function_of(const std::string& text) {
@@ -156,4 +156,4 @@ TEST(MergeEqualNodes, ComparesNumbersByTheirBits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::pass_test

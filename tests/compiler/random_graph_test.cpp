@@ -13,7 +13,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
 
-namespace weft {
+namespace weft::random_graph_test {
 namespace {
 
 // Draws a graph over matrices, of the ops that passes look for: what is
@@ -195,4 +195,4 @@ TEST(RandomGraphs, ComputeTheSameWithAndWithoutEachPass) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::random_graph_test

@@ -16,7 +16,7 @@
 #include "weft/runtime/tagged/layout.h"
 #include "weft/runtime/tagged/runner.h"
 
-namespace weft {
+namespace weft::row_sums_test {
 namespace {
 
 using test::NestedCalls;
@@ -181,4 +181,4 @@ TEST(RowSums, ScansAreAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::row_sums_test

@@ -7,7 +7,7 @@
 #include "weft/compiler/inline_calls.h"
 #include "weft/graph/text.h"
 
-namespace weft {
+namespace weft::steps_test {
 namespace {
 
 Function function_of(const std::string& text) {
@@ -91,4 +91,4 @@ TEST(LoopGroups, EndsALoopAtAProduct) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::steps_test

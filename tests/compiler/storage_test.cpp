@@ -16,7 +16,7 @@
 #include "weft/runtime/executable.h"
 #include "weft/tensor/allocator.h"
 
-namespace weft {
+namespace weft::storage_test {
 namespace {
 
 using Body = std::function<std::vector<Value>(const std::vector<Value>&)>;
@@ -363,4 +363,4 @@ TEST(Storage, RandomProgramsReadWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::storage_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/errors.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::calibrate_test {
 namespace {
 
 // What the loads take on a machine of known costs: alone 30 ns, and together
@@ -94,4 +94,4 @@ TEST(Calibrate, LeavesNothingUnmeasured) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::calibrate_test

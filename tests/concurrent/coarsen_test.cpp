@@ -8,7 +8,7 @@
 
 #include "tests/support/errors.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::coarsen_test {
 namespace {
 
 // A square with a diagonal; 1 - 2 is the heaviest edge, then 3 - 0.
@@ -95,4 +95,4 @@ TEST(Coarsen, RefusesWhatIsNoGraph) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::coarsen_test

@@ -9,7 +9,7 @@
 
 #include "weft/concurrent/conflict/policy_registry.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::conflict_policies_test {
 namespace {
 
 constexpr ConflictInfo kConflict{.self_cost_ns = 300,
@@ -188,4 +188,4 @@ TEST(ConflictPolicies, RefuseWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::conflict_policies_test

@@ -11,7 +11,7 @@
 
 #include "weft/concurrent/conflict/ski_rental.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::delay_law_test {
 namespace {
 
 constexpr double kE = std::numbers::e;
@@ -287,4 +287,4 @@ TEST(SkiRental, PaysAtMostItsRatio) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::delay_law_test

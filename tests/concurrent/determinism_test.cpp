@@ -24,7 +24,7 @@
 #include "weft/concurrent/queue/locked_queue.h"
 #include "weft/concurrent/queue/multi_queue.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::determinism_test {
 namespace {
 
 using Owned = MultiQueue<Task, Nothing, RealMemory, OwnedPair<RealMemory>>;
@@ -299,4 +299,4 @@ TEST(RoundRun, RefusesEmptyRounds) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::determinism_test

@@ -9,7 +9,7 @@
 #include "weft/concurrent/counter/two_choice_process.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::distributional_test {
 namespace {
 
 using Kind = CounterOperation::Kind;
@@ -133,4 +133,4 @@ TEST(TwoChoiceProcess, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::distributional_test

@@ -13,7 +13,7 @@
 #include "weft/concurrent/coherence/simulated_memory.h"
 #include "weft/concurrent/random.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::explorer_test {
 namespace {
 
 using M = SimulatedMemory;
@@ -418,4 +418,4 @@ TEST(Explorer, ReductionReachesAllOutcomes) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::explorer_test

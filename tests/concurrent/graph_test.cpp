@@ -9,7 +9,7 @@
 
 #include "weft/concurrent/iterative/order.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::graph_test {
 namespace {
 
 std::vector<Vertex> row(const Graph& graph, Vertex v) {
@@ -87,4 +87,4 @@ TEST(Order, ALabelDependsOnSeedAndTaskAlone) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::graph_test

@@ -17,7 +17,7 @@
 #include "weft/concurrent/queue/locked_queue.h"
 #include "weft/concurrent/queue/multi_queue.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::iterative_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -230,4 +230,4 @@ TEST(Luby, FindsAMaximalSetInFewRounds) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::iterative_test

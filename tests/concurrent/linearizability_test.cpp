@@ -8,7 +8,7 @@
 #include "weft/concurrent/counter/multi_counter.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::linearizability_test {
 namespace {
 
 struct Access {
@@ -97,4 +97,4 @@ TEST(Linearizability, MultiCounterIsNot) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::linearizability_test

@@ -7,7 +7,7 @@
 #include "weft/concurrent/coherence/explorer.h"
 #include "weft/concurrent/coherence/simulated_memory.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::list_contraction_test {
 namespace {
 
 constexpr Task kNodes = 4;
@@ -60,4 +60,4 @@ TEST(ListContraction, IsTheSequentialOneInEveryOrderOfSteps) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::list_contraction_test

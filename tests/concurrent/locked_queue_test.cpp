@@ -13,7 +13,7 @@
 #include "weft/concurrent/queue/rank_log.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::locked_queue_test {
 namespace {
 
 static_assert(RelaxedQueue<LockedHeap<std::uint32_t>>);
@@ -94,4 +94,4 @@ TEST(UniformTopK, RefusesAnEmptyWindow) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::locked_queue_test

@@ -8,7 +8,7 @@
 #include "weft/concurrent/counter/exact_counters.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::multi_counter_test {
 namespace {
 
 TEST(MultiCounter, WithOneCellIsExact) {
@@ -126,4 +126,4 @@ TEST(ExactCounters, CountUnderThreads) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::multi_counter_test

@@ -13,7 +13,7 @@
 #include "weft/concurrent/queue/multi_queue.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::multi_queue_memory_test {
 namespace {
 
 // Of this many allocations one is refused; 0: none.
@@ -190,4 +190,4 @@ TEST(MultiQueue, APopIsTheBetterOfItsTwoQueues) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::multi_queue_memory_test

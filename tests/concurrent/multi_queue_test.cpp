@@ -15,7 +15,7 @@
 #include "weft/concurrent/queue/rank_log.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::multi_queue_test {
 namespace {
 
 using Keys = MultiQueue<std::uint32_t>;
@@ -196,4 +196,4 @@ TEST(MultiQueue, RefusesOptionsThatMakeNoQueue) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::multi_queue_test

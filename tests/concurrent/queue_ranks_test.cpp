@@ -16,7 +16,7 @@
 #include "weft/concurrent/counter/cost_distribution.h"
 #include "weft/concurrent/queue/multi_queue.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::queue_ranks_test {
 namespace {
 
 constexpr int kThreads = 8;
@@ -147,4 +147,4 @@ TEST(QueueRanks, OfOneChoiceAreNot) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::queue_ranks_test

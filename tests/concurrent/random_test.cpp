@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-namespace weft::concurrent {
+namespace weft::concurrent::random_test {
 namespace {
 
 TEST(FastRandom, IsAFunctionOfSeedAndThread) {
@@ -29,4 +29,4 @@ TEST(FastRandom, BelowIsUniform) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::random_test

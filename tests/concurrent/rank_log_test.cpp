@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::concurrent {
+namespace weft::concurrent::rank_log_test {
 namespace {
 
 TEST(RankLog, CountsSmallerKeysPresent) {
@@ -40,4 +40,4 @@ TEST(RankLog, Summaries) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::rank_log_test

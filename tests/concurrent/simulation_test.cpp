@@ -14,7 +14,7 @@
 #include "weft/concurrent/cache_line.h"
 #include "weft/concurrent/coherence/simulated_memory.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::simulation_test {
 namespace {
 
 using M = SimulatedMemory;
@@ -475,4 +475,4 @@ TEST(SimulatedAtomic, DoesWhatStdAtomicDoes) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::simulation_test

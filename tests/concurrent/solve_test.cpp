@@ -13,7 +13,7 @@
 #include "weft/concurrent/iterative/certificates.h"
 #include "weft/concurrent/iterative/shuffle.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::solve_test {
 namespace {
 
 using weft::test::expect_error;
@@ -207,4 +207,4 @@ TEST(Certificates, OfAShuffleRejectAnyOtherPermutation) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::solve_test

@@ -4,7 +4,7 @@
 #include "weft/concurrent/stm/session.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::stm_clocks_test {
 namespace {
 
 std::unique_ptr<Clock<>> exact(ClockKind kind) {
@@ -227,4 +227,4 @@ TEST(StmClocks, BadOptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::stm_clocks_test

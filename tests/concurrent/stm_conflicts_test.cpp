@@ -11,7 +11,7 @@
 #include "weft/concurrent/stm/session.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::stm_conflicts_test {
 namespace {
 
 // Decides always the same, and remembers what it was asked.
@@ -283,4 +283,4 @@ TEST(StmConflicts, TooManySessionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::stm_conflicts_test

@@ -14,7 +14,7 @@
 #include "weft/concurrent/stm/session.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::stm_containers_test {
 namespace {
 
 using T = Transaction<>;
@@ -212,4 +212,4 @@ TEST(LockBaselines, CountExactlyAndUndo) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::stm_containers_test

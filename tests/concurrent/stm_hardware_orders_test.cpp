@@ -9,7 +9,7 @@
 
 #include "weft/concurrent/coherence/simulated_hardware.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::stm_hardware_orders_test {
 namespace {
 
 using M = TransactionalMemory;
@@ -227,4 +227,4 @@ TEST(StmHardwareOrders, FindsAVersionThatIsNotAboveWhatReadersDrew) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::stm_hardware_orders_test

@@ -16,7 +16,7 @@
 #include "weft/concurrent/stm/session.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::stm_hardware_test {
 namespace {
 
 using T = Transaction<>;
@@ -328,4 +328,4 @@ TEST(StmHardware, MemoryOutlivesReadersInSoftware) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::stm_hardware_test

@@ -10,7 +10,7 @@
 #include "weft/concurrent/stm/session.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::stm_memory_test {
 namespace {
 
 struct Counted {
@@ -158,4 +158,4 @@ TEST_P(StmMemory, ReadersNeverMeetFreedMemory) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::stm_memory_test

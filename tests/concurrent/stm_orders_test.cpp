@@ -8,7 +8,7 @@
 
 #include "weft/concurrent/coherence/simulated_memory.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::stm_orders_test {
 namespace {
 
 using M = SimulatedMemory;
@@ -241,4 +241,4 @@ TEST(StmOrders, FindsAClockThatStandsStill) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::stm_orders_test

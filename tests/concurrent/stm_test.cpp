@@ -9,7 +9,7 @@
 #include "weft/concurrent/stm/session.h"
 #include "weft/concurrent/threads.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::stm_test {
 namespace {
 
 struct Choice {
@@ -407,4 +407,4 @@ TEST_P(StmTest, AnExceptionWhileAlone) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::stm_test

@@ -8,7 +8,7 @@
 
 #include "weft/concurrent/conflict/policy_registry.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::transaction_simulator_test {
 namespace {
 
 TransactionWorkload steady(int objects, int picks, double length,
@@ -136,4 +136,4 @@ TEST(TransactionSimulator, RefusesWhatItCannotSimulate) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::transaction_simulator_test

@@ -12,7 +12,7 @@
 #include "weft/concurrent/queue/relaxed_queue.h"
 #include "weft/concurrent/random.h"
 
-namespace weft::concurrent {
+namespace weft::concurrent::wide_heap_test {
 namespace {
 
 using Wide = Entry<std::uint64_t, std::uint64_t>;
@@ -109,4 +109,4 @@ TEST(Entry, AKeyAloneTakesNoMoreRoomThanTheKey) {
 }
 
 }  // namespace
-}  // namespace weft::concurrent
+}  // namespace weft::concurrent::wide_heap_test

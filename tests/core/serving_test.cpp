@@ -15,7 +15,7 @@
 #include "weft/runtime/eager.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::serving_test {
 namespace {
 
 Tensor counting(const Shape& shape) {
@@ -91,4 +91,4 @@ TEST(Core, RunsWhatWasExported) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::serving_test

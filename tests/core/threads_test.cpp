@@ -7,7 +7,7 @@
 
 #include "weft/base/parallel.h"
 
-namespace weft {
+namespace weft::threads_test {
 namespace {
 
 std::int64_t sum_to(std::int64_t size) {
@@ -59,4 +59,4 @@ TEST(Threads, EachThreadHasItsOwnCount) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::threads_test

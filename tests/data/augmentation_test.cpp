@@ -8,7 +8,7 @@
 
 #include "weft/tensor/shape.h"
 
-namespace weft {
+namespace weft::augmentation_test {
 namespace {
 
 using Pixels = std::vector<std::uint8_t>;
@@ -141,4 +141,4 @@ TEST(Augmentation, IsWrittenAsACall) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::augmentation_test

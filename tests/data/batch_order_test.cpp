@@ -9,7 +9,7 @@
 
 #include "weft/data/loader.h"
 
-namespace weft {
+namespace weft::batch_order_test {
 namespace {
 
 // Row i is a sentence of 1 + 7 i % 20 words, all i, and a label of half as
@@ -224,4 +224,4 @@ TEST(RaggedLoader, ReadsAPartOfTheData) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::batch_order_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/errors.h"
 
-namespace weft {
+namespace weft::checked_source_test {
 namespace {
 
 using test::expect_error;
@@ -126,4 +126,4 @@ TEST(CheckedSource, RefusesAnotherBatchThanWasDue) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::checked_source_test

@@ -9,7 +9,7 @@
 
 #include "weft/data/fetch.h"
 
-namespace weft {
+namespace weft::cifar10_test {
 namespace {
 
 using test::Bytes;
@@ -72,4 +72,4 @@ TEST(Cifar10Reader, NamesTheDamagedFile) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cifar10_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/errors.h"
 
-namespace weft {
+namespace weft::csv_test {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -72,4 +72,4 @@ TEST(ParseNumber, TakesWholeFiniteNumbersOnly) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::csv_test

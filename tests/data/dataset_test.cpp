@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::dataset_test {
 namespace {
 
 constexpr std::size_t kFeatures = 20;
@@ -46,4 +46,4 @@ TEST(Subset, HasAsManyFeaturesAsTheWhole) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::dataset_test

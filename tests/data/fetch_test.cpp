@@ -10,7 +10,7 @@
 #include "weft/base/libraries/sha256.h"
 #include "weft/base/process.h"
 
-namespace weft {
+namespace weft::fetch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,4 +182,4 @@ TEST(DatasetRegistry, StatesASourceOrTermsForEveryNamedSet) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::fetch_test

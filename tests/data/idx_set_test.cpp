@@ -9,7 +9,7 @@
 
 #include "weft/data/fetch.h"
 
-namespace weft {
+namespace weft::idx_set_test {
 namespace {
 
 using test::expect_error;
@@ -124,4 +124,4 @@ TEST(DigitsReader, HoldsOutEveryFifthOfTheShippedDigits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::idx_set_test

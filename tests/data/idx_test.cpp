@@ -5,7 +5,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/sample_files.h"
 
-namespace weft {
+namespace weft::idx_test {
 namespace {
 
 using test::Bytes;
@@ -74,4 +74,4 @@ TEST(ParseIdx, RefusesBytesBehindTheData) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::idx_test

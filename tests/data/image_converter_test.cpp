@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::image_converter_test {
 namespace {
 
 TEST(ImageConverter, ScalesPerChannel) {
@@ -24,4 +24,4 @@ TEST(ImageConverter, MapsBytesToTheUnitInterval) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::image_converter_test

@@ -9,7 +9,7 @@
 
 #include "weft/data/fetch.h"
 
-namespace weft {
+namespace weft::image_test {
 namespace {
 
 using test::Bytes;
@@ -172,4 +172,4 @@ TEST(ImageFolder, NamesTheFileOfAnotherSizeOrClass) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::image_test

@@ -11,7 +11,7 @@
 
 #include "weft/data/fetch.h"
 
-namespace weft {
+namespace weft::loader_test {
 namespace {
 
 using test::expect_error;
@@ -300,4 +300,4 @@ TEST(Loader, RefusesMoreWorkersThanExamplesInABatch) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::loader_test

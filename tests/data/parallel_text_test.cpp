@@ -9,7 +9,7 @@
 #include "weft/data/fetch.h"
 #include "weft/data/loader.h"
 
-namespace weft {
+namespace weft::parallel_text_test {
 namespace {
 
 using test::expect_error;
@@ -105,4 +105,4 @@ TEST(ParallelTextReader, KnowsTheFilesOfMulti30k) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::parallel_text_test

@@ -8,7 +8,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::record_stream_test {
 namespace {
 
 using test::expect_error;
@@ -59,4 +59,4 @@ TEST(RecordStream, RefusesWhatNeverEnds) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::record_stream_test

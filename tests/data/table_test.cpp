@@ -10,7 +10,7 @@
 
 #include "weft/data/fetch.h"
 
-namespace weft {
+namespace weft::table_test {
 namespace {
 
 using test::expect_error;
@@ -248,4 +248,4 @@ TEST(CsvReaderSet, OpensASingleFileOrTwo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::table_test

@@ -9,7 +9,7 @@
 #include "weft/data/fetch.h"
 #include "weft/data/loader.h"
 
-namespace weft {
+namespace weft::text_test {
 namespace {
 
 using test::expect_error;
@@ -108,4 +108,4 @@ TEST(TextReader, OpensThreeParts) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::text_test

@@ -9,7 +9,7 @@
 
 #include "weft/data/registry.h"
 
-namespace weft {
+namespace weft::tree_bank_test {
 namespace {
 
 using test::expect_error;
@@ -127,4 +127,4 @@ TEST(TreeBank, IsReadFromItsFolder) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tree_bank_test

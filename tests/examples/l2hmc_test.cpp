@@ -7,7 +7,7 @@
 #include "weft/base/philox.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::l2hmc_test {
 namespace {
 
 Tensor key_of(std::int64_t move) {
@@ -69,4 +69,4 @@ TEST(L2hmc, KeepsTheDistribution) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::l2hmc_test

@@ -7,7 +7,7 @@
 #include "weft/files/exported.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::recursion_test {
 namespace {
 
 TEST(RecursionExample, IsTheSameByTheHostAndStaged) {
@@ -35,4 +35,4 @@ TEST(RecursionExample, RunsFromAFile) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::recursion_test

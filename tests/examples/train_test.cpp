@@ -9,7 +9,7 @@
 #include "weft/train/trained_model.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::train_test {
 namespace {
 
 class OwnLoop : public ::testing::Test {
@@ -83,4 +83,4 @@ TEST_F(OwnLoop, TrainsAModelOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::train_test

@@ -13,7 +13,7 @@
 #include "weft/runtime/host_func.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::exported_test {
 namespace {
 
 using test::expect_error;
@@ -150,4 +150,4 @@ TEST(Exported, RefusesDamage) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::exported_test

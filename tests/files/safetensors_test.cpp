@@ -6,7 +6,7 @@
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::safetensors_test {
 namespace {
 
 using test::Bytes;
@@ -194,4 +194,4 @@ TEST(Safetensors, NestingDoesNotExhaustTheStack) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::safetensors_test

@@ -66,7 +66,7 @@
 #include "tests/fuzz/tree_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
 
-namespace weft {
+namespace weft::replay_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -204,4 +204,4 @@ TEST(ReplayTargets, AreAllThatThereAre) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::replay_test

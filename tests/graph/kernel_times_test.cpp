@@ -7,7 +7,7 @@
 
 #include "weft/base/file.h"
 
-namespace weft {
+namespace weft::kernel_times_test {
 namespace {
 
 const std::vector<KernelTime> kTimes = {{"a:slow", 12e-6}, {"b:fast", 3.5e-6}};
@@ -103,4 +103,4 @@ TEST(KernelTimes, NoiseDoesNotBeatTheRank) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::kernel_times_test

@@ -9,7 +9,7 @@
 #include "weft/compiler/pass.h"
 #include "weft/graph/text.h"
 
-namespace weft {
+namespace weft::program_test {
 namespace {
 
 using test::expect_error;
@@ -349,4 +349,4 @@ TEST(Phases, MustAddUp) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::program_test

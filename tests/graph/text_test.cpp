@@ -6,7 +6,7 @@
 #include "weft/ops/ops.h"
 #include "weft/tensor/symbol.h"
 
-namespace weft {
+namespace weft::text_test {
 namespace {
 
 Function example() {
@@ -211,4 +211,4 @@ TEST(Symbols, MatchTellsTheSymbolsOfBothSidesApart) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::text_test

@@ -2,7 +2,7 @@
 
 #include "weft/ops/ops.h"
 
-namespace weft {
+namespace weft::attention_test {
 namespace {
 
 InputSample matrix(Dim stacks, Dim rows, Dim columns, double bound = 1) {
@@ -121,4 +121,4 @@ TEST(AttentionKernel, MemoryIsLinearInTheLength) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::attention_test

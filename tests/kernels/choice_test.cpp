@@ -3,7 +3,7 @@
 
 #include "tests/support/against_reference.h"
 
-namespace weft {
+namespace weft::choice_test {
 namespace {
 
 std::unique_ptr<PreparedKernel> fail(const OpCall&) {
@@ -43,4 +43,4 @@ TEST(KernelChoice, SaysWhichImplementationOnednnChose) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::choice_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/against_reference.h"
 
-namespace weft {
+namespace weft::conv_test {
 namespace {
 
 constexpr const char* kKernel = "onednn:convolution";
@@ -85,4 +85,4 @@ TEST(ConvKernel, SaysWhyItDeclines) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::conv_test

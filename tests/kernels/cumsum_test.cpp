@@ -2,7 +2,7 @@
 
 #include "weft/kernels/simd/streaming.h"
 
-namespace weft {
+namespace weft::cumsum_test {
 namespace {
 
 OpSample sums(const Shape& shape, DType dtype, std::int64_t axis,
@@ -49,4 +49,4 @@ TEST(CumsumKernel, AgreesWhereResultsAreStreamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cumsum_test

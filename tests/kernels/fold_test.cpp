@@ -6,7 +6,7 @@
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
 
-namespace weft {
+namespace weft::fold_test {
 namespace {
 
 // Runs and columns of every length around the boundaries of vectors, of four of
@@ -48,4 +48,4 @@ TEST(FoldKernel, MaximaKeepNan) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::fold_test

@@ -1,6 +1,6 @@
 #include "tests/support/against_reference.h"
 
-namespace weft {
+namespace weft::fourier_test {
 namespace {
 
 // Powers of two, products of small primes, and large primes, which go by way of
@@ -20,4 +20,4 @@ TEST(FourierKernel, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::fourier_test

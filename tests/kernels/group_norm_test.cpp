@@ -6,7 +6,7 @@
 #include "weft/base/parallel.h"
 #include "weft/ops/norm.h"
 
-namespace weft {
+namespace weft::group_norm_test {
 namespace {
 
 OpSample group_sample(const Shape& shape, std::int64_t groups,
@@ -102,4 +102,4 @@ TEST(GroupNormKernel, LeavesNothingToComputeToTheReference) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::group_norm_test

@@ -4,7 +4,7 @@
 
 #include "weft/base/philox.h"
 
-namespace weft {
+namespace weft::integer_test {
 namespace {
 
 constexpr DType kLefts[] = {DType::kI8, DType::kU8};
@@ -105,4 +105,4 @@ TEST(IntegerKernels, SumsWrapAround) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::integer_test

@@ -8,7 +8,7 @@
 #include "weft/kernels/loop/loop_kernel.h"
 #include "weft/tensor/tensor.h"
 
-namespace weft {
+namespace weft::loop_test {
 namespace {
 
 // y = x0 + x1 + …, and each partial sum as a result of its own: more pointers
@@ -375,4 +375,4 @@ TEST(Loops, OverwriteWhatTheySayTheyMay) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::loop_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/against_reference.h"
 
-namespace weft {
+namespace weft::loss_test {
 namespace {
 
 OpSample rows(Shape shape, DType dtype, double low, double high) {
@@ -124,4 +124,4 @@ TEST(LossKernel, LeavesF64ToTheReference) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::loss_test

@@ -1,6 +1,6 @@
 #include "tests/support/against_reference.h"
 
-namespace weft {
+namespace weft::matmul_test {
 namespace {
 
 OpSample product(Shape a, Shape b, bool transpose_a, bool transpose_b,
@@ -131,4 +131,4 @@ TEST(MatmulKernel, ListsWhyCandidatesDeclined) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::matmul_test

@@ -2,7 +2,7 @@
 
 #include "weft/base/parallel.h"
 
-namespace weft {
+namespace weft::norm_test {
 namespace {
 
 OpSample image(Shape shape, DType dtype = DType::kF32, double low = -1,
@@ -52,4 +52,4 @@ TEST(MomentsKernel, IsTheSameOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::norm_test

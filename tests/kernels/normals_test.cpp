@@ -8,7 +8,7 @@
 
 #include "weft/base/philox.h"
 
-namespace weft {
+namespace weft::normals_test {
 namespace {
 
 void expect_scalar_bits(const std::vector<std::uint32_t>& words) {
@@ -56,4 +56,4 @@ TEST(Normals, AreThoseOfTheScalarFunctionAtTheEnds) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::normals_test

@@ -10,7 +10,7 @@
 #include "weft/ops/slice.h"
 #include "weft/ops/support/samples.h"
 
-namespace weft::testing {
+namespace weft::testing::parallel_test {
 namespace {
 
 class Threads {
@@ -181,4 +181,4 @@ TEST(LargeDraws, EqualTheReferenceOnAnyThreads) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::parallel_test

@@ -1,6 +1,6 @@
 #include "tests/support/against_reference.h"
 
-namespace weft {
+namespace weft::pool_test {
 namespace {
 
 TEST(PoolKernel, AgreesWithTheReferenceOnAllSamples) {
@@ -31,4 +31,4 @@ TEST(PoolKernel, LeavesWindowsAbove256PixelsToTheReference) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::pool_test

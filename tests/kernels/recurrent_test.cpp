@@ -1,6 +1,6 @@
 #include "tests/support/against_reference.h"
 
-namespace weft {
+namespace weft::recurrent_test {
 namespace {
 
 InputSample operand(Shape shape, double low = -1, double high = 1) {
@@ -36,4 +36,4 @@ TEST(RecurrentKernel, AgreesOnBiggerLayers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::recurrent_test

@@ -5,7 +5,7 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::rounded_test {
 namespace {
 
 constexpr const char* kRounded = "f32, rounded";
@@ -78,4 +78,4 @@ TEST(RoundedKernel, NamesWhatComputes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rounded_test

@@ -6,7 +6,7 @@
 #include "weft/kernels/simd/streaming.h"
 #include "weft/ops/norm.h"
 
-namespace weft {
+namespace weft::row_norm_test {
 namespace {
 
 constexpr DType kFloats[] = {DType::kF32, DType::kF64, DType::kBF16,
@@ -133,4 +133,4 @@ TEST(RowNormKernel, LeavesNothingToComputeToTheReference) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::row_norm_test

@@ -7,7 +7,7 @@
 
 #include "weft/kernels/simd/strided_copy.h"
 
-namespace weft {
+namespace weft::streaming_test {
 namespace {
 
 // Every place within a line of the cache, and lengths up to three lines.
@@ -68,4 +68,4 @@ TEST(Streaming, CopiesRunsPastTheCaches) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::streaming_test

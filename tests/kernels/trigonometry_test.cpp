@@ -8,7 +8,7 @@
 #include "weft/base/philox.h"
 #include "weft/ops/ops.h"
 
-namespace weft {
+namespace weft::trigonometry_test {
 namespace {
 
 constexpr Dim kCount = 1 << 19;
@@ -103,4 +103,4 @@ TEST(Trigonometry, AnglesOfPointsEverywhere) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::trigonometry_test

@@ -10,7 +10,7 @@
 #include "weft/ops/ops.h"
 #include "weft/ops/support/floor_division.h"
 
-namespace weft {
+namespace weft::wide_functions_test {
 namespace {
 
 constexpr Dim kCount = 1 << 16;
@@ -176,4 +176,4 @@ TEST(WideFunctions, DivisionsOfI32AreThoseOfI64) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::wide_functions_test

@@ -8,7 +8,7 @@
 #include "weft/nn/staging.h"
 #include "weft/ops/ops.h"
 
-namespace weft {
+namespace weft::attention_test {
 namespace {
 
 using test::near;
@@ -86,4 +86,4 @@ TEST(MultiHeadAttention, RefusesHeadsThatDivideNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::attention_test

@@ -5,7 +5,7 @@
 #include "weft/nn/nn.h"
 #include "weft/tensor/symbol.h"
 
-namespace weft {
+namespace weft::convolutions_test {
 namespace {
 
 using test::near;
@@ -67,4 +67,4 @@ TEST(ConvTranspose2d, RefusesMorePixelsThanTheStride) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::convolutions_test

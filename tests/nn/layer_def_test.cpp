@@ -14,7 +14,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/eager.h"
 
-namespace weft {
+namespace weft::layer_def_test {
 namespace {
 
 using test::expect_error;
@@ -172,4 +172,4 @@ TEST(SequentialModel, RunsOnThroughText) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::layer_def_test

@@ -11,7 +11,7 @@
 #include "weft/runtime/executable.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::layers_test {
 namespace {
 
 using test::near;
@@ -320,4 +320,4 @@ TEST(Staging, ByJitEqualsEager) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::layers_test

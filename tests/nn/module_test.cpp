@@ -7,7 +7,7 @@
 #include "weft/nn/model.h"
 #include "weft/nn/nn.h"
 
-namespace weft {
+namespace weft::module_test {
 namespace {
 
 std::vector<std::string> names_of(const nn::Module& module) {
@@ -148,4 +148,4 @@ TEST(ModelZoo, RefusesInputThatDoesNotSuit) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::module_test

@@ -7,7 +7,7 @@
 #include "weft/nn/nn.h"
 #include "weft/ops/ops.h"
 
-namespace weft {
+namespace weft::seq2seq_test {
 namespace {
 
 using test::near;
@@ -126,4 +126,4 @@ TEST_F(Seq2seqModel, RefusesOtherInputs) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::seq2seq_test

@@ -11,7 +11,7 @@
 #include "weft/ops/recursive.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::staged_modes_test {
 namespace {
 
 using test::expect_error;
@@ -223,4 +223,4 @@ TEST(StagedModes, SignaturesFollowToo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::staged_modes_test

@@ -7,7 +7,7 @@
 
 #include "weft/nn/model.h"
 
-namespace weft {
+namespace weft::table_row_test {
 namespace {
 
 using test::near;
@@ -71,4 +71,4 @@ TEST(BuildModel, RefusesCategoriesForAModelThatKnowsNoneOfThem) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::table_row_test

@@ -8,7 +8,7 @@
 #include "weft/nn/nn.h"
 #include "weft/ops/ops.h"
 
-namespace weft {
+namespace weft::transformer_test {
 namespace {
 
 using test::near;
@@ -128,4 +128,4 @@ TEST(Bert, ItsFirstTokenSeesAll) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::transformer_test

@@ -13,7 +13,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/eager.h"
 
-namespace weft {
+namespace weft::tree_test {
 namespace {
 
 std::unique_ptr<nn::Module> model_for(const std::string& name,
@@ -252,4 +252,4 @@ INSTANTIATE_TEST_SUITE_P(All, TreeModels,
                          });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tree_test

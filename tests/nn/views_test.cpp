@@ -10,7 +10,7 @@
 #include "weft/runtime/eager.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::views_test {
 namespace {
 
 using test::expect_error;
@@ -222,4 +222,4 @@ TEST(StraightThrough, ComputesTheFunctionAndPassesGradients) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::views_test

@@ -11,7 +11,7 @@
 #include "weft/runtime/executable.h"
 #include "weft/tensor/symbol.h"
 
-namespace weft::testing {
+namespace weft::testing::collective_test {
 namespace {
 
 using test::expect_error;
@@ -190,4 +190,4 @@ TEST(Collective, InferenceRefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::collective_test

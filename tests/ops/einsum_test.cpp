@@ -7,7 +7,7 @@
 
 #include "weft/ops/support/equation.h"
 
-namespace weft::testing {
+namespace weft::testing::einsum_test {
 namespace {
 
 Error failure(const std::string& why) {
@@ -145,4 +145,4 @@ TEST(Einsum, NamesTheLabelThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::einsum_test

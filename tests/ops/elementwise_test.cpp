@@ -6,7 +6,7 @@
 #include "weft/graph/builder.h"
 #include "weft/tensor/symbol.h"
 
-namespace weft::testing {
+namespace weft::testing::elementwise_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -190,4 +190,4 @@ TEST(Unary, NeedsFloats) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::elementwise_test

@@ -3,7 +3,7 @@
 
 #include "weft/graph/registry.h"
 
-namespace weft::testing {
+namespace weft::testing::images_test {
 namespace {
 
 Value row(std::initializer_list<float> pixels) {
@@ -74,4 +74,4 @@ TEST(Nms, StopsAtTheMostAndPutsTiesInOrder) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::images_test

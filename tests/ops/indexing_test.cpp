@@ -11,7 +11,7 @@
 #include "weft/runtime/executable.h"
 #include "weft/tensor/symbol.h"
 
-namespace weft::testing {
+namespace weft::testing::indexing_test {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -224,4 +224,4 @@ TEST(Updates, TakeSymbolicSizes) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::indexing_test

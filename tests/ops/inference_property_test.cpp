@@ -9,7 +9,7 @@
 #include "weft/graph/builder.h"
 #include "weft/graph/text.h"
 
-namespace weft::testing {
+namespace weft::testing::inference_property_test {
 namespace {
 
 // What is put in the place of each number of a text.
@@ -100,4 +100,4 @@ TEST(Inference, SurvivesMissingAndDoubledNumbers) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::inference_property_test

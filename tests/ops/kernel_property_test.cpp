@@ -8,7 +8,7 @@
 #include "weft/graph/builder.h"
 #include "weft/graph/text.h"
 
-namespace weft::testing {
+namespace weft::testing::kernel_property_test {
 namespace {
 
 TEST(Registry, EveryEntryIsComplete) {
@@ -128,4 +128,4 @@ TEST(Graphs, EveryOpRoundTripsThroughTheTextForm) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::kernel_property_test

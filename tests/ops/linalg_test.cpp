@@ -8,7 +8,7 @@
 
 #include "weft/runtime/eager.h"
 
-namespace weft::testing {
+namespace weft::testing::linalg_test {
 namespace {
 
 Value drawn(const Shape& shape, DType dtype = DType::kF32) {
@@ -168,4 +168,4 @@ TEST(Convolution, ChannelsBeyond32BitsAreDeclined) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::linalg_test

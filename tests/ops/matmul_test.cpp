@@ -10,7 +10,7 @@
 #include "weft/runtime/eager.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft::testing {
+namespace weft::testing::matmul_test {
 namespace {
 
 Value numbers(const Shape& shape, std::initializer_list<double> values) {
@@ -68,4 +68,4 @@ TEST(Matmul, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::matmul_test

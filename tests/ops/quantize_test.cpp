@@ -9,7 +9,7 @@
 #include "weft/runtime/eager.h"
 #include "weft/runtime/executable.h"
 
-namespace weft::testing {
+namespace weft::testing::quantize_test {
 namespace {
 
 Value i8(const Shape& shape, std::initializer_list<std::int8_t> values) {
@@ -138,4 +138,4 @@ TEST(Quantize, AQuantizedLayerIsAProductAndOneLoop) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::quantize_test

@@ -7,7 +7,7 @@
 #include "weft/base/philox.h"
 #include "weft/kernels/simd/philox_blocks.h"
 
-namespace weft::testing {
+namespace weft::testing::random_test {
 namespace {
 
 const Value kKey = i64({2}, {42, 7});
@@ -230,4 +230,4 @@ TEST(Random, RefusesWrongKeysAndRates) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::random_test

@@ -8,7 +8,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
 
-namespace weft {
+namespace weft::recursive_test {
 namespace {
 
 using Values = std::vector<Value>;
@@ -52,4 +52,4 @@ TEST(Recursive, ResultsAreAsDeclared) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::recursive_test

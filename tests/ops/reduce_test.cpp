@@ -6,7 +6,7 @@
 
 #include "weft/runtime/eager.h"
 
-namespace weft::testing {
+namespace weft::testing::reduce_test {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -159,4 +159,4 @@ TEST(Cumsum, RunsEitherWay) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::reduce_test

@@ -6,7 +6,7 @@
 #include "weft/ops/control.h"
 #include "weft/ops/ops.h"
 
-namespace weft {
+namespace weft::scan_test {
 namespace {
 
 using Values = std::vector<Value>;
@@ -39,4 +39,4 @@ TEST(Scan, RefusesWhatHasNoStepsInCommon) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::scan_test

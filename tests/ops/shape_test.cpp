@@ -6,7 +6,7 @@
 #include "weft/runtime/executable.h"
 #include "weft/tensor/symbol.h"
 
-namespace weft::testing {
+namespace weft::testing::shape_test {
 namespace {
 
 const Dim kN = symbol("N");
@@ -191,4 +191,4 @@ TEST(SymbolicGradients, RunAtEverySize) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::shape_test

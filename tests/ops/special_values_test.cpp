@@ -16,7 +16,7 @@
 #include "weft/base/philox.h"
 #include "weft/graph/index_check.h"
 
-namespace weft::testing {
+namespace weft::testing::special_values_test {
 namespace {
 
 constexpr std::array kFloats{DType::kF32, DType::kF64, DType::kF16,
@@ -405,4 +405,4 @@ TEST(Kernels, ClampIndicesThatTheCheckRefuses) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::special_values_test

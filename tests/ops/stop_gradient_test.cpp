@@ -7,7 +7,7 @@
 #include "weft/graph/builder.h"
 #include "weft/runtime/eager.h"
 
-namespace weft::testing {
+namespace weft::testing::stop_gradient_test {
 namespace {
 
 TEST(StopGradient, IsAConstantToATape) {
@@ -45,4 +45,4 @@ TEST(StopGradient, IsNoStepOfAPlan) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::stop_gradient_test

@@ -11,7 +11,7 @@
 #include "weft/runtime/eager.h"
 #include "weft/runtime/executable.h"
 
-namespace weft::testing {
+namespace weft::testing::value_property_test {
 namespace {
 
 constexpr double kStep = 1e-5;
@@ -239,4 +239,4 @@ TEST(Staged, EqualsEager) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::value_property_test

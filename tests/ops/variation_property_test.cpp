@@ -9,7 +9,7 @@
 
 #include "tests/support/op_case.h"
 
-namespace weft::testing {
+namespace weft::testing::variation_property_test {
 namespace {
 
 constexpr std::array kAll{DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
@@ -190,4 +190,4 @@ TEST(Attributes, OfAnySizeAreRightOrRefused) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::variation_property_test

@@ -8,7 +8,7 @@
 
 #include "weft/base/wildcard.h"
 
-namespace weft {
+namespace weft::groups_test {
 namespace {
 
 using test::OptimizerRun;
@@ -82,4 +82,4 @@ TEST(Groups, SayWhatTheyRememberApart) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::groups_test

@@ -10,7 +10,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/runtime/executable.h"
 
-namespace weft {
+namespace weft::optimizers_test {
 namespace {
 
 constexpr double kLr = 0.1;
@@ -338,4 +338,4 @@ TEST(Optimizer, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::optimizers_test

@@ -14,7 +14,7 @@
 #include "weft/optim/groups.h"
 #include "weft/optim/wrapper.h"
 
-namespace weft {
+namespace weft::projection_test {
 namespace {
 
 using Vector = std::vector<double>;
@@ -206,4 +206,4 @@ TEST(Project, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::projection_test

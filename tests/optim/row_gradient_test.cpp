@@ -16,7 +16,7 @@
 #include "weft/optim/wrapper.h"
 #include "weft/runtime/executable.h"
 
-namespace weft {
+namespace weft::row_gradient_test {
 namespace {
 
 constexpr std::int64_t kRows = 40;
@@ -352,4 +352,4 @@ TEST(RowGradient, WeighsAllLookupsTogether) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::row_gradient_test

@@ -7,7 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/optim/clip.h"
 
-namespace weft {
+namespace weft::schedule_test {
 namespace {
 
 double rate(const char* text, std::int64_t step, std::int64_t steps = 101) {
@@ -93,4 +93,4 @@ TEST(Clip, ScalesAllBySharedNorm) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::schedule_test

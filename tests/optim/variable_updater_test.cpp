@@ -10,7 +10,7 @@
 #include "weft/runtime/eager.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft::testing {
+namespace weft::testing::variable_updater_test {
 namespace {
 
 using test::expect_error;
@@ -109,4 +109,4 @@ TEST(VariableUpdater, WantsAGradientForEachVariable) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::variable_updater_test

@@ -7,7 +7,7 @@
 
 #include "weft/optim/wrapper.h"
 
-namespace weft {
+namespace weft::wrappers_test {
 namespace {
 
 using test::OptimizerRun;
@@ -195,4 +195,4 @@ TEST(Wrappers, RefuseWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::wrappers_test

@@ -13,7 +13,7 @@
 #include "weft/place/rank_placer.h"
 #include "weft/runtime/tagged/mailbox.h"
 
-namespace weft {
+namespace weft::partition_test {
 namespace {
 
 using test::expect_error;
@@ -164,4 +164,4 @@ TEST(Mailbox, WhatComesFirstWaits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::partition_test

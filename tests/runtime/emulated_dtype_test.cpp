@@ -6,7 +6,7 @@
 #include "weft/graph/text.h"
 #include "weft/ops/matmul.h"
 
-namespace weft {
+namespace weft::emulated_dtype_test {
 namespace {
 
 int count(const std::string& text, const std::string& part) {
@@ -32,4 +32,4 @@ TEST(EmulatedDtype, IsF32BetweenCastsThatAreShared) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::emulated_dtype_test

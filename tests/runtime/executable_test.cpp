@@ -12,7 +12,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/eager.h"
 
-namespace weft {
+namespace weft::executable_test {
 namespace {
 
 using test::near;
@@ -471,4 +471,4 @@ TEST(Executable, TellsOfEachResultOnceAndWhenItIsFinal) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::executable_test

@@ -10,7 +10,7 @@
 #include "weft/ops/control.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft::testing {
+namespace weft::testing::host_func_test {
 namespace {
 
 using test::expect_error;
@@ -163,4 +163,4 @@ TEST(HostFunc, MayCallTheFunctionThatCallsIt) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::host_func_test

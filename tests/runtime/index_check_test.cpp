@@ -9,7 +9,7 @@
 #include "weft/runtime/executable.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::index_check_test {
 namespace {
 
 const Tensor kTable = Tensor::of<float>({3, 2}, {0, 1, 10, 11, 20, 21});
@@ -160,4 +160,4 @@ TEST(IndexCheck, BranchesLookAtWhatReachesThem) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::index_check_test

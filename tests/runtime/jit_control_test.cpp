@@ -8,7 +8,7 @@
 #include "weft/ops/control.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft::testing {
+namespace weft::testing::jit_control_test {
 namespace {
 
 using test::expect_error;
@@ -310,4 +310,4 @@ TEST(JitControl, CallsUnderATapeInsideAreExpanded) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::jit_control_test

@@ -7,7 +7,7 @@
 #include "weft/runtime/jit/gradient_split.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft::testing {
+namespace weft::testing::jit_gradient_test {
 namespace {
 
 Value number(float x) { return Tensor::scalar(x); }
@@ -186,4 +186,4 @@ TEST(JitGradient, BackwardComputesNothingAgain) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::jit_gradient_test

@@ -11,7 +11,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/jit/jit.h"
 
-namespace weft {
+namespace weft::jit_property_test {
 namespace {
 
 constexpr std::uint64_t kPrograms = 25;  // of each round
@@ -213,4 +213,4 @@ TEST(RandomPrograms, HaveTheSameGradients) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::jit_property_test

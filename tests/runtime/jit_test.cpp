@@ -9,7 +9,7 @@
 
 #include "weft/place/device.h"
 
-namespace weft::testing {
+namespace weft::testing::jit_test {
 namespace {
 
 using test::expect_error;
@@ -515,4 +515,4 @@ TEST(JitMemory, DroppedFunctionsFreeTheirGraphs) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::jit_test

@@ -12,7 +12,7 @@
 #include "weft/runtime/transforms.h"
 #include "weft/tensor/allocator.h"
 
-namespace weft::testing {
+namespace weft::testing::kept_run_test {
 namespace {
 
 Value number(double x) { return Tensor::scalar(x); }
@@ -337,4 +337,4 @@ TEST(KeptRun, AssignsVariablesOnceForTwoTapes) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::kept_run_test

@@ -8,7 +8,7 @@
 
 #include "weft/ops/support/recursion.h"
 
-namespace weft {
+namespace weft::nested_calls_test {
 namespace {
 
 using test::expect_error;
@@ -242,4 +242,4 @@ TEST(Control, RunsAtOnceOutsideAProgram) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::nested_calls_test

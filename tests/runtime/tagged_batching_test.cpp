@@ -14,7 +14,7 @@
 #include "weft/compiler/flat/lowering.h"
 #include "weft/runtime/tagged/executor.h"
 
-namespace weft {
+namespace weft::tagged_batching_test {
 namespace {
 
 using test::kNumber;
@@ -313,4 +313,4 @@ TEST(TaggedBatching, GradientOfFactorial) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tagged_batching_test

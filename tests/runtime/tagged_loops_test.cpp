@@ -13,7 +13,7 @@
 #include "weft/runtime/executable.h"
 #include "weft/runtime/tagged/scalar_program.h"
 
-namespace weft {
+namespace weft::tagged_loops_test {
 namespace {
 
 using test::kNumber;
@@ -299,4 +299,4 @@ TEST(TaggedLoops, DonatedArgumentsAreOverwrittenLast) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tagged_loops_test

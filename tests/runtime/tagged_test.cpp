@@ -14,7 +14,7 @@
 #include "weft/ops/ops.h"
 #include "weft/runtime/tagged/executor.h"
 
-namespace weft {
+namespace weft::tagged_test {
 namespace {
 
 using test::kNumber;
@@ -342,4 +342,4 @@ TEST(Tagged, TensorsTravelUnderTags) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tagged_test

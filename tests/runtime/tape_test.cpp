@@ -7,7 +7,7 @@
 #include "weft/graph/variable.h"
 #include "weft/runtime/eager.h"
 
-namespace weft::testing {
+namespace weft::testing::tape_test {
 namespace {
 
 using test::expect_error;
@@ -134,4 +134,4 @@ TEST(Tape, TakesSeveralRootsWithSeeds) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::testing::tape_test

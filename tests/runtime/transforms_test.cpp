@@ -12,7 +12,7 @@
 #include "weft/runtime/jit/rematerialise.h"
 #include "weft/runtime/jit/vmap.h"
 
-namespace weft {
+namespace weft::transforms_test {
 namespace {
 
 Tensor numbers(std::initializer_list<double> values) {
@@ -133,4 +133,4 @@ TEST(Rematerialised, KeepsBlocksInsteadOfLayers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::transforms_test

@@ -8,7 +8,7 @@
 
 #include "weft/base/philox.h"
 
-namespace weft {
+namespace weft::simulator_test {
 namespace {
 
 using testing::ElementsAre;
@@ -453,4 +453,4 @@ TEST(Simulator, RefusesNumbersWithoutMeaning) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::simulator_test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace weft {
+namespace weft::allocator_test {
 namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
@@ -67,4 +67,4 @@ TEST(Allocator, PutsLargeBlocksIntoHugePages) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::allocator_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace weft {
+namespace weft::dtype_test {
 namespace {
 
 // What the format says that the bits mean.
@@ -109,4 +109,4 @@ TEST(DType, NamesReadBack) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::dtype_test

@@ -6,7 +6,7 @@
 
 #include "weft/base/philox.h"
 
-namespace weft {
+namespace weft::symbol_test {
 namespace {
 
 TEST(Symbol, EqualExpressionsAreTheSameDim) {
@@ -97,4 +97,4 @@ TEST(Symbol, MatchLearnsWhatSymbolsStandFor) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::symbol_test

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace weft {
+namespace weft::tensor_test {
 namespace {
 
 TEST(Shape, CountsElementsAndStrides) {
@@ -63,4 +63,4 @@ TEST(Allocator, ForeignMemoryGoesBackToItsOwnerOnceAndIsNeverUnique) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tensor_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::auto_codec_test {
 namespace {
 
 // Speeds of no machine: none is free, the other sends a twentieth at 1 GB/s
@@ -91,4 +91,4 @@ TEST(AutoCodec, MeasuresRatiosAsOfRealGradients) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::auto_codec_test

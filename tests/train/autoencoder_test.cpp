@@ -12,7 +12,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/train/step/step.h"
 
-namespace weft {
+namespace weft::autoencoder_test {
 namespace {
 
 Tensor filled(const Shape& shape, double value) {
@@ -132,4 +132,4 @@ TEST(Autoencoder, OtherModelsAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::autoencoder_test

@@ -14,7 +14,7 @@
 #include "weft/train/trained_model.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::averages_test {
 namespace {
 
 using Tensors = std::map<std::string, Tensor>;
@@ -201,4 +201,4 @@ INSTANTIATE_TEST_SUITE_P(Wrappers, Averages,
                          });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::averages_test

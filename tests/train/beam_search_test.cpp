@@ -6,7 +6,7 @@
 
 #include "weft/base/philox.h"
 
-namespace weft {
+namespace weft::beam_search_test {
 namespace {
 
 using Words = std::vector<std::int32_t>;
@@ -150,4 +150,4 @@ TEST(BeamSearch, OfAtMostOneWordIsTheEmptySequence) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::beam_search_test

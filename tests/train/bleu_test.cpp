@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace weft {
+namespace weft::bleu_test {
 namespace {
 
 using Words = std::vector<std::int32_t>;
@@ -55,4 +55,4 @@ TEST(Bleu, OfATextWithoutRunsOfFourIsZero) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bleu_test

@@ -7,7 +7,7 @@
 
 #include "weft/data/image.h"
 
-namespace weft {
+namespace weft::chart_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST(Chart, PngHasTheColoursOfTheCurves) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::chart_test

@@ -8,7 +8,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::checkpoint_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -149,4 +149,4 @@ TEST(CheckpointFile, NeverTakesDamageForAnotherHeader) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::checkpoint_test

@@ -9,7 +9,7 @@
 #include <limits>
 #include <memory>
 
-namespace weft {
+namespace weft::compressor_test {
 namespace {
 
 constexpr std::int64_t kSize = 4096;
@@ -295,4 +295,4 @@ TEST(Compressor, RefusesDamagedMessages) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::compressor_test

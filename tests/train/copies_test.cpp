@@ -12,7 +12,7 @@
 #include "weft/train/sync/network.h"
 #include "weft/train/sync/synced_worker.h"
 
-namespace weft {
+namespace weft::copies_test {
 namespace {
 
 constexpr int kWorkers = 4;
@@ -316,4 +316,4 @@ TEST(Copies, ThatComeApartAreNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::copies_test

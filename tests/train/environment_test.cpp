@@ -9,7 +9,7 @@
 
 #include "weft/train/step/training_data.h"
 
-namespace weft {
+namespace weft::environment_test {
 namespace {
 
 std::vector<double> seen(const Environment& world) {
@@ -179,4 +179,4 @@ TEST_F(Episodes, OfMeasuringAreTheSameInEachPass) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::environment_test

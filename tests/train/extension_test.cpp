@@ -26,7 +26,7 @@
 #include "weft/train/step/evaluation.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::extension_test {
 namespace {
 
 using testing::contents;
@@ -269,4 +269,4 @@ TEST(Extension, AVerbOfAnotherTreeReadsTheCommandLine) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::extension_test

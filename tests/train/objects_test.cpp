@@ -10,7 +10,7 @@
 #include "weft/nn/linear.h"
 #include "weft/nn/sequential.h"
 
-namespace weft {
+namespace weft::objects_test {
 namespace {
 
 using test::expect_error;
@@ -190,4 +190,4 @@ TEST(Objects, AVariableWithoutAValueCannotBeSaved) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::objects_test

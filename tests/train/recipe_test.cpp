@@ -5,7 +5,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::recipe_test {
 namespace {
 
 using test::expect_error;
@@ -358,4 +358,4 @@ frozen = true
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::recipe_test

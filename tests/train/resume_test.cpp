@@ -9,7 +9,7 @@
 #include "weft/files/safetensors.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::resume_test {
 namespace {
 
 class StopAfter : public TrainObserver {
@@ -136,4 +136,4 @@ TEST_F(Resume, WalksGoOnWhereTheyWere) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::resume_test

@@ -11,7 +11,7 @@
 #include "weft/train/step/evaluation.h"
 #include "weft/train/step/logistic_loss.h"
 
-namespace weft {
+namespace weft::row_tasks_test {
 namespace {
 
 using test::expect_error;
@@ -193,4 +193,4 @@ TEST(RowTasks, RefuseDataThatDoesNotSuit) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::row_tasks_test

@@ -6,7 +6,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::run_list_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -119,4 +119,4 @@ TEST_F(RunListTest, DrawsEachRunInAStrokeOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run_list_test

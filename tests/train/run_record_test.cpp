@@ -8,7 +8,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
-namespace weft {
+namespace weft::run_record_test {
 namespace {
 
 RunRecord sample() {
@@ -82,4 +82,4 @@ TEST(RunRecord, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run_record_test

@@ -12,7 +12,7 @@
 #include "weft/train/step/step.h"
 #include "weft/train/step/translator.h"
 
-namespace weft {
+namespace weft::sequence_to_sequence_test {
 namespace {
 
 // Sentences whose translation is the same words, capitalised.
@@ -186,4 +186,4 @@ TEST_F(SequenceToSequenceTask, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sequence_to_sequence_test

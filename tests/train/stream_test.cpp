@@ -10,7 +10,7 @@
 #include "weft/train/step/training_data.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::stream_test {
 namespace {
 
 using test::expect_error;
@@ -182,4 +182,4 @@ TEST(Stream, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::stream_test

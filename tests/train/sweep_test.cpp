@@ -10,7 +10,7 @@
 #include "weft/base/parallel.h"
 #include "weft/train/sweep/run_sweep.h"
 
-namespace weft {
+namespace weft::sweep_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -175,4 +175,4 @@ TEST_F(SweepTest, BeginsNoMoreOnceStopped) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sweep_test

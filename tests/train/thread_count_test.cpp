@@ -7,7 +7,7 @@
 #include "weft/base/parallel.h"
 #include "weft/nn/nn.h"
 
-namespace weft {
+namespace weft::thread_count_test {
 namespace {
 
 class ThreadCount {
@@ -106,4 +106,4 @@ TEST(ThreadCount, ConvolutionsTrainToTheSameBitsOnTheSame) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::thread_count_test

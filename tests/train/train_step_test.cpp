@@ -13,7 +13,7 @@
 #include "weft/optim/wrapper.h"
 #include "weft/runtime/eager.h"
 
-namespace weft {
+namespace weft::train_step_test {
 namespace {
 
 nn::Sequential small_model() {
@@ -331,4 +331,4 @@ TEST(LanguageModel, CarriesStateFromBatchToBatch) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::train_step_test

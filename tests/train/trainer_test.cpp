@@ -15,7 +15,7 @@
 #include "weft/train/run_record.h"
 #include "weft/train/trained_model.h"
 
-namespace weft {
+namespace weft::trainer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -354,4 +354,4 @@ TEST_F(TrainerTest, RefusesAModelThatDoesNotSuitTheData) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::trainer_test

@@ -14,7 +14,7 @@
 #include "weft/train/trained_model.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::views_test {
 namespace {
 
 using test::expect_error;
@@ -156,4 +156,4 @@ TEST_F(ViewsInTraining, AreTheSameForSeveralWorkers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::views_test

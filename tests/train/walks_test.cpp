@@ -9,7 +9,7 @@
 #include "weft/data/walk_graph.h"
 #include "weft/train/step/training_data.h"
 
-namespace weft {
+namespace weft::walks_test {
 namespace {
 
 using test::expect_error;
@@ -175,4 +175,4 @@ TEST(WalkGraph, DrawsNodesByTheirDegree) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::walks_test

@@ -16,7 +16,7 @@
 #include "weft/train/sync/rank_memory.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::workers_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -641,4 +641,4 @@ TEST_F(WorkersTest, MoreWorkersThanExamplesAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::workers_test
