@@ -1,15 +1,4 @@
-// A cut of a step description, ready to run.
-//
-//   kTrain      parameters, slots, batch -> parameters', slots', measures
-//   kGradients  parameters, batch        -> statistics', measures, gradients
-//   kUpdate     parameters, gradients, slots -> parameters', slots'
-//   kEvaluate   parameters, batch        -> measures
-//   kPredict    parameters, known inputs -> predictions
-//
-// kGradients and kUpdate are the two halves of kTrain, for workers that
-// exchange gradients in between. The first three train: dropout draws and
-// statistics follow the batches. The last two leave everything as it is; what a
-// model carries from batch to batch they keep in memory of their own.
+// A cut of a step description (step_cut.h), ready to run.
 //
 //   StepDescription description(model, *task, inputs, {}, optimizer.get());
 //   Step step(description, StepCut::kTrain);
@@ -31,10 +20,9 @@
 
 #include "weft/runtime/executable.h"
 #include "weft/train/step/description.h"
+#include "weft/train/step/step_cut.h"
 
 namespace weft {
-
-enum class StepCut { kTrain, kGradients, kUpdate, kEvaluate, kPredict };
 
 // What a run is told beside its batch.
 struct StepControls {
@@ -45,8 +33,9 @@ struct StepControls {
 
 class Step {
  public:
-  // Throws what the task and its model throw for such inputs, and
-  // Error(kInvalidArgument) for an update without an optimizer.
+  // `cut` is any but kExport, which export_step() puts into a file. Throws what
+  // the task and its model throw for such inputs, and Error(kInvalidArgument)
+  // for an update without an optimizer.
   Step(const StepDescription& description, StepCut cut);
 
   // Called with the index of a kParameter, among these, whose gradient is

@@ -1,0 +1,55 @@
+// A cut of a step description as a function under construction: its parameters,
+// and what becomes of the values of the entries until they are its results.
+//
+//   FunctionBuilder& builder = program.builder(name_of(cut));
+//   StagedStep staged(description, cut, builder);
+//   program.add(builder.build([&] { return staged.compute(); }));
+//
+// Threads: as FunctionBuilder.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weft/nn/staging.h"
+#include "weft/optim/optimizer.h"
+#include "weft/train/step/description.h"
+#include "weft/train/step/step_cut.h"
+
+namespace weft {
+
+class StagedStep {
+ public:
+  // Adds a parameter to the function for each entry that the cut reads, in
+  // their order. The description must outlive this.
+  StagedStep(const StepDescription& description, StepCut cut,
+             FunctionBuilder& builder);
+
+  bool is_read(std::size_t entry) const { return values_[entry].is_defined(); }
+
+  // The results of the function: predictions if the cut tells them, then what
+  // it writes, in the order of the entries. Once, while the function is built.
+  std::vector<Value> compute();
+
+ private:
+  std::vector<Value> of_role(EntryRole role) const;
+  Value only(EntryRole role) const { return of_role(role).at(0); }
+
+  std::vector<Value> predict();
+  void measure();
+  void take_next_values();
+  void set_measures(const Objective& objective);
+  void differentiate(const Value& loss);
+  void update();
+  void clip(std::span<ParameterStep> steps) const;
+  Bindings usual_sizes() const;
+
+  const StepDescription& description_;
+  StepCut cut_;
+  std::optional<nn::Staging> staged_;
+  // By the index of the entry, replaced by the next ones as they are computed.
+  std::vector<Value> values_;
+};
+
+}  // namespace weft
