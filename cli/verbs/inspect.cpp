@@ -13,6 +13,7 @@
 #include "weft/compiler/flat/lowering.h"
 #include "weft/compiler/inline_calls.h"
 #include "weft/compiler/pass.h"
+#include "weft/files/exported.h"
 #include "weft/graph/text.h"
 #include "weft/train/step/step.h"
 #include "weft/train/trained_model.h"
@@ -157,18 +158,18 @@ void print_checkpoint(const SafetensorsFile& file, const fs::path& path) {
 
 void print_functions(const Graph& graph, const InspectArguments& arguments);
 
+// An exported function carries its graph beside its weights.
+void inspect_exported(const InspectArguments& arguments, const fs::path& path) {
+  const ExportedFunction exported(path);
+  if (!arguments.with_dot) {
+    fmt::print("{}: an exported function\n", path.string());
+  }
+  print_functions(exported.function().graph(), arguments);
+}
+
 void inspect_checkpoint(const InspectArguments& arguments,
                         const fs::path& path) {
   const SafetensorsFile file(path);
-  // An exported function carries its graph beside its weights.
-  const auto exported = file.metadata().find("weft.graph");
-  if (exported != file.metadata().end()) {
-    const Graph graph = parse_graph(exported->second, path.string());
-    if (!arguments.with_dot) {
-      fmt::print("{}: an exported function\n", path.string());
-    }
-    return print_functions(graph, arguments);
-  }
   if (!arguments.with_dot) print_checkpoint(file, path);
   if (!file.metadata().contains("weft")) return;  // somebody else's weights
   if (!arguments.with_graph && !arguments.with_dot) return;
@@ -272,6 +273,7 @@ void inspect(const InspectArguments& arguments) {
   fs::path path = arguments.file;
   // The folder of a run stands for its best checkpoint.
   if (fs::is_directory(path)) path /= "best.safetensors";
+  if (is_exported_function(path)) return inspect_exported(arguments, path);
   const auto extension = path.extension();
   if (extension == ".toml") return inspect_recipe(arguments);
   if (extension == ".safetensors") return inspect_checkpoint(arguments, path);
@@ -281,8 +283,8 @@ void inspect(const InspectArguments& arguments) {
   throw Error(ErrorCode::kUnsupported, arguments.file,
               "inspect does not know files called *{}", extension.string())
       .hint(
-          "it reads recipes (.toml), checkpoints (.safetensors) and graph "
-          "text (.weft)");
+          "it reads recipes (.toml), checkpoints (.safetensors), graph text "
+          "(.weft) and exported functions");
 }
 
 void add_inspect(CLI::App& verb) {

@@ -7,6 +7,7 @@
 #include "python/src/recipes.h"
 
 #include "weft/train/train_loop.h"
+#include "weft/train/trained_model.h"
 #include "weft/train/trainer.h"
 
 namespace weft::python {
@@ -250,6 +251,11 @@ void bind_train(py::module_& module) {
       .def(py::init<const std::string&, const Overrides&, const py::object&,
                     bool>())
       .def("run", &PythonTrainer::run);
+  train.def("_export", [](const std::string& checkpoint,
+                          const std::string& path, const std::string& data) {
+    const py::gil_scoped_release nogil;
+    export_trained(checkpoint, path, data);
+  });
 }
 
 }  // namespace weft::python

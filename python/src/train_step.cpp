@@ -101,6 +101,11 @@ void bind_step(py::module_& train) {
              const py::gil_scoped_release nogil;
              self.save(path);
            })
+      .def("export",
+           [](const RecipeStep& self, const std::string& path) {
+             const py::gil_scoped_release nogil;
+             self.export_model(path);
+           })
       .def("load", [](RecipeStep& self, const std::string& path) {
         const py::gil_scoped_release nogil;
         self.load(path);

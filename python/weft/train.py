@@ -10,9 +10,9 @@ A loop of one's own is one over weft.train.Step. Settings are keys of the recipe
 import json
 import os
 
-from weft._weft.train import Loop, TrainResult, _Step, _Trainer
+from weft._weft.train import Loop, TrainResult, _export, _Step, _Trainer
 
-__all__ = ["Loop", "Step", "TrainResult", "Trainer"]
+__all__ = ["Loop", "Step", "TrainResult", "Trainer", "export"]
 
 
 def _overrides(settings):
@@ -83,6 +83,11 @@ class Step:
         """Writes a checkpoint as a Trainer does."""
         self._step.save(os.fspath(path))
 
+    def export(self, path):
+        """Writes what predict() does into a file by itself, which
+        weft.ExportedFunction and `weft run` run."""
+        self._step.export(os.fspath(path))
+
     def load(self, path):
         """Goes on from a checkpoint, in the middle of an epoch too."""
         self._step.load(os.fspath(path))
@@ -95,3 +100,14 @@ class Step:
     @property
     def batches_per_epoch(self):
         return self._step.batches_per_epoch
+
+
+def export(checkpoint, path, *, data=""):
+    """Writes what a trained model predicts into a file by itself, which
+    weft.ExportedFunction and `weft run` run. As `weft export` does.
+
+    checkpoint: a file, or the folder of a run, whose best one it is.
+    data: the folder of the data in place of the recipe's; the model is built
+        to fit them.
+    """
+    _export(os.fspath(checkpoint), os.fspath(path), os.fspath(data))

@@ -20,9 +20,12 @@ class RecipesTest(CliTest):
         options = [word for each in overrides for word in ("--set", each)]
         # What is played needs no folder.
         where = ["--data", self.folder] if data != "none" else []
-        return self.json_of("train", ROOT / "recipes" / f"{recipe}.toml",
-                            *where, "--threads", 1,
-                            "--out", self.folder / "run", *options)
+        run = self.folder / "run"
+        result = self.json_of("train", ROOT / "recipes" / f"{recipe}.toml",
+                              *where, "--threads", 1, "--out", run, *options)
+        # Whatever is trained can be handed on by itself.
+        self.json_of("export", run, "-o", self.folder / "model.weft", *where)
+        return result
 
     def test_mnist(self) -> None:
         result = self.train("mnist", "mnist", "train.epochs=5")

@@ -167,6 +167,27 @@ class TrainTest(unittest.TestCase):
             pass
         self.assertLess(len(list(other.batches())), other.batches_per_epoch)
 
+    def test_exports_run_by_themselves(self):
+        step = weft.train.Step(RECIPE)
+        for batch in step.batches():
+            step.train(batch)
+        step.save(self.folder / "net.safetensors")
+        step.export(self.folder / "step.weft")
+        weft.train.export(self.folder / "net.safetensors",
+                          self.folder / "trained.weft", data="data/digits")
+        (expected,) = step.predict(batch[0])
+        for name in ("step.weft", "trained.weft"):
+            function = weft.ExportedFunction(str(self.folder / name))
+            self.assertEqual([name for name, _ in function.arguments],
+                             ["image"])
+            np.testing.assert_array_equal(np.asarray(function(batch[0])),
+                                          np.asarray(expected))
+        with self.assertRaisesRegex(weft.InvalidArgument, "net.safetensors"):
+            step.export(self.folder / "net.safetensors")
+        with self.assertRaisesRegex(weft.Error, "none.safetensors"):
+            weft.train.export(self.folder / "none.safetensors",
+                              self.folder / "x.weft")
+
     def test_batches_may_come_from_anywhere(self):
         step = weft.train.Step(RECIPE)
         images = np.zeros((3, 8, 8, 1), np.float32)

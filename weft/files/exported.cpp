@@ -101,6 +101,14 @@ void export_function(const std::filesystem::path& path,
       {{kGraphKey, to_string(function.graph())}, {kFunctionKey, info.dump()}});
 }
 
+bool is_exported_function(const std::filesystem::path& path) {
+  try {
+    return SafetensorsFile(path).metadata().contains(kFunctionKey);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 ExportedInfo parse_exported_info(std::string_view text,
                                  std::string_view where) {
   try {
@@ -179,6 +187,16 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
   options.tagged = std::move(tagged);
   function_ = std::make_unique<GraphFunction>(
       std::move(graph), info.entry, std::move(hidden), std::move(options));
+}
+
+std::vector<TensorType> ExportedFunction::result_types() const {
+  const Function& function = function_->function();
+  std::vector<TensorType> types;
+  // What variables are assigned comes behind, and is kept.
+  for (std::size_t i = 0; i < function_->result_count(); ++i) {
+    types.push_back(function.type(function.results()[i]));
+  }
+  return types;
 }
 
 void ExportedFunction::check_count(const std::vector<Tensor>& arguments) const {

@@ -32,6 +32,10 @@ namespace weft {
 void export_function(const std::filesystem::path& path,
                      const GraphFunction& function);
 
+// Whether a function was exported to this file. False where there is none, and
+// where it cannot be read.
+bool is_exported_function(const std::filesystem::path& path);
+
 // What the metadata says beside the graph. Throws Error(kDataLoss) naming
 // `where`.
 struct ExportedHidden {
@@ -58,6 +62,8 @@ class ExportedFunction {
     TensorType type;
   };
   const std::vector<Argument>& arguments() const { return arguments_; }
+  // The types of what run() returns.
+  std::vector<TensorType> result_types() const;
 
   // Throws Error(kInvalidArgument) for another number than there are.
   void check_count(const std::vector<Tensor>& arguments) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "weft/train/files/checkpoint.h"
+#include "weft/train/step/export.h"
 
 namespace weft {
 namespace {
@@ -86,6 +87,10 @@ void RecipeStep::save(const std::filesystem::path& path) const {
                      .seed = static_cast<std::uint64_t>(recipe_.train.seed),
                      .metrics = {}},
                     description_.state()});
+}
+
+void RecipeStep::export_model(const std::filesystem::path& path) const {
+  export_step(path, in_use());
 }
 
 void RecipeStep::load(const std::filesystem::path& path) {

@@ -61,6 +61,9 @@ class RecipeStep {
   // A checkpoint as a Trainer writes them; for `weft eval` where the model is
   // the recipe's.
   void save(const std::filesystem::path& path) const;
+  // What predict() does, in a file by itself. Throws as export_step()
+  // (step/export.h).
+  void export_model(const std::filesystem::path& path) const;
   // Goes on from a checkpoint. Throws as CheckpointFile, also for that of
   // another model.
   void load(const std::filesystem::path& path);

@@ -1,5 +1,7 @@
 #include "weft/train/trained_model.h"
 
+#include "weft/train/step/export.h"
+
 namespace weft {
 
 TrainedModel load_trained(const std::filesystem::path& path,
@@ -37,6 +39,17 @@ TrainedModel load_trained(const std::filesystem::path& path,
     kept[i]->variable.set_tensor(tensors[i]);
   }
   return result;
+}
+
+void export_trained(const std::filesystem::path& path,
+                    const std::filesystem::path& file,
+                    const std::filesystem::path& data_folder) {
+  TrainedModel trained = load_trained(path, data_folder);
+  const auto source =
+      trained.assembly.data->measure(trained.assembly.held_out(), Shard());
+  export_step(file,
+              StepDescription(trained.model(), *trained.assembly.task,
+                              source->inputs(), step_options(trained.recipe)));
 }
 
 }  // namespace weft

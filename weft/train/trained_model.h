@@ -27,4 +27,10 @@ struct TrainedModel {
 TrainedModel load_trained(const std::filesystem::path& path,
                           const std::filesystem::path& data_folder = {});
 
+// Puts what such a model predicts into a file by itself. Throws as
+// load_trained() and export_step() (step/export.h).
+void export_trained(const std::filesystem::path& path,
+                    const std::filesystem::path& file,
+                    const std::filesystem::path& data_folder = {});
+
 }  // namespace weft

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""A trained model in a file by itself: weft export, then weft run."""
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from small_sets import digits  # noqa: E402
+from weft import CliTest  # noqa: E402
+
+
+class ExportTest(CliTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.succeed(*self.train_command("run", "--set", "train.epochs=1",
+                                         "--threads", 1))
+        self.net = self.folder / "net.weft"
+
+    def test_the_file_is_run_and_shown(self) -> None:
+        said = self.json_of("export", self.folder / "run", "-o", self.net)
+        self.assertEqual(said, {
+            "file": str(self.net),
+            "arguments": [{"name": "image", "type": "f32[N, 8, 8, 1]"}],
+            "results": ["f32[N, 10]"]})
+        image = digits()[0][0]
+        rows = [[[value / 16] for value in image[at:at + 8]]
+                for at in range(0, 64, 8)]
+        run = json.loads(self.succeed("run", self.net, "--input",
+                                      f"image={json.dumps([rows, rows])}"))
+        first, second = run["results"][0]["value"]
+        self.assertEqual(first, second)
+        self.assertAlmostEqual(sum(first), 1, delta=1e-5)
+        shown = self.succeed("inspect", self.net, "--graph")
+        self.assertIn("an exported function", shown)
+        self.assertIn("@predict", shown)
+        # Again, which replaces it, and for people.
+        text = self.succeed("export", self.folder / "run", "--output",
+                            self.net)
+        self.assertIn("(image: f32[N, 8, 8, 1]) -> f32[N, 10]", text)
+        self.assertIn(f"weft run {self.net} --input image=", text)
+
+    def test_refusals(self) -> None:
+        best = self.folder / "run" / "best.safetensors"
+        before = best.read_bytes()
+        self.refuse("export", best, "-o", best,
+                    parts=("no exported function", "another name"))
+        self.assertEqual(best.read_bytes(), before)
+        self.refuse("export", best, parts=("--output",))
+        self.refuse("export", self.folder / "none.safetensors", "-o", self.net,
+                    parts=("none.safetensors",))
+        text = self.write("text.safetensors", "no weights at all")
+        self.refuse("export", text, "-o", self.net,
+                    parts=("text.safetensors",))
+        self.refuse("export", best, "-o", self.folder / "none" / "net.weft",
+                    parts=("none",))
+        self.assertFalse(self.net.exists())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
