@@ -44,8 +44,8 @@ add_library(weft_cold INTERFACE)
 target_compile_options(weft_cold INTERFACE
   $<$<CONFIG:Release>:-O1;-ftree-vectorize>)
 
-# Of OpenMP what tells the compiler that a loop has no order; its threads are
-# behind base/parallel.h.
+# OpenMP is used for one thing: its pragma tells the compiler that a loop has no
+# order. Its threads are behind base/parallel.h.
 target_compile_options(weft_options INTERFACE -fopenmp-simd)
 find_package(fmt REQUIRED)
 target_link_libraries(weft_options INTERFACE fmt::fmt)

@@ -52,8 +52,8 @@ class ArrayUpdates {
   ArrayUpdates(const concurrent::StmOptions& options, std::uint32_t objects)
       : stm_(options), cells_(objects) {}
 
-  // Of one thread; other seeds choose other objects. Again and again with the
-  // same two, until they are done.
+  // The transactions of one thread; other seeds choose other objects. A
+  // transaction tries again with the same two until it is done.
   ArrayCounts run(std::uint64_t thread, std::uint64_t transactions,
                   std::uint64_t seed) {
     concurrent::Session<M> session(stm_, thread);

@@ -33,8 +33,8 @@ MOST_HOSTS = 64
 TOOLS = ("ip", "tc", "nsenter", "unshare")
 ENTER = Path(__file__).resolve().parents[1] / "netlab-enter"
 
-# Of an Ethernet frame of full length: what a TCP stream carries (timestamps
-# are on) and what tbf counts.
+# What a TCP stream carries in an Ethernet frame of full length (timestamps are
+# on), and what tbf counts for that frame.
 PAYLOAD_BYTES, FRAME_BYTES = 1448, 1514
 
 

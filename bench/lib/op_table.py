@@ -354,7 +354,8 @@ OPS: tuple[Op, ...] = (
     *ELEMENTWISE, *CASTS, *REDUCTIONS, *NORMALIZATIONS, *PRODUCTS,
     *CONVOLUTIONS, *PICTURES, *MOVES, *SPECTRA, *RANDOM, *SEQUENCES)
 CASES: dict[str, Case] = {case.name: case for op in OPS for case in op.cases}
-# Of these the memory is of interest (lib/kernels_attention.py).
+# Sequences of these lengths are measured for their memory
+# (lib/kernels_attention.py).
 LENGTHS = (1024, 2048, 4096, 8192)
 LONG: dict[int, Case] = {
     length: long_attention(length).cases[0] for length in LENGTHS}

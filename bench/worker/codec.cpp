@@ -31,7 +31,7 @@ struct Traveller {
   std::string name;
   Tensor gradient;
   std::vector<float> memory;
-  // Of all messages.
+  // These three add up over all of its messages.
   std::uint64_t bytes = 0;
   double encode_seconds = 0;
   double decode_seconds = 0;

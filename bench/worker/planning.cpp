@@ -126,7 +126,7 @@ nn::Sequential resnet50(std::int64_t depth) {
   return model;
 }
 
-// Of BERT-base's shape, without its embedding.
+// The transformer has BERT-base's shape, without its embedding.
 constexpr std::int64_t kWidth = 768;
 constexpr std::int64_t kHeads = 12;
 constexpr std::int64_t kLength = 128;

@@ -52,8 +52,8 @@ double median(std::vector<double>& values) {
   return *middle;
 }
 
-// Of several runs: the shortest, since other programs may have disturbed some,
-// and medians of the shares.
+// Returns the shortest of several runs, since other programs may have disturbed
+// some, and the medians of the shares.
 Backward time_backward(const RacedModel& raced, std::int64_t batch_size,
                        std::int64_t bucket_bytes, const std::string& weights) {
   const std::vector<Tensor> batch = any_batch(raced, batch_size);

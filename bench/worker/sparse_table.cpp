@@ -153,7 +153,7 @@ double simulate(const SparseAllReduceDef& algorithm, SparseOptions options,
   });
 }
 
-// Of vectors of kSize elements.
+// The seconds that a sum of dense vectors of kSize elements takes.
 double simulate_dense(
     const Level& network, int ranks,
     const std::function<Task<>(Communicator&, DenseBuffer)>& sum) {

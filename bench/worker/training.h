@@ -24,7 +24,7 @@ struct RacedModel {
   std::int64_t words = 0;  // of a text that has a class
 };
 
-// Of a text of lstm-lm.
+// How many steps a text of lstm-lm has.
 inline constexpr std::int64_t kSequenceSteps = 35;
 
 // Throws Error(kInvalidArgument) for a model that is not raced.

@@ -72,8 +72,8 @@ class ShortestPaths {
     queue_.handle(0).push({.key = 0, .value = 0});
   }
 
-  // By each thread. An empty queue does not say that all is done, as another
-  // thread may be about to push: the number of vertices under way does.
+  // Every thread calls it. An empty queue does not say that all is done, as
+  // another thread may be about to push: the number of vertices under way does.
   void work(int thread) {
     auto queue = queue_.handle(thread);
     FastRandom random(1, static_cast<std::uint64_t>(thread));

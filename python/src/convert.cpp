@@ -221,7 +221,8 @@ DType default_dtype(const py::handle& number) {
 
 namespace {
 
-// Of i64 it is asked elsewhere, by what Python knows of its integers.
+// Whether `dtype` holds the integer exactly. For i64 convert() asks by Python's
+// own integers, which a double cannot tell apart.
 bool holds_integer(DType dtype, double number) {
   const auto is_within = [&]<class T>(T) {
     return number >= std::numeric_limits<T>::lowest() &&

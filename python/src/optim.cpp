@@ -69,7 +69,7 @@ class Updater {
 
   const VariableUpdater& updater() const { return updater_; }
 
-  // By name, where the variables had names.
+  // The variables as they were given: a dict by name where they had names.
   py::object used() const {
     py::list in_order;
     py::dict by_name;

@@ -163,7 +163,7 @@ struct Sent {
   bool operator==(const Sent&) const = default;
 };
 
-// By every rank; all send the same.
+// What each rank sends: all send the same.
 Sent sent_by(const Topology& topology, const std::string& text,
              std::size_t count) {
   SimWorld world(topology, {.carries_payload = false, .compute_speed = 1e12});

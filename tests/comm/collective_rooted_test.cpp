@@ -36,7 +36,7 @@ std::vector<Vector> multiples(int ranks, std::size_t count) {
   return vectors;
 }
 
-// Of growing sizes, the first of them none.
+// The parts grow from rank to rank, and the first has no elements.
 Parts growing(int ranks) {
   std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks));
   std::iota(sizes.begin(), sizes.end(), 0);

@@ -155,7 +155,7 @@ TEST(Delta, RefusesImpossibleGaps) {
 }
 
 TEST(HuffmanIndices, AreSmallerThanPlainOnes) {
-  // Of 36,864 indices the upper two bytes are always 0.
+  // An index below 36,864 fits two bytes, so that its upper two are always 0.
   const Indices support = random_support(36864, 3686, 1);
   const auto message = encode(*index_codec("huffman"), support, 36864);
   EXPECT_LT(message.bytes.size(), support.size() * 28 / 10);

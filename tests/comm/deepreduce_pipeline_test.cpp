@@ -42,7 +42,7 @@ double squared_error(const Floats& a, const Floats& b) {
   return sum;
 }
 
-// Of the bytes of a dense f32 tensor.
+// The message's size over the bytes of a dense f32 tensor.
 double volume(const std::string& text, const Floats& gradient) {
   return static_cast<double>(exchange(text, gradient).message.bytes.size()) /
          static_cast<double>(4 * gradient.size());

@@ -115,7 +115,8 @@ TEST(StreamSum, HandCase) {
   const Stream c = sum(a.copy(), b.copy());
   EXPECT_EQ(indices_of(c), (Indices{1, 5}));
   EXPECT_EQ(values_of(c), (Values{5, -1}));
-  // Of {1:2, 5:-1} and {1:3, 6:4}, 4 pairs are no smaller than 8 values.
+  // {1:2, 5:-1} and {1:3, 6:4} may make 4 pairs, which are no smaller than 8
+  // values.
   const Stream d = sum(a.copy(), sparse(8, {1, 6}, {3, 4}));
   EXPECT_TRUE(d.is_dense());
   EXPECT_EQ(values_of(d), (Values{0, 5, 0, 0, 0, -1, 4, 0}));

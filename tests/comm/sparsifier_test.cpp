@@ -25,7 +25,7 @@ Indices pick(std::string_view text, std::span<const float> values,
   return indices;
 }
 
-// By sorting: magnitudes descending, then indices ascending.
+// The plain way is to sort: magnitudes descending, then indices ascending.
 Indices largest_by_sorting(std::span<const float> values, std::size_t count) {
   Indices order(values.size());
   std::iota(order.begin(), order.end(), 0u);

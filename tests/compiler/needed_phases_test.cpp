@@ -43,7 +43,7 @@ TEST(NeededPhases, ATangentNeedsNoPhaseBackward) {
     const Value seed = v[1] * 0;
     return Values{slope(slope(v[1], seed, v[0]), v[2], seed)};
   });
-  // Of (x | dy | d(dx) | d(y)), d(dx) gives d(dy) by itself.
+  // The phases are (x | dy | d(dx) | d(y)), and d(dx) gives d(dy) by itself.
   const Graph needed = needed_phases(graph, "main");
   EXPECT_NE(needed.find("fac.joint.joint.phases.0.2"), nullptr);
   EXPECT_EQ(needed.find("fac.joint.joint"), nullptr);

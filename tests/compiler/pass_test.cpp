@@ -40,7 +40,8 @@ class PassTest : public ::testing::TestWithParam<std::string> {};
 TEST_P(PassTest, MakesOfItsSamplesWhatItSays) {
   const PassDef& pass = pass_registry().get(GetParam());
   EXPECT_FALSE(pass.summary.empty());
-  // Of a sample that changes, and not only of those that stay.
+  // At least one sample changes: samples that stay do not show what a pass
+  // does.
   EXPECT_TRUE(
       std::any_of(pass.samples.begin(), pass.samples.end(),
                   [](const PassSample& each) { return !each.after.empty(); }));

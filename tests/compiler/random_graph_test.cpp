@@ -44,7 +44,7 @@ class RandomGraph {
   const Value& any() {
     return values_[static_cast<std::size_t>(below(values_.size()))];
   }
-  // Of a shape and dtype that `fits`; `x` itself if there is no other.
+  // A value of x's dtype whose shape `fits`; `x` itself if there is no other.
   template <class Fits>
   const Value& any_other(const Value& x, Fits fits) {
     const int first = below(values_.size());

@@ -16,7 +16,7 @@
 namespace weft::concurrent::multi_queue_memory_test {
 namespace {
 
-// Of this many allocations one is refused; 0: none.
+// One allocation in this many is refused; 0: none is.
 std::atomic<std::uint64_t> refused_every = 0;
 std::atomic<std::uint64_t> allocations = 0;
 std::atomic<std::uint64_t> refusals = 0;

@@ -57,8 +57,8 @@ TEST(StmConflicts, Gv4WritersThatTieShareAVersion) {
     if (attempts++ == 0)
       first.run([&](Transaction<M>& t) {
         t.write(a, 1);
-        // Of the commit's exchanges the first takes the lock of a, and the
-        // second moves the clock.
+        // A commit's first exchange takes the lock of a, and its second moves
+        // the clock.
         M::before_exchange = [&, count = 0](const void* /*address*/) mutable {
           if (++count == 2)
             second.run([&](Transaction<M>& u) { u.write(b, 1); });

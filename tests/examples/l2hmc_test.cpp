@@ -64,7 +64,7 @@ TEST(L2hmc, KeepsTheDistribution) {
   }
   EXPECT_GT(accepted, 0.3);
   EXPECT_LT(accepted, 0.999);
-  // Of each Gaussian: 2^2 + 1.
+  // Each Gaussian has a second moment of 2^2 + 1.
   EXPECT_NEAR(mean(square(x)).tensor().item(), 5, 0.25);
 }
 

@@ -29,7 +29,7 @@ OpSample group_gradient_sample(const Shape& shape, std::int64_t groups,
 }
 
 void expect_both_agree(const Shape& shape, std::int64_t groups, DType dtype) {
-  // Of two neighbours in f16, a last bit of f32 decides which is the nearer.
+  // A last bit of f32 decides which of two neighbours in f16 is the nearer.
   const double tolerance = dtype == DType::kF16 ? 1e-3 : 6e-6;
   EXPECT_TRUE(agrees_with_reference("group_norm", "simd:group_norm",
                                     group_sample(shape, groups, dtype),

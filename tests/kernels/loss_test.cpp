@@ -56,7 +56,7 @@ OpSample gradient_along(std::int64_t axis, Shape shape, DType dtype) {
 TEST(SoftmaxGradientKernel, AgreesAlongAnyAxisInEveryFloat) {
   for (const DType dtype :
        {DType::kF32, DType::kF64, DType::kBF16, DType::kF16}) {
-    // Of two neighbours in f16, a last bit of f32 decides which is the nearer.
+    // A last bit of f32 decides which of two neighbours in f16 is the nearer.
     const double tolerance = dtype == DType::kF16 ? 1e-3 : 5e-6;
     for (const char* op : {"softmax_gradient", "log_softmax_gradient"}) {
       const std::string name = std::string("simd:") + op;

@@ -39,7 +39,7 @@ OpSample gradient_sample(const Shape& shape, DType dtype, double low = -1,
 }
 
 void expect_all_agree(const Shape& shape, DType dtype) {
-  // Of two neighbours in f16, a last bit of f32 decides which is the nearer.
+  // A last bit of f32 decides which of two neighbours in f16 is the nearer.
   const double tolerance = dtype == DType::kF16 ? 1e-3 : 4e-6;
   const auto agree = [&](const char* op, const OpSample& sample) {
     EXPECT_TRUE(agrees_with_reference(op, std::string("simd:") + op, sample,

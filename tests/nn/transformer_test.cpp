@@ -17,7 +17,8 @@ Value parameter(const nn::Module& module, const std::string& name) {
   return nn::find_parameter(module, name)->variable.tensor();
 }
 
-// Of a layer whose attention is checked by itself: `attended` is its result.
+// The rest of a layer whose attention is checked by itself: `attended` is what
+// that attention made.
 Value dense_by_hand(const nn::Module& layer, const Value& x) {
   const auto linear = [&](const Value& rows, const std::string& name) {
     return matmul(rows, parameter(layer, name + ".weight")) +

@@ -39,7 +39,7 @@ class Views : public ::testing::Test {
   Value seen() const {
     return nn::value_of(layer_->declared_parameters()[0].parameter);
   }
-  // Of the sum of what is seen times `factors`.
+  // The gradient of the sum of what is seen times `factors`.
   Value gradient(const Variable& parameter, const Value& factors) {
     Tape tape;
     const Value by = parameter.read();

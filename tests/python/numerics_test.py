@@ -77,7 +77,7 @@ OF_ONE_INTEGER = {
 }
 # Whose results near zero are exact to the precision of 1 only.
 SUMS = {"sigmoid", "gelu"}
-# Of which zero a maximum of two zeros is, IEEE leaves open.
+# IEEE leaves open which zero a maximum of two zeros is.
 ANY_ZERO = {"maximum", "minimum"}
 
 

@@ -14,8 +14,8 @@ import make_floor_plan  # noqa: E402
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 FOREIGN_INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>")
-# Of the headers in folders or with an ending, those that weft_core may include:
-# the system's, and of libraries that any of its places has.
+# weft_core may include headers in these folders or with these endings: the
+# system's, and those of libraries that any of its places has.
 CORE_HEADER = re.compile(r"(sys|hwy|fmt|nlohmann|xbyak)/|"
                          r"(fcntl|immintrin|sched|signal|spawn|unistd)\.h$")
 # Who may know the threads of OpenMP, and MPI.

@@ -56,7 +56,8 @@ struct TwoWords : concurrent::Program {
   concurrent::LockedCell<int, M> y{0};
 };
 
-// Of a program P(args…), by so many threads.
+// Explores the orders of a program P(args…) of so many threads, all of which
+// must be right.
 template <class P, class... Args>
 void expect_right(int threads, const concurrent::ExplorationOptions& limits,
                   Args... args) {

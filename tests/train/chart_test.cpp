@@ -60,7 +60,7 @@ TEST(Chart, DrawsWhatHasNoExtent) {
   }
 }
 
-// Of the same drawing, in twice as many pixels.
+// The picture is the same drawing, in twice as many pixels.
 TEST(Chart, PngHasTheColoursOfTheCurves) {
   const Chart chart =
       chart_with({{1, 0}, {2, 0}, {3, 0}}, AxisRange::kFromZero);

@@ -39,7 +39,7 @@ TEST(Extension, ATaskOfAnotherTreeTrains) {
   const TrainingTaskDef& def = tasks.get("quantile");
   const auto task = def.make(complete(def.options, {{"share", 0.75}}, "task"));
 
-  // Of each kind of row there are targets 0 … 7.
+  // Each kind of row has the targets 0 … 7.
   std::string text;
   for (int i = 0; i < 64; ++i)
     text += fmt::format("{},{}.0\n", i / 8 % 2, i % 8);

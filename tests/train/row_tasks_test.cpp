@@ -82,7 +82,7 @@ TEST(Binary, CountsWhatItSays) {
   EXPECT_NEAR(scores.get("accuracy"), 3.0 / 5, 1e-6);
   EXPECT_NEAR(scores.get("precision"), 2.0 / 3, 1e-6);
   EXPECT_NEAR(scores.get("recall"), 2.0 / 3, 1e-6);
-  // Of 6 pairs, the positive one is above in 3.
+  // The positive one is above in 3 of 6 pairs.
   EXPECT_NEAR(scores.get("auc"), 0.5, 1e-6);
   EXPECT_EQ(scores.loss(), scores.get("log_loss"));
 

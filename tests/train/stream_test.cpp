@@ -53,7 +53,7 @@ TEST(Stream, GivesEachRecordOnceInOrder) {
             (std::vector<std::string>{"high", "low"}));
   const auto source = data->train({});
   EXPECT_EQ(source->examples_per_epoch(), 12);
-  // Of the first ten records 0 and 5 are held out.
+  // Records 0 and 5 of the first ten are held out.
   EXPECT_EQ(sizes(source->next()), (std::vector<float>{1, 2, 3, 4}));
   EXPECT_EQ(sizes(source->next()), (std::vector<float>{6, 7, 8, 9}));
   const Batch& third = source->next();

@@ -50,7 +50,8 @@ std::string cpu_signature();
 std::string vector_instructions();
 
 std::uint64_t memory_bytes();  // what the machine has
-// Of the largest cache that a core has a part in; 0 if the system does not say.
+// The size of the largest cache that a core has a part in; 0 if the system does
+// not say.
 std::uint64_t last_level_cache_bytes();
 std::uint64_t peak_memory_bytes();  // what this process ever held
 

@@ -42,7 +42,7 @@ struct OptionSpec {
   NumberRange range = {};                 // of a number
   std::vector<std::string> choices = {};  // of a text; none: any
   std::string unit = {};                  // "steps", "bytes"; empty: none
-  // Of a text, or of each in a list of texts; null: they are no calls.
+  // What calls a text holds, or each text of a list; null: it is no call.
   const CallKind* calls = nullptr;
 };
 

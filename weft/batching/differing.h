@@ -36,7 +36,7 @@ struct Entering {
   std::size_t first_result() const {
     return is_phased ? phases.first_result(phase) : 0;
   }
-  // Of a node's outputs, those that are no activation.
+  // How many of a node's outputs are no activation.
   std::size_t result_count(std::size_t outputs) const;
   bool leaves_activation() const {
     return is_phased && phase + 1 < phases.count();

@@ -18,17 +18,18 @@ struct OpFacts {
   std::string name;
   std::string signature;
   std::string summary;
-  // Of the numbers that it computes with; empty for an op that runs functions.
+  // The dtypes of the numbers that it computes with; empty for an op that runs
+  // functions.
   std::vector<DType> dtypes;
   std::string gradient;  // "rule", "lowered", "none flows", "of its functions"
   std::string batching;  // "rule", "lowered" or "none"
-  // By which it may be run, in the order in which they are tried; "loop" is a
-  // pass over memory that it may share with others.
+  // The kernels that may run it, in the order in which they are tried; "loop"
+  // is a pass over memory that it may share with others.
   std::vector<std::string> kernels;
 };
 
 OpFacts facts_of(const OpDef& op);
-// Of all ops, by name.
+// The facts of all ops, by name.
 std::vector<OpFacts> all_op_facts();
 
 }  // namespace weft

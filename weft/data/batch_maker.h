@@ -40,7 +40,7 @@ class BatchMaker {
   Augmentations augmentations_;
   BatchOrder order_;
   std::vector<BatchInput> inputs_;
-  // Of the batch being made:
+  // These describe the batch being made.
   std::vector<std::int64_t> rows_;
   std::vector<std::int64_t> sizes_;    // of its varying axes
   std::vector<std::int64_t> example_;  // those of one example

@@ -41,7 +41,7 @@ class ParallelText {
                const Vocabulary& target, std::string_view target_text,
                std::string_view source_where, std::string_view target_where);
 
-  // Of the longest sentence, with what an example adds to it.
+  // The length of the longest sentence, with what an example adds to it.
   std::int64_t longest_source() const { return longest_source_; }
   std::int64_t longest_target() const { return longest_target_; }
 

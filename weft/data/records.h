@@ -11,9 +11,10 @@
 namespace weft {
 
 struct RecordsFormat {
-  // Of the columns, for a file that is known to have no header. Else the first
-  // record is one if no field of it is a number, or if it is known to be; where
-  // there is none, columns are called "1", "2", …
+  // What the columns are called in a file that is known to have no header.
+  // Without names, the first record is a header if no field of it is a number,
+  // or if `has_header` says so; where there is none, columns are called "1",
+  // "2", …
   std::vector<std::string> names = {};
   bool has_header = false;
   std::size_t skipped_lines = 0;  // before the first record

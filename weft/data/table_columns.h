@@ -25,14 +25,15 @@ struct TableColumn {
   // refused.
   bool is_by_content = true;
 
-  // Of a number. A missing one is taken for the mean; where some were missing
-  // in training, a further column is 1 if it is, else 0.
+  // A column of numbers has these. A missing number is taken for the mean;
+  // where some were missing in training, a further column is 1 if it is, else
+  // 0.
   double mean = 0;
   NumberScale scale = {};
   bool has_indicator = false;
 
-  // Of a category: sorted. A missing value is one of them, called "?", if some
-  // were missing in training.
+  // A column of categories has these, sorted. A missing value is one of them,
+  // called "?", if some were missing in training.
   std::vector<std::string> categories = {};
 };
 

@@ -33,8 +33,9 @@ class TableLabels {
   // i32[] for a class, f32[] for a number, f32[labels] for several.
   TensorType type() const;
 
-  // Of all rows: in one of the two. Throws Error(kDataLoss) with the line for a
-  // label that is none of the training part's.
+  // The labels of all rows, in the one of the two that suits the kind. Throws
+  // Error(kDataLoss) with the line for a label that is none of the training
+  // part's.
   struct Values {
     std::vector<std::int32_t> classes;
     std::vector<float> numbers;
@@ -57,7 +58,7 @@ class TableLabels {
   bool drops_dot_;
   std::vector<std::string> columns_;
   std::vector<std::size_t> places_;  // in the training file
-  // Of several: what the column says where the label is so.
+  // What each of several label columns says where its label is given.
   std::vector<std::string> positive_;
   std::vector<std::string> classes_;
   NumberScale scale_;

@@ -23,7 +23,7 @@ class WalkGraph {
             std::string_view where);
 
   std::int64_t nodes() const { return all_.vertices(); }
-  // By number: what the edge list calls it.
+  // What the edge list calls each node, by its number.
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<concurrent::Edge>& held_out() const { return held_out_; }
 

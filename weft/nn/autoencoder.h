@@ -20,7 +20,7 @@ class Autoencoder : public Layer {
     Value log_variance;
   };
 
-  // Of examples [N, …].
+  // Encodes examples [N, …].
   virtual Code encode(const Value& x) = 0;
   // From [N, code] to the logits of Bernoulli numbers, [N, …] as examples are.
   virtual Value decode(const Value& code) = 0;

@@ -25,7 +25,8 @@ namespace weft {
 struct LayerDef {
   std::string name;
   std::string summary;
-  // Of one example, for people: "[height, width, channels]".
+  // These say what one example is before and after, for people: "[height,
+  // width, channels]".
   std::string takes;
   std::string makes;
   int rank = 0;                // of what it takes; 0: any from 1 on

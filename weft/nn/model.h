@@ -20,8 +20,8 @@ struct ModelInput {
   Shape example;             // one input, without the batch axis
   std::int64_t classes = 0;  // or words of the vocabulary, or numbers to tell
   std::int64_t words = 0;    // in trees
-  // Of each of the last columns of `example`, a row of a table: how many
-  // categories it tells apart (nn/table_row.h). Empty: all are numbers.
+  // How many categories each of the last columns of `example` tells apart,
+  // where that is a row of a table (nn/table_row.h). Empty: all are numbers.
   std::vector<std::int64_t> categories = {};
   // For a model that carries state: how many streams run side by side.
   std::int64_t lanes = 0;

@@ -9,10 +9,10 @@ namespace weft::nn {
 
 class NodeScorer : public Module {
  public:
-  // Of nodes i32[N] and others i32[N, K]: how near each is to its others,
-  // [N, K]; the sigmoid is the probability that a walk meets both.
+  // How near each of nodes i32[N] is to its own others i32[N, K]: [N, K]. The
+  // sigmoid is the probability that a walk meets both.
   virtual Value scores(const Value& nodes, const Value& others) = 0;
-  // Of nodes i32[N] to all that there are: [N, all].
+  // How near nodes i32[N] are to all that there are: [N, all].
   virtual Value all_scores(const Value& nodes) = 0;
 };
 

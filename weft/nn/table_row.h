@@ -23,7 +23,7 @@ class TableRow : public Layer {
   TableRow(std::int64_t numbers, std::vector<std::int64_t> categories,
            std::int64_t width);
 
-  // Of the vectors that come out.
+  // How many numbers come out for a row.
   std::int64_t outputs() const;
 
  protected:

@@ -18,7 +18,7 @@ Value logical_and(const Operand& a, const Operand& b);
 Value logical_or(const Operand& a, const Operand& b);
 Value logical_xor(const Operand& a, const Operand& b);
 Value logical_not(const Operand& a);
-// Of any dtype: every integer is finite, and none is NaN.
+// These take any dtype: every integer is finite, and none is NaN.
 Value is_finite(const Operand& x);
 Value is_nan(const Operand& x);
 // condition ? a : b, all three broadcast.

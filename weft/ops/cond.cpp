@@ -80,7 +80,7 @@ std::vector<Value> switch_case(const Value& index,
     }
     return branches[static_cast<std::size_t>(number)]();
   }
-  // By halves, so that one of n branches takes log n decisions.
+  // The branches are halved, so that one of n takes log n decisions.
   const std::function<std::vector<Value>(std::int64_t, std::int64_t)> among =
       [&](std::int64_t first, std::int64_t last) {
         if (last - first == 1) {

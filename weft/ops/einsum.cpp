@@ -181,8 +181,8 @@ struct Matrices {
   }
 };
 
-// Of a pair: the labels of both that stay and that are summed over, and those
-// of one alone.
+// The labels of a pair: those of both that stay, those of both that are summed
+// over, and those of one alone.
 struct PairLabels {
   Labels stack, summed, own_a, own_b;
 

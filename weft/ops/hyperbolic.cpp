@@ -30,7 +30,7 @@ void register_hyperbolic(OpRegistry& ops) {
       .reference(floating_reference<kAcosh>)
       .gradient([](const GradientContext& g) -> Gradients {
         const Value& x = g.x(0);
-        // By factors, which do not cancel near 1 nor overflow far from it.
+        // The factors of x² - 1 do not cancel near 1 nor overflow far from it.
         return {g.dy() * rsqrt(x - 1.0) * rsqrt(x + 1.0)};
       })
       .cost(elementwise_cost<20>)

@@ -299,8 +299,8 @@ std::vector<OpSample> product_samples() {
   return samples;
 }
 
-// Of a few elements either result is likely; the long ones go through all ways
-// of a kernel.
+// In a few elements either result is likely; the long samples go through all
+// ways of a kernel.
 std::vector<OpSample> truth_samples() {
   const auto over = [](const Shape& shape, Integers axes, bool keep_dims) {
     return OpSample{{bools(shape)},

@@ -15,7 +15,7 @@ Value mean(const Operand& x, Integers axes = {}, bool keep_dims = false);
 Value reduce_max(const Operand& x, Integers axes = {}, bool keep_dims = false);
 Value reduce_min(const Operand& x, Integers axes = {}, bool keep_dims = false);
 Value product(const Operand& x, Integers axes = {}, bool keep_dims = false);
-// Of bools. Of no elements, none is true, and so are all.
+// They take bools. Among no elements none is true, and so are all.
 Value any(const Operand& x, Integers axes = {}, bool keep_dims = false);
 Value all(const Operand& x, Integers axes = {}, bool keep_dims = false);
 // Index of the first maximum or minimum along one axis, as i64.

@@ -2,7 +2,7 @@
 // what NumPy means by x[i, j] and x[i, j] = updates, where `indices` are i and
 // j side by side along a new last axis.
 //
-// Of x[b…, d…, rest…], indices[b…, q…, k] name an element of the k axes d… for
+// In x[b…, d…, rest…], indices[b…, q…, k] name an element of the k axes d… for
 // each place q…, and with it rest… elements: a row. The `batch_dims` axes b…
 // are gone through side by side. Indices are as in ops/index.h.
 #pragma once

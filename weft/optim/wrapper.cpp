@@ -72,8 +72,8 @@ std::unique_ptr<Optimizer> wrap_optimizer(
     names.push_back(call.def->name);
     optimizer = call.def->make(std::move(optimizer), call.options);
   }
-  // Of any parameter; what groups have of their own is seen when there are
-  // some.
+  // This tries the wrappers out on a parameter that stands in for any; what
+  // groups have of their own is seen when there are some.
   stand_in(*optimizer, {"", {DType::kF32, {1}}});
   return optimizer;
 }

@@ -31,7 +31,7 @@ struct GraphPart {
   std::vector<int> results;
 };
 
-// By rank. `whole` was lowered for the same placement.
+// The parts, by rank. `whole` was lowered for the same placement.
 std::vector<GraphPart> partition(const FlatGraph& whole,
                                  const RankPlacement& placement);
 

@@ -23,7 +23,8 @@ Block* BlockPool::take(std::size_t bytes, std::size_t live) {
     shrink_to(spared(live));
     return nullptr;
   }
-  // Of several of one capacity the last that came is in the caches, if any is.
+  // Where several have this capacity, the last that came is in the caches, if
+  // any is.
   found = std::prev(blocks_.upper_bound(found->first));
   Block* block = found->second.block;
   bytes_ -= block->capacity;

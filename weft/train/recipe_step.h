@@ -42,7 +42,8 @@ class RecipeStep {
   // hold until the next call.
   const Batch& next();
   std::int64_t batches_per_epoch() const;
-  // Of the epoch that next() is in; those of a whole one at its end.
+  // How many are left in the epoch that next() is in: at its end, those of a
+  // whole one.
   std::int64_t batches_left() const;
   // Steps that train() has made, also before load().
   std::int64_t steps_done() const { return steps_done_; }

@@ -56,8 +56,8 @@ RunRecord parse_record(std::string_view text, std::string_view where);
 std::filesystem::path record_path(const std::filesystem::path& folder);
 // Throws as write_file().
 void write_record(const std::filesystem::path& folder, const RunRecord& record);
-// Of a run whose process is gone, the state is kInterrupted: it was killed.
-// Throws Error(kUnavailable) where there is none, and as parse_record().
+// A run whose process is gone reads as kInterrupted: it was killed. Throws
+// Error(kUnavailable) where there is no record, and as parse_record().
 RunRecord read_record(const std::filesystem::path& folder);
 
 }  // namespace weft

@@ -188,7 +188,8 @@ double quantile(std::vector<double> values, double at) {
       at * static_cast<double>(values.size() - 1))];
 }
 
-// Of the repetitions of a measurement: other programs only add to it.
+// A measurement keeps a low quantile of its repetitions, since other programs
+// only add time.
 constexpr int kRepetitions = 9;
 constexpr double kQuiet = 0.25;
 

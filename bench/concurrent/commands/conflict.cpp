@@ -91,7 +91,7 @@ struct Lengths {
   std::function<double(std::mt19937_64&)> draw;
 };
 
-// Of remaining times with one mean.
+// What a transaction may have left to do, all with one mean.
 std::vector<Lengths> distributions(double mean) {
   const auto of = [](auto distribution) {
     return [distribution](std::mt19937_64& random) mutable {

@@ -15,8 +15,8 @@ struct Draft {
   std::vector<int> ranks;          // that compute them, or less than 0
   std::vector<Endpoint> markers;   // by node: what its branch is marked by
   std::deque<Function> functions;  // that own the ops
-  // By node: a parameter that ops read where it lies; it is passed only if
-  // something else needs it.
+  // Whether ops read a parameter where it lies, by node; it is then passed only
+  // if something else needs it.
   std::vector<bool> is_in_place;
 
   // A node in the branch that `marker` marks; returns its number.

@@ -16,15 +16,15 @@ namespace weft {
 using Donations = std::vector<std::pair<std::size_t, std::size_t>>;
 
 struct FinalRegion {
-  // By output of the region: the result of the run that it is, or -1 for one
-  // that has to stay out of the way of an argument.
+  // The result of the run that each output of the region is, or -1 for one that
+  // has to stay out of the way of an argument.
   std::vector<int> results;
   // What its own plan may overwrite: (parameter, result) of the region.
   Donations donated;
 };
 
-// By region; nothing for those that are not final. `donated` are parameters and
-// results of the entry that share memory.
+// One entry for each region; nothing for those that are not final. `donated`
+// are parameters and results of the entry that share memory.
 std::vector<std::optional<FinalRegion>> find_final_regions(
     const FlatGraph& graph, const Donations& donated);
 

@@ -236,7 +236,7 @@ class RegionFormer {
         });
   }
 
-  // By value: the groups that read it, and -1 for what is no op.
+  // Finds the groups that read each value, -1 among them for what is no op.
   void find_readers() {
     for (int id = 0; id < nodes(); ++id) {
       if (!is_needed_[at(id)]) continue;

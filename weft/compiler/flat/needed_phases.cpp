@@ -337,7 +337,7 @@ class NeededPhases {
   }
 
   const Graph& graph_;
-  // By phase, those that it needs, itself among them.
+  // The phases that each phase needs, itself among them.
   std::map<Divided, std::vector<PhaseSet>> needs_;
   std::map<std::pair<Divided, PhaseSet>, std::string> names_;
   std::deque<Wanted> wanted_;

@@ -19,7 +19,8 @@ class OpPlacer {
   OpPlacer(const OpPlacer&) = delete;
   OpPlacer& operator=(const OpPlacer&) = delete;
 
-  // Of an op of that function; negative where nothing says it yet.
+  // The rank that computes an op of that function; negative where nothing says
+  // it yet.
   virtual int rank_of(std::string_view function,
                       const Location& location) const = 0;
   // Gives a rank to each op of `draft` that has none (Draft::ranks).

@@ -73,8 +73,8 @@ class AttentionGradient : public AttentionKernel {
            (stack * (parts_ - 1) + part - 1) * query_size();
   }
 
-  // Of one block of queries: itself and dy transposed, and a number for each
-  // query: log sum exp, and Σ dy y.
+  // What is made ready for one block of queries: the queries and dy,
+  // transposed, and for each query two numbers, log sum exp and Σ dy y.
   struct Prepared {
     float *query, *dy, *lse, *common;
   };

@@ -41,7 +41,7 @@ auto to_integers(Integers integers, Floats x) {
   return hn::ConvertTo(integers, hn::IfThenElseZero(hn::Eq(x, x), x));
 }
 
-// Of vectors of To; there are none of other types.
+// Reads f32 as a vector of To. There are vectors of no other types than these.
 template <class To>
 auto vector_converted(const float* x) {
   const hn::ScalableTag<To> to;

@@ -143,7 +143,7 @@ class GroupNormKernel : public PreparedKernel {
     });
   }
 
-  // Of a group of channels of an example.
+  // What a gradient needs of a group of channels of one example.
   struct GroupMoments {
     double mean, factor;
   };

@@ -39,7 +39,7 @@ struct Product {
   Dim m() const { return y.shape[y.shape.rank() - 2]; }
   Dim n() const { return y.shape.back(); }
   Dim k() const { return a.shape[a.shape.rank() - (transpose_a ? 2 : 1)]; }
-  // Of each of the matrices.
+  // How many multiplications one matrix of the stack takes.
   double multiplications() const {
     return static_cast<double>(m()) * static_cast<double>(n()) *
            static_cast<double>(k());

@@ -72,7 +72,7 @@ class SoftmaxGradientKernel : public PreparedKernel {
     const T* dy;
     T* dx;
 
-    // Of the elements from `first` on.
+    // They point to the elements from `first` on.
     Pointers(const KernelBuffers& buffers, std::int64_t first)
         : y(static_cast<const T*>(buffers.inputs[0]) + first),
           dy(static_cast<const T*>(buffers.inputs[1]) + first),

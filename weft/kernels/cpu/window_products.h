@@ -64,12 +64,13 @@ class Windows {
     if (per_block_ > image) per_block_ = per_block_ / image * image;
   }
 
-  // Of a block, in numbers.
+  // How many numbers a block needs room for.
   std::size_t scratch_size() const { return at(per_block_ * width()); }
   std::int64_t windows() const { return y_[0] * y_[1] * y_[2]; }
   std::int64_t channels_out() const { return y_[3]; }
   std::int64_t image_size() const { return x_.num_elements(); }
-  // Of one group: what a row of windows holds, and what it is multiplied to.
+  // What a row of windows holds within one group, and how many numbers it is
+  // multiplied to.
   std::int64_t width() const { return w_[0] * w_[1] * w_[2]; }
   std::int64_t outputs() const { return w_[3] / groups_; }
 

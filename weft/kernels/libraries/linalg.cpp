@@ -287,7 +287,7 @@ Factoring eigh_factoring(const Sides& sides) {
   return {work, integers, n * n, run_eigh};
 }
 
-// By columns the matrix is its transpose, v diag(s) uᵀ.
+// LAPACK reads by columns, and so sees the transpose, v diag(s) uᵀ.
 void run_svd(const Sides& sides, const Factoring& own, const double* a,
              double* const* results, Pieces scratch, lapack_int* integers) {
   const std::int64_t m = sides.rows, n = sides.columns, k = std::min(m, n);

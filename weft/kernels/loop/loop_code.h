@@ -26,8 +26,8 @@ class LoopCode {
   // Whether the machine and the dtypes are covered: the program is of f32.
   static bool covers(const LoopProgram& program,
                      std::span<const CodeOperand> inputs);
-  // Of a program that is covered and calls no function. Null if it needs more
-  // registers than there are, or more code than a buffer holds.
+  // Compiles a program that is covered and calls no function. Returns null if
+  // it needs more registers than there are, or more code than a buffer holds.
   static std::unique_ptr<LoopCode> compile(const LoopProgram& program,
                                            std::span<const CodeOperand> inputs);
 

@@ -29,7 +29,7 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// Of any type and machine.
+// 16 elements are whole vectors for any type and machine.
 std::int64_t whole_vectors(std::int64_t size) {
   return ceil_divide(std::max<std::int64_t>(size, 1), 16) * 16;
 }

@@ -33,7 +33,7 @@ void load(DType dtype, const void* source, float* tile,
       simd::map(from, tile, static_cast<std::size_t>(size),
                 [](auto x) { return x; });
     } else if constexpr (std::is_same_v<T, bool>) {
-      // Of bools as bytes the compiler makes vectors.
+      // The compiler makes vectors of bools once they are read as bytes.
       const auto* bytes = static_cast<const std::uint8_t*>(source);
       for (std::int64_t i = 0; i < size; ++i) {
         tile[i] = static_cast<float>(static_cast<int>(bytes[i]));

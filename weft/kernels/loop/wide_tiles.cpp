@@ -236,13 +236,14 @@ TileFunction cast(TileType type, DType to) {
 }
 
 // --- Memory -----------------------------------------------------------------
-// Of a truth, which is +0 or 1. Comparing doubles takes longer.
+// A truth is +0 or 1, so that its bits can be compared. Comparing doubles takes
+// longer.
 bool is_set(std::int32_t truth) { return truth != 0; }
 bool is_set(std::int64_t truth) { return truth != 0; }
 bool is_set(double truth) { return std::bit_cast<std::int64_t>(truth) != 0; }
 
-// Of bools as bytes the compiler makes vectors, and of what becomes a double by
-// way of an int.
+// The compiler makes vectors of bools once they are read as bytes, and of small
+// integers that become doubles by way of an int.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 template <class From, class To>

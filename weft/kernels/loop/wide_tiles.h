@@ -15,7 +15,7 @@ struct WideFunction {
   TileFunction function;
 };
 
-// Of any type but kF32, as all of these.
+// These, as all below, serve any type but kF32.
 std::vector<WideFunction> wide_functions(TileType type);
 TileFunction wide_cast(TileType type, DType to);
 void load_wide(TileType type, DType dtype, const void* source, void* tile,

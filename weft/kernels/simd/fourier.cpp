@@ -85,7 +85,7 @@ void butterfly_4(std::int64_t count, ComplexRows x, std::int64_t x_step,
   }
 }
 
-// Of any radix, whose own turns are unit[jk mod radix].
+// One butterfly of any radix, whose own turns are unit[jk mod radix].
 void butterfly(std::int64_t radix, const Turn* unit, std::int64_t count,
                ComplexRows x, std::int64_t x_step, ComplexRows y,
                std::int64_t y_step, const float* w_re, const float* w_im) {

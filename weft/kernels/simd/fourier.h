@@ -18,7 +18,8 @@ struct ComplexRows {
 
 class FourierTransform {
  public:
-  // Of rows of n > 0 numbers. Allocates tables of about as many.
+  // Prepares transforms of rows of n > 0 numbers. Allocates tables of about as
+  // many.
   explicit FourierTransform(std::int64_t n);
   ~FourierTransform();
   FourierTransform(FourierTransform&&) noexcept;

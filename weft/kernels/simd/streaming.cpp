@@ -46,7 +46,8 @@ namespace weft {
 
 std::uint64_t least_streamed_bytes() {
   static const std::uint64_t cache = last_level_cache_bytes();
-  // Of a machine that does not say, nothing is known to outgrow its caches.
+  // Where a machine does not say how large its caches are, nothing is known to
+  // outgrow them.
   return cache == 0 ? std::numeric_limits<std::uint64_t>::max() : 2 * cache;
 }
 

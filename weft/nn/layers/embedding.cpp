@@ -9,7 +9,8 @@ namespace {
 std::unique_ptr<nn::Layer> make_embedding(const ModelInput& input,
                                           const Options& options) {
   auto words = option<std::int64_t>(options, "words");
-  // Of running text, what is told are words as well.
+  // A task on running text tells words, so that its classes are the words that
+  // arrive.
   if (words == 0) words = input.words > 0 ? input.words : input.classes;
   if (words == 0) {
     throw Error(ErrorCode::kInvalidArgument, "embedding",

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// Of each step of running text a word is told, else one thing of an example.
+// A word is told for each step of running text, else one thing for an example.
 void require_told(const Shape& made, const ModelInput& input) {
   if (input.classes == 0) return;
   const bool is_text = input.lanes > 0;

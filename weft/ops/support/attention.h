@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaskOfGradient = 6;
 // The score of a key that the query does not look at.
 inline constexpr double kHiddenScore = -std::numeric_limits<double>::infinity();
 
-// Of a call whose dims are all known.
+// The sizes of a call whose dims are all known.
 struct AttentionSizes {
   std::int64_t stacks;  // the product of the leading axes
   Dim queries, keys, width, value_width;

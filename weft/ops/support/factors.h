@@ -35,7 +35,7 @@ void substitute_rows(std::int64_t n, std::int64_t m, const T* a, T* b,
 // a [m, n] = q [m, n] r [n, n], m >= n.
 void qr_factors(std::int64_t m, std::int64_t n, const double* a, double* q,
                 double* r);
-// Of (a + aᵀ) / 2 [n, n].
+// Eigenvalues, ascending, and eigenvectors, as columns, of (a + aᵀ) / 2 [n, n].
 void eigen_factors(std::int64_t n, const double* a, double* values,
                    double* vectors);
 // a [m, n] = u [m, k] diag(s [k]) vt [k, n].

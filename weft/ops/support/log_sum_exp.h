@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Of at least one number.
+// `row` holds at least one number.
 inline double log_sum_exp(std::span<const double> row) {
   const double largest = *std::max_element(row.begin(), row.end());
   double sum = 0;

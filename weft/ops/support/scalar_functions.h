@@ -173,8 +173,8 @@ inline constexpr auto kBitwiseOr =
 inline constexpr auto kBitwiseXor =
     []<std::integral Number>(Number a, Number b) -> Number { return a ^ b; };
 
-// Of numbers of `width` bits. By as many or more, or by a negative number,
-// every bit moves out.
+// They shift numbers of `width` bits. A shift by as many or more, or by a
+// negative number, moves every bit out.
 inline constexpr auto kShiftLeft =
     []<std::integral Number>(Number a, Number by, Number width) -> Number {
   if (by < 0 || by >= width) return 0;

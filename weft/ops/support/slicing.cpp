@@ -49,8 +49,8 @@ SliceRange forward(const OpCall& call, std::int64_t begin, std::int64_t end,
   return {first, steps_in(span, step), step};
 }
 
-// Of what is passed on the way down, `above` is one more than the first place,
-// and `below` the last one.
+// A slice on the way down passes what lies between `above`, one more than the
+// first place, and `below`, the last one.
 SliceRange backward(const OpCall& call, std::int64_t begin, std::int64_t end,
                     std::int64_t step, Dim size, int axis) {
   const auto behind = [&](std::int64_t index) {

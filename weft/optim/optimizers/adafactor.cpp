@@ -9,8 +9,8 @@
 //   u  = u / max(1, RMS(u) / clip)
 //   p <- p - lr * max(epsilon2, RMS(p)) * u - lr * weight_decay * p
 //
-// Of a tensor of higher rank, each matrix of its last two axes is factored; of
-// a vector, the second moments are kept whole.
+// A tensor of higher rank has the matrices of its last two axes factored, each
+// for itself; a vector keeps its second moments whole.
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"

@@ -60,7 +60,7 @@ struct Session {
   }
   // Where results go that final regions compute; empty for new memory.
   std::span<const Tensor> destinations;
-  // By region; empty if several workers or ranks run.
+  // One entry for each region; empty if several workers or ranks run.
   std::vector<std::optional<FinalRegion>> finals;
   std::atomic<std::int64_t> peak_frames{0};
 

@@ -17,7 +17,7 @@ constexpr double kPanelWidth = kPlotWidth + kPlotLeft + 20;
 constexpr double kLegendTop = kPlotTop + kPlotHeight + 54;
 constexpr double kLegendLine = 17;
 constexpr double kSampleWidth = 22;  // of a line in the legend
-// Of a letter, on average: fonts differ, and so do PNG's strokes.
+// A letter is this wide on average: fonts differ, and so do PNG's strokes.
 constexpr double kLetterWidth = 6.2;
 constexpr Colour kGridColour{0xd8, 0xdb, 0xe0};
 constexpr double kNearly = 1e-9;

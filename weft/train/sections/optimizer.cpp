@@ -62,7 +62,7 @@ const OptionSpec kWrap{
         "\"lookahead(steps=5)\", …",
     .calls = &kWrappers};
 
-// Of a group.
+// A group of parameters has these keys.
 const OptionSpec kGroupParameters{
     "parameters", std::string(),
     "which it is for: a pattern of names, as \"*.bias\""};

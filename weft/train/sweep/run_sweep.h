@@ -21,10 +21,10 @@ struct CoreShares {
   int threads = 1;
 };
 
-// Of `cores` for `runs`: each run gets `threads`, or, for 0, what is left to it
-// when as many as possible compute at once. A run needs `least` threads, one
-// for each of its workers. Throws Error(kInvalidArgument) for a run that needs
-// more than all cores.
+// Shares `cores` among `runs`: each run gets `threads`, or, for 0, what is left
+// to it when as many as possible compute at once. A run needs `least` threads,
+// one for each of its workers. Throws Error(kInvalidArgument) for a run that
+// needs more than all cores.
 CoreShares share_cores(std::size_t runs, int cores, int threads, int least);
 
 // Is told how the runs go, by their indices. What it throws ends that run;

@@ -17,8 +17,8 @@
 namespace weft {
 namespace {
 
-// Of the probability, that the area under the curve is computed from: pairs
-// within one count half, so it is off by half their share at most.
+// The area under the curve is computed from this many bins of the probability:
+// pairs within one count half, so it is off by half their share at most.
 constexpr std::int64_t kBins = 256;
 
 enum BinaryMeasure : std::size_t {
