@@ -245,11 +245,15 @@ class BatchedControl::Body {
     const FunctionRef& then = attributes.function("then");
     const FunctionRef& otherwise = attributes.function("otherwise");
     if (!is_choice) {
+      // Both branches see all instances of the mask, since one answer of the
+      // predicate holds for all of them.
       return {
           {{mask_, around_.function(then, use(then)),
             around_.function(otherwise, use(otherwise)), operands.values[0]}}};
     }
     Entered entered{{}, operands.values[0]};
+    // Each branch is entered for its own part of the instances. Both results
+    // are complete rows, of which the choice then takes one.
     for (const bool is_then : {true, false}) {
       const FunctionRef& from = is_then ? then : otherwise;
       const Value mine = is_then ? entered.choice : logical_not(entered.choice);
@@ -257,6 +261,8 @@ class BatchedControl::Body {
       // Ops alone are cheaper than to ask whether anybody needs them.
       if (around_.has_control(from)) {
         run.otherwise = around_.zeros(run.function);
+        // A run that no instance takes is skipped, which is what lets a
+        // recursion end; zeros stand for its results, and nobody chooses them.
         run.predicate = any(run.mask);
       }
       entered.runs.push_back(std::move(run));
@@ -269,6 +275,9 @@ class BatchedControl::Body {
                const Entering& entering) const {
     const bool is_branch = run.predicate.is_defined();
     Values inputs;
+    // The operands stand in the order in which `cond_reenter` and its like read
+    // them: activation, predicate, arguments, and the mask behind those of the
+    // first phase (Use::first).
     if (entering.phase > 0) inputs.push_back(run.activation);
     if (is_branch) inputs.push_back(run.predicate);
     const std::size_t arguments = operands.values.size() - entering.leading;
@@ -276,10 +285,13 @@ class BatchedControl::Body {
     for (std::size_t i = 0; i < arguments; ++i) {
       if (i == first) inputs.push_back(run.mask);
       const Value& value = operands.values[entering.leading + i];
+      // Later phases were analysed as if all their arguments differed
+      // (Entering::parameters), so that what is shared must be repeated to fit.
       inputs.push_back(
           i < first ? value
                     : repeated(value, operands.flags[entering.leading + i]));
     }
+    // The loop above passes the mask only when an argument follows it.
     if (arguments == first) inputs.push_back(run.mask);
     Attributes attributes;
     if (is_branch) {
@@ -292,6 +304,7 @@ class BatchedControl::Body {
     if (entering.is_phased) {
       name += entering.phase == 0 ? "_enter" : "_reenter";
       Integers counts = entering.phases.arguments;
+      // The first phase takes the mask as one argument more.
       ++counts[0];
       attributes.set("arguments", counts);
       attributes.set("results", entering.phases.results);
@@ -316,6 +329,8 @@ class BatchedControl::Body {
 };
 
 FunctionRef BatchedControl::function(const FunctionRef& from, const Use& use) {
+  // The kind names all that the new function depends on, so that each use is
+  // built once, and a call of the function by itself finds the declaration.
   const std::string kind =
       fmt::format("batched.{}.{}.{}", text_of(use.parameters),
                   text_of(use.results), use.first);
@@ -333,6 +348,7 @@ FunctionRef BatchedControl::function(const FunctionRef& from, const Use& use) {
                               {DType::kBool, {size_}});
   FunctionRef made = program_.declare_derived(from, kind, std::move(signature));
   program_.define(made, [&](const Values& arguments) {
+    // The body knows nothing of the mask; only what enters functions reads it.
     Values own = arguments;
     own.erase(own.begin() + place);
     return results(program_.body_of(from), use, own, arguments[use.first]);
@@ -355,6 +371,8 @@ std::vector<Value> BatchedControl::results(const Function& from, const Use& use,
   for (std::size_t i = 0; i < use.results.size(); ++i) {
     const ValueId id = form.function.results()[i];
     Value value = instances.stacked(id);
+    // Callers were promised an axis of instances here, perhaps for the sake of
+    // another branch in which the result does differ.
     if (use.results[i] && !form.depends(id)) {
       value = broadcast_to(value, with_leading(size_, value.shape()));
     }
@@ -378,6 +396,8 @@ FunctionRef BatchedControl::zeros(const FunctionRef& like) {
 }
 
 bool BatchedControl::has_control(const FunctionRef& function) const {
+  // Only such ops can be costly or fail to end; others are worth computing for
+  // instances that do not need them.
   return std::ranges::any_of(
       program_.body_of(function).nodes(),
       [](const Node& node) { return node.op->has(kControl); });

@@ -28,6 +28,7 @@ Entering::Entering(const OpDef& op, const Attributes& attributes)
 }
 
 std::size_t Entering::first_count(std::size_t parameters) const {
+  // Without phases, all parameters are those of the first.
   return is_phased ? phases.first_argument(1) : parameters;
 }
 
@@ -38,6 +39,9 @@ std::size_t Entering::result_count(std::size_t outputs) const {
 Flags Entering::parameters(const Flags& operands, std::size_t count) const {
   Flags flags(operands.begin() + static_cast<std::ptrdiff_t>(leading),
               operands.end());
+  // Only the first phase's arguments are operands of this node. Those of later
+  // phases are not known yet, and counted as different: that is right for
+  // either, and only costs room.
   flags.resize(first_count(count));
   flags.resize(count, true);
   return flags;
@@ -58,6 +62,9 @@ Differing::Differing(const Graph& graph, const Function& entry,
 // A recursion's results depend on themselves: they grow from nothing.
 void Differing::settle() const {
   is_settling_ = true;
+  // Flags only ever turn on, and there are finitely many keys, so that this
+  // ends. Analysing may add keys; a map keeps its iterators valid then, and
+  // another round visits what lay before the place.
   for (bool has_grown = true; has_grown;) {
     has_grown = false;
     const std::size_t before = known_.size();
@@ -73,6 +80,8 @@ void Differing::settle() const {
 
 const Flags& Differing::of_results(const FunctionRef& function,
                                    const Flags& parameters) const {
+  // While settling, a new key starts from "nothing differs", and the round
+  // after corrects it.
   const auto [known, is_new] =
       known_.try_emplace({function.name, parameters},
                          Flags(function.signature->results.size(), false));
@@ -117,6 +126,8 @@ Flags Differing::of_node(const OpDef& op, const Attributes& attributes,
     const FunctionRef& body = attributes.function("body");
     const Flags parameters = of_loop(op, attributes, operands);
     Flags flags = of_results(body, parameters);
+    // What a scan carries has one type in all steps, so that what differs after
+    // any step differs at the end.
     const auto carried = attributes.integer("carried");
     std::copy_n(parameters.begin(), carried, flags.begin());
     return flags;
@@ -154,6 +165,9 @@ Flags Differing::of_loop(const OpDef& loop, const Attributes& attributes,
                          Flags operands) const {
   const auto carried = at(attributes.integer("carried"));
   const FunctionRef& body = attributes.function("body");
+  // A step may make one more of the carried values differ, and the next step
+  // another by it. Each round adds at least one, so there are at most as many
+  // rounds as values.
   for (;;) {
     Flags next = operands;
     Flags results = of_results(body, operands);
@@ -161,6 +175,8 @@ Flags Differing::of_loop(const OpDef& loop, const Attributes& attributes,
     unite(next, results);
     // Instances that end at different times differ in all that is carried.
     if (loop.name() == "while" &&
+        // The condition counts with the values of this round: it may come to
+        // differ only by what the body has spread.
         of_results(attributes.function("condition"), next)[0]) {
       std::fill_n(next.begin(), carried, true);
     }

@@ -36,6 +36,8 @@ class Recorder : public FunctionBuilder {
       return op.lower()(op.complete(attributes), arguments);
     }
     auto outputs = FunctionBuilder::apply(op, inputs, attributes, location);
+    // Ops that run functions may have results that agree although operands
+    // differ, which only the analysis of the functions knows.
     const Flags results = op.has(kControl) && differing_ != nullptr
                               ? differing_->of_node(op, op.complete(attributes),
                                                     operands, outputs.size())
@@ -53,6 +55,8 @@ class Recorder : public FunctionBuilder {
 
  private:
   void mark(const Value& value, bool is_batched) {
+    // Values may have been added that were never marked, such as constants:
+    // those are shared.
     is_batched_.resize(function().value_count(), false);
     is_batched_[static_cast<std::size_t>(value.id())] = is_batched;
   }

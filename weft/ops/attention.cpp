@@ -77,6 +77,8 @@ std::vector<TensorType> checked_attention(const OpCall& call,
     throw call.error("there are {} keys, but {} values", to_string(keys),
                      to_string(value.shape[rank - 2]));
   }
+  // 0 stands for 1 / √width (Vaswani et al., "Attention is all you need", 2017,
+  // section 3.2.1).
   if (call.attributes.real("scale") == 0 && is_symbolic(query.shape.back())) {
     throw call.error("the width must be known, as it makes the scale");
   }
@@ -95,6 +97,7 @@ std::vector<TensorType> infer_attention(const OpCall& call) {
 
 std::vector<TensorType> infer_attention_gradient(const OpCall& call) {
   const auto results = checked_attention(call, kMaskOfGradient);
+  // The gradient is given y and lse as attention made them, and dy as y is.
   const std::array expected = {results[0], results[1], results[0]};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (call.input(3 + i) == expected[i]) continue;
@@ -110,6 +113,7 @@ Value plain_scores(const Attributes& attributes, const Value& query,
                    const Value& key, const Value* mask) {
   const DType dtype = attention_sum_dtype(query.dtype());
   const double scale = attention_scale(attributes, query.shape().back());
+  // The scale is multiplied into the queries: they are fewer than the scores.
   Value scores = matmul(to_dtype(query, dtype) * scale, to_dtype(key, dtype),
                         {false, true});
   const Value hidden = scalar(kHiddenScore, dtype);
@@ -117,6 +121,7 @@ Value plain_scores(const Attributes& attributes, const Value& query,
   if (attributes.flag("causal")) {
     const int rank = scores.shape().rank();
     const Dim queries = scores.shape()[rank - 2];
+    // Query i looks at keys 0 … i, counted from the first key of each.
     const Value order = reshape(iota(queries), {queries, 1});
     const Value looks = less_equal(iota(scores.shape().back()), order);
     scores = where(looks, scores, hidden);
@@ -139,12 +144,17 @@ std::vector<Value> lower_attention(const Attributes& attributes,
                    is_masked ? &inputs[kMaskOfAttention] : nullptr);
   const DType dtype = scores.dtype();
   const Value zero = scalar(0, dtype);
+  // Shifting by the largest score keeps exp() from overflowing and changes no
+  // weight. Where every key is hidden, the largest is -∞, and -∞ - -∞ would be
+  // NaN.
   const Value most = reduce_max(scores, {-1}, true);
   const Value shift =
       where(equal(most, scalar(kHiddenScore, dtype)), zero, most);
   const Value weights = exp(scores - shift);
   const Value total = sum(weights, {-1}, true);
   const Value looks_at_none = equal(total, zero);
+  // A query that looks at no key gets zeros instead of 0 / 0, and an lse of 0:
+  // the gradient's exp(-∞ - 0) is then 0, too.
   const Value divisor = where(looks_at_none, scalar(1, dtype), total);
   const Value y = matmul(weights / divisor, to_dtype(inputs[2], dtype));
   const Value lse = where(looks_at_none, zero, shift + log(divisor));
@@ -161,9 +171,14 @@ std::vector<Value> lower_attention_gradient(const Attributes& attributes,
   const DType dtype = scores.dtype();
   const double scale = attention_scale(attributes, inputs[0].shape().back());
   const Value dy = to_dtype(inputs[5], dtype);
+  // These are the softmax's weights: exp(score) over the sum of exp, whose
+  // logarithm lse is.
   const Value weights = exp(scores - attention_column(inputs[4]));
   const Value dp = matmul(dy, to_dtype(inputs[2], dtype), {false, true});
+  // The gradient of a softmax subtracts Σ weight dp over the keys. That equals
+  // Σ dy y, which needs no matrix of pairs (Dao et al., appendix B.2).
   const Value common = sum(dy * to_dtype(inputs[3], dtype), {-1}, true);
+  // `ds` is the gradient of the products query keyᵀ, before the scale.
   const Value ds = weights * (dp - common) * scale;
   const DType result = inputs[0].dtype();
   return {

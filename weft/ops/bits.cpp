@@ -37,6 +37,8 @@ void bits_reference(const OpCall&, std::span<const TensorView> inputs,
 
 void not_reference(const OpCall& call, std::span<const TensorView> inputs,
                    std::span<const TensorView> outputs) {
+  // A bool has one bit: with all of them inverted, 1 would become -2, which
+  // counts as true.
   const std::int64_t all = call.input(0).dtype == DType::kBool ? 1 : -1;
   reference_loop(inputs, outputs[0],
                  [=](auto x) { return static_cast<std::int64_t>(x) ^ all; });

@@ -52,6 +52,8 @@ std::vector<TensorType> infer_custom(const OpCall& call) {
   for (std::size_t i = 0; i < parts.flows.size(); ++i) {
     const auto argument = static_cast<std::size_t>(parts.flows[i]);
     const auto gradient = parts.first_gradient(call.inputs.size()) + i;
+    // A gradient must be of its argument's type, since reverse mode adds it to
+    // others of that argument.
     if (argument >= parts.arguments ||
         call.input(gradient) != call.input(argument)) {
       throw call.error("the gradient of argument {} is {}", argument,
@@ -69,6 +71,7 @@ void custom_reference(const OpCall& call, std::span<const TensorView> inputs,
   for (std::size_t i = 0; i < parts.results; ++i) {
     const TensorView& result = inputs[parts.first_result() + i];
     const std::size_t bytes = result.type.bytes();
+    // An empty tensor may have no memory, and memcpy of null is undefined.
     if (bytes > 0) std::memcpy(outputs[i].data, result.data, bytes);
   }
 }
@@ -88,6 +91,8 @@ Gradients custom_gradient_rule(const GradientContext& g) {
   for (std::size_t i = 0; i < parts.results; ++i) {
     if (!is_floating(g.y(i).dtype())) continue;
     seeds.push_back(g.x(seed++));
+    // The gradient was written for seeds of every floating result, also for
+    // those that nothing flows into this time.
     arrived.push_back(g.dy(i).is_defined() ? g.dy(i) : zeros_like(g.y(i)));
   }
   for (std::size_t i = parts.first_gradient(g.input_count());
@@ -95,6 +100,8 @@ Gradients custom_gradient_rule(const GradientContext& g) {
     gradients.push_back(g.x(i));
   }
   Gradients found(g.input_count());
+  // The gradient stands in the graph as a function of the seeds. It is copied
+  // with what arrived in their place.
   const auto made = copied(gradients, seeds, arrived);
   for (std::size_t i = 0; i < made.size(); ++i) {
     found[static_cast<std::size_t>(parts.flows[i])] = made[i];
@@ -109,6 +116,8 @@ std::vector<Value> batch_custom(const BatchContext& b) {
   for (std::size_t i = 0; i < b.input_count(); ++i) operands.push_back(b.x(i));
   for (std::size_t i = 0; i < parts.results; ++i) {
     const std::size_t result = parts.first_result() + i;
+    // What the op returns must be stacked, also where its results do not
+    // differ.
     operands[result] = stacked(b, result);
   }
   // A seed is as its result is.
@@ -120,6 +129,8 @@ std::vector<Value> batch_custom(const BatchContext& b) {
     const std::size_t gradient = seed + i;
     const auto argument = static_cast<std::size_t>(parts.flows[i]);
     operands[gradient] =
+        // This is what inference demands: a gradient has the type of its
+        // argument.
         b.is_batched(argument) ? stacked(b, gradient) : b.sum(gradient);
   }
   return call_all(b.op(), operands, b.attributes(), Location());
@@ -208,6 +219,8 @@ std::vector<Value> copied(const std::vector<Value>& results,
   FunctionBuilder* builder = current_context().builder();
   WEFT_CHECK(builder != nullptr, "nodes are copied where a function is built");
   std::unordered_map<ValueId, Value> made;
+  // Where a copy finds one of these, it uses the replacement and looks no
+  // further.
   for (std::size_t i = 0; i < from.size(); ++i) {
     made.emplace(builder->id_of(from[i]), to[i]);
   }
@@ -227,6 +240,8 @@ std::vector<Value> copied(const std::vector<Value>& results,
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const Node& node = nodes[n];
     // The seeds themselves are replaced, and not made again.
+    // Nodes stand in the order of their making, so that operands have been
+    // copied before they are used.
     if (!is_needed[n] || made.contains(node.outputs.front())) continue;
     bool depends = false;
     std::vector<Value> inputs;
@@ -236,6 +251,7 @@ std::vector<Value> copied(const std::vector<Value>& results,
       inputs.push_back(found != made.end() ? found->second
                                            : Value(*builder, input));
     }
+    // What does not depend on the seeds is the same in the copy, and is shared.
     if (!depends) continue;
     const auto outputs =
         call_all(*node.op, inputs, node.attributes, node.location);

@@ -17,6 +17,8 @@ namespace {
 
 void gumbel_reference(const OpCall& call, std::span<const TensorView> inputs,
                       std::span<const TensorView> outputs) {
+  // Each element is a function of key, stream and its own place, so that
+  // kernels may draw in any order and any number of threads.
   const RandomStream stream = stream_of(call, inputs[0]);
   for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
     store_as(outputs[0], i,
@@ -28,6 +30,8 @@ void gumbel_reference(const OpCall& call, std::span<const TensorView> inputs,
 void randint_reference(const OpCall& call, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
   const RandomStream stream = stream_of(call, inputs[0]);
+  // The range may be as wide as i64: unsigned arithmetic wraps where a signed
+  // difference would overflow.
   const std::uint64_t count = randint_count(call.attributes);
   const auto low = static_cast<std::uint64_t>(call.attributes.integer("low"));
   for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
@@ -41,6 +45,8 @@ void randint_reference(const OpCall& call, std::span<const TensorView> inputs,
 // Key i is (words 2i and 2i + 1, 0).
 void split_key_reference(const OpCall&, std::span<const TensorView> inputs,
                          std::span<const TensorView> outputs) {
+  // The stream of its own keeps the new keys apart from what is drawn by the
+  // old one.
   const auto* key = inputs[0].as<std::int64_t>();
   const RandomStream stream{static_cast<std::uint64_t>(key[0]), kSplitStream,
                             static_cast<std::uint32_t>(key[1])};
@@ -49,6 +55,7 @@ void split_key_reference(const OpCall&, std::span<const TensorView> inputs,
     const auto word = static_cast<std::uint64_t>(2 * i);
     keys[2 * i] = static_cast<std::int64_t>(
         std::uint64_t{stream.word(word + 1)} << 32 | stream.word(word));
+    // A new key begins at step 0, whatever step the old one was at.
     keys[2 * i + 1] = 0;
   }
 }
@@ -86,6 +93,7 @@ std::vector<TensorType> infer_categorical(const OpCall& call) {
     throw call.error("takes floating logits, got {}", to_string(logits.dtype));
   }
   const int rank = logits.shape.rank();
+  // softmax over no classes has no probabilities.
   if (rank < 1 || logits.shape.back() == 0) {
     throw call.error("there is no class to draw");
   }
@@ -99,6 +107,8 @@ std::vector<Value> lower_categorical(const Attributes& attributes,
   const DType dtype = logits.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
   const Value noise =
       gumbel(inputs[0], logits.shape(), attributes.integer("stream"), dtype);
+  // The class with the largest logit + noise is distributed as softmax(logits),
+  // without the softmax (Gumbel, "Statistical theory of extreme values", 1954).
   return {argmax(to_dtype(logits, dtype) + noise, -1)};
 }
 

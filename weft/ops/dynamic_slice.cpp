@@ -20,14 +20,19 @@ void for_each_in_slices(const Shape& x, const Shape& slices,
   const int axes = x.rank() - batch_axes;
   const auto strides = row_major_strides(x);
   std::int64_t batch_size = 1;
+  // So many elements of the slices share one row of `starts`.
   for (const Dim dim : slices.last(axes)) batch_size *= dim;
   for_each_index(slices, [&](std::int64_t i, const MultiIndex& index) {
     std::int64_t place = 0;
     for (int axis = 0; axis < x.rank(); ++axis) {
       std::int64_t begin = 0;
       if (axis >= batch_axes) {
+        // Row i / batch_size of `starts` has one entry for each axis that is
+        // not a batch axis.
         const std::int64_t n = i / batch_size * axes + axis - batch_axes;
         begin =
+            // A start that would reach past the end is moved back (start_of()),
+            // so that every place lies within x.
             start_of(load_as<std::int64_t>(starts, n), x[axis], slices[axis]);
       }
       place += (begin + index[at(axis)]) * strides[at(axis)];
@@ -62,6 +67,8 @@ int checked_batch_axes(const OpCall& call, std::size_t starts) {
   const Shape& x = call.input(0).shape;
   const Shape& shape = call.input(starts).shape;
   const int batch_axes = shape.rank() - 1;
+  // Every axis of x must be either a batch axis or have a start; nothing is
+  // taken whole by being left out.
   if (batch_axes < 0 || batch_axes > x.rank() ||
       Shape(x.first(batch_axes)) != Shape(shape.first(batch_axes)) ||
       shape.back() != x.rank() - batch_axes) {
@@ -119,6 +126,8 @@ Shape slice_sizes(const Shape& slices, const Value& starts) {
 }
 
 Gradients dynamic_slice_gradient(const GradientContext& g) {
+  // Places of a slice differ, so that putting it back into zeros is the
+  // transpose of taking it.
   return {dynamic_update_slice(zeros_like(g.x(0)), g.dy(), g.x(1)), Value()};
 }
 

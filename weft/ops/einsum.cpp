@@ -18,6 +18,7 @@ namespace weft {
 namespace {
 
 // What a size that is not known counts as, where pairs are compared.
+// The sizes only rank the pairs: a wrong guess costs time, not correctness.
 constexpr double kTypicalSize = 64;
 
 // A factor of the sum, and the label of each of its axes.
@@ -69,7 +70,8 @@ Labels labels_of_pair(const Equation& equation,
 }
 
 // The pair, a < b, that takes the fewest multiplications; of equal ones, that
-// with the smaller result.
+// with the smaller result. The choice is greedy: the best order of all takes
+// time that is exponential in the number of factors.
 std::pair<std::size_t, std::size_t> cheapest_pair(
     const Equation& equation, const std::vector<Labels>& factors) {
   constexpr double kMost = std::numeric_limits<double>::infinity();
@@ -111,6 +113,8 @@ Factor without_ones(const Equation& equation, const Factor& factor) {
   Shape shape;
   for (std::size_t i = 0; i < factor.labels.size(); ++i) {
     const Dim dim = factor.value.shape()[static_cast<int>(i)];
+    // An axis of 1 under a label that is longer elsewhere is repeated by the
+    // sum; a product without the axis repeats it without a copy.
     if (dim != equation.sizes.at(factor.labels[i])) continue;
     kept.push_back(factor.labels[i]);
     shape.push_back(dim);
@@ -134,10 +138,13 @@ Factor with_diagonals(Factor factor) {
       shape.push_back(dim);
       column.push_back(at(axis) == first ? dim : 1);
     }
+    // Picking along the second axis at the number of the first takes one
+    // element of each row: the diagonal. Its gradient comes with pick().
     const Value places = iota(shape[static_cast<int>(first)]);
     factor.value =
         pick(factor.value, broadcast_to(reshape(places, column), shape),
              static_cast<std::int64_t>(i));
+    // The axis that moved to this place has not been looked at.
     --i;
   }
   return factor;
@@ -167,6 +174,8 @@ struct Matrices {
 
   Matrices(const Equation& equation, const Factor& factor, const Labels& stack,
            Labels rows, Labels columns)
+      // matmul() reads a transposed matrix where it lies; only other orders
+      // need a transpose of their own, which copies.
       : is_transposed(factor.labels != joined(joined(stack, rows), columns) &&
                       factor.labels == joined(joined(stack, columns), rows)) {
     if (is_transposed) std::swap(rows, columns);
@@ -196,6 +205,8 @@ struct PairLabels {
 
 Factor matrix_product(const Equation& equation, const Factor& a,
                       const Factor& b, const PairLabels& labels) {
+  // A sum over shared labels is a product [own_a, summed] [summed, own_b] for
+  // each place of the stack.
   const Matrices left(equation, a, labels.stack, labels.own_a, labels.summed);
   const Matrices right(equation, b, labels.stack, labels.summed, labels.own_b);
   const Value product = matmul(
@@ -227,6 +238,9 @@ Factor product_of(const Equation& equation, const Factor& a, const Factor& b,
                   const Labels& kept) {
   const PairLabels labels(a.labels, b.labels, kept);
   const bool is_matrix_product =
+      // matmul() takes floats. Where neither has an axis of its own, a product
+      // would be of a row and a column, which multiplying and summing does in
+      // one pass.
       is_floating(a.value.dtype()) && !labels.summed.empty() &&
       !(labels.own_a.empty() && labels.own_b.empty());
   return (is_matrix_product ? matrix_product : plain_product)(equation, a, b,
@@ -259,11 +273,15 @@ std::vector<Value> lower_einsum(const Attributes& attributes,
   std::vector<Factor> factors;
   std::vector<Labels> labels;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    // Each operand is brought to distinct labels of full size, which the steps
+    // below count on.
     factors.push_back(with_diagonals(
         without_ones(equation, {inputs[i], equation.operands[i]})));
     labels.push_back(factors[i].labels);
   }
   for (std::size_t i = 0; i < factors.size(); ++i) {
+    // Labels that only one operand has are summed at once: every product after
+    // it is smaller.
     factors[i] = summed(factors[i], labels_of_pair(equation, labels, i, i));
     labels[i] = factors[i].labels;
   }
@@ -275,6 +293,7 @@ std::vector<Value> lower_einsum(const Attributes& attributes,
     factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(b));
     labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(b));
   }
+  // One factor is left, whose labels are those of the result in some order.
   return {arranged(factors[0], equation.result)};
 }
 
@@ -282,6 +301,8 @@ std::vector<Value> lower_einsum(const Attributes& attributes,
 Cost einsum_cost(const OpCall& call) {
   const Equation equation = equation_of(call);
   std::vector<Labels> labels = equation.operands;
+  // A single operand is only summed: half of a multiplication and an addition
+  // for each element.
   double products = volume(equation, labels[0]) / 2;
   while (labels.size() > 1) {
     const auto [a, b] = cheapest_pair(equation, labels);

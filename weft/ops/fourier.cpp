@@ -40,6 +40,8 @@ std::vector<TensorType> infer_rfft(const OpCall& call) {
     throw call.error("the last axis must have a known size");
   }
   check_fourier_row(call, x.shape.back());
+  // A transform of real numbers is symmetric, X_{n-k} = conj(X_k), so that half
+  // of it and one more says all.
   const TensorType half = with_row(x, x.shape.back() / 2 + 1);
   return {half, half};
 }
@@ -51,6 +53,8 @@ std::vector<TensorType> infer_irfft(const OpCall& call) {
   if (!(real == call.input(1))) {
     throw call.error("the real and the imaginary parts differ in type");
   }
+  // The size comes from an attribute, which a file may have set to anything; n
+  // / 2 + 1 alone does not tell whether n was odd.
   if (size > kMaxDim || real.shape.rank() < 1 ||
       real.shape.back() != size / 2 + 1) {
     throw call.error("rows of {} numbers have {} in their transform", size,
@@ -63,6 +67,8 @@ std::vector<TensorType> infer_irfft(const OpCall& call) {
 struct UnitCircle {
   std::vector<double> cosine, sine;
 
+  // The angles repeat with period n, so that one table serves every frequency.
+  // The direct sum is O(n²), which a reference may be.
   explicit UnitCircle(std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(i) /
@@ -95,6 +101,9 @@ void rfft_reference(const OpCall& call, std::span<const TensorView> inputs,
   std::vector<double> real, imaginary;
   for (std::size_t begin = 0; begin < x.size(); begin += at(n)) {
     const auto row = std::span(x).subspan(begin, at(n));
+    // One infinity or NaN reaches every frequency. Which of them come out as
+    // infinities depends on the order of additions, so that all are NaN by
+    // definition, in kernels as well.
     const bool is_finite = all_finite(row);
     for (std::int64_t k = 0; k <= n / 2; ++k) {
       double re = is_finite ? 0 : kNotANumber;
@@ -102,6 +111,7 @@ void rfft_reference(const OpCall& call, std::span<const TensorView> inputs,
       for (std::int64_t j = 0; j < n; ++j) {
         const std::size_t angle = at(j * k % n);
         re += row[at(j)] * circle.cosine[angle];
+        // sin is 0 there exactly, which the rounded angle would miss.
         if (!is_own_conjugate(k, n)) im -= row[at(j)] * circle.sine[angle];
       }
       real.push_back(re);
@@ -131,6 +141,9 @@ void irfft_reference(const OpCall& call, std::span<const TensorView> inputs,
         if (is_own_conjugate(k, n)) {
           sum += re[at(k)] * circle.cosine[angle];
         } else {
+          // The conjugate that is not stored contributes as much again. The
+          // imaginary part of what is its own conjugate has no meaning, and is
+          // not read.
           sum += 2 * (re[at(k)] * circle.cosine[angle] -
                       im[at(k)] * circle.sine[angle]);
         }
@@ -145,6 +158,8 @@ void irfft_reference(const OpCall& call, std::span<const TensorView> inputs,
 // else `both`.
 Value conjugate_weights(std::int64_t n, double own, double both, DType dtype) {
   const bool has_last = n % 2 == 0;
+  // The first number is its own conjugate always, and the last one where n is
+  // even.
   const Dim between = n / 2 + 1 - (has_last ? 2 : 1);
   return pad(full({dtype, {between}}, both), {1}, {has_last ? 1 : 0}, own);
 }
@@ -152,6 +167,8 @@ Value conjugate_weights(std::int64_t n, double own, double both, DType dtype) {
 Gradients rfft_gradient(const GradientContext& g) {
   const std::int64_t n = g.x(0).shape().back();
   const auto size = static_cast<double>(n);
+  // irfft() divides by n and counts inner numbers twice; the transpose of
+  // rfft() does neither.
   const Value weights = conjugate_weights(n, size, size / 2, g.x(0).dtype());
   const auto part = [&](std::size_t i) {
     return g.dy(i).is_defined() ? g.dy(i) * weights : zeros_like(g.y(i));
@@ -164,6 +181,8 @@ Gradients irfft_gradient(const GradientContext& g) {
   const double share = 1 / static_cast<double>(n);
   const auto [real, imaginary] = rfft(g.dy());
   const DType dtype = real.dtype();
+  // Here the weights are those of irfft(): 1/n, and twice that for the pairs.
+  // Imaginary parts of own conjugates were not read, and get 0.
   return {real * conjugate_weights(n, share, 2 * share, dtype),
           imaginary * conjugate_weights(n, 0, 2 * share, dtype)};
 }

@@ -69,6 +69,7 @@ std::vector<TensorType> infer_concat(const OpCall& call) {
     Shape other = call.input(i).shape;
     bool fits = other.rank() == y.shape.rank();
     if (fits) {
+      // A symbolic dim is added by its name: "N" and 3 make "N+3".
       const Dim sum = dim_add(y.shape[axis], other[axis]);
       y.shape[axis] = other[axis] = sum;
       // With the joined axis made equal, all others have to be.
@@ -88,6 +89,8 @@ std::vector<TensorType> infer_split(const OpCall& call) {
   const int axis =
       checked_axis(call, call.attributes.integer("axis"), x.shape.rank());
   std::vector<TensorType> parts;
+  // Every element must be in some part, or the transpose would not know what to
+  // put in its place.
   Dim total = 0;
   for (const std::int64_t size : sizes) {
     if (size < 0) throw call.error("a part has size {}", size);
@@ -175,6 +178,8 @@ Gradients tile_gradient(const GradientContext& g) {
       axes.push_back(split_up.rank());
       split_up.push_back(repeats[at(axis)]);
     }
+    // An axis that is not repeated needs no split; with all of them, the rank
+    // could exceed what a shape may have.
     split_up.push_back(shape[axis]);
   }
   if (axes.empty()) return {g.dy()};
@@ -183,6 +188,7 @@ Gradients tile_gradient(const GradientContext& g) {
 
 std::vector<Value> batch_tile(const BatchContext& g) {
   Integers repeats = g.attributes().integers("repeats");
+  // The axis of instances is not repeated.
   repeats.insert(repeats.begin(), 1);
   return {tile(g.x(0), repeats)};
 }

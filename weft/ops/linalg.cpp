@@ -46,6 +46,8 @@ std::vector<TensorType> infer_qr(const OpCall& call) {
 void cholesky_reference(const OpCall& call, std::span<const TensorView> inputs,
                         std::span<const TensorView> outputs) {
   const Dim n = columns_of(call.input(0).shape);
+  // A matrix that has no factor gives NaN for itself alone, and does not stop
+  // the rest of a stack, as a throw would.
   for_each_matrix(inputs, outputs, [&](auto a, auto&& result) {
     const std::span<double> l = result(0);
     if (spoil_factors(a, {l})) return;
@@ -62,6 +64,7 @@ void triangular_solve_reference(const OpCall& call,
   const Dim m = columns_of(call.input(1).shape);
   const auto a = to_doubles(inputs[0]);
   auto b = to_doubles(inputs[1]);
+  // Matrices of no elements make no stack; the divisor is only kept from 0.
   for (std::size_t i = 0; i < b.size() / std::max<std::size_t>(at(n * m), 1);
        ++i) {
     substitute_rows(n, m, a.data() + i * at(n * n), b.data() + i * at(n * m),
@@ -88,6 +91,8 @@ Gradients cholesky_gradient(const GradientContext& g) {
   const Value half = product * lower_weights(l.shape().back(), 0.5, l.dtype());
   const TriangularOptions across{.transpose = true};
   const Value left = triangular_solve(l, half, across);
+  // The factor depends on the symmetric part of x alone, so that its gradient
+  // is symmetric.
   return {symmetric_part(triangular_solve(l, transposed(left), across))};
 }
 
@@ -95,9 +100,12 @@ Gradients triangular_solve_gradient(const GradientContext& g) {
   const Attributes& a = g.attributes();
   const TriangularOptions options{a.flag("lower"), !a.flag("transpose"),
                                   a.flag("unit_diagonal")};
+  // With y = a⁻¹ b, db = a⁻ᵀ dy and da = -db yᵀ, of which only the triangle
+  // counts that is read.
   const Value db = triangular_solve(g.x(0), g.dy(), options);
   const Value da = a.flag("transpose") ? matmul(g.y(), db, {false, true})
                                        : matmul(db, g.y(), {false, true});
+  // A unit diagonal is not read from `a`, and gets no gradient.
   const Value lower = lower_weights(da.shape().back(),
                                     options.unit_diagonal ? 0 : 1, da.dtype());
   return {negate(da * (options.lower ? lower : transposed(lower))), db};
@@ -115,6 +123,8 @@ Gradients qr_gradient(const GradientContext& g) {
   const Value mirrored = m * lower_weights(n, 1, m.dtype()) +
                          transposed(m * lower_weights(n, 0, m.dtype()));
   const Value inner = dq + matmul(q, mirrored);
+  // Solving by r from the left, under transposes, stands for the product with
+  // r^-T; no inverse is formed.
   return {transposed(triangular_solve(r, transposed(inner), {.lower = false}))};
 }
 

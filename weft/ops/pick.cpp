@@ -13,6 +13,8 @@ namespace {
 
 // How the elements of indices of picks lie along an axis of x.
 struct PickCut {
+  // The axis stands between those before it (outer) and behind it (inner), as
+  // in a matrix of three sides.
   AxisCut x;
   std::int64_t picks;  // along the axis
 
@@ -27,6 +29,8 @@ struct PickCut {
 
   // Where in x index `i` picks from, whose value is `row`.
   std::int64_t place(std::int64_t i, std::int64_t row) const {
+    // `i` counts the indices in row-major order, which have `picks` places
+    // along the axis where x has `size`.
     const std::int64_t outer = i / (picks * x.inner);
     return (outer * x.size + row) * x.inner + i % x.inner;
   }
@@ -39,6 +43,7 @@ void pick_reference(const OpCall& call, std::span<const TensorView> inputs,
   const PickCut cut(call, x.shape(), indices.rank() == x.shape().rank(),
                     indices);
   for (std::int64_t i = 0; i < inputs[1].size(); ++i) {
+    // index_at() clamps what lies outside, so that the place is in x.
     copy_element(outputs[0], i, x,
                  cut.place(i, index_at(inputs[1], i, cut.x.size)));
   }
@@ -49,7 +54,10 @@ void pick_scatter_reference(const OpCall& call,
                             std::span<const TensorView> outputs) {
   const PickCut cut(call, outputs[0].shape(), call.attributes.flag("is_many"),
                     inputs[1].shape());
+  // The result has no element then, and no index could be right.
   if (cut.x.size == 0) return;
+  // Several indices may name one place, whose values add up: in the dtype of
+  // sums, and rounded once.
   accumulate(outputs[0], [&](auto&& add) {
     for (std::int64_t i = 0; i < inputs[1].size(); ++i) {
       add(inputs[0], i, cut.place(i, index_at(inputs[1], i, cut.x.size)));
@@ -63,6 +71,7 @@ Shape picked_shape(Shape shape, int axis, bool is_many, Dim picks) {
     shape[axis] = picks;
     return shape;
   }
+  // One pick per line takes the axis away, as an index in NumPy does.
   return reduced_shape(shape, AxisSet({axis}, shape.rank()), false);
 }
 
@@ -74,6 +83,8 @@ std::vector<TensorType> infer_pick(const OpCall& call) {
       checked_axis(call, call.attributes.integer("axis"), x.shape.rank());
   const bool is_many = indices.rank() == x.shape.rank();
   const Dim picks = is_many ? indices[axis] : 1;
+  // Indices do not broadcast: a kernel goes through them and the result side by
+  // side.
   if (indices != picked_shape(x.shape, axis, is_many, picks)) {
     throw call.error("indices must have the axes of x beside axis {}", axis)
         .hint("one index for each place of them, or several along the axis");
@@ -98,6 +109,8 @@ std::vector<TensorType> infer_pick_scatter(const OpCall& call) {
   for (const Dim dim : values.shape.last(rank - axis - 1)) {
     shape.push_back(dim);
   }
+  // The type is built from the attribute, as the values do not tell how long
+  // the axis was that they were picked from.
   return {{values.dtype, shape}};
 }
 
@@ -231,15 +244,19 @@ Value put_along_axis(const Operand& x, const Operand& indices,
   for (std::size_t i = 0; i < order.size(); ++i) {
     back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   }
+  // Transposing by an order that changes nothing would copy x all the same.
   const bool is_last = along == rank - 1;
   const auto moved = [&](const Value& value) {
     return is_last ? value : transpose(value, order);
   };
   const Value rows = moved(broadcast_to(indices, wanted));
   Shape tuples = rows.shape();
+  // scatter_nd wants a tuple of indices for each place; here it has one index.
   tuples.push_back(1);
   const Value y =
       scatter_nd(moved(*x.value), reshape(rows, tuples),
+                 // With all axes but the last as batch axes, an index counts
+                 // within its own line.
                  moved(broadcast_to(values, wanted)), mode, rank - 1);
   return is_last ? y : transpose(y, back);
 }

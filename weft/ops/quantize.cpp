@@ -30,6 +30,8 @@ void check_scale(const OpCall& call, DType dtype) {
   if (scale.shape.rank() == 1 && scale.shape[0] != 1) {
     const int axis = normalize_axis(call.attributes.integer("axis"),
                                     x.shape.rank(), call.op.name());
+    // This is per-channel quantization: one scale for each filter of a layer,
+    // say.
     if (scale.shape[0] != x.shape[axis]) {
       throw call
           .error("{} scales for axis {} of {}", to_string(scale.shape[0]), axis,
@@ -39,6 +41,9 @@ void check_scale(const OpCall& call, DType dtype) {
   }
   if (!call.has_input(2)) return;
   const TensorType& zero = call.input(2);
+  // The zero point is an integer of the quantized kind, so that a real 0 is
+  // held exactly, as padding and ReLU need it (Jacob et al., "Quantization and
+  // training of neural networks", 2018, section 2.1).
   if (zero.dtype != dtype || zero.shape != scale.shape) {
     throw call.error("the zero point must be {}, as the scale is in shape",
                      to_string(TensorType{dtype, scale.shape}));
@@ -90,6 +95,8 @@ Value on_integers(const Attributes& attributes, std::span<const Value> inputs) {
   const std::int64_t axis = attributes.integer("axis");
   const Value& x = inputs[0];
   const DType dtype = inputs[1].dtype();
+  // This divides, as a product with 1 / scale is rounded twice and moves some
+  // numbers to another integer.
   Value number = round(cast(x, dtype) / along_axis(inputs[1], x, axis));
   if (inputs.size() < 3) return number;
   return number + cast(along_axis(inputs[2], x, axis), dtype);
@@ -113,12 +120,15 @@ std::vector<Value> lower_dequantize(const Attributes& attributes,
   // Floats hold differences of small integers, and i32 those of its own.
   const bool is_wide = q.dtype() == DType::kI32;
   const Value difference =
+      // f32 holds integers up to 2^24 only, so that i32 subtracts before it
+      // becomes a float; the smaller types would overflow there.
       is_wide ? cast(q - zero, dtype) : cast(q, dtype) - cast(zero, dtype);
   return {difference * scale};
 }
 
 std::vector<Value> lower_fake_quantize(const Attributes& attributes,
                                        std::span<const Value> inputs) {
+  // Scale and zero point are the same on the way back.
   std::vector<Value> arguments(inputs.begin(), inputs.end());
   arguments[0] = lower_quantize(attributes, inputs)[0];
   return {cast(lower_dequantize(attributes, arguments)[0], inputs[0].dtype())};
@@ -127,11 +137,15 @@ std::vector<Value> lower_fake_quantize(const Attributes& attributes,
 Gradients fake_quantize_gradient(const GradientContext& g) {
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < g.input_count(); ++i) inputs.push_back(g.x(i));
+  // Rounding has a slope of zero almost everywhere. It is passed straight
+  // through (Bengio et al., "Estimating or propagating gradients", 2013), but
+  // where the number was clamped: moving x changes nothing there.
   const Value number = on_integers(g.attributes(), inputs);
   const bool is_signed = g.attributes().get<DType>("dtype") == DType::kI8;
   const Value is_inside = logical_and(
       greater_equal(number, scalar_like(number, is_signed ? -128 : 0)),
       less_equal(number, scalar_like(number, is_signed ? 127 : 255)));
+  // Scale and zero point get no gradient: they are measured, not learned.
   Gradients gradients(inputs.size());
   gradients[0] = where(is_inside, g.dy(), scalar_like(g.dy(), 0));
   return gradients;

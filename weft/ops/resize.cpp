@@ -21,6 +21,7 @@ TensorType resized(const OpCall& call, const TensorType& image) {
         .hint("nearest or bilinear");
   }
   const Shape& shape = image.shape;
+  // Channels lie side by side, so that a pixel is copied or weighed as a whole.
   if (shape.rank() != 4 || !is_floating(image.dtype)) {
     throw call.error("images are floats [batch, rows, columns, channels]");
   }
@@ -33,6 +34,7 @@ TensorType resized(const OpCall& call, const TensorType& image) {
     throw call.error("size must be rows and columns");
   }
   // Each of them has a list of the pixels that it is made from.
+  // The size comes from attributes, which a file may set to anything.
   constexpr std::int64_t kMost = 1 << 20;
   for (const std::int64_t side : {size[0], size[1], shape[1], shape[2]}) {
     if (side > kMost) throw call.error("no side may exceed {}", kMost);
@@ -58,9 +60,13 @@ void resize_reference(const OpCall& call, std::span<const TensorView> inputs,
                       std::span<const TensorView> outputs) {
   const Shape& from = inputs[0].shape();
   const Shape& to = outputs[0].shape();
+  // The same lists of taps serve the op and its gradient: for the latter they
+  // say which pixels of dy a pixel of dx takes part in.
   const Resizing resizing = resizing_of(call);
   const auto x = to_doubles(inputs[0]);
   std::vector<double> y;
+  // Rows and columns are weighed apart, as both methods are products of one for
+  // each axis.
   for (Dim n = 0; n < to[0]; ++n)
     for (const auto& row_taps : resizing.rows)
       for (const auto& column_taps : resizing.columns)

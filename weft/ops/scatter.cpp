@@ -23,6 +23,7 @@ constexpr std::array kModes{ScatterMode::kSet, ScatterMode::kAdd,
                             ScatterMode::kMax, ScatterMode::kMin};
 
 ScatterMode mode_of(const Attributes& attributes) {
+  // Inference has checked that there is such a mode.
   return *std::ranges::find_if(kModes, [&](ScatterMode mode) {
     return to_string(mode) == attributes.text("mode");
   });
@@ -57,6 +58,8 @@ template <class Update>
 void for_each_update(const OpCall& call, std::span<const TensorView> inputs,
                      Update&& update) {
   const NdRows nd = nd_rows_of(call, inputs[0], inputs[1]);
+  // The order is part of the meaning: of several updates of a row, "set" keeps
+  // the last.
   for (std::int64_t i = 0; i < inputs[2].size(); ++i) {
     const std::int64_t row = named_row(nd, inputs[1], i / nd.width);
     update(row * nd.width + i % nd.width, i);
@@ -67,6 +70,7 @@ void for_each_update(const OpCall& call, std::span<const TensorView> inputs,
 template <class Step>
 void fold_updates(const OpCall& call, std::span<const TensorView> inputs,
                   const TensorView& y, Step&& step) {
+  // A double cannot hold every i64, and an integer no fraction.
   const auto run = [&]<class Number>(Number) {
     for_each_update(call, inputs, [&](std::int64_t place, std::int64_t i) {
       store_as(y, place,
@@ -92,6 +96,8 @@ void scatter_nd_reference(const OpCall& call,
                                copy_element(y, place, inputs[2], i);
                              });
     case ScatterMode::kAdd:
+      // x is added again here, as accumulate() starts from zeros: so x and its
+      // updates are rounded once, and together.
       return accumulate(y, [&](auto&& add) {
         for (std::int64_t i = 0; i < x.size(); ++i) add(x, i, i);
         for_each_update(call, inputs, [&](std::int64_t place, std::int64_t i) {
@@ -124,6 +130,8 @@ Shape named_shape(const OpCall& call) {
     throw call.error("batch_dims {} is outside [0, {})", batch,
                      std::min(indices.rank(), x.rank()));
   }
+  // They are not broadcast: each batch of tuples belongs to the batch of rows
+  // at its place.
   const int batch_axes = static_cast<int>(batch);
   for (int axis = 0; axis < batch_axes; ++axis) {
     if (x[axis] == indices[axis]) continue;
@@ -137,7 +145,9 @@ Shape named_shape(const OpCall& call) {
                to_string(depth), x.rank() - batch)
         .hint("the last axis of indices is at most as long as x has axes");
   }
+  // Places are what is named; a tuple is one of them, whatever its length.
   const Shape places(indices.first(indices.rank() - 1));
+  // An axis that is empty has nothing to name, unless there are no tuples.
   for (int i = 0; i < static_cast<int>(depth); ++i) {
     require_choice(call, x[batch_axes + i], places);
   }
@@ -154,6 +164,8 @@ std::vector<TensorType> infer_gather_nd(const OpCall& call) {
 }
 
 std::vector<TensorType> infer_scatter_nd(const OpCall& call) {
+  // Updates do not broadcast, and have x's dtype: a kernel adds them in where
+  // they lie.
   const TensorType& x = call.input(0);
   const TensorType expected{x.dtype, named_shape(call)};
   if (call.input(2) != expected) {
@@ -173,6 +185,7 @@ std::vector<TensorType> infer_scatter_nd(const OpCall& call) {
 }
 
 Gradients gather_nd_gradient(const GradientContext& g) {
+  // A row that was taken twice has the sum of both gradients.
   return {scatter_nd(zeros_like(g.x(0)), g.x(1), g.dy(), ScatterMode::kAdd,
                      g.attributes().integer("batch_dims")),
           Value()};
@@ -185,7 +198,10 @@ Value is_last(const GradientContext& g) {
   const Shape& indices = g.x(1).shape();
   const Shape places(indices.first(indices.rank() - 1));
   const int named = static_cast<int>(batch) + static_cast<int>(indices.back());
+  // Each update is numbered, and the numbers are set in the order of updates:
+  // what stands at a row in the end is the number of its last one.
   const Value number = reshape(iota(dim_product(places.dims())), places);
+  // Rows that nothing names keep -1, and are not asked for.
   const Value none = full({DType::kI64, Shape(x.first(named))}, -1);
   const Value last = scatter_nd(none, g.x(1), number, ScatterMode::kSet, batch);
   Shape column = places;
@@ -195,6 +211,7 @@ Value is_last(const GradientContext& g) {
 
 Gradients set_gradient(const GradientContext& g) {
   const std::int64_t batch = g.attributes().integer("batch_dims");
+  // The old values of the rows are gone, so that nothing flows to them.
   const Value kept =
       scatter_nd(g.dy(), g.x(1), zeros_like(g.x(2)), ScatterMode::kSet, batch);
   const Value flow = gather_nd(g.dy(), g.x(1), batch);
@@ -205,13 +222,19 @@ Gradients set_gradient(const GradientContext& g) {
 Gradients extremum_gradient_nd(const GradientContext& g) {
   const std::int64_t batch = g.attributes().integer("batch_dims");
   const Value& indices = g.x(1);
+  // Winners are counted in this dtype, which is exact as long as few share a
+  // place.
   const DType dtype = g.dy().dtype();
   const Value zero = scalar_like(g.dy(), 0);
   const Value x_wins = equal(g.x(0), g.y());
+  // y holds what came out of all updates of a row: one that equals it is among
+  // the largest.
   const Value update_wins = equal(g.x(2), gather_nd(g.y(), indices, batch));
   const Value winners =
       scatter_nd(cast(x_wins, dtype), indices, cast(update_wins, dtype),
                  ScatterMode::kAdd, batch);
+  // The gradient is shared equally among ties, so that its sum is the same with
+  // ties as without. Nothing divides by zero: somebody won each place.
   const Value share = g.dy() / winners;
   return {where(x_wins, share, zero), Value(),
           where(update_wins, gather_nd(share, indices, batch), zero)};

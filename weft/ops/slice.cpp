@@ -287,6 +287,8 @@ Value reverse(const Operand& x, const Integers& axes) {
     begin[at(resolved)] = kToEnd;
     steps[at(resolved)] = -1;
   }
+  // The slice goes from the last element, one step down at a time, to the
+  // first: kToEnd stands for either end, by the sign of the step.
   return slice(x, std::move(begin), Integers(at(rank), kToEnd),
                std::move(steps));
 }

@@ -28,6 +28,8 @@ void order_lines(const OpCall& call, const TensorView& x,
                  bool descending) {
   const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
                                              x.shape().rank()));
+  // The sort moves positions and leaves the values where they are: both results
+  // come from it.
   std::vector<std::int64_t> order(static_cast<std::size_t>(cut.size));
   const auto run = [&]<class Number>(Number) {
     for (std::int64_t line = 0; line < cut.outer * cut.inner; ++line) {
@@ -90,6 +92,8 @@ void cumsum_reference(const OpCall& call, std::span<const TensorView> inputs,
         const std::int64_t place =
             start + (reverse ? cut.size - 1 - n : n) * cut.inner;
         const auto value = load_as<Number>(x, place);
+        // In f16 and bf16 the running sum is a double here, and each place is
+        // rounded for itself: rounding as it goes would stall long sums.
         const Number total = sum + value;
         store_as(outputs[0], place, exclusive ? sum : total);
         sum = total;

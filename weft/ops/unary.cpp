@@ -41,6 +41,8 @@ void cast_reference(const OpCall&, std::span<const TensorView> inputs,
     return reference_loop(inputs, y, [](auto value) { return value; });
   }
   dispatch(y.dtype(), [&]<class T>(T) {
+    // Casting a float beyond the range is undefined in C++, and differs from
+    // machine to machine: the op defines it instead.
     if constexpr (std::is_integral_v<T>) {
       for (std::int64_t i = 0; i < y.size(); ++i) {
         y.as<T>()[i] = saturate<T>(load_as<double>(x, i));
@@ -84,6 +86,8 @@ Gradients cast_gradient(const GradientContext& g) {
 std::vector<Value> sum_of_casts(const BatchContext& g) {
   const DType from = g.call().input(0).dtype;
   const DType to = g.call().outputs[0].dtype;
+  // Casting the sum would then round, or saturate, what the narrow dtype held
+  // of it.
   if (!is_floating(from) || !is_floating(to) || size_of(to) > size_of(from)) {
     return {};
   }
@@ -93,6 +97,7 @@ std::vector<Value> sum_of_casts(const BatchContext& g) {
 // The slope is Φ(x) + x φ(x), with the normal distribution and its density.
 Gradients gelu_gradient(const GradientContext& g) {
   const Value& x = g.x(0);
+  // Φ(x) = (1 + erf(x / √2)) / 2.
   const Value distribution = 0.5 * (erf(x * kSqrtHalf) + 1.0);
   // The constant is 1 / √(2π).
   const Value density =

@@ -32,6 +32,7 @@ class Reader {
       : fail_(fail) {}
 
   Equation read(std::string text, const std::vector<Shape>& operands) {
+    // NumPy ignores blanks, too.
     std::erase(text, ' ');
     const std::size_t arrow = text.find("->");
     const auto terms = terms_of(text.substr(0, arrow));
@@ -42,6 +43,8 @@ class Reader {
     for (std::size_t i = 0; i < terms.size(); ++i) {
       add_operand(terms[i], operands[i], i);
     }
+    // "ij,jk" without an arrow means what NumPy infers; "ij->" asks for the sum
+    // of all.
     if (arrow == text.npos)
       infer_result();
     else
@@ -58,6 +61,8 @@ class Reader {
         if (term.find(kDots, i + kDots.size()) != term.npos) {
           throw fail_(fmt::format("'{}' has more than one '...'", term));
         }
+        // Axes of "..." are counted from the end, -1 last, so that operands
+        // with fewer of them align as broadcasting does.
         for (int axis = axes_of_dots; axis > 0; --axis) {
           labels.push_back(-axis);
         }
@@ -80,8 +85,10 @@ class Reader {
       throw fail_(fmt::format("operand {} has {} axes, but '{}' names {}",
                               operand, shape.rank(), term, letters));
     }
+    // The dots take what axes the letters leave over.
     equation_.operands.push_back(labels_of(term, rest));
     most_dots_ = std::max(most_dots_, has_dots ? rest : 0);
+    // These are the dims of this operand alone, before 1 stretches.
     std::map<Label, Dim> own;
     for (int axis = 0; axis < shape.rank(); ++axis) {
       const Label label =
@@ -97,6 +104,7 @@ class Reader {
 
   void unify(Label label, Dim size, std::size_t operand) {
     Dim& common = equation_.sizes.try_emplace(label, size).first->second;
+    // An axis of 1 stretches to what others say, in whatever order they come.
     if (common == 1) common = size;
     if (size != 1 && size != common) {
       throw differing(label, common, size, operand);
@@ -109,9 +117,11 @@ class Reader {
   }
 
   void infer_result() {
+    // Broadcast axes lead the result, as in NumPy.
     for (int axis = most_dots_; axis > 0; --axis) {
       equation_.result.push_back(-axis);
     }
+    // A letter that stands once is kept; one that stands twice is summed over.
     for (const auto& [label, size] : equation_.sizes) {
       std::ptrdiff_t uses = 0;
       for (const Labels& labels : equation_.operands) {
@@ -123,6 +133,8 @@ class Reader {
   }
 
   void read_result(const std::string& term) {
+    // NumPy refuses it as well: to sum over axes that were not named would be a
+    // surprise.
     if (most_dots_ > 0 && term.find(kDots) == term.npos) {
       throw fail_("the result has no '...', but an operand has axes for it");
     }

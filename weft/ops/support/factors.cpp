@@ -20,6 +20,8 @@ struct Rotation {
   double cosine, sine;
 
   Rotation(double p, double q, double x) {
+    // `t` is the smaller of the two tangents that do it: the angle is at most
+    // π/4, which makes sweeps converge, and nothing cancels.
     const double tau = (q - p) / (2 * x);
     const double t =
         (tau >= 0 ? 1 : -1) / (std::fabs(tau) + std::sqrt(1 + tau * tau));
@@ -43,6 +45,8 @@ std::vector<std::int64_t> sorted_places(const std::vector<double>& values,
                                         bool descending) {
   std::vector<std::int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
+  // Equal values keep their order, so that results are the same on every
+  // machine.
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
     return descending ? values[at(b)] < values[at(a)]
                       : values[at(a)] < values[at(b)];
@@ -58,6 +62,8 @@ void orthogonalise(std::int64_t m, std::int64_t n, std::vector<double>& a,
     bool is_done = true;
     for (std::int64_t p = 0; p < n; ++p)
       for (std::int64_t q = p + 1; q < n; ++q) {
+        // One-sided rotations work on the columns themselves and never form
+        // aᵀa, whose condition number would be the square of a's.
         double pp = 0, qq = 0, pq = 0;
         for (std::int64_t i = 0; i < m; ++i) {
           const double x = a[at(i * n + p)], y = a[at(i * n + q)];
@@ -65,6 +71,8 @@ void orthogonalise(std::int64_t m, std::int64_t n, std::vector<double>& a,
           qq += y * y;
           pq += x * y;
         }
+        // That is zero to the precision of a double, against the lengths of
+        // both columns.
         if (std::fabs(pq) <= 1e-16 * std::sqrt(pp * qq)) continue;
         is_done = false;
         const Rotation rotation(pp, qq, pq);
@@ -85,8 +93,11 @@ bool cholesky_factor(std::int64_t n, const double* a, double* l) {
   std::fill_n(l, n * n, 0.0);
   for (std::int64_t j = 0; j < n; ++j) {
     for (std::int64_t i = j; i < n; ++i) {
+      // The symmetric part is factored. Its gradient is symmetric then, and
+      // agrees with finite differences in single elements.
       double sum = (a[i * n + j] + a[j * n + i]) / 2;
       for (std::int64_t k = 0; k < j; ++k) sum -= l[i * n + k] * l[j * n + k];
+      // The comparison is written so that NaN fails it, too.
       if (i == j && !(sum > 0)) return false;
       l[i * n + j] = i == j ? std::sqrt(sum) : sum / l[j * n + j];
     }
@@ -99,12 +110,16 @@ void qr_factors(std::int64_t m, std::int64_t n, const double* a, double* q,
                 double* r) {
   std::copy_n(a, m * n, q);
   std::fill_n(r, n * n, 0.0);
+  // One round leaves errors that grow with the condition number; the second
+  // takes them away.
   for (std::int64_t j = 0; j < n; ++j) {
     for (int round = 0; round < 2; ++round) {
       for (std::int64_t k = 0; k < j; ++k) {
         double share = 0;
         for (std::int64_t i = 0; i < m; ++i)
           share += q[i * n + k] * q[i * n + j];
+        // Subtracting at once, before the next share is computed, is the
+        // modified form, which loses less than all shares of the old column.
         for (std::int64_t i = 0; i < m; ++i)
           q[i * n + j] -= share * q[i * n + k];
         r[k * n + j] += share;
@@ -132,6 +147,7 @@ void eigen_factors(std::int64_t n, const double* a, double* values,
       for (std::int64_t q = p + 1; q < n; ++q) {
         const double x = s[at(p * n + q)];
         const double pp = s[at(p * n + p)], qq = s[at(q * n + q)];
+        // What is left is lost in rounding beside either diagonal number.
         if (std::fabs(x) <= 1e-17 * (std::fabs(pp) + std::fabs(qq))) continue;
         is_done = false;
         const Rotation rotation(pp, qq, x);
@@ -139,6 +155,8 @@ void eigen_factors(std::int64_t n, const double* a, double* values,
           rotation.turn(s[at(i * n + p)], s[at(i * n + q)]);
           rotation.turn(v[at(i * n + p)], v[at(i * n + q)]);
         }
+        // The rotation acts from both sides, which keeps the matrix symmetric
+        // and its eigenvalues.
         for (std::int64_t i = 0; i < n; ++i) {
           rotation.turn(s[at(p * n + i)], s[at(q * n + i)]);
         }
@@ -167,6 +185,8 @@ void singular_factors(std::int64_t m, std::int64_t n, const double* a,
     for (std::int64_t j = 0; j < k; ++j) {
       tall[at(i * k + j)] = is_wide ? a[j * n + i] : a[i * n + j];
     }
+  // Rotations a V = U S make columns orthogonal: their lengths are the singular
+  // values.
   std::vector<double> turned = identity_matrix(k);
   orthogonalise(rows, k, tall, turned);
   std::vector<double> norms(at(k));
@@ -201,6 +221,8 @@ void orient_columns(std::int64_t rows, std::int64_t columns, double* vectors,
       const double x = vectors[i * columns + j];
       if (std::fabs(x) > std::fabs(farthest)) farthest = x;
     }
+    // A sign is free in each pair of vectors. Fixing it makes all methods and
+    // kernels agree.
     if (farthest >= 0) continue;
     for (std::int64_t i = 0; i < rows; ++i) vectors[i * columns + j] *= -1;
     for (std::int64_t i = 0; i < width; ++i) partner[j * width + i] *= -1;
