@@ -22,12 +22,14 @@ void after_reference(const OpCall&, std::span<const TensorView> inputs,
 
 Gradients after_gradient(const GradientContext& g) {
   Gradients result(g.input_count());
+  // The others are waited for, and no number of theirs is in the result.
   result[0] = g.dy();
   return result;
 }
 
 std::vector<Value> batch_after(const BatchContext& b) {
   std::vector<Value> others;
+  // Whether the others are stacked does not matter to waiting.
   for (std::size_t i = 1; i < b.input_count(); ++i) others.push_back(b.x(i));
   return {after(stacked(b, 0), others)};
 }

@@ -18,6 +18,7 @@ void place_reference(const OpCall& call, std::span<const TensorView> inputs,
   const TensorView& x = inputs[0];
   const AxisCut cut(x.shape(), resolved_axis(call.attributes.integer("axis"),
                                              x.shape().rank()));
+  // i64 is compared as such: neighbours beyond 2^53 are one double.
   const auto run = [&]<class Number>(Number) {
     for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
       const std::int64_t start =
@@ -26,6 +27,7 @@ void place_reference(const OpCall& call, std::span<const TensorView> inputs,
       std::int64_t winner = 0;
       for (std::int64_t n = 1; n < cut.size; ++n) {
         const auto value = load_as<Number>(x, start + n * cut.inner);
+        // NaN beats nothing by < or >, and nothing beats it.
         const bool is_first_nan = value != value && best == best;
         if (Beats{}(value, best) || is_first_nan) {
           best = value;
@@ -45,6 +47,7 @@ std::vector<TensorType> infer_place(const OpCall& call) {
   const Shape& shape = call.input(0).shape;
   const int axis =
       checked_axis(call, call.attributes.integer("axis"), shape.rank());
+  // Among no elements none is the largest; NumPy refuses it as well.
   require_elements(call, shape[axis], axis);
   const AxisSet axes({axis}, shape.rank());
   return {{DType::kI64,

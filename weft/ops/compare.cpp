@@ -40,6 +40,7 @@ Gradients where_gradient(const GradientContext& g) {
 // Where conditions differ, the sum takes each instance's own choice, and there
 // is no sum of operands to choose from.
 std::vector<Value> sum_of_choices(const BatchContext& g) {
+  // An empty list says that there is no such rule for this case.
   if (g.is_batched(0)) return {};
   const Value a = g.sum(1);
   const Value b = g.sum(2);
@@ -106,6 +107,7 @@ OpDef& logic(OpRegistry& ops, const char* name) {
 OpDef& predicate(OpRegistry& ops, const char* name) {
   return ops.add(name)
       .signature("(x) -> y")
+      // A predicate is constant almost everywhere.
       .traits(kElementwise | kNoGradient)
       .infer(infer_predicate)
       .batch(batch_elementwise)

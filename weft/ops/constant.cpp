@@ -20,6 +20,7 @@ void fill(const TensorView& view, const Tensor& element) {
 void constant_reference(const OpCall& call, std::span<const TensorView>,
                         std::span<const TensorView> outputs) {
   const auto& value = call.attributes.get<Tensor>("value");
+  // An empty tensor may have no memory, and memcpy of null is undefined.
   if (value.bytes() > 0) {
     std::memcpy(outputs[0].data, value.raw(), value.bytes());
   }
@@ -43,6 +44,7 @@ void iota_reference(const OpCall&, std::span<const TensorView>,
       if constexpr (std::is_class_v<T>) {
         y.as<T>()[i] = T(static_cast<float>(i));
       } else {
+        // Small integers wrap around, as NumPy's casts do.
         y.as<T>()[i] = static_cast<T>(i);
       }
     }

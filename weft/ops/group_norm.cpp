@@ -23,6 +23,7 @@ void check_groups(const OpCall& call) {
     throw call.error("takes [batch, …, channels], not {}", to_string(shape));
   }
   const std::int64_t groups = call.attributes.integer("groups");
+  // Groups are of equal size (Wu and He, "Group normalization", 2018).
   if (groups < 1 || is_symbolic(shape.back()) || shape.back() % groups != 0) {
     throw call.error("{} groups do not divide {} channels", groups,
                      to_string(shape.back()));
@@ -43,6 +44,8 @@ std::vector<TensorType> infer_group_norm_gradient(const OpCall& call) {
 
 // The product of the dims between the examples and the channels.
 Dim pixels_of(const Shape& shape) {
+  // An image of any number of axes is a list of pixels: no statistic asks where
+  // they lie.
   return dim_product(shape.dims().subspan(1, at(shape.rank() - 2)));
 }
 
@@ -82,6 +85,8 @@ Value group_mean(const Value& v, std::int64_t groups) {
   const Shape& shape = v.shape();
   const Value channels =
       reshape(mean(v, {1}), {shape[0], groups, shape.back() / groups});
+  // All channels have equally many pixels, so that the mean of their means is
+  // the group's.
   const Value means = mean(channels, {2}, true);
   return reshape(broadcast_to(means, channels.shape()),
                  {shape[0], 1, shape.back()});
@@ -91,6 +96,7 @@ std::vector<Value> lower_group_norm(const Attributes& attributes,
                                     std::span<const Value> inputs) {
   const std::int64_t groups = attributes.integer("groups");
   const Value x = as_pixels(inputs[0], inputs[1].dtype());
+  // As in layer_norm, squares are taken after the mean is off.
   const Value centred = x - group_mean(x, groups);
   const Value factor = inputs[1] * rsqrt(group_mean(square(centred), groups) +
                                          attributes.real("epsilon"));
@@ -127,8 +133,12 @@ std::vector<Value> batch_group_norm(const BatchContext& g) {
   Value x = stacked(g, 0);
   const Shape shape = x.shape();
   Shape merged(shape.last(shape.rank() - 1));
+  // Examples are normalised one by one, so that it does not matter whose they
+  // are.
   merged[0] = dim_multiply(shape[0], shape[1]);
   const TensorType& channels = g.call().input(1);
+  // What is normalised without scale stays in the wider dtype, so that the
+  // result is rounded once, at the end.
   if (!is_shared) x = to_dtype(x, channels.dtype);
   const Value scale = is_shared ? g.x(1) : full(channels, 1);
   const Value shift = is_shared ? g.x(2) : full(channels, 0);
@@ -142,6 +152,7 @@ std::vector<Value> batch_group_norm(const BatchContext& g) {
 
 template <int kFlops>
 Cost group_norm_cost(const OpCall& call) {
+  // Cost counts flops of each element; the memory follows from the types.
   return Cost::of(
       call, kFlops * static_cast<double>(call.input(0).shape.num_elements()));
 }

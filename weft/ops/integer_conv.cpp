@@ -12,6 +12,7 @@ namespace {
 std::vector<TensorType> infer_integer_conv2d(const OpCall& call) {
   check_image(call, call.input(0));
   require_small_integers(call);
+  // Products of 8-bit integers need 16 bits, and sums of up to 2^15 of them 31.
   return {{DType::kI32,
            convolved_shape(call, call.input(0).shape, call.input(1).shape)}};
 }
@@ -19,6 +20,8 @@ std::vector<TensorType> infer_integer_conv2d(const OpCall& call) {
 void integer_conv2d_reference(const OpCall& call,
                               std::span<const TensorView> inputs,
                               std::span<const TensorView> outputs) {
+  // Padding is 0 in the integers, which stands for a real 0 only where the zero
+  // point is 0.
   const auto x = to_numbers<std::int64_t>(inputs[0]);
   const auto w = to_numbers<std::int64_t>(inputs[1]);
   std::vector<std::int64_t> y(static_cast<std::size_t>(outputs[0].size()));

@@ -15,6 +15,8 @@ std::vector<TensorType> infer_integer_matmul(const OpCall& call) {
 void integer_matmul_reference(const OpCall& call,
                               std::span<const TensorView> inputs,
                               std::span<const TensorView> outputs) {
+  // Sums are exact in i64 and stored as i32, which every kernel must then agree
+  // with bit for bit.
   from_numbers(products<std::int64_t>(call, inputs), outputs[0]);
 }
 

@@ -22,12 +22,15 @@ std::vector<TensorType> infer_nms(const OpCall& call) {
       Shape(boxes.shape.first(rank)) != scores.shape) {
     throw call.error("takes boxes [..., n, 4] and scores [..., n]");
   }
+  // The comparison is written so that NaN is refused, too.
   const double threshold = call.attributes.real("threshold");
   if (!(threshold >= 0 && threshold <= 1)) {
     throw call.error("the threshold {} is no share of an area", threshold);
   }
   const std::int64_t most = call.attributes.integer("most");
   if (most < 1) throw call.error("keeps at least one box, not {}", most);
+  // The results have a fixed size, as shapes are known before values: a count
+  // says how much of it holds boxes.
   const Shape leading(scores.shape.first(rank - 1));
   Shape indices = leading;
   indices.push_back(most);
@@ -40,6 +43,7 @@ void nms_reference(const OpCall& call, std::span<const TensorView> inputs,
   const auto scores = to_doubles(inputs[1]);
   const std::int64_t n = inputs[1].shape().back();
   const std::int64_t most = call.attributes.integer("most");
+  // suppress() needs room for an order of the boxes; one array serves all sets.
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   for (std::int64_t set = 0; set < outputs[1].size(); ++set) {
     outputs[1].as<std::int64_t>()[set] =

@@ -15,6 +15,8 @@ namespace {
 void uniform_reference(const OpCall& call, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
   const TensorView& y = outputs[0];
+  // Philox (Salmon et al., "Parallel random numbers", 2011) makes word i from a
+  // counter: no state passes from element to element.
   const RandomStream stream = stream_of(call, inputs[0]);
   dispatch(y.dtype(), [&]<class T>(T) {
     // The loop is made for every dtype, but inference lets only floats come
@@ -37,6 +39,7 @@ void normal_reference(const OpCall& call, std::span<const TensorView> inputs,
   for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
     // Each pair of words gives two normals, so that element i can be drawn
     // without those before it.
+    // Box and Muller turn two uniform numbers into two normal ones.
     const auto pair = static_cast<std::uint64_t>(i / 2 * 2);
     const auto normals = normal_from(stream.word(pair), stream.word(pair + 1));
     store_as(outputs[0], i, normals[static_cast<std::size_t>(i % 2)]);
@@ -62,6 +65,7 @@ void permutation_reference(const OpCall& call,
   // A permutation of nothing has no first element to draw.
   if (y.size() == 0) return;
   const RandomStream stream = stream_of(call, inputs[0]);
+  // It computes each place by itself, without a table to shuffle.
   const Permutation order(static_cast<std::uint64_t>(y.size()), stream.seed,
                           stream.stream, stream.step);
   for (std::int64_t i = 0; i < y.size(); ++i) {
@@ -80,6 +84,7 @@ void dropout_reference(const OpCall& call, std::span<const TensorView> inputs,
   for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
     const bool is_kept = bernoulli_element(
         stream.word(static_cast<std::uint64_t>(i)), threshold);
+    // A dropped element is 0 whatever x is, also where it is infinite or NaN.
     const auto x = load_as<double>(inputs[0], i);
     // The factor 1 / (1 - rate) keeps the expected value.
     store_as(outputs[0], i, is_kept ? x * (1 / (1 - rate)) : 0.0);

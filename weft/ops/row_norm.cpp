@@ -15,6 +15,8 @@
 namespace weft {
 namespace {
 
+// A row is a set of its own: one pixel with one group of all its channels
+// (support/normalization.h).
 template <bool kIsCentred>
 NormalizedSets row_sets(const OpCall& call) {
   return {.channels = static_cast<std::size_t>(call.input(0).shape.back()),
@@ -45,6 +47,10 @@ struct PlainRows {
 template <bool kIsCentred>
 PlainRows plain_rows(const Attributes& attributes, const Value& x,
                      DType dtype) {
+  // Ba et al., "Layer normalization", 2016, subtract the mean; Zhang and
+  // Sennrich, "Root mean square layer normalization", 2019, do not. The mean is
+  // subtracted before squaring, as E[x²] - E[x]² cancels where the mean is far
+  // from 0.
   Value centred = to_dtype(x, dtype);
   if (kIsCentred) centred = centred - mean(centred, {-1}, true);
   const Value power = mean(square(centred), {-1}, true);
@@ -70,6 +76,8 @@ std::vector<Value> lower_row_norm_gradient(const Attributes& attributes,
       plain_rows<kIsCentred>(attributes, inputs[0], scale.dtype());
   const Value dy = to_dtype(inputs[2], scale.dtype());
   const Value g = dy * scale;
+  // h is orthogonal to what normalisation lets through: the part of g along h,
+  // and along ones where there is a mean, has no effect.
   Value dx = g - h * mean(g * h, {-1}, true);
   if (kIsCentred) dx = dx - mean(g, {-1}, true);
   std::vector<Value> gradients{to_dtype(dx * factor, inputs[0].dtype()),
@@ -82,6 +90,7 @@ template <bool kIsCentred>
 Gradients row_norm_rule(const GradientContext& g) {
   static const OpDef& op = op_registry().get(kIsCentred ? "layer_norm_gradient"
                                                         : "rms_norm_gradient");
+  // The gradient is given x: y has lost the mean and the scale.
   return call_all(op, std::array{g.x(0), g.x(1), g.dy()}, g.attributes(), {});
 }
 
@@ -95,6 +104,8 @@ std::vector<Value> batch_row_norm(const BatchContext& g) {
     inputs.push_back(aligned(g, i, rank));
     is_shared &= !g.is_batched(i);
   }
+  // The op takes one scale for all rows. Where scales differ, its parts are
+  // written out, whose products broadcast.
   return is_shared ? call_again(g, inputs)
                    : lower_row_norm<kIsCentred>(g.attributes(), inputs);
 }

@@ -44,12 +44,14 @@ std::vector<TensorType> infer_scan(const OpCall& call) {
   for (std::size_t i = carried; i < carried + scanned; ++i) {
     arguments[i] = slice_type(call, call.input(i));
     // One counter runs through all of them.
+    // A shorter one would be read beyond its end.
     if (call.input(i).shape[0] != call.input(carried).shape[0]) {
       throw call.error("the scanned operands differ in their leading axis");
     }
   }
   // A scanned operand loses its leading axis in the body; an output gains it.
   auto results = result_types(call.attributes.function("body"), arguments);
+  // What a step carries is the next one's operand, so that its type must stay.
   require_carried(call, results, carried);
   for (std::size_t i = carried; i < results.size(); ++i) {
     results[i] = stacked_type(results[i], call.input(carried).shape[0]);
@@ -158,6 +160,8 @@ std::vector<Value> scan(std::vector<Value> initial,
     const Shape& shape = whole.shape();
     types.push_back({whole.dtype(), Shape(shape.last(shape.rank() - 1))});
   }
+  // Values from outside that the body uses become operands behind the scanned
+  // ones.
   Closures bodies(*builder);
   bodies.add("body", types, [&](const std::vector<Value>& values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(carried);

@@ -18,6 +18,7 @@ void reshape_reference(const OpCall&, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
   const std::size_t bytes = inputs[0].type.bytes();
   // A plan may give a view the memory of its source.
+  // An empty tensor may have no memory at all.
   if (bytes > 0 && outputs[0].data != inputs[0].data) {
     std::memcpy(outputs[0].data, inputs[0].data, bytes);
   }
@@ -25,6 +26,7 @@ void reshape_reference(const OpCall&, std::span<const TensorView> inputs,
 
 Integers resolved_permutation(const Attributes& attributes, int rank) {
   Integers order = attributes.integers("permutation");
+  // No order given means all axes reversed, as in NumPy.
   if (order.empty()) {
     for (int axis = rank - 1; axis >= 0; --axis) order.push_back(axis);
   }
@@ -62,6 +64,7 @@ std::vector<TensorType> infer_reshape(const OpCall& call) {
   const Shape& shape = call.attributes.get<Shape>("shape");
   // Sizes are compared as polynomials: symbolic shapes are refused unless they
   // agree whatever the symbols stand for.
+  // A wrong count would have a kernel read beyond x's memory.
   if (dim_product(shape.dims()) != dim_product(x.shape.dims())) {
     throw call
         .error("{} elements do not fill {}",
@@ -114,6 +117,7 @@ Gradients transpose_gradient(const GradientContext& g) {
       resolved_permutation(g.attributes(), g.x(0).shape().rank());
   Integers inverse(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
+    // An axis that came from order[i] has to go back there.
     inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   }
   return {transpose(g.dy(), inverse)};
@@ -132,6 +136,8 @@ std::vector<Value> batch_reshape(const BatchContext& g) {
 std::vector<Value> batch_broadcast(const BatchContext& g) {
   const Shape& shape = g.call().outputs[0].shape;
   return {
+      // aligned() puts axes of 1 between that of the instances and x's own, as
+      // broadcasting would take the former for x's first axis otherwise.
       broadcast_to(aligned(g, 0, shape.rank()), with_leading(g.size(), shape))};
 }
 
@@ -189,6 +195,7 @@ std::vector<OpSample> broadcast_samples() {
 Shape without_rest(const Operand& x, Shape shape) {
   const TensorType& type = x.value->type();
   const auto rest = std::find(shape.begin(), shape.end(), -1);
+  // Sizes may be symbolic: "N * 4" elements with a known 4 leave "N".
   std::optional<Dim> quotient;
   // With two unknown dims there would be many answers.
   if (std::count(shape.begin(), shape.end(), -1) == 1) {

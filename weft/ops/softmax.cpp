@@ -33,6 +33,7 @@ std::vector<TensorType> infer_softmax_gradient(const OpCall& call) {
 // n-th element.
 template <class Body>
 void for_each_line(const OpCall& call, const AxisCut& cut, Body&& body) {
+  // An axis of no elements has lines, but nothing in them to write.
   if (call.input(0).shape.num_elements() == 0) return;
   for (std::int64_t i = 0; i < cut.outer * cut.inner; ++i) {
     const std::int64_t start =
@@ -55,6 +56,8 @@ void normalise_lines(const OpCall& call, std::span<const TensorView> inputs,
   const AxisCut cut = softmax_cut(call);
   std::vector<double> line(static_cast<std::size_t>(cut.size));
   for_each_line(call, cut, [&](auto&& place) {
+    // log_sum_exp() takes a span, and elements along an inner axis do not lie
+    // side by side.
     for (std::int64_t n = 0; n < cut.size; ++n) {
       line[static_cast<std::size_t>(n)] = load_as<double>(inputs[0], place(n));
     }
@@ -90,6 +93,8 @@ void go_back_along_lines(const OpCall& call, std::span<const TensorView> inputs,
     const auto dy = [&](std::int64_t n) {
       return load_as<double>(inputs[1], place(n));
     };
+    // The sum goes over the whole line, so that it comes before the first
+    // element is written.
     double total = 0;
     for (std::int64_t n = 0; n < cut.size; ++n) total += term(y(n), dy(n));
     for (std::int64_t n = 0; n < cut.size; ++n) {
@@ -133,6 +138,7 @@ std::vector<Value> lower_log_softmax_gradient(const Attributes& attributes,
 
 Gradients softmax_rule(const GradientContext& g) {
   static const OpDef& op = op_registry().get("softmax_gradient");
+  // The gradient needs y alone, so that x need not be kept.
   return {call(op, {&g.y(), &g.dy()}, g.attributes(), {})};
 }
 

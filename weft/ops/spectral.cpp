@@ -16,12 +16,14 @@ using namespace matrices;  // NOLINT: this file's own support
 std::vector<TensorType> infer_eigh(const OpCall& call) {
   check_square(call);
   const TensorType& x = call.input(0);
+  // There are as many eigenvalues as columns, and as many vectors.
   return {with_sides(x, {columns_of(x.shape)}), x};
 }
 
 std::vector<TensorType> infer_svd(const OpCall& call) {
   check_matrix(call, 0);
   const TensorType& x = call.input(0);
+  // This is the thin form: rows of vᵀ beyond k belong to no singular value.
   const Dim m = rows_of(x.shape), n = columns_of(x.shape), k = std::min(m, n);
   return {with_sides(x, {m, k}), with_sides(x, {k}), with_sides(x, {k, n})};
 }
@@ -30,6 +32,8 @@ void eigh_reference(const OpCall& call, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
   const Dim n = columns_of(call.input(0).shape);
   for_each_matrix(inputs, outputs, [&](auto a, auto&& result) {
+    // Jacobi's method would go on for all its sweeps on a matrix with a NaN, so
+    // that such matrices are answered first.
     if (spoil_factors(a, {result(0), result(1)})) return;
     eigen_factors(n, a.data(), result(0).data(), result(1).data());
   });
@@ -57,11 +61,16 @@ Value as_diagonal_column(const Value& s) { return transposed(as_row(s)); }
 // 1 / (s_j - s_i) off the diagonal, which is 0.
 Value inverse_distances(const Value& s) {
   const Value own = identity(s.shape().back(), s.dtype());
+  // The identity keeps the diagonal's divisor from 0. Where two values are
+  // equal, the vectors are not unique and their gradient is infinite, which is
+  // what comes out.
   return (1.0 - own) / (as_row(s) - as_diagonal_column(s) + own);
 }
 
 Gradients eigh_gradient(const GradientContext& g) {
   const Value& v = g.y(1);
+  // With x = v diag(λ) vᵀ, dx = v (diag(dλ) + F ∘ (vᵀ dv)) vᵀ, where F_ij = 1 /
+  // (λ_j - λ_i) (Giles).
   const Value turning = matmul(v, gradient_or_zeros(g, 1), {true, false});
   const Value inner =
       turning * inverse_distances(g.y(0)) +
@@ -75,6 +84,7 @@ Gradients svd_gradient(const GradientContext& g) {
   const Value v = transposed(g.y(2));
   const Value du = gradient_or_zeros(g, 0);
   const Value dv = transposed(gradient_or_zeros(g, 2));
+  // Townsend's factors are F_ij = 1 / (s_j² - s_i²).
   const Value factors = inverse_distances(square(s));
   const Value own = identity(s.shape().back(), s.dtype());
   const auto turning = [&](const Value& x, const Value& dx) {

@@ -21,6 +21,7 @@ Value slope_of_arc(const Value& x) { return rsqrt((1.0 - x) * (x + 1.0)); }
 Gradients atan2_gradient(const GradientContext& g) {
   const Value& a = g.x(0);
   const Value& b = g.x(1);
+  // d atan2(a, b) = (b da - a db) / (a² + b²).
   const Value scaled = g.dy() / (square(a) + square(b));
   return {sum_to(scaled * b, a.shape()), sum_to(negate(scaled * a), b.shape())};
 }

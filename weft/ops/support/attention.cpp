@@ -12,6 +12,7 @@ std::vector<double> reference_scores(const AttentionSizes& size,
                                      const std::vector<double>& query,
                                      const std::vector<double>& key,
                                      const bool* mask) {
+  // A mask may be shared by stacks, or be one for each.
   if (mask != nullptr) mask += size.mask_begin(stack);
   std::vector<double> scores;
   for (Dim i = 0; i < size.queries; ++i) {
@@ -53,10 +54,12 @@ void attention_reference(const OpCall& call, std::span<const TensorView> inputs,
       for (Dim j = 0; j < size.keys; ++j) {
         if (score[j] > most) most = score[j];
       }
+      // All keys are hidden. -∞ - -∞ would be NaN; so each weighs exp(-∞) = 0.
       if (most == kHiddenScore) most = 0;
       double sum = 0;
       for (Dim j = 0; j < size.keys; ++j) sum += std::exp(score[j] - most);
       lse.push_back(sum == 0 ? 0 : most + std::log(sum));
+      // The weights are all 0, and so is the result, instead of 0 / 0.
       if (sum == 0) sum = 1;
       double* to = y.data() + (stack * size.queries + i) * size.value_width;
       for (Dim j = 0; j < size.keys; ++j) {
@@ -90,12 +93,16 @@ void attention_gradient_reference(const OpCall& call,
     for (Dim i = 0; i < size.queries; ++i) {
       const Dim row = stack * size.queries + i;
       const double* flow = dy.data() + row * size.value_width;
+      // This is the sum of the weights' gradients, each times its weight (Σ p
+      // dp), by way of y.
       double common = 0;
       for (Dim w = 0; w < size.value_width; ++w) {
         common += flow[w] * y[at(row * size.value_width + w)];
       }
       for (Dim j = 0; j < size.keys; ++j) {
         const Dim column = stack * size.keys + j;
+        // lse holds the largest score and the sum, so that the weights come
+        // back without either.
         const double p = std::exp(scores[at(i * size.keys + j)] - lse[at(row)]);
         double dp = 0;
         for (Dim w = 0; w < size.value_width; ++w) {

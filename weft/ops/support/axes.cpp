@@ -11,6 +11,7 @@ int checked_axis(const OpCall& call, std::int64_t axis, int rank) {
 }
 
 AxisSet::AxisSet(const Integers& axes, int rank) {
+  // An empty list means all axes.
   for (int axis = 0; axis < rank; ++axis) {
     has_[static_cast<std::size_t>(axis)] = axes.empty();
   }

@@ -66,6 +66,8 @@ Shape convolved_shape(const OpCall& call, const Shape& x, const Shape& w) {
 }
 
 double convolution_flops(const Shape& y, const Shape& w) {
+  // Each output takes a multiplication and an addition for each tap and input
+  // channel of its group. Padding counts as if it were computed.
   return 2.0 * static_cast<double>(y.num_elements()) *
          static_cast<double>(w[0] * w[1] * w[2]);
 }

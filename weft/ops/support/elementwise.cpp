@@ -125,6 +125,7 @@ std::vector<TensorType> infer_number_unary(const OpCall& call) {
 // A repetition's transpose is the sum over the copies, so this is the gradient
 // of broadcasting.
 Value sum_to(const Value& gradient, const Shape& shape) {
+  // Gradient rules call this for every operand; mostly there is nothing to sum.
   const Shape& from = gradient.shape();
   if (from == shape) return gradient;
   const int extra = from.rank() - shape.rank();
@@ -143,6 +144,7 @@ Value sum_to(const Value& gradient, const Shape& shape) {
 }
 
 BroadcastIndex::BroadcastIndex(const Shape& from, const Shape& to) : to_(to) {
+  // Axes that `from` lacks keep a stride of 0, as those of size 1 do.
   const auto strides = row_major_strides(from);
   const int extra = to.rank() - from.rank();
   for (int axis = 0; axis < from.rank(); ++axis) {
@@ -156,6 +158,8 @@ BroadcastIndex::BroadcastIndex(const Shape& from, const Shape& to) : to_(to) {
 std::int64_t BroadcastIndex::operator()(std::int64_t index) const {
   std::int64_t offset = 0;
   for (int axis = to_.rank() - 1; axis >= 0; --axis) {
+    // The index is taken apart from the last axis on, as row-major order has
+    // it.
     offset += index % to_[axis] * strides_[static_cast<std::size_t>(axis)];
     index /= to_[axis];
   }

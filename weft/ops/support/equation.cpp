@@ -133,8 +133,7 @@ class Reader {
   }
 
   void read_result(const std::string& term) {
-    // NumPy refuses it as well: to sum over axes that were not named would be a
-    // surprise.
+    // Summing over axes that nobody named would be a surprise.
     if (most_dots_ > 0 && term.find(kDots) == term.npos) {
       throw fail_("the result has no '...', but an operand has axes for it");
     }

@@ -14,6 +14,8 @@ struct Rule {
   IndexOperand (*operand)(const OpCall& call);
 };
 
+// Ops find their indices differently; the check itself (graph/index_check.h) is
+// one for all.
 IndexOperand into(std::size_t input, Dim size, bool from_end = true) {
   return {input, {{size}}, from_end};
 }
@@ -54,6 +56,8 @@ IndexOperand into_tuples(const OpCall& call) {
                    static_cast<int>(call.attributes.integer("batch_dims")));
 }
 
+// An op that reads memory by a value of an operand has to stand here: kernels
+// only clamp, and a wrong index would go unnoticed.
 constexpr std::array<Rule, 13> kRules{{
     {"gather", into_axis},
     {"scatter_add", into_size},

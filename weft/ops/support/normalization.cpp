@@ -16,10 +16,14 @@ struct SetStatistics {
     mean.resize(x.size() / sets.set_size());
     factor.resize(mean.size());
     if (sets.is_centred) {
+      // Each term is divided at once, so that sums of many large numbers stay
+      // in range.
       for (std::size_t i = 0; i < x.size(); ++i) {
         mean[sets.set_of(i)] += x[i] / size;
       }
     }
+    // Deviations are taken from the mean itself in a second pass, which does
+    // not cancel. Without a mean it is 0 here, and this is the mean square.
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double distance = x[i] - mean[sets.set_of(i)];
       factor[sets.set_of(i)] += distance * distance / size;
@@ -45,8 +49,11 @@ void check_image(const OpCall& call) {
 }
 
 void check_channels(const OpCall& call, std::size_t first, std::size_t last) {
+  // Scale and shift are of the dtype of statistics: f32 beside bf16 and f16,
+  // whose few bits would lose small updates of them.
   const TensorType expected = channel_type(call);
   for (std::size_t i = first; i < last; ++i) {
+    // They do not broadcast, so that kernels may read one number per channel.
     if (!(call.input(i) == expected)) {
       throw call
           .error("{} must be {}", call.op.input_name(i), to_string(expected))
@@ -67,6 +74,7 @@ std::vector<TensorType> infer_normalised_gradient(const OpCall& call) {
   if (!(call.input(2) == call.input(0))) {
     throw call.error("dy must be {}, as x is", to_string(call.input(0)));
   }
+  // The op says how many gradients it has: a norm without a mean has no shift.
   std::vector<TensorType> results(call.op.output_names().size(),
                                   channel_type(call));
   results[0] = call.input(0);
@@ -108,9 +116,14 @@ void normalised_gradient_reference(const NormalizedSets& sets,
     for (std::size_t i = 0; i < x.size(); ++i) {
       const std::size_t set = sets.set_of(i);
       const std::size_t channel = i % sets.channels;
+      // With y = h scale + shift and g = dy scale, dx = (g - mean g - h mean(g
+      // h)) factor, the means over the set (Ioffe and Szegedy, "Batch
+      // normalization", 2015, section 3).
       h[i] = (x[i] - of.mean[set]) * of.factor[set];
       if (sets.is_centred) mean_g[set] += dy[i] * scale[channel] / size;
       mean_gh[set] += dy[i] * scale[channel] * h[i] / size;
+      // Scale and shift are shared by all sets, so that their gradients add up
+      // over all.
       dscale[channel] += dy[i] * h[i];
       dshift[channel] += dy[i];
     }
@@ -122,6 +135,7 @@ void normalised_gradient_reference(const NormalizedSets& sets,
     }
     from_doubles(dx, outputs[0]);
   }
+  // Without elements these are sums of nothing, and 0.
   from_doubles(dscale, outputs[1]);
   if (outputs.size() > 2) from_doubles(dshift, outputs[2]);
 }

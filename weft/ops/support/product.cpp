@@ -80,6 +80,7 @@ Value with_last_axes_swapped(const Value& x) {
   const int rank = x.shape().rank();
   Shape shape = x.shape();
   std::swap(shape[rank - 2], shape[rank - 1]);
+  // A vector lies in memory as its transpose does, so that a view is enough.
   if (shape[rank - 2] == 1 || shape[rank - 1] == 1) return reshape(x, shape);
   Integers order;
   for (int axis = 0; axis < rank; ++axis) order.push_back(axis);
@@ -104,6 +105,8 @@ Value batch_product(const BatchContext& g, Multiply multiply) {
   if (is_plain && commutes && size.n == 1 && g.is_batched(1) &&
       !g.is_batched(0)) {
     // The columns are taken for rows: yᵀ = xᵀ aᵀ, with all x in one matrix.
+    // A column for each instance becomes a row, so that their products are one
+    // large one; alone, each would read `a` again.
     const Value rows = reshape(g.x(1), {g.size(), size.k});
     const Value y = multiply(rows, g.x(0), false, !transpose_a);
     return reshape(y, with_leading(g.size(), g.call().outputs[0].shape));

@@ -13,9 +13,12 @@ double resize_place(std::int64_t i, std::int64_t from, std::int64_t to,
                     bool align_corners) {
   const auto index = static_cast<double>(i);
   if (align_corners) {
+    // One pixel cannot lie on both corners; 0 / 0 is avoided.
     if (to == 1) return 0;
     return index * static_cast<double>(from - 1) / static_cast<double>(to - 1);
   }
+  // Pixels are areas, whose middles lie at half numbers: this is what ONNX
+  // calls "half_pixel".
   return (index + 0.5) * static_cast<double>(from) / static_cast<double>(to) -
          0.5;
 }
@@ -38,11 +41,14 @@ ResizeTaps resize_taps(std::int64_t from, std::int64_t to, bool bilinear,
     const double share = place - before;
     const auto index = static_cast<std::int64_t>(before);
     taps.push_back({{index, 1 - share}});
+    // At the last pixel the share is 0, so that no tap lies outside.
     if (share > 0) taps.back().push_back({index + 1, share});
   }
   return taps;
 }
 
+// A kernel then gathers for the gradient too: threads write places of their
+// own, where scattering would make them meet.
 ResizeTaps transposed_taps(const ResizeTaps& taps, std::int64_t size) {
   ResizeTaps result(at(size));
   for (std::size_t i = 0; i < taps.size(); ++i) {
@@ -64,6 +70,8 @@ Resizing resizing_of(const OpCall& call) {
   const bool align_corners = call.attributes.flag("align_corners");
   const auto taps = [&](int axis) {
     const std::int64_t from = image[1 + axis];
+    // The gradient's image is the op's input, whose size its own operand does
+    // not tell.
     const auto forward =
         resize_taps(from, size[at(axis)], bilinear, align_corners);
     return is_gradient ? transposed_taps(forward, from) : forward;

@@ -49,6 +49,8 @@ Dim window_count(const OpCall& call, const WindowAxis& axis, Dim size) {
                padded)
         .hint("the image is smaller than the window; add padding");
   }
+  // The last window that fits whole is the last one: pixels behind it are not
+  // looked at.
   return dim_add(dim_floor_divide(dim_subtract(padded, span), axis.stride), 1);
 }
 
