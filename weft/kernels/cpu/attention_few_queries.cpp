@@ -31,6 +31,8 @@ constexpr std::size_t kChunk = 256;  // keys of a task
 // x · y, in four chains.
 template <class T>
 float dot(const T* x, const T* y, std::size_t width) {
+  // Each multiply-add waits for the one before it in its chain; four chains
+  // keep the machine busy meanwhile.
   Vector sums[4] = {broadcast(0.f), broadcast(0.f), broadcast(0.f),
                     broadcast(0.f)};
   std::size_t i = 0;
@@ -44,6 +46,7 @@ float dot(const T* x, const T* y, std::size_t width) {
     sums[0] = hn::MulAdd(simd::load(x + i), simd::load(y + i), sums[0]);
   }
   if (i < width) {
+    // Lanes that are missing are 0 on both sides, and add nothing.
     const auto left = simd::load_part(x + i, width - i, 0.f);
     sums[1] = hn::MulAdd(left, simd::load_part(y + i, width - i, 0.f), sums[1]);
   }
@@ -58,6 +61,8 @@ void weighted_sum(const float* weights, const T* rows, std::size_t count,
   constexpr std::size_t kVectors = 4;
   std::size_t i = 0;
   for (; i + kVectors * kLanes <= width; i += kVectors * kLanes) {
+    // The sums stay in registers while all rows pass by, so that y is written
+    // once.
     Vector sums[kVectors] = {broadcast(0.f), broadcast(0.f), broadcast(0.f),
                              broadcast(0.f)};
     for (std::size_t j = 0; j < count; ++j) {
@@ -105,6 +110,8 @@ class FewQueries : public PreparedKernel {
                      attend(buffers, task / chunks_, task % chunks_);
                    }
                  });
+    // Combining reads one row of sums for each chunk of keys, which is too
+    // little to share out.
     for (std::size_t stack = 0; stack < at(sizes_.stacks); ++stack) {
       for (std::size_t i = 0; i < queries_; ++i) combine(buffers, stack, i);
     }
@@ -133,6 +140,7 @@ class FewQueries : public PreparedKernel {
       float& largest = y[value_width_];
       float& total = y[value_width_ + 1];
       largest = *std::max_element(weights, weights + count);
+      // Where no key of the chunk is looked at, -∞ - -∞ would be NaN.
       const float shift = largest == kHidden ? 0 : largest;
       simd::map(weights, weights, count, [&](Vector x) {
         return simd::exp(hn::Sub(x, broadcast(shift)));
@@ -187,8 +195,13 @@ class FewQueries : public PreparedKernel {
     for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
       const float* of = part(chunk);
       const float own = of[value_width_];
+      // The factor takes a part's sums from its own largest score to that of
+      // all (Milakov and Gimelshein, "Online normalizer calculation for
+      // softmax", 2018).
       const float factor = std::exp((own == kHidden ? 0 : own) - shift);
       total += factor * of[value_width_ + 1];
+      // The sums stand in the first part's memory, of which each number is read
+      // before it is replaced.
       for (std::size_t w = 0; w < value_width_; ++w) {
         sums[w] = (chunk == 0 ? 0 : sums[w]) + factor * of[w];
       }

@@ -86,11 +86,13 @@ void convert(const From* x, To* y, std::int64_t size) {
 template <class From, class To>
 std::unique_ptr<PreparedKernel> kernel_of(std::int64_t size) {
   constexpr std::int64_t kMoved = sizeof(From) + sizeof(To);
+  // What outgrows the caches is written past them (simd/streaming.h).
   const bool is_large =
       static_cast<std::uint64_t>(size * kMoved) >= least_streamed_bytes();
   return make_kernel([=](const KernelBuffers& buffers) {
     const From* x = input_of<From>(buffers, 0);
     auto* y = output_of<To>(buffers, 0);
+    // A result over its operand finds its lines in the cache.
     const bool streams = is_large && buffers.inputs[0] != buffers.outputs[0];
     parallel_for(
         size, kElementsPerThread, [&](std::int64_t begin, std::int64_t end) {
@@ -142,6 +144,8 @@ std::optional<std::string> declines_of_f32(const OpCall& call) {
 template <class To>
 KernelCandidate candidate_of_f32(const char* name) {
   return {.op = "cast",
+          // Where sizes differ, results would overwrite operands that are still
+          // to be read.
           .name = name,
           .rank = 20,
           .declines = declines_of_f32<To>,

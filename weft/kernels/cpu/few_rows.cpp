@@ -60,6 +60,8 @@ class FewRows final : public PreparedKernel {
   void run(const KernelBuffers& buffers) noexcept override {
     const auto* x = static_cast<const T*>(buffers.inputs[turned_ ? 1 : 0]);
     auto* dense = static_cast<Sum*>(buffers.scratch);
+    // x is small, and read again for every column: so it is laid out densely
+    // once, and widened to the type of the sums.
     for (std::size_t i = 0; i < rows_; ++i) {
       for (std::size_t p = 0; p < inner_; ++p) {
         dense[i * inner_ + p] = static_cast<Sum>(
@@ -100,6 +102,8 @@ class FewRows final : public PreparedKernel {
   // element of x.
   void add_rows(const KernelBuffers& buffers, const Sum* x, std::size_t first,
                 std::size_t count) const noexcept {
+    // A block has one vector of columns at least, also where so many rows of
+    // that exceed the block's bytes.
     alignas(64) Sum sums[kBlockBytes / sizeof(Sum) + kMostRows * kLanes];
     std::fill_n(sums, rows_ * count, Sum(0));
     const T* w = operand(buffers) + first;
@@ -172,6 +176,8 @@ class FewRows final : public PreparedKernel {
   template <std::size_t kRows, std::size_t kColumns>
   void dots(const KernelBuffers& buffers, const Sum* x, const T* w,
             std::size_t row, std::size_t column) const noexcept {
+    // A square of sums stays in registers: each vector that is loaded serves as
+    // many of them as the square is wide.
     hn::Vec<Sums> sums[kRows][kColumns];
     for (auto& of_row : sums) {
       for (auto& sum : of_row) sum = hn::Zero(Sums());

@@ -53,6 +53,7 @@ class WideningConvolution : public WideningKernel {
         }
       }
     }
+    // The product takes whole vectors: zeros behind the row add nothing.
     std::fill(to, end, std::int16_t{0});
   }
 

@@ -19,6 +19,8 @@ class WideningMatmul : public WideningKernel {
       : WideningKernel(sizes(call), products_of(call), rights_of(call)) {
     const Extents extents(call);
     const bool is_transposed = call.attributes.flag("transpose_a");
+    // A transposed operand is read along its columns; widening has to touch
+    // each number anyway.
     row_ = is_transposed ? 1 : extents.k;
     step_ = is_transposed ? extents.m : 1;
     const Shape batch = batch_shape(call);
@@ -36,6 +38,7 @@ class WideningMatmul : public WideningKernel {
     for (std::int64_t i = 0; i < count; ++i) {
       std::int16_t* wide = to + i * row_size();
       widen(from + i * row_, step_, size().k, wide);
+      // The product takes whole vectors: zeros behind the row add nothing.
       std::fill(wide + size().k, wide + row_size(), std::int16_t{0});
     }
   }
@@ -55,6 +58,8 @@ class WideningMatmul : public WideningKernel {
     std::vector<Product> products;
     for (std::int64_t i = 0; i < batch.num_elements(); ++i) {
       products.push_back(
+          // A right matrix that is broadcast is one for many products, and is
+          // packed once.
           {static_cast<std::size_t>(right(i)), i * extents.m * extents.n});
     }
     return products;

@@ -227,6 +227,7 @@ struct SoftmaxFunction {
     scale(y, y, size, exponentials(x, y, size));
   }
   static void row(const bfloat16* x, bfloat16* y, std::size_t size) {
+    // These take 16 KiB, half of a first-level cache.
     constexpr std::size_t kHeld = 4096;  // on the stack
     if (size <= kHeld) {
       std::array<float, kHeld> powers;
@@ -240,6 +241,7 @@ struct SoftmaxFunction {
   }
   template <class T>
   static void scale(const float* powers, T* y, std::size_t size, float sum) {
+    // One division and many products take less than many divisions.
     const Vector share = broadcast(1.f / sum);
     simd::map(powers, y, size,
               [&](Vector v) { return simd::hn::Mul(v, share); });
@@ -298,6 +300,8 @@ class CrossEntropy : public RowKernel {
     auto* lse = static_cast<float*>(buffers.outputs[1]);
     for_each_row([&](std::size_t row) {
       const T* x = static_cast<const T*>(buffers.inputs[0]) + row * classes_;
+      // It is a result of the op, too: the gradient would need two passes to
+      // compute it again.
       lse[row] = log_sum_exp(x, classes_);
       loss[row] =
           lse[row] - static_cast<float>(x[labels_.at(buffers.inputs[1], row)]);

@@ -244,6 +244,8 @@ class MaxPoolScatter : public PoolKernel<T> {
     const T* dy = static_cast<const T*>(buffers.inputs[0]);
     const auto* position = static_cast<const std::uint8_t*>(buffers.inputs[1]);
     T* dx = static_cast<T*>(buffers.outputs[0]);
+    // Rows of windows write rows of pixels of their own here, so that threads
+    // may share an image.
     if (tiles_) {
       this->for_each_row([&](std::int64_t image, std::int64_t row) {
         scatter_row<false>(dy, position, dx, image, row);
@@ -251,6 +253,7 @@ class MaxPoolScatter : public PoolKernel<T> {
       return;
     }
     this->for_each_image([&](std::int64_t image) {
+      // Pixels that were the largest of no window have no gradient.
       std::fill_n(dx + image * g.image_size(), g.image_size(), T(0.f));
       for (std::int64_t row = 0; row < g.y_rows; ++row) {
         if (overlaps_)

@@ -85,11 +85,15 @@ class RowNorm : public RowNormKernel<T, kIsCentred> {
     const V centre = rows_.all(this->centre_of(x));
     Sum squares;
     rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
+      // Behind the row's end x is loaded as 0, but x - mean is not 0: keep()
+      // takes those lanes out of the sum.
       const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));
       squares.chains[chain] = hn::MulAdd(c, c, squares.chains[chain]);
     });
     const V factor = rows_.all(this->factor_of(squares));
     T* y = static_cast<T*>(buffers.outputs[0]) + first;
+    // The deviations are computed again rather than kept: x lies in the cache,
+    // and a row of them might not fit beside it.
     rows_.make_row(y, streams, [=](std::size_t i, auto lanes) {
       const V h = hn::Mul(hn::Sub(lanes.load(x + i), centre), factor);
       if constexpr (!kIsCentred) return hn::Mul(h, lanes.load(scale + i));
@@ -128,6 +132,8 @@ class RowNormGradient : public RowNormKernel<T, kIsCentred> {
                    }
                    if (streams) finish_streaming();
                  });
+    // Scale and shift are shared by all rows, so that every part has a sum for
+    // them.
     for (std::size_t i = 0; i < kSums; ++i) {
       add_parts(sums + i * rows_.width(),
                 static_cast<A*>(buffers.outputs[1 + i]));

@@ -91,6 +91,7 @@ class SoftmaxGradientKernel : public PreparedKernel {
   }
 
   void run_row(const Pointers& at, bool streams) const {
+    // Several chains of sums do not wait for each other.
     typename Rows::Sum sum;
     rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
       sum.chains[chain] = Function::add(sum.chains[chain], lanes.load(at.y + i),
@@ -120,6 +121,7 @@ class SoftmaxGradientKernel : public PreparedKernel {
   }
 
   void run_block(const Pointers& at, std::int64_t width) const {
+    // A block's columns are read twice, the second time from the cache.
     alignas(64) A sums[kColumns] = {};
     const auto for_each_vector = [&](auto&& body) {
       for (std::int64_t row = 0; row < cut_.size; ++row) {
@@ -136,6 +138,8 @@ class SoftmaxGradientKernel : public PreparedKernel {
                                 lanes.load(at.dy + i)),
                   sum);
     });
+    // The sums are complete before anything is written, and each element is
+    // read before it is: dx may lie over y or dy.
     for_each_vector([&](std::int64_t i, A* sum, auto lanes) {
       lanes.store(Function::element(lanes.load(at.y + i), lanes.load(at.dy + i),
                                     simd::load(sum)),

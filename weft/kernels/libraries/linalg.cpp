@@ -94,6 +94,8 @@ void for_each_matrix(std::int64_t count, std::int64_t least_per_thread,
 
 // How many matrices of these sides are worth a thread.
 std::int64_t least_matrices(const Sides& sides) {
+  // Factoring takes about as many products as a matrix has elements, times its
+  // columns.
   constexpr std::int64_t kLeastProducts = 1 << 15;
   return kLeastProducts / (sides.size() * sides.columns + 1);
 }
@@ -108,6 +110,8 @@ lapack_int factor_upper(lapack_int n, double* a) {
 
 template <class T>
 void cholesky_of_matrix(std::int64_t n, const T* a, T* l) {
+  // x · 0 is NaN for what is not finite, so that one sum tells in the same pass
+  // whether anything is.
   T spoiled = 0;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
@@ -228,11 +232,14 @@ void run_qr(const Sides& sides, const Factoring& own, const double* a,
   double* tau = scratch.take(n);
   double* signs = scratch.take(n);
   double* work = scratch.take(own.work);
+  // LAPACK reads matrices by columns.
   transpose_matrix(m, n, a, factors);
   LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, to_lapack(m), to_lapack(n), factors,
                       to_lapack(m), tau, work, to_lapack(own.work));
   double* r = results[1];
   for (std::int64_t i = 0; i < n; ++i) {
+    // Signs are free in each column. R's diagonal is made positive, as the
+    // reference's is.
     signs[i] = factors[i * m + i] < 0 ? -1 : 1;
     for (std::int64_t j = 0; j < n; ++j) {
       r[i * n + j] = j < i ? 0 : signs[i] * factors[j * m + i];
@@ -265,6 +272,8 @@ void run_eigh(const Sides& sides, const Factoring& own, const double* a,
   const std::int64_t n = sides.rows;
   double* vectors = scratch.take(n * n);
   double* work = scratch.take(own.work);
+  // A symmetric matrix is the same by rows and by columns, so that nothing is
+  // transposed on the way in.
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       vectors[i * n + j] = (a[i * n + j] + a[j * n + i]) / 2;
@@ -294,6 +303,8 @@ void run_svd(const Sides& sides, const Factoring& own, const double* a,
   double* copy = scratch.take(m * n);
   double* work = scratch.take(own.work);
   std::copy_n(a, m * n, copy);
+  // By columns, the left vectors of the transpose are what vᵀ is by rows, and
+  // its right ones are u: LAPACK writes both where they are wanted.
   LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', to_lapack(n), to_lapack(m), copy,
                       to_lapack(n), results[1], results[2], to_lapack(n),
                       results[0], to_lapack(k), work, to_lapack(own.work),
@@ -309,6 +320,7 @@ Factoring svd_factoring(const Sides& sides) {
     return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', n, m, nullptr, n, nullptr,
                                nullptr, n, nullptr, k, size, none, &none_there);
   });
+  // gesdd asks for 8 integers for each singular value.
   return {work, std::int64_t{8} * k, sides.size(), run_svd};
 }
 
@@ -325,6 +337,8 @@ class FactorKernel final : public PreparedKernel {
     for (const std::int64_t size : results_) doubles_ += size;
   }
 
+  // There is memory for each task and not for each thread, as the number of
+  // threads may change between runs.
   std::size_t scratch_bytes() const override {
     return at(std::min(sides_.count, kMostMatrixTasks) * task_bytes());
   }
@@ -356,6 +370,8 @@ class FactorKernel final : public PreparedKernel {
     for (std::size_t n = 0; n < results_.size(); ++n) {
       results[n] = pieces.take(results_[n]);
     }
+    // LAPACK does not say what it makes of numbers that are not finite; the op
+    // says NaN.
     const bool is_finite = is_all_finite({a, at(sides_.size())});
     if (is_finite)
       factoring_.run(sides_, factoring_, a, results, pieces, integers);

@@ -30,6 +30,7 @@ std::unique_ptr<LoopCode> code_of(const LoopPiece& piece,
 
 std::optional<CompiledLoop> CompiledLoop::compile(
     const LoopProgram& program, std::span<const CodeOperand> inputs) {
+  // A program of calls alone has nothing to compile between them.
   if (!LoopCode::covers(program, inputs) ||
       std::all_of(program.instructions.begin(), program.instructions.end(),
                   is_call)) {
@@ -46,6 +47,7 @@ std::optional<CompiledLoop> CompiledLoop::compile(
     }
     // Each half reads less and keeps less.
     std::vector<std::size_t>& part = parts[failed];
+    // So this ends: parts only become smaller, down to one instruction.
     if (part.size() < 2) return std::nullopt;
     const auto middle = part.begin() + std::ssize(part) / 2;
     std::vector<std::size_t> second(middle, part.end());
@@ -102,11 +104,15 @@ void CompiledLoop::assign_pointers(const LoopProgram& program,
                                       static_cast<std::size_t>(output));
         continue;
       }
+      // Buffers are used again, so that few of them pass through the
+      // first-level cache.
       if (unused.empty()) unused.push_back(crossing_buffers_++);
       buffer[-1 - output] = unused.back();
       pieces_[i].pointers.push_back(crossing_begin + unused.back());
       unused.pop_back();
     }
+    // Inputs give their buffers back only now, so that a piece never writes
+    // over what it reads.
     for (const int value : pieces[i].inputs) {
       if (buffer.contains(value) && last_reader[value] == i) {
         unused.push_back(buffer[value]);

@@ -73,10 +73,14 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
                 own_, may_stream(buffers)};
   // Patterns are filled once for each worker, not for each tile.
   prepare_patterns(worker);
+  // Each worker takes chunks that lie side by side. Where there are sums,
+  // chunks are cut by the shape alone and each has partial sums of its own, so
+  // that the bits do not depend on who ran which.
   const std::int64_t first = chunks_ * index / workers_;
   const std::int64_t last = chunks_ * (index + 1) / workers_;
   for (std::int64_t chunk = first; chunk < last; ++chunk) {
     for (const Sum& sum : sums_) {
+      // Zero bytes are 0 in every type that is added up.
       std::memset(worker.at(sum.accumulator_offset), 0, bytes_of(sum.width));
     }
     const std::int64_t end = tiles_ * (chunk + 1) / chunks_;
@@ -93,6 +97,8 @@ void LoopKernel::run_chunks(const KernelBuffers& buffers,
            partial_of(sum, buffers, chunk));
     }
   }
+  // Streamed stores are ordered weakly: without this, another thread might
+  // still read what was there before.
   if (worker.streams) finish_streaming();
 }
 
@@ -109,6 +115,7 @@ void LoopKernel::prefetch(const Worker& worker,
         operand.dtype, start);
     const std::int64_t bytes =
         size * static_cast<std::int64_t>(size_of(operand.dtype));
+    // Lines of the cache have 64 bytes on the machines that are compiled for.
     for (std::int64_t at = 0; at < bytes; at += 64) {
       __builtin_prefetch(from + at);
     }
@@ -139,6 +146,8 @@ void LoopKernel::prepare_patterns(Worker& worker) const noexcept {
             : worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)];
     std::byte* buffer = worker.tile_buffer(operand.buffer);
     if (operand.access == Access::kConstant) {
+      // A constant is either an operand of one element or a number of the
+      // program itself.
       if (source != nullptr) {
         load_tile(operand.dtype, source, buffer, 1, program_.type);
       } else {
@@ -209,6 +218,8 @@ void LoopKernel::fill_buffers(Worker& worker, std::int64_t start,
 
 void LoopKernel::run_code(Worker& worker, std::int64_t start,
                           std::int64_t size) const noexcept {
+  // A run of a tile takes no memory of the heap. Programs that need more
+  // pointers are not compiled.
   std::array<void*, kMostPointers> pointers;
   std::size_t count = 0;
   for (const Operand& operand : operands_) {
@@ -325,6 +336,7 @@ void LoopKernel::fill_strided(const Operand& operand, const void* source,
                        static_cast<std::size_t>(offset + column * stride) *
                            size_of(operand.dtype);
     std::byte* to = element(tile, own_, done);
+    // A number that repeats is read and converted once.
     load_tile(operand.dtype, from, to, stride == 0 ? 1 : run, program_.type);
     if (stride == 0) repeat_first(to, own_, run);
     done += run;
@@ -350,6 +362,8 @@ void* LoopKernel::partial_of(const Sum& sum, const KernelBuffers& buffers,
 }
 
 void LoopKernel::finish_sums(const KernelBuffers& buffers) const noexcept {
+  // One thread adds the chunks up in order, so that any number of threads gives
+  // the same bits.
   for (const Sum& sum : sums_) {
     const auto& output = program_.outputs[sum.output];
     void* partial = partial_of(sum, buffers, 0);
@@ -359,6 +373,8 @@ void LoopKernel::finish_sums(const KernelBuffers& buffers) const noexcept {
       accumulate_tile(partial_of(sum, buffers, chunk), partial, sum.period,
                       program_.type);
     }
+    // The factor of a mean is multiplied in the wider type, before the sum is
+    // rounded to its dtype.
     scale(partial, own_, sum.period, output.scale);
     store_tile(output.type.dtype, partial, buffers.outputs[sum.output],
                sum.period, program_.type);

@@ -70,6 +70,7 @@ class Cut {
 
   // Code stores what it computes; what a call returns, or what is an operand,
   // is stored by the last part.
+  // The last part runs when all calls have returned.
   std::size_t storing_part(const LoopProgram::Output& output) const {
     if (is_input(output.operand)) return last_;
     const std::size_t part = part_of(output.operand);
@@ -135,6 +136,9 @@ LoopParts parts_at_calls(const LoopProgram& program) {
     deepest = std::max(deepest, own);
   }
   LoopParts parts;
+  // Code of one level needs no call but those of levels before, and so becomes
+  // one part: what it computes need not leave the registers between its
+  // instructions.
   for (std::size_t level = 0; level <= deepest; ++level) {
     std::vector<std::size_t> code;
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
@@ -144,6 +148,7 @@ LoopParts parts_at_calls(const LoopProgram& program) {
       else
         code.push_back(i);
     }
+    // The last part has to be code, if empty, as it stores what calls returned.
     if (!code.empty() || level == deepest) parts.push_back(std::move(code));
   }
   return parts;

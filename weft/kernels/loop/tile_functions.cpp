@@ -68,6 +68,8 @@ void divide(const Tile& t) noexcept {
 // A NaN in either operand stays one.
 void maximum(const Tile& t) noexcept {
   map<2>(t, [](auto a, auto b) {
+    // x86 returns the second operand where either is NaN, so that only a NaN in
+    // `a` would get lost.
     return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b));
   });
 }
@@ -125,8 +127,9 @@ void where(const Tile& t) noexcept {
 }
 
 // --- Bits -------------------------------------------------------------------
-// Of integers of at most 16 bits. What stands above the bits of their dtype is
-// cut off by the cast that follows an op of integers (`wrap` below).
+// Integers here have at most 16 bits, which f32 holds exactly. What stands
+// above the bits of their dtype is cut off by the cast that follows an op of
+// integers (`wrap` below).
 template <int kArity, class F>
 void map_words(const Tile& tile, F f) noexcept {
   const hn::Rebind<std::int32_t, Lanes> words;
@@ -216,6 +219,7 @@ void round(const Tile& t) noexcept {
 void clamp(const Tile& t) noexcept {
   const auto low = hn::Set(Lanes(), static_cast<float>(t.parameters[0]));
   const auto high = hn::Set(Lanes(), static_cast<float>(t.parameters[1]));
+  // x stands second, which x86 returns where either is NaN.
   map<1>(t, [&](auto x) { return hn::Min(high, hn::Max(low, x)); });
 }
 

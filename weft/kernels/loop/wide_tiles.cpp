@@ -148,6 +148,8 @@ void of_vectors(const Tile& tile) noexcept {
 simd::DoubleVector gelu(simd::DoubleVector x) {
   const auto half = hn::Mul(simd::broadcast_double(0.5), x);
   const auto inner =
+      // Φ(x) = erfc(-x / √2) / 2 keeps its digits far below 0, where 1 + erf
+      // would cancel.
       hn::Mul(hn::Neg(x), simd::broadcast_double(std::numbers::sqrt2 / 2));
   return hn::Mul(half, simd::erfc(inner));
 }
@@ -290,6 +292,7 @@ void store(TileType type, DType dtype, const void* tile, void* target,
 void accumulate(TileType type, const void* x, void* sum,
                 std::int64_t size) noexcept {
   with_number(type, [&]<class T>(T) {
+    // A tile function may write over an operand, so that the sum is both.
     binary<T, kAdd>({{x, sum, nullptr}, sum, size, {}});
   });
 }

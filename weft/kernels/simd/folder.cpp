@@ -68,6 +68,8 @@ void fold_narrow_rows(const T* x, std::int64_t rows, std::int64_t width,
   using A = Accumulator<T>;
   A lanes[kWidth];
   std::int64_t together = 1;
+  // Their number is a power of two, so that folding by halves meets every lane
+  // once.
   while (2 * together * width <= kWidth) together *= 2;
   const std::int64_t wide = together * width;
   std::fill_n(lanes, wide, Op::template identity<A>);

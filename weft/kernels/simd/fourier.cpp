@@ -24,6 +24,8 @@ struct Turn {
 
 // exp(-2πi numerator / denominator).
 Turn turn(std::int64_t numerator, std::int64_t denominator) {
+  // The angle is computed in f64, since the error of a turn passes into every
+  // output.
   const double angle = 2 * std::numbers::pi * static_cast<double>(numerator) /
                        static_cast<double>(denominator);
   return {static_cast<float>(std::cos(angle)),
@@ -92,6 +94,7 @@ void butterfly(std::int64_t radix, const Turn* unit, std::int64_t count,
   for (std::int64_t begin = 0; begin < count; begin += kSpan) {
     const std::int64_t size = std::min(kSpan, count - begin);
     for (std::int64_t k = 0; k < radix; ++k) {
+      // The sums of so many numbers stay in registers.
       std::array<float, kSpan> re{}, im{};
       for (std::int64_t j = 0; j < radix; ++j) {
         const Turn u = unit[j * k % radix];
@@ -128,10 +131,13 @@ struct FourierTransform::ByConvolution {
     const std::int64_t length = padded(n);
     filter_re.resize(at(length));
     filter_im.resize(at(length));
+    // The factor of the inverse transform is put into the filter, where it
+    // costs nothing.
     const float share = 1 / static_cast<float>(length);
     for (std::int64_t j = 0; j < n; ++j) {
       // j² is taken modulo the period of the turns, to keep its digits.
       chirp.push_back(turn(j * j % (2 * n), 2 * n));
+      // c_{-j} = c_j, and negative places wrap around.
       for (const std::int64_t place : {j, (length - j) % length}) {
         filter_re[at(place)] = chirp.back().re * share;
         filter_im[at(place)] = -chirp.back().im * share;
@@ -148,6 +154,8 @@ struct FourierTransform::ByConvolution {
 
   static std::int64_t padded(std::int64_t n) {
     std::int64_t size = 1;
+    // Places from -(n - 1) to n - 1 are apart then, so that what wraps around
+    // does not meet what is read.
     while (size < 2 * n - 1) size *= 2;
     return size;
   }
@@ -164,6 +172,8 @@ struct FourierTransform::ByConvolution {
   ComplexRows run(ComplexRows x, ComplexRows other, std::int64_t lanes) const {
     const std::int64_t length = inner.n_;
     for (std::int64_t j = 0; j < n; ++j) multiply(x, j, lanes, chirp[at(j)]);
+    // The convolution is of a row that goes on with zeros; the caller leaves
+    // anything there.
     std::fill(x.re + n * lanes, x.re + length * lanes, 0.f);
     std::fill(x.im + n * lanes, x.im + length * lanes, 0.f);
     ComplexRows y = inner.run(x, other, lanes);
@@ -171,6 +181,8 @@ struct FourierTransform::ByConvolution {
       multiply(y, j, lanes, {filter_re[at(j)], filter_im[at(j)]});
     }
     ComplexRows free = y.re == x.re ? other : x;
+    // The inverse transform is the forward one with re and im in each other's
+    // place.
     y = inner.run({y.im, y.re}, {free.im, free.re}, lanes);
     y = {y.im, y.re};
     for (std::int64_t k = 0; k < n; ++k) multiply(y, k, lanes, chirp[at(k)]);
@@ -195,6 +207,8 @@ std::int64_t FourierTransform::capacity() const {
 
 void FourierTransform::add_stages(std::int64_t n) {
   while (n > 1) {
+    // A stage of radix 4 goes over memory once, where two of radix 2 would do
+    // so twice.
     std::int64_t radix = n % 4 == 0 ? 4 : 2;
     while (n % radix != 0) ++radix;
     Stage stage{radix, n / radix, {}, {}};
@@ -214,6 +228,8 @@ ComplexRows FourierTransform::run(ComplexRows x, ComplexRows other,
                                   std::int64_t lanes) const {
   if (by_convolution_) return by_convolution_->run(x, other, lanes);
   std::int64_t stride = lanes;
+  // Each stage sorts as it writes, so that no pass by reversed digits is
+  // needed, but two arrays are.
   for (const Stage& stage : stages_) {
     run_stage(stage, stride, x, other);
     std::swap(x, other);

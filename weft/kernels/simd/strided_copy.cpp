@@ -122,6 +122,8 @@ void transpose_tile(const std::byte* from, std::int64_t from_stride,
   // The tile below comes next; its rows are too far apart for the machine to
   // guess.
   for (std::int64_t row = rows; row < rows + kTile; ++row) {
+    // Prefetching an address behind the source does no harm: the machine drops
+    // it.
     __builtin_prefetch(from + row * from_stride);
     __builtin_prefetch(from + row * from_stride + (kTile - 1) * sizeof(T));
   }
@@ -219,6 +221,7 @@ void StridedCopy::copy_runs(const std::byte* from, std::byte* to) const {
   const std::int64_t run_bytes = axes_[size(rank_ - 1)].extent * element_;
   std::int64_t outer = 1;
   for (int i = 0; i < rank_ - 1; ++i) outer *= axes_[size(i)].extent;
+  // With few long runs, rows alone would leave threads without work.
   if (run_bytes >= 2 * kRunBytes) {
     const std::int64_t pieces = (run_bytes + kRunBytes - 1) / kRunBytes;
     parallel_for(outer * pieces, kBytesPerThread / kRunBytes,

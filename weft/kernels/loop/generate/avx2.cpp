@@ -17,6 +17,7 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
 
   void begin() { mask_ = take(); }
 
+  // A whole vector could read behind an operand, and write behind a result.
   void rest() {
     Xbyak::Label next;
     Xbyak::Label done;
@@ -39,6 +40,7 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
     if (part == Part::kRest) return load_one(y, dtype, from);
     switch (dtype) {
       case DType::kBF16:
+        // bf16 is the upper half of an f32.
         vpmovzxwd(y, ptr[from + rax * 2]);
         vpslld(y, y, 16);
         break;
@@ -99,6 +101,7 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
     const Ymm& b = x[1];
     switch (instruction.code) {
       case Opcode::kWhere:
+        // Predicate 4 is "not equal", which is true for NaN, as in C++.
         vcmpps(mask_, a, zero_, 4);
         return vblendvps(y, x[2], b, mask_);
       case Opcode::kNegate:
@@ -133,15 +136,19 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
 
   void compare(const Ymm& y, const Ymm& a, const Ymm& b, int predicate) {
     vcmpps(y, a, b, static_cast<std::uint8_t>(predicate));
+    // A comparison gives lanes of ones. A truth is the number 1, whose bits are
+    // kept of them.
     vandps(y, y, ptr[rip + ones_]);
   }
 
   void keep_nan(const Ymm& y, const Ymm& a) {
+    // Predicate 3 is "unordered": a number is so with itself only if it is NaN.
     vcmpps(mask_, a, a, 3);
     vblendvps(y, y, a, mask_);
   }
 
   void clear_nan(const Ymm& y) {
+    // Predicate 7 is "ordered". The mask makes 0 of NaN.
     vcmpps(mask_, y, y, 7);
     vandps(y, y, mask_);
   }
@@ -217,6 +224,7 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
 
   void truth_bytes(const Ymm& narrow, const Ymm& x) {
     vcmpps(narrow, x, zero_, 4);
+    // A lane of ones becomes 1.
     vpsrld(narrow, narrow, 31);
     pack_bytes(narrow);
   }
@@ -242,6 +250,8 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
     vpand(narrow, narrow, ptr[rip + lowest_bits_]);
     vpaddd(narrow, narrow, ptr[rip + below_half_]);
     vpaddd(narrow, narrow, x);
+    // Adding to a NaN's bits could carry into its exponent and sign, and make a
+    // number of it.
     const Ymm quiet = take();
     vorps(quiet, x, ptr[rip + quiet_bits_]);
     vcmpps(mask_, x, x, 3);

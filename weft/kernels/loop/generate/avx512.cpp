@@ -21,6 +21,7 @@ class Avx512Generator
 
   void rest() {
     Xbyak::Label done;
+    // rsi is the size, and rax how far the loop has come.
     mov(rcx, rsi);
     sub(rcx, rax);
     jz(done, T_NEAR);
@@ -41,6 +42,8 @@ class Avx512Generator
   void load(const Zmm& y, DType dtype, const Reg64& from, Part part) {
     switch (dtype) {
       case DType::kBF16:
+        // bf16 is the upper half of an f32. Lanes behind the end are not read,
+        // and are 0.
         vpmovzxwd(masked(y, part), ptr[from + rax * 2]);
         vpslld(y, y, 16);
         break;
@@ -79,6 +82,7 @@ class Avx512Generator
     } else if (dtype == DType::kBool) {
       const Zmm truth = take();
       vcmpps(k1, x, zero_, 4);
+      // Table 0xff is "always one": lanes that are set become -1, the others 0.
       vpternlogd(truth | k1 | T_z, truth, truth, 0xff);
       vpabsd(truth, truth);  // -1 becomes 1
       vpmovdb(place(1), truth);
@@ -100,6 +104,7 @@ class Avx512Generator
     const Zmm& b = x[1];
     switch (instruction.code) {
       case Opcode::kWhere:
+        // Predicate 4 is "not equal", which is true for NaN, as in C++.
         vcmpps(k1, a, zero_, 4);
         return vblendmps(y | k1, x[2], b);
       case Opcode::kNegate:
@@ -139,11 +144,13 @@ class Avx512Generator
   }
 
   void keep_nan(const Zmm& y, const Zmm& a) {
+    // Predicate 3 is "unordered": a number is so with itself only if it is NaN.
     vcmpps(k1, a, a, 3);
     vmovaps(y | k1, a);
   }
 
   void clear_nan(const Zmm& y) {
+    // Predicate 7 is "ordered". Lanes of NaN become 0.
     vcmpps(k1, y, y, 7);
     vmovaps(y | k1 | T_z, y);
   }
@@ -186,6 +193,7 @@ class Avx512Generator
     if (has_bf16_) {
       vfpclassps(k1, x, kSubnormal);
       vcvtneps2bf16(words, x);
+      // The zero flag says that no lane is subnormal.
       kortestw(k1, k1);
       jz(done, T_NEAR);
     }
@@ -201,6 +209,8 @@ class Avx512Generator
     vpandd(narrow, narrow, ptr_b[rip + lowest_bit_]);
     vpaddd(narrow, narrow, ptr_b[rip + below_half_]);
     vpaddd(narrow, narrow, x);
+    // Adding to a NaN's bits could carry into its exponent and sign, and make a
+    // number of it.
     vcmpps(k1, x, x, 3);
     vpord(narrow | k1, x, ptr_b[rip + quiet_bit_]);
     vpsrld(narrow, narrow, 16);
