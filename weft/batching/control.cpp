@@ -245,8 +245,6 @@ class BatchedControl::Body {
     const FunctionRef& then = attributes.function("then");
     const FunctionRef& otherwise = attributes.function("otherwise");
     if (!is_choice) {
-      // Both branches see all instances of the mask, since one answer of the
-      // predicate holds for all of them.
       return {
           {{mask_, around_.function(then, use(then)),
             around_.function(otherwise, use(otherwise)), operands.values[0]}}};
@@ -291,7 +289,6 @@ class BatchedControl::Body {
           i < first ? value
                     : repeated(value, operands.flags[entering.leading + i]));
     }
-    // The loop above passes the mask only when an argument follows it.
     if (arguments == first) inputs.push_back(run.mask);
     Attributes attributes;
     if (is_branch) {
@@ -304,7 +301,6 @@ class BatchedControl::Body {
     if (entering.is_phased) {
       name += entering.phase == 0 ? "_enter" : "_reenter";
       Integers counts = entering.phases.arguments;
-      // The first phase takes the mask as one argument more.
       ++counts[0];
       attributes.set("arguments", counts);
       attributes.set("results", entering.phases.results);
@@ -348,7 +344,6 @@ FunctionRef BatchedControl::function(const FunctionRef& from, const Use& use) {
                               {DType::kBool, {size_}});
   FunctionRef made = program_.declare_derived(from, kind, std::move(signature));
   program_.define(made, [&](const Values& arguments) {
-    // The body knows nothing of the mask; only what enters functions reads it.
     Values own = arguments;
     own.erase(own.begin() + place);
     return results(program_.body_of(from), use, own, arguments[use.first]);
@@ -396,8 +391,6 @@ FunctionRef BatchedControl::zeros(const FunctionRef& like) {
 }
 
 bool BatchedControl::has_control(const FunctionRef& function) const {
-  // Only such ops can be costly or fail to end; others are worth computing for
-  // instances that do not need them.
   return std::ranges::any_of(
       program_.body_of(function).nodes(),
       [](const Node& node) { return node.op->has(kControl); });

@@ -25,12 +25,15 @@ template <class Op, class T>
 void places_in_columns(const T* x, std::int64_t rows, std::int64_t stride,
                        std::int64_t width, std::int64_t* y) {
   using A = Accumulator<T>;
+  // The best numbers so far stay in the first-level cache while rows stream by.
   A best[kWidth];
   std::fill_n(best, width, Op::template identity<A>);
   std::fill_n(y, width, 0);
   for (std::int64_t row = 0; row < rows; ++row, x += stride) {
     for (std::int64_t i = 0; i < width; ++i) {
       const A value = widen(x[i]);
+      // No branch is taken, so that the compiler makes vectors of it. The first
+      // NaN wins, and nothing after it.
       const bool wins =
           Op::beats(value, best[i]) | ((value != value) & (best[i] == best[i]));
       y[i] = wins ? row : y[i];

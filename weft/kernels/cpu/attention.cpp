@@ -51,6 +51,9 @@ class RunningSoftmax {
         store(weight, place);
         sum = hn::Add(sum, weight);
       }
+      // Earlier weights were relative to a smaller largest score: the factor
+      // brings their sums to the new one. It is 0 for the first block, where
+      // `before` is -∞.
       const Vector factor = simd::exp(hn::Sub(before, shift));
       store(factor, factor_ + v);
       store(hn::MulAdd(load(total_ + v), factor, sum), total_ + v);
@@ -116,6 +119,7 @@ class Attention : public AttentionKernel {
       const Block keys(j, keys_);
       score(buffers, stack, queries, transposed, keys, tile);
       const bool has_grown = softmax.add(tile, keys.count, queries.columns());
+      // Most blocks bring no larger score, and then the sums stay.
       for (std::size_t i = 0; j > 0 && has_grown && i < queries.count; ++i) {
         scale_row(y + i * value_width_, value_width_, softmax.factor(i));
       }
@@ -124,6 +128,7 @@ class Attention : public AttentionKernel {
       tile_product(queries.count, value_width_, keys.count, {tile, 1, kTile},
                    {value, value_width_}, {y, value_width_}, j > 0);
     }
+    // Dividing once, in the end, takes less than dividing every weight.
     for (std::size_t i = 0; i < queries.count; ++i) {
       scale_row(y + i * value_width_, value_width_, 1 / softmax.divisor(i));
       result(buffers, 1)[first + i] = softmax.log_sum_exp(i);

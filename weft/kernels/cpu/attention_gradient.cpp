@@ -37,12 +37,15 @@ class AttentionGradient : public AttentionKernel {
   // Each part of the keys sums up a gradient of the queries by itself; the sums
   // are added in order, and their number depends on shapes alone.
   void run(const KernelBuffers& buffers) noexcept override {
+    // What all blocks of keys need of a block of queries is made once, before
+    // they meet it.
     share_out(stacks_ * query_blocks_, [&](std::size_t task) {
       prepare_block(buffers, task / query_blocks_, task % query_blocks_);
     });
     share_out(stacks_ * parts_, [&](std::size_t task) {
       go_back(buffers, task / parts_, task % parts_);
     });
+    // A single part has summed up where the result lies.
     if (parts_ == 1) return;
     share_out(stacks_ * query_blocks_, [&](std::size_t task) {
       add_parts(buffers, task / query_blocks_, task % query_blocks_);
@@ -68,6 +71,8 @@ class AttentionGradient : public AttentionKernel {
   // Where a part of the keys sums up the gradient of a stack's queries.
   float* query_sums(const KernelBuffers& buffers, std::size_t stack,
                     std::size_t part) const {
+    // The first part uses the result's own memory, so that the others alone
+    // need scratch.
     if (part == 0) return result(buffers, 0) + stack * query_size();
     return static_cast<float*>(buffers.scratch) + stacks_ * stack_scratch() +
            (stack * (parts_ - 1) + part - 1) * query_size();
@@ -103,6 +108,8 @@ class AttentionGradient : public AttentionKernel {
     transpose(dy, queries, value_width_, 1, to.dy);
     const float* y = floats(buffers, 3) + stack * queries_ * value_width_;
     const float* lse = floats(buffers, 4) + stack * queries_;
+    // Queries that fill up the last block get numbers too, since whole vectors
+    // compute with them.
     std::fill_n(to.lse, 2 * kTile, 0.f);
     for (std::size_t i = 0; i < queries.count; ++i) {
       const std::size_t row = queries.first + i;
@@ -123,6 +130,8 @@ class AttentionGradient : public AttentionKernel {
     for (std::size_t j = part; j < key_count(); j += parts_) {
       const Block keys(j, keys_);
       const std::size_t key = stack * keys_ + keys.first;
+      // One task has a block of keys to itself, and adds up its gradients where
+      // they will lie.
       std::fill_n(result(buffers, 1) + key * width_, keys.count * width_, 0.f);
       std::fill_n(result(buffers, 2) + key * value_width_,
                   keys.count * value_width_, 0.f);
@@ -151,6 +160,8 @@ class AttentionGradient : public AttentionKernel {
     const Prepared of = prepared(buffers, stack, block);
     const std::size_t query = stack * queries_ + queries.first;
     const std::size_t key = stack * keys_ + keys.first;
+    // No matrix of queries and keys is ever in memory: a tile of it lives while
+    // this runs.
     alignas(64) float weights[kTile * kTile];
     alignas(64) float slopes[kTile * kTile];
     score(buffers, stack, queries, of.query, keys, weights);
@@ -159,6 +170,8 @@ class AttentionGradient : public AttentionKernel {
                  {floats(buffers, 2) + key * value_width_, value_width_, 1},
                  {of.dy, kTile}, {slopes, kTile}, false);
     differentiate(of, keys.count, queries.columns(), weights, slopes);
+    // dv += pᵀ dy, then dk += dsᵀ q and dq += ds k. The tiles hold keys by
+    // queries, so that the first two read them as they lie.
     tile_product(keys.count, value_width_, queries.count, {weights, kTile, 1},
                  {floats(buffers, 5) + query * value_width_, value_width_},
                  {result(buffers, 2) + key * value_width_, value_width_}, true);

@@ -65,6 +65,8 @@ std::unique_ptr<PreparedKernel> prepare_xor(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare_not(const OpCall& call) {
   return make_logic<1>(call, [](auto a) {
     const hn::ScalableTag<std::uint8_t> bytes;
+    // Bools are 0 or 1, and must stay so: turning all bits would make 255 or
+    // 254.
     return hn::Xor(a, hn::Set(bytes, std::uint8_t{1}));
   });
 }

@@ -73,6 +73,7 @@ std::unique_ptr<PreparedKernel> prepare_all_gather(const OpCall& call) {
       [groups = RankGroups::of(call.attributes), part = call.input(0),
        whole = call.outputs[0]](Collectives& network,
                                 const KernelBuffers& buffers) {
+        // The others' parts arrive around it.
         copy(byte_at(buffers.outputs[0], part_offset(network, groups, part)),
              buffers.inputs[0], part.bytes());
         network.all_gather({whole, buffers.outputs[0]}, groups);

@@ -198,6 +198,7 @@ class Scan {
                 std::min({cut_.inner - column, end - begin, kCumsumWidth});
             const std::int64_t start =
                 begin / cut_.inner * cut_.size * cut_.inner + column;
+            // One sum for each column lives on the stack while all rows pass.
             Wide<T> sums[kCumsumWidth] = {};
             const std::int64_t step = is_reverse_ ? -cut_.inner : cut_.inner;
             std::int64_t n = 0;
@@ -207,6 +208,8 @@ class Scan {
                 scan_rows<kRows>(x + at, y + at, step, sums, width);
               }
             };
+            // What outgrows the caches goes row by row past them, and leaves
+            // nothing to the loops below.
             for (; streams_ && n < cut_.size; ++n) {
               const auto at = start + place(n, cut_.size) * cut_.inner;
               stream_row(x + at, y + at, sums, width);

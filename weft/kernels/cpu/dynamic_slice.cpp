@@ -41,6 +41,8 @@ class Slices {
         const I* own = starts + batch * std::ssize(axes_);
         std::int64_t place = batch * x_stride_;
         for (const Axis& axis : axes_) {
+          // start_of() moves a start back where the slice would leave x, so
+          // that no copy does.
           place += start_of(*own++, axis.size, axis.count) * axis.stride;
         }
         body(copy_, at(place) * element_, at(batch * slice_stride_) * element_);

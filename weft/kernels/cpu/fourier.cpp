@@ -206,6 +206,8 @@ class ForwardTransform final : public RealTransform {
     const ComplexRows& other = group.other;
     const float* rows =
         static_cast<const float*>(buffers.inputs[0]) + first * n_;
+    // Even and odd numbers become the real and imaginary parts of half as many
+    // complex ones, with no arithmetic.
     if (is_even()) {
       gather_lanes(rows, n_, n_, lanes, by_turns(x, lanes));
     } else {
@@ -287,6 +289,7 @@ class InverseTransform final : public RealTransform {
         static_cast<const float*>(buffers.inputs[0]) + first * half_;
     const float* imaginary =
         static_cast<const float*>(buffers.inputs[1]) + first * half_;
+    // Number n/2 has no place among the half: it is kept apart.
     std::array<float, kMostLanes> middle{};
     for (std::int64_t l = 0; is_even() && l < lanes; ++l) {
       middle[at(l)] = real[l * half_ + n_ / 2];

@@ -156,6 +156,8 @@ class GroupNormKernel : public PreparedKernel {
       }
     };
     double sum = 0;
+    // Means weighted by their counts do not cancel, where sums of squares would
+    // (Chan et al., "Algorithms for computing the sample variance", 1983).
     for_each([&](const ChannelGroup& own) { sum += own.count * own.mean; });
     const double mean = sum / set_size();
     double squares = 0;
@@ -204,12 +206,15 @@ class GroupNormKernel : public PreparedKernel {
       moments_.for_each_group(
           x, dy, scratch.kept, c, [&](const ChannelGroup& own) {
             slope += own.slope;
+            // The product was taken about the small group's own mean; this
+            // moves it to that of the set.
             product += own.product + (own.mean - of.mean) * own.slope;
           });
       scratch.sums[c] += product * of.factor;
       scratch.sums[channels() + c] += slope;
       const auto weight = static_cast<double>(scale[c]);
-      // Times infinity, slopes of both signs would have met as NaN.
+      // Infinity times slopes of both signs would have met as NaN, which their
+      // sum, taken first, may hide.
       const double nan_unless_finite = weight - weight;
       mean_g += weight * slope / set_size() + nan_unless_finite;
       mean_gc += weight * product / set_size();

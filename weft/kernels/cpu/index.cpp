@@ -33,6 +33,8 @@ std::unique_ptr<PreparedKernel> prepare_gather(const OpCall& call) {
   const std::int64_t count = call.input(1).shape.num_elements();
   const std::int64_t row =
       cut.inner * static_cast<std::int64_t>(size_of(call.input(0).dtype));
+  // Rows of less than two lines would be streamed in parts of lines, which
+  // memory writes slower than whole ones.
   const bool streams =
       row >= 2 * kLine && 2 * call.outputs[0].bytes() >= least_streamed_bytes();
   return for_indices(call.input(1).dtype, [&]<class I>(I) {
@@ -225,6 +227,8 @@ std::unique_ptr<PreparedKernel> prepare_pick_scatter(const OpCall& call) {
     return for_indices(call.input(1).dtype, [&]<class I>(I) {
       const auto scatter_block = [=](const T* values, const I* indices, T* y,
                                      std::int64_t width) {
+        // Several picks may name one place, so that all start from 0 and add
+        // up, in the order of the indices.
         for (std::int64_t row = 0; row < cut.size; ++row) {
           std::fill_n(y + row * cut.inner, width, T{0});
         }

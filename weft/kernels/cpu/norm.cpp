@@ -29,6 +29,8 @@ class Moments : public PreparedKernel {
   void run(const KernelBuffers& buffers) noexcept override {
     const T* x = static_cast<const T*>(buffers.inputs[0]);
     A* kept = static_cast<A*>(buffers.scratch);
+    // Chunks depend on the shape alone, so that any number of threads gives the
+    // same bits.
     parallel_for(static_cast<std::int64_t>(moments_.chunks()), 1,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (auto i = begin; i < end; ++i) {

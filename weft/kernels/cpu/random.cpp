@@ -109,6 +109,8 @@ std::unique_ptr<PreparedKernel> prepare_bernoulli(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare_gumbel(const OpCall& call) {
   return for_floating(call.outputs[0].dtype, [&]<class T>(T) {
     return make_drawer<T>(call, [](const std::uint32_t* words, std::int64_t i) {
+      // The reference draws in f64 and rounds once; so does this, to the same
+      // bits.
       const double drawn = gumbel_element(words[i]);
       if constexpr (std::is_class_v<T>)
         return T(static_cast<float>(drawn));
@@ -130,6 +132,7 @@ std::unique_ptr<PreparedKernel> make_randint(const OpCall& call) {
     for_each_group(
         random_stream(attributes, input_of<std::int64_t>(buffers, 0)), 2 * size,
         [&](const std::uint32_t* words, std::int64_t begin, std::int64_t end) {
+          // A group has an even number of words, so that no element is parted.
           for (std::int64_t i = 0; i < end - begin; i += 2) {
             const std::uint64_t drawn =
                 randint_element(words[i], words[i + 1], count);

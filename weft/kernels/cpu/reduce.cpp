@@ -180,6 +180,8 @@ class Reduction {
     alignas(64) std::array<std::byte, kWidth * sizeof(double)> totals;
     folder_.clear(totals.data(), width);
     const std::int64_t start = layout_.items.offset(item) + column;
+    // Chunks are cut over segments and pieces together, so that they are equal
+    // however long either is.
     const auto [first, last] =
         share(layout_.segments.count() * pieces_, chunk, chunks_);
     for (std::int64_t unit = first; unit < last; ++unit) {
@@ -208,6 +210,7 @@ class Reduction {
   }
 
   void combine(std::byte* partial, std::byte* y) const {
+    // The chunks are added in order, on one thread.
     for (std::int64_t chunk = 1; chunk < chunks_; ++chunk) {
       folder_.totals(total(partial, chunk * results()), results(), partial);
     }

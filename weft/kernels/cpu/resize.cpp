@@ -70,6 +70,7 @@ class Resize : public PreparedKernel {
         to_(call.outputs[0].shape),
         rows_(resizing.rows),
         columns_(resizing.columns) {
+    // A thread costs about as much as computing so many elements.
     constexpr std::int64_t kLeastElements = 4096;
     workers_ = std::clamp<std::int64_t>(
         std::min(to_.num_elements() / kLeastElements, to_[0] * to_[1]), 1,
@@ -110,6 +111,7 @@ class Resize : public PreparedKernel {
   // The sum lies in `between`, or where the only row does.
   const float* sum_of_rows(const float* image, Taps taps,
                            float* between) const {
+    // A row that is taken as it is need not be copied.
     if (taps.size() == 1 && taps[0].weight == 1) {
       return image + taps[0].from * from_row();
     }

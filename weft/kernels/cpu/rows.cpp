@@ -94,6 +94,7 @@ class FirstOfRows {
   std::int64_t slots() const { return std::int64_t{1} << bits_; }
   // Multiplicative hashing by the golden ratio (Knuth, volume 3, 6.4).
   std::int64_t hash(std::int64_t row) const {
+    // The upper bits are taken, on which all bits of the row have an effect.
     return static_cast<std::int64_t>(
         (static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15u) >>
         (64 - bits_));
@@ -113,6 +114,8 @@ std::unique_ptr<PreparedKernel> prepare_coalesce_rows(const OpCall& call) {
         const T* updates = input_of<T>(buffers, 0);
         const I* indices = input_of<I>(buffers, 1);
         T* sums = output_of<T>(buffers, 0);
+        // One thread finds the first of each row, in one pass of short steps;
+        // the sums are what is shared out.
         const std::int64_t* firsts = first_of.find(
             buffers.scratch,
             [&](std::int64_t i) { return row_of(indices[i], size); });
@@ -131,6 +134,8 @@ std::unique_ptr<PreparedKernel> prepare_coalesce_rows(const OpCall& call) {
                          for (std::int64_t n = begin; n < end; ++n) {
                            to[n] += from[n];
                          }
+                         // A row that has been added to its first has no update
+                         // left: the op's result says so by zeros.
                          std::fill(own + begin, own + end, T{0});
                        }
                      });

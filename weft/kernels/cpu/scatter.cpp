@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Rows of as many elements are shared out by columns.
+// Rows of as many elements or more are shared out by columns.
 constexpr std::int64_t kWide = 128;
 
 NdRows rows_of(const OpCall& call) {
@@ -85,8 +85,8 @@ void change_rows(const NdRows& nd, const I* indices, const T* updates, T* y,
                  });
     return;
   }
-  // A thread looks at the indices of all batches that it has rows of, so it
-  // has to have rows enough that many updates are for.
+  // A thread looks at the indices of all batches that it has rows of, so that
+  // there must be enough updates to make up for it.
   const std::int64_t pieces = nd.tuples / grain_of(row_bytes) + 1;
   parallel_for(nd.rows, nd.rows / pieces + 1,
                [&](std::int64_t begin, std::int64_t end) {
@@ -97,6 +97,9 @@ void change_rows(const NdRows& nd, const I* indices, const T* updates, T* y,
                      ((end - 1) / nd.rows_per_batch + 1) * nd.tuples_per_batch;
                  for (std::int64_t i = first; i < last; ++i) {
                    const std::int64_t row = row_at(i);
+                   // Each row belongs to one thread, which meets its updates in
+                   // their order: no lock is needed, and the bits do not depend
+                   // on the threads.
                    if (row < begin || row >= end) continue;
                    change(y + row * nd.width, updates + i * nd.width, nd.width);
                  }
@@ -111,6 +114,7 @@ std::unique_ptr<PreparedKernel> make_scatter(const OpCall& call,
   return for_indices(call.input(1).dtype, [&]<class I>(I) {
     return make_kernel([=](const KernelBuffers& buffers) {
       T* y = output_of<T>(buffers, 0);
+      // In place this copies nothing.
       whole.run(buffers.inputs[0], y);
       change_rows(nd, input_of<I>(buffers, 1), input_of<T>(buffers, 2), y,
                   change);

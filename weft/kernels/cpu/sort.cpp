@@ -85,6 +85,8 @@ void order_keys(const T* x, std::int64_t stride, std::int64_t size,
     std::make_heap(keys, end);
     for (std::int64_t i = first; i < size; ++i) {
       const std::uint64_t key = key_of(x[i * stride], i, descending);
+      // The heap's top is the largest key that is kept, so that most keys need
+      // one comparison.
       if (key > keys[0]) continue;
       std::pop_heap(keys, end);
       end[-1] = key;
@@ -104,6 +106,7 @@ std::unique_ptr<PreparedKernel> make_order(const OpCall& call,
                                            bool descending) {
   const AxisCut cut = cut_of(call);
   const std::int64_t lines = cut.outer * cut.inner;
+  // Scratch memory is sized before the number of threads is known.
   const std::int64_t tasks = std::min(lines, kMostSortTasks);
   const auto run = [=](const KernelBuffers& buffers) {
     const T* x = input_of<T>(buffers, 0);

@@ -17,6 +17,7 @@ namespace {
 struct TiledWindows {
   using Number = float;
   static constexpr std::size_t kScratchBytes = simd::kMostTiledScratch;
+  // Its products count in 64 bits, where BLAS counts in 32.
   static constexpr std::int64_t kMostRows =
       std::numeric_limits<std::int64_t>::max();
 
@@ -38,6 +39,7 @@ void add_kernels(KernelRegistry& kernels,
   const auto add = [&](const char* op, auto prepare) {
     kernels.add({.op = op,
                  .name = "simd:im2col",
+                 // Only the plain references come after it.
                  .rank = 2,
                  .declines = declines,
                  .prepare = prepare});

@@ -25,6 +25,8 @@ std::unique_ptr<PreparedKernel> prepare_tiled_matmul(const OpCall& call) {
         const auto* a = input_of<float>(buffers, 0);
         const auto* b = input_of<float>(buffers, 1);
         auto* y = output_of<float>(buffers, 0);
+        // Both operands are packed as left tiles: a transposed one is read
+        // along its other side.
         simd::tiled_products(size, false, static_cast<float*>(buffers.scratch),
                              [&](std::int64_t i) -> simd::TiledOperands {
                                return {
@@ -34,6 +36,8 @@ std::unique_ptr<PreparedKernel> prepare_tiled_matmul(const OpCall& call) {
                                                    p.b_stride(), p.transpose_b),
                                    {y + i * size.m * size.n, at(size.n)}};
                              });
+        // The bias is added when a product is complete, since its sums are
+        // taken in several passes.
         add_tail(p.y.shape.num_elements() / size.n, size.n,
                  p.has_bias ? input_of<float>(buffers, 2) : nullptr, p.is_relu,
                  y);

@@ -62,6 +62,7 @@ class BlasProduct final : public PreparedKernel {
     } else {
       parallel_for(count, 1, multiply);
     }
+    // BLAS knows no bias and no activation: they take a pass of their own.
     add_tail(p_.y.shape.num_elements() / p_.n(), p_.n(),
              p_.has_bias ? input_of<T>(buffers, 2) : nullptr, p_.is_relu,
              output_of<T>(buffers, 0));
@@ -107,6 +108,7 @@ std::optional<std::string> openblas_declines(const OpCall& call) {
   }
   const Product product(call);
   if (product.is_empty()) return "an operand is empty";
+  // BLAS counts in 32 bits.
   if (std::max({product.m(), product.n(), product.k()}) > kMostOfBlas) {
     return "a matrix has too many rows or columns";
   }

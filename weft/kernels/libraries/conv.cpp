@@ -62,6 +62,7 @@ std::unique_ptr<PreparedKernel> prepare_conv(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare_input_gradient(const OpCall& call) {
   const Convolution c(call, call.outputs[0], call.input(1), call.input(0));
   const auto attr = onednn::attributes();
+  // oneDNN wants the forward description as a hint for each gradient.
   const auto description =
       onednn::describe_backward<dnnl::convolution_backward_data>(
           attr, forward(c, attr), dnnl::algorithm::convolution_direct,

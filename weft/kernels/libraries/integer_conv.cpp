@@ -26,6 +26,8 @@ std::unique_ptr<PreparedKernel> prepare_integer_conv(const OpCall& call) {
   const auto description = onednn::describe<dnnl::convolution_forward>(
       onednn::attributes(), dnnl::prop_kind::forward_inference,
       dnnl::algorithm::convolution_direct, image(c.x),
+      // The layout of the weights is oneDNN's choice, as their instructions
+      // take several numbers of a channel at once.
       c.free_weights(DType::kI8), image(c.y), c.strides, c.dilation,
       c.padding_before, c.padding_after);
   auto program = std::make_unique<onednn::Program>();

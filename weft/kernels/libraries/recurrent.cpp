@@ -131,6 +131,7 @@ class Recurrent : public PreparedKernel {
                        float* dx, float* dw_ih) const {
     const std::int64_t columns = integer(columns_);
     const std::int64_t inputs = integer(inputs_);
+    // One product for all steps keeps the machine busier than one for each.
     gemm(rows(), inputs, columns, {dz, columns}, {w_ih, columns, true}, 0.f, dx,
          inputs);
     gemm(inputs, columns, rows(), {x, inputs, true}, {dz, columns}, 0.f, dw_ih,

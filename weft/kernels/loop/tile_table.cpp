@@ -25,6 +25,8 @@ bool holds(TileType type, DType dtype) {
 
 std::optional<TileType> tile_type(std::span<const TensorType> inputs,
                                   std::span<const TensorType> outputs) {
+  // The narrowest type that holds all operands comes first: it has the most
+  // lanes.
   for (const TileType type :
        {TileType::kF32, TileType::kI32, TileType::kI64, TileType::kF64}) {
     const auto is_held = [&](const TensorType& each) {
@@ -41,6 +43,8 @@ std::optional<TileType> tile_type(std::span<const TensorType> inputs,
 std::optional<TileType> loop_type(std::string_view op,
                                   std::span<const TensorType> inputs,
                                   std::span<const TensorType> outputs) {
+  // This cast alone may lose digits on the way into f32, as that is what it
+  // does.
   if (op == "cast" && inputs[0].dtype == DType::kI32 &&
       outputs[0].dtype == DType::kF32) {
     return TileType::kF32;
@@ -59,8 +63,10 @@ const TileOp* find_in(std::span<const TileOp> ops, std::string_view op) {
 std::vector<TileOp> wide_table(TileType type) {
   std::vector<TileOp> table;
   for (const WideFunction& each : wide_functions(type)) {
+    // Arity, parameters and cost are those of f32.
     table.push_back(*find_in(all_tile_ops(), each.op));
     table.back().function = each.function;
+    // Generated code is of f32 only.
     table.back().code = Opcode::kCall;
   }
   return table;

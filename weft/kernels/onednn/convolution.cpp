@@ -4,6 +4,8 @@ namespace weft::onednn {
 
 dnnl::memory::desc image(const TensorType& type) {
   const Shape& s = type.shape;
+  // oneDNN names dims N, C, H, W in this order; that channels lie innermost is
+  // said by the strides.
   return strided(type.dtype, {s[0], s[3], s[1], s[2]},
                  {s[1] * s[2] * s[3], 1, s[2] * s[3], s[3]});
 }

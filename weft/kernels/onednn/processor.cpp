@@ -32,6 +32,7 @@ dnnl::cpu_isa highest_isa(InstructionSet set) {
 void obey_instruction_set() {
   // It is done once, on whichever thread comes first.
   static const bool is_done = [] {
+    // oneDNN takes the limit only before it has compiled anything.
     if (const auto cap = instruction_cap()) {
       const dnnl::status status = dnnl::set_max_cpu_isa(highest_isa(*cap));
       WEFT_CHECK(status == dnnl::status::success, "oneDNN status {}",
@@ -47,6 +48,8 @@ std::optional<std::string> dtype_declined(DType dtype) {
   if (dtype != DType::kBF16) {
     return fmt::format("computes in f32 and bf16, not in {}", to_string(dtype));
   }
+  // oneDNN would emulate bf16 on other processors, slower than f32 computes and
+  // rounds (cpu/rounded.cpp).
   if (instruction_set() >= InstructionSet::kAvx512Bf16) return std::nullopt;
   if (const auto cap = instruction_cap()) {
     return fmt::format("WEFT_CPU={} leaves no avx512_bf16", to_string(*cap));

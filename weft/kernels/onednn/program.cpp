@@ -64,7 +64,8 @@ std::string name_of(const dnnl::primitive& primitive) {
 
 const dnnl::engine& engine() {
   obey_instruction_set();
-  // One engine serves all programs, and is made after the limit has been set.
+  // One engine serves all programs, and is made after the limit has been set,
+  // since oneDNN looks at the processor once.
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
   return cpu;
 }

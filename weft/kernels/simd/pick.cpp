@@ -25,9 +25,12 @@ auto places_of(const std::int64_t* indices, std::int64_t size) {
   const auto from_end = hn::Add(index, hn::Set(wide, size));
   const auto zero = hn::Zero(wide);
   const auto counted = hn::IfThenElse(hn::Lt(index, zero), from_end, index);
+  // What lies outside is clamped, as row_of() does.
   const auto held = hn::Min(hn::Max(counted, zero), hn::Set(wide, size - 1));
   const hn::RebindToUnsigned<Indices> bits;
   const hn::Rebind<std::uint32_t, Indices> halves;
+  // Places fit 32 bits, as the caller has checked, so that half of each number
+  // is enough.
   return hn::TruncateTo(halves, hn::BitCast(bits, held));
 }
 

@@ -8,6 +8,8 @@ namespace weft {
 namespace {
 
 bool can_store(DType dtype) {
+  // i32 and wider need more bits than f32 has, so that no result of theirs
+  // passes through it.
   return dtype == DType::kF32 || dtype == DType::kBF16 ||
          dtype == DType::kF16 || dtype == DType::kBool || dtype == DType::kI8 ||
          dtype == DType::kU8;
@@ -32,6 +34,8 @@ bool LoopCode::covers(const LoopProgram& program,
 
 std::unique_ptr<LoopCode> LoopCode::compile(
     const LoopProgram& program, std::span<const CodeOperand> inputs) {
+  // Xbyak reports by exceptions; here a failure only means that the loop runs
+  // by functions.
   try {
     return instruction_set() >= InstructionSet::kAvx512
                ? compile_avx512(program, inputs)
