@@ -130,6 +130,8 @@ void BatchMaker::make(BatchPosition position,
     // A batch may be smaller than the buffers: the last one has fewer rows, and
     // examples are shorter than the longest.
     const Shape shape = batch_shape(f);
+    // A tensor of other sizes is a view of the same memory, cut and shaped
+    // anew: nothing is allocated from batch to batch.
     const std::int64_t all = buffers[f].size();
     batch.tensors[f] =
         buffers[f].reshape({all}).slice(0, shape.num_elements()).reshape(shape);
@@ -151,6 +153,7 @@ void BatchMaker::pick_rows(BatchPosition position) {
   // order of examples nor their padding depends on how many workers there are.
   const std::int64_t size = order_.batch_size(position.batch);
   const auto [begin, end] = part_of(size, options_.shard);
+  // Examples of one size need no look at those of other workers.
   if (sizes_.empty()) {
     order_.pick(position.epoch, position.batch, begin, end, rows_);
     return;
@@ -163,6 +166,7 @@ void BatchMaker::pick_rows(BatchPosition position) {
 
 // Varying axes are as large as the largest of the examples, rounded up.
 void BatchMaker::measure_rows() {
+  // No axis becomes empty, even if all examples are.
   std::ranges::fill(sizes_, 1);
   for (const std::int64_t row : rows_) {
     dataset_->measure(row, example_);
@@ -173,6 +177,8 @@ void BatchMaker::measure_rows() {
   std::size_t next = 0;
   for (const BatchInput& input : inputs_) {
     for (const int axis : input.varying) {
+      // A step is planned for each size that occurs, so that sizes are rounded
+      // to few of them.
       sizes_[next] = rounded_size(sizes_[next], input.type.shape[axis]);
       ++next;
     }

@@ -16,6 +16,8 @@ bool fits(const TensorType& type, const BatchInput& input, std::int64_t size) {
     const bool varies =
         std::ranges::find(input.varying, axis) != input.varying.end();
     const Dim dim = type.shape[axis];
+    // A step's memory is planned for the declared size, into which a smaller
+    // one fits.
     if (varies ? dim > declared[axis] : dim != declared[axis]) return false;
   }
   return true;
@@ -47,6 +49,7 @@ std::int64_t CheckedSource::examples_per_epoch() const {
 }
 
 const Batch& CheckedSource::next() {
+  // The position is asked before the batch is, as next() moves it on.
   const BatchPosition due = source_->position();
   const Batch& batch = source_->next();
   check(batch, due);
@@ -66,6 +69,8 @@ void CheckedSource::check(const Batch& batch, BatchPosition due) const {
     throw wrong(due, fmt::format("it has {} tensors, where {} are declared",
                                  batch.tensors.size(), inputs_.size()));
   }
+  // Sources come from outside, too. A tensor that does not fit would be found
+  // in the middle of a step, by a kernel.
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const BatchInput& input = inputs_[i];
     const Tensor& tensor = batch.tensors[i];

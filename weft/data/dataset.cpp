@@ -10,6 +10,7 @@ class Subset final : public Dataset {
  public:
   Subset(DatasetRef whole, std::vector<std::int64_t> rows)
       : whole_(std::move(whole)), rows_(std::move(rows)) {
+    // A part is described as the whole is: the same classes, scales and words.
     static_cast<DataDescription&>(*this) = *whole_;
     // Some examples of running text are no running text.
     lanes_ = 0;
@@ -44,6 +45,7 @@ class Subset final : public Dataset {
 NumberScale standard_scale(std::span<const double> values) {
   NumberScale scale;
   const auto count = static_cast<double>(values.size());
+  // Two passes do not cancel where numbers lie far from 0.
   for (const double value : values) scale.mean += value / count;
   double variance = 0;
   for (const double value : values) {

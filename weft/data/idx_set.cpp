@@ -59,6 +59,7 @@ class IdxSet final : public Dataset {
  public:
   IdxSet(const fs::path& images, const fs::path& labels,
          const IdxSetOptions& options)
+      // A limit keeps a small damaged archive from unpacking into all memory.
       : image_file_(images, kMostBytes), label_file_(labels, kMostBytes) {
     const IdxArray pixels = parse_bytes(image_file_.bytes(), images, 3);
     const IdxArray names = parse_bytes(label_file_.bytes(), labels, 1);

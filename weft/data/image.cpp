@@ -13,6 +13,7 @@ constexpr std::array<std::uint8_t, 8> kPng{0x89, 'P',  'N',  'G',
                                            0x0d, 0x0a, 0x1a, 0x0a};
 constexpr std::array<std::uint8_t, 3> kJpeg{0xff, 0xd8, 0xff};
 
+// A file is told by its first bytes: names are often wrong.
 bool begins_with(ByteSpan file, ByteSpan magic) {
   return file.size() >= magic.size() &&
          std::equal(magic.begin(), magic.end(), file.begin());
@@ -45,6 +46,7 @@ Image decode_image(ByteSpan file, std::string_view where, int channels) {
 }
 
 ImageHeader read_image_header(ByteSpan file, std::string_view where) {
+  // Without a place for pixels, the decoders stop behind the header.
   return decode(file, where, 0, nullptr);
 }
 
@@ -114,6 +116,7 @@ void check_image_size(const ImageHeader& header, std::size_t file_bytes,
   // Neither deflate nor Huffman-coded blocks grow further than this: PNG is
   // deflate, and a JPEG block of 64 samples takes a bit at least.
   const auto pixels = static_cast<std::uint64_t>(header.height * header.width);
+  // So a small file cannot make the program ask for memory by the gigabyte.
   if (pixels / 8 > kMostDeflateGrowth * file_bytes) {
     throw Error(ErrorCode::kDataLoss, where,
                 "byte {}: a file of {} bytes cannot hold {} x {} pixels",

@@ -12,6 +12,7 @@ NumberedSource::NumberedSource(const DataDescription& data, std::int64_t count,
                 "an epoch of {} examples has no batch", count);
   }
   options_.batch = std::min(options.batch, count);
+  // A worker without examples would have no gradient to bring.
   if (options_.batch < options.shard.ranks) {
     throw Error(ErrorCode::kInvalidArgument, name_,
                 "{} workers cannot share a batch of {}", options.shard.ranks,
@@ -42,6 +43,7 @@ std::int64_t NumberedSource::examples_per_epoch() const {
 std::pair<std::int64_t, std::int64_t> NumberedSource::part_of(
     std::int64_t size) const {
   const Shard& shard = options_.shard;
+  // Neighbouring parts meet, and their sizes differ by at most one.
   return {size * shard.rank / shard.ranks,
           size * (shard.rank + 1) / shard.ranks};
 }
@@ -53,6 +55,7 @@ void NumberedSource::seek(BatchPosition position) {
                 "there is no batch {} of {} in epoch {}", position.batch,
                 batches, position.epoch);
   }
+  // A checkpoint at the end of an epoch may name the batch behind its last one.
   next_ = position.batch == batches ? BatchPosition{position.epoch + 1, 0}
                                     : position;
 }
@@ -63,6 +66,8 @@ const Batch& NumberedSource::next() {
   const auto [first, last] = part_of(batch_.whole_size);
   batch_.size = last - first;
   batch_.position = next_;
+  // Examples are numbered within the whole batch, so that what one is does not
+  // depend on how many workers there are.
   for (std::int64_t i = first; i < last; ++i) {
     row_ = static_cast<std::size_t>(i - first);
     fill(next_.epoch, begin + i);

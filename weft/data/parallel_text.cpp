@@ -12,6 +12,7 @@ using Sentences = std::vector<std::vector<std::int32_t>>;
 template <class Body>
 void for_each_line(std::string_view text, Body&& body) {
   while (!text.empty()) {
+    // npos is the largest number, so that the minimum is the end of the text.
     const std::size_t end = std::min(text.find('\n'), text.size());
     body(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -43,6 +44,8 @@ class Translations final : public Dataset {
     size_ = static_cast<std::int64_t>(source_.size());
     words_ = std::move(source_words);
     classes_ = std::move(target_words);
+    // The sizes are the most that may come; axis 0 varies, and batches are as
+    // long as their longest sentence (data/batch_maker.cpp).
     features_ = {{"source", {DType::kI32, {longest_source}}, {0}},
                  {"target", {DType::kI32, {longest_target}}, {0}}};
   }
@@ -67,6 +70,7 @@ class Translations final : public Dataset {
     const std::span place{
         out.as<std::int32_t>() + row * static_cast<std::size_t>(out.shape()[1]),
         static_cast<std::size_t>(out.shape()[1])};
+    // Buffers are used again and hold another batch's words.
     std::ranges::fill(place, kPadding);
     std::ranges::copy(sentence, place.begin());
   }
@@ -84,6 +88,7 @@ std::vector<std::string> translation_words(std::string_view text,
     throw Error(ErrorCode::kDataLoss, where,
                 "byte {}: a zero byte; this is no text", zero);
   }
+  // The order is that of the constants kPadding, kSentenceBegin and so on.
   std::vector<std::string> words = {"<pad>", "<bos>", std::string(kEndOfLine),
                                     std::string(kUnknownWord)};
   WordCounts counts;
@@ -132,6 +137,8 @@ ParallelText::ParallelText(const Vocabulary& source,
                 "n of the other",
                 target_.size(), source_where, source_.size());
   }
+  // The decoder is told <bos> before its first word, and so on: what it tells
+  // is the same sentence, one word later.
   for (auto& sentence : target_) {
     sentence.insert(sentence.begin(), kSentenceBegin);
   }

@@ -26,6 +26,7 @@ RecordStream::~RecordStream() { ::close(file_); }
 bool RecordStream::fill() {
   std::array<char, 64 << 10> buffer;
   ssize_t count;
+  // A signal may interrupt the wait, which is no failure.
   do {
     count = ::read(file_, buffer.data(), buffer.size());
   } while (count < 0 && errno == EINTR);
@@ -65,6 +66,7 @@ std::string RecordStream::next(std::size_t most) {
     is_empty = true;
     begin = at;
   }
+  // What lies behind is a part of the next record.
   std::string text = waiting_.substr(0, at);
   waiting_.erase(0, at);
   line_ += static_cast<std::size_t>(std::ranges::count(text, '\n'));

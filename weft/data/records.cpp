@@ -29,6 +29,8 @@ std::string_view without_lines(std::string_view text, std::size_t lines) {
 Records::Records(std::string_view text, std::string where,
                  const RecordsFormat& format)
     : where_(std::move(where)), names_(format.names) {
+  // Lines are counted from the file's first one, so that messages name the
+  // place that an editor shows.
   CsvReader reader(without_lines(text, format.skipped_lines), where_,
                    format.first_line + format.skipped_lines);
   std::vector<std::string> fields;
@@ -52,6 +54,7 @@ void Records::take_names(const std::vector<std::string>& fields,
                          std::size_t line) {
   names_ = fields;
   std::set<std::string_view> seen;
+  // Columns are told by name, which two of them would make ambiguous.
   for (const std::string& name : names_) {
     if (seen.insert(name).second) continue;
     throw Error(ErrorCode::kDataLoss, fmt::format("{}:{}", where_, line),
@@ -66,6 +69,8 @@ void Records::add(const std::vector<std::string>& fields, std::size_t line) {
                 names_.size());
   }
   for (const std::string& field : fields) {
+    // All fields share one string: a string each would take more memory than
+    // most fields.
     text_ += field;
     ends_.push_back(text_.size());
   }

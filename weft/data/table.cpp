@@ -24,6 +24,7 @@ class Table final : public Dataset {
 
   void read(std::span<const std::int64_t> rows,
             std::span<const TensorView> batch) const override {
+    // A table has labels of one kind only.
     const bool is_class = values_.numbers.empty();
     const std::size_t labels =
         (is_class ? values_.classes.size() : values_.numbers.size()) /
@@ -51,6 +52,7 @@ class Table final : public Dataset {
     std::vector<std::string_view> fields(places.size());
     for (std::size_t row = 0; row < records.rows(); ++row) {
       for (std::size_t i = 0; i < places.size(); ++i) {
+        // Fields are brought into the order of the training part's columns.
         fields[i] = records.field(row, places[i]);
       }
       columns.encode(fields, rows_.data() + row * width, records.place(row));
@@ -88,6 +90,8 @@ std::shared_ptr<const TableSchema> fit(const Records& records,
 DatasetRef parse_table(std::string_view text, std::string_view where,
                        const TableOptions& options, const Dataset* train) {
   if (train != nullptr) {
+    // A test part is read by what the training part taught: its categories,
+    // means and scales.
     WEFT_CHECK(train->table() != nullptr, "the training part is no table");
     return std::make_shared<Table>(read_records(text, where, options.format),
                                    train->table());
@@ -103,6 +107,8 @@ DatasetSplits split_table(std::string_view text, std::string_view where,
   const Records records = read_records(text, where, options.format);
   std::vector<std::size_t> training;
   for (std::size_t row = 0; row < records.rows(); ++row) {
+    // The split is made before anything is fitted, so that what is held out
+    // teaches nothing.
     if (!is_held_out(static_cast<std::int64_t>(row))) training.push_back(row);
   }
   return hold_out_fifth(

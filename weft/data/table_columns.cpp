@@ -45,6 +45,7 @@ bool is_category_by_content(const Records& records,
   std::optional<std::size_t> first_other;
   for (const std::size_t row : rows) {
     const std::string_view field = records.field(row, place);
+    // A missing value says nothing about the kind of its column.
     if (is_missing(field)) continue;
     ++known;
     if (is_number(field)) {
@@ -69,6 +70,8 @@ bool is_category_by_content(const Records& records,
 
 void fit_number(const Records& records, std::span<const std::size_t> rows,
                 std::size_t place, bool standardizes, TableColumn& column) {
+  // Mean and deviation are those of the training rows: a test part must not
+  // have a say in what the model sees.
   std::vector<double> values;
   for (const std::size_t row : rows) {
     const std::string_view field = records.field(row, place);
@@ -81,6 +84,7 @@ void fit_number(const Records& records, std::span<const std::size_t> rows,
       throw no_number(column.name, field, records.place(row));
     }
   }
+  // Nothing would say what to put in place of a missing value.
   if (values.empty()) {
     throw Error(ErrorCode::kDataLoss, records.where(),
                 "{}: all values are missing in the training part",
@@ -89,6 +93,7 @@ void fit_number(const Records& records, std::span<const std::size_t> rows,
   }
   const NumberScale scale = standard_scale(values);
   column.mean = scale.mean;
+  // Squares of numbers beyond 1e154 pass the largest double.
   if (!std::isfinite(scale.std) || !std::isfinite(scale.mean)) {
     throw Error(ErrorCode::kDataLoss, records.where(),
                 "{}: its numbers are too large to take a mean of",
@@ -99,6 +104,8 @@ void fit_number(const Records& records, std::span<const std::size_t> rows,
 
 void fit_category(const Records& records, std::span<const std::size_t> rows,
                   std::size_t place, TableColumn& column) {
+  // The set is sorted, so that categories have the same numbers whatever the
+  // order of rows.
   std::set<std::string_view> found;
   for (const std::size_t row : rows) {
     const std::string_view field = records.field(row, place);
@@ -118,6 +125,7 @@ void fit_category(const Records& records, std::span<const std::size_t> rows,
 std::int64_t category_of(const TableColumn& column, std::string_view field,
                          std::string_view where) {
   if (is_missing(field)) field = kMissingCategory;
+  // fit_category() has left them in order.
   const auto found = std::ranges::lower_bound(column.categories, field);
   if (found != column.categories.end() && *found == field) {
     return found - column.categories.begin();
@@ -140,6 +148,7 @@ TableColumns::TableColumns(const Records& records,
                            const std::vector<std::string>& told) {
   for (const auto* named :
        {&options.numbers, &options.categories, &options.ignore}) {
+    // column() throws for a name that is none, with one that is near.
     for (const std::string& name : *named) records.column(name);
   }
   for (const std::string& name : options.numbers) {
@@ -172,6 +181,8 @@ TableColumns::TableColumns(const Records& records,
     throw Error(ErrorCode::kInvalidArgument, "data.ignore",
                 "of {} no column is left to predict from", records.where());
   }
+  // A category is one number here, its place among the others; models make of
+  // it what they like.
   width_ = static_cast<std::int64_t>(columns_.size() + indicators_);
 }
 
@@ -191,6 +202,8 @@ std::vector<std::size_t> TableColumns::places_in(const Records& records) const {
                 "{} columns, but the training part has {}",
                 records.names().size(), all);
   }
+  // Without a header, columns are told by where they stand; with one, they may
+  // stand in another order.
   if (!records.has_header()) return places_;
   std::vector<std::size_t> places;
   for (const TableColumn& column : columns_) {
@@ -211,14 +224,18 @@ void TableColumns::encode(std::span<const std::string_view> fields, float* row,
       continue;
     }
     const bool is_known = !is_missing(fields[i]);
+    // The mean is the value that says least: standardized, it is 0.
     double value = column.mean;
     if (is_known && !parse_number(fields[i], value)) {
       throw no_number(column.name, fields[i], where)
           .detail("it is a column of numbers in the training part");
     }
+    // That a value is missing may itself tell something.
     if (column.has_indicator) *indicator++ = is_known ? 0.0f : 1.0f;
     *number =
         static_cast<float>((value - column.scale.mean) / column.scale.std);
+    // A value that is no f32 would become infinity, and every loss of its batch
+    // NaN.
     if (!std::isfinite(*number++)) {
       throw Error(ErrorCode::kDataLoss, std::string(where),
                   "{}: {} is too large beside the values of the training part",

@@ -39,6 +39,7 @@ double largest_class(const std::vector<std::string_view>& texts) {
   double largest = 0;
   for (const std::string_view text : texts) {
     double value = 0;
+    // The comparisons are false for NaN, which so is no class.
     const bool is_class = parse_number(text, value) && value >= 0 &&
                           value == std::floor(value) &&
                           value < kMostNumberedClasses;
@@ -77,6 +78,8 @@ void TableLabels::fit_several(const Records& records) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::vector<std::string> found = distinct(texts(records, places_[i]));
     if (positive_[i].empty()) {
+      // Of two values the one that sorts last is told: "yes" of "no" and "yes",
+      // 1 of 0 and 1.
       if (found.size() != 2) {
         throw Error(ErrorCode::kInvalidArgument, "data.label",
                     "column '{}' has {} different values, so it is not said "
@@ -108,6 +111,8 @@ void TableLabels::choose_columns(const Records& records,
     if (sign != label.npos || options.label.size() > 1) kind_ = Kind::kSeveral;
   }
   if (!columns_.empty()) return;
+  // Without being told, the label is a column of a usual name, else the last
+  // one, as most tables have it.
   for (const char* name : {"label", "class", "target", "y"}) {
     if (std::ranges::find(records.names(), name) == records.names().end()) {
       continue;
@@ -144,6 +149,8 @@ std::vector<std::string_view> TableLabels::texts(const Records& records,
 void TableLabels::fit_one(const Records& records,
                           std::span<const std::size_t> training,
                           const TableOptions& options) {
+  // All rows are looked at, and not only those to train on: a class that occurs
+  // in the test part alone must have a number, too.
   const std::vector<std::string_view> found = texts(records, places_[0]);
   const auto is_named = [&](const std::vector<std::string>& names) {
     return std::ranges::find(names, columns_[0]) != names.end();
@@ -160,6 +167,7 @@ void TableLabels::fit_one(const Records& records,
     kind_ = Kind::kNumber;
     std::vector<double> values;
     const std::vector<float> numbers = read(records).numbers;
+    // Targets are scaled by what is trained on, as columns are.
     for (const std::size_t row : training) values.push_back(numbers[row]);
     scale_ = standard_scale(values);
   }
@@ -177,6 +185,7 @@ TableLabels::Values TableLabels::read(const Records& records) const {
   for (std::size_t i = 0; records.has_header() && i < places.size(); ++i) {
     places[i] = records.column(columns_[i]);
   }
+  // A search for each row would take long with thousands of classes.
   std::unordered_map<std::string_view, std::int32_t> numbers;
   if (kind_ == Kind::kClass) {
     // A class has the number of its place.

@@ -19,6 +19,8 @@ constexpr double kPower = 0.75;
 
 // A number below `size` from a random word.
 std::size_t below(std::size_t size, std::uint32_t word) {
+  // This is Lemire's method without its rejection (2019): a word of 32 bits
+  // favours some of `size` numbers by less than size / 2^32.
   return static_cast<std::size_t>((std::uint64_t{word} * size) >> 32);
 }
 
@@ -62,6 +64,7 @@ void WalkGraph::hold_out(const std::vector<Edge>& edges, double share) {
   std::vector<Edge> walked;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     const Edge edge = edges[order(i)];
+    // Every node keeps an edge, as a walk that comes to it has to go on.
     if (held_out_.size() < most && degrees[edge.a] > 1 && degrees[edge.b] > 1) {
       --degrees[edge.a];
       --degrees[edge.b];
@@ -82,6 +85,9 @@ void WalkGraph::weigh_nodes() {
         std::pow(static_cast<double>(walked_.neighbours(v).size()), kPower));
     sum += weights.back();
   }
+  // Walker's alias method ("An efficient method for generating discrete random
+  // variables", 1977): each place of a table belongs to one or two nodes, so
+  // that a draw takes one look, however many nodes there are.
   std::vector<std::size_t> small;
   std::vector<std::size_t> large;
   for (std::size_t i = 0; i < count; ++i) {
@@ -97,6 +103,7 @@ void WalkGraph::weigh_nodes() {
     small.pop_back();
     keeps_[poor] = static_cast<float>(weights[poor]);
     alias_[poor] = static_cast<std::int32_t>(rich);
+    // The rich one fills up the poor one's place to 1.
     weights[rich] -= 1 - weights[poor];
     if (weights[rich] >= 1) continue;
     large.pop_back();
@@ -119,9 +126,12 @@ std::int32_t WalkGraph::frequent_node(std::uint32_t place,
 std::int32_t WalkGraph::stranger(std::int32_t node, std::uint32_t word) const {
   const auto known = all_.neighbours(static_cast<concurrent::Vertex>(node));
   std::size_t found = below(names_.size(), word);
+  // The next one that is no neighbour is taken, so that one word is enough. A
+  // node that knows all others gets one of them.
   for (std::size_t tries = 0; tries < names_.size(); ++tries) {
     const auto vertex = static_cast<concurrent::Vertex>(found);
     if (static_cast<std::int32_t>(found) != node &&
+        // Neighbours stand in order.
         !std::ranges::binary_search(known, vertex)) {
       break;
     }

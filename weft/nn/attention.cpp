@@ -14,6 +14,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t width, std::int64_t heads,
       key_(child("key", Linear(width, width, {.bias = options.bias}))),
       value_(child("value", Linear(width, width, {.bias = options.bias}))),
       out_(child("out", Linear(width, width, {.bias = options.bias}))) {
+  // Each head sees an equal part of the width.
   if (heads < 1 || width % heads != 0) {
     throw Error(ErrorCode::kInvalidArgument, "multi_head_attention",
                 "{} heads do not divide a width of {}", heads, width);
@@ -44,6 +45,7 @@ Value MultiHeadAttention::attend(const Value& x, const Value& context,
   const Value y = mask.is_defined()
                       ? attention(query, key, value, mask, options)
                       : attention(query, key, value, options);
+  // The heads come side by side again, as split_heads() found them.
   return out_(reshape(transpose(y, {0, 2, 1, 3}), x.shape()));
 }
 
@@ -51,6 +53,7 @@ Value MultiHeadAttention::split_heads(const Value& x) const {
   const Shape& shape = x.shape();
   const Value parts =
       reshape(x, {shape[0], shape[1], heads_, shape[2] / heads_});
+  // Heads become a leading axis, under which attention is one op for all.
   return transpose(parts, {0, 2, 1, 3});
 }
 

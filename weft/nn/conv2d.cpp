@@ -17,6 +17,8 @@ Value add_channels(const Value& y, const ParameterRef& bias) {
 
 void ConvOptions::check(std::string_view layer, std::int64_t inputs,
                         std::int64_t outputs) const {
+  // Each group reads and writes channels of its own, of which there must be
+  // equally many.
   if (groups >= 1 && inputs % groups == 0 && outputs % groups == 0) return;
   throw Error(ErrorCode::kInvalidArgument, layer,
               "{} groups do not divide {} input and {} output channels", groups,
@@ -25,6 +27,8 @@ void ConvOptions::check(std::string_view layer, std::int64_t inputs,
 
 Conv2dOptions ConvOptions::of_kernel(std::int64_t kernel) const {
   return {.strides = {stride, stride},
+          // "Same" padding depends on the kernel, which options alone do not
+          // know.
           .padding = padding == kSame
                          ? same_padding(kernel, kernel, dilation)
                          : Integers{padding, padding, padding, padding},
@@ -66,12 +70,16 @@ Value Conv1d::forward(const Value& x) {
                 "takes [batch, length, channels], not {}",
                 to_string(x.shape()));
   }
+  // The one row is neither padded nor strided: both would make rows of zeros,
+  // or none.
   Conv2dOptions options = options_.of_kernel(kernel_);
   options.strides[0] = 1;
   options.padding[0] = options.padding[1] = 0;
   const Shape& rows = x.shape();
   const Value w = to_compute(value_of(weight_));
   const Shape& taps = w.shape();
+  // It has the image's kernels and rewrites this way, at the price of two
+  // views.
   const Value y = conv2d(reshape(to_compute(x), {rows[0], 1, rows[1], rows[2]}),
                          reshape(w, {1, taps[0], taps[1], taps[2]}), options);
   const Shape& made = y.shape();
@@ -87,6 +95,8 @@ ConvTranspose2d::ConvTranspose2d(std::int64_t inputs, std::int64_t outputs,
       output_padding_(output_padding) {
   options.check("conv_transpose2d", inputs, outputs);
   const bool is_same = options.padding == ConvOptions::kSame;
+  // Several sizes have one size as their convolution, which differ by less than
+  // the stride: `output_padding` says which of them is meant.
   if (output_padding < 0 || output_padding >= (is_same ? 1 : options.stride)) {
     throw Error(ErrorCode::kInvalidArgument, "conv_transpose2d",
                 "{} pixels more behind are not fewer than the stride {}",
@@ -95,6 +105,8 @@ ConvTranspose2d::ConvTranspose2d(std::int64_t inputs, std::int64_t outputs,
   }
   const std::int64_t per_group = outputs / options.groups;
   const Init init = Init::fan_in(kernel * kernel * per_group);
+  // The shape is that of the convolution whose transpose this is: its inputs
+  // are the outputs here.
   weight_ = parameter("weight", {kernel, kernel, per_group, inputs}, init);
   if (options.bias) bias_ = parameter("bias", {outputs}, init);
 }
@@ -119,6 +131,8 @@ Value ConvTranspose2d::forward(const Value& x) {
   const Shape made = {shape[0], size_from(shape[1]), size_from(shape[2]),
                       outputs_};
   const Value y =
+      // The gradient of a convolution by its input is the transpose of that
+      // convolution, and has kernels of its own.
       conv2d_input_gradient(to_compute(x), to_compute(value_of(weight_)), made,
                             options_.of_kernel(kernel_));
   return add_channels(y, bias_);

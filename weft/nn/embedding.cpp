@@ -16,6 +16,8 @@ Value Embedding::forward(const Value& x) {
 }
 
 Value Embedding::logits(const Value& rows) const {
+  // The table serves both ways, so that words have one vector (Press and Wolf,
+  // "Using the output embedding to improve language models", 2017).
   const Value table = to_compute(value_of(weight_));
   Shape shape = rows.shape();
   const Shape outer(shape.first(shape.rank() - 1));

@@ -22,6 +22,8 @@ void require_taken(const LayerDef& def, const TensorType& arriving,
                    const LayerRegistry& layers) {
   if (takes(def, arriving)) return;
   std::vector<std::string> others;
+  // The hint names what would fit, since messages are read by people who look
+  // for just that.
   for (const LayerDef& other : layers.all()) {
     if (takes(other, arriving)) others.push_back(other.name);
   }
@@ -38,6 +40,8 @@ TensorType type_behind(nn::Layer& layer, const TensorType& example, Dim batch) {
   // In training, layers draw numbers and take moments, which make no other
   // shape.
   layer.train(false);
+  // The layer is traced, and nothing computed: shapes follow from inference
+  // alone, and it needs no parameters yet.
   FunctionBuilder builder("layer");
   const nn::Staging staged(layer, builder);
   const Value x = builder.parameter(type, "x");
@@ -74,6 +78,7 @@ LayerStack stack_layers(const std::vector<std::string>& calls,
       ModelInput here = input;
       here.example = arriving.shape;
       std::shared_ptr<nn::Layer> layer = def.make(here, call.options);
+      // Only the layer itself knows what it makes of its options.
       arriving = type_behind(*layer, arriving, batch);
       stack.layers.add(fmt::format("{}{}", def.name, ++count[def.name]),
                        std::move(layer));

@@ -5,6 +5,8 @@ namespace weft {
 std::unique_ptr<nn::Module> build_model(const ModelDef& def,
                                         const ModelInput& input,
                                         const Options& options) {
+  // A model that took the numbers of categories for measurements would train
+  // without a word, and badly.
   if (!input.categories.empty() && !def.takes_categories) {
     throw Error(ErrorCode::kInvalidArgument, "model " + def.name,
                 "{} columns of the data are categories, of which it knows "
@@ -18,6 +20,7 @@ std::unique_ptr<nn::Module> build_model(const ModelDef& def,
 void require_image(std::string_view model, const ModelInput& input,
                    std::int64_t side) {
   const Shape& shape = input.example;
+  // `side` is what the model's poolings divide by.
   if (shape.rank() == 3 && shape[0] >= side && shape[1] >= side) return;
   throw Error(ErrorCode::kInvalidArgument, std::string(model),
               "an example is {}, but the model takes images [height, width, "

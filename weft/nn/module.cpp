@@ -18,6 +18,7 @@ ParameterRef Module::parameter(std::string name, const Shape& shape, Init init,
 }
 
 void Module::adopt(std::string name, std::shared_ptr<Module> module) {
+  // A name is that of the place: parameters are called by the way to them.
   module->set_name(std::move(name));
   children_.push_back(std::move(module));
 }
@@ -48,6 +49,8 @@ std::vector<Module::Declared> Module::declared_parameters() const {
 std::vector<NamedParameter> Module::parameters() const {
   std::vector<NamedParameter> found;
   for (const auto& [name, parameter, module] : declared_parameters()) {
+    // A view (nn/view.h) computes the parameter from parts. It may stand in for
+    // it altogether: then only the parts are trained and saved.
     const ViewedParameter* viewed = parameter->viewed.get();
     if (viewed == nullptr || !viewed->view->replaces_parameter()) {
       found.push_back({name, parameter});
@@ -64,6 +67,8 @@ void Module::initialize(std::uint64_t seed) {
   for (const auto& [name, parameter, module] : declared_parameters()) {
     // A value that came with the parameter is kept.
     if (parameter->init.kind == Init::Kind::kGiven) continue;
+    // The value follows from the seed and the parameter's name alone, so that
+    // neither the order of layers nor their number changes it.
     const Tensor value =
         initial_value(parameter->type(), parameter->init, seed, name);
     if (parameter->viewed == nullptr) {
@@ -113,6 +118,8 @@ void freeze(const Module& module, std::string_view pattern) {
   for (const auto& [name, parameter] : module.parameters()) {
     if (!parameter->is_trainable() || !matches_wildcard(pattern, name))
       continue;
+    // The role is for those who list parameters; the state is what gradients
+    // ask.
     parameter->role = Role::kFrozen;
     parameter->variable.state()->is_trainable = false;
   }

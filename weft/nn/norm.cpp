@@ -25,6 +25,7 @@ Value row_count(const Value& x) {
   }
   const auto factor = static_cast<double>(known);
   if (unknown.rank() == 0) return scalar(factor, DType::kF32);
+  // A sum of ones has as many terms as the dims turn out to have.
   return sum(full({DType::kF32, unknown}, 1)) * factor;
 }
 
@@ -58,6 +59,8 @@ void BatchNorm::update_statistics(const Value& x, const Value& mean,
   const double m = options_.momentum;
   const Value n = row_count(x);
   // A single row has no unbiased variance; its biased one, 0, stays 0.
+  // The mean is the batch's own, so that squares about it are too small by (n -
+  // 1) / n: examples outside of the batch will be farther away.
   const Value unbiased = variance * (n / maximum(n - 1.0, scalar_like(n, 1)));
   running_mean_->variable.assign(value_of(running_mean_) * (1 - m) + mean * m);
   running_var_->variable.assign(value_of(running_var_) * (1 - m) +

@@ -55,6 +55,8 @@ class Lstm::Cell : public Layer {
         bias_(parameter("bias", {4 * hidden}, Init::constant(0))) {
     if (carried_batch == 0) return;
     const Shape state{carried_batch, hidden};
+    // What is carried is a parameter by role, so that checkpoints keep it and
+    // no optimizer touches it.
     h_ = parameter("h", state, Init::constant(0), Role::kCarried);
     c_ = parameter("c", state, Init::constant(0), Role::kCarried);
   }
@@ -88,6 +90,8 @@ class Gru::Cell : public Layer {
         w_ih_(parameter("w_ih", {inputs, 3 * hidden}, matrix_init(hidden))),
         w_hh_(parameter("w_hh", {hidden, 3 * hidden}, matrix_init(hidden))),
         b_ih_(parameter("b_ih", {3 * hidden}, Init::constant(0))),
+        // A GRU has two biases, as its reset gate acts between them
+        // (ops/gru.h).
         b_hh_(parameter("b_hh", {3 * hidden}, Init::constant(0))) {
     if (carried_batch == 0) return;
     h_ = parameter("h", {carried_batch, hidden}, Init::constant(0),

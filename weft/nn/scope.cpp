@@ -26,6 +26,9 @@ Value to_f32(const Value& x) {
 }
 
 std::uint32_t random_stream() {
+  // The stream is that of the layer's place, so that layers draw different
+  // numbers from one key; what is traced must know that it depends on where it
+  // stands.
   current_context().depend_on_layer();
   return stream_of(LayerScope::current());
 }

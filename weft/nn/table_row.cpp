@@ -30,6 +30,7 @@ TableRow::TableRow(std::int64_t numbers, std::vector<std::int64_t> categories,
   }
   if (width > 0 && !categories_.empty()) {
     weight_ =
+        // One table for all columns makes one lookup of what would be many.
         parameter("weight", {sum_of(categories_), width}, Init::normal(1));
   }
 }
@@ -45,6 +46,8 @@ Value TableRow::forward(const Value& rows) {
   const auto columns = static_cast<std::int64_t>(categories_.size());
   const Value numbers = slice_axis(rows, 1, 0, numbers_);
   const Value categories =
+      // A row of a table is of floats throughout, which hold the number of
+      // every category exactly.
       cast(slice_axis(rows, 1, numbers_, numbers_ + columns), DType::kI32);
   const std::vector<Value> parts{
       numbers, width_ == 0 ? one_of_many(categories) : looked_up(categories)};
@@ -74,6 +77,9 @@ Value TableRow::looked_up(const Value& categories) const {
   }
   const Value none = scalar_like(categories, 0);
   const Value vectors = embedding(value_of(weight_),
+                                  // What is unknown looks up row 0, which is
+                                  // then multiplied by 0: so an index is always
+                                  // one of the table.
                                   maximum(categories, none) + concat(first, 0));
   const Value is_known =
       reshape(cast(greater_equal(categories, none), vectors.dtype()),

@@ -9,12 +9,13 @@
 namespace weft::nn {
 namespace {
 
-// As GPT and BERT start their tables.
+// GPT and BERT start their tables so, too.
 const Init kTokens = Init::normal(0.02);
 
 }  // namespace
 
 std::int64_t transformer_middle(std::int64_t width, std::int64_t given) {
+  // Vaswani et al. use four times the width between the dense layers.
   return given > 0 ? given : 4 * width;
 }
 
@@ -46,6 +47,10 @@ Value TransformerLayer::transform(const Value& x, const Value& mask) {
   const auto attend = [&](const Value& rows) {
     return dropout1_(attention_(rows, rows, mask));
   };
+  // With the norms inside, shortcuts lead from end to end unchanged, and the
+  // network trains without a warm-up (Xiong et al., "On layer normalization in
+  // the Transformer architecture", 2020). Behind them is where the first
+  // Transformer had them.
   if (norm_first_) {
     const Value y = x + attend(norm1_(x));
     return y + dropout2_(dense(norm2_(y)));
@@ -74,6 +79,8 @@ TokenEmbedding::TokenEmbedding(std::int64_t words, std::int64_t positions,
 
 Value TokenEmbedding::forward(const Value& tokens) {
   const Shape& shape = tokens.shape();
+  // A symbolic length is checked by nobody here: what the data pads to is known
+  // when the model is built.
   if (shape.rank() != 2 || (!is_symbolic(shape[1]) && shape[1] > most_)) {
     throw Error(ErrorCode::kInvalidArgument, "token_embedding",
                 "takes [batch, length] of at most {} tokens, not {}", most_,

@@ -25,6 +25,8 @@ TransformerDecoderLayer::TransformerDecoderLayer(
 Value TransformerDecoderLayer::operator()(const Value& x, const Value& encoded,
                                           const Value& mask) {
   const LayerScope scope(name());
+  // Each half is normalised before and added to what went in, as in
+  // TransformerLayer with norm_first.
   const Value told = x + dropout1_(attention_(norm1_(x)));
   const Value read = told + dropout2_(cross_(norm2_(told), encoded, mask));
   return read + dropout3_(down_(gelu(up_(norm3_(read)))));

@@ -12,6 +12,7 @@ const std::vector<std::string> kFashionClasses{
 
 // The prefix of the training files that are there; "" for none.
 std::string fashion_training_part(const std::filesystem::path& folder) {
+  // The whole part is preferred to the cut one.
   for (const char* prefix : {"train", "train20k"}) {
     if (!find_idx_images(folder, prefix).empty()) return prefix;
   }

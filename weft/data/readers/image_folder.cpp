@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostFileBytes = std::size_t{256} << 20;
 
 bool is_image_name(const fs::path& path) {
+  // std::tolower would go by the locale.
   std::string ending = path.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -128,6 +129,8 @@ class ImageFolder final : public Dataset {
   // not in the middle of an epoch. One colour picture makes all coloured.
   void check_sizes() {
     for (const auto& path : files_) {
+      // Only headers are decoded, and of a mapped file the rest is not even
+      // read.
       const MappedFile file = open_image_folder(path);
       const ImageHeader header = read_image_header(file.bytes(), path.string());
       if (size_y_ == 0) {

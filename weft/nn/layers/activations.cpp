@@ -27,6 +27,8 @@ std::unique_ptr<nn::Layer> make_leaky_relu(const ModelInput&,
                                            const Options& options) {
   return std::make_unique<nn::FunctionLayer>(
       [slope = option<double>(options, "slope")](const Value& x) {
+        // This is max(x, slope x) for slopes up to 1 only, which the option's
+        // range ensures.
         return maximum(x, x * slope);
       });
 }

@@ -45,6 +45,8 @@ std::unique_ptr<nn::Layer> make_conv(const ModelInput& input,
                                      const Options& options) {
   const std::int64_t inputs = input.example.back();
   const auto outputs = option<std::int64_t>(options, "outputs");
+  // Layers by name see the channels that arrive, so that a recipe need not
+  // repeat them.
   return std::make_unique<Conv>(inputs, outputs == 0 ? inputs : outputs,
                                 option<std::int64_t>(options, "kernel"),
                                 conv_options_of(options));

@@ -18,6 +18,8 @@ class BatchFirst final : public nn::Layer {
 
  protected:
   Value forward(const Value& x) override {
+    // Kernels go over time and want a step's rows side by side; what stands
+    // around layers by name has the batch first.
     return transpose(cells_(transpose(x, {1, 0, 2})), {1, 0, 2});
   }
 
@@ -52,6 +54,8 @@ void add_recurrent(LayerRegistry& layers, const char* name,
                     width, hidden == 0 ? width : hidden,
                     nn::RecurrentOptions{
                         .layers = option<std::int64_t>(options, "layers"),
+                        // Streams of running text have a next batch that goes
+                        // on where this one ends.
                         .carried_batch = input.lanes,
                         .dropout = option<double>(options, "dropout")});
               }});

@@ -27,6 +27,7 @@ std::unique_ptr<nn::Layer> make_residual(const ModelInput& input,
         .hint("residual([batch-norm, relu, conv2d])");
   }
   LayerStack stack = stack_layers(calls, input);
+  // The shortcut has no layer of its own to change the shape with.
   if (stack.made != input.example) {
     throw Error(ErrorCode::kInvalidArgument, "residual",
                 "its layers make {} of {}, and cannot be added to it",

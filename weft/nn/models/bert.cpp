@@ -30,6 +30,8 @@ class Bert : public nn::Layer {
   Value forward(const Value& tokens) override {
     const Value y = layers_(dropout_(norm_(embedding_(tokens))));
     const Shape& shape = y.shape();
+    // The first token stands for the text: attention has let it read all
+    // others.
     const Value first = reshape(slice_axis(y, 1, 0, 1), {shape[0], shape[2]});
     return classifier_(tanh(pooler_(first)));
   }

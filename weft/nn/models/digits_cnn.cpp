@@ -14,6 +14,7 @@ std::unique_ptr<nn::Module> build_digits_cnn(const ModelInput& input,
                                              const Options& options) {
   require_image("model digits-cnn", input, 2);
   const Shape& image = input.example;
+  // The pooling halves the sides, rounding down.
   const Dim flat = (image[0] / 2) * (image[1] / 2) * 32;
   auto model = std::make_unique<nn::Sequential>();
   model->add("conv1", nn::Conv2d{image[2], 16, 3})

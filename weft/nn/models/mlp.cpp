@@ -34,6 +34,7 @@ std::unique_ptr<nn::Module> build_mlp(const ModelInput& input,
     model->add(fmt::format("relu{}", number), nn::Relu{});
     width = hidden;
   }
+  // The last layer has no activation: it makes logits.
   model->add(fmt::format("fc{}", ++number), nn::Linear{width, input.classes});
   return model;
 }

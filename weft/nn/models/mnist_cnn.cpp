@@ -12,6 +12,7 @@ std::unique_ptr<nn::Module> build_mnist_cnn(const ModelInput& input,
                                             const Options&) {
   require_image("model mnist-cnn", input, 4);
   const Shape& image = input.example;
+  // Each pooling halves the sides, rounding down.
   const Dim flat = (image[0] / 4) * (image[1] / 4) * 64;
   auto model = std::make_unique<nn::Sequential>();
   model->add("conv1", nn::Conv2d{image[2], 32, 3})

@@ -24,6 +24,8 @@ class NodeEmbedding final : public nn::NodeScorer {
   Value scores(const Value& nodes, const Value& others) override {
     const Value own = node_(nodes);
     const Shape& shape = own.shape();
+    // A product with few others is a sum of rows; only all_scores() is worth a
+    // product of matrices.
     return sum(reshape(own, {shape[0], 1, shape[1]}) * near_(others), {-1});
   }
   Value all_scores(const Value& nodes) override {

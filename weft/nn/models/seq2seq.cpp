@@ -60,6 +60,7 @@ class Seq2seq : public nn::SequenceToSequence {
     Value rows = source_dropout_(embed(source_, source));
     const Value mask = keys(is_word);
     for (nn::TransformerLayer* layer : encoder_) rows = (*layer)(rows, mask);
+    // With norms before each part, nothing has normalised the last sum.
     return (*encoder_norm_)(rows);
   }
 
@@ -85,6 +86,9 @@ class Seq2seq : public nn::SequenceToSequence {
   }
 
   Value embed(nn::Embedding& words, const Value& numbers) const {
+    // The table starts with a deviation of 1 / √width, for the sake of the
+    // logits; so words are brought to the size of the positions (Vaswani et
+    // al., section 3.4).
     return words(numbers) * std::sqrt(static_cast<double>(width_)) +
            nn::sinusoidal_positions(numbers.shape()[1], width_);
   }

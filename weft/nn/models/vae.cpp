@@ -23,12 +23,15 @@ class Vae final : public nn::Autoencoder {
   Code encode(const Value& x) override {
     const Value flat = reshape(x, {x.shape()[0], example_.num_elements()});
     const Value hidden = relu(encoder_(flat));
+    // The logarithm of the variance may be any number, so that no activation is
+    // needed to keep it positive.
     return {mean_(hidden), log_variance_(hidden)};
   }
 
   Value decode(const Value& code) override {
     Shape shape{code.shape()[0]};
     for (const Dim dim : example_) shape.push_back(dim);
+    // No sigmoid follows: losses take logits, which do not saturate.
     return reshape(output_(relu(decoder_(code))), shape);
   }
 

@@ -21,11 +21,15 @@ class WideAndDeep final : public nn::Layer {
         deep_(child("deep", nn::Sequential())) {
     const auto numbers = input.example.num_elements() -
                          static_cast<std::int64_t>(input.categories.size());
+    // The linear part has a weight for each category, which is what it
+    // remembers them by.
     nn::TableRow ones(numbers, input.categories, 0);
     const std::int64_t wide = ones.outputs();
     wide_.add("row", std::move(ones));
     wide_.add("out", nn::Linear{wide, input.classes});
 
+    // The deep part has vectors of its own: the two are trained together, but
+    // share no parameter.
     nn::TableRow vectors(numbers, input.categories,
                          option<std::int64_t>(options, "embedding"));
     std::int64_t width = vectors.outputs();
@@ -44,6 +48,7 @@ class WideAndDeep final : public nn::Layer {
 
  protected:
   Value forward(const Value& rows) override {
+    // Their logits are added (section 3.3 of the paper).
     return wide_(rows) + deep_(rows);
   }
 
