@@ -12,6 +12,8 @@ void freeze_groups(nn::Module& model, const OptimizerRecipe& optimizer) {
   for (const auto& named : model.parameters()) {
     if (named.parameter->is_trainable()) names.push_back(named.name);
   }
+  // All patterns are checked before anything is frozen: a frozen parameter
+  // would match none that come later.
   std::vector<std::string> patterns;
   for (const GroupRecipe& group : optimizer.groups) {
     patterns.push_back(group.parameters);

@@ -31,6 +31,7 @@ RecipeStep::RecipeStep(Recipe recipe, std::shared_ptr<nn::Module> model)
 
 const Batch& RecipeStep::next() {
   const Batch& batch = source_->next();
+  // State that streams carry does not run on from their end to their beginning.
   if (batch.position.batch == 0) train_.reset_carried();
   return batch;
 }
@@ -66,6 +67,8 @@ Scores RecipeStep::evaluate(std::optional<DataPart> part) {
     throw Error(ErrorCode::kInvalidArgument, "evaluate",
                 "the data have no part '{}'", to_string(chosen));
   }
+  // What is measured are the weights that would be used, such as averages where
+  // the optimizer keeps some.
   Evaluation evaluation(in_use(), assembly_.data->measure(chosen, Shard()));
   return Scores(assembly_.task->metrics(), evaluation.run());
 }
@@ -103,6 +106,7 @@ void RecipeStep::load(const std::filesystem::path& path) {
   // What several workers had beside it is left behind.
   const std::vector<Tensor> tensors =
       file.read(wanted, file.info().metrics.contains("workers"));
+  // The source may refuse the position, and then no weight has changed yet.
   source_->seek(file.info().position);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     state[i].tensor.copy_from(tensors[i]);

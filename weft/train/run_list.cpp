@@ -18,6 +18,7 @@ constexpr std::array<Colour, 7> kColours{{{0x00, 0x72, 0xB2},
                                           {0xE6, 0x9F, 0x00},
                                           {0x56, 0xB4, 0xE9},
                                           {0x00, 0x00, 0x00}}};
+// Dashes tell more curves apart than there are colours.
 const std::array<std::vector<double>, 3> kDashes{{{}, {7, 4}, {2, 4}}};
 constexpr std::size_t kMostCurves = kColours.size() * kDashes.size();
 
@@ -57,6 +58,7 @@ const char* axis_label(CurveAxis over) {
 }  // namespace
 
 const EpochMetrics* TrainedRun::best() const {
+  // An epoch is marked if it was the best so far, so that the last mark counts.
   const auto found = std::find_if(epochs.rbegin(), epochs.rend(),
                                   [](const auto& e) { return e.is_best; });
   return found == epochs.rend() ? nullptr : &*found;
@@ -96,6 +98,7 @@ std::vector<fs::path> find_runs(const fs::path& root) {
       folders.push_back(entry.path());
     }
   }
+  // A folder lists its entries in any order.
   std::ranges::sort(folders);
   return folders;
 }
@@ -142,6 +145,7 @@ Chart chart_of(std::span<const TrainedRun> runs,
   if (metric.name != "loss") metrics.push_back(metric.name);
   for (const std::string& name : metrics) {
     Panel panel{name + ", held out", range_of(name), {}};
+    // With several runs, a second curve for each would be a tangle.
     if (is_single) {
       panel.title = name;
       panel.curves.push_back(

@@ -31,6 +31,8 @@ std::string host_name() {
 // can tell, and it is believed.
 bool is_alive(const RunRecord& record) {
   if (record.host != host_name()) return true;
+  // Signal 0 asks, and kills nothing. EPERM says that there is such a process,
+  // of another user.
   return kill(static_cast<pid_t>(record.process), 0) == 0 || errno == EPERM;
 }
 

@@ -80,6 +80,7 @@ void TrainLoop::train_batch() {
                                  .wants_stop = stop_ != nullptr && *stop_});
   } catch (Error& error) {
     if (error.code() != ErrorCode::kNumeric) throw;
+    // People count from 1.
     error.detail(fmt::format("in: step {} (epoch {}, batch {})",
                              steps_done_ + 1, position_.epoch + 1,
                              position_.batch + 1));
@@ -177,6 +178,8 @@ TrainNumbers TrainLoop::remember() const {
       {"examples", static_cast<double>(examples_trained_)},
       {"training_seconds", training_seconds_},
       {"seconds", seconds()}};
+  // The sums of an epoch under way are kept, so that a run which goes on tells
+  // the same of it as one that was not interrupted.
   for (std::size_t i = 0; i < sums_.ratios().size(); ++i) {
     numbers[fmt::format("epoch_sum_{}", i)] = sums_.ratios()[i].sum;
     numbers[fmt::format("epoch_count_{}", i)] = sums_.ratios()[i].count;
@@ -194,6 +197,7 @@ void TrainLoop::recall(std::int64_t step, BatchPosition position,
   position_ = shown_ = position;
   sums_ = {};
   std::vector<Ratio> ratios;
+  // How many measures there are follows from the names.
   for (std::size_t i = 0;; ++i) {
     const auto sum = numbers.find(fmt::format("epoch_sum_{}", i));
     if (sum == numbers.end()) break;

@@ -29,6 +29,8 @@ Assembly assemble_initialized(const Recipe& recipe,
   Assembly assembly =
       assemble(recipe, group == nullptr ? 1 : group->size(), std::move(model));
   if (group != nullptr) {
+    // The agreement comes before weights are made: workers with other data
+    // would train to the end, on sums that mean nothing.
     std::vector<AgreedItem> items;
     for (auto& [name, value] : assembly.data->fingerprint()) {
       items.push_back({std::move(name), std::move(value)});
@@ -68,6 +70,8 @@ class Trainer::Run {
         folder_(recipe_.log.folder, worker_->is_first()),
         loop_(recipe_, *assembly_.task, *source_, *worker_, options_.stop) {
     source_->answer_with(answer_of(description_));
+    // Hooks are called in this order: what is measured decides whether to stop
+    // and what is saved.
     measure_ = add<MeasureHook>(held_out_);
     if (recipe_.train.patience > 0) {
       add<StopEarlyHook>(recipe_.train.patience, *measure_);
@@ -84,6 +88,7 @@ class Trainer::Run {
 
   TrainResult run(TrainObserver& observer) {
     TrainObserver silent;
+    // The others would tell the same.
     TrainObserver& told = worker_->is_first() ? observer : silent;
     try {
       add<NarrateHook>(told);
@@ -307,6 +312,7 @@ Trainer::Trainer(Recipe recipe, TrainerOptions options) {
     run_ = std::make_unique<Run>(std::move(recipe), std::move(options),
                                  group_.get());
   } catch (const Error& error) {
+    // The others wait for this worker, and are told why it is gone.
     group_->network().fail(error);
     throw;
   }

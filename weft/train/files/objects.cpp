@@ -91,6 +91,7 @@ class Restoration : public std::enable_shared_from_this<Restoration> {
 
   std::vector<std::string> missing() const {
     std::vector<std::string> paths;
+    // Object 0 is the root.
     std::vector<std::pair<std::size_t, std::string>> found{{0, ""}};
     std::set<std::size_t> known{0};
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -64,6 +64,7 @@ std::vector<double> ticks(const Bounds& bounds, double step) {
 // A panel without points shows axes from 0 to 1, and a flat line needs a
 // height.
 Bounds widened(Bounds bounds) {
+  // Without a point, the lowest is still above the highest.
   if (!(bounds.low <= bounds.high)) return {0, 1};
   const double size = std::max(std::abs(bounds.low), std::abs(bounds.high));
   if (bounds.high - bounds.low <= 1e-6 * size || bounds.low == bounds.high) {
@@ -109,6 +110,7 @@ void draw_axes(const Chart& chart, const Panel& panel, const Axes& axes,
                 fmt::format("{:.4g}", value));
   }
   double x_step = tick_step(axes.x.high - axes.x.low, 5);
+  // There is no half epoch that a label could name.
   if (chart.has_whole_x) x_step = std::max(1.0, std::ceil(x_step));
   for (const double value : ticks(axes.x, x_step)) {
     const double x = axes.at({value, axes.y.low}).x;

@@ -27,6 +27,7 @@ std::string ascii(std::string_view text) {
   std::string result;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
+    // Bytes of this form go on with a character of UTF-8 that has been counted.
     if ((byte & 0xC0) == 0x80) continue;
     result += byte < 0x20 || byte > 0x7E ? '?' : c;
   }

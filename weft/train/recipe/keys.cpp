@@ -34,6 +34,7 @@ std::vector<RecipeKey> recipe_keys(std::string_view what) {
   std::vector<std::string> known;
   for (RecipeKey& key : recipe_keys()) {
     known.push_back(key.path());
+    // A section is known once, however many keys it has.
     if (std::ranges::find(known, key.section) == known.end()) {
       known.push_back(key.section);
     }

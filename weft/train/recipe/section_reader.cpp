@@ -157,6 +157,8 @@ OptionValue SectionReader::read(const OptionSpec& spec) {
   read_value(spec.name, *node, value);
   const auto reason = declines(spec, value);
   if (!reason) {
+    // canonical() reads calls within texts, whose mistakes then say where they
+    // stand.
     return blame(spec.name, [&] { return canonical(spec, std::move(value)); });
   }
   const auto* text = std::get_if<std::string>(&value);

@@ -29,6 +29,8 @@ std::vector<std::string> read_augment(SectionReader& section) {
 void read_data(SectionReader& section, Recipe& recipe) {
   DataRecipe& data = recipe.data;
   OptionSpec source = kDataSource;
+  // A task may have a source of its own, as embedding the nodes of a graph has
+  // walks.
   source.value = training_task_registry().get(recipe.task.name).source;
   data.source = std::get<std::string>(section.read(source));
   const BatchSourceDef& def =

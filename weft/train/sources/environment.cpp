@@ -125,6 +125,8 @@ class EpisodeSource final : public BatchSource {
   // All episodes at once, so that the model is asked once a step.
   void play() {
     for (const Tensor& tensor : batch_.tensors) {
+      // Steps behind an episode's end keep a weight of 0, by which losses leave
+      // them out.
       std::memset(tensor.raw(), 0, tensor.bytes());
     }
     const auto width = static_cast<std::size_t>(def_.observation);
@@ -173,6 +175,8 @@ class EpisodeSource final : public BatchSource {
         .seed = options_.seed,
         .stream = kActionStream,
         .step = static_cast<std::uint32_t>(number_of(episode))};
+    // The action is the one in whose share of [0, 1) the number falls. Rounding
+    // may leave a rest, which is the last one's.
     float left = uniform_from(random.word(static_cast<std::uint64_t>(t)));
     for (std::int64_t action = 0; action + 1 < actions; ++action) {
       left -= p[action];
@@ -190,6 +194,7 @@ class EpisodeSource final : public BatchSource {
     double steps = 0;
     for (std::int64_t e = 0; e < count_; ++e) {
       float* rewards = row(kAdvantage, e);
+      // Nothing follows the last step, whose reward stays as it is.
       for (std::int64_t t = lengths_[static_cast<std::size_t>(e)] - 2; t >= 0;
            --t) {
         rewards[t] += static_cast<float>(options_.discount * rewards[t + 1]);
@@ -202,6 +207,7 @@ class EpisodeSource final : public BatchSource {
         sum += row(kAdvantage, e)[t];
         alive += row(kWeight, e)[t];
       }
+      // No episode has lasted so long, and so none lasts longer.
       if (alive == 0) break;
       for (std::int64_t e = 0; e < count_; ++e) {
         if (row(kWeight, e)[t] == 0) continue;

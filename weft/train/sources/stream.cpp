@@ -59,6 +59,7 @@ class StreamSource final : public BatchSource {
 
   const Batch& next() override {
     std::int64_t filled = 0;
+    // Records arrive in pieces of any size, of which a batch may need several.
     while (filled < options_.batch && has_more(options_.batch - filled)) {
       const std::int64_t count =
           std::min(options_.batch - filled, arrived_->size() - row_);
@@ -66,6 +67,7 @@ class StreamSource final : public BatchSource {
       filled += count;
     }
     if (options_.drops_last && filled < options_.batch) filled = 0;
+    // A batch without examples says that the stream has ended.
     batch_.size = batch_.whole_size = filled;
     batch_.position = next_;
     for (std::size_t f = 0; f < buffers_.size(); ++f) {
@@ -81,6 +83,7 @@ class StreamSource final : public BatchSource {
         (position.epoch - next_.epoch) * options_.batches + position.batch -
         next_.batch;
     if (distance < 0 || (distance > 0 && !options_.skips)) refuse(position);
+    // What is skipped is read all the same: a pipe knows no other way past it.
     for (std::int64_t i = 0; i < distance; ++i) {
       if (next().whole_size == options_.batch) continue;
       throw Error(ErrorCode::kUnavailable, stream_->name,
@@ -93,6 +96,7 @@ class StreamSource final : public BatchSource {
   bool has_more(std::int64_t most) {
     if (row_ < arrived_->size()) return true;
     TableOptions& table = stream_->table;
+    // Messages then name lines of the whole stream.
     table.format.first_line = stream_->records.line();
     const std::string text =
         stream_->records.next(static_cast<std::size_t>(most));

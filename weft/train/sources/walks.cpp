@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Each use draws from a stream of its own, so that none repeats another's
+// numbers.
 constexpr std::uint32_t kOrderStream = 0x77616C31;   // "wal1"
 constexpr std::uint32_t kStepStream = 0x77616C32;    // "wal2"
 constexpr std::uint32_t kOthersStream = 0x77616C33;  // "wal3"
@@ -47,6 +49,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> near_places(
   std::vector<std::pair<std::int64_t, std::int64_t>> places;
   for (std::int64_t i = 0; i < options.length; ++i) {
     for (std::int64_t j = 0; j < options.length; ++j) {
+      // Pairs are taken in both orders: each of the two nodes is near the
+      // other.
       if (i != j && std::abs(i - j) <= options.window) places.push_back({i, j});
     }
   }
@@ -78,6 +82,8 @@ class WalkSource final : public NumberedSource {
     const std::span<std::int32_t> others = row<std::int32_t>(kOthers);
     const RandomStream random{options_.seed, kOthersStream,
                               static_cast<std::uint32_t>(epoch)};
+    // Negative samples are drawn by frequency and may be neighbours by chance
+    // (Mikolov et al., 2013, section 2.2).
     for (std::size_t k = 0; k < others.size(); ++k) {
       const PhiloxBlock words =
           random.block(static_cast<std::uint64_t>(number) * others.size() + k);
@@ -93,12 +99,15 @@ class WalkSource final : public NumberedSource {
     const auto step = static_cast<std::uint32_t>(epoch);
     const auto all =
         static_cast<std::uint64_t>(graph_->nodes() * options_.walks);
+    // Walks begin in another order in each epoch, which needs no table of them.
     const Permutation order(all, options_.seed, kOrderStream, step);
     const RandomStream random{options_.seed, kStepStream, step};
     walk_[0] =
         static_cast<std::int32_t>(order(static_cast<std::uint64_t>(number)) /
                                   static_cast<std::uint64_t>(options_.walks));
     for (std::size_t t = 1; t < walk_.size(); ++t) {
+      // The word follows from the walk and the place alone, so that a worker
+      // makes its walks without those of others.
       const auto index = static_cast<std::uint64_t>(number) * walk_.size() + t;
       walk_[t] = graph_->neighbour(walk_[t - 1], random.word(index));
     }
@@ -127,6 +136,8 @@ class HeldOutSource final : public NumberedSource {
     row<std::int32_t>(kNode)[0] = static_cast<std::int32_t>(edge.a);
     row<std::int32_t>(kNear)[0] = static_cast<std::int32_t>(edge.b);
     const std::span<std::int32_t> others = row<std::int32_t>(kOthers);
+    // The recipe's seed is left out: runs of other seeds are measured against
+    // the same nodes.
     const RandomStream random{.stream = kOthersStream};
     for (std::size_t k = 0; k < others.size(); ++k) {
       others[k] = graph_->stranger(
@@ -279,6 +290,8 @@ class WalkedData final : public TrainingData {
       const override {
     std::uint64_t sum = 0;
     for (const concurrent::Edge edge : graph_->held_out()) {
+      // The sum depends on every edge and on their order, which others would
+      // have drawn otherwise.
       sum = sum * 0x9E3779B97F4A7C15 + edge.a * std::uint64_t{0x100000001} +
             edge.b;
     }

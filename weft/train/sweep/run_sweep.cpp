@@ -18,6 +18,8 @@ class ToldAs : public TrainObserver {
       : run_(run), observer_(observer), mutex_(mutex) {}
 
   void on_start(const TrainSummary& summary) override {
+    // Runs train on several threads. Their observer is called by one at a time,
+    // and need not know that.
     const std::lock_guard lock(mutex_);
     observer_.on_start(run_, summary);
   }
@@ -57,6 +59,7 @@ std::optional<RunOutcome> known_outcome(const Recipe& recipe, ToldAs& told) {
     then.train.check_numerics = recipe.train.check_numerics;
     if (then == recipe) return std::move(record.outcome);
   } catch (const Error& error) {
+    // What cannot be read costs one run, and not the sweep.
     told.on_note(fmt::format("is trained again, since {}", error.what()));
   }
   return std::nullopt;
@@ -82,6 +85,7 @@ RunOutcome train_one(const Recipe& recipe, const SweepOptions& options,
     }
     return outcome_of(train(recipe, told));
   } catch (const Error& error) {
+    // A run that fails does not end the others: its outcome says why.
     const bool is_stopped = error.code() == ErrorCode::kCancelled;
     return {.state = is_stopped ? RunState::kInterrupted : RunState::kFailed,
             .reason = error.what()};
@@ -95,6 +99,8 @@ bool is_better(const RunOutcome& a, const RunOutcome& b) {
   if ((a.state == RunState::kDone) != (b.state == RunState::kDone)) {
     return a.state == RunState::kDone;
   }
+  // Runs that are judged by other metrics cannot be compared; they stand
+  // together by name.
   if (a.deciding.name != b.deciding.name) {
     return a.deciding.name < b.deciding.name;
   }
@@ -131,9 +137,12 @@ std::vector<RunOutcome> run_sweep(std::span<const SweepRun> runs,
                                   const TrainRun& train,
                                   SweepObserver& observer) {
   std::vector<RunOutcome> outcomes(runs.size());
+  // Each thread takes the next run when it is free, as some last longer than
+  // others.
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   const auto work = [&] {
+    // The number is each thread's own (base/parallel.h).
     set_thread_count(options.cores.threads);
     for (std::size_t i = next++; i < runs.size(); i = next++) {
       Recipe recipe = runs[i].recipe;

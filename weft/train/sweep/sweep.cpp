@@ -62,6 +62,8 @@ std::string folder_name(const std::string& text) {
   std::string name = text;
   std::ranges::replace_if(
       name, [](char c) { return !is_plain(c); }, '_');
+  // Names that had to change could become equal: a digest of the text keeps
+  // them apart.
   if (name == text && name.size() <= kLongestName) return name;
   std::size_t digest = 0;
   for (const char c : text) {

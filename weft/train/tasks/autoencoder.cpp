@@ -105,6 +105,8 @@ class AutoencoderTask final : public TrainingTask {
                   data.name());
     }
     for (std::size_t c = 0; c < scale.mean.size(); ++c) {
+      // This scale makes numbers in [0, 1] of pixels, which the loss takes for
+      // probabilities.
       if (scale.mean[c] == 0 && scale.std[c] == 255) continue;
       throw Error(ErrorCode::kInvalidArgument, "task",
                   "an autoencoder takes pixels for probabilities, and those of "

@@ -96,6 +96,8 @@ class Binary final : public TrainingTask {
         equal(batch[1], scalar_like(batch[1], static_cast<double>(positive_))),
         DType::kF32);
     const Value count = element_count(is_positive.shape(), DType::kF32);
+    // The plain loss is measured, too, so that runs with other weights can be
+    // compared.
     const Value plain = sum(logistic_loss(logits, is_positive));
     const Value loss =
         options_.positive_weight == 1
@@ -108,12 +110,15 @@ class Binary final : public TrainingTask {
              DType::kF32);
     const Value hits = sum(cast(equal(is_said, is_positive), DType::kF32));
     const Value true_positives = sum(is_said * is_positive);
+    // A probability of 1 belongs to the last bin, and has none behind it.
     const Value bin = cast(
         clamp(floor(probability * static_cast<double>(kBins)), 0, kBins - 1),
         DType::kI32);
     return {loss / count,
             {{loss, count},
              {hits, count},
+             // Precision and recall are ratios of sums over all batches: means
+             // of the batches' ratios would be other numbers.
              {true_positives, sum(is_said)},
              {true_positives, sum(is_positive)},
              {plain, count},
@@ -168,6 +173,7 @@ class Binary final : public TrainingTask {
       below += here;
       positives += ratios[kPositives + bin].sum;
     }
+    // Without examples of both kinds there are no pairs.
     return positives * below > 0 ? pairs / (positives * below) : kNotMeasured;
   }
 

@@ -52,6 +52,8 @@ class Classification final : public TrainingTask {
     const Value& label = batch[1];
     const Value count = element_count(label.shape(), DType::kF32);
     const Value loss = mean(cross_entropy(logits, label));
+    // Measures are sums with their counts, which add up over batches of any
+    // size; the loss that is trained on is the batch's mean.
     return {loss, {{loss * count, count}, {count_hits(logits, label), count}}};
   }
 

@@ -48,6 +48,8 @@ class GraphEmbedding final : public TrainingTask {
         nn::to_f32(scorer.scores(batch[0], reshape(batch[1], {count, 1})));
     const Value others = nn::to_f32(scorer.scores(batch[0], batch[2]));
     const Value pairs = element_count(batch[0].shape(), DType::kF32);
+    // What a walk has met is to be told from what was drawn: one is told "yes",
+    // the others "no".
     const Value loss = sum(logistic_loss(near, scalar_like(near, 1))) +
                        sum(logistic_loss(others, scalar_like(others, 0)));
     // How often what is near scores higher than another; equal ones count

@@ -17,6 +17,8 @@ class LanguageModel final : public TrainingTask {
         {.name = "loss"},
         {.name = "perplexity",
          .digits = 1,
+         // Perplexity is the exponential of the mean over all words, and not a
+         // mean of the batches' perplexities.
          .of = [](const MeasureSums& sums) { return std::exp(sums.loss()); }},
         {.name = "accuracy", .measure = 1, .is_higher_better = true}};
   }

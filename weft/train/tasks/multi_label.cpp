@@ -55,6 +55,7 @@ class MultiLabel final : public TrainingTask {
         cast(greater_equal(sigmoid(logits), scalar_like(logits, threshold_)),
              DType::kF32);
     const Value is_wrong = cast(not_equal(is_said, is_so), DType::kF32);
+    // A row is wrong if any of its labels is.
     const Value wrong_rows = sum(reduce_max(is_wrong, {1}));
     // F1 of all labels together is a ratio of sums: twice what is said rightly
     // over what is said and what is so.

@@ -79,6 +79,8 @@ class Regression final : public TrainingTask {
             {{loss, count},
              {sum(square(error)) * (unit * unit), count},
              {sum(abs(error)) * unit, count},
+             // The target is measured from the training part's mean, where the
+             // difference of squares in explained() does not cancel.
              {sum(target) * unit, count},
              {sum(square(target)) * (unit * unit), count}}};
   }

@@ -57,6 +57,8 @@ class SequenceToSequence final : public TrainingTask {
   // and ends with <eos>. The loss is the mean over words.
   Objective objective(nn::Module& model,
                       std::span<const Value> batch) const override {
+    // The decoder is given every word but the last, and tells every word but
+    // the first: so each place tells the word that follows.
     const Value target = slice_axis(batch[1], 1, 1, kToEnd);
     const Value logits =
         logits_of(model, batch[0], slice_axis(batch[1], 1, 0, -1));
@@ -98,6 +100,8 @@ class SequenceToSequence final : public TrainingTask {
       const PredictorContext& context, BatchSource& source) const override {
     std::vector<Translator::Sentence> sources;
     std::vector<Translator::Sentence> references;
+    // BLEU is of whole translations, which only a search makes; losses are of
+    // single words.
     for (std::int64_t i = 0; i < source.batches_per_epoch(); ++i) {
       const Batch& batch = source.next();
       append_sentences(batch.tensors[0], sources);
