@@ -116,7 +116,7 @@ Options CallReader::take_options(std::string_view name,
   return given;
 }
 
-// Takes what follows an option: true at ')', false at ','.
+// It takes what follows an option: true at ')', false at ','.
 bool CallReader::take_end_of_options() {
   if (take(')')) return true;
   if (!take(',')) throw fail(at_, "a ',' or ')' is due here");
@@ -185,6 +185,7 @@ OptionValue CallReader::take_literal() {
     return integer;
   }
   double number = 0;
+  // from_chars() knows no locale, in which 0.5 might be written 0,5.
   if (const auto read = std::from_chars(word.data(), end, number);
       read.ec == std::errc() && read.ptr == end) {
     return number;

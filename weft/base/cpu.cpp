@@ -61,6 +61,7 @@ bool has_bit(std::uint32_t word, int bit) { return (word >> bit & 1) != 0; }
 bool has_fp16() { return has_bit(cpuid(7, 0).edx, 23); }
 bool has_amx() {
   const std::uint32_t edx = cpuid(7, 0).edx;
+  // The bits are AMX-BF16, AMX-TILE and AMX-INT8.
   return has_bit(edx, 22) && has_bit(edx, 24) && has_bit(edx, 25);
 }
 

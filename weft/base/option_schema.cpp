@@ -84,6 +84,7 @@ namespace {
 std::optional<std::string> number_declines(const NumberRange& range,
                                            double value) {
   const bool is_above =
+      // Both comparisons are false for NaN, which is so refused.
       range.is_open_below ? value > range.least : value >= range.least;
   const bool is_below =
       range.is_open_above ? value < range.most : value <= range.most;

@@ -47,6 +47,8 @@ std::optional<std::int64_t> start_of_slice(const Function& function,
     const SliceRange& range = ranges[axis];
     const bool is_all = range.begin == 0 && range.size == whole[int(axis)] &&
                         (range.step == 1 || range.size == 1);
+    // Behind an axis of several positions, leaving out a part leaves gaps
+    // between them.
     if (is_cut && !is_all) return std::nullopt;
     if (range.step != 1 && range.size != 1) return std::nullopt;
     is_cut = is_cut || range.size != 1;

@@ -64,6 +64,8 @@ void GroupOrder::choose_landmarks() {
     const NodeId node = path[i * path.size() / landmarks];
     before_[at(node)] = after_[at(node)] = std::uint64_t{1} << i;
   }
+  // Nodes stand in an order in which they can run, so that one pass each way
+  // carries the marks to all.
   for (std::size_t i = 0; i < count; ++i) {
     for (const NodeId operand : operands_[i]) after_[i] |= after_[at(operand)];
   }
@@ -108,9 +110,12 @@ bool GroupOrder::find_between(int low, int high) {
           if (current != high) return false;
           continue;
         }
+        // What stands before `low` cannot need it, and need not be searched.
         if (position_[at(group)] < position_[at(low)] || !visit(group)) {
           continue;
         }
+        // A landmark lies between the two: the group needs `low` without any
+        // search.
         if ((after_[at(group)] & before_[at(low)]) != 0) return false;
         below_.push_back(group);
         pending_.push_back(group);

@@ -24,6 +24,8 @@ class Search {
     }
     const Node& node = function_.node(function_.value(value).node);
     const std::string& op = node.op->name();
+    // Indices of several axes stand along the last one: an op that mixes that
+    // axis with others loses which is of which.
     const bool keeps_axes = count == 1 || keeps_last_axis(node);
     if (op == "constant") {
       found.push_back({value, first, count, type});
@@ -33,6 +35,7 @@ class Search {
       follow_parts(node, first, count);
     } else if ((op == "broadcast_to" && keeps_axes) ||
                (op == "transpose" && count == 1) ||
+               // A cast to a narrower type could change an index.
                (op == "cast" && keeps_integers(node))) {
       follow(node.inputs[0], first, count);
     }

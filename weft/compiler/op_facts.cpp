@@ -43,6 +43,8 @@ OpSample in_dtype(OpSample sample, DType dtype, bool one) {
 
 bool is_accepted(const OpDef& op, const OpSample& sample) {
   std::vector<TensorType> types;
+  // Inference is what decides: there is no second list of dtypes that could
+  // differ from it.
   for (const InputSample& input : sample.inputs) types.push_back(input.type);
   try {
     op.infer_types(types, op.complete(sample.attributes));

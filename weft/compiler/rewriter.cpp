@@ -14,6 +14,8 @@ std::size_t hash_of(const OpApplication& application) {
   std::size_t hash = hash_with(weft::hash_of(application.attributes),
                                std::hash<const OpDef*>{}(&application.op));
   for (const Value& operand : application.operands) {
+    // Operands are values of the function being built, so that equal numbers
+    // are equal values.
     hash = hash_with(hash, static_cast<std::uint64_t>(operand.id()));
   }
   return hash;
@@ -59,6 +61,8 @@ std::vector<Value> Rewriter::apply(const OpDef& op,
   if (leaves_activation(op) || op.has(kHost)) {
     return FunctionBuilder::apply(op, inputs, complete, location);
   }
+  // Rewrites look at types, and a rewrite that made a mistake is found where it
+  // was made.
   std::vector<TensorType> outputs = op.infer_types(types, complete);
   OpApplication application{op, std::move(operands), std::move(complete),
                             std::move(outputs), location};
@@ -69,6 +73,8 @@ std::vector<Value> Rewriter::apply(const OpDef& op,
 }
 
 const std::vector<const PassDef*>& Rewriter::rewrites_for(const OpDef& op) {
+  // The list is made once for each op, as functions have thousands of nodes and
+  // few kinds of them.
   const auto [place, is_new] = by_op_.try_emplace(&op);
   if (!is_new) return place->second;
   for (const PassDef* pass : rewrites_) {
@@ -92,6 +98,8 @@ std::vector<Value> Rewriter::equal_to(const OpApplication& application) {
   for (const Value& operand : application.operands) {
     ids.push_back(static_cast<ValueId>(operand.id()));
   }
+  // Different applications may have one hash, so that each candidate is
+  // compared.
   const auto [first, last] = known_.equal_range(hash_of(application));
   for (auto entry = first; entry != last; ++entry) {
     const Node& node = function().node(entry->second);

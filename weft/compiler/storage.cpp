@@ -41,6 +41,7 @@ Storage::Storage(const Function& function, std::vector<PlanStep>& steps,
 
 Storage::Span Storage::of(ValueId id) const {
   Span span{id};
+  // A part may lie in what is itself a part of something else.
   while (const auto& place = places_[at(span.whole)]) {
     span = {place->whole, span.offset + place->offset};
   }
@@ -71,6 +72,7 @@ void Storage::find_readers(const std::vector<PlanStep>& steps) {
 void Storage::put(ValueId part, Span place) {
   places_[at(part)] = place;
   auto& own = readers_[at(part)];
+  // Who reads the part reads the whole's memory, which must live as long.
   auto& all = readers_[at(of(part).whole)];
   all.insert(all.end(), own.begin(), own.end());
 }
@@ -87,12 +89,15 @@ std::vector<Storage::Part> Storage::parts_of(
     ValueId whole, const std::vector<PlanStep>& steps) {
   std::vector<Part> parts;
   for (const std::size_t i : readers_[at(whole)]) {
+    // A fused step has no memory between its nodes that a part could lie in.
     const Node* node = only_node(function_, steps[i]);
     if (is_decided_[i] || node == nullptr) continue;
     is_decided_[i] = true;
     for (const Run& run : results_in_operand(function_, *node)) {
       const ValueId value = node->outputs[run.index];
       const std::size_t offset = of(node->inputs[0]).offset + run.offset;
+      // Kernels count on aligned operands, and a result of the run has memory
+      // of the caller's.
       if (offset % kAlignment != 0 || bytes(value) == 0 ||
           escapes_[at(value)]) {
         continue;
@@ -138,6 +143,8 @@ void Storage::place_parts(const std::vector<PlanStep>& steps,
     for (const Part& part : parts) {
       if (is_late(part)) late_bytes += bytes(part.value);
     }
+    // A part that is needed when the rest no longer is keeps the whole alive.
+    // That is worth it only if the parts are most of it.
     const bool may_be_late = 2 * late_bytes >= bytes(whole);
     for (const Part& part : parts) {
       if (!may_be_late && is_late(part)) continue;
@@ -207,6 +214,7 @@ PlanStep Storage::without_operands(PlanStep step, const Node& node) {
   std::size_t in_place = 0;
   for (const Run& run : operands_in_result(function_, node)) {
     const ValueId operand = node.inputs[run.index];
+    // What made the operand has written it there already.
     if (of(operand) == Span{whole.whole, whole.offset + run.offset}) {
       in_place += bytes(operand);
       continue;

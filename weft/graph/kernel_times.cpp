@@ -24,6 +24,8 @@ class FileLock {
  public:
   explicit FileLock(const fs::path& beside)
       : descriptor_(::open((beside.string() + ".lock").c_str(),
+                           // The lock is a file of its own, since the file of
+                           // times is replaced and a lock on it would be lost.
                            O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX) != 0) {
       const int reason = errno;
@@ -68,6 +70,8 @@ std::optional<KernelTime> parse_time(std::string_view text) {
 
 const KernelTime& fastest(const std::vector<KernelTime>& times) {
   const auto& best = *std::ranges::min_element(times, {}, &KernelTime::seconds);
+  // The first one is taken unless another is clearly faster: else noise would
+  // decide near ties, and other kernels run on each machine of one kind.
   return best.seconds < kGain * times[0].seconds ? best : times[0];
 }
 
@@ -86,6 +90,8 @@ void KernelTimes::read() {
     return;
   }
   std::string_view rest = text;
+  // Times of another processor or library would choose slow kernels without a
+  // word.
   if (next_part(rest, '\n') != machine_) {
     complaint_ = fmt::format("{} is of another machine or version, and ignored",
                              file_.string());
@@ -128,6 +134,8 @@ const std::vector<KernelTime>* KernelTimes::find(
 std::vector<KernelTime> KernelTimes::add(const std::string& call,
                                          std::vector<KernelTime> times) {
   const FileLock lock(file_);
+  // Another process may have measured in the meantime. What it has found
+  // counts, so that all choose alike.
   read();
   std::vector<std::string> names;
   for (const KernelTime& time : times) names.push_back(time.name);

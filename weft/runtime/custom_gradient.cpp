@@ -54,6 +54,8 @@ std::vector<Value> staged(const std::vector<Value>& arguments,
   WithSaved made = forward(arguments);
   CustomGradient custom{arguments, std::move(made.results), {}, {}};
   std::vector<Value> seeds(custom.results.size());
+  // The gradient does not exist yet: seeds stand for it, and are replaced when
+  // it arrives.
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     if (!is_floating(custom.results[i].dtype())) continue;
     seeds[i] = seed_like(custom.results[i]);
@@ -95,6 +97,8 @@ class Recorded {
     const auto middle =
         outputs_.begin() + static_cast<std::ptrdiff_t>(results_);
     if (to_results) {
+      // Only the caller's function is asked where something flows to the
+      // results: its answer for zeros would be zeros.
       found = checked(backward_({middle, outputs_.end()}, of_results),
                       types_of(arguments_));
     }

@@ -130,12 +130,15 @@ bool Executable::is_tagged() const { return has_control(state_->function); }
 
 Executable::State::Planned& Executable::State::find(
     std::span<const Tensor> arguments) {
+  // The hash spares comparing shapes with every plan; takes() decides.
   const std::size_t hash = hash_of_types(arguments);
   const auto known = std::find_if(
       plans.begin(), plans.end(), [&](const std::unique_ptr<Planned>& planned) {
         return planned->hash == hash && planned->takes(arguments);
       });
   if (known != plans.end()) {
+    // Shapes that come again, as those of full batches do, stand in front, and
+    // those not used for longest are forgotten.
     std::rotate(plans.begin(), known, known + 1);
     return *plans.front();
   }
@@ -178,6 +181,7 @@ void Executable::State::plan(Planned& planned, const Bindings& bindings) {
                   options.check_numerics, options.without});
   planned.results = planned.plan->result_types();
   const std::size_t bytes = planned.plan->arena_bytes();
+  // Runs come one after the other, so that all plans can use one arena.
   if (!arena.is_defined() || arena.bytes() < bytes) {
     arena = Tensor();  // free the old one before the new one is taken
     arena = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});

@@ -61,6 +61,7 @@ std::vector<Value> PullBack::operator()(const std::vector<Value>& seeds) const {
 
 Vjp vjp(const Callable& function, std::vector<Value> arguments) {
   PullBack pull_back;
+  // The tape is kept, as the caller may ask for several seeds.
   pull_back.tape_ = std::make_shared<Tape>(TapeOptions{.is_persistent = true});
   watch_floating(*pull_back.tape_, arguments);
   pull_back.outputs_ = function(arguments);
@@ -89,6 +90,9 @@ Jvp jvp(const Callable& function, std::vector<Value> arguments,
     watch_floating(outer, seeds);
     gradient = inner.gradient(floating(outputs), seeds, floating(arguments));
   }
+  // The gradient of a gradient by its seeds is the tangent: two reverse passes
+  // make one forward (Townsend, "A new trick for calculating Jacobian vector
+  // products", 2017).
   return {outputs, spread(outer.gradient(gradient, moved, seeds), outputs)};
 }
 

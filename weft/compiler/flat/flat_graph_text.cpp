@@ -166,6 +166,8 @@ std::string to_dot(const FlatGraph& graph) {
     }
     text += "  }\n";
   }
+  // Edges come after all bodies: inside of a cluster, Graphviz would draw both
+  // of their ends there.
   for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
     for (const Endpoint input : graph.nodes[id].inputs) {
       text += dot_edge(graph, input, static_cast<int>(id), "");

@@ -28,6 +28,7 @@ struct Divided {
 };
 
 Phases phases_of(const Node& node, const FunctionRef& callee) {
+  // An ordinary call enters a function as a whole, which is one phase.
   return leaves_activation(*node.op) ? Phases::of(node.attributes)
                                      : Phases::whole(*callee.signature);
 }
@@ -57,6 +58,8 @@ std::vector<NodeId> chains_of(const Function& function) {
     NodeId chain = -1;
     if (leaves_activation(*node.op)) chain = id;
     if (enters_again(*node.op)) {
+      // The activation is the first operand, and was left by a node that stands
+      // before this one.
       chain = chains[at(function.value(node.inputs[0]).node)];
     }
     chains.push_back(chain);
@@ -108,6 +111,8 @@ class NeededPhases {
   // they are assumed to be nothing and grow until they are consistent.
   void find_needs(const Divided& entry) {
     std::vector<Divided> all{entry};
+    // A function divided in two ways has needs of its own for each: both are
+    // entries.
     add_needs(entry);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string caller = all[i].name;
@@ -129,6 +134,8 @@ class NeededPhases {
   bool add_needs(const Divided& divided) {
     std::vector<PhaseSet> needs;
     for (std::size_t phase = 0; phase < divided.phases.count(); ++phase) {
+      // The first phase begins the activation, so that no other comes without
+      // it.
       needs.push_back({0, phase});
     }
     return needs_.emplace(divided, std::move(needs)).second;
@@ -157,6 +164,8 @@ class NeededPhases {
 
   // The phases of what `enter` begins that lead to results of `phase`.
   void add_needed(const Node& enter, std::size_t phase, PhaseSet& kept) const {
+    // A branch enters one of two functions, and which is not known: both have
+    // to be served.
     for_each_callee(enter, [&](const FunctionRef& callee) {
       const auto& needed =
           needs_.at({callee.name, phases_of(enter, callee)})[phase];
@@ -179,6 +188,8 @@ class NeededPhases {
     }
     const auto value_phases = phases.of_values(function);
     const auto chains = chains_of(function);
+    // Nodes are met from the last to the first, so that all readers of a value
+    // have been met before its maker.
     for (std::size_t i = function.nodes().size(); i-- > 0;) {
       const Node& node = function.nodes()[i];
       const auto is_used = [&](ValueId id) { return live.values[at(id)]; };
@@ -231,6 +242,8 @@ class NeededPhases {
     const bool is_whole = kept.size() == phases.count();
     std::string name = from.name;
     Signature signature;
+    // A function that keeps all of its phases keeps its name, which people
+    // know.
     if (!is_whole) name += ".phases";
     for (const std::size_t phase : kept) {
       if (!is_whole) name += fmt::format(".{}", phase);
@@ -245,6 +258,7 @@ class NeededPhases {
              phases.first_result(phase), phases.first_result(phase + 1));
     }
     const Divided divided{from.name, phases};
+    // It is named before it is made: a recursion refers to itself.
     const auto [known, is_new] = names_.try_emplace({divided, kept}, name);
     if (is_new) wanted_.push_back({divided, kept, name});
     return {known->second, std::make_shared<Signature>(std::move(signature))};
@@ -309,6 +323,7 @@ class NeededPhases {
     for (const std::size_t each : kept) {
       arguments.push_back(phases.arguments[each]);
       results.push_back(phases.results[each]);
+      // Arguments of later phases are not known where this one is entered.
       if (each > phase) continue;
       for (std::size_t i = phases.first_argument(each);
            i < phases.first_argument(each + 1); ++i) {
@@ -321,6 +336,8 @@ class NeededPhases {
       }
     }
     const OpDef* op = node.op;
+    // With one phase left there is no activation to come back to: it is an
+    // ordinary call.
     if (kept.size() == 1) {
       op = &op_registry().get(op->name().starts_with("cond") ? "cond" : "call");
     } else {
@@ -330,6 +347,8 @@ class NeededPhases {
     }
     const Node& made = copy.function().add_node(*op, std::move(inputs),
                                                 attributes, node.location);
+    // Only this phase's results are the node's; the activation lies behind
+    // them.
     for (std::size_t i = 0; i < at(results[own]); ++i) {
       copy[node.outputs[i]] = made.outputs[i];
     }

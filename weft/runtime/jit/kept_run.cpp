@@ -66,6 +66,8 @@ std::vector<Part> adjoints(FunctionBuilder& builder,
     append(seeds, made.back().arguments);
     append(wanted, part->arguments);
   }
+  // One gradient of all phases together: each later phase adds what flows to
+  // earlier ones.
   auto gradient = gradients(builder, roots, seeds, wanted);
   auto next = gradient.begin();
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -110,6 +112,7 @@ Graph in_phases(const Graph& graph, std::size_t outputs,
   const auto first =
       std::find_if(made.functions.begin(), made.functions.end(),
                    [&](const Function& f) { return f.name() == entry.name; });
+  // A graph's entry is its first function.
   std::rotate(made.functions.begin(), first, first + 1);
   return made;
 }
@@ -154,6 +157,8 @@ std::unique_ptr<TaggedExecutor> KeptRuns::take(
   std::vector<TensorType> types = key;
   for (std::size_t i = 0; i < entry.parameters().size(); ++i) {
     const TensorType& type = entry.type(entry.parameters()[i]);
+    // Behind the inputs stand the seeds, whose sizes follow from those of the
+    // inputs.
     if (i >= key.size()) {
       types.push_back({type.dtype, substitute(type.shape, bindings)});
     } else if (type.dtype != key[i].dtype ||
@@ -210,6 +215,8 @@ KeptRun::KeptRun(std::shared_ptr<KeptRuns> runs, std::vector<TensorType> key)
 
 KeptRun::~KeptRun() {
   if (executor_ == nullptr) return;
+  // A tape that goes away before its last phase leaves a run in the middle,
+  // which is given up before another one begins.
   executor_->drop();
   runs_->give(key_, std::move(executor_));
 }
@@ -220,6 +227,8 @@ std::vector<Tensor> KeptRun::enter(std::span<const Tensor> seeds) {
   WEFT_CHECK(seeds.size() == types.size());
   std::vector<Tensor> late(seeds.begin(), seeds.end());
   for (std::size_t i = 0; i < late.size(); ++i) {
+    // The phase was built for seeds of all results; where nothing arrived,
+    // nothing flows.
     if (!late[i].is_defined()) late[i] = Tensor::zeros(types[i]);
   }
   // An executor whose run has thrown is not given back.

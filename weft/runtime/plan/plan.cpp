@@ -141,6 +141,7 @@ const std::vector<TensorType>& Plan::result_types() const {
 
 void Plan::State::prepare(const PlanOptions& options) {
   check_numerics = options.check_numerics;
+  // Fused ops keep no values of their own, in which a NaN could be looked for.
   std::vector<PlanStep> formed =
       form_steps(function, options.fuse && !options.check_numerics);
   std::vector<ValueId> overwritten;
@@ -177,6 +178,7 @@ void Plan::State::prepare(const PlanOptions& options) {
     note_index_check(steps[i], formed[i].inputs[steps[i].index_check->input()],
                      places);
   }
+  // A result is ready when its last writer has run: an observer is told then.
   const std::vector<std::size_t>& writers = places.last_writers();
   for (std::size_t j = 0; j < writers.size(); ++j) {
     if (writers[j] < steps.size()) steps[writers[j]].results.push_back(j);
