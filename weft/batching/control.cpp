@@ -354,6 +354,8 @@ FunctionRef BatchedControl::function(const FunctionRef& from, const Use& use) {
 std::vector<Value> BatchedControl::results(const Function& from, const Use& use,
                                            std::span<const Value> arguments,
                                            const Value& mask) {
+  // What a body shares or not depends on the parameters that differ in this
+  // use, so that each use has a form of its own.
   const InstanceForm form = instance_form(from, use.parameters, &differing_);
   Body body(*this, mask);
   Instances instances(form, *current_context().builder(), size_,

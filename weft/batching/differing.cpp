@@ -115,6 +115,8 @@ Flags Differing::of_node(const OpDef& op, const Attributes& attributes,
   // What all operands share, all results do; but of phases.
   const bool is_phased = leaves_activation(op) || enters_again(op);
   if (!op.has(kControl) || (!is_phased && !has_any(operands))) {
+    // An op is as different as its operands: two instances whose operands agree
+    // compute the same.
     return Flags(results, has_any(operands));
   }
   if (op.name() == "while") {
@@ -133,6 +135,8 @@ Flags Differing::of_node(const OpDef& op, const Attributes& attributes,
     return flags;
   }
   const Entering entering(op, attributes);
+  // All functions that may be entered count: which one an instance takes is not
+  // known here.
   const Flags all = of_functions(entering, attributes, operands);
   const auto first =
       all.begin() + static_cast<std::ptrdiff_t>(entering.first_result());

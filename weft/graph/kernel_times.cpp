@@ -70,8 +70,8 @@ std::optional<KernelTime> parse_time(std::string_view text) {
 
 const KernelTime& fastest(const std::vector<KernelTime>& times) {
   const auto& best = *std::ranges::min_element(times, {}, &KernelTime::seconds);
-  // The first one is taken unless another is clearly faster: else noise would
-  // decide near ties, and other kernels run on each machine of one kind.
+  // The first one is taken unless another is clearly faster, so that noise
+  // decides no near ties.
   return best.seconds < kGain * times[0].seconds ? best : times[0];
 }
 

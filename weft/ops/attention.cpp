@@ -37,6 +37,7 @@ void check_attention_mask(const OpCall& call, std::size_t index,
     throw call.error("the mask is {}, not bool", to_string(mask.dtype))
         .hint("true where the query looks at the key");
   }
+  // A mask is aligned at its last axes, as all that broadcasts is.
   const int extra = pairs.rank() - mask.shape.rank();
   for (int axis = 0; axis < mask.shape.rank(); ++axis) {
     const Dim dim = mask.shape[axis];
@@ -117,6 +118,8 @@ Value plain_scores(const Attributes& attributes, const Value& query,
   Value scores = matmul(to_dtype(query, dtype) * scale, to_dtype(key, dtype),
                         {false, true});
   const Value hidden = scalar(kHiddenScore, dtype);
+  // Scores are hidden by -∞, not by a large negative number: the weight is
+  // exactly 0 then.
   if (mask != nullptr) scores = where(*mask, scores, hidden);
   if (attributes.flag("causal")) {
     const int rank = scores.shape().rank();

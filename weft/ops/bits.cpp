@@ -29,6 +29,7 @@ std::vector<TensorType> infer_shift(const OpCall& call) {
 template <auto kFunction>
 void bits_reference(const OpCall&, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
+  // All bits of a number fit i64; storing keeps the low ones.
   reference_loop(inputs, outputs[0], [](auto a, auto b) {
     return kFunction(static_cast<std::int64_t>(a),
                      static_cast<std::int64_t>(b));

@@ -90,6 +90,7 @@ Gradients custom_gradient_rule(const GradientContext& g) {
   std::size_t seed = parts.first_seed();
   for (std::size_t i = 0; i < parts.results; ++i) {
     if (!is_floating(g.y(i).dtype())) continue;
+    // Integers have no seed, so that seeds are counted apart from results.
     seeds.push_back(g.x(seed++));
     // The gradient was written for seeds of every floating result, also for
     // those that nothing flows into this time.
@@ -195,6 +196,8 @@ Value seed_like(const Value& y) {
 std::vector<Value> with_gradient(const CustomGradient& custom,
                                  const Location& where) {
   static const OpDef& op = op_registry().get("custom_gradient");
+  // The operands carry everything that reverse mode will need, so that no pass
+  // drops it as unused before.
   std::vector<Value> operands = custom.arguments;
   for (const auto* part : {&custom.results, &custom.seeds}) {
     operands.insert(operands.end(), part->begin(), part->end());

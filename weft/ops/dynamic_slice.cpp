@@ -16,6 +16,8 @@ namespace {
 template <class Copy>
 void for_each_in_slices(const Shape& x, const Shape& slices,
                         const TensorView& starts, Copy&& copy) {
+  // The last axis of `starts` lists the starts of one slice; those before it
+  // are batch axes.
   const int batch_axes = starts.shape().rank() - 1;
   const int axes = x.rank() - batch_axes;
   const auto strides = row_major_strides(x);
@@ -80,6 +82,8 @@ int checked_batch_axes(const OpCall& call, std::size_t starts) {
 
 // Whether `size` elements fit into the axis is known, unless one is a symbol.
 void require_fit(const OpCall& call, Dim size, Dim whole, int axis) {
+  // A symbol is settled when the function runs; start_of() clamps whatever it
+  // turns out to be.
   if (size == whole || is_symbolic(size) || is_symbolic(whole)) return;
   if (size > whole) {
     throw call.error("a slice of {} does not fit into axis {} of {}", size,

@@ -64,6 +64,8 @@ bool is_needed(const Equation& equation, const std::vector<Labels>& factors,
 Labels labels_of_pair(const Equation& equation,
                       const std::vector<Labels>& factors, std::size_t a,
                       std::size_t b) {
+  // A label stays if the result or another factor has it; all others are summed
+  // over in this product.
   return those_of(in_either(factors[a], factors[b]), [&](Label label) {
     return is_needed(equation, factors, a, b, label);
   });
@@ -76,6 +78,8 @@ std::pair<std::size_t, std::size_t> cheapest_pair(
     const Equation& equation, const std::vector<Labels>& factors) {
   constexpr double kMost = std::numeric_limits<double>::infinity();
   std::pair<std::size_t, std::size_t> best{0, 1};
+  // The first number is what multiplying takes, and the second what the next
+  // product will have to read.
   std::pair<double, double> least{kMost, kMost};
   for (std::size_t b = 1; b < factors.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {

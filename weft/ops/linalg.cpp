@@ -87,6 +87,8 @@ void qr_reference(const OpCall& call, std::span<const TensorView> inputs,
 // S = L^-T Φ(Lᵀ dL) L^-1, Φ the lower triangle with half of the diagonal.
 Gradients cholesky_gradient(const GradientContext& g) {
   const Value& l = g.y();
+  // Only the lower triangle of Lᵀ dL enters: dL above the diagonal belongs to
+  // numbers that are 0.
   const Value product = matmul(l, g.dy(), {true, false});
   const Value half = product * lower_weights(l.shape().back(), 0.5, l.dtype());
   const TriangularOptions across{.transpose = true};

@@ -38,6 +38,8 @@ struct PickCut {
 
 void pick_reference(const OpCall& call, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
+  // Several picks along the axis need indices of x's rank, and one pick has an
+  // axis less.
   const TensorView& x = inputs[0];
   const Shape& indices = inputs[1].shape();
   const PickCut cut(call, x.shape(), indices.rank() == x.shape().rank(),
@@ -233,6 +235,8 @@ Value put_along_axis(const Operand& x, const Operand& indices,
   }
   const int along = normalize_axis(axis, rank, "put_along_axis");
   Shape wanted = shape;
+  // Indices broadcast to x along all axes but the one that they are for, as in
+  // NumPy's put_along_axis.
   wanted[along] = places[along];
   // The axis comes last, and those before it are gone through side by side.
   Integers order;

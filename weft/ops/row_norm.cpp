@@ -80,6 +80,7 @@ std::vector<Value> lower_row_norm_gradient(const Attributes& attributes,
   // and along ones where there is a mean, has no effect.
   Value dx = g - h * mean(g * h, {-1}, true);
   if (kIsCentred) dx = dx - mean(g, {-1}, true);
+  // Scale and shift serve all rows, so that their gradients are sums over rows.
   std::vector<Value> gradients{to_dtype(dx * factor, inputs[0].dtype()),
                                sum_to(dy * h, scale.shape())};
   if (kIsCentred) gradients.push_back(sum_to(dy, scale.shape()));

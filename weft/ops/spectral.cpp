@@ -89,6 +89,7 @@ Gradients svd_gradient(const GradientContext& g) {
   const Value own = identity(s.shape().back(), s.dtype());
   const auto turning = [&](const Value& x, const Value& dx) {
     const Value product = matmul(x, dx, {true, false});
+    // u and v turn only as antisymmetric matrices can: uᵀ du + duᵀ u = 0.
     return (product - transposed(product)) * factors;
   };
   const Value inner = turning(u, du) * as_row(s) +
@@ -96,6 +97,8 @@ Gradients svd_gradient(const GradientContext& g) {
                       own * as_row(gradient_or_zeros(g, 1));
   // What leaves the spaces that u and v span.
   const auto outside = [&](const Value& x, const Value& dx) {
+    // This part exists only where a matrix is not square, or is cut to its thin
+    // form; else it is 0.
     return (dx - matmul(x, matmul(x, dx, {true, false}))) / as_row(s);
   };
   return {matmul(matmul(u, inner) + outside(u, du), v, {false, true}) +

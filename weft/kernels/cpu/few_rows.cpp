@@ -125,6 +125,7 @@ class FewRows final : public PreparedKernel {
   void add_streams(const Sum* x, const T* w, std::size_t count,
                    Sum* sums) const noexcept {
     std::size_t c = 0;
+    // Rows of w are read once and used for all rows of x.
     for (; c + kLanes <= count; c += kLanes) {
       hn::Vec<Sums> row[kCount];
       for (std::size_t s = 0; s < kCount; ++s)
@@ -188,6 +189,8 @@ class FewRows final : public PreparedKernel {
       hn::Vec<Sums> right[kColumns];
       for (std::size_t c = 0; c < kColumns; ++c)
         right[c] = load(w + c * inner_ + p);
+      // Lanes are added up once for each sum, at the end; what fills no vector
+      // follows one by one.
       for (std::size_t i = 0; i < kRows; ++i) {
         const auto value = hn::LoadU(Sums(), left + i * inner_ + p);
         for (std::size_t c = 0; c < kColumns; ++c) {

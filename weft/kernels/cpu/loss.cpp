@@ -229,6 +229,8 @@ struct SoftmaxFunction {
   static void row(const bfloat16* x, bfloat16* y, std::size_t size) {
     // These take 16 KiB, half of a first-level cache.
     constexpr std::size_t kHeld = 4096;  // on the stack
+    // Longer rows would need memory of the heap: they compute exponentials
+    // twice instead.
     if (size <= kHeld) {
       std::array<float, kHeld> powers;
       const float sum = exponentials(x, powers.data(), size);

@@ -163,6 +163,7 @@ class RowNormGradient : public RowNormKernel<T, kIsCentred> {
     const A* scale = static_cast<const A*>(buffers.inputs[1]);
     const T* dy = static_cast<const T*>(buffers.inputs[2]) + first;
     const V centre = rows_.all(this->centre_of(x));
+    // All three sums are taken in one pass, while the row comes from memory.
     Sum squares, slopes, products;
     rows_.for_each_vector([&](std::size_t i, auto lanes, std::size_t chain) {
       const V c = lanes.keep(hn::Sub(lanes.load(x + i), centre));

@@ -80,6 +80,8 @@ lapack_int to_lapack(std::int64_t n) { return static_cast<lapack_int>(n); }
 template <class Body>
 void for_each_matrix(std::int64_t count, std::int64_t least_per_thread,
                      Body&& body) {
+  // Matrices are dealt out by number, so that each task's memory serves one
+  // matrix after another.
   const std::int64_t tasks = std::min(count, kMostMatrixTasks);
   parallel_for(tasks, 1 + least_per_thread * tasks / count,
                [&](std::int64_t begin, std::int64_t end) {
@@ -158,6 +160,7 @@ void solve(const Triangle& t, lapack_int n, lapack_int m, const double* a,
 template <class T>
 void solve_matrix(const Triangle& t, const Sides& sides, const T* a, const T* b,
                   T* x) {
+  // BLAS solves in place, and b must stay.
   std::copy_n(b, sides.size(), x);
   solve(t, to_lapack(sides.rows), to_lapack(sides.columns), a, x);
   if (std::all_of(x, x + sides.size(), [](T n) { return std::isfinite(n); })) {
@@ -213,6 +216,8 @@ struct Factoring {
 template <class Ask>
 std::int64_t asked(Ask&& ask) {
   double size = 0;
+  // A size of -1 asks LAPACK for the best size of its memory, and computes
+  // nothing.
   WEFT_CHECK(ask(&size, lapack_int{-1}) == 0, "LAPACK refuses the sizes");
   return static_cast<std::int64_t>(size);
 }
@@ -365,6 +370,7 @@ class FactorKernel final : public PreparedKernel {
     Pieces pieces(reinterpret_cast<double*>(memory));
     auto* integers = reinterpret_cast<lapack_int*>(memory + doubles_ * 8);
     double* a = pieces.take(sides_.size());
+    // The copy widens f32, and LAPACK overwrites what it factors.
     std::copy_n(input_of<T>(buffers, 0) + i * sides_.size(), sides_.size(), a);
     double* results[3] = {};
     for (std::size_t n = 0; n < results_.size(); ++n) {

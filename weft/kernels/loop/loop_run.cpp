@@ -235,6 +235,8 @@ void LoopKernel::run_code(Worker& worker, std::int64_t start,
         worker.buffers.inputs[static_cast<std::size_t>(operand.pointer)],
         operand.dtype, index);
   }
+  // Pointers stand in the order of the program: operands, outputs, then buffers
+  // that pieces of code share.
   auto sum = sums_.begin();
   for (std::size_t j = 0; j < program_.outputs.size(); ++j) {
     const auto& output = program_.outputs[j];

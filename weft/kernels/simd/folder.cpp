@@ -43,6 +43,8 @@ void fold_rows(const T* x, std::int64_t rows, std::int64_t stride,
   using A = Accumulator<T>;
   constexpr std::int64_t kLanes = kLanesOf<A>;
   const Tag<A> tag;
+  // Eight rows fold into a vector of totals while it is in a register: it is
+  // loaded and stored once for all of them.
   for (std::int64_t row = 0; row < rows; row += kTogether) {
     const T* from = x + row * stride;
     const std::int64_t count = std::min(kTogether, rows - row);
@@ -90,6 +92,8 @@ T finished(Accumulator<T> total, double divisor) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(total);
   } else {
+    // The division comes before the total is rounded to T, which so happens
+    // once.
     return static_cast<T>(total / static_cast<Accumulator<T>>(divisor));
   }
 }

@@ -34,6 +34,7 @@ Turn turn(std::int64_t numerator, std::int64_t denominator) {
 
 std::int64_t largest_prime_factor(std::int64_t n) {
   std::int64_t largest = 1;
+  // What is left of n in the end is 1 or its largest prime.
   for (std::int64_t factor = 2; factor * factor <= n; ++factor) {
     for (; n % factor == 0; n /= factor) largest = factor;
   }
@@ -244,6 +245,8 @@ void FourierTransform::run_stage(const Stage& stage, std::int64_t stride,
                                  ComplexRows x, ComplexRows y) {
   const std::int64_t radix = stage.radix;
   std::array<Turn, kMostRadix> unit;
+  // There are at most 13 of them, computed once for all butterflies of the
+  // stage.
   for (std::int64_t k = 0; k < radix; ++k) unit[at(k)] = turn(k, radix);
   const std::int64_t step = stage.parts * stride;
   for (std::int64_t p = 0; p < stage.parts; ++p) {
