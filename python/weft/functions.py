@@ -451,17 +451,19 @@ def arange(start, stop=None, step=1, dtype=None):
 
 
 def uniform(key, shape, stream=0, dtype="f32"):
-    """Uniform in [0, 1), by a key of two integers: seed and step."""
+    """Uniform in [0, 1), by a key of two integers: seed and step. Many keys,
+    [..., 2], draw `shape` each.
+    """
     return ops.uniform(key, shape=shape, stream=stream, dtype=dtype)
 
 
 def normal(key, shape, stream=0, dtype="f32"):
-    """Standard normal, by a key of two integers: seed and step."""
+    """Standard normal, by keys as uniform() takes them."""
     return ops.normal(key, shape=shape, stream=stream, dtype=dtype)
 
 
 def randint(key, shape, low, high, stream=0, dtype="i64"):
-    """Integers in [low, high), by a key of two integers: seed and step."""
+    """Integers in [low, high), by keys as uniform() takes them."""
     return ops.randint(
         key, shape=shape, low=low, high=high, stream=stream, dtype=dtype
     )
@@ -475,7 +477,7 @@ def categorical(key, logits, stream=0):
 
 
 def split_key(key, count=2):
-    """Keys of their own that follow from one, i64[count, 2]."""
+    """Keys of their own that follow from each key, i64[..., count, 2]."""
     return ops.split_key(key, count=count)
 
 

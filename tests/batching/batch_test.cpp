@@ -268,12 +268,12 @@ TEST(Batch, TakesLongChains) {
 
 TEST(Batch, SaysWhichOpItCannotBatch) {
   const Function function = parse(
-      "func @f(%0: i64[2]) -> (f32[2]) {\n"
-      "  %1 = uniform(%0) {shape = shape[2], stream = 1} : f32[2]\n"
+      "func @f(%0: f32[2]) -> (f32[2]) {\n"
+      "  %1 = all_reduce(%0) {group_size = 2, groups = [0, 1]} : f32[2]\n"
       "  return %1\n"
       "}\n");
   expect_error(ErrorCode::kUnsupported,
-               {"uniform", "no batching rule", "%1 = uniform(%0)"},
+               {"all_reduce", "no batching rule", "%1 = all_reduce(%0)"},
                [&] { batch(function, std::array{true}); });
   const Function wide = parse(
       "func @f(%0: f32[], %1: f32[1, 1, 1, 1, 1, 1, 1, 2])"

@@ -24,7 +24,6 @@ constexpr std::size_t kMostSubsets = 7;
 const std::map<std::string, std::string>& ops_without_rule() {
   constexpr auto kNoOperands = "it has no operands that could differ";
   constexpr auto kHost = "the program's code takes one instance at a time";
-  constexpr auto kRandom = "one key gives one draw: keys make no larger draw";
   constexpr auto kCollective = "ranks would have to agree on the instances";
   constexpr auto kControl = "the executor runs it: no region holds it";
   static const std::map<std::string, std::string> reasons = {
@@ -32,13 +31,6 @@ const std::map<std::string, std::string>& ops_without_rule() {
       {"full", kNoOperands},
       {"iota", kNoOperands},
       {"element_count", kNoOperands},
-      {"uniform", kRandom},
-      {"normal", kRandom},
-      {"bernoulli", kRandom},
-      {"permutation", kRandom},
-      {"gumbel", kRandom},
-      {"randint", kRandom},
-      {"split_key", kRandom},
       {"all_reduce", kCollective},
       {"reduce_scatter", kCollective},
       {"all_gather", kCollective},
@@ -61,8 +53,6 @@ const std::map<std::string, std::string>& refusals() {
       {"conv2d", "differ in more than the images"},
       {"conv2d_input_gradient", "differ in more than the images"},
       {"conv2d_weight_gradient", "weights of its own"},
-      {"dropout", "bernoulli"},
-      {"categorical", "gumbel"},
       {"integer_conv2d", "differ in more than the images"},
   };
   return messages;

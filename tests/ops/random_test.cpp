@@ -206,6 +206,32 @@ TEST(Random, SplitKeysAreManyAndTheSame) {
   EXPECT_TENSOR(slice_axis(split_key(kKey, 5), 0, 0, 2), split_key(kKey, 2));
 }
 
+TEST(Random, ManyKeysDrawWhatEachDrawsAlone) {
+  // More words than one group has, and a rest.
+  const Value keys = reshape(split_key(kKey, 6), {2, 3, 2});
+  const auto expect_alone = [&](const auto& draw) {
+    const Value all = draw(keys);
+    for (std::int64_t i = 0; i < 2; ++i) {
+      for (std::int64_t j = 0; j < 3; ++j) {
+        const auto at = [&](const Value& x) {
+          Value one = slice_axis(slice_axis(x, 0, i, i + 1), 1, j, j + 1);
+          return reshape(one, Shape(x.shape().last(x.shape().rank() - 2)));
+        };
+        EXPECT_TENSOR(at(all), draw(at(keys)));
+      }
+    }
+  };
+  expect_alone([](const Value& k) { return uniform(k, {5, 29}, 1); });
+  expect_alone([](const Value& k) { return normal(k, {131}, 2); });
+  expect_alone([](const Value& k) { return bernoulli(k, {77}, 3, 0.3); });
+  expect_alone([](const Value& k) { return gumbel(k, {3}, 4); });
+  expect_alone([](const Value& k) { return randint(k, {100}, 5, -3, 9); });
+  expect_alone([](const Value& k) { return permutation(k, 50, 6); });
+  expect_alone([](const Value& k) { return split_key(k, 4); });
+  EXPECT_EQ(uniform(reshape(keys, {6, 2}), {0, 3}, 1).shape(),
+            (Shape{6, 0, 3}));
+}
+
 TEST(Random, SeedStepAndStreamAllMatter) {
   const Value base = uniform(kKey, {8}, 1);
   EXPECT_TENSOR(uniform(i64({2}, {42, 7}), {8}, 1), base);
@@ -217,7 +243,7 @@ TEST(Random, SeedStepAndStreamAllMatter) {
 TEST(Random, RefusesWrongKeysAndRates) {
   EXPECT_NE(message_of([] {
               uniform(i64({1}, {1}), {3}, 0);
-            }).find("the key must be i64[2], got i64[1]"),
+            }).find("keys must be i64[…, 2], got i64[1]"),
             std::string::npos);
   EXPECT_NE(message_of([] {
               bernoulli(kKey, {3}, 0, 1.5);

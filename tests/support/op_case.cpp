@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "weft/base/philox.h"
 
@@ -127,13 +128,16 @@ std::vector<Tensor> OpCase::reference() const {
 
 double OpCase::reduction_length() const {
   double read = 1;
-  double written = 1;
+  double written = std::numeric_limits<double>::infinity();
   for (const auto& type : input_types_) {
     read = std::max(read, static_cast<double>(type.shape.num_elements()));
   }
+  // The smallest of several results is made of the most: the gradient of a
+  // scale, beside that of an image.
   for (const auto& type : output_types_) {
-    written = std::max(written, static_cast<double>(type.shape.num_elements()));
+    written = std::min(written, static_cast<double>(type.shape.num_elements()));
   }
+  written = std::max(written, 1.0);
   // A factor of a matrix is as large as the matrix, and each of its elements
   // depends on all of that. An elementwise op adds up nothing.
   const bool adds = op_->cost() != nullptr && !op_->has(kElementwise);

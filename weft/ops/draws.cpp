@@ -19,49 +19,59 @@ void gumbel_reference(const OpCall& call, std::span<const TensorView> inputs,
                       std::span<const TensorView> outputs) {
   // Each element is a function of key, stream and its own place, so that
   // kernels may draw in any order and any number of threads.
-  const RandomStream stream = stream_of(call, inputs[0]);
-  for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
-    store_as(outputs[0], i,
-             gumbel_element(stream.word(static_cast<std::uint64_t>(i))));
-  }
+  for_each_key(
+      call, inputs[0], outputs[0],
+      [&](const RandomStream& stream, std::int64_t first, std::int64_t size) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          store_as(outputs[0], first + i,
+                   gumbel_element(stream.word(static_cast<std::uint64_t>(i))));
+        }
+      });
 }
 
 // Element i comes from words 2i and 2i + 1.
 void randint_reference(const OpCall& call, std::span<const TensorView> inputs,
                        std::span<const TensorView> outputs) {
-  const RandomStream stream = stream_of(call, inputs[0]);
   // The range may be as wide as i64: unsigned arithmetic wraps where a signed
   // difference would overflow.
   const std::uint64_t count = randint_count(call.attributes);
   const auto low = static_cast<std::uint64_t>(call.attributes.integer("low"));
-  for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
-    const auto word = static_cast<std::uint64_t>(2 * i);
-    const std::uint64_t drawn =
-        randint_element(stream.word(word), stream.word(word + 1), count);
-    store_as(outputs[0], i, static_cast<std::int64_t>(low + drawn));
-  }
+  for_each_key(
+      call, inputs[0], outputs[0],
+      [&](const RandomStream& stream, std::int64_t first, std::int64_t size) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          const auto word = static_cast<std::uint64_t>(2 * i);
+          const std::uint64_t drawn =
+              randint_element(stream.word(word), stream.word(word + 1), count);
+          store_as(outputs[0], first + i,
+                   static_cast<std::int64_t>(low + drawn));
+        }
+      });
 }
 
-// Key i is (words 2i and 2i + 1, 0).
+// Key i of those that a key makes is (words 2i and 2i + 1, 0).
 void split_key_reference(const OpCall&, std::span<const TensorView> inputs,
                          std::span<const TensorView> outputs) {
   // The stream of its own keeps the new keys apart from what is drawn by the
   // old one.
   const auto* key = inputs[0].as<std::int64_t>();
-  const RandomStream stream{static_cast<std::uint64_t>(key[0]), kSplitStream,
-                            static_cast<std::uint32_t>(key[1])};
-  auto* keys = outputs[0].as<std::int64_t>();
-  for (std::int64_t i = 0; i < outputs[0].shape()[0]; ++i) {
-    const auto word = static_cast<std::uint64_t>(2 * i);
-    keys[2 * i] = static_cast<std::int64_t>(
-        std::uint64_t{stream.word(word + 1)} << 32 | stream.word(word));
-    // A new key begins at step 0, whatever step the old one was at.
-    keys[2 * i + 1] = 0;
+  auto* made = outputs[0].as<std::int64_t>();
+  const std::int64_t keys = inputs[0].size() / 2;
+  const Dim count = outputs[0].shape()[outputs[0].shape().rank() - 2];
+  for (std::int64_t k = 0; k < keys; ++k, key += 2) {
+    const RandomStream stream{static_cast<std::uint64_t>(key[0]), kSplitStream,
+                              static_cast<std::uint32_t>(key[1])};
+    for (std::int64_t i = 0; i < count; ++i, made += 2) {
+      const auto word = static_cast<std::uint64_t>(2 * i);
+      made[0] = static_cast<std::int64_t>(
+          std::uint64_t{stream.word(word + 1)} << 32 | stream.word(word));
+      // A new key begins at step 0, whatever step the old one was at.
+      made[1] = 0;
+    }
   }
 }
 
 std::vector<TensorType> infer_randint(const OpCall& call) {
-  require_key(call, 0);
   const auto dtype = call.attributes.get<DType>("dtype");
   if (dtype != DType::kI32 && dtype != DType::kI64) {
     throw call.error("draws i32 or i64, not {}", to_string(dtype));
@@ -76,14 +86,16 @@ std::vector<TensorType> infer_randint(const OpCall& call) {
       (low < Narrow::min() || high - 1 > Narrow::max())) {
     throw call.error("i32 does not hold all of [{}, {})", low, high);
   }
-  return {{dtype, call.attributes.get<Shape>("shape")}};
+  return {drawn_type(call, dtype)};
 }
 
 std::vector<TensorType> infer_split_key(const OpCall& call) {
-  require_key(call, 0);
   const std::int64_t count = call.attributes.integer("count");
   if (count < 1) throw call.error("makes at least one key, not {}", count);
-  return {{DType::kI64, {count, 2}}};
+  Shape shape = key_axes(call);
+  shape.push_back(count);
+  shape.push_back(2);
+  return {{DType::kI64, shape}};
 }
 
 std::vector<TensorType> infer_categorical(const OpCall& call) {
@@ -114,8 +126,9 @@ std::vector<Value> lower_categorical(const Attributes& attributes,
 
 std::vector<OpSample> randint_samples() {
   const auto draw = [](const Shape& shape, std::int64_t low, std::int64_t high,
-                       DType dtype = DType::kI64) {
-    return OpSample{{random_key()},
+                       DType dtype = DType::kI64,
+                     const InputSample& keys = random_key()) {
+    return OpSample{{keys},
                     {{"shape", shape},
                      {"stream", std::int64_t{3}},
                      {"low", low},
@@ -125,7 +138,8 @@ std::vector<OpSample> randint_samples() {
   using Wide = std::numeric_limits<std::int64_t>;
   return {draw({3, 5}, 0, 10), draw({}, -3, -2), draw({0}, 0, 2),
           draw({2049}, -100, 1000, DType::kI32),
-          draw({77}, Wide::min(), Wide::max())};
+          draw({77}, Wide::min(), Wide::max()),
+          draw({9}, 0, 7, DType::kI32, random_keys({4}))};
 }
 
 std::vector<OpSample> categorical_samples() {
@@ -170,8 +184,9 @@ void register_draws(OpRegistry& ops) {
       })
       .samples(categorical_samples);
   ops.add("split_key")
-      .summary("keys of their own, made from one")
-      .signature("(key) -> keys")
+      .summary("keys of their own, made from each key")
+      .signature("(keys) -> keys")
+      .batch(batch_keys)
       .required("count", std::int64_t{2})
       .traits(kRandom | kNoGradient)
       .infer(infer_split_key)
@@ -180,16 +195,17 @@ void register_draws(OpRegistry& ops) {
       .samples([] {
         return std::vector<OpSample>{
             {{random_key()}, {{"count", std::int64_t{1}}}},
-            {{random_key()}, {{"count", std::int64_t{5}}}}};
+            {{random_key()}, {{"count", std::int64_t{5}}}},
+            {{random_keys({2, 3})}, {{"count", std::int64_t{4}}}}};
       });
 }
 
-Value gumbel(const Operand& key, const Shape& shape, std::int64_t stream,
+Value gumbel(const Operand& keys, const Shape& shape, std::int64_t stream,
              DType dtype) {
   static const OpDef& op = op_registry().get("gumbel");
-  return call(op, {key.value},
+  return call(op, {keys.value},
               {{"shape", shape}, {"stream", stream}, {"dtype", dtype}},
-              key.location);
+              keys.location);
 }
 
 Value categorical(const Operand& key, const Operand& logits,
@@ -199,21 +215,21 @@ Value categorical(const Operand& key, const Operand& logits,
               logits.location);
 }
 
-Value randint(const Operand& key, const Shape& shape, std::int64_t stream,
+Value randint(const Operand& keys, const Shape& shape, std::int64_t stream,
               std::int64_t low, std::int64_t high, DType dtype) {
   static const OpDef& op = op_registry().get("randint");
-  return call(op, {key.value},
+  return call(op, {keys.value},
               {{"shape", shape},
                {"stream", stream},
                {"low", low},
                {"high", high},
                {"dtype", dtype}},
-              key.location);
+              keys.location);
 }
 
-Value split_key(const Operand& key, std::int64_t count) {
+Value split_key(const Operand& keys, std::int64_t count) {
   static const OpDef& op = op_registry().get("split_key");
-  return call(op, {key.value}, {{"count", count}}, key.location);
+  return call(op, {keys.value}, {{"count", count}}, keys.location);
 }
 
 }  // namespace weft

@@ -17,17 +17,20 @@ void uniform_reference(const OpCall& call, std::span<const TensorView> inputs,
   const TensorView& y = outputs[0];
   // Philox (Salmon et al., "Parallel random numbers", 2011) makes word i from a
   // counter: no state passes from element to element.
-  const RandomStream stream = stream_of(call, inputs[0]);
   dispatch(y.dtype(), [&]<class T>(T) {
     // The loop is made for every dtype, but inference lets only floats come
     // here.
     if constexpr (std::is_floating_point_v<T> || std::is_class_v<T>) {
-      for (std::int64_t i = 0; i < y.size(); ++i) {
-        // Each word costs a whole block of four, of which the reference drops
-        // three.
-        y.as<T>()[i] =
-            uniform_element<T>(stream.word(static_cast<std::uint64_t>(i)));
-      }
+      for_each_key(call, inputs[0], y,
+                   [&](const RandomStream& stream, std::int64_t first,
+                       std::int64_t size) {
+                     for (std::int64_t i = 0; i < size; ++i) {
+                       // Each word costs a whole block of four, of which the
+                       // reference drops three.
+                       y.as<T>()[first + i] = uniform_element<T>(
+                           stream.word(static_cast<std::uint64_t>(i)));
+                     }
+                   });
     }
   });
 }
@@ -35,28 +38,36 @@ void uniform_reference(const OpCall& call, std::span<const TensorView> inputs,
 // Elements 2i and 2i + 1 come from words 2i and 2i + 1.
 void normal_reference(const OpCall& call, std::span<const TensorView> inputs,
                       std::span<const TensorView> outputs) {
-  const RandomStream stream = stream_of(call, inputs[0]);
-  for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
-    // Each pair of words gives two normals, so that element i can be drawn
-    // without those before it.
-    // Box and Muller turn two uniform numbers into two normal ones.
-    const auto pair = static_cast<std::uint64_t>(i / 2 * 2);
-    // Drawing both and keeping one is what a reference may afford.
-    const auto normals = normal_from(stream.word(pair), stream.word(pair + 1));
-    store_as(outputs[0], i, normals[static_cast<std::size_t>(i % 2)]);
-  }
+  for_each_key(
+      call, inputs[0], outputs[0],
+      [&](const RandomStream& stream, std::int64_t first, std::int64_t size) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          // Each pair of words gives two normals, so that element i can be
+          // drawn without those before it. Box and Muller turn two uniform
+          // numbers into two normal ones.
+          const auto pair = static_cast<std::uint64_t>(i / 2 * 2);
+          // Drawing both and keeping one is what a reference may afford.
+          const auto normals =
+              normal_from(stream.word(pair), stream.word(pair + 1));
+          store_as(outputs[0], first + i,
+                   normals[static_cast<std::size_t>(i % 2)]);
+        }
+      });
 }
 
 // Only 24 bits of a word are compared, as those are what uniform() has.
 void bernoulli_reference(const OpCall& call, std::span<const TensorView> inputs,
                          std::span<const TensorView> outputs) {
-  const RandomStream stream = stream_of(call, inputs[0]);
   const std::uint32_t threshold =
       bernoulli_threshold(call.attributes.real("probability"));
-  for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
-    outputs[0].as<bool>()[i] = bernoulli_element(
-        stream.word(static_cast<std::uint64_t>(i)), threshold);
-  }
+  for_each_key(
+      call, inputs[0], outputs[0],
+      [&](const RandomStream& stream, std::int64_t first, std::int64_t size) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          outputs[0].as<bool>()[first + i] = bernoulli_element(
+              stream.word(static_cast<std::uint64_t>(i)), threshold);
+        }
+      });
 }
 
 void permutation_reference(const OpCall& call,
@@ -65,14 +76,17 @@ void permutation_reference(const OpCall& call,
   const TensorView& y = outputs[0];
   // A permutation of nothing has no first element to draw.
   if (y.size() == 0) return;
-  const RandomStream stream = stream_of(call, inputs[0]);
-  // It computes each place by itself, without a table to shuffle.
-  const Permutation order(static_cast<std::uint64_t>(y.size()), stream.seed,
-                          stream.stream, stream.step);
-  for (std::int64_t i = 0; i < y.size(); ++i) {
-    y.as<std::int64_t>()[i] =
-        static_cast<std::int64_t>(order(static_cast<std::uint64_t>(i)));
-  }
+  for_each_key(call, inputs[0], y,
+               [&](const RandomStream& stream, std::int64_t first,
+                   std::int64_t size) {
+                 const Permutation order(static_cast<std::uint64_t>(size),
+                                         stream.seed, stream.stream,
+                                         stream.step);
+                 for (std::int64_t i = 0; i < size; ++i) {
+                   y.as<std::int64_t>()[first + i] = static_cast<std::int64_t>(
+                       order(static_cast<std::uint64_t>(i)));
+                 }
+               });
 }
 
 void dropout_reference(const OpCall& call, std::span<const TensorView> inputs,
@@ -101,16 +115,14 @@ void require_probability(const OpCall& call, std::string_view name,
 }
 
 std::vector<TensorType> infer_bernoulli(const OpCall& call) {
-  require_key(call, 0);
   require_probability(call, "probability", 1);
-  return {shape_attribute(call, DType::kBool)};
+  return {drawn_type(call, DType::kBool)};
 }
 
 std::vector<TensorType> infer_permutation(const OpCall& call) {
-  require_key(call, 0);
-  const TensorType y = shape_attribute(call, DType::kI64);
-  if (y.shape.rank() != 1) throw call.error("makes a vector");
-  return {y};
+  if (call.attributes.get<Shape>("shape").rank() != 1)
+    throw call.error("makes a vector");
+  return {drawn_type(call, DType::kI64)};
 }
 
 std::vector<TensorType> infer_dropout(const OpCall& call) {
@@ -156,18 +168,23 @@ std::vector<OpSample> bernoulli_samples() {
                         {"stream", std::int64_t{1}},
                         {"probability", probability}}});
   }
-  samples.push_back({{random_key()},
-                     {{"shape", Shape{0}},
-                      {"stream", std::int64_t{1}},
-                      {"probability", 0.5}}});
+  for (const auto& [keys, shape] :
+       {std::pair{random_key(), Shape{0}}, {random_keys({3}), Shape{5, 7}}}) {
+    samples.push_back({{keys},
+                       {{"shape", shape},
+                        {"stream", std::int64_t{1}},
+                        {"probability", 0.5}}});
+  }
   return samples;
 }
 
 std::vector<OpSample> permutation_samples() {
   std::vector<OpSample> samples;
   for (const Dim size : {0, 1, 2, 17, 1000}) {
-    samples.push_back({{random_key()},
-                       {{"shape", Shape{size}}, {"stream", std::int64_t{0}}}});
+    for (const InputSample& keys : {random_key(), random_keys({2, 3})}) {
+      samples.push_back(
+          {{keys}, {{"shape", Shape{size}}, {"stream", std::int64_t{0}}}});
+    }
   }
   return samples;
 }
@@ -226,35 +243,35 @@ void register_random(OpRegistry& ops) {
       .samples(dropout_samples);
 }
 
-Value uniform(const Operand& key, const Shape& shape, std::int64_t stream,
+Value uniform(const Operand& keys, const Shape& shape, std::int64_t stream,
               DType dtype) {
   static const OpDef& op = op_registry().get("uniform");
-  return call(op, {key.value},
+  return call(op, {keys.value},
               {{"shape", shape}, {"stream", stream}, {"dtype", dtype}},
-              key.location);
+              keys.location);
 }
 
-Value normal(const Operand& key, const Shape& shape, std::int64_t stream,
+Value normal(const Operand& keys, const Shape& shape, std::int64_t stream,
              DType dtype) {
   static const OpDef& op = op_registry().get("normal");
-  return call(op, {key.value},
+  return call(op, {keys.value},
               {{"shape", shape}, {"stream", stream}, {"dtype", dtype}},
-              key.location);
+              keys.location);
 }
 
-Value bernoulli(const Operand& key, const Shape& shape, std::int64_t stream,
+Value bernoulli(const Operand& keys, const Shape& shape, std::int64_t stream,
                 double probability) {
   static const OpDef& op = op_registry().get("bernoulli");
   return call(
-      op, {key.value},
+      op, {keys.value},
       {{"shape", shape}, {"stream", stream}, {"probability", probability}},
-      key.location);
+      keys.location);
 }
 
-Value permutation(const Operand& key, Dim size, std::int64_t stream) {
+Value permutation(const Operand& keys, Dim size, std::int64_t stream) {
   static const OpDef& op = op_registry().get("permutation");
-  return call(op, {key.value}, {{"shape", Shape{size}}, {"stream", stream}},
-              key.location);
+  return call(op, {keys.value}, {{"shape", Shape{size}}, {"stream", stream}},
+              keys.location);
 }
 
 Value dropout(const Operand& x, const Operand& key, std::int64_t stream,

@@ -14,37 +14,54 @@ namespace {
 // A thread is worth its start from about so many groups on.
 constexpr std::int64_t kGroupsPerThread = 256;
 
-// Calls body(words, begin, end) for groups of elements [begin, end), whose
-// words start at words[0].
+// How many keys a call draws by, and how many words each of them gives it.
+struct Draws {
+  std::int64_t keys;
+  std::int64_t words;
+};
+
+Draws draws_of(const OpCall& call, std::int64_t words_per_element = 1) {
+  const std::int64_t keys = call.input(0).shape.num_elements() / 2;
+  const std::int64_t elements = call.outputs[0].shape.num_elements();
+  return {keys, keys == 0 ? 0 : elements / keys * words_per_element};
+}
+
+// Calls body(words, begin, end) for groups of words [begin, end) that start at
+// words[0]; those of a key follow those of the keys before it.
 template <class Body>
-void for_each_group(const RandomStream& stream, std::int64_t size,
-                    Body&& body) {
-  const std::int64_t groups = (size + kPhiloxWords - 1) / kPhiloxWords;
+void for_each_group(const Attributes& attributes, const std::int64_t* keys,
+                    Draws draws, Body&& body) {
+  const std::int64_t groups = (draws.words + kPhiloxWords - 1) / kPhiloxWords;
   parallel_for(
-      groups, kGroupsPerThread, [&](std::int64_t first, std::int64_t last) {
+      draws.keys * groups, kGroupsPerThread,
+      [&](std::int64_t first, std::int64_t last) {
         std::uint32_t words[kPhiloxWords];
-        for (std::int64_t group = first; group < last; ++group) {
-          // Words follow from the place alone, so groups may be drawn on any
-          // thread.
-          philox_blocks(
-              stream, static_cast<std::uint64_t>(group) * kPhiloxBlocks, words);
+        for (std::int64_t i = first; i < last; ++i) {
+          const std::int64_t key = i / groups;
+          const std::int64_t group = i % groups;
+          // Words follow from key and place alone, so groups may be drawn on
+          // any thread.
+          philox_blocks(random_stream(attributes, keys + 2 * key),
+                        static_cast<std::uint64_t>(group) * kPhiloxBlocks,
+                        words);
           const std::int64_t begin = group * kPhiloxWords;
-          body(words, begin, std::min(size, begin + kPhiloxWords));
+          const std::int64_t end = std::min(draws.words, begin + kPhiloxWords);
+          body(words, key * draws.words + begin, key * draws.words + end);
         }
       });
 }
 
-// Kernels of (key) -> y that turn words into elements group by group.
+// Kernels of (keys) -> y that turn words into elements group by group.
 // `Element` is T(const words, index within the group).
 template <class T, class Element>
 std::unique_ptr<PreparedKernel> make_drawer(const OpCall& call,
                                             Element element) {
   const Attributes attributes = call.attributes;
-  const std::int64_t size = call.outputs[0].shape.num_elements();
+  const Draws draws = draws_of(call);
   return make_kernel([=](const KernelBuffers& buffers) {
     T* y = output_of<T>(buffers, 0);
     for_each_group(
-        random_stream(attributes, input_of<std::int64_t>(buffers, 0)), size,
+        attributes, input_of<std::int64_t>(buffers, 0), draws,
         [&](const std::uint32_t* words, std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = 0; i < end - begin; ++i) {
             y[begin + i] = element(words, i);
@@ -77,12 +94,12 @@ std::unique_ptr<PreparedKernel> prepare_uniform(const OpCall& call) {
 
 std::unique_ptr<PreparedKernel> prepare_normal(const OpCall& call) {
   const Attributes attributes = call.attributes;
-  const std::int64_t size = call.outputs[0].shape.num_elements();
+  const Draws draws = draws_of(call);
   return for_floating(call.outputs[0].dtype, [&]<class T>(T) {
     return make_kernel([=](const KernelBuffers& buffers) {
       T* y = output_of<T>(buffers, 0);
       for_each_group(
-          random_stream(attributes, input_of<std::int64_t>(buffers, 0)), size,
+          attributes, input_of<std::int64_t>(buffers, 0), draws,
           [&](const std::uint32_t* words, std::int64_t begin,
               std::int64_t end) {
             // A whole group is drawn even where the size ends within it.
@@ -126,11 +143,11 @@ std::unique_ptr<PreparedKernel> make_randint(const OpCall& call) {
   const Attributes attributes = call.attributes;
   const std::uint64_t count = randint_count(attributes);
   const auto low = static_cast<std::uint64_t>(attributes.integer("low"));
-  const std::int64_t size = call.outputs[0].shape.num_elements();
+  const Draws draws = draws_of(call, 2);
   return make_kernel([=](const KernelBuffers& buffers) {
     T* y = output_of<T>(buffers, 0);
     for_each_group(
-        random_stream(attributes, input_of<std::int64_t>(buffers, 0)), 2 * size,
+        attributes, input_of<std::int64_t>(buffers, 0), draws,
         [&](const std::uint32_t* words, std::int64_t begin, std::int64_t end) {
           // A group has an even number of words, so that no element is parted.
           for (std::int64_t i = 0; i < end - begin; i += 2) {
@@ -150,21 +167,25 @@ std::unique_ptr<PreparedKernel> prepare_randint(const OpCall& call) {
 
 std::unique_ptr<PreparedKernel> prepare_permutation(const OpCall& call) {
   const Attributes attributes = call.attributes;
-  const std::int64_t size = call.outputs[0].shape.num_elements();
+  const Draws draws = draws_of(call);
+  const std::int64_t size = draws.words;
   return make_kernel([=](const KernelBuffers& buffers) {
     if (size == 0) return;
-    const RandomStream stream =
-        random_stream(attributes, input_of<std::int64_t>(buffers, 0));
-    // An element of the permutation is a function of its place, so threads need
-    // no shuffled array.
-    const Permutation order(static_cast<std::uint64_t>(size), stream.seed,
-                            stream.stream, stream.step);
-    auto* y = output_of<std::int64_t>(buffers, 0);
-    parallel_for(size, 1024, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        y[i] = static_cast<std::int64_t>(order(static_cast<std::uint64_t>(i)));
-      }
-    });
+    for (std::int64_t key = 0; key < draws.keys; ++key) {
+      const RandomStream stream = random_stream(
+          attributes, input_of<std::int64_t>(buffers, 0) + 2 * key);
+      // An element of the permutation is a function of its place, so threads
+      // need no shuffled array.
+      const Permutation order(static_cast<std::uint64_t>(size), stream.seed,
+                              stream.stream, stream.step);
+      auto* y = output_of<std::int64_t>(buffers, 0) + key * size;
+      parallel_for(size, 1024, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          y[i] =
+              static_cast<std::int64_t>(order(static_cast<std::uint64_t>(i)));
+        }
+      });
+    }
   });
 }
 
@@ -187,7 +208,7 @@ std::unique_ptr<PreparedKernel> prepare_dropout(const OpCall& call) {
       const T* x = input_of<T>(buffers, 0);
       T* y = output_of<T>(buffers, 0);
       for_each_group(
-          random_stream(attributes, input_of<std::int64_t>(buffers, 1)), size,
+          attributes, input_of<std::int64_t>(buffers, 1), {1, size},
           [&](const std::uint32_t* words, std::int64_t begin,
               std::int64_t end) {
             for (std::int64_t i = 0; i < end - begin; ++i) {

@@ -5,9 +5,10 @@ namespace weft {
 // Odd sizes such as 1037 leave a remainder for vectors of every width; 0 and 1
 // are where loops end before they begin.
 std::vector<OpSample> drawn_samples() {
-  const auto draw = [](const Shape& shape, DType dtype = DType::kF32) {
+  const auto draw = [](const Shape& shape, DType dtype = DType::kF32,
+                       const InputSample& keys = random_key()) {
     return OpSample{
-        {random_key()},
+        {keys},
         {{"shape", shape}, {"stream", std::int64_t{3}}, {"dtype", dtype}}};
   };
   return {draw({3, 5}),
@@ -17,7 +18,10 @@ std::vector<OpSample> drawn_samples() {
           draw({5003}),
           draw({7, 11}, DType::kF64),
           draw({67}, DType::kBF16),
-          draw({35}, DType::kF16)};
+          draw({35}, DType::kF16),
+          draw({37}, DType::kF32, random_keys({3})),
+          draw({3}, DType::kF64, random_keys({2, 5})),
+          draw({3}, DType::kF32, random_keys({0}))};
 }
 
 std::vector<OpSample> unary_samples(double low, double high) {

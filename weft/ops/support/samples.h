@@ -28,8 +28,12 @@ inline InputSample indices(const Shape& shape, std::int64_t size,
 inline InputSample random_key() {
   return integers({2}, 1, 1 << 20, DType::kI64);
 }
+inline InputSample random_keys(Shape axes) {
+  axes.push_back(2);
+  return integers(axes, 1, 1 << 20, DType::kI64);
+}
 
-// Floats that are drawn under a random key, by `shape`, `stream` and `dtype`.
+// Floats that are drawn under random keys, by `shape`, `stream` and `dtype`.
 std::vector<OpSample> drawn_samples();
 // One operand in [low, high]: ranks 0 to 4, empty, size one, other dtypes.
 std::vector<OpSample> unary_samples(double low, double high);
