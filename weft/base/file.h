@@ -67,7 +67,7 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-// `text` as the whole of `path`, atomically.
+// Writes `text` as the whole of `path`, atomically.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 // Makes `target` another name of the file `source` (a hard link where the

@@ -20,6 +20,7 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+// A log of another version may lack a key, which is then not measured.
 double read_number(const Json& json, const std::string& key) {
   const auto found = json.find(key);
   if (found == json.end() || !found->is_number()) return kNotMeasured;
@@ -89,6 +90,8 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& folder) {
   std::vector<EpochMetrics> epochs;
   std::ifstream file(path);
   std::string line;
+  // Whoever reads a run asks for all of it, so that a line that is damaged is
+  // told and not left out.
   for (int number = 1; std::getline(file, line); ++number) {
     EpochMetrics epoch;
     if (!read_line(line, epoch)) {

@@ -30,6 +30,7 @@ Stroke stroke_of(std::size_t run) {
 
 bool has_metric(const TrainedRun& run, const std::string& name) {
   return std::ranges::any_of(run.epochs, [&](const EpochMetrics& epoch) {
+    // What was not measured is NaN.
     return std::isfinite(epoch.held_out.get(name));
   });
 }
@@ -86,12 +87,14 @@ TrainedRun read_run(const fs::path& folder) {
 std::vector<fs::path> find_runs(const fs::path& root) {
   std::error_code reason;
   fs::recursive_directory_iterator entries(
+      // A folder that may not be read must not hide the runs beside it.
       root, fs::directory_options::skip_permission_denied, reason);
   if (reason) {
     throw Error(ErrorCode::kUnavailable, root.string(), "cannot be listed: {}",
                 reason.message());
   }
   std::vector<fs::path> folders;
+  // The iterator lists what is below the root, and not the root.
   if (fs::exists(record_path(root))) folders.push_back(root);
   for (const auto& entry : entries) {
     if (entry.is_directory() && fs::exists(record_path(entry.path()))) {
@@ -115,6 +118,8 @@ MetricDef common_metric(std::span<const TrainedRun> runs,
     metric = known != runs.end() ? known->record.outcome.deciding
                                  : MetricDef{.name = *name};
   }
+  // Without a name, the runs must agree on what judges them; with one, all must
+  // have measured it.
   const bool is_common = std::ranges::all_of(runs, [&](const TrainedRun& run) {
     return has_metric(run, metric.name) &&
            (name || run.record.outcome.deciding.name == metric.name);
@@ -141,6 +146,7 @@ Chart chart_of(std::span<const TrainedRun> runs,
               .panels = {},
               .legend = {}};
   const bool is_single = runs.size() == 1;
+  // Every task has a loss.
   std::vector<std::string> metrics{"loss"};
   if (metric.name != "loss") metrics.push_back(metric.name);
   for (const std::string& name : metrics) {

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+// A file of more than this is no record, and is not read into memory.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::array kStates{RunState::kRunning, RunState::kDone,
                              RunState::kInterrupted, RunState::kFailed};
@@ -36,6 +37,7 @@ bool is_alive(const RunRecord& record) {
   return kill(static_cast<pid_t>(record.process), 0) == 0 || errno == EPERM;
 }
 
+// JSON has no NaN, for which null stands.
 Json json_number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
@@ -136,6 +138,7 @@ RunRecord parse_record(std::string_view text, std::string_view where) {
     record.host = json.at("host").get<std::string>();
     record.outcome = outcome_from(json);
     return record;
+    // What the library throws says nothing of the file.
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kDataLoss, where, "damaged record of a run: {}",
                 error.what());
@@ -144,6 +147,8 @@ RunRecord parse_record(std::string_view text, std::string_view where) {
 
 fs::path record_path(const fs::path& folder) { return folder / "run.json"; }
 
+// The file is replaced as a whole, so that who lists runs meanwhile never reads
+// half of one.
 void write_record(const fs::path& folder, const RunRecord& record) {
   write_file(record_path(folder), to_json(record) + "\n");
 }
@@ -151,6 +156,7 @@ void write_record(const fs::path& folder, const RunRecord& record) {
 RunRecord read_record(const fs::path& folder) {
   const fs::path path = record_path(folder);
   RunRecord record = parse_record(read_text(path, kMostBytes), path.string());
+  // A process that was killed has left the state that it last wrote.
   if (record.outcome.state == RunState::kRunning && !is_alive(record)) {
     record.outcome.state = RunState::kInterrupted;
     record.outcome.reason = "killed";

@@ -70,6 +70,8 @@ void TrainLoop::train_batch() {
   const Stopwatch watch;
   const Batch& batch = source_.next();
   step_seconds_.waiting = watch.seconds();
+  // The rate follows from the step's number alone, so that a resumed run goes
+  // on where it was.
   lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
                                 source_.batches_per_epoch());
   WorkerTotals totals;
@@ -120,6 +122,8 @@ void TrainLoop::finish_epoch() {
             .held_out = {},
             .samples_per_s = samples_per_s(),
             .traffic = {}};
+  // Measuring comes before the epoch is counted as done: a run that is killed
+  // meanwhile measures again.
   for (const auto& hook : hooks_) hook->on_measure(*this);
   if (position_.batch == source_.batches_per_epoch()) {
     position_ = {position_.epoch + 1, 0};

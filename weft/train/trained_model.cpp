@@ -47,6 +47,7 @@ void export_trained(const std::filesystem::path& path,
   TrainedModel trained = load_trained(path, data_folder);
   const auto source =
       trained.assembly.data->measure(trained.assembly.held_out(), Shard());
+  // Only the types of its inputs are asked of the source.
   export_step(file,
               StepDescription(trained.model(), *trained.assembly.task,
                               source->inputs(), step_options(trained.recipe)));

@@ -247,6 +247,7 @@ class Trainer::Run {
     const DataPart part = assembly_.data->has(DataPart::kTest)
                               ? DataPart::kTest
                               : assembly_.held_out();
+    // Predictions are scored by the best weights, too.
     load_best();
     if (part != assembly_.held_out()) {
       Evaluation test(description_, assembly_.data->measure(part, Shard()));

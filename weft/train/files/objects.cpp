@@ -70,6 +70,7 @@ class Restoration : public std::enable_shared_from_this<Restoration> {
 
   // Greedy: the first object that a saved one is matched with keeps it.
   void match(const NodeRef& node, std::size_t saved, const std::string& path) {
+    // An object that several edges lead to was matched by the first of them.
     if (is_bound_[saved] || node->restoration.get() == this) return;
     // Both marks are set before the children are visited: circles end here.
     is_bound_[saved] = true;
@@ -83,6 +84,8 @@ class Restoration : public std::enable_shared_from_this<Restoration> {
 
   void match_edge(const NodeRef& node, const std::string& name,
                   const std::string& path) {
+    // Edges that only the program has stay unmatched, and unexpected() tells
+    // them.
     const auto& edges = saved_[node->saved].edges;
     const auto edge = edges.find(name);
     if (edge == edges.end()) return;
@@ -107,6 +110,7 @@ class Restoration : public std::enable_shared_from_this<Restoration> {
   }
 
   std::vector<std::string> unexpected(const NodeRef& root) const {
+    // What this file did not restore is found from the program's side.
     std::vector<std::string> paths;
     for (const Found& found : nodes_below(root)) {
       if (found.node->restoration.get() != this) paths.push_back(found.path);
@@ -199,6 +203,7 @@ void save_objects(const std::filesystem::path& path, const Object& root) {
     Json node{{"edges", std::move(edges)}};
     if (each.node->variable != nullptr) {
       const Tensor& value = each.node->variable->value;
+      // A layer makes its variables when it first runs.
       if (!value.is_defined()) {
         throw Error(ErrorCode::kInvalidArgument, path.string(),
                     "the variable '{}' has no value to save", each.path);
@@ -217,6 +222,8 @@ void save_objects(const std::filesystem::path& path, const Object& root) {
 
 Restored restore_objects(const std::filesystem::path& path,
                          const Object& root) {
+  // It is shared with the nodes, which ask it when something is attached later
+  // (attach()).
   auto restoration = std::make_shared<Restoration>(path);
   restoration->match(root.node(), 0, "");
   return Restored(std::move(restoration), root);

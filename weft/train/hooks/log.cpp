@@ -5,6 +5,7 @@
 namespace weft {
 
 void LogHook::on_start(TrainLoop& loop) {
+  // The scores of all workers are the same, so that one log has them.
   if (!loop.worker().is_first()) return;
   const std::string& folder = loop.recipe().log.folder;
   log_.emplace(folder, title_, loop.deciding_metric(), loop.epochs_measured());

@@ -27,6 +27,8 @@ void MeasureHook::on_measure(TrainLoop& loop) {
   if (!is_last && epoch.epoch % loop.recipe().train.eval_every != 0) return;
   // All measure with the same statistics, those of the first worker.
   loop.worker().share_statistics();
+  // Each worker measured its part; the sums of all make the same score, and so
+  // the same decisions, on each.
   epoch.held_out = Scores(loop.metrics(), loop.worker().total(held_out_.run()));
   epoch.is_best = is_better(loop.deciding_metric(), epoch.held_out, best_);
   if (!epoch.is_best) return;

@@ -12,6 +12,8 @@ void TraceHook::on_start(TrainLoop& loop) {
   const auto path = loop.recipe().log.folder / path_;
   create_folders(path.parent_path());
   file_.open(path);
+  // Readers of the format take a list whose end is missing, so that a run may
+  // stop anywhere.
   file_ << "[\n";
   if (!file_) {
     throw Error(ErrorCode::kUnavailable, "trace.file", "'{}' cannot be written",
@@ -22,6 +24,8 @@ void TraceHook::on_start(TrainLoop& loop) {
 
 void TraceHook::on_step(TrainLoop& loop) {
   const double now = watch_.seconds();
+  // The clock goes on behind the last step that is written, so that later
+  // events have their own length.
   if (steps_left_ == 0) {
     written_until_ = now;
     return;

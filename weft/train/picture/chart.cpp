@@ -142,8 +142,11 @@ std::vector<Point> legend_places(const Chart& chart) {
   std::vector<Point> places;
   Point at{kPlotLeft, kLegendTop};
   for (const LegendEntry& entry : chart.legend) {
+    // Bytes are counted: a name beyond ASCII gets too much room, and never too
+    // little.
     const double width = kSampleWidth + 10 +
                          kLetterWidth * static_cast<double>(entry.label.size());
+    // An entry that is too wide for any line has one of its own.
     if (at.x > kPlotLeft && at.x + width > chart_width(chart)) {
       at = {kPlotLeft, at.y + kLegendLine};
     }

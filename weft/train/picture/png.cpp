@@ -36,6 +36,7 @@ std::string ascii(std::string_view text) {
 
 class PngCanvas final : public Canvas {
  public:
+  // The picture begins white, with three bytes a pixel.
   explicit PngCanvas(PictureSize size)
       : width_(static_cast<unsigned>(size.width * kPixelsPerUnit)),
         height_(static_cast<unsigned>(size.height * kPixelsPerUnit)),
@@ -53,13 +54,15 @@ class PngCanvas final : public Canvas {
     }
     if (stroke.dashes.empty()) return draw_stroke(path, stroke);
     agg::conv_dash<agg::path_storage> dashes(path);
+    // Dashes stand in pairs: a stroke, and the gap behind it.
     for (std::size_t i = 0; i + 1 < stroke.dashes.size(); i += 2) {
       dashes.add_dash(scaled(stroke.dashes[i]), scaled(stroke.dashes[i + 1]));
     }
     draw_stroke(dashes, stroke);
   }
   void disc(Point centre, double radius, Colour colour) override {
-    // A line without length that has round ends.
+    // The disc is a line with round ends that is next to no length. Of none at
+    // all, the library draws nothing.
     agg::path_storage path;
     path.move_to(scaled(centre.x), scaled(centre.y));
     path.line_to(scaled(centre.x) + 0.01, scaled(centre.y));
@@ -69,6 +72,7 @@ class PngCanvas final : public Canvas {
             bool is_bold) override {
     const std::string letters = ascii(text);
     agg::gsv_text path;
+    // The letters' heights count upwards, and the picture's rows downwards.
     path.flip(true);
     path.size(scaled(kLetterHeight), scaled(kLetterHeight * 0.8));
     path.text(letters.c_str());
@@ -114,6 +118,7 @@ class PngCanvas final : public Canvas {
   void fill(Colour colour) {
     agg::render_scanlines_aa_solid(rasterizer_, scanline_, surface_,
                                    agg::rgba8(colour[0], colour[1], colour[2]));
+    // Else the next shape would be drawn together with this one.
     rasterizer_.reset();
   }
 

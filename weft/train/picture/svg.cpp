@@ -51,6 +51,7 @@ class SvgCanvas final : public Canvas {
   }
   void text(Point at, Anchor anchor, std::string_view text,
             bool is_bold) override {
+    // The order is that of Anchor.
     constexpr const char* kAnchors[] = {"start", "middle", "end"};
     content_ += fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n",

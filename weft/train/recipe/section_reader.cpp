@@ -52,6 +52,7 @@ std::string RecipeSource::describe(const std::string& path,
     const std::size_t dot = prefix.rfind('.');
     prefix.resize(dot == std::string::npos ? 0 : dot);
   }
+  // Only nodes that were parsed have a line.
   if (node == nullptr || node->source().begin.line == 0) {
     // A table that no file holds was made by an override of something in it.
     const auto below = overrides_.lower_bound(path + ".");
@@ -111,6 +112,7 @@ template <class T>
 bool take_all(const toml::array& list, std::vector<T>& values) {
   values.clear();
   for (const auto& element : list) {
+    // is() takes no other type, where value() would convert one.
     if (!element.is<T>()) return false;
     values.push_back(*element.value<T>());
   }

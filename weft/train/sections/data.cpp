@@ -42,6 +42,7 @@ void read_data(SectionReader& section, Recipe& recipe) {
   data.augment = read_augment(section);
   // The data declares options of its own: until its name is known, no key of
   // the section can be called unknown.
+  // A key that is mistyped is told before the name that it may have been.
   if (data.name.empty()) section.refuse_unknown();
   data.name = section.require_text(kDataName);
   data.options = section.read_options(

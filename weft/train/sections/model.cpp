@@ -28,7 +28,7 @@ void read_model(SectionReader& section, Recipe& recipe) {
   // The model declares its options: until its name is known, no key of the
   // section can be called unknown.
   const ModelDef& def = read_entry(section, model_registry(), model.name);
-  // Asking for the key makes it known, before the options refuse what is not.
+  // To ask for the key makes it known, before unknown ones are refused.
   const auto views = section.find_tables("views");
   model.options = section.read_options(def.options);
   for (std::size_t i = 0; i < views.size(); ++i) {

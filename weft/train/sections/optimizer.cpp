@@ -27,6 +27,8 @@ const OptionSpec kLr{
         "not given",
     .range = kPositive,
     .calls = &kSchedules};
+// The default says of what kind a value must be (SectionReader::read), and a
+// schedule is text.
 const OptionSpec kLrText{"lr", std::string(), ""};
 const OptionSpec kClipNorm{
     "clip_norm",
@@ -118,6 +120,7 @@ GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
       for (OptionSpec& spec : schema) spec.value = rest.options.at(spec.name);
     }
     group.options = section.read_options(schema);
+    // It is made only to be checked, while the place of a mistake is known.
     section.blame("", [&] { def.make(group.options); });
     section.blame("wrap", [&] {
       wrap_optimizer(def.make(group.options), group.wrap, rest.wrap);
@@ -134,6 +137,8 @@ void read_optimizer(SectionReader& section, Recipe& recipe) {
   optimizer.lr = read_lr(section, def.default_lr);
   optimizer.clip_norm = std::get<double>(section.read(kClipNorm));
   optimizer.wrap = std::get<std::vector<std::string>>(section.read(kWrap));
+  // The groups are asked for before unknown keys are refused, and read behind
+  // the options that they inherit.
   const auto groups = section.find_tables("groups");
   optimizer.options = section.read_options(def.options);
   section.refuse_unknown();
@@ -147,6 +152,8 @@ void read_optimizer(SectionReader& section, Recipe& recipe) {
         section.inner(groups[i], fmt::format("optimizer.groups.{}", i)),
         optimizer));
   }
+  // All of it is put together once, so that what does not go together fails as
+  // the recipe is read, and not when training begins.
   section.blame("wrap", [&] { make_optimizer(optimizer); });
 }
 
@@ -161,6 +168,7 @@ void write_optimizer(const Recipe& recipe, RecipeWriter& out) {
     out.element("optimizer.groups");
     out.key("parameters", group.parameters);
     out.key("frozen", group.is_frozen);
+    // read_group() would refuse any further key of such a group.
     if (group.is_frozen) continue;
     out.key("lr_scale", group.lr_scale);
     out.key("name", group.name);

@@ -16,9 +16,13 @@ void register_recipe_section_task(RecipeSectionRegistry& sections) {
            [](SectionReader& section, Recipe& recipe) {
              TaskRecipe& task = recipe.task;
              task.name = model_registry().get(recipe.model.name).task;
+             // The model is read before (place 10), so that its own task is
+             // known.
              const TrainingTaskDef& def =
                  read_entry(section, training_task_registry(), task.name);
              task.options = section.read_options(def.options);
+             // The task knows the ranges of its options; it is made to be
+             // asked, and made again for training.
              section.blame("", [&] { def.make(task.options); });
            },
        .write =

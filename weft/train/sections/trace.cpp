@@ -20,6 +20,7 @@ void register_recipe_section_trace(RecipeSectionRegistry& sections) {
                     .range = {.least = 0, .most = kMostCount}}},
        .hook = [](const Options& options) -> std::unique_ptr<TrainHook> {
          const auto& file = option<std::string>(options, "file");
+         // Without a file no step pays for tracing.
          if (file.empty()) return nullptr;
          return std::make_unique<TraceHook>(
              file, option<std::int64_t>(options, "steps"));

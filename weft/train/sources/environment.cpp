@@ -51,6 +51,7 @@ class EpisodeSource final : public BatchSource {
   EpisodeSource(const EnvironmentDef& def, const PlayOptions& options)
       : def_(def), options_(options) {
     const std::int64_t first =
+        // Parts of the batch differ by one episode at most, and cover it.
         options.episodes * options.shard.rank / options.shard.ranks;
     const std::int64_t last =
         options.episodes * (options.shard.rank + 1) / options.shard.ranks;
@@ -130,6 +131,8 @@ class EpisodeSource final : public BatchSource {
       std::memset(tensor.raw(), 0, tensor.bytes());
     }
     const auto width = static_cast<std::size_t>(def_.observation);
+    // The model is asked about one step of all episodes, whereas it learns from
+    // all their steps.
     const Tensor seen =
         Tensor::zeros({DType::kF32, {count_, 1, def_.observation}});
     std::vector<bool> is_over(static_cast<std::size_t>(count_));

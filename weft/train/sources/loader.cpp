@@ -33,6 +33,7 @@ std::string content_of(const Dataset& data) {
     views.push_back(batch.back().view());
   }
   data.read(rows, views);
+  // A digest of digests needs no copy of all tensors in a row.
   std::string digests;
   for (const Tensor& tensor : batch) {
     digests += sha256_of(tensor.raw(), tensor.bytes());
@@ -69,6 +70,8 @@ class LoadedData final : public TrainingData {
 
   std::unique_ptr<BatchSource> measure(DataPart part,
                                        const Shard& shard) const override {
+    // Measuring goes through all examples in their order and unchanged, so that
+    // scores can be compared.
     return std::make_unique<Loader>(
         of(part), LoaderOptions{.batch = options_.batch, .shard = shard});
   }

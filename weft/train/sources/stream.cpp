@@ -41,6 +41,8 @@ class StreamSource final : public BatchSource {
       : stream_(std::move(stream)),
         options_(options),
         arrived_(stream_->first.train) {
+    // Training begins with the training part of what came first. The buffers
+    // hold a full batch and serve all batches.
     for (const Feature& feature : arrived_->features()) {
       TensorType type{feature.type.dtype, {options.batch}};
       for (const Dim dim : feature.type.shape) type.shape.push_back(dim);
@@ -71,6 +73,7 @@ class StreamSource final : public BatchSource {
     batch_.size = batch_.whole_size = filled;
     batch_.position = next_;
     for (std::size_t f = 0; f < buffers_.size(); ++f) {
+      // The tensors are views: the next batch is written over this one.
       batch_.tensors[f] = buffers_[f].slice(0, filled);
     }
     go_on();
@@ -78,6 +81,7 @@ class StreamSource final : public BatchSource {
   }
 
   void seek(BatchPosition position) override {
+    // The end of an epoch is the beginning of the next one, as go_on() has it.
     if (position.batch == options_.batches) position = {position.epoch + 1, 0};
     const std::int64_t distance =
         (position.epoch - next_.epoch) * options_.batches + position.batch -
@@ -103,6 +107,8 @@ class StreamSource final : public BatchSource {
     // Empty lines may be all that is left.
     if (text.find_first_not_of("\r\n") == text.npos) return false;
     arrived_ =
+        // The first records tell which columns there are, and by what numbers
+        // and words the model was built to read them.
         parse_table(text, stream_->name, table, stream_->first.train.get());
     row_ = 0;
     return true;
@@ -183,6 +189,7 @@ class StreamedData final : public TrainingData {
 
   std::unique_ptr<BatchSource> measure(DataPart part,
                                        const Shard& shard) const override {
+    // Only what came first was kept, so that it can be measured on again.
     const DatasetSplits& first = stream_->first;
     return std::make_unique<Loader>(
         part == DataPart::kTrain ? first.train : first.test,
@@ -191,6 +198,7 @@ class StreamedData final : public TrainingData {
 
   std::vector<std::pair<std::string, std::string>> fingerprint()
       const override {
+    // Nothing can be told of records that are still to come.
     return {{"stream", stream_->name}};
   }
 

@@ -59,6 +59,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> near_places(
 
 class WalkSource final : public NumberedSource {
  public:
+  // An epoch has every near pair of every walk from every node.
   WalkSource(const DataDescription& data,
              std::shared_ptr<const WalkGraph> graph, const WalkOptions& walk,
              const NumberedOptions& options)
@@ -85,6 +86,7 @@ class WalkSource final : public NumberedSource {
     // Negative samples are drawn by frequency and may be neighbours by chance
     // (Mikolov et al., 2013, section 2.2).
     for (std::size_t k = 0; k < others.size(); ++k) {
+      // Each pair has words of its own, whichever worker draws them.
       const PhiloxBlock words =
           random.block(static_cast<std::uint64_t>(number) * others.size() + k);
       others[k] = graph_->frequent_node(words[0], words[1]);
@@ -102,6 +104,7 @@ class WalkSource final : public NumberedSource {
     // Walks begin in another order in each epoch, which needs no table of them.
     const Permutation order(all, options_.seed, kOrderStream, step);
     const RandomStream random{options_.seed, kStepStream, step};
+    // Each node begins `walks` of all walks: the quotient names it.
     walk_[0] =
         static_cast<std::int32_t>(order(static_cast<std::uint64_t>(number)) /
                                   static_cast<std::uint64_t>(options_.walks));
@@ -281,6 +284,7 @@ class WalkedData final : public TrainingData {
 
   std::unique_ptr<BatchSource> measure(DataPart,
                                        const Shard& shard) const override {
+    // One set of edges is held out, whichever part is asked for.
     return std::make_unique<HeldOutSource>(
         description_, graph_,
         NumberedOptions{.batch = options_.batch, .shard = shard});

@@ -124,6 +124,7 @@ CoreShares share_cores(std::size_t runs, int cores, int threads, int least) {
   const int most = static_cast<int>(
       std::min<std::size_t>(runs, static_cast<std::size_t>(cores)));
   CoreShares shares;
+  // Without runs, too, the bounds of clamp() must be in order.
   shares.at_once =
       std::clamp(cores / std::max(needed, 1), 1, std::max(most, 1));
   // The number depends on all runs, also when a sweep goes on with fewer: sums

@@ -140,6 +140,8 @@ class AutoencoderTask final : public TrainingTask {
         -0.5 * sum(1.0 + log_sigma2 - square(mu) - exp(log_sigma2));
     const Value count = element_count({x.shape()[0]}, DType::kF32);
     const Value whole = reconstruction + beta_ * divergence;
+    // The bound is measured without beta, so that runs with other weights can
+    // be compared.
     return {whole / count,
             {{whole, count},
              {reconstruction + divergence, count},
@@ -151,6 +153,7 @@ class AutoencoderTask final : public TrainingTask {
   std::vector<Value> prediction(nn::Module& model,
                                 std::span<const Value> known) const override {
     nn::Autoencoder& network = network_of(model);
+    // The mean code is the likeliest one, and the same each time.
     const Value code = network.encode(known[0]).mean;
     return {sigmoid(nn::to_f32(network.decode(code))), nn::to_f32(code)};
   }

@@ -80,7 +80,8 @@ class Binary final : public TrainingTask {
     }
   }
   void fit(const DataDescription& data) override {
-    // The second one, as yes is beside no, and 1 beside 0.
+    // The second class is the positive one if none is named, as yes is beside
+    // no, and 1 beside 0.
     positive_ = data.classes()[0] == options_.positive ? 0 : 1;
   }
   ModelInput model_input(const DataDescription& data) const override {
@@ -99,6 +100,7 @@ class Binary final : public TrainingTask {
     // The plain loss is measured, too, so that runs with other weights can be
     // compared.
     const Value plain = sum(logistic_loss(logits, is_positive));
+    // With a weight of 1 both are one value, which is computed once.
     const Value loss =
         options_.positive_weight == 1
             ? plain
@@ -186,6 +188,7 @@ std::unique_ptr<TrainingTask> make_binary(const Options& options) {
       .positive = option<std::string>(options, "positive"),
       .threshold = option<double>(options, "threshold"),
       .positive_weight = option<double>(options, "positive_weight")};
+  // The conditions are put so that NaN is refused, too.
   if (!(own.threshold > 0 && own.threshold < 1)) {
     throw Error(ErrorCode::kInvalidArgument, "task binary",
                 "threshold is {}, and must be between 0 and 1", own.threshold);

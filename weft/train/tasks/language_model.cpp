@@ -55,6 +55,8 @@ class LanguageModel final : public TrainingTask {
 
  private:
   static Value logits_of(nn::Module& model, const Value& tokens) {
+    // The sum over the words needs more bits than bf16 has, and there are
+    // thousands of words.
     return nn::to_f32(
         model_as<nn::Layer>(model, "language-model", "a layer")(tokens));
   }

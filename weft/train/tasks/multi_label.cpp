@@ -59,6 +59,8 @@ class MultiLabel final : public TrainingTask {
     const Value wrong_rows = sum(reduce_max(is_wrong, {1}));
     // F1 of all labels together is a ratio of sums: twice what is said rightly
     // over what is said and what is so.
+    // The loss is a mean over labels, too, so that their number does not scale
+    // the gradient.
     return {loss / count,
             {{loss, count},
              {rows - wrong_rows, rows},
