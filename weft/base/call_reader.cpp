@@ -239,6 +239,8 @@ std::vector<std::size_t> outer_commas(std::string_view text) {
       commas.push_back(i);
     }
   }
+  // What is not closed is told by whoever reads the value, which must get it
+  // whole.
   if (quote != 0 || !open.empty()) commas.clear();
   return commas;
 }
@@ -279,6 +281,7 @@ OptionValue CallReader::take_list() {
     } else if (const auto* text = std::get_if<std::string>(&value)) {
       texts.push_back(*text);
     }
+    // A value that is neither leaves the two lists shorter than the count.
     const bool is_mixed = !integers.empty() && !texts.empty();
     if (is_mixed || integers.size() + texts.size() <= count) {
       throw fail(begin, "a list is one of integers or one of texts");
@@ -317,6 +320,7 @@ std::string call_text(std::string_view name,
 std::string brief_call_text(std::string_view name,
                             const std::vector<OptionSpec>& schema,
                             const Options& options) {
+  // What has its default is known without being written.
   std::vector<OptionSpec> changed;
   std::ranges::copy_if(schema, std::back_inserter(changed),
                        [&](const OptionSpec& spec) {

@@ -120,6 +120,8 @@ MappedFile::MappedFile(const fs::path& path) {
   const auto size = static_cast<std::size_t>(status.st_size);
   // mmap refuses to map nothing.
   if (size == 0) return;
+  // The mapping outlives the descriptor, which closes at the end of this
+  // function. Pages are read as they are touched.
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) throw system_error("map", path, errno);
   bytes_ = {static_cast<const std::uint8_t*>(data), size};
@@ -129,6 +131,7 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
     : bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  // What this one held is unmapped with the other one.
   std::swap(bytes_, other.bytes_);
   return *this;
 }
@@ -193,6 +196,8 @@ void write_file(const fs::path& path, std::string_view text) {
 }
 
 void link_file(const fs::path& source, const fs::path& target) {
+  // link() replaces nothing, so that the link is made beside the target and
+  // renamed onto it.
   const fs::path temporary = temporary_for(target);
   // Some file systems have no hard links, and none has them across disks.
   if (::link(source.c_str(), temporary.c_str()) != 0) {

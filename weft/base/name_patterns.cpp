@@ -28,6 +28,7 @@ void check_fits_any(const std::string& pattern,
     return matches_wildcard(pattern, name);
   });
   if (fits) return;
+  // A pattern is nearer to another pattern than to any name it should fit.
   const std::string near = nearest(pattern, patterns_of(names));
   throw Error(ErrorCode::kInvalidArgument, where, "no {} is called '{}'{}",
               kind, pattern,
@@ -46,6 +47,8 @@ void check_patterns(const std::vector<std::string>& patterns,
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     check_fits_any(patterns[i], names, kind, where_of(i));
   }
+  // Each name may have one pattern: of two, the order in a file would decide,
+  // which nobody would see.
   for (const std::string& name : names) {
     const std::string* first = nullptr;
     for (std::size_t i = 0; i < patterns.size(); ++i) {

@@ -250,8 +250,7 @@ class BatchedControl::Body {
             around_.function(otherwise, use(otherwise)), operands.values[0]}}};
     }
     Entered entered{{}, operands.values[0]};
-    // Each branch is entered for its own part of the instances. Both results
-    // are complete rows, of which the choice then takes one.
+    // Both branches give complete rows, of which the choice then takes one.
     for (const bool is_then : {true, false}) {
       const FunctionRef& from = is_then ? then : otherwise;
       const Value mine = is_then ? entered.choice : logical_not(entered.choice);
@@ -259,8 +258,7 @@ class BatchedControl::Body {
       // Ops alone are cheaper than to ask whether anybody needs them.
       if (around_.has_control(from)) {
         run.otherwise = around_.zeros(run.function);
-        // A run that no instance takes is skipped, which is what lets a
-        // recursion end; zeros stand for its results, and nobody chooses them.
+        // To skip a run that no instance takes is what lets a recursion end.
         run.predicate = any(run.mask);
       }
       entered.runs.push_back(std::move(run));

@@ -105,6 +105,7 @@ bool is_exported_function(const std::filesystem::path& path) {
   try {
     return SafetensorsFile(path).metadata().contains(kFunctionKey);
   } catch (const Error&) {
+    // What is no file of tensors is no function either, and this only asks.
     return false;
   }
 }

@@ -61,6 +61,8 @@ struct Hasher {
   std::size_t operator()(const Shape& v) const { return all(v); }
   std::size_t operator()(DType v) const { return static_cast<std::size_t>(v); }
   std::size_t operator()(const Tensor& v) const {
+    // The beginning tells constants apart well enough; equal() compares all of
+    // those that collide.
     constexpr std::size_t kMostBytes = 256;
     std::size_t hash = hash_with((*this)(v.dtype()), (*this)(v.type().shape));
     if (v.bytes() == 0) return hash;
@@ -68,6 +70,7 @@ struct Hasher {
                                       std::min(v.bytes(), kMostBytes)}));
   }
   std::size_t operator()(const FunctionRef& v) const {
+    // Functions of one name mostly have one signature.
     return hash_text(v.name);
   }
   std::size_t operator()(const HostFunctionRef& v) const {
@@ -116,7 +119,8 @@ std::string to_string(const Attribute& attribute) {
     std::string operator()(DType v) const { return std::string(to_string(v)); }
     std::string operator()(const Tensor& v) const { return constant_text(v); }
     std::string operator()(const HostFunctionRef& v) const {
-      // Told apart by identity, since equal texts count as equal attributes.
+      // They are told apart by identity, since equal texts count as equal
+      // attributes.
       return fmt::format("host {} {}", quoted(v ? v->name() : ""),
                          fmt::ptr(v.get()));
     }

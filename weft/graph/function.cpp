@@ -225,6 +225,7 @@ Attributes substitute(const Attributes& attributes, const Bindings& bindings) {
 }  // namespace
 
 Function specialize(const Function& function, const Bindings& bindings) {
+  // The copy infers all types again from the parameters' new ones.
   FunctionCopy copy(function, function.name());
   for (const ValueId id : function.parameters()) {
     const ValueInfo& value = function.value(id);

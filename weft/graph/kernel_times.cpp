@@ -34,6 +34,7 @@ class FileLock {
                   beside.string(), std::strerror(reason));
     }
   }
+  // To close the file gives up the lock, also where the process is killed.
   ~FileLock() { ::close(descriptor_); }
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
@@ -85,6 +86,8 @@ void KernelTimes::read() {
   try {
     if (!fs::exists(file_)) return;
     text = read_text(file_);
+    // Without known times, kernels are measured anew: a run must not fail for a
+    // cache.
   } catch (const std::exception& error) {
     complaint_ = error.what();
     return;
@@ -114,6 +117,7 @@ void KernelTimes::read_line(std::string_view line) {
     is_whole = is_whole && time;
     if (time) times.push_back(*std::move(time));
   }
+  // A choice is among two at least.
   if (!is_whole || times.size() < 2) {
     ++damaged_;
   } else if (!is_full()) {

@@ -121,6 +121,7 @@ class Parser {
   T number() {
     T value{};
     const char* begin = text_.data() + position_;
+    // from_chars() knows no locale, whose comma would read another number.
     const auto [end, error] =
         std::from_chars(begin, text_.data() + text_.size(), value);
     if (error != std::errc()) fail("expected a number");
@@ -236,6 +237,8 @@ class Parser {
   Attribute attribute() {
     if (position_ >= text_.size()) fail("expected a value");
     const char c = text_[position_];
+    // The first character tells the kind, which is why none needs a mark of its
+    // own.
     if (c == '"') return quoted();
     if (c == '[') return integers();
     if (c == '@') return reference();

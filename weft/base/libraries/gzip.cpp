@@ -82,6 +82,7 @@ std::vector<std::uint8_t> gunzip(ByteSpan packed, std::string_view where,
     const int status = inflate(&*inflater, Z_NO_FLUSH);
     consumed += input - inflater->avail_in;
     produced += output - inflater->avail_out;
+    // grow() knows the message, and refuses whatever is at the limit.
     if (produced > limit) grow(result, limit, where);
 
     if (status == Z_STREAM_END) {
