@@ -94,6 +94,7 @@ void download(const SourceFile& source, const fs::path& target) {
 
 // Replaces the archive by its files, without their folders.
 void unpack(const fs::path& archive, const fs::path& folder) {
+  // It is beside the files, so that they are renamed and not copied.
   const Temporary work{folder / ".unpack"};
   create_folders(work.path);
   // The owners in an archive are of its publisher's machine.

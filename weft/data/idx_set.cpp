@@ -74,6 +74,7 @@ class IdxSet final : public Dataset {
     }
     name_ = options.name;
     size_ = pixels.shape[0];
+    // The files stay open, since pixels and labels are views of them.
     pixels_ = pixels.data;
     labels_ = names.data;
     // There are pixels, so size_ is not 0.

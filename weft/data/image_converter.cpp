@@ -8,6 +8,8 @@ ImageConverter::ImageConverter(const Shape& shape, const PixelScale& scale)
   WEFT_CHECK(scale.mean.size() == channels && scale.std.size() == channels);
   const auto row = static_cast<std::size_t>(shape[1]) * channels;
   for (std::size_t i = 0; i < row; ++i) {
+    // The scale of a row is written out, so that the loop over one needs no
+    // remainder to find a channel.
     mean_.push_back(scale.mean[i % channels]);
     std_.push_back(scale.std[i % channels]);
   }

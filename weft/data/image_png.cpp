@@ -137,6 +137,8 @@ ImageHeader decode_png(ByteSpan file, std::string_view where, int channels,
   WEFT_CHECK(decoder.row_bytes() == row_bytes);
   const auto height = static_cast<std::size_t>(image->height);
   image->pixels.resize(height * row_bytes);
+  // Interlaced files are decoded in passes over all rows, so libpng asks for
+  // all of them at once.
   std::vector<png_bytep> rows(height);
   for (std::size_t y = 0; y < height; ++y) {
     rows[y] = image->pixels.data() + y * row_bytes;

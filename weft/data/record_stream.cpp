@@ -46,6 +46,7 @@ std::string RecordStream::next(std::size_t most) {
   bool is_empty = true;
   while (records < most) {
     if (at == waiting_.size()) {
+      // A stream may never end its line, and memory is finite.
       if (at - begin > kMostRecordBytes) {
         throw Error(ErrorCode::kDataLoss, path_.string(),
                     "a record of more than {} bytes", kMostRecordBytes)
@@ -62,6 +63,7 @@ std::string RecordStream::next(std::size_t most) {
       is_empty = is_empty && c == '\r';
       continue;
     }
+    // Empty lines are no records, as for the reader of what is returned.
     records += !is_empty;
     is_empty = true;
     begin = at;

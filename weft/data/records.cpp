@@ -78,6 +78,7 @@ void Records::add(const std::vector<std::string>& fields, std::size_t line) {
 }
 
 std::string_view Records::field(std::size_t row, std::size_t column) const {
+  // A field begins where the one before it ends, be that of the record before.
   const std::size_t i = row * names_.size() + column;
   const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
   return std::string_view(text_).substr(begin, ends_[i] - begin);

@@ -17,7 +17,10 @@ class Table final : public Dataset {
     classes_ = schema->labels.classes();
     target_scale_ = schema->labels.scale();
     category_counts_ = columns.category_counts();
+    // All records are encoded now: to parse a field takes longer than to copy
+    // its numbers, and each epoch would do it again.
     encode(records, columns);
+    // Labels are read once: a record's text is not kept.
     values_ = schema->labels.read(records);
     table_ = std::move(schema);
   }

@@ -12,6 +12,7 @@ class Brightness final : public Augmentation {
   explicit Brightness(double amount) : amount_(amount) {}
 
   void apply(const ExampleKey& key, const ImagePixels& image) const override {
+    // Differences from 0 are the pixels themselves.
     stretch(image, 0, jitter_factor(key.draw(kBrightnessStream)[0], amount_));
   }
 

@@ -19,6 +19,7 @@ class Contrast final : public Augmentation {
                                      std::uint64_t{0});
     const double mean =
         static_cast<double>(sum) / static_cast<double>(image.bytes());
+    // The mean is that of all channels, so that colours keep their proportions.
     stretch(image, mean, jitter_factor(key.draw(kContrastStream)[0], amount_));
   }
 

@@ -53,6 +53,8 @@ class Erase final : public Augmentation {
     const std::int64_t length =
         std::clamp<std::int64_t>(std::llround(side), 1, axis);
     const auto places = static_cast<std::uint64_t>(axis - length + 1);
+    // The product's upper half is uniform below `places`, without the division
+    // of a remainder.
     return {static_cast<std::int64_t>((word * places) >> 32), length};
   }
 

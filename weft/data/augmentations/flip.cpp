@@ -16,6 +16,8 @@ class Flip final : public Augmentation {
 
   void apply(const ExampleKey& key, const ImagePixels& image) const override {
     const PhiloxBlock words = key.draw(kFlipStream);
+    // The number is in [0, 1), so that a chance of 0 mirrors none and one of 1
+    // mirrors all.
     if (uniform_from(words[kFlipWord]) < 1 - chance_) return;
     for (std::int64_t y = 0; y < image.height; ++y) {
       std::uint8_t* left = image.row(y);
