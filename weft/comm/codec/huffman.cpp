@@ -137,6 +137,7 @@ void write_huffman(std::span<const std::uint8_t> bytes, ByteWriter& out) {
     bits += counts[symbol] * static_cast<std::uint64_t>(length);
   }
   lengths.finish();
+  // The reader takes the codes as one field, whose length it must know.
   out.write_varint((bits + 7) / 8);
   BitWriter codes(out);
   for (const std::uint8_t byte : bytes) code.write(byte, codes);

@@ -17,6 +17,7 @@ constexpr std::array<std::uint32_t, 10> kFixedShares = {
     100000, 30000, 10000, 3000, 1000, 300, 100, 30, 10, 5};
 constexpr std::uint32_t kFewestInFixed = 30;
 
+// A segment of fewer points than that travels as its points.
 std::size_t coefficients_of(std::uint32_t length, int degree) {
   return std::min(static_cast<std::size_t>(length),
                   static_cast<std::size_t>(degree) + 1);

@@ -53,6 +53,7 @@ class Parser {
   }
 
   bool is_at_end_of_part() const {
+    // A pipeline may be an argument of a call, which goes on or ends behind it.
     return reader_.is_at_end() || reader_.peek() == '|' ||
            reader_.peek() == ')' || reader_.peek() == ',';
   }
@@ -153,6 +154,8 @@ std::string to_string(const PipelineText& pipeline) {
   };
   append("", "", pipeline.sparsifier);
   append(" | ", "index:", pipeline.index);
+  // A value codec needs no kind where it stands alone, and then has none, so
+  // that equal pipelines have equal texts.
   append(pipeline.index ? " " : " | ", pipeline.index ? "value:" : "",
          pipeline.value);
   append(" | ", "", pipeline.bytes);

@@ -42,6 +42,8 @@ void write_polynomial_form(std::span<const float> values,
   const SortedBySign sorted = sort_by_sign(values);
   std::vector<float> magnitudes;
   magnitudes.reserve(values.size());
+  // Magnitudes of either sign fall along the order, which is the shape that
+  // curves fit well.
   for (const std::uint32_t position : sorted.order) {
     magnitudes.push_back(std::abs(values[position]));
   }

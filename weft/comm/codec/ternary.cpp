@@ -51,6 +51,7 @@ HWY_AFTER_NAMESPACE();
 namespace weft {
 namespace {
 
+// Codes above those of five digits stand for 2 to 14 such bytes.
 constexpr std::uint8_t kZeros = 121;     // five zeros
 constexpr std::uint8_t kFirstRun = 243;  // two bytes of zeros
 constexpr std::size_t kLongestRun = 14;

@@ -21,6 +21,7 @@ using Words = hn::Rebind<std::uint32_t, simd::Floats>;
 using WordVector = hn::Vec<Words>;
 using WordMask = hn::Mask<Words>;
 
+// Without their signs, floats are in the order of their bits.
 constexpr std::uint32_t kMagnitude = 0x7fffffff;
 
 // Magnitudes as integers, `kLanes` of them. What a part of a vector lacks is
@@ -79,6 +80,7 @@ struct Digit {
   int bits;
 };
 constexpr Digit kDigits[] = {{20, 11}, {10, 10}, {0, 10}};
+// The first level of a cache holds both histograms of the widest digit.
 using Histogram = std::array<std::uint32_t, 1 << 11>;
 
 // How often each value of the digit occurs among the keys whose higher digits

@@ -45,6 +45,8 @@ Task<std::vector<Timing>> pass_around(Channel channel,
       const double start = transport.now();
       const bool is_last = start - begin > kMostSeconds;
       if (is_first && !room.empty()) room[0] = is_last ? kEnough : kMore;
+      // The first one sends and then receives, all others the other way round,
+      // so that one message goes around.
       for (const bool sends : {is_first, !is_first}) {
         Transfer transfer = sends ? channel.send(*next, message)
                                   : channel.receive(*before, message);
@@ -98,6 +100,7 @@ Task<Topology> measure(Channel channel, Placement placement) {
   }
   // It travels as text, which all then read alike.
   std::string text = channel.rank() == 0 ? to_string(measured) : "";
+  // A broadcast needs a size that all ranks know before.
   WEFT_CHECK(text.size() < kTextBytes);
   text.resize(kTextBytes);
   const DenseBuffer buffer{

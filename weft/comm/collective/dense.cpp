@@ -112,6 +112,8 @@ void add(DType dtype, const std::byte* from, std::byte* to, std::size_t count) {
 Pause add(const Channel& channel, const std::byte* from,
           const DenseBuffer& buffer, Interval part) {
   const auto to = buffer.bytes(part);
+  // Where a simulated world carries no payload, adding takes time and nothing
+  // else.
   if (to.data() != nullptr && from != nullptr) {
     add(buffer.dtype, from, to.data(), part.size());
   }

@@ -127,6 +127,8 @@ Task<> reduce_scatter_direct(Channel channel, DenseBuffer buffer, Parts parts) {
   }
   for (int d = 1; d < channel.size(); ++d) {
     AddStream stream;
+    // One after the other, in an order that is fixed: sums of floats depend on
+    // it.
     stream.from = channel.around(rank - d);
     stream.parts = {parts[rank]};
     co_await receive_and_add(channel, buffer, std::move(stream));

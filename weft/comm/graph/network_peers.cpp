@@ -63,6 +63,7 @@ NetworkPeers::~NetworkPeers() {
 
 void NetworkPeers::begin_run(const FlatGraph& graph) {
   graph_ = &graph;
+  // A run that failed may have left what came for it.
   came_.clear();
   // Each run is an operation: ranks that run different graphs, or cuts of it,
   // find out here.
@@ -180,6 +181,8 @@ void NetworkPeers::end_run() {
 }
 
 void NetworkPeers::fail(const Error& error) noexcept {
+  // The engine ends all transfers first, which refer to the values that go
+  // next.
   engine_.fail(error);
   outgoing_.clear();
   listening_ = nullptr;

@@ -67,6 +67,7 @@ int open_world(MpiWorldInfo* info) {
       MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   if (error != MPI_SUCCESS) return error;
   if (provided < MPI_THREAD_SERIALIZED) return MPI_ERR_OTHER;
+  // Errors come back as codes: by default MPI ends the process.
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   error = MPI_Comm_dup(MPI_COMM_WORLD, &world());
   if (error != MPI_SUCCESS) return error;
@@ -208,6 +209,7 @@ int test(void* owner, int* is_over) {
   Requests& r = pending();
   MPI_Request* request = r.find(owner);
   *is_over = 1;
+  // A request that is not here any more was over before.
   if (request == nullptr) return MPI_SUCCESS;
   const int error = MPI_Test(request, is_over, MPI_STATUS_IGNORE);
   r.remove_over();
@@ -226,6 +228,7 @@ int cancel_receive(void* owner) {
 }
 
 int close_world() {
+  // Nobody gives up memory that another rank may still read.
   int error = MPI_Barrier(world());
   if (error == MPI_SUCCESS) error = MPI_Win_free(&window());
   if (error == MPI_SUCCESS) error = MPI_Comm_free(&world());

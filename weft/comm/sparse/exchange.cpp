@@ -28,6 +28,8 @@ void find_ends(ByteReader in, std::size_t most, int count,
 
 std::string name_of(const Channel& channel, int peer) {
   return fmt::format("rank {}",
+                     // Messages name ranks of the world, as a user knows no
+                     // others.
                      channel.members()[static_cast<std::size_t>(peer)]);
 }
 
@@ -167,6 +169,8 @@ Task<Stream> sum_partition(Channel channel, Stream stream,
 }
 
 Task<> wait_for_all(Channel channel) {
+  // A message from each rank says that it has come so far; what is in it does
+  // not matter.
   std::vector<std::byte> bytes(static_cast<std::size_t>(channel.size()));
   const std::byte mine{};
   Transfers transfers(channel);
@@ -200,6 +204,8 @@ Task<Stream> gather_partitions(Channel channel, StreamType type,
 
 Task<> sum_dense(Channel channel, DenseBuffer buffer) {
   const Parts parts = Parts::near_equal(buffer.all(), channel.size());
+  // Halving sends the least bytes, in the logarithm of the ranks' number of
+  // steps.
   co_await reduce_scatter(ScatterMethod::kHalving, channel, buffer, parts);
   co_await all_gather(ScatterMethod::kHalving, channel, buffer, parts);
 }

@@ -116,6 +116,8 @@ Stream concatenate(const StreamType& type, std::span<const Stream> parts) {
   }
   WEFT_CHECK(size == type.size);
   return with_stream_types(type, [&]<class Index, class Value>() {
+    // What it becomes follows from type and count alone, so that all ranks
+    // choose alike.
     return type.is_dense_at(count)
                ? join_dense<Value>(type, parts)
                : join_sparse<Index, Value>(type, parts, count);

@@ -29,6 +29,7 @@ template <class Index, class Value>
 void scatter(const Stream& from, std::span<Value> to) {
   const auto indices = from.indices<Index>();
   const auto values = from.values<Value>();
+  // An index occurs once in a stream, and there are zeros before.
   for (std::size_t i = 0; i < indices.size(); ++i) to[indices[i]] = values[i];
 }
 
@@ -48,6 +49,7 @@ void scatter_add(const Stream& first, const Stream& second,
 
 template <class Index, class Value>
 Stream sum_in_dense(Stream first, Stream second) {
+  // The sum is made in whichever is dense, and takes no further memory.
   if (first.is_dense()) {
     const auto to = first.mutable_values<Value>();
     if (second.is_dense()) {
@@ -161,6 +163,8 @@ double sum_seconds(const Stream& first, const Stream& second,
   const auto items = static_cast<double>(first.count() + second.count());
   if (first.is_dense() && second.is_dense()) return size * rates.add;
   if (first.is_dense() || second.is_dense()) {
+    // A dense stream counts all its elements, and what is left are the items of
+    // the sparse one.
     return (items - size) * rates.scatter;
   }
   return becomes_dense(first, second)

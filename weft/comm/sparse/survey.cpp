@@ -22,8 +22,9 @@ std::size_t most_bytes(int ranks) {
          (1 + static_cast<std::size_t>(samples_per_rank(ranks)));
 }
 
-// Sorting the samples and pricing the algorithms, as `weft-micro
-// --benchmark_filter=stream/choose` has it on a Sapphire Rapids core.
+// This is the time for sorting the samples and pricing the algorithms, as
+// `weft-micro --benchmark_filter=stream/choose` has it on a Sapphire Rapids
+// core.
 double thinking_seconds(int ranks) { return 20e-6 + 0.4e-6 * ranks; }
 
 struct Sample {
@@ -44,7 +45,7 @@ Bytes message_of(const Stream& stream, int rank, int ranks) {
   Bytes bytes;
   ByteWriter out(bytes);
   out.write(stream.count());
-  // There is nothing to sample.
+  // Without items there is nothing to sample.
   if (stream.count() == 0) return bytes;
   const int samples = samples_per_rank(ranks);
   for (int i = 0; i < samples; ++i) {
@@ -121,6 +122,7 @@ Task<Survey> survey(Channel channel, const Stream& stream) {
     // Receives are open before anything is sent.
     const int from = (channel.rank() - distance + ranks) % ranks;
     Bytes& message = messages[static_cast<std::size_t>(from)];
+    // A rank without items sends less than the room.
     message.resize(most_bytes(ranks));
     received.receive(from, message);
   }

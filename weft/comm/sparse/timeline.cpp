@@ -7,6 +7,7 @@
 namespace weft {
 namespace {
 
+// What a rank gives to a gather travels with its length.
 constexpr double kLengthBytes = sizeof(std::uint64_t);
 
 }  // namespace
@@ -29,6 +30,8 @@ double gather_seconds(std::span<const double> bytes, const Level& network) {
   std::vector<double> clock(ranks);
   std::vector<double> is_sent(ranks);
   for (std::size_t step = 1; step < ranks; step *= 2) {
+    // A rank has twice as much after each step, and the last one moves only
+    // what is left (exchange.h).
     const std::size_t count = std::min(step, ranks - step);
     for (std::size_t i = 0; i < ranks; ++i) {
       // All ranks send at once, and each then waits for the message of one

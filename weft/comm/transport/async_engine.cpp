@@ -6,7 +6,7 @@ struct AsyncEngine::State {
   std::function<Task<>()> make;
   Engine::Operation task;  // once started
 
-  // Under the engine's mutex.
+  // These are read and written under the engine's mutex.
   std::optional<Error> failure;
   bool is_over = false;
 };
@@ -22,6 +22,7 @@ AsyncEngine::~AsyncEngine() {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
   }
+  // The thread may sleep in a poll, which would last its whole time.
   transport_.wake();
   thread_.join();
 }
@@ -81,6 +82,8 @@ bool AsyncEngine::start_submitted(Engine& engine) {
   {
     const std::lock_guard lock(mutex_);
     if (is_ending_) return false;
+    // They are taken over under the lock and started without it: to start one
+    // may take long, and others submit meanwhile.
     submitted.swap(submitted_);
   }
   const double started = transport_.now();

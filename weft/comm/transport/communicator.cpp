@@ -120,6 +120,7 @@ Communicator Communicator::split(std::span<const int> positions) {
   part.groups_ = groups_;
   part.lease_ = std::make_shared<const Lease>(groups_);
   part.context_ = part.lease_->context();
+  // A group that had this number before has left its operations there.
   transport_->ledger().forget(part.context_);
   return part;
 }
@@ -132,6 +133,7 @@ Channel Communicator::open(const NamedOperation& operation) {
   channel.members_ = members_;
   channel.rank_ = rank_;
   channel.priority_ = operation.priority_;
+  // All ranks open operations in one order, and so number them alike.
   channel.tag_ =
       make_tag(transport_->tag_bits(), context_, operations_, operation.hash_);
   channel.operation_ = entry;

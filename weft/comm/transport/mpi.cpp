@@ -88,6 +88,7 @@ void MpiTransport::meet_neighbours() {
     if (i < own && here(i)) ++before_own;
     if (here(i)) ++count;
   }
+  // Who spins on a shared core keeps it from the rank that is waited for.
   const bool shares_cores =
       static_cast<long>(count) > sysconf(_SC_NPROCESSORS_ONLN);
   spin_seconds_ = shares_cores ? kSharedSpinSeconds : kSpinSeconds;
@@ -157,6 +158,7 @@ bool MpiTransport::move_neighbours() {
   bool is_over = false;
   for (auto& each : neighbours_) {
     if (!each) continue;
+    // An announcement ends nothing: its message is still under way in MPI.
     while (const auto outcome = each->move()) {
       settle(*outcome);
       is_over |= !outcome->is_announcement;
@@ -277,6 +279,8 @@ void MpiTransport::abandon(Transfer& transfer) noexcept {
     return;
   }
   int is_over = 0;
+  // A send cannot be taken back, and its buffer is about to go: it has so long
+  // to end.
   const double until = now() + kAbandonSeconds;
   while (is_over == 0 && !is_stuck_) {
     is_stuck_ = mpi_.test(&transfer, &is_over) != 0 || now() > until;
@@ -289,6 +293,7 @@ void MpiTransport::send_notice(int to, const Notice& notice) noexcept {
   // MPI reads the bytes until the send is over; elements of a list stay where
   // they are.
   NoticeBytes& bytes = outgoing_.emplace_back();
+  // Whoever listens has room for so much.
   const std::size_t size = std::min(notice.text.size(), kMostNoticeBytes);
   bytes.bytes[0] = static_cast<char>(notice.kind);
   std::memcpy(bytes.bytes + 1, notice.text.data(), size);
@@ -343,6 +348,8 @@ bool MpiTransport::fail_if_terminated() {
   if (!roll_call_began_) {
     roll_call_began_ = now();
     for (int i = 0; i < size(); ++i) {
+      // mpirun sends SIGTERM to all when it has lost one: each tells the others
+      // that it is there.
       if (i != rank()) send_notice(i, {Notice::Kind::kAlive, rank(), ""});
     }
   }

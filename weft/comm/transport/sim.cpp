@@ -445,6 +445,7 @@ double SimWorld::run(const std::function<Task<>(Transport&)>& body) {
     endpoint->resume_ready();
   }
   while (state.running > 0) {
+    // Whoever waits for a rank that failed would wait for ever.
     if (state.failure) state.fail_everyone();
     if (state.running > 0 && !state.step(-1)) {
       const Error error = state.deadlock();

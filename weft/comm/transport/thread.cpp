@@ -159,6 +159,7 @@ class ThreadWorld::State::Endpoint : public Transport {
     for (auto& [key, flow] : flows_) {
       if (key >> 32 != static_cast<std::uint64_t>(peer)) continue;
       // What it sent before still arrives.
+      // The youngest receives are those for which nothing is left.
       while (flow.waiting.size() > flow.packets.size()) {
         outcomes_.push_back({flow.waiting.back(), 0, left(peer)});
         flow.waiting.pop_back();
@@ -208,6 +209,7 @@ class ThreadWorld::State::Endpoint : public Transport {
   void abandon(Transfer& transfer) noexcept override {
     const std::lock_guard lock(mutex_);
     const auto& route = transfer.route();
+    // A send is over as it starts, and waits nowhere.
     if (transfer.kind() == Transfer::Kind::kReceive) {
       std::erase(flows_[flow_of(route.peer, route.tag)].waiting, &transfer);
     }
@@ -218,7 +220,7 @@ class ThreadWorld::State::Endpoint : public Transport {
   }
 
  private:
-  // Something has changed, which a poll may wait for. With the lock.
+  // Something has changed, for which a poll may wait. The caller has the lock.
   void tell() {
     has_news_.store(true, std::memory_order_relaxed);
     changed_.notify_one();
@@ -265,6 +267,7 @@ class ThreadWorld::State::Endpoint : public Transport {
 
   bool is_killed_now() {
     const auto& death = world_.options.death;
+    // Sends are counted, so that a test can have a rank die at a chosen point.
     return rank_ == death.rank && ++sends_ >= death.sends;
   }
 
@@ -285,6 +288,7 @@ class ThreadWorld::State::Endpoint : public Transport {
     const RandomStream random{world_.options.seed,
                               static_cast<std::uint32_t>(rank_),
                               static_cast<std::uint32_t>(from)};
+    // Delays depend on the seed and the order of arrival alone.
     const double delay = most * uniform_from(random.word(delays_++));
     return Clock::now() + std::chrono::duration_cast<Clock::duration>(
                               std::chrono::duration<double>(delay));
@@ -374,6 +378,8 @@ void ThreadWorld::run(const std::function<void(Transport&)>& body) {
   if (first >= 0 && failures[static_cast<std::size_t>(first)]) {
     std::rethrow_exception(failures[static_cast<std::size_t>(first)]);
   }
+  // The first rank to fail may have failed without throwing, as one that was
+  // killed.
   for (const auto& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }

@@ -43,6 +43,7 @@ class RleIndexCodec final : public IndexCodec {
     BitWriter packed(out);
     for (const std::uint32_t run : runs) packed.put(run, bits);
     packed.finish();
+    // No entry is lost or added, so that all that was selected is sent.
     sent.assign(selected.begin(), selected.end());
   }
 

@@ -12,6 +12,7 @@ class PlainValueCodec final : public ValueCodec {
   void encode(std::span<const float> values, const MessageId&,
               std::span<float> residual, ByteWriter& out) const override {
     out.write_all(values);
+    // What is sent whole leaves nothing behind.
     std::fill(residual.begin(), residual.end(), 0.0f);
   }
   void decode(ByteReader& in, const MessageId&,

@@ -37,6 +37,7 @@ Levels levels_of(const ValueStream& stream) {
   ValueStream::for_each_vector(
       stream.size(), [&](std::size_t i, std::size_t count) {
         const auto value = stream.load(i, count);
+        // Lanes behind the end are 0, which is no negative and adds nothing.
         negatives +=
             hn::CountTrue(simd::Floats(), hn::Lt(value, simd::broadcast(0)));
         for (const auto part :
