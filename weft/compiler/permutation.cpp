@@ -9,6 +9,7 @@ namespace weft {
 Integers permutation_of(const Attributes& transpose, int rank) {
   Integers order = transpose.integers("permutation");
   for (std::int64_t& axis : order) axis = resolved_axis(axis, rank);
+  // No permutation means all axes in reverse, as in NumPy.
   if (order.empty()) {
     for (int axis = rank; axis-- > 0;) order.push_back(axis);
   }

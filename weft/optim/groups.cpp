@@ -25,6 +25,8 @@ class GroupedOptimizer : public Optimizer {
     std::vector<Slot> all;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       for (Slot& slot : groups_[i].optimizer->shared_slots()) {
+        // Groups may have one optimizer, and slots are told apart by their
+        // names; those of the rest are named as without groups.
         if (!is_rest(i)) slot.name += fmt::format(".group-{}", i);
         all.push_back(std::move(slot));
       }
@@ -41,7 +43,9 @@ class GroupedOptimizer : public Optimizer {
         if (group_of(step.name) == i) own.push_back(step);
       }
       const std::size_t count = group.optimizer->shared_slots().size();
+      // No op is added for a factor of 1.
       const Value lr = group.lr_scale == 1 ? time.lr : time.lr * group.lr_scale;
+      // Shared slots stand group by group, as shared_slots() lists them.
       group.optimizer->update(own, shared.first(count), {lr, time.number});
       shared = shared.subspan(count);
       auto next = own.begin();
@@ -74,6 +78,7 @@ class GroupedOptimizer : public Optimizer {
   bool is_rest(std::size_t group) const { return group + 1 == groups_.size(); }
   std::size_t group_of(std::string_view parameter) const {
     std::size_t i = 0;
+    // The last pattern fits every name, which ends the search.
     while (!matches_wildcard(groups_[i].pattern, parameter)) ++i;
     return i;
   }

@@ -42,6 +42,8 @@ Tensor initial_slot(const Slot& slot, const Tensor& parameter) {
   }
   Tensor tensor = Tensor::zeros(slot.type);
   if (slot.initial == 0) return tensor;
+  // An element is made once by its dtype and copied, so that no dtype needs
+  // code of its own.
   const Tensor element = Tensor::scalar(slot.initial, slot.type.dtype);
   auto* const bytes = static_cast<std::byte*>(tensor.raw());
   for (std::size_t at = 0; at < tensor.bytes(); at += element.bytes()) {
@@ -59,6 +61,7 @@ std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
 void require_range(const Options& options, std::string_view name, double low,
                    double high, std::string_view optimizer) {
   const double value = option<double>(options, name);
+  // NaN is in no range.
   if (value >= low && value < high) return;
   throw Error(ErrorCode::kInvalidArgument, std::string(optimizer),
               "{} = {} is outside [{}, {})", name, value, low, high);

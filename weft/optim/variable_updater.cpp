@@ -29,6 +29,8 @@ VariableUpdater::VariableUpdater(std::unique_ptr<Optimizer> optimizer,
                                  std::vector<VariableRef> variables, double lr)
     : optimizer_(std::move(optimizer)),
       variables_(std::move(variables)),
+      // The rate is a variable, so that a compiled step need not be compiled
+      // again where it changes.
       learning_rate_(
           statistic(Tensor::scalar(static_cast<float>(lr)), "learning_rate")),
       step_(statistic(Tensor::scalar(0.0), "step")) {
@@ -54,6 +56,8 @@ void VariableUpdater::update(std::span<const Value> gradients) {
   // Steps count from 1, as bias corrections need it.
   step_.assign_add(Tensor::scalar(1.0));
   Context& context = current_context();
+  // All is read before anything is assigned, as an optimizer may look at all
+  // parameters.
   std::vector<ParameterStep> steps;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     steps.push_back({.name = variables_[i]->name,
@@ -61,6 +65,7 @@ void VariableUpdater::update(std::span<const Value> gradients) {
                      .gradient = gradients[i],
                      .slots = values_of(slots_[i])});
   }
+  // Tables of which few rows have a gradient are updated in these alone.
   const TouchedRows touched(*optimizer_, steps);
   std::vector<Value> shared = values_of(shared_);
   optimizer_->update(steps, shared, {learning_rate_.read(), step_.read()});
@@ -77,6 +82,8 @@ std::vector<Variable> VariableUpdater::used() const {
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const VariableRef& own = variables_[i];
     const auto slot = stand_in(*optimizer_, {own->name, own->type});
+    // A slot that stands in, as an average does, is what the model is used
+    // with.
     result.emplace_back(slot ? slots_[i][*slot].state() : own);
   }
   return result;

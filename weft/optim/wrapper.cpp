@@ -36,6 +36,8 @@ void OptimizerWrapper::update(std::span<ParameterStep> parameters,
                               std::span<Value> shared,
                               const StepTime& time) const {
   Own own;
+  // The inner optimizer must find its own slots from the first on, as if
+  // nothing were around it.
   for (ParameterStep& step : parameters) {
     const std::size_t count =
         own_slots({step.name, step.parameter.type()}).size();

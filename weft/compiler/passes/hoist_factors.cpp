@@ -43,6 +43,7 @@ std::optional<std::vector<Value>> hoist_factor(Rewriter& rewriter,
     }
     const ContextScope context(rewriter);
     const bool keep = application.attributes.flag("keep_dims");
+    // The summed axes are kept, so that the factor still stands along its own.
     const Value total = sum(rest, axes, /*keep_dims=*/true);
     const Value scaled = total * factor;
     if (keep && scaled.shape() == total.shape()) return std::vector{scaled};

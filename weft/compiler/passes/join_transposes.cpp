@@ -14,10 +14,14 @@ std::optional<std::vector<Value>> join_transposes(Rewriter& rewriter,
   const Integers first = permutation_of(inner->attributes, rank);
   Integers order;
   for (const std::int64_t axis : permutation_of(application.attributes, rank)) {
+    // An axis of the result is `axis` of the inner one, and so first[axis] of
+    // the source.
     order.push_back(first[at(axis)]);
   }
   const Value source(rewriter, inner->inputs[0]);
   if (is_in_order(order)) return std::vector{source};
+  // Ops that are called in this scope go into the function that is rewritten,
+  // and are rewritten in turn.
   const ContextScope scope(rewriter);
   return std::vector{transpose(source, order)};
 }

@@ -6,6 +6,8 @@ namespace {
 
 std::optional<std::vector<Value>> lower_composite(Rewriter& rewriter,
                                                   OpApplication& application) {
+  // A kernel of its own is there because it is faster than what it is lowered
+  // to.
   if (application.op.lower() == nullptr || kernel_for(application) != nullptr) {
     return std::nullopt;
   }

@@ -24,6 +24,7 @@ namespace {
 
 using Word = CacheAligned<std::atomic<std::uint64_t>>;
 
+// An odd number, so that the median is one of the rounds.
 constexpr int kRounds = 41;
 constexpr int kUpdates = 4000;
 constexpr std::uint32_t kWords = 16;
@@ -120,6 +121,8 @@ double time_load(const Load& load, int self, std::array<Word, kWords>& words) {
     if (load.loads_before)
       place += words[place]->load(std::memory_order_relaxed) & zero;
     state += words[place]->fetch_add(1);
+    // Each multiplication needs the one before it (Knuth's constants), so that
+    // they take their full time.
     for (int k = 0; k < load.rest; ++k)
       state = state * 6364136223846793005U + 1442695040888963407U;
   }
@@ -132,6 +135,8 @@ double time_load(const Load& load, int self, std::array<Word, kWords>& words) {
 class Together {
  public:
   double time(const Load& load, int self) {
+    // The counter never goes back: each meeting is over when both have added
+    // theirs.
     const std::uint64_t target = (ready_->fetch_add(1) / 2 + 1) * 2;
     Backoff<RealMemory> backoff;
     while (ready_->load(std::memory_order_acquire) < target) backoff();
@@ -187,6 +192,8 @@ Calibration calibrate() {
       for (std::size_t n = 0; n < all.size(); ++n)
         own[n].push_back(together.time(all[n].first, self));
     if (self != 0) return;
+    // The other thread has ended by now, or is about to, and touches none of
+    // these words.
     measure_alone(costs);
     std::array<Word, kWords> words;
     for (int i = 0; i < kRounds; ++i)

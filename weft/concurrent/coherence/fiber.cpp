@@ -24,6 +24,8 @@ constexpr std::size_t kStackBytes = std::size_t{256} << 10U;
 class Stack {
  public:
   Stack() : guard_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    // Stacks grow downwards, into the guard page, where a program stops rather
+    // than spoil other memory.
     base_ = mmap(nullptr, guard_ + kStackBytes, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base_ == MAP_FAILED || mprotect(base_, guard_, PROT_NONE) != 0)
@@ -138,6 +140,8 @@ void Fiber::State::prepare() {
 void Fiber::State::run_bodies(context::fiber&& host) {
   sanitizer.entered();
   new (&outside.fiber) context::fiber(std::move(host));
+  // One loop serves all bodies of a fiber, so that its stack need not be made
+  // ready for each.
   while (stage == Stage::kStarted) {
     body();
     stage = Stage::kIdle;

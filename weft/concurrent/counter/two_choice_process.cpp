@@ -29,6 +29,8 @@ class Cells {
   }
 
   double read() {
+    // Each cell holds about its share of the count, which is how a MultiCounter
+    // is read.
     return static_cast<double>(process_.cells) *
            static_cast<double>(values_[random_.below(process_.cells)]);
   }

@@ -63,6 +63,8 @@ std::vector<Edge> random_edges(Vertex vertices, std::size_t count,
   WEFT_CHECK(vertices >= 2);
   const RandomStream random{seed, kEdgeStream, 0};
   const auto below = [](std::uint64_t word, Vertex bound) {
+    // The product's upper half is below the bound, without the division of a
+    // remainder.
     return static_cast<Vertex>(word * bound >> 32U);
   };
   std::vector<Edge> edges(count);

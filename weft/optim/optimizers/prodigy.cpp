@@ -47,6 +47,8 @@ class Prodigy : public Optimizer {
 
   void update(std::span<ParameterStep> parameters, std::span<Value> shared,
               const StepTime& time) const override {
+    // The step is made with the distance from before it; what is found counts
+    // from the next one on.
     const Value d = shared[0];
     shared[1] = measure(parameters, shared[1], d, time.lr);
     const Value found = estimate(parameters, shared[1], d);

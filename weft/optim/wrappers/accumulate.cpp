@@ -23,6 +23,7 @@ class Accumulate : public OptimizerWrapper {
                      std::span<Value> shared, Own& own,
                      const StepTime& time) const override {
     const Value is_due = is_every(batches_, time);
+    // Values never change, so that to keep them copies no tensor.
     const std::vector<ParameterStep> before(parameters.begin(),
                                             parameters.end());
     const std::vector<Value> shared_before(shared.begin(), shared.end());
@@ -31,6 +32,8 @@ class Accumulate : public OptimizerWrapper {
       sum = sum + parameters[i].gradient / static_cast<double>(batches_);
       parameters[i].gradient = sum;
     }
+    // On steps that are due the quotient is whole: the inner optimizer counts
+    // its own.
     inner().update(parameters, shared,
                    {time.lr, time.number / static_cast<double>(batches_)});
     // A graph has no step that is left out: what was computed is taken or not.
