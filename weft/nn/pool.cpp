@@ -30,6 +30,7 @@ Value AvgPool2d::forward(const Value& x) {
 Value GlobalAvgPool::forward(const Value& x) { return mean(x, {1, 2}); }
 
 Value Flatten::forward(const Value& x) {
+  // No node is made for a row, which is flat already.
   if (x.shape().rank() == 2) return x;
   return reshape(x,
                  {x.shape()[0], product(x.shape().last(x.shape().rank() - 1))});

@@ -148,6 +148,7 @@ std::vector<Value> eager(const std::vector<Value>& arguments,
                          const CustomBackward& backward) {
   std::vector<const Value*> pointers;
   for (const Value& argument : arguments) pointers.push_back(&argument);
+  // Without a tape nothing is saved, and the backward function is never asked.
   if (Tape::count_watching(pointers) == 0) return forward(arguments).results;
   WithSaved made;
   {
@@ -158,6 +159,7 @@ std::vector<Value> eager(const std::vector<Value>& arguments,
   std::vector<Value> outputs;
   for (const auto* part : {&made.results, &made.saved}) {
     for (const Value& value : *part) {
+      // New numbers keep the tapes from going on into the ops that made these.
       outputs.emplace_back(value.tensor(), Value::fresh_id());
     }
   }

@@ -314,6 +314,7 @@ std::vector<Tensor> Executable::destinations(
   for (const TensorType& type : state_->find(arguments).results) {
     results.push_back(Tensor::empty(type));
   }
+  // A donated result lies in its argument, which the caller gives up.
   for (const auto& [parameter, result] : state_->options.donated) {
     results[result] = arguments[parameter];
   }

@@ -17,6 +17,8 @@ std::unique_ptr<nn::Module> build_mlp(const ModelInput& input,
   if (input.example.rank() > 1) model->add("flatten", nn::Flatten{});
   std::int64_t width = input.example.num_elements();
   if (!input.categories.empty()) {
+    // A row ends with its categories, of which each is one number
+    // (nn/table_row.h).
     nn::TableRow row(width - static_cast<std::int64_t>(input.categories.size()),
                      input.categories,
                      option<std::int64_t>(options, "embedding"));

@@ -29,6 +29,8 @@ class TreeRnn : public nn::TreeNetwork {
             .leaf = [](const Value& word, Weights) { return States{word}; },
             .join =
                 [](const States& left, const States& right, Weights w) {
+                  // One product takes both children, as the W of the paper
+                  // does.
                   const Value both = concat(std::vector{left[0], right[0]}, 1);
                   return States{relu(matmul(both, w[0]) + w[1])};
                 }};

@@ -120,6 +120,8 @@ std::vector<ValueId> GradientSplit::needed(const Joint& joint) const {
   const std::vector<ValueId> known = differentiable();
   const auto forward_nodes = function_.nodes().size();
   std::vector<bool> is_used(f.value_count(), false);
+  // The set is in the order of ids, so that functions that are built alike save
+  // alike.
   std::set<ValueId> found(saved_.begin(), saved_.end());
   const std::function<void(ValueId)> save = [&](ValueId id) {
     if (f.is_parameter(id) ||
@@ -176,6 +178,8 @@ Graph backward_with_forward(const Graph& graph, std::size_t outputs,
     const auto parameters = add_parameters(builder, function);
     std::vector<Value> seeds;
     for (std::size_t i = 0; i < outputs; ++i) {
+      // The backward function is called with the outputs as well, which this
+      // one computes anew and does not read.
       builder.parameter(function.type(function.results()[i]));
     }
     for (std::size_t i = 0; i < outputs; ++i) {

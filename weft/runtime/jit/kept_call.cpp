@@ -46,8 +46,12 @@ KeptCall::KeptCall(std::shared_ptr<KeptRun> run, std::vector<Value> inputs,
 
 std::vector<Value> KeptCall::record(std::size_t results) {
   for (std::size_t i = 0; i < results; ++i) {
+    // Tapes know values by their numbers, and a tensor may be the result of
+    // several runs.
     outputs_.emplace_back(run_->results()[i], Value::fresh_id());
   }
+  // It stands on the tapes for the run: whoever has entered the gradient gives
+  // it one, by which backward() knows.
   activation_ = Value(Tensor::scalar(0.f), Value::fresh_id());
   std::vector<Value> all = outputs_;
   all.push_back(activation_);
@@ -112,6 +116,8 @@ std::vector<Value> KeptCall::backward(std::span<const Value> arrived,
     }
     return shares;
   }
+  // The run has phases for one gradient of its gradient, so that one tape at
+  // most may see it.
   const bool may_record = tapes == 1 && run_->phase_count() > 2;
   if (next > 1 || is_tracing() || (tapes > 0 && !may_record)) {
     return anew_(kept(), arrived);

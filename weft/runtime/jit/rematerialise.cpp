@@ -43,9 +43,12 @@ std::vector<Value> rematerialised(
     roots.push_back(result);
     custom.seeds.push_back(seed_like(result));
   }
+  // Where nothing can flow there is nothing to compute again.
   if (custom.seeds.empty() || custom.arguments.empty()) return custom.results;
   std::vector<Value> again;
   for (const Value& argument : custom.arguments) {
+    // The second computation must wait for the gradient, or its values would be
+    // alive all along, which this is to avoid.
     again.push_back(after(argument, custom.seeds));
   }
   custom.gradients = gradients(builder, copied(roots, custom.arguments, again),

@@ -61,6 +61,8 @@ Traced TraceCache::find(const ArgumentKey& key) {
 }
 
 Traced TraceCache::use(Entries::iterator entry) {
+  // The list is in the order of use, and its end is forgotten first. Iterators
+  // into it stay valid.
   entries_.splice(entries_.begin(), entries_, entry);
   return entry->traced;
 }

@@ -31,6 +31,8 @@ void Crew::run(const std::function<void(int)>& work) {
   }
   changed_.notify_all();
   const int threads = thread_count();
+  // Workers share out the cores: threads of their kernels would only wait for
+  // each other's.
   set_thread_count(1);  // this thread's kernels obey it
   work(0);
   // This is the caller's thread, which keeps the count that it had.
