@@ -20,8 +20,12 @@ namespace weft {
 // The rule for one walk over the nodes of `builder`.
 class ControlGradient {
  public:
+  // The builder must outlive this, and is what nodes are added to.
   explicit ControlGradient(FunctionBuilder& builder);
 
+  // The gradients of a node's operands, undefined where none flows. Throws
+  // Error(kUnsupported) where the node enters an activation that was left in
+  // another function.
   Gradients operator()(const GradientContext& g);
 
  private:

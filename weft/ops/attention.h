@@ -1,4 +1,8 @@
 // Attention: the sum of values weighted by how well their keys fit a query.
+//
+// Throws Error(kInvalidArgument) unless the operands are floats of one dtype
+// with the same leading axes and widths, for a mask that is not bool or does
+// not broadcast, and where the scale would come from a width that is not known.
 #pragma once
 
 #include "weft/graph/context.h"

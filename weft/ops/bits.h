@@ -1,4 +1,6 @@
-// The bits of integers, of two's complement; a bool is one bit.
+// The bits of integers, of two's complement; a bool is one bit. Operands have
+// one dtype and broadcast. Throws Error(kInvalidArgument) for others and for
+// floats.
 #pragma once
 
 #include "weft/graph/context.h"

@@ -6,7 +6,8 @@
 namespace weft {
 
 // A tensor of the given type with every element `value`. The shape may hold
-// symbols while staging.
+// symbols while staging. Throws Error(kInvalidArgument) for a type that is
+// larger than any memory.
 Value full(const TensorType& type, double value,
            std::source_location where = std::source_location::current());
 

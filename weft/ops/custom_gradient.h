@@ -27,7 +27,8 @@ struct CustomGradient {
   std::vector<Value> gradients;
 };
 
-// The results, whose gradients are the given ones and no others.
+// The results, whose gradients are the given ones and no others. Throws
+// Error(kInvalidArgument) unless each gradient has the type of its argument.
 std::vector<Value> with_gradient(const CustomGradient& custom,
                                  const Location& where);
 

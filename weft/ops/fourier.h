@@ -1,5 +1,10 @@
 // Discrete Fourier transforms of real numbers, along the last axis. The complex
-// numbers are two real tensors, of real and of imaginary parts.
+// numbers are two real tensors, of real and of imaginary parts. They cost
+// O(n log n) for rows of any length n.
+//
+// Throws Error(kInvalidArgument) unless operands are floats and the last axis
+// has a known size above 0; irfft also where the two parts differ in type or
+// are no transform of `size` numbers.
 #pragma once
 
 #include <utility>

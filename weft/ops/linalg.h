@@ -1,5 +1,10 @@
 // Factors of matrices [..., rows, columns], in f32 and f64. A matrix that holds
-// a number which is not finite has factors of NaN alone.
+// a number which is not finite has factors of NaN alone. All of them take time
+// in proportion to the cube of the sides.
+//
+// Throws Error(kInvalidArgument) for operands that are no matrices of floats or
+// have sides that are not known, and where a shape is not the one that stands
+// below.
 #pragma once
 
 #include <array>

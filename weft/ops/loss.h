@@ -1,4 +1,6 @@
-// Softmax along an axis, and losses over the last one.
+// Softmax along an axis, and losses over the last one. Throws
+// Error(kInvalidArgument) unless logits are floats with that axis, labels or
+// targets have the shape that belongs to them, and a and b have one type.
 #pragma once
 
 #include "weft/graph/context.h"

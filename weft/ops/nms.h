@@ -12,7 +12,11 @@ namespace weft {
 // with the best scores [..., n] stay. A box is any two opposite corners: x1,
 // y1, x2, y2. Returns the indices of at most `most` boxes, the best first,
 // i64[..., most], -1 behind the last one, and how many there are, i64[...].
-// Where scores are equal, the lower index goes first.
+// Where scores are equal, the lower index goes first. Takes a sort of the n
+// scores, and n times `most` comparisons of two boxes.
+//
+// Throws Error(kInvalidArgument) unless both are floats of one dtype and of
+// these shapes, the threshold is in [0, 1], and `most` is at least 1.
 std::pair<Value, Value> nms(const Operand& boxes, const Operand& scores,
                             double threshold, std::int64_t most);
 

@@ -1,5 +1,6 @@
 // One element, or several, along an axis at each place of the others. Indices
-// are as in ops/index.h.
+// are as in ops/index.h. Throws Error(kInvalidArgument) where shapes do not fit
+// each other, and for an axis that is out of range.
 #pragma once
 
 #include "weft/ops/scatter.h"

@@ -14,7 +14,8 @@ struct ResizeOptions {
 };
 
 // NHWC images of `rows` x `columns` pixels. Nothing is averaged where they
-// become smaller.
+// become smaller. Throws Error(kInvalidArgument) unless x is floating, of four
+// axes, with known rows and columns, and all sides are from 1 to 2^20.
 Value resize(const Operand& x, std::int64_t rows, std::int64_t columns,
              const ResizeOptions& options = {});
 

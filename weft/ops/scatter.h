@@ -5,6 +5,9 @@
 // In x[b…, d…, rest…], indices[b…, q…, k] name an element of the k axes d… for
 // each place q…, and with it rest… elements: a row. The `batch_dims` axes b…
 // are gone through side by side. Indices are as in ops/index.h.
+//
+// Throws Error(kInvalidArgument) where the tuples are longer than x has axes,
+// where batch axes or updates do not fit, and for bools that are not just set.
 #pragma once
 
 #include "weft/graph/context.h"

@@ -1,4 +1,5 @@
-// Order along an axis.
+// Order along an axis. Throws Error(kInvalidArgument) for bools, for an axis
+// that is out of range, and for a k that is no number of its elements.
 #pragma once
 
 #include <utility>

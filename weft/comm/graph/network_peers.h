@@ -10,6 +10,8 @@
 // taken for dead by those who wait for it.
 //
 // Threads: that of the engine.
+// Errors: Error(kDataLoss) where a rank sends what does not cross from it to
+// this one; what the engine throws passes through.
 #pragma once
 
 #include <list>

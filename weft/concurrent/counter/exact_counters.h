@@ -30,6 +30,7 @@ class FetchAddCounter {
 template <Memory M = RealMemory>
 class ShardedCounter {
  public:
+  // A cache line for each of `threads`. Throws Error(kInvalidArgument) for 0.
   explicit ShardedCounter(std::uint32_t threads) : shards_(threads) {
     if (threads == 0)
       throw Error(ErrorCode::kInvalidArgument, "ShardedCounter",

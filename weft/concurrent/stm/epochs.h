@@ -9,6 +9,7 @@
 // Where: Fraser, "Practical lock-freedom", 2004.
 //
 // Threads: one EpochMember each; an Epochs outlives its members.
+// Errors: Error(kExhausted) where one member more than `most_members` joins.
 #pragma once
 
 #include <algorithm>
@@ -45,12 +46,15 @@ class Epochs {
     for (const Retired& retired : orphans_) retired.destroy(retired.object);
   }
 
+  // The present epoch.
   std::uint64_t now() const { return epoch_->load(std::memory_order_acquire); }
 
+  // How many numbers of members were ever given out.
   std::uint32_t members() const {
     return members_.load(std::memory_order_relaxed);
   }
 
+  // Looks at each member once: some may enter or leave meanwhile.
   bool is_anybody_inside() const {
     const std::uint32_t members = members_.load(std::memory_order_acquire);
     for (std::uint32_t i = 0; i < members; ++i)
@@ -122,7 +126,9 @@ class EpochMember {
       retired_.reserve(2 * retired_.size() + count);
   }
 
-  // Is called from outside, after the last pointer to it is gone.
+  // Takes the object over, to free it later: here, in another member's call, or
+  // with the Epochs. Is called from outside, after the last pointer to it is
+  // gone.
   void retire(const Retired& retired) {
     retired_.push_back(retired);
     retired_.back().epoch = epochs_.epoch_->load();

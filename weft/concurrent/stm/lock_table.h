@@ -48,6 +48,8 @@ struct LockWord {
 template <Memory M>
 class LockTable {
  public:
+  // 2^size_log2 locks of 8 bytes. Throws Error(kInvalidArgument) unless that is
+  // from 2^0 to 2^30.
   explicit LockTable(int size_log2)
       : locks_(std::size_t{1} << checked(size_log2)),
         mask_(locks_.size() - 1) {}

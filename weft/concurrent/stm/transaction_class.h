@@ -3,6 +3,10 @@
 // which has them all.
 //
 // Threads: that of its session.
+// Errors: a read or a write that meets a conflict leaves the body by an
+// exception of the library's own, after which the session runs it again. A
+// write throws Error(kInvalidArgument) in a transaction that only reads, and a
+// commit Error(kExhausted) when versions run out.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace weft {
 
 // Checks the attribute `activation` ("none" or "relu") and the optional third
 // operand, a vector of `channels` in the first operand's dtype, or in f32 where
-// that has half the bits.
+// that has half the bits. Throws through call.error for others.
 void check_tail(const OpCall& call, Dim channels);
 
 // Adds the bias (empty for none) to rows of `channels` and applies the

@@ -14,8 +14,8 @@ inline RandomStream stream_of(const OpCall& call, const TensorView& key) {
   return random_stream(call.attributes, key.as<std::int64_t>());
 }
 
-// Calls draw(stream, first, size) for each of the keys [..., 2]: what a key draws
-// are the elements first, first + 1, … of y, `size` of them.
+// Calls draw(stream, first, size) for each of the keys [..., 2]: what a key
+// draws are the elements first, first + 1, … of y, `size` of them.
 template <class Draw>
 void for_each_key(const OpCall& call, const TensorView& keys,
                   const TensorView& y, Draw&& draw) {
@@ -27,6 +27,7 @@ void for_each_key(const OpCall& call, const TensorView& keys,
   }
 }
 
+// Throws through call.error unless the operand is a key, i64[2].
 inline void require_key(const OpCall& call, std::size_t input) {
   if (call.input(input) == TensorType{DType::kI64, {2}}) return;
   throw call
@@ -34,8 +35,9 @@ inline void require_key(const OpCall& call, std::size_t input) {
       .hint("it holds the seed and the step");
 }
 
-// The axes of a tensor of keys before its last one. Each key draws for itself, so
-// these lead the result.
+// The axes of a tensor of keys before its last one. Each key draws for itself,
+// so these lead the result. Throws through call.error for what is no tensor of
+// keys.
 inline Shape key_axes(const OpCall& call) {
   const TensorType& keys = call.input(0);
   const int rank = keys.shape.rank();

@@ -37,6 +37,8 @@ struct Sizes {
   Shape gates() const { return {steps, batch, dim_multiply(4, hidden)}; }
 };
 
+// Throws through call.error unless the operand has this shape, and the dtype of
+// the sequence.
 inline void check_operand(const OpCall& call, std::size_t index,
                           const Shape& expected) {
   const TensorType type{call.input(0).dtype, expected};
@@ -46,6 +48,8 @@ inline void check_operand(const OpCall& call, std::size_t index,
   }
 }
 
+// Throws through call.error unless x is [steps, batch, inputs] and h is [batch,
+// hidden], both f32 or both f64.
 inline Sizes checked_sizes(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64) {
@@ -111,6 +115,7 @@ inline Doubles entering(const Doubles& first, const Doubles& all) {
   return states;
 }
 
+// Throws Error(kUnsupported) where the number of steps is not known, or is 0.
 inline std::int64_t steps_of(const Value& x) {
   if (is_symbolic(x.shape()[0]) || x.shape()[0] == 0) {
     throw Error(ErrorCode::kUnsupported, "recurrent layer",
@@ -126,6 +131,7 @@ inline Value at_step(const Value& sequence, std::int64_t t) {
   return reshape(slice_axis(sequence, 0, t, t + 1), Shape(shape.last(2)));
 }
 
+// The steps [batch, width] each as one sequence [steps, batch, width].
 inline Value stack(const std::vector<Value>& steps) {
   std::vector<Value> rows;
   for (const Value& step : steps) {
@@ -155,6 +161,7 @@ inline std::vector<Value> entering(const Value& first, const Value& all) {
   return states;
 }
 
+// Slopes are told by what the functions gave, which is kept anyway.
 inline Value sigmoid_slope(const Value& y) { return y * (1.0 - y); }
 inline Value tanh_slope(const Value& y) { return 1.0 - square(y); }
 
