@@ -22,7 +22,8 @@ class MetricsLog {
   MetricsLog(std::filesystem::path folder, std::string title,
              MetricDef deciding, std::int64_t last_epoch);
 
-  // Adds an epoch and writes both files anew, atomically.
+  // Adds an epoch and writes both files anew, atomically, which takes time in
+  // proportion to the epochs so far.
   void add(const EpochMetrics& epoch);
 
   const std::vector<EpochMetrics>& epochs() const { return epochs_; }

@@ -10,6 +10,7 @@ namespace weft {
 
 class NarrateHook : public TrainHook {
  public:
+  // `observer` outlives this.
   explicit NarrateHook(TrainObserver& observer) : observer_(observer) {}
 
   void on_step(TrainLoop& loop) override { observer_.on_step(loop.progress()); }

@@ -1,7 +1,9 @@
 // Writes checkpoints: after each epoch, every so many steps, and when a run is
-// interrupted.
+// interrupted. The run waits until all of its state is on the disk.
 //
 // Threads: the loop's.
+// Errors:  Error(kNumeric) where the state holds NaN or infinity, and as
+//          CheckpointFolder::save().
 #pragma once
 
 #include <string>
@@ -13,7 +15,7 @@ namespace weft {
 
 class SaveHook : public TrainHook {
  public:
-  // `recipe` is the text that checkpoints carry.
+  // `recipe` is the text that checkpoints carry; `folder` outlives this.
   SaveHook(CheckpointFolder& folder, std::string recipe)
       : folder_(folder), recipe_(std::move(recipe)) {}
 

@@ -9,7 +9,7 @@ namespace weft {
 
 class StopEarlyHook : public TrainHook {
  public:
-  // `patience`: epochs, at least 1. Runs behind `measure`.
+  // `patience`: epochs, at least 1. Runs behind `measure`, which outlives this.
   StopEarlyHook(std::int64_t patience, const MeasureHook& measure)
       : patience_(patience), measure_(measure) {}
 

@@ -160,7 +160,8 @@ struct Recipe {
 Recipe parse_recipe(std::string_view text, std::string_view where,
                     std::span<const std::string> overrides = {});
 
-// The same from a file.
+// The same from a file, whose name gives the folder of the run where the recipe
+// does not. Throws as read_text() does, too.
 Recipe load_recipe(const std::filesystem::path& path,
                    std::span<const std::string> overrides = {});
 

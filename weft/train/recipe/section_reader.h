@@ -41,7 +41,8 @@ inline constexpr NumberRange kPositive{.least = 0, .is_open_below = true};
 
 class SectionReader {
  public:
-  // `table` may be null: then every key keeps its default.
+  // `table` may be null: then every key keeps its default. It and `source`
+  // outlive this.
   SectionReader(const toml::table* table, std::string path,
                 const RecipeSource& source)
       : table_(table), path_(std::move(path)), source_(&source) {}
