@@ -118,6 +118,8 @@ BatchedGraph batch(const Graph& graph, std::string_view entry,
       differing.of_results(reference_to(function), batched_parameters);
   Program program(graph);
   BatchedControl control(program, differing, size);
+  // The program's own builder, so that functions that are made for branches and
+  // calls go beside this one.
   FunctionBuilder& builder =
       program.builder(program.unique_name(function.name() + ".batched"));
   const FunctionRef made = program.add(builder.build([&] {

@@ -139,6 +139,7 @@ class Inliner : public FunctionBuilder {
       }
       std::vector<const Value*> inputs;
       for (const ValueId id : node.inputs) inputs.push_back(&at(id));
+      // Calls within the callee are expanded in turn.
       auto outputs = apply(*node.op, inputs, node.attributes, node.location);
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         at(node.outputs[i]) = std::move(outputs[i]);
@@ -177,6 +178,8 @@ Graph inline_calls(const Graph& graph, std::string_view entry) {
   // Only what is still called is kept.
   for (const std::string& name : reachable(graph, result.functions[0])) {
     if (name == entry) continue;
+    // These recurse, and what they call beside that is expanded in them as
+    // well.
     result.functions.push_back(Inliner(graph, name).copy(*graph.find(name)));
   }
   return result;

@@ -97,6 +97,8 @@ std::vector<KernelTime> measure(const OpCall& call,
   }
   const Stopwatch all;
   for (int round = 0; round < kMostRounds; ++round) {
+    // Two rounds are the least in which a disturbance can be told from a slow
+    // kernel.
     if (round >= 2 && all.seconds() > kSecondsPerCall) break;
     // All that may still win have their turn in each round, so that what
     // disturbs one of them disturbs the others too.
@@ -117,6 +119,8 @@ class Contest {
   // measured, or not be kept.
   std::vector<KernelTime> times(const OpCall& call,
                                 const std::vector<std::string>& names) {
+    // One contest at a time: kernels that were measured beside each other would
+    // share the cores.
     const std::lock_guard lock(mutex_);
     const std::string text = signature(call);
     if (const auto* known = known_.find(text, names)) return *known;
@@ -174,6 +178,8 @@ bool is_worth_measuring(const OpCall& call) {
   std::size_t bytes = 0;
   for (const TensorType& type : call.inputs) bytes += type.bytes();
   for (const TensorType& type : call.outputs) bytes += type.bytes();
+  // A call that is over sooner than it can be timed gains nothing, and operands
+  // of more would crowd the program out of memory.
   return call.op.cost()(call).flops >= kLeastFlops && bytes <= kMostBytes;
 }
 

@@ -134,6 +134,7 @@ class PartBuilder {
     graph.crossings = plan_.crossings.all();
     for (std::size_t i = 0; i < graph.crossings.size(); ++i) {
       const Crossing& crossing = graph.crossings[i];
+      // Arguments are no Sends: they are exchanged before a run begins.
       if (crossing.from != rank_ || crossing.argument >= 0) continue;
       const Endpoint value = plan_.crossings.value(static_cast<int>(i));
       graph.nodes.push_back({.kind = FlatKind::kSend,
@@ -297,10 +298,13 @@ class PartBuilder {
     // An outer branch need not be asked for: the predicate itself comes only
     // where that one is taken.
     const auto [outer, predicate, side] = plan_.branches[branch];
+    // One Switch marks both sides of its branch.
     const auto known = markers_.find(predicate);
     if (known != markers_.end()) return {known->second, side};
     const Endpoint here = local(predicate);
     const TensorType& type = whole_.type(predicate);
+    // Only whether something comes is asked of it, so the predicate is the
+    // value as well.
     const int made = add({.kind = FlatKind::kSwitch,
                           .body = whole_.node(predicate.node).body,
                           .inputs = {here, here},

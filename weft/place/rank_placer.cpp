@@ -23,6 +23,7 @@ class OtherOps {
   // First what has all its operands placed; then, one by one, what has some,
   // as a sum that a recursion adds to; then what reads nothing.
   void run() {
+    // Each round that places something may let others know more.
     while (place_some(true) || place_some(false)) {
     }
     // Readers that have no place either do not count; what then remains goes to
@@ -105,6 +106,7 @@ class OtherOps {
 
   static int position_of_most(const std::vector<std::size_t>& counts) {
     const auto most = std::max_element(counts.begin(), counts.end());
+    // The first of equals is taken, so that all ranks place alike.
     return *most == 0 ? -1 : static_cast<int>(most - counts.begin());
   }
 

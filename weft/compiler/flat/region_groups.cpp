@@ -97,6 +97,7 @@ class Groups {
       }
     }
     is_adding_.assign(live.size(), false);
+    // Backwards, the readers of an op are decided before it is.
     for (int id = nodes() - 1; id >= 0; --id) {
       if (!live[at(id)] || !is_op(id)) continue;
       is_adding_[at(id)] = !leads_on[at(id)];
@@ -141,6 +142,8 @@ class Groups {
     }
     const auto read_by = readers();
     for (int id = 0; id < nodes(); ++id) {
+      // A constant that a call or a result reads must be made somewhere; one
+      // that only ops read is made in each of their regions.
       if (is_copied(draft_, id) && read_by[at(id)].contains(-1)) join(id);
     }
   }
@@ -189,6 +192,7 @@ class Groups {
     // Backwards, a chain of ops is met at its end, and moves as a whole.
     for (int id = nodes() - 1; id >= 0; --id) {
       if (group_[at(id)] < 0 || readers_of_[at(id)].empty()) continue;
+      // One reader tells the group, and may_sink() sees whether all are of it.
       const int reader = readers_of_[at(id)][0];
       if (reader < 0 || group_[at(reader)] == group_[at(id)]) continue;
       if (rank(reader) != rank(id)) continue;

@@ -313,9 +313,11 @@ TunedDelay tune_fixed_delay(const TransactionWorkload& workload,
   TunedDelay best;
   for (double delay = kShortest; delay < kLongest; delay *= kFactor) {
     const auto policy = make_conflict_policy("fixed", {{"delay_ns", delay}});
+    // All delays meet the same load, as the seed is one.
     TransactionOptions tried = options;
     tried.policy = policy.get();
     const TransactionStatistics found = simulate_transactions(workload, tried);
+    // Of equally good delays the shortest is kept.
     if (found.commits > best.statistics.commits) best = {delay, found};
   }
   return best;

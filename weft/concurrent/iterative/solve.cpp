@@ -317,7 +317,7 @@ SolveProblem solve_problem(std::string_view name) {
 }
 
 Solution solve(const NamedEdges& graph, const SolveOptions& options) {
-  // Complains of the options before it works for long.
+  // It complains of the options before it works for long.
   // The number of tasks decides a default alone, so vertices do for edges.
   resolved(options.scheduler, graph.vertices());
   Solution solution;

@@ -38,6 +38,7 @@ void fill(void* target, std::size_t bytes, const Tensor& pattern) {
   // them.
   const bool is_zero = std::all_of(
       value, value + element, [](std::byte b) { return b == std::byte{}; });
+  // Fewer elements than this are not worth a thread.
   parallel_for(static_cast<std::int64_t>(bytes / element), 64 << 10,
                [&](std::int64_t begin, std::int64_t end) {
                  if (is_zero) {

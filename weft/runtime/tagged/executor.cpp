@@ -204,6 +204,7 @@ struct TaggedExecutor::State {
       run();
       session.peers->end_run();
     } catch (const Error& error) {
+      // The other ranks would wait for values that never come.
       session.peers->fail(error);
       throw;
     } catch (const std::exception& error) {
@@ -271,6 +272,8 @@ std::vector<Tensor> TaggedExecutor::begin(std::span<const Tensor> arguments) {
   WEFT_CHECK(!session.late.empty() &&
              arguments.size() == session.first_late(0));
   WEFT_CHECK(session.live_frames() == 0, "the last run was not ended");
+  // The caller's list may be gone when the run goes on; tensors share their
+  // memory.
   state_->kept_arguments.assign(arguments.begin(), arguments.end());
   state_->kept_arguments.resize(count);
   session.arguments = state_->kept_arguments;

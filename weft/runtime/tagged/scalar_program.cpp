@@ -23,7 +23,7 @@ bool is_plain(const TensorType& type) {
          type.dtype != DType::kBF16;
 }
 
-// A constant: computed once.
+// Such a node is a constant, which is computed once.
 bool is_fixed(const Node& node) {
   return node.inputs.empty() && !node.op->has(kRandom);
 }
@@ -62,6 +62,7 @@ std::optional<ScalarProgram> ScalarProgram::of(const Function& function) {
               {}};
     for (const ValueId id : node.inputs) step.inputs.push_back(view(id));
     for (const ValueId id : node.outputs) step.outputs.push_back(view(id));
+    // What is fixed lies in its register for all runs.
     if (is_fixed(node)) {
       run(step);
     } else {
