@@ -68,6 +68,8 @@ class LoopBuilder {
     const auto immediate = loop_immediate(function_, value);
     const ValueId source = immediate ? value : loop_source(function_, value);
     numbers_[value] = static_cast<int>(program_.inputs.size());
+    // A number that stands in the program goes into the code, and a repeated
+    // value is read where it is not repeated yet.
     program_.inputs.push_back({function_.type(source), immediate});
     if (immediate) return;
     loop_inputs_.push_back(program_.inputs.size() - 1);
@@ -161,6 +163,8 @@ PlanStep single_step(NodeId id, const Node& node) {
 
 // Whether the one node of a loop has a kernel that does better.
 bool has_better_kernel(const Function& function, const PlanStep& loop) {
+  // A loop of several nodes saves passes over memory, which a kernel of one of
+  // them would not.
   if (loop.nodes.size() != 1 || loop.loop->outputs[0].is_sum) return false;
   const Node& node = function.node(loop.nodes.front());
   // What the loop takes inside, as a number, a kernel would have to be given.
@@ -170,6 +174,8 @@ bool has_better_kernel(const Function& function, const PlanStep& loop) {
   const OpCall call{*node.op, inputs, node.attributes, outputs};
   for (const auto& candidate : kernel_registry().candidates(node.op->name())) {
     if (candidate.name == kLoopKernel) return false;
+    // A kernel that widens its operands first is no better than a loop that
+    // widens them on the way.
     if (candidate.widens) continue;
     if (!candidate.declines || !candidate.declines(call)) return true;
   }
@@ -298,6 +304,8 @@ std::vector<PlanStep> form_steps(const Function& function, bool fuse) {
     drop_unread(function, steps);
     return in_order(function, std::move(steps));
   }
+  // Without fusing, each op has a step of its own, in the order of the
+  // function.
   std::vector<PlanStep> steps;
   for (std::size_t i = 0; i < function.nodes().size(); ++i) {
     const Node& node = function.nodes()[i];

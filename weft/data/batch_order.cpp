@@ -105,6 +105,8 @@ std::int64_t BatchOrder::example_at(std::uint32_t epoch,
 }
 
 std::int64_t rounded_size(std::int64_t size, std::int64_t largest) {
+  // Sizes grow by a quarter: of an axis, about a fifth is padding at most, and
+  // the sizes for which steps are compiled stay few.
   std::int64_t rounded = 1;
   while (rounded < size) rounded = std::max(rounded + 1, rounded * 5 / 4);
   return std::min(rounded, largest);

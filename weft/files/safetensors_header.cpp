@@ -242,6 +242,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::int64_t> numbers_;
 };
 
+// They are put together one by one, which asks for no alignment.
 std::uint64_t little_endian(ByteSpan bytes) {
   std::uint64_t value = 0;
   for (std::size_t i = kLengthBytes; i-- > 0;) value = value << 8 | bytes[i];

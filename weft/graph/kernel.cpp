@@ -118,6 +118,8 @@ KernelChoice choose_kernel(const OpCall& call, const KernelRegistry& kernels,
                            std::string_view favourite) {
   KernelChoice choice;
   const auto& candidates = kernels.candidates(call.op.name());
+  // A favourite, as the fastest that was measured, goes before all ranks; it
+  // may still decline.
   for (const auto& candidate : candidates) {
     if (candidate.name != favourite) continue;
     if (try_candidate(candidate, call, true, choice)) return choice;

@@ -171,7 +171,7 @@ std::vector<OpSample> coalesce_rows_samples() {
           of(integers({9, 5}, -9, 9), indices({9}, 3), 3)};
 }
 
-// Additions, one per update; each row is read, added to, and written.
+// Each update is one addition; its row is read, added to, and written.
 Cost add_rows_cost(const OpCall& call) {
   const double updates =
       static_cast<double>(call.input(1).shape.num_elements());

@@ -26,6 +26,7 @@ std::optional<std::vector<Value>> fold_transposes(Rewriter& rewriter,
       continue;
     }
     Integers order = permutation_of(node->attributes, rank);
+    // What is in order again after this swap had swapped these two alone.
     std::swap(order[at(rank - 1)], order[at(rank - 2)]);
     if (!is_in_order(order)) continue;
     const char* flag = i == 0 ? "transpose_a" : "transpose_b";

@@ -33,6 +33,7 @@ DatasetSplits open_adult(const DataRequest& request) {
   const auto read = [&](const char* name, const Dataset* train) {
     const fs::path path = request.folder / name;
     const std::string text = read_text(path, kMostAdultBytes);
+    // The two files differ in how they begin.
     options.format.skipped_lines = lines_before_records(text);
     return parse_table(text, path.string(), options, train);
   };

@@ -62,6 +62,8 @@ void blocks(const RandomStream& stream, Vector low, std::uint32_t high,
     c1 = p1.low;
     c2 = hn::Xor(hn::Xor(p0.high, c3), hn::Set(words, k1));
     c3 = p0.low;
+    // The key moves on by Weyl sequences: the golden ratio, and the square root
+    // of 3 less 1.
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }

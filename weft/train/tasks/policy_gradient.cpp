@@ -46,6 +46,7 @@ class PolicyGradient final : public TrainingTask {
     const Value logits = logits_of(model, batch[0]);
     const Value& advantage = batch[2];
     const Value& weight = batch[3];
+    // Steps behind an episode's end have a weight of 0.
     const Value steps = sum(weight);
     // The cross entropy of an action is minus the logarithm of its probability.
     const Value loss =
