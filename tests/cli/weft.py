@@ -15,8 +15,8 @@ SAMPLE = ROOT / "data" / "digits" / "sample.png"
 
 def run(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run([str(BIN), *map(str, arguments)],
-                          capture_output=True, text=True, cwd=ROOT,
-                          timeout=300, **options)
+                          capture_output=True, text=True, timeout=300,
+                          **{"cwd": ROOT, **options})
 
 
 # mpirun refuses root unless it is told twice.

@@ -72,7 +72,7 @@ class Trainer::Run {
     source_->answer_with(answer_of(description_));
     // Hooks are called in this order: what is measured decides whether to stop
     // and what is saved.
-    measure_ = add<MeasureHook>(held_out_);
+    measure_ = add<MeasureHook>(*assembly_.task, held_out_);
     if (recipe_.train.patience > 0) {
       add<StopEarlyHook>(recipe_.train.patience, *measure_);
     }

@@ -1,5 +1,7 @@
 #include "weft/train/hooks/measure.h"
 
+#include <cmath>
+
 #include "weft/train/train_loop.h"
 
 namespace weft {
@@ -13,8 +15,27 @@ bool is_better(const MetricDef& deciding, const Scores& a, const Scores& b) {
   if (!b.is_measured()) return a.is_measured();
   const double x = a.get(deciding.name);
   const double y = b.get(deciding.name);
-  if (x != y) return deciding.is_higher_better ? x > y : x < y;
+  if (std::isnan(x) != std::isnan(y)) return std::isnan(y);
+  if (x != y && !std::isnan(x))
+    return deciding.is_higher_better ? x > y : x < y;
   return a.loss() < b.loss();
+}
+
+// With the metrics that a checkpoint lacks, as a task did not have them then,
+// and that follow from those that it has: a perplexity is one of a loss.
+Scores completed(const TrainingTask& task, Scores known) {
+  const std::vector<MeasureDef> measures = task.measures();
+  MeasureSums sums;
+  for (const MeasureDef& measure : measures) {
+    // The bins of a histogram were never told.
+    if (measure.size != 1) return known;
+    sums.ratios().push_back({known.get(measure.name), 1});
+  }
+  const Scores all(task.metrics(), sums);
+  for (const auto& [name, value] : all.all()) {
+    if (std::isnan(known.get(name))) known.set(name, value);
+  }
+  return known;
 }
 
 }  // namespace
@@ -49,6 +70,7 @@ void MeasureHook::recall(const TrainNumbers& numbers) {
     if (name == "best_epoch" || !name.starts_with(kBest)) continue;
     best_.set(name.substr(kBest.size()), value);
   }
+  if (best_.is_measured()) best_ = completed(task_, std::move(best_));
   best_epoch_ = static_cast<std::int64_t>(number_of(numbers, "best_epoch"));
 }
 

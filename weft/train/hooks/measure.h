@@ -11,7 +11,8 @@ namespace weft {
 
 class MeasureHook : public TrainHook {
  public:
-  explicit MeasureHook(Evaluation& held_out) : held_out_(held_out) {}
+  MeasureHook(const TrainingTask& task, Evaluation& held_out)
+      : task_(task), held_out_(held_out) {}
 
   void on_measure(TrainLoop& loop) override;
   void remember(TrainNumbers& numbers) const override;
@@ -21,6 +22,7 @@ class MeasureHook : public TrainHook {
   std::int64_t best_epoch() const { return best_epoch_; }
 
  private:
+  const TrainingTask& task_;
   Evaluation& held_out_;
   Scores best_;
   std::int64_t best_epoch_ = 0;

@@ -1,6 +1,7 @@
 #include "weft/comm/collective/all_reduce.h"
 #include "weft/train/recipe/entries.h"
 #include "weft/train/recipe/fields.h"
+#include "weft/train/recipe/older_text.h"
 #include "weft/train/recipe/section_def.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/network.h"
@@ -83,6 +84,7 @@ void read_sync(SectionReader& section, Recipe& recipe) {
   SyncRecipe& sync = recipe.sync;
   read_fields(section, sync_fields(), sync);
   section.refuse_unknown();
+  sync.collective = collective_of_today(sync.collective);
   // From here on the recipe holds the network itself, and not the name of a
   // file that other machines may not have.
   sync.topology =
