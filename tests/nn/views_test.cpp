@@ -202,12 +202,57 @@ TEST_F(Views, AreRefusedWhereTheyCannotBe) {
           {"model.views.1", "'0.bias' (f32[3])", "it is no matrix"});
   refused({{"*.weight", "low-rank(rank=3)"}},
           {"model.views.0", "'1.weight'", "at most 2"});
+  refused({{"*.bias", "masked(density=0.1)"}},
+          {"model.views.0", "'0.bias' (f32[3])", "none of its 3 elements",
+           "at least 0.33"});
   refused({{"*.weight", "quantised"}}, {"did you mean 'quantized'?"});
   refused({{"*.weight", "quantized(bits=17)"}}, {"bits", "16"});
   nn::view_parameters(model, {{"0.weight", "ternary"}});
   expect_error(ErrorCode::kInvalidArgument, {"it has a view already"}, [&] {
     nn::view_parameters(model, {{"*.weight", "ternary"}});
   });
+}
+
+// A view that somebody has written otherwise than its parameter asks for.
+class Misfit : public ParameterView {
+ public:
+  enum class What { kNothing, kType, kPart, kParts, kFails };
+  explicit Misfit(What what) : what_(what) {}
+
+  std::vector<ViewPart> parts(const TensorType& parameter) const override {
+    return {{"mask", parameter, nn::Role::kMask}};
+  }
+  std::vector<Value> next_parts(const Value& parameter,
+                                std::span<const Value> parts) const override {
+    if (what_ == What::kParts) return {parts[0], parts[0]};
+    return {what_ == What::kPart ? cast(parameter, DType::kI32) : parts[0]};
+  }
+  Value value(const TensorType&, const Value& parameter,
+              std::span<const Value> parts) const override {
+    if (what_ == What::kType) return transpose(parameter);
+    if (what_ == What::kFails) return matmul(parameter, parts[0]);
+    return parameter * parts[0];
+  }
+
+ private:
+  What what_;
+};
+
+TEST(ViewDeclines, WhatDoesNotFitItsParameter) {
+  using What = Misfit::What;
+  const TensorType type{DType::kF32, {3, 2}};
+  const auto reason = [&](What what) {
+    return declines(Misfit(what), type).value_or("");
+  };
+  EXPECT_EQ(reason(What::kNothing), "");
+  EXPECT_EQ(reason(What::kType),
+            "what it makes of it is f32[2, 3], where f32[3, 2] is due");
+  EXPECT_EQ(reason(What::kPart),
+            "its next 'mask' is i32[3, 2], where f32[3, 2] is due");
+  EXPECT_EQ(reason(What::kParts), "it changes 2 of its 1 parts");
+  EXPECT_NE(reason(What::kFails).find("computing it fails"), std::string::npos);
+  EXPECT_EQ(declines(Misfit(What::kNothing), {DType::kF32, {0, 2}}),
+            "it has no elements");
 }
 
 TEST(StraightThrough, ComputesTheFunctionAndPassesGradients) {

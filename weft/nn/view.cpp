@@ -5,9 +5,59 @@
 #include "weft/base/call_reader.h"
 #include "weft/base/name_patterns.h"
 #include "weft/base/wildcard.h"
-#include "weft/graph/builder.h"
+#include "weft/graph/program.h"
 
 namespace weft {
+namespace {
+
+// Why what a view makes of a parameter cannot stand in for it; empty if it can.
+std::optional<std::string> misfit(const ParameterView& view,
+                                  const TensorType& type) {
+  const std::vector<ViewPart> parts = view.parts(type);
+  Program program;
+  FunctionBuilder& builder = program.builder("view");
+  Value own;
+  if (!view.replaces_parameter()) own = builder.parameter(type, "parameter");
+  std::vector<Value> values;
+  for (const ViewPart& part : parts) {
+    values.push_back(builder.parameter(part.type, part.name));
+  }
+  std::optional<std::string> reason;
+  const auto expect = [&](std::string_view what, const TensorType& expected,
+                          const Value& found) {
+    if (reason || found.type() == expected) return;
+    reason = fmt::format("{} is {}, where {} is due", what,
+                         to_string(found.type()), to_string(expected));
+  };
+  try {
+    builder.build([&]() -> std::vector<Value> {
+      const std::vector<Value> next = view.next_parts(own, values);
+      if (!next.empty() && next.size() != parts.size()) {
+        reason = fmt::format("it changes {} of its {} parts", next.size(),
+                             parts.size());
+        return {};
+      }
+      for (std::size_t i = 0; i < next.size(); ++i) {
+        expect(fmt::format("its next '{}'", parts[i].name), parts[i].type,
+               next[i]);
+      }
+      expect("what it makes of it", type, view.value(type, own, values));
+      return {};
+    });
+  } catch (const Error& error) {
+    return fmt::format("computing it fails, as {}", error.message());
+  }
+  return reason;
+}
+
+}  // namespace
+
+std::optional<std::string> declines(const ParameterView& view,
+                                    const TensorType& parameter) {
+  if (parameter.shape.num_elements() == 0) return "it has no elements";
+  if (auto reason = view.declines(parameter)) return reason;
+  return misfit(view, parameter);
+}
 
 std::unique_ptr<ParameterView> make_view(std::string_view text) {
   const auto call = parse_call(text, parameter_view_registry(), "view");
@@ -38,10 +88,7 @@ std::shared_ptr<const ViewedParameter> viewed_by(
         .hint("let a layer of weft.nn own it");
   }
   std::shared_ptr<const ParameterView> view = make_view(choice.view);
-  if (parameter.type().shape.num_elements() == 0) {
-    throw cannot_see(declared, choice, where, "it has no elements");
-  }
-  if (const auto reason = view->declines(parameter.type())) {
+  if (const auto reason = declines(*view, parameter.type())) {
     throw cannot_see(declared, choice, where, *reason);
   }
   std::vector<ParameterRef> parts;
@@ -108,10 +155,19 @@ void set_first_value(const Parameter& parameter, const Tensor& value,
   const auto& parts = parameter.viewed->parts;
   const std::vector<Tensor> first =
       init_scope([&] { return view.first_values(value, seed, name); });
-  WEFT_CHECK(first.size() == parts.size(), "first values of '{}'", name);
+  const auto refuse = [&](std::string reason) {
+    throw Error(ErrorCode::kInvalidArgument, name, "its view {}", reason);
+  };
+  if (first.size() != parts.size()) {
+    refuse(fmt::format("has {} parts, and first values for {}", parts.size(),
+                       first.size()));
+  }
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    WEFT_CHECK(first[i].type() == parts[i]->type(), "'{}' of '{}'",
-               parts[i]->name, name);
+    if (first[i].type() != parts[i]->type()) {
+      refuse(fmt::format("begins '{}' as {}, where {} is due", parts[i]->name,
+                         to_string(first[i].type()),
+                         to_string(parts[i]->type())));
+    }
     parts[i]->variable.set_tensor(first[i]);
   }
   parameter.variable.set_tensor(view.replaces_parameter() ? Tensor() : value);

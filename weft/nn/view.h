@@ -73,6 +73,12 @@ class ParameterView {
                       std::span<const Value> parts) const = 0;
 };
 
+// Why a model cannot see a parameter of this type through the view: what the
+// view says, or what is wrong with what it makes of it, which is staged for it
+// here, so that it is known before any step. Empty if it can.
+std::optional<std::string> declines(const ParameterView& view,
+                                    const TensorType& parameter);
+
 struct ParameterViewDef {
   std::string name;
   std::string summary;
@@ -105,7 +111,8 @@ struct ViewChoice {
 // Throws Error(kInvalidArgument) at "model.views.N", N being the index of the
 // choice, and changes nothing, for a pattern that fits no trained parameter,
 // for a parameter that two patterns fit or that has a view already, and for a
-// view that cannot be of such a parameter.
+// view that cannot be of such a parameter, or makes something of another type
+// of it.
 void view_parameters(const Module& model,
                      const std::vector<ViewChoice>& choices,
                      std::uint64_t seed = 1);
@@ -118,7 +125,8 @@ struct ViewedParameter {
 };
 
 // Sets a viewed parameter and its parts to what they are if the parameter
-// begins with `value`.
+// begins with `value`. Throws Error(kInvalidArgument) for a view whose first
+// values are not those of its parts.
 void set_first_value(const Parameter& parameter, const Tensor& value,
                      std::uint64_t seed, std::string_view name);
 // What the model sees. Where a function is built it is computed in the

@@ -2,7 +2,6 @@
 // of the first values (Han et al., "Learning both weights and connections for
 // efficient neural networks", NeurIPS 2015), or some that are drawn. The others
 // are 0.
-#include <algorithm>
 #include <cmath>
 
 #include "weft/nn/straight_through.h"
@@ -22,6 +21,16 @@ class Masked : public ParameterView {
       : density_(option<double>(options, "density")),
         is_drawn_(option<std::string>(options, "by") == "random"),
         passes_all_(option<std::string>(options, "gradient") == "all") {}
+
+  std::optional<std::string> declines(
+      const TensorType& parameter) const override {
+    const std::int64_t count = parameter.shape.num_elements();
+    if (kept_of(count) > 0) return std::nullopt;
+    return fmt::format(
+        "none of its {} elements would be kept; take a density of at least "
+        "{:.2g}",
+        count, 1.0 / static_cast<double>(count));
+  }
 
   std::vector<ViewPart> parts(const TensorType& parameter) const override {
     return {{"mask", {DType::kBool, parameter.shape}, nn::Role::kMask}};
@@ -56,10 +65,8 @@ class Masked : public ParameterView {
   }
 
  private:
-  // At least one: a parameter that is all 0 could be left out.
   std::int64_t kept_of(std::int64_t count) const {
-    return std::max<std::int64_t>(
-        std::llround(density_ * static_cast<double>(count)), 1);
+    return std::llround(density_ * static_cast<double>(count));
   }
 
   double density_;
