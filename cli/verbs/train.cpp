@@ -197,7 +197,8 @@ void train_sweep(const TrainArguments& arguments,
       runs,
       {.cores = shares,
        .is_resumed = arguments.is_resumed,
-       .stop = &stop_requested},
+       .stop = &stop_requested,
+       .workers = std::max(arguments.workers, 1)},
       [&](const Recipe& recipe, TrainObserver& observer) {
         return run_here(arguments, recipe, observer);
       },

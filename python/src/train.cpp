@@ -168,7 +168,7 @@ class PythonTrainer {
     TrainerOptions options{.name = recipe_name(source),
                            .is_resumed = is_resumed,
                            .stop = &interrupt_.stop(),
-                           .model = model_from(model)};
+                           .given = {.model = model_from(model)}};
     const py::gil_scoped_release nogil;
     trainer_ = std::make_unique<Trainer>(std::move(recipe), std::move(options));
   }

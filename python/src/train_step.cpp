@@ -44,9 +44,9 @@ void bind_step(py::module_& train) {
       .def(py::init([](const std::string& source, const Overrides& overrides,
                        const py::object& model) {
         Recipe recipe = recipe_from(source, overrides);
-        auto own = model_from(model);
+        const GivenObjects given{.model = model_from(model)};
         const py::gil_scoped_release nogil;
-        return std::make_unique<RecipeStep>(std::move(recipe), std::move(own));
+        return std::make_unique<RecipeStep>(std::move(recipe), given);
       }))
       .def("next",
            [](RecipeStep& self) {

@@ -22,6 +22,10 @@ TEST(NamePatterns, FitEachNameOnce) {
   test::expect_error(ErrorCode::kInvalidArgument, {"did you mean '*.weight'?"},
                      [&] { check({"*.weights"}); });
   test::expect_error(ErrorCode::kInvalidArgument,
+                     {"no parameter is called 'encoder'",
+                      "parameters: 0.weight, 0.bias, 1.weight"},
+                     [&] { check({"encoder"}); });
+  test::expect_error(ErrorCode::kInvalidArgument,
                      {"'0.*' and '*.bias' are both for parameter '0.bias'"},
                      [&] {
                        check({"0.*", "*.bias"});

@@ -72,14 +72,16 @@ TEST_F(OwnLoop, RefusesWhatIsNotThere) {
 TEST_F(OwnLoop, TrainsAModelOfItsOwn) {
   auto model = std::make_shared<nn::Sequential>(
       nn::Sequential{nn::Flatten{}, nn::Linear{64, 10}});
-  RecipeStep step(recipe(), model);
+  RecipeStep step(recipe(), {.model = model});
   EXPECT_EQ(&step.model(), model.get());
   const double before = step.evaluate().loss();
   for (int i = 0; i < 10; ++i) step.train(step.next().tensors);
   EXPECT_LT(step.evaluate().loss(), before);
   TrainObserver quiet;
-  EXPECT_GT(
-      Trainer(recipe(), {.name = "run", .model = model}).run(quiet).epochs, 0);
+  EXPECT_GT(Trainer(recipe(), {.name = "run", .given = {.model = model}})
+                .run(quiet)
+                .epochs,
+            0);
 }
 
 }  // namespace

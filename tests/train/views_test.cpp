@@ -82,7 +82,8 @@ TEST_F(ViewsInTraining, AreRefusedBeforeAnyStep) {
   refused("{parameters = \"*\", view = \"ternary\", bits = 3}",
           {"model.views.0", "bits"});
   refused(view("fc7.weight", "ternary"),
-          {"model.views.0", "did you mean 'fc1.weight'?"});
+          {"model.views.0", "did you mean 'fc1.weight'?",
+           "in: model.views.0, test:5"});
   refused(kMasked + ", " + view("fc1.*", "ternary"),
           {"model.views.1", "both for parameter 'fc1.weight'"});
   refused(view("fc2.weight", "low-rank(rank=11)"),

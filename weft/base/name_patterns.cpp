@@ -21,6 +21,17 @@ std::vector<std::string> patterns_of(const std::vector<std::string>& names) {
   return patterns;
 }
 
+// "fc1.weight, fc1.bias and 12 more".
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostListed = 6;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostListed); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() <= kMostListed) return text;
+  return fmt::format("{} and {} more", text, names.size() - kMostListed);
+}
+
 void check_fits_any(const std::string& pattern,
                     const std::vector<std::string>& names,
                     std::string_view kind, const std::string& where) {
@@ -30,10 +41,12 @@ void check_fits_any(const std::string& pattern,
   if (fits) return;
   // A pattern is nearer to another pattern than to any name it should fit.
   const std::string near = nearest(pattern, patterns_of(names));
-  throw Error(ErrorCode::kInvalidArgument, where, "no {} is called '{}'{}",
+  Error error(ErrorCode::kInvalidArgument, where, "no {} is called '{}'{}",
               kind, pattern,
-              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
-      .hint(fmt::format("weft inspect RECIPE lists the {}s", kind));
+              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+  // Where none is near, some say at least how they are called.
+  if (near.empty()) error.detail(fmt::format("{}s: {}", kind, some_of(names)));
+  throw error.hint(fmt::format("weft inspect RECIPE lists the {}s", kind));
 }
 
 }  // namespace

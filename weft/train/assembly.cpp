@@ -28,39 +28,58 @@ void freeze_groups(nn::Module& model, const OptimizerRecipe& optimizer) {
   }
 }
 
+DataOptions data_options(const Recipe& recipe, int workers) {
+  return {.name = recipe.data.name,
+          .folder = recipe.data.folder,
+          .augment = recipe.data.augment,
+          .batch = recipe.train.batch,
+          .steps = recipe.train.steps,
+          .drop_last = recipe.train.drop_last,
+          .seed = static_cast<std::uint64_t>(recipe.train.seed),
+          .workers = workers,
+          .own = recipe.data.options};
+}
+
 }  // namespace
 
+std::shared_ptr<const TrainingData> open_data(const Recipe& recipe,
+                                              int workers) {
+  return recipe.places.blame("data", [&] {
+    return open_training_data(batch_source_registry().get(recipe.data.source),
+                              data_options(recipe, workers));
+  });
+}
+
+bool have_same_data(const Recipe& a, const Recipe& b) {
+  return a.data == b.data && data_options(a, 1) == data_options(b, 1);
+}
+
 Assembly assemble(const Recipe& recipe, int workers,
-                  std::shared_ptr<nn::Module> model) {
+                  const GivenObjects& given) {
   Assembly result;
   result.task = make_task(recipe.task.name, recipe.task.options);
   // The data is opened first: how many inputs, classes and words the model has
   // is read from it, and not from the recipe.
-  result.data =
-      open_training_data(batch_source_registry().get(recipe.data.source),
-                         {.name = recipe.data.name,
-                          .folder = recipe.data.folder,
-                          .augment = recipe.data.augment,
-                          .batch = recipe.train.batch,
-                          .steps = recipe.train.steps,
-                          .drop_last = recipe.train.drop_last,
-                          .seed = static_cast<std::uint64_t>(recipe.train.seed),
-                          .workers = workers,
-                          .own = recipe.data.options});
+  result.data = given.data != nullptr ? given.data : open_data(recipe, workers);
   const DataDescription& data = result.data->description();
-  result.task->check(data);
-  result.task->fit(data);
-  if (model == nullptr) {
-    ModelInput input = result.task->model_input(data);
-    // Each worker carries the state of the lanes of its own part of a batch.
-    input.lanes /= workers;
-    model = build_model(model_registry().get(recipe.model.name), input,
-                        recipe.model.options);
-  }
-  result.model = std::move(model);
+  recipe.places.blame("task", [&] {
+    result.task->check(data);
+    result.task->fit(data);
+  });
+  recipe.places.blame("model", [&] {
+    result.model = given.model;
+    if (result.model == nullptr) {
+      ModelInput input = result.task->model_input(data);
+      // Each worker carries the state of the lanes of its own part of a batch.
+      input.lanes /= workers;
+      result.model = build_model(model_registry().get(recipe.model.name), input,
+                                 recipe.model.options);
+    }
+    nn::view_parameters(*result.model, recipe.model.views);
+  });
   // Groups are of the parameters that there are, those of views included.
-  nn::view_parameters(*result.model, recipe.model.views);
-  freeze_groups(*result.model, recipe.optimizer);
+  recipe.places.blame("optimizer",
+                      [&] { freeze_groups(*result.model, recipe.optimizer); });
   return result;
 }
 

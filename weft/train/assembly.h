@@ -14,9 +14,16 @@
 
 namespace weft {
 
+// What a program has made itself, to stand in for what a recipe says. Null: as
+// the recipe has it.
+struct GivenObjects {
+  std::shared_ptr<nn::Module> model = nullptr;
+  std::shared_ptr<const TrainingData> data = nullptr;
+};
+
 struct Assembly {
   std::unique_ptr<TrainingTask> task;
-  std::unique_ptr<TrainingData> data;
+  std::shared_ptr<const TrainingData> data;
   std::shared_ptr<nn::Module> model;  // not initialized
 
   // The data that decide which weights are best: validation, else test.
@@ -26,11 +33,17 @@ struct Assembly {
 };
 
 // The model of one of `workers`, each with its part of the lanes of running
-// text; a `model` that is given stands in for the recipe's. Throws
-// Error(kInvalidArgument) when task, model and data do not suit each other, and
-// whatever opening the data throws.
+// text. Throws Error(kInvalidArgument), with the place in the recipe, when
+// task, model and data do not suit each other, or views and groups of
+// parameters the model, and whatever opening the data throws.
 Assembly assemble(const Recipe& recipe, int workers = 1,
-                  std::shared_ptr<nn::Module> model = nullptr);
+                  const GivenObjects& given = {});
+
+// The data alone, for several assemblies.
+std::shared_ptr<const TrainingData> open_data(const Recipe& recipe,
+                                              int workers = 1);
+// Whether open_data() opens the same for both.
+bool have_same_data(const Recipe& a, const Recipe& b);
 
 // How steps compute, by the recipe; a model that branches, loops or calls
 // itself included.

@@ -9,19 +9,18 @@
 namespace weft {
 namespace {
 
-Assembly assemble_alone(const Recipe& recipe,
-                        std::shared_ptr<nn::Module> model) {
-  Assembly assembly = assemble(recipe, 1, std::move(model));
+Assembly assemble_alone(const Recipe& recipe, const GivenObjects& given) {
+  Assembly assembly = assemble(recipe, 1, given);
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
   return assembly;
 }
 
 }  // namespace
 
-RecipeStep::RecipeStep(Recipe recipe, std::shared_ptr<nn::Module> model)
+RecipeStep::RecipeStep(Recipe recipe, const GivenObjects& given)
     : recipe_(std::move(recipe)),
       optimizer_(make_optimizer(recipe_.optimizer)),
-      assembly_(assemble_alone(recipe_, std::move(model))),
+      assembly_(assemble_alone(recipe_, given)),
       source_(assembly_.data->train(Shard())),
       description_(*assembly_.model, *assembly_.task, source_->inputs(),
                    step_options(recipe_), optimizer_.get()),

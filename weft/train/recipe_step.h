@@ -32,11 +32,9 @@ namespace weft {
 
 class RecipeStep {
  public:
-  // Opens the data and builds everything. A `model` that is given stands in for
-  // the recipe's; either gets its first values by the recipe's seed. Throws as
-  // assemble().
-  explicit RecipeStep(Recipe recipe,
-                      std::shared_ptr<nn::Module> model = nullptr);
+  // Opens the data and builds everything but what is given in place of it. The
+  // model gets its first values by the recipe's seed. Throws as assemble().
+  explicit RecipeStep(Recipe recipe, const GivenObjects& given = {});
 
   // The next batch to train on, as an uninterrupted run has it; its tensors
   // hold until the next call.

@@ -3,7 +3,6 @@
 #include <ctime>
 
 #include "weft/base/file.h"
-#include "weft/train/assembly.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/hooks/log.h"
 #include "weft/train/hooks/measure.h"
@@ -23,11 +22,10 @@ namespace weft {
 namespace {
 
 // All workers must have the same data.
-Assembly assemble_initialized(const Recipe& recipe,
-                              std::shared_ptr<nn::Module> model,
+Assembly assemble_initialized(const Recipe& recipe, const GivenObjects& given,
                               WorkerGroup* group) {
   Assembly assembly =
-      assemble(recipe, group == nullptr ? 1 : group->size(), std::move(model));
+      assemble(recipe, group == nullptr ? 1 : group->size(), given);
   if (group != nullptr) {
     // The agreement comes before weights are made: workers with other data
     // would train to the end, on sums that mean nothing.
@@ -55,7 +53,7 @@ class Trainer::Run {
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
         optimizer_(make_optimizer(recipe_.optimizer)),
-        assembly_(assemble_initialized(recipe_, options_.model, group)),
+        assembly_(assemble_initialized(recipe_, options_.given, group)),
         source_(assembly_.data->train(shard_of(group))),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "weft/nn/module.h"
+#include "weft/train/assembly.h"
 #include "weft/train/progress.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/step/train_hook.h"
@@ -27,9 +27,9 @@ struct TrainerOptions {
   bool is_resumed = false;  // continue from the folder's last checkpoint
   // Ends the run after the current step, with a checkpoint, once true.
   const std::atomic<bool>* stop = nullptr;
-  // What is trained in place of the recipe's model, from first values by the
-  // recipe's seed; its checkpoints suit only such a model. Null: the recipe's.
-  std::shared_ptr<nn::Module> model = nullptr;
+  // What is trained in place of what the recipe says, the model from first
+  // values by the recipe's seed; its checkpoints suit only such objects.
+  GivenObjects given = {};
   // The network to the other workers that train with this one, each calling
   // the same functions of a Trainer of its own; null: this one is alone.
   Transport* transport = nullptr;

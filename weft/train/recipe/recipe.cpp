@@ -109,6 +109,25 @@ Options options_of(const Recipe& recipe, const RecipeSectionDef& def) {
                   own == recipe.more.end() ? Options() : own->second, def.name);
 }
 
+// Of everything below a table: "optimizer.groups.0.parameters".
+void add_places(const toml::node& node, const std::string& path,
+                const RecipeSource& source, RecipePlaces& places) {
+  if (!path.empty()) places.add(path, source.describe(path, &node));
+  const auto below = [&](std::string_view key, const toml::node& inner) {
+    add_places(
+        inner,
+        path.empty() ? std::string(key) : fmt::format("{}.{}", path, key),
+        source, places);
+  };
+  if (const toml::table* table = node.as_table()) {
+    for (const auto& [key, inner] : *table) below(key.str(), inner);
+  } else if (const toml::array* list = node.as_array()) {
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      below(std::to_string(i), (*list)[i]);
+    }
+  }
+}
+
 Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
   SectionReader sections(&root, "", source);
   const toml::table empty;
@@ -129,6 +148,7 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
     }
     section.refuse_unknown();
   }
+  add_places(root, "", source, recipe.places);
   return recipe;
 }
 

@@ -22,6 +22,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/tensor/dtype.h"
+#include "weft/train/recipe/recipe_places.h"
 
 namespace weft {
 
@@ -148,6 +149,7 @@ struct Recipe {
   LogRecipe log;
   // Sections that keep nothing elsewhere, by name; each is complete.
   std::map<std::string, Options> more;
+  RecipePlaces places;
 
   bool operator==(const Recipe&) const = default;
 };

@@ -29,6 +29,8 @@ struct DataOptions {
   std::uint64_t seed = 1;
   int workers = 1;  // that share a batch
   Options own;      // what the source declares, complete
+
+  bool operator==(const DataOptions&) const = default;
 };
 
 enum class DataPart { kTrain, kValid, kTest };

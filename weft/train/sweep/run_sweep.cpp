@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "weft/base/parallel.h"
+#include "weft/train/assembly.h"
 
 namespace weft {
 namespace {
@@ -63,6 +64,25 @@ std::optional<RunOutcome> known_outcome(const Recipe& recipe, ToldAs& told) {
     told.on_note(fmt::format("is trained again, since {}", error.what()));
   }
   return std::nullopt;
+}
+
+// Data that runs in a row have in common are opened once.
+void check_runs(std::span<const SweepRun> runs, int workers) {
+  std::shared_ptr<const TrainingData> data;
+  const Recipe* opened = nullptr;
+  for (const SweepRun& run : runs) {
+    try {
+      if (opened == nullptr || !have_same_data(run.recipe, *opened)) {
+        data = nullptr;  // so that one set is in memory at a time
+        data = open_data(run.recipe, workers);
+        opened = &run.recipe;
+      }
+      assemble(run.recipe, workers, {.data = data});
+    } catch (Error& error) {
+      error.detail("run: " + run.name);
+      throw;
+    }
+  }
 }
 
 RunOutcome outcome_of(const TrainResult& result) {
@@ -137,6 +157,7 @@ std::vector<RunOutcome> run_sweep(std::span<const SweepRun> runs,
                                   const SweepOptions& options,
                                   const TrainRun& train,
                                   SweepObserver& observer) {
+  check_runs(runs, options.workers);
   std::vector<RunOutcome> outcomes(runs.size());
   // Each thread takes the next run when it is free, as some last longer than
   // others.

@@ -46,14 +46,16 @@ struct SweepOptions {
   bool is_resumed = false;
   // Begins no further run once true; who trains one must look at it too.
   const std::atomic<bool>* stop = nullptr;
+  int workers = 1;  // of each run
 };
 
 // Trains one run, by a recipe whose log.folder is its own.
 using TrainRun =
     std::function<TrainResult(const Recipe& recipe, TrainObserver& observer)>;
 
-// How each run ended; one that fails leaves the others alone. Throws only what
-// starting a thread throws.
+// How each run ended; one that fails leaves the others alone. All runs are
+// assembled before the first one trains: throws what assemble() throws for any
+// of them, with its name, and what starting a thread throws.
 std::vector<RunOutcome> run_sweep(std::span<const SweepRun> runs,
                                   const SweepOptions& options,
                                   const TrainRun& train,
