@@ -54,6 +54,8 @@ std::vector<TensorType> infer_place(const OpCall& call) {
            reduced_shape(shape, axes, call.attributes.flag("keep_dims"))}};
 }
 
+// Rows and columns have fewer elements than a vector, or many more. The small
+// integers have ties, of which the first place must win.
 std::vector<OpSample> place_samples() {
   const auto along = [](InputSample x, std::int64_t axis, bool keep_dims) {
     return OpSample{{std::move(x)}, {{"axis", axis}, {"keep_dims", keep_dims}}};

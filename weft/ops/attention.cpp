@@ -246,6 +246,8 @@ struct AttentionCase {
   }
 };
 
+// Keys are as many as the queries or not, masks broadcast along each axis, and
+// batches and queries may be none.
 std::vector<AttentionCase> attention_cases() {
   const Attributes causal = {{"causal", true}};
   return {{{2, 3}, 5, 7, 4, 6},

@@ -70,6 +70,7 @@ std::vector<OpSample> predicate_samples() {
   return samples;
 }
 
+// Each operand is in turn the one that broadcasts.
 std::vector<OpSample> where_samples() {
   return {{{bools({3, 5}), floats({3, 5}), floats({3, 5})}, {}},
           {{bools({3, 1}), floats({5}), floats({})}, {}},

@@ -187,6 +187,8 @@ std::vector<Value> sum_of_weight_gradients(const BatchContext& g) {
   return call_again(g, std::array{images(0), images(1)});
 }
 
+// One shape will do for the tails, which come after the sums. Weights may stay
+// f32 beside an image in bf16.
 std::vector<OpSample> conv2d_samples() {
   std::vector<OpSample> all;
   for (const ConvolutionCase& c : convolution_cases()) {

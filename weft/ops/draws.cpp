@@ -124,6 +124,7 @@ std::vector<Value> lower_categorical(const Attributes& attributes,
   return {argmax(to_dtype(logits, dtype) + noise, -1)};
 }
 
+// The range that is all of i64 has no size that an i64 could hold.
 std::vector<OpSample> randint_samples() {
   const auto draw = [](const Shape& shape, std::int64_t low, std::int64_t high,
                        DType dtype = DType::kI64,
@@ -142,6 +143,7 @@ std::vector<OpSample> randint_samples() {
           draw({9}, 0, 7, DType::kI32, random_keys({4}))};
 }
 
+// Logits of 30 make classes that next to never come.
 std::vector<OpSample> categorical_samples() {
   const auto draw = [](InputSample logits) {
     logits.is_differentiable = false;

@@ -152,6 +152,8 @@ Cost slice_cost(const TensorType& slices, const TensorType& starts) {
   return cost;
 }
 
+// Starts are also counted from the end, and may be one set for each place of a
+// batch.
 std::vector<OpSample> dynamic_slice_samples() {
   const auto cut = [](InputSample x, InputSample starts, const Shape& sizes) {
     return OpSample{{std::move(x), std::move(starts)}, {{"sizes", sizes}}};
@@ -170,6 +172,7 @@ std::vector<OpSample> dynamic_slice_samples() {
       cut(floats({40, 50}, -1, 1, DType::kBF16), indices({2}, 9), {30, 40})};
 }
 
+// The starts are those of the samples above.
 std::vector<OpSample> dynamic_update_slice_samples() {
   const auto put = [](InputSample x, InputSample update, InputSample starts) {
     return OpSample{{std::move(x), std::move(update), std::move(starts)}, {}};

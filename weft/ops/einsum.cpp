@@ -317,6 +317,8 @@ Cost einsum_cost(const OpCall& call) {
   return Cost::of(call, 2 * products);
 }
 
+// The equations are products, batches, diagonals, traces, outer and inner
+// products, and axes of size 1 that broadcast: what each is lowered to differs.
 std::vector<OpSample> einsum_samples() {
   const auto of = [](const char* equation, std::vector<InputSample> operands) {
     return OpSample{std::move(operands), {{"equation", std::string(equation)}}};

@@ -202,6 +202,8 @@ constexpr std::array<Dim, 9> kFourierSizes{1, 2, 3, 8, 12, 15, 22, 34, 67};
 std::vector<OpSample> rfft_samples() {
   std::vector<OpSample> all;
   for (const Dim n : kFourierSizes) all.push_back({{floats({2, n})}, {}});
+  // There may be no rows, more than a vector has lanes, or one that has no axis
+  // before it.
   all.push_back({{floats({0, 4})}, {}});
   all.push_back({{floats({2, 17, 6})}, {}});
   all.push_back({{floats({16})}, {}});

@@ -216,6 +216,8 @@ std::vector<OpSample> gather_samples() {
           along(integers({9, 5}, -9, 9), indices({4}, 9), 0)};
 }
 
+// Many updates of few rows show the order of additions, and many rows the work
+// on several threads.
 std::vector<OpSample> scatter_add_samples() {
   const auto into = [](InputSample updates, InputSample index, Dim size,
                        std::int64_t axis) {
@@ -236,6 +238,7 @@ std::vector<OpSample> scatter_add_samples() {
           into(integers({9, 5}, -9, 9), indices({9}, 3), 3, 0)};
 }
 
+// The dtype of the result is an attribute, and not that of the indices.
 std::vector<OpSample> one_hot_samples() {
   return {
       {{indices({4}, 3)}, {{"depth", std::int64_t{3}}}},

@@ -193,6 +193,8 @@ std::vector<Value> batch_tile(const BatchContext& g) {
   return {tile(g.x(0), repeats)};
 }
 
+// One operand may stand alone or be empty, and along an inner axis its parts
+// lie apart in the result.
 std::vector<OpSample> concat_samples() {
   const auto along = [](std::vector<InputSample> xs, std::int64_t axis) {
     return OpSample{std::move(xs), {{"axis", axis}}};
@@ -208,6 +210,7 @@ std::vector<OpSample> concat_samples() {
           along({bools({3}), bools({4})}, 0)};
 }
 
+// Parts may be empty, or all that there is.
 std::vector<OpSample> split_samples() {
   const auto parts = [](InputSample x, Integers sizes, std::int64_t axis) {
     return OpSample{{std::move(x)},
@@ -219,6 +222,8 @@ std::vector<OpSample> split_samples() {
           parts(integers({8}, 0, 9), {8}, 0)};
 }
 
+// Repeats of 1 stand beside others, as an axis that is not repeated must stay
+// one axis.
 std::vector<OpSample> tile_samples() {
   const auto times = [](InputSample x, Integers repeats) {
     return OpSample{{std::move(x)}, {{"repeats", std::move(repeats)}}};

@@ -145,6 +145,8 @@ std::vector<OpSample> cholesky_samples() {
           {{floats({1, 1}, 0.5, 2, DType::kBF16)}, {}}};
 }
 
+// Numbers of about 1 on the diagonal keep the solutions small, and so the
+// differences by which gradients are checked.
 std::vector<OpSample> triangular_solve_samples() {
   std::vector<OpSample> all;
   for (const bool lower : {true, false})

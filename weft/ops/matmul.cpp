@@ -111,6 +111,8 @@ Value reshaped(const Value& x, const Shape& shape, const Location& where) {
   return call(op, {&x}, {{"shape", shape}}, where);
 }
 
+// Each operand is transposed and is a stack that the other broadcasts to; each
+// tail follows, and sums may have no terms.
 std::vector<OpSample> matmul_samples() {
   const auto f32 = [](Shape shape) {
     return InputSample{{DType::kF32, shape}};

@@ -60,6 +60,8 @@ Cost nms_cost(const OpCall& call) {
   return Cost::of(call, boxes * (std::log2(boxes + 1) + 20 * most));
 }
 
+// Sets have fewer boxes than are asked for, or none; at a threshold of 0, boxes
+// that only touch both stay.
 std::vector<OpSample> nms_samples() {
   const auto keep = [](const Shape& sets, Dim n, double threshold,
                        std::int64_t most, DType dtype = DType::kF32) {

@@ -128,6 +128,8 @@ Gradients pick_scatter_gradient(const GradientContext& g) {
   return {pick(g.dy(), g.x(1), g.attributes().integer("axis")), Value()};
 }
 
+// One or several are picked along the last axis, where places are rows, and
+// along others, where they are columns.
 std::vector<OpSample> pick_samples() {
   const auto along = [](InputSample x, InputSample index,
                         std::int64_t axis = -1) {
@@ -149,6 +151,7 @@ std::vector<OpSample> pick_samples() {
           along(floats({5, 700}), indices({9, 700}, 5), 0)};
 }
 
+// Several values for one place are added up, which few places make likely.
 std::vector<OpSample> pick_scatter_samples() {
   const auto into = [](InputSample values, InputSample index, Dim size,
                        bool is_many, std::int64_t axis = -1) {

@@ -157,6 +157,8 @@ InputSample constant_of(InputSample sample) {
   return sample;
 }
 
+// There is one scale for all, or one for each place of either axis. What lies
+// beyond the range of the dtype must saturate.
 std::vector<OpSample> quantize_samples() {
   std::vector<OpSample> samples;
   const auto add = [&](const Shape& x, const Shape& scale, std::int64_t axis,

@@ -178,6 +178,8 @@ std::vector<OpSample> bernoulli_samples() {
   return samples;
 }
 
+// Within a size that is no power of two, a permutation has to try places again
+// (base/permutation.h).
 std::vector<OpSample> permutation_samples() {
   std::vector<OpSample> samples;
   for (const Dim size : {0, 1, 2, 17, 1000}) {
@@ -189,6 +191,7 @@ std::vector<OpSample> permutation_samples() {
   return samples;
 }
 
+// A rate of 0 leaves all as it is.
 std::vector<OpSample> dropout_samples() {
   const auto drop = [](InputSample x, double rate) {
     return OpSample{{std::move(x), random_key()},

@@ -124,6 +124,8 @@ struct ResizeCase {
   Shape result() const { return {image[0], size[0], size[1], image[3]}; }
 };
 
+// Images become larger and smaller, sides of 1 have no corners to be aligned,
+// and channels may be more than a vector has lanes.
 std::vector<ResizeCase> resize_cases() {
   std::vector<ResizeCase> all;
   for (const std::string method : {"nearest", "bilinear"}) {

@@ -137,6 +137,8 @@ std::vector<Value> batch_coalesce_rows(const BatchContext& g) {
                         dim_multiply(g.size(), size))};
 }
 
+// Updates are all of one row, of rows that are counted from the end, and more
+// than one thread takes.
 std::vector<OpSample> add_rows_samples() {
   const auto onto = [](InputSample x, InputSample updates, InputSample index) {
     return OpSample{{std::move(x), std::move(updates), std::move(index)}, {}};
@@ -154,6 +156,7 @@ std::vector<OpSample> add_rows_samples() {
       onto(integers({9, 5}, -9, 9), integers({4, 5}, -9, 9), indices({4}, 9))};
 }
 
+// Indices are all the same, few, or hardly ever the same.
 std::vector<OpSample> coalesce_rows_samples() {
   const auto of = [](InputSample updates, InputSample index, Dim size) {
     return OpSample{{std::move(updates), std::move(index)},

@@ -271,6 +271,7 @@ std::vector<Value> batch_gather_nd(const BatchContext& g) {
   return {gather_nd(g.x(0), g.x(1))};
 }
 
+// Tuples name elements, rows and matrices, with and without axes of a batch.
 std::vector<OpSample> gather_nd_samples() {
   const auto of = [](InputSample x, InputSample index,
                      std::int64_t batch_dims = 0) {
@@ -291,6 +292,8 @@ std::vector<OpSample> gather_nd_samples() {
           of(integers({9, 5}, -9, 9, DType::kU8), indices({4, 2}, 5))};
 }
 
+// Each mode meets several updates of one place, as their order decides what
+// kSet leaves.
 std::vector<OpSample> scatter_nd_samples() {
   std::vector<OpSample> samples;
   const auto add = [&](InputSample x, InputSample index, InputSample updates,

@@ -158,6 +158,8 @@ std::vector<OpSample> reshape_samples() {
           {{floats({8}, -1, 1, DType::kBF16)}, {{"shape", Shape{8, 1}}}}};
 }
 
+// Kernels move tiles of several elements: sides that are no multiple of theirs
+// leave edges, for elements of each width.
 std::vector<OpSample> transpose_samples() {
   const auto order = [](InputSample x, Integers permutation) {
     return OpSample{{std::move(x)}, {{"permutation", std::move(permutation)}}};
@@ -176,6 +178,7 @@ std::vector<OpSample> transpose_samples() {
           order(integers({40, 33}, 0, 9, DType::kU8), {1, 0})};
 }
 
+// Axes are repeated in front, within and at the end, and none may be.
 std::vector<OpSample> broadcast_samples() {
   const auto to = [](InputSample x, const Shape& shape) {
     return OpSample{{std::move(x)}, {{"shape", shape}}};

@@ -149,6 +149,8 @@ std::vector<Value> sum_of_padded(const BatchContext& g) {
   return sum_of_linear(g);
 }
 
+// Ends may count from behind, steps run backwards and leave a rest, and a part
+// may be of nothing.
 std::vector<OpSample> slice_samples() {
   const auto cut = [](InputSample x, Integers begin, Integers end,
                       Integers steps = {}) {
@@ -175,6 +177,7 @@ std::vector<OpSample> slice_samples() {
       cut(floats({40, 50}, -1, 1, DType::kBF16), {3, 5}, {39, 49}, {1, 3})};
 }
 
+// What a slice above leaves out must become zeros here.
 std::vector<OpSample> unslice_samples() {
   const auto place = [](InputSample y, const Shape& shape, Integers begin,
                         Integers end, Integers steps = {}) {
@@ -192,6 +195,7 @@ std::vector<OpSample> unslice_samples() {
           place(integers({2}, 1, 9), {5}, {-2}, {kToEnd})};
 }
 
+// The value fills what is around, also where there is nothing in the middle.
 std::vector<OpSample> pad_samples() {
   const auto around = [](InputSample x, Integers low, Integers high,
                          double value) {

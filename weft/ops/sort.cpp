@@ -166,6 +166,8 @@ Cost order_cost(const OpCall& call) {
 
 Cost cumsum_cost(const OpCall& call) { return Cost::elementwise(call, 1); }
 
+// Few of many and many of few are found in different ways. Small integers have
+// ties, of which the lower position goes first.
 std::vector<OpSample> top_k_samples() {
   const auto largest = [](InputSample x, std::int64_t k,
                           std::int64_t axis = -1) {
@@ -187,6 +189,7 @@ std::vector<OpSample> top_k_samples() {
           largest(floats({2, 0}), 1, 0)};
 }
 
+// Small integers show whether the sort is stable.
 std::vector<OpSample> sort_samples() {
   const auto order = [](InputSample x, bool descending,
                         std::int64_t axis = -1) {
@@ -210,6 +213,8 @@ std::vector<OpSample> sort_samples() {
           order(floats({3, 0}), false, 0)};
 }
 
+// Both options go along rows, and along columns, where neighbours are summed
+// side by side.
 std::vector<OpSample> cumsum_samples() {
   const auto along = [](InputSample x, std::int64_t axis, bool exclusive,
                         bool reverse) {

@@ -113,6 +113,8 @@ std::vector<OpSample> clamp_samples() {
   return samples;
 }
 
+// Numbers beyond the range of an integer, and between two of them, show how
+// each cast saturates and rounds.
 std::vector<OpSample> cast_samples() {
   std::vector<OpSample> samples;
   const auto add = [&](InputSample x, DType to) {

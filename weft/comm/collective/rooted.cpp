@@ -133,6 +133,7 @@ Task<> barrier(Channel channel) {
   // before it.
   for (int d = 1; d < channel.size(); d *= 2) {
     Transfers transfers(channel);
+    // A message without bytes tells by coming.
     transfers.receive(channel.around(channel.rank() - d), {});
     transfers.send(channel.around(channel.rank() + d), {});
     co_await transfers.all();

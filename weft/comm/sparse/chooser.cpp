@@ -139,6 +139,8 @@ Task<SparseChoice> sparse_all_reduce(Channel channel, Stream& stream,
   // Nothing may be priced that could not be run.
   if (options.quantizer == nullptr) quantized_value_bytes = 0;
   SparseChoice choice;
+  // A survey takes messages of its own: where it would take too much of the
+  // time, the likely supports are priced instead.
   if (items && !chooser.should_survey(static_cast<double>(*items))) {
     options.most_items = *items;
     choice = chooser.choose_blindly(static_cast<double>(*items),

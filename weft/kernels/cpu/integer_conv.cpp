@@ -27,6 +27,7 @@ class WideningConvolution : public WideningKernel {
  protected:
   void rows(const void* x, std::int64_t group, std::int64_t row,
             std::int64_t count, std::int16_t* to) const noexcept override {
+    // A group sees its own channels of each pixel.
     const T* pixels = static_cast<const T*>(x) + group * w_[2];
     for (std::int64_t i = row; i < row + count; ++i, to += row_size()) {
       const T* image = pixels + i / (y_[1] * y_[2]) * x_[1] * x_[2] * x_[3];
@@ -100,6 +101,7 @@ namespace weft {
 namespace {
 
 std::optional<std::string> integer_conv_declines(const OpCall& call) {
+  // The reference gives the zeros, or the nothing, that is left.
   const bool is_empty = call.input(0).shape.num_elements() == 0 ||
                         call.input(1).shape.num_elements() == 0 ||
                         call.outputs[0].shape.num_elements() == 0;

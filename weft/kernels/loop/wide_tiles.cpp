@@ -82,6 +82,7 @@ void clamp(const Tile& tile) noexcept {
   }
 }
 
+// The names are those of ops, by which find_tile_op() looks.
 template <class T>
 std::vector<WideFunction> of_numbers() {
   return {
@@ -208,6 +209,8 @@ T converted(T x) {
   if constexpr (std::is_same_v<To, bool>) {
     return static_cast<T>(x != 0);
   } else if constexpr (is_half<To>) {
+    // It is rounded to the narrow dtype and stays a T, as a tile holds one
+    // type.
     return static_cast<T>(static_cast<float>(To(static_cast<float>(x))));
   } else if constexpr (std::is_floating_point_v<T> && std::is_integral_v<To>) {
     return static_cast<T>(weft::saturate<To>(x));

@@ -24,6 +24,7 @@ std::vector<OpSample> drawn_samples() {
           draw({3}, DType::kF32, random_keys({0}))};
 }
 
+// Sizes lie below, around and far above that of a vector.
 std::vector<OpSample> unary_samples(double low, double high) {
   return {{{floats({3, 5}, low, high)}, {}},
           {{floats({}, low, high)}, {}},
@@ -35,6 +36,7 @@ std::vector<OpSample> unary_samples(double low, double high) {
           {{floats({35}, low, high, DType::kF16)}, {}}};
 }
 
+// Rows, columns, scalars and nothing broadcast, from either side.
 std::vector<OpSample> binary_samples(double low, double high, double second_low,
                                      double second_high) {
   const auto pair = [&](const Shape& a, const Shape& b,
@@ -58,6 +60,7 @@ std::vector<OpSample> binary_samples(double low, double high, double second_low,
           pair({35}, {1}, DType::kF16)};
 }
 
+// Integers of one, four and eight bytes are computed in different ways.
 std::vector<OpSample> integer_samples(std::int64_t low, std::int64_t high) {
   std::vector<OpSample> samples;
   for (const DType dtype : {DType::kI8, DType::kI32, DType::kI64}) {
