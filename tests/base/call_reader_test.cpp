@@ -36,6 +36,16 @@ Call<Def> read(std::string_view text) {
   return parse_call(text, registry(), "thing");
 }
 
+TEST(CallReader, PutsACaretUnderCharactersAndNotBytes) {
+  test::expect_error(
+      ErrorCode::kInvalidArgument,
+      {"\n  one(text=\"ü\", x=1)\n                ^"}, [] {
+        CallReader reader("one(text=\"ü\", x=1)", "test");
+        reader.take_name("a name");
+        reader.take_options("one", {{"text", std::string(), ""}});
+      });
+}
+
 TEST(CallReader, ReadsLists) {
   EXPECT_EQ(option<Integers>(read("grid([4, 8])").options, "sizes"),
             (Integers{4, 8}));

@@ -112,7 +112,9 @@ Options CallReader::take_options(std::string_view name,
       is_first = false;
     }
   }
-  for (const OptionSpec& spec : schema) given.emplace(spec.name, spec.value);
+  for (const OptionSpec& spec : schema) {
+    if (!given.contains(spec.name)) given[spec.name] = default_of(spec);
+  }
   return given;
 }
 

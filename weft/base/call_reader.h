@@ -115,7 +115,7 @@ template <class Def>
 std::vector<EntryOptions> entries_of(const Registry<Def>& registry) {
   std::vector<EntryOptions> entries;
   for (const Def& def : registry.all()) {
-    entries.push_back({def.name, def.summary, def.options});
+    entries.push_back({def.name, def.summary, def.options, registry.kind()});
   }
   return entries;
 }

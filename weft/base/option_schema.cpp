@@ -71,11 +71,12 @@ std::string to_string(const NumberRange& range) {
   const NumberRange any;
   const bool has_most = range.most != any.most;
   if (range.least == any.least && !has_most) return "";
+  const std::string zero = range.has_zero ? "0 or " : "";
   if (!has_most) {
-    return fmt::format("{} {}", range.is_open_below ? "above" : "at least",
-                       range.least);
+    return fmt::format("{}{} {}", zero,
+                       range.is_open_below ? "above" : "at least", range.least);
   }
-  return fmt::format("in {}{}, {}{}", range.is_open_below ? '(' : '[',
+  return fmt::format("{}in {}{}, {}{}", zero, range.is_open_below ? '(' : '[',
                      range.least, range.most, range.is_open_above ? ')' : ']');
 }
 
@@ -88,7 +89,9 @@ std::optional<std::string> number_declines(const NumberRange& range,
       range.is_open_below ? value > range.least : value >= range.least;
   const bool is_below =
       range.is_open_above ? value < range.most : value <= range.most;
-  if (is_above && is_below) return std::nullopt;
+  if ((is_above && is_below) || (range.has_zero && value == 0)) {
+    return std::nullopt;
+  }
   // NaN and infinity are refused where every finite number would do.
   const std::string text = to_string(range);
   return text.empty() ? "must be a finite number" : "must be " + text;
@@ -104,6 +107,14 @@ std::optional<std::string> declines(const OptionSpec& spec,
   if (const auto* number = std::get_if<std::int64_t>(&value)) {
     return number_declines(spec.range, static_cast<double>(*number));
   }
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
+    for (const std::int64_t each : *list) {
+      const auto reason =
+          number_declines(spec.range, static_cast<double>(each));
+      if (reason) return fmt::format("holds {}, which {}", each, *reason);
+    }
+    return std::nullopt;
+  }
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr || spec.choices.empty() ||
       std::ranges::find(spec.choices, *text) != spec.choices.end()) {
@@ -118,22 +129,25 @@ std::optional<std::string> declines(const OptionSpec& spec,
 
 OptionValue canonical(const OptionSpec& spec, OptionValue value) {
   if (spec.calls == nullptr || spec.calls->canonical == nullptr) return value;
-  const auto write_out = [&](std::string& text, const std::string& place) {
-    try {
-      text = spec.calls->canonical(text);
-    } catch (Error& error) {
-      error.detail(fmt::format("at: {}, {}", place, text));
-      throw;
-    }
-  };
   if (auto* text = std::get_if<std::string>(&value)) {
-    write_out(*text, spec.name);
+    *text = spec.calls->canonical(*text);
   } else if (auto* texts = std::get_if<std::vector<std::string>>(&value)) {
     for (std::size_t i = 0; i < texts->size(); ++i) {
-      write_out((*texts)[i], fmt::format("{}.{}", spec.name, i));
+      try {
+        (*texts)[i] = spec.calls->canonical((*texts)[i]);
+      } catch (Error& error) {
+        error.detail(fmt::format("at: {}.{}, {}", spec.name, i, (*texts)[i]));
+        throw;
+      }
     }
   }
   return value;
+}
+
+OptionValue default_of(const OptionSpec& spec) {
+  const auto* text = std::get_if<std::string>(&spec.value);
+  const bool is_nothing = text != nullptr && text->empty();
+  return is_nothing ? spec.value : canonical(spec, spec.value);
 }
 
 Options complete(const std::vector<OptionSpec>& schema, const Options& given,
@@ -141,7 +155,7 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
   Options result;
   // All options of the schema are there afterwards, so readers need no
   // defaults.
-  for (const OptionSpec& spec : schema) result[spec.name] = spec.value;
+  for (const OptionSpec& spec : schema) result[spec.name] = default_of(spec);
   for (const auto& [name, value] : given) {
     const auto spec = std::find_if(
         schema.begin(), schema.end(),
@@ -159,7 +173,10 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
     }
     if (!convert(value, spec->value, result[name])) {
       Error error(ErrorCode::kInvalidArgument, where,
-                  "option '{}' is {}, but must be a {}", name, to_string(value),
+                  "option '{}' is {}, but must be {}{}", name, to_string(value),
+                  std::holds_alternative<bool>(spec->value)           ? ""
+                  : std::holds_alternative<std::int64_t>(spec->value) ? "an "
+                                                                      : "a ",
                   kind_of(spec->value));
       const std::string_view due = kind_of(spec->value);
       if (due == "list of integers") error.hint("a list is written [4, 8]");

@@ -22,6 +22,7 @@ struct NumberRange {
   double most = std::numeric_limits<double>::max();
   bool is_open_below = false;  // `least` itself is excluded
   bool is_open_above = false;
+  bool has_zero = false;  // 0 is allowed beside it, with a meaning of its own
 };
 
 struct EntryOptions;
@@ -39,7 +40,7 @@ struct OptionSpec {
   std::string name;
   OptionValue value;  // the default; it also fixes the kind
   std::string summary;
-  NumberRange range = {};                 // of a number
+  NumberRange range = {};                 // of a number, or of each in a list
   std::vector<std::string> choices = {};  // of a text; none: any
   std::string unit = {};                  // "steps", "bytes"; empty: none
   // What calls a text holds, or each text of a list; null: it is no call.
@@ -51,9 +52,11 @@ struct EntryOptions {
   std::string entry;    // "mlp"
   std::string summary;  // "dense layers with ReLU"
   std::vector<OptionSpec> options;
+  std::string kind = {};  // of the registry: "layer"
 };
 
-// "at least 1", "in (0, 1]"; empty where any number will do.
+// "at least 1", "in (0, 1]", "0 or in [0.1, 1]"; empty where any number will
+// do.
 std::string to_string(const NumberRange& range);
 // Why the option cannot have this value, of its kind: "must be at least 1",
 // "is not known (did you mean 'f32'?)"; nothing if it can.
@@ -62,6 +65,8 @@ std::optional<std::string> declines(const OptionSpec& spec,
 // The value, of the option's kind, with calls in it written out. Throws what
 // CallKind::canonical does, with the place in a list: "at: layers.2, relu(3)".
 OptionValue canonical(const OptionSpec& spec, OptionValue value);
+// The default, with calls in it written out. An empty text calls nothing.
+OptionValue default_of(const OptionSpec& spec);
 
 std::string to_string(const OptionValue& value);
 // "integer", "number", "true or false", "text", "list of integers", "list of

@@ -153,9 +153,9 @@ void SectionReader::read_value(const std::string& key, const toml::node& node,
 }
 
 OptionValue SectionReader::read(const OptionSpec& spec) {
-  OptionValue value = spec.value;
   const toml::node* node = find(spec.name);
-  if (node == nullptr) return value;
+  if (node == nullptr) return default_of(spec);
+  OptionValue value = spec.value;
   read_value(spec.name, *node, value);
   const auto reason = declines(spec, value);
   if (!reason) {
