@@ -137,7 +137,9 @@ void simulate_step(const WorkerOptions& options) {
   if (!overlaps) {
     for (Exchange& exchange : backward.exchanges) exchange.ready = 1;
   }
-  DenseCollective collective(options.text("collective"), topology);
+  DenseCollective collective(parse_call(options.text("collective"),
+                                        collective_registry(), "collective"),
+                             topology);
   SimWorld world(topology, {.carries_payload = false});
   const auto run_rank = [&](Transport& transport) -> Task<> {
     Communicator all(transport);

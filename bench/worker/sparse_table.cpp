@@ -299,7 +299,7 @@ void make_sparse_table(const WorkerOptions& options) {
   std::vector<Column> columns;
   for (const auto& algorithm : sparse_all_reduce_registry().all()) {
     columns.push_back({algorithm.name, algorithm.name});
-    if (algorithm.can_quantize) {
+    if (algorithm.can_quantize()) {
       columns.push_back(
           {algorithm.name + " 4-bit", algorithm.name, quantizer.get()});
     }

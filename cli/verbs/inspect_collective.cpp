@@ -46,7 +46,7 @@ Json size_report(AllReduceChooser& chooser, std::size_t bytes) {
     if (!candidate.declined) {
       entry["seconds"] = number(candidate.seconds);
     } else {
-      entry["declined"] = *candidate.declined;
+      entry["declined"] = candidate.declined->because;
     }
     candidates.push_back(std::move(entry));
   }

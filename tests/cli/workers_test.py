@@ -127,7 +127,7 @@ class WorkersTest(CliTest):
                                  "sync.collective=ring"))
         self.assertEqual(result.returncode, 2)
         self.assertIn("cannot be added on their way", result.stderr)
-        self.assertIn('collective "all_gather"', result.stderr)
+        self.assertIn('collective = "all_gather"', result.stderr)
 
 
 if __name__ == "__main__":

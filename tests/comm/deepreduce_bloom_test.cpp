@@ -141,15 +141,17 @@ TEST(BloomFilter, KeepsTheRateOfFalsePositives) {
 }
 
 TEST(BloomPolicy, NamesAreChecked) {
-  EXPECT_EQ(parse_bloom_policy("p2"), BloomPolicy::kP2);
-  expect_error(ErrorCode::kInvalidArgument, {"midle", "did you mean 'middle'"},
-               [] { parse_bloom_policy("midle"); });
-  expect_error(ErrorCode::kInvalidArgument, {"eps = 0.7"}, [] {
-    index_codec("bloom", {{"eps", 0.7}});
-  });
-  expect_error(ErrorCode::kInvalidArgument, {"eps = -0.1"}, [] {
-    index_codec("bloom", {{"eps", -0.1}});
-  });
+  EXPECT_EQ(bloom_policy("p2"), BloomPolicy::kP2);
+  const auto refuse = [](const Options& given,
+                         std::initializer_list<std::string> parts) {
+    expect_error(ErrorCode::kInvalidArgument, parts,
+                 [&] { index_codec("bloom", given); });
+  };
+  refuse({{"policy", std::string("midle")}},
+         {"midle", "did you mean 'middle'"});
+  refuse({{"eps", 0.7}}, {"'eps' = 0.7 must be 0 or in [1e-09, 0.5]"});
+  refuse({{"eps", -0.1}}, {"'eps' = -0.1"});
+  EXPECT_NO_THROW(index_codec("bloom", {{"eps", 0.0}}));
 }
 
 TEST(BloomPolicy, TakesTheLeftMiddleAndRight) {

@@ -289,12 +289,14 @@ TEST(FitPoly, RefusesDamage) {
 }
 
 TEST(FitPoly, ChecksItsOptions) {
-  expect_error(ErrorCode::kInvalidArgument, {"degree = 0"}, [] {
-    value_codec("fit-poly", {{"degree", std::int64_t{0}}});
-  });
-  expect_error(ErrorCode::kInvalidArgument, {"knots = chords"}, [] {
-    value_codec("fit-poly", {{"knots", std::string("chords")}});
-  });
+  expect_error(ErrorCode::kInvalidArgument, {"'degree' = 0 must be in [1, 9]"},
+               [] {
+                 value_codec("fit-poly", {{"degree", std::int64_t{0}}});
+               });
+  expect_error(ErrorCode::kInvalidArgument, {"'knots'", "did you mean 'chord'"},
+               [] {
+                 value_codec("fit-poly", {{"knots", std::string("chords")}});
+               });
 }
 
 // The first figure of the paper: eight values, of which four are zeros. Dense

@@ -132,9 +132,10 @@ TEST(Delta, WritesGaps) {
                    {3, 4, 300}, 1000)
                 .bytes,
             bytes_of({3, 9, 3, 0, 295 << 2 & 0xFF, 295 >> 6}));
-  expect_error(ErrorCode::kInvalidArgument, {"packing = bit"}, [] {
-    index_codec("delta", {{"packing", std::string("bit")}});
-  });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"'packing'", "did you mean 'bits'"}, [] {
+                 index_codec("delta", {{"packing", std::string("bit")}});
+               });
 }
 
 TEST(Delta, RefusesImpossibleGaps) {

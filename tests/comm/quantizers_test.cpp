@@ -66,9 +66,8 @@ TEST(ThreeLc, HandCase) {
 }
 
 TEST(ThreeLc, RefusesToSendNothingForEver) {
-  for (const char* text : {"3lc(2)", "3lc(0.99)", "3lc(1.99999999999)"}) {
-    test::expect_error(ErrorCode::kInvalidArgument,
-                       {"at least 1 and below 2", "ever be sent"},
+  for (const char* text : {"3lc(2)", "3lc(0.99)"}) {
+    test::expect_error(ErrorCode::kInvalidArgument, {"must be in [1, 2)"},
                        [&] { Pipeline{text}; });
   }
 }
@@ -76,7 +75,7 @@ TEST(ThreeLc, RefusesToSendNothingForEver) {
 // |residual| <= M / 2, at least one value is sent, and with s = 1 the largest
 // exactly.
 TEST(ThreeLc, SendsTheLargestAndKeepsLittle) {
-  for (const double s : {1.0, 1.5, 1.9, 1.9999998}) {
+  for (const double s : {1.0, 1.5, 1.9, 1.9999998, 1.99999999999}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       Values values = synthetic_gradient(1000, seed);
       if (seed == 0) values.assign(1000, -1.5f);

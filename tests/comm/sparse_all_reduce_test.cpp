@@ -319,7 +319,7 @@ TEST(QuantizedDsar, RefusesWhatCannotBeQuantized) {
   EXPECT_THAT(message([](int rank) {
                 return random_stream<double>(10, 0.5, rank, true);
               }),
-              HasSubstr("values of f64 cannot be quantized"));
+              HasSubstr("'dsar' declines a quantizer of f64"));
   EXPECT_THAT(message([](int) {
                 const std::vector<float> values = {1, INFINITY, 2};
                 return Stream::of_dense(std::span<const float>(values));

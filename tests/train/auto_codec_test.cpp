@@ -16,22 +16,26 @@ const std::vector<CodecSpeed> kSpeeds = {
 
 Topology network(double bits_per_s) { return {{{4, 1e-3, 8 / bits_per_s}}}; }
 
+std::vector<CodecPrice> prices(std::span<const CodecSpeed> speeds,
+                               const Topology& network, double bytes,
+                               std::string_view policy) {
+  return price_codecs(speeds, network, bytes,
+                      parse_call(policy, sync_policy_registry(), "policy"));
+}
+
 TEST(AutoCodec, CompressesOnSlowNetworksAndNotOnFastOnes) {
-  EXPECT_EQ(price_codecs(kSpeeds, network(1e7), 1e6, "allreduce")[0].codec,
-            "small");
-  EXPECT_EQ(price_codecs(kSpeeds, network(1e11), 1e8, "allreduce")[0].codec,
-            "none");
+  EXPECT_EQ(prices(kSpeeds, network(1e7), 1e6, "allreduce")[0].codec, "small");
+  EXPECT_EQ(prices(kSpeeds, network(1e11), 1e8, "allreduce")[0].codec, "none");
 }
 
 TEST(AutoCodec, BreaksEvenWhereBothCostTheSame) {
   const double bytes = 1e8;
   for (const CodecPrice& price :
-       price_codecs(kSpeeds, network(1e8), bytes, "allreduce")) {
+       prices(kSpeeds, network(1e8), bytes, "allreduce")) {
     if (price.codec == "none") continue;
     ASSERT_GT(price.pays_below, 0);
     const auto at = [&](double bits_per_s) {
-      return price_codecs(kSpeeds, network(bits_per_s), bytes, "allreduce")[0]
-          .codec;
+      return prices(kSpeeds, network(bits_per_s), bytes, "allreduce")[0].codec;
     };
     EXPECT_EQ(at(price.pays_below * 0.99), "small");
     EXPECT_EQ(at(price.pays_below * 1.01), "none");
@@ -39,20 +43,20 @@ TEST(AutoCodec, BreaksEvenWhereBothCostTheSame) {
 }
 
 TEST(AutoCodec, PricesAGatheredMessageByWhatEveryCardCarries) {
-  const auto prices = price_codecs(kSpeeds, network(1e7), 1e6, "allreduce");
+  const auto all = prices(kSpeeds, network(1e7), 1e6, "allreduce");
   // Three messages of 50 kB at 10 Mbit/s, 1 ms, 1 ms to encode, 4 to decode.
-  EXPECT_NEAR(prices[0].seconds, 3 * 0.05e6 * 8 / 1e7 + 1e-3 + 5e-3, 1e-9);
+  EXPECT_NEAR(all[0].seconds, 3 * 0.05e6 * 8 / 1e7 + 1e-3 + 5e-3, 1e-9);
 }
 
 // Under a server the message is cut into the owners' shares, three quarters of
 // which go elsewhere, and so come the changes back.
 TEST(AutoCodec, PricesAServerByItsPushAndPull) {
-  const auto prices = price_codecs(kSpeeds, network(1e7), 1e6, "server");
-  EXPECT_EQ(prices[0].codec, "small");
-  EXPECT_NEAR(prices[0].seconds,
+  const auto all = prices(kSpeeds, network(1e7), 1e6, "server");
+  EXPECT_EQ(all[0].codec, "small");
+  EXPECT_NEAR(all[0].seconds,
               2 * (1e-3 + 0.75 * 0.05e6 * 8 / 1e7) + 1.25e-3 + 2e-3, 1e-9);
   // Push and pull of f32 move what the best all-reduce does.
-  EXPECT_NEAR(prices[1].seconds, 2 * (1e-3 + 0.75 * 1e6 * 8 / 1e7), 1e-9);
+  EXPECT_NEAR(all[1].seconds, 2 * (1e-3 + 0.75 * 1e6 * 8 / 1e7), 1e-9);
 }
 
 // Four ranks of a host share its card.
@@ -66,7 +70,7 @@ TEST(AutoCodec, CountsSharedCards) {
       std::vector<CodecSpeed> free = kSpeeds;
       free[1].encode_seconds_per_byte = free[1].decode_seconds_per_byte = 0;
       free[1].ratio = 1e-3 / ranks;
-      return price_codecs(free, topology, 1e9, policy)[0].seconds;
+      return prices(free, topology, 1e9, policy)[0].seconds;
     };
     // 16 ranks send four times what 4 do through each card, and more each.
     EXPECT_GT(price(shared, 1), 4 * price(flat, 1) * 0.99) << policy;

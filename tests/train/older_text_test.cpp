@@ -113,7 +113,7 @@ TEST(OlderText, IsReadAndWrittenAnew) {
     expect_kept(sparse + "collective = \"" + each + '"');
   }
   EXPECT_EQ(read("collective = \"blueconnect(2,2)\"").sync.collective,
-            "blueconnect([2,2])");
+            "blueconnect(factors=[2, 2], stage=ring, chunks=1)");
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST(Recipe, ReadsHowSeveralWorkersSynchronise) {
                               "[sync]\npolicy='server'\ncodec='3lc'\n"
                               "bucket_bytes=1024\noverlap=false\n");
   EXPECT_EQ(recipe.sync.policy, "server");
-  EXPECT_EQ(recipe.sync.codec, "3lc");
+  EXPECT_EQ(recipe.sync.codec, "3lc(s=1, zero_run=true)");
   EXPECT_EQ(recipe.sync.bucket_bytes, 1024);
   EXPECT_FALSE(recipe.sync.overlap);
   EXPECT_EQ(parse(to_toml(recipe)), recipe);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/trees.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // Runs that measured the network might choose other algorithms, which round
 // differently.
@@ -340,7 +342,8 @@ TEST_F(WorkersTest, BlueConnectOfTwoByTwo) {
   EXPECT_LT(difference, 1e-5);
   EXPECT_GT(difference, 0);  // it adds in another order
   const auto said = refusals(3, [&](int) { return recipe("run", overrides); });
-  EXPECT_THAT(said[0], HasSubstr("multiply to 4, not to 3 ranks"));
+  EXPECT_THAT(said[0],
+              HasSubstr("declines 3 ranks, because the factors [2, 2]"));
 }
 
 // Nothing that was kept back is lost when another number of workers goes on.
@@ -464,6 +467,8 @@ TEST_F(WorkersTest, AnyDeathLeavesACheckpointThatResumesBitForBit) {
   EXPECT_GT(deaths, 50);
 }
 
+// Keys of [sync] that decline each other say so where the recipe is read, with
+// what declines what, where it comes from and what works.
 TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
   const auto refusal = [&](std::vector<std::string> overrides) {
     try {
@@ -473,69 +478,110 @@ TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
     }
     return std::string("accepted");
   };
-  EXPECT_THAT(refusal({"sync.policy=servr"}),
-              HasSubstr("did you mean 'server'"));
-  EXPECT_THAT(refusal({"sync.codec=3lc", "sync.collective=ring"}),
-              HasSubstr("cannot be added"));
-  EXPECT_THAT(refusal({"sync.sparsify=topk(0.01)", "sync.collective=ring"}),
-              HasSubstr("dense"));
-  EXPECT_THAT(refusal({"sync.warmup_epochs=2"}), HasSubstr("sparsif"));
-  EXPECT_THAT(refusal({"sync.measure_every=2"}), HasSubstr("sparsif"));
-  EXPECT_THAT(refusal({"sync.memory=some"}), HasSubstr("gradients"));
-  EXPECT_THAT(refusal({"sync.sparsify=topk(0.1)", "sync.memory=none",
-                       "sync.momentum_correction=0.9"}),
-              HasSubstr("needs a memory"));
-  EXPECT_EQ(refusal({"sync.sparsify=topk(0.1)", "sync.codec=qsgd(4)",
-                     "sync.memory=none"}),
-            "accepted");
+  using Keys = std::vector<std::string>;
+  const auto expect = [&](const Keys& overrides, const std::string& message,
+                          const std::string& instead) {
+    const std::string said = refusal(overrides);
+    // The key that declines is the one that the message begins with.
+    const std::string key = message.substr(0, message.find(':'));
+    EXPECT_THAT(said, StartsWith(message));
+    EXPECT_THAT(said, HasSubstr(", because "));
+    EXPECT_THAT(said, HasSubstr("in: " + key + ", "));
+    EXPECT_THAT(said, HasSubstr("hint: " + instead));
+  };
+  const std::string topk = "sync.sparsify=topk(0.1)";
+  expect({"sync.codec=auto", topk},
+         "sync.codec: 'auto' declines sparsify 'topk(", "leave that out");
+  expect({"sync.codec=auto", "sync.collective=ring"},
+         "sync.codec: 'auto' declines collective 'ring'", "leave that out");
+  expect({topk, "sync.codec=qsgd(4)"},
+         "sync.codec: 'qsgd(bits=4, bucket=512, norm=l2, coding=fixed)' "
+         "declines memory 'gradients', because what is left out is added",
+         "qsgd(bits=5, bucket=512)");
+  expect({topk, "sync.memory=none", "sync.momentum_correction=0.9"},
+         "sync.momentum_correction: 0.9 declines memory 'none'", "leave");
+  expect({"sync.momentum_correction=0.9"},
+         "sync.momentum_correction: 0.9 declines dense gradients", "sparsify");
   for (const char* optimizer : {"momentum", "nesterov", "adam"}) {
-    EXPECT_THAT(
-        refusal({"sync.sparsify=topk(0.1)", "sync.momentum_correction=0.9",
-                 fmt::format("optimizer.name={}", optimizer)}),
-        HasSubstr("momentum of its own"));
+    expect({topk, "sync.momentum_correction=0.9",
+            fmt::format("optimizer.name={}", optimizer)},
+           "sync.momentum_correction: 0.9 declines this optimizer, because it "
+           "has momentum of its own",
+           "optimizer.name = \"sgd\"");
   }
-  EXPECT_EQ(refusal({"sync.sparsify=topk(0.1)", "sync.momentum_correction=0.9",
-                     "optimizer.name=sgd"}),
-            "accepted");
-  EXPECT_THAT(refusal({"sync.momentum_correction=0.9"}),
-              HasSubstr("sparsified"));
-  EXPECT_THAT(refusal({"sync.codec=auto", "sync.sparsify=topk(0.1)"}),
-              HasSubstr("left to it"));
-  EXPECT_THAT(refusal({"sync.collective=rng"}), HasSubstr("ring"));
-  EXPECT_EQ(refusal({"sync.collective=blueconnect([4, 8])"}), "accepted");
-  EXPECT_EQ(refusal({"sync.collective=blueconnect([2, 2], chunks=4)"}),
-            "accepted");
-  EXPECT_THAT(refusal({"sync.collective=blueconnect([4, x])"}),
-              HasSubstr("integers"));
-  // A list has brackets; what was written without before is read all the same.
-  EXPECT_EQ(refusal({"sync.collective=blueconnect(4,8)"}), "accepted");
-  EXPECT_THAT(refusal({"sync.collective=blueconnect(4, stage=ring)"}),
-              HasSubstr("a list is written [4, 8]"));
-  EXPECT_THAT(refusal({"sync.collective=blueconnect([4], stage=rings)"}),
-              HasSubstr("rings"));
-  EXPECT_THAT(refusal({"sync.collective=blueconnect([4], chunks=99)"}),
-              HasSubstr("in [1, 64]"));
-  EXPECT_THAT(refusal({"sync.collective=rabenseifner(order=nearby)"}),
-              HasSubstr("nearby"));
-  EXPECT_THAT(refusal({"sync.collective=ring(4)"}), HasSubstr("no options"));
-  EXPECT_THAT(
-      refusal({"sync.sparsify=topk(0.1)", "sync.collective=dsar(qsgd(9))"}),
-      HasSubstr("2 to 8"));
-  EXPECT_THAT(
-      refusal({"sync.sparsify=topk(0.1)", "sync.collective=dsar(onebit)"}),
-      HasSubstr("right on average"));
-  EXPECT_THAT(refusal({"sync.topology=4@1GB/s"}), HasSubstr("topology"));
-  EXPECT_THAT(refusal({"sync.policy=server", "sync.collective=ring"}),
-              HasSubstr("no collective"));
-  EXPECT_THAT(refusal({"sync.policy=server", "sync.codec=qsgd(4)"}),
-              HasSubstr("qsgd(bits=5, bucket=512)"));
-  EXPECT_THAT(
-      refusal({"sync.policy=server", "sync.sparsify=randomk(0.1, scale=true)"}),
-      HasSubstr("overshoots"));
-  EXPECT_THAT(refusal({"sync.sparsify=topk(0.1)", "sync.codec=qsgd(4)"}),
-              HasSubstr("grow from step to step"));
-  EXPECT_EQ(refusal({"sync.codec=qsgd(4)"}), "accepted");
-  EXPECT_EQ(refusal({"sync.policy=server", "sync.codec=qsgd(5)"}), "accepted");
+  expect({"sync.warmup_epochs=2"},
+         "sync.warmup_epochs: 2 declines dense gradients", "sparsify");
+  expect({"sync.warmup_epochs=2", "sync.sparsify=threshold(0.1)"},
+         "sync.warmup_epochs: 2 declines 'threshold'", "sparsify");
+  expect({"sync.measure_every=2"},
+         "sync.measure_every: 2 declines dense gradients", "sparsify");
+  expect({topk, "sync.measure_every=2", "sync.policy=server"},
+         "sync.measure_every: 2 declines policy 'server'", "policy");
+  expect({"sync.codec=3lc", "sync.collective=ring"},
+         "sync.collective: 'ring' declines '3lc(s=1, zero_run=true)', because "
+         "messages of this codec cannot be added",
+         "collective = \"all_gather\"");
+  expect({topk, "sync.collective=ring"}, "sync.collective: 'ring' declines",
+         "collective = \"auto\", or one of: dense, dsar");
+  for (const char* streams : {"dsar", "auto(qsgd(4))"}) {
+    expect({fmt::format("sync.collective={}", streams)}, "sync.collective: '",
+           "collective = \"auto\", or sparsify");
+  }
+  expect({topk, "sync.collective=dsar(onebit)"},
+         "sync.collective: 'dsar(quantizer=onebit)' declines quantizer "
+         "'onebit', because it leaves out",
+         "qsgd(4)");
+  expect({"sync.policy=server", "sync.collective=ring"},
+         "sync.collective: 'ring' declines policy 'server', because that uses "
+         "no collective",
+         "leave");
+  expect({"sync.policy=server", "sync.codec=qsgd(4)"},
+         "sync.policy: 'server' declines codec 'qsgd(bits=4",
+         "qsgd(bits=5, bucket=512)");
+  expect({"sync.policy=server", "sync.sparsify=randomk(0.1, scale=true)"},
+         "sync.policy: 'server' declines codec 'randomk(", "randomk(0.1)");
+  expect({"sync.policy=server", "optimizer={name = \"prodigy\"}"},
+         "sync.policy: 'server' declines this optimizer, because it looks at "
+         "all gradients together",
+         "sync.policy = \"allreduce\"");
+
+  for (const Keys& works :
+       {Keys{topk, "sync.codec=qsgd(4)", "sync.memory=none"},
+        {topk, "sync.momentum_correction=0.9", "optimizer.name=sgd"},
+        {"sync.codec=auto", "sync.collective=auto"},
+        {"sync.collective=blueconnect([4, 8])"},
+        {"sync.collective=blueconnect(4,8)"},  // of before
+        {"sync.collective=blueconnect([2, 2], chunks=4)"},
+        {topk, "sync.collective=dsar(qsgd(4))"},
+        {topk, "sync.collective=auto(qsgd(4))"},
+        {topk, "sync.codec=zstd", "sync.collective=all_gather"},
+        {"sync.codec=qsgd(4)"},
+        {"sync.policy=server", "sync.codec=qsgd(5)"}}) {
+    EXPECT_EQ(refusal(works), "accepted") << fmt::format("{}", works[0]);
+  }
+}
+
+// What a recipe names is refused by what its registry says of it.
+TEST_F(WorkersTest, RefusesWhatIsNotKnown) {
+  const auto expect = [&](const std::string& override,
+                          std::initializer_list<std::string> parts) {
+    test::expect_error(ErrorCode::kInvalidArgument, parts,
+                       [&] { recipe("run", {override}); });
+  };
+  expect("sync.policy=servr", {"did you mean 'server'"});
+  expect("sync.policy=server(a=1)", {"unknown option 'a'"});
+  expect("sync.memory=some", {"gradients, updates, none"});
+  expect("sync.collective=rng", {"did you mean 'ring'", "blueconnect"});
+  expect("sync.collective=blueconnect([4, x])", {"integers"});
+  expect("sync.collective=blueconnect(4, 8)", {"a list is written [4, 8]"});
+  expect("sync.collective=blueconnect([4, 0])", {"holds 0, which must be in"});
+  expect("sync.collective=blueconnect([4], stage=rings)",
+         {"did you mean 'ring'"});
+  expect("sync.collective=rabenseifner(order=nearby)", {"far, near"});
+  expect("sync.collective=ring(4)", {"no options"});
+  expect("sync.collective=dsar(qsgd(9))", {"'bits' = 9 must be in [2, 8]"});
+  expect("sync.sparsify=qsgd(4)", {"no sparsifier 'qsgd'", "topk"});
+  expect("sync.topology=4@1GB/s", {"topology"});
 }
 
 TEST_F(WorkersTest, TheNetworkMayBeInAFile) {
@@ -549,7 +595,8 @@ TEST_F(WorkersTest, TheNetworkMayBeInAFile) {
     train(recipe("run", {key}), 3);
     FAIL() << "three workers on a network of two";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("has 2 ranks, but 3 workers train"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("declines 3 workers, because it has 2 ranks"));
   }
 }
 
@@ -574,7 +621,7 @@ TEST_F(WorkersTest, OtherRecipesAreNamedWithTheirKeysAndRanks) {
   });
   EXPECT_THAT(network[1],
               HasSubstr("sync.codec: rank 0 has \"auto\", rank 1 has "
-                        "\"3lc\""));
+                        "\"3lc(s=1, zero_run=true)\""));
   const auto resumed = refusals(
       2, [&](int) { return recipe("run"); },
       [](int rank) { return rank == 1; });

@@ -175,16 +175,17 @@ void keep_from_conflict_sets(std::vector<std::uint32_t>& positives,
 
 }  // namespace
 
-BloomPolicy parse_bloom_policy(std::string_view name) {
-  std::vector<std::string> known;
-  for (const auto& [text, policy] : kNames) {
-    if (text == name) return policy;
-    known.emplace_back(text);
-  }
-  const std::string near = nearest(name, known);
-  throw Error(ErrorCode::kInvalidArgument, "bloom", "no policy '{}'{}", name,
-              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near))
-      .hint("known: naive, p0, p1, p2, left, middle, right");
+std::vector<std::string> bloom_policy_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, policy] : kNames) names.emplace_back(name);
+  return names;
+}
+
+BloomPolicy bloom_policy(std::string_view name) {
+  const auto found = std::ranges::find(
+      kNames, name, [](const auto& each) { return each.first; });
+  WEFT_CHECK(found != kNames.end(), "no policy '{}'", name);
+  return found->second;
 }
 
 std::size_t positives_needed(BloomPolicy policy, std::uint32_t count) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,8 +28,9 @@ enum class BloomPolicy {
   kRight,   // the last r positives
 };
 
-// Throws Error(kInvalidArgument) with the nearest known name.
-BloomPolicy parse_bloom_policy(std::string_view name);
+std::vector<std::string> bloom_policy_names();
+// `name` is one of them.
+BloomPolicy bloom_policy(std::string_view name);
 
 // How many positives of the scan the policy looks at.
 std::size_t positives_needed(BloomPolicy policy, std::uint32_t count);

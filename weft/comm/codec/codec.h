@@ -28,6 +28,7 @@
 
 #include "weft/base/option_schema.h"
 #include "weft/base/philox.h"
+#include "weft/base/refusal.h"
 #include "weft/base/registry.h"
 #include "weft/comm/codec/bytes.h"
 
@@ -82,7 +83,7 @@ class Sparsifier {
   virtual float scale(std::uint32_t /*size*/) const { return 1; }
   virtual bool is_unbiased() const { return false; }
   // See ValueCodec::declines_feedback().
-  virtual std::optional<std::string> declines_feedback() const {
+  virtual std::optional<Refusal> declines_feedback() const {
     return std::nullopt;
   }
 };
@@ -112,7 +113,7 @@ class IndexCodec {
   // policy, which shows why).
   virtual bool sends_selected_values() const { return false; }
   // See ValueCodec::declines_feedback().
-  virtual std::optional<std::string> declines_feedback() const {
+  virtual std::optional<Refusal> declines_feedback() const {
     return std::nullopt;
   }
 };
@@ -142,15 +143,15 @@ class ValueCodec {
   // Whether the mean of what is decoded is the value: no error feedback
   // needed.
   virtual bool is_unbiased() const { return is_lossless(); }
-  // Why messages must not be corrected by later ones, with what works in its
-  // place; nothing where they may. A loop of corrections, as the pull of a
-  // server is one, leaves e' = (e + change) - decoded. It stays bounded where
-  // the codec is a contraction,
+  // Why messages must not be corrected by later ones; nothing where they may.
+  // A loop of corrections, as the pull of a server is one, leaves
+  // e' = (e + change) - decoded. It stays bounded where the codec is a
+  // contraction,
   //   E |v - decoded|^2 <= c |v|^2 with c < 1,
   // but for a part that does not grow with v; errors are then at most
   // sqrt(c) / (1 - sqrt(c)) times the changes. Random rounding to few levels
   // is right on average and yet leaves out more than it is given.
-  virtual std::optional<std::string> declines_feedback() const {
+  virtual std::optional<Refusal> declines_feedback() const {
     return std::nullopt;
   }
   // The dtype in which messages may be summed on their way ("f32", "bf16",
@@ -183,8 +184,7 @@ struct CodecDef {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options;
-  // `options` are complete. Throws Error(kInvalidArgument) for a value that
-  // makes no sense.
+  // `options` are complete, and what they may be.
   std::unique_ptr<Codec> (*make)(const Options& options) = nullptr;
 };
 

@@ -58,14 +58,8 @@ float largest_finite(std::span<const float> gradient,
 }
 
 template <class Codec>
-std::unique_ptr<Codec> make(const std::optional<Stage<Codec>>& stage,
-                            std::string_view text) {
-  if (!stage) return nullptr;
-  try {
-    return stage->def->make(stage->options);
-  } catch (const Error& error) {
-    throw at_place(error, text, stage->place);
-  }
+std::unique_ptr<Codec> make(const std::optional<Stage<Codec>>& stage) {
+  return stage ? stage->def->make(stage->options) : nullptr;
 }
 
 }  // namespace
@@ -73,6 +67,7 @@ std::unique_ptr<Codec> make(const std::optional<Stage<Codec>>& stage,
 struct Pipeline::State {
   State(std::string_view given, const PipelineOptions& options);
 
+  // Throws where stages decline each other, with the pipeline that was meant.
   void check(std::string_view given) const;
   void encode_dense(std::span<const float> gradient, std::span<float> memory,
                     float largest, const MessageId& id, ByteWriter& out) const;
@@ -100,10 +95,10 @@ struct Pipeline::State {
 
 Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
     : options(chosen), stages(parse_pipeline(given)) {
-  sparsifier = make(stages.sparsifier, given);
-  index = make(stages.index, given);
-  value = make(stages.value, given);
-  bytes = make(stages.bytes, given);
+  sparsifier = make(stages.sparsifier);
+  index = make(stages.index);
+  value = make(stages.value);
+  bytes = make(stages.bytes);
   // It is checked before anything is filled in, as mistakes are told about what
   // was written.
   check(given);
@@ -112,11 +107,11 @@ Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
   // and mean the same understand each other.
   if (sparsifier && !sparsifier->is_shared() && !index) {
     stages.index = parse_pipeline("index:raw").index;
-    index = make(stages.index, given);
+    index = make(stages.index);
   }
   if (!value) {
     stages.value = parse_pipeline("none").value;
-    value = make(stages.value, given);
+    value = make(stages.value);
   }
   if (index) {
     if (auto made = index->for_values(value->value_bits())) {
@@ -127,38 +122,29 @@ Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
   fingerprint = fingerprint_of(text);
 }
 
-// Whether the stages go together.
 void Pipeline::State::check(std::string_view given) const {
-  const auto refuse = [&](std::size_t place, std::string reason,
-                          const PipelineText& nearest) {
-    return at_place(Error(ErrorCode::kInvalidArgument, std::string("codec"),
-                          std::move(reason)),
-                    given, place)
-        .hint("this works: " + to_string(nearest));
+  const auto refuse = [&](const auto& stage, std::string what,
+                          std::string because, const PipelineText& nearest) {
+    throw at_place(refused("codec", fmt::format("'{}'", stage->def->name),
+                           {std::move(what), std::move(because),
+                            "this works: " + to_string(nearest)}),
+                   given, stage->place);
   };
   PipelineText nearest = stages;
   if (index && !sparsifier) {
     nearest.sparsifier = parse_pipeline("topk").sparsifier;
-    throw refuse(stages.index->place,
-                 "an index codec needs a sparsifier before it: a whole tensor "
-                 "has no indices to send",
-                 nearest);
+    refuse(stages.index, "a whole tensor", "that has no indices to send",
+           nearest);
   }
   if (index && sparsifier->is_shared()) {
     nearest.index.reset();
-    throw refuse(stages.index->place,
-                 fmt::format("the indices of {} are not sent: all ranks draw "
-                             "the same",
-                             stages.sparsifier->def->name),
-                 nearest);
+    refuse(stages.index, fmt::format("'{}'", stages.sparsifier->def->name),
+           "all ranks draw the same indices, and none is sent", nearest);
   }
   if (value && !value->is_for_dense() && !sparsifier) {
     nearest.sparsifier = parse_pipeline("topk").sparsifier;
-    throw refuse(stages.value->place,
-                 fmt::format("{} needs a sparsifier before it: it is made for "
-                             "few values",
-                             stages.value->def->name),
-                 nearest);
+    refuse(stages.value, "a whole tensor", "it is made for few values",
+           nearest);
   }
 }
 
@@ -381,14 +367,19 @@ bool Pipeline::needs_feedback() const {
   return !state_->value->is_unbiased() ||
          (is_sparse() && !state_->sparsifier->is_unbiased());
 }
-std::optional<std::string> Pipeline::declines_feedback() const {
-  std::optional<std::string> reason;
-  if (state_->sparsifier) reason = state_->sparsifier->declines_feedback();
-  if (!reason && state_->index) reason = state_->index->declines_feedback();
-  return reason ? reason : state_->value->declines_feedback();
+std::optional<Refusal> Pipeline::declines_feedback() const {
+  std::optional<Refusal> refusal;
+  if (state_->sparsifier) refusal = state_->sparsifier->declines_feedback();
+  if (!refusal && state_->index) refusal = state_->index->declines_feedback();
+  return refusal ? refusal : state_->value->declines_feedback();
 }
 bool Pipeline::has_shared_indices() const {
   return is_sparse() && state_->sparsifier->is_shared();
+}
+bool Pipeline::has_plain_entries() const {
+  const PipelineText& stages = state_->stages;
+  return stages.sparsifier && !stages.bytes && stages.index &&
+         stages.index->def->name == "raw" && stages.value->def->name == "none";
 }
 std::string_view Pipeline::summable_as() const {
   if (state_->index || state_->bytes) return "";

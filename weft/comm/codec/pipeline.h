@@ -77,12 +77,15 @@ class Pipeline {
   bool is_sparse() const;    // has a sparsifier
   bool is_lossless() const;
   bool needs_feedback() const;  // biased: training needs a memory
-  // Why its messages must not be corrected by later ones, with what works;
-  // empty where every stage is a contraction (ValueCodec).
-  std::optional<std::string> declines_feedback() const;
+  // Why its messages must not be corrected by later ones; nothing where every
+  // stage is a contraction (ValueCodec).
+  std::optional<Refusal> declines_feedback() const;
   // True if nothing but the picked values travels, at the same indices on
   // all ranks (randomk).
   bool has_shared_indices() const;
+  // True for entries as they are, which streams can add: raw indices and f32
+  // values.
+  bool has_plain_entries() const;
   // See ValueCodec::summable_as(); "" with index or byte codecs.
   std::string_view summable_as() const;
   // How many entries a message of so many elements holds; nothing where that

@@ -9,11 +9,7 @@ AllReduce::AllReduce(const AllReduceDef& def, const Options& given)
       options_(complete(def.options, given, def.name)),
       // Ranks compare this text, so options that are spelled differently and
       // mean the same must give the same.
-      text_(brief_call_text(def.name, def.options, options_)) {
-  if (def.declines_options == nullptr) return;
-  const auto reason = def.declines_options(options_);
-  if (reason) throw Error(ErrorCode::kInvalidArgument, text_, "{}", *reason);
-}
+      text_(brief_call_text(def.name, def.options, options_)) {}
 
 AllReduce::AllReduce(const Call<AllReduceDef>& call)
     : AllReduce(*call.def, call.options) {}
@@ -27,11 +23,14 @@ PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
   // Refusals look at the sizes of levels alone: here it is their number of
   // ranks that is asked about.
   const Topology flat{{{communicator.size(), 0, 0}}};
-  std::optional<std::string> reason = declines(flat);
+  std::optional<Refusal> refusal = declines(flat);
   if (!is_summable(dtype)) {
-    reason = fmt::format("there are no sums of {}", to_string(dtype));
+    refusal = {std::string(to_string(dtype)), "it has no sums", {}};
   }
-  if (reason) throw Error(ErrorCode::kUnsupported, text_, "{}", *reason);
+  if (refusal) {
+    throw refused("all_reduce", fmt::format("'{}'", text_), *refusal,
+                  ErrorCode::kUnsupported);
+  }
   // Ranks compare this text, so those that disagree about the dtype, the count
   // or the algorithm are told, and never add each other's bytes.
   const OperationInfo info{fmt::format("all_reduce({})", text_),

@@ -26,6 +26,7 @@
 
 #include "weft/base/call_reader.h"
 #include "weft/base/option_schema.h"
+#include "weft/base/refusal.h"
 #include "weft/base/registry.h"
 #include "weft/comm/collective/dense.h"
 #include "weft/comm/transport/topology.h"
@@ -36,13 +37,10 @@ struct AllReduceDef {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options = {};
-  // What is wrong with these options on any network; null: nothing ever is.
-  std::optional<std::string> (*declines_options)(const Options& options) =
-      nullptr;
   // Why it cannot run on such a network; null: it always can. Only the sizes
-  // of the levels count, and the options are not declined.
-  std::optional<std::string> (*declines)(const Options& options,
-                                         const Topology& topology) = nullptr;
+  // of the levels count.
+  std::optional<Refusal> (*declines)(const Options& options,
+                                     const Topology& topology) = nullptr;
   // What a chooser should consider.
   std::vector<Options> (*variants)(const Topology& topology);
   // Predicted seconds; it does not decline.
@@ -86,8 +84,8 @@ class AllReduce {
  public:
   // "ring", "rabenseifner(order=near)", "blueconnect([4, 8], chunks=2)"
   // (base/call_reader.h).
-  // Throws Error(kInvalidArgument) for what is not known, or makes no sense on
-  // any network.
+  // Throws Error(kInvalidArgument) for what is not known, with the nearest
+  // name, and for what an option may not be.
   explicit AllReduce(std::string_view text);
   AllReduce(const AllReduceDef& def, const Options& given);
 
@@ -96,7 +94,7 @@ class AllReduce {
   const std::string& text() const { return text_; }
 
   // Why it cannot run on such a network; nothing if it can.
-  std::optional<std::string> declines(const Topology& topology) const {
+  std::optional<Refusal> declines(const Topology& topology) const {
     if (def_->declines == nullptr) return std::nullopt;
     return def_->declines(options_, topology);
   }

@@ -65,8 +65,9 @@ std::string AllReduceChooser::explain(std::size_t bytes,
   std::size_t shown = 0;
   for (const Candidate& candidate : candidates(bytes)) {
     if (candidate.declined) {
-      table += fmt::format("{:>12}  {}: {}\n", "-", candidate.algorithm.text(),
-                           *candidate.declined);
+      table += fmt::format("{:>12}  {} declines {}, because {}\n", "-",
+                           candidate.algorithm.text(), candidate.declined->what,
+                           candidate.declined->because);
     } else if (shown++ < most) {
       table += fmt::format("{:>12.4g}  {}\n", candidate.seconds * 1e3,
                            candidate.algorithm.text());

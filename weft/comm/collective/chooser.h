@@ -33,12 +33,12 @@ class AllReduceChooser {
 
   struct Candidate {
     AllReduce algorithm;
-    double seconds = 0;                   // predicted
-    std::optional<std::string> declined;  // why it cannot run
+    double seconds = 0;               // predicted
+    std::optional<Refusal> declined;  // why it cannot run
   };
   // All, the fastest first, those that cannot run last.
   std::vector<Candidate> candidates(std::size_t bytes) const;
-  // The same as a table, of the `most` fastest and all refused.
+  // The same as a table, of the `most` fastest and all that decline.
   std::string explain(std::size_t bytes, std::size_t most = 20) const;
 
  private:

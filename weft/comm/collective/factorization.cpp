@@ -6,44 +6,25 @@
 
 namespace weft {
 
-namespace {
-
-// The largest topology that can be written has as many (topology.cpp).
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
-
-Error mistake(std::span<const std::int64_t> factors, std::string_view what) {
-  return Error(ErrorCode::kInvalidArgument, "blueconnect",
-               "the factors [{}] {}", fmt::join(factors, ", "), what)
-      .hint(
-          "give the sizes of the groups, innermost first, whose product is the "
-          "number of ranks: [4, 8] for 32");
+std::optional<Refusal> factors_decline(std::span<const std::int64_t> sizes,
+                                       int ranks) {
+  // What is left of the ranks, as the product itself may overflow.
+  std::int64_t rest = ranks;
+  for (const std::int64_t size : sizes)
+    rest = rest % size == 0 ? rest / size : 0;
+  if (rest == 1) return std::nullopt;
+  return Refusal{fmt::format("{} ranks", ranks),
+                 fmt::format("the factors [{}] do not multiply to them",
+                             fmt::join(sizes, ", ")),
+                 "give the sizes of the groups, innermost first, whose product "
+                 "is the number of ranks: [4, 8] for 32"};
 }
-
-}  // namespace
 
 Factors factors_of(std::span<const std::int64_t> sizes) {
   Factors factors;
-  std::int64_t product = 1;
   for (const std::int64_t size : sizes) {
-    if (size < 1) throw mistake(sizes, "are not all positive");
-    // It is asked at each factor, before the product can overflow.
-    if (size > kMostRanks || product * size > kMostRanks) {
-      throw mistake(sizes, "are of too many ranks");
-    }
-    product *= size;
     // Groups of one do nothing, and would be a stage all the same.
     if (size > 1) factors.push_back(static_cast<int>(size));
-  }
-  return factors;
-}
-
-Factors factors_of(std::span<const std::int64_t> sizes, int ranks) {
-  Factors factors = factors_of(sizes);
-  int product = 1;
-  for (const int factor : factors) product *= factor;
-  if (product != ranks) {
-    throw mistake(
-        sizes, fmt::format("multiply to {}, not to {} ranks", product, ranks));
   }
   return factors;
 }

@@ -5,21 +5,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "weft/base/refusal.h"
 #include "weft/comm/transport/topology.h"
 
 namespace weft {
 
 using Factors = std::vector<int>;
 
-// Without factors of 1. Throws Error(kInvalidArgument) unless they are positive
-// and their product is at most 2^20.
+// Why groups of these sizes, which are positive, do not hold so many ranks;
+// nothing if their product is that.
+std::optional<Refusal> factors_decline(std::span<const std::int64_t> sizes,
+                                       int ranks);
+// Without factors of 1. They decline no number of ranks that a topology has.
 Factors factors_of(std::span<const std::int64_t> sizes);
-// The same; their product must be `ranks`.
-Factors factors_of(std::span<const std::int64_t> sizes, int ranks);
 // "[4, 8, 8]"
 std::string to_string(const Factors& factors);
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "weft/base/registry.h"
 #include "weft/comm/codec/codec.h"
@@ -64,10 +65,9 @@ struct SparseCost {
 struct SparseAllReduceDef {
   std::string name;
   std::string summary;
+  std::vector<OptionSpec> options = {};
   // Whether the result is dense whatever the contributions are.
   bool is_result_dense = false;
-  // Whether it can use a quantizer.
-  bool can_quantize = false;
   // Whether it cuts vectors where `partitions` says.
   bool is_partitioned = false;
   SparseCost (*cost)(const SparseWorkload& workload,
@@ -77,6 +77,9 @@ struct SparseAllReduceDef {
   // Throws Error(kDataLoss) for a damaged message, naming rank and field.
   Task<> (*run)(Channel channel, Stream& stream,
                 SparseOptions options) = nullptr;
+
+  // Whether a quantizer is among its options (quantizer.h).
+  bool can_quantize() const;
 };
 
 using SparseAllReduceRegistry = Registry<SparseAllReduceDef>;

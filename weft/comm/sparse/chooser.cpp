@@ -97,7 +97,7 @@ SparseChoice SparseChooser::choose(std::span<const Support> equally_likely,
       if (&cut != cuts.data() && !algorithm.is_partitioned) continue;
       for (const bool is_quantized : {false, true}) {
         if (is_quantized &&
-            (!algorithm.can_quantize || quantized_value_bytes <= 0)) {
+            (!algorithm.can_quantize() || quantized_value_bytes <= 0)) {
           continue;
         }
         Candidate candidate{&algorithm, is_quantized, &cut, 0, 0};

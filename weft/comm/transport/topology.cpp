@@ -12,7 +12,6 @@ namespace {
 
 // This is far from overflow, and refuses a mistyped size before anybody
 // allocates by it.
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 // A number in this unit stands for number * times / over: both are exact, so
 // that 5us is the double nearest to 5e-6.
@@ -49,7 +48,7 @@ class TopologyParser {
       topology.levels.push_back(parse_level());
       ranks *= topology.levels.back().size;
       // It is asked at each level, before the product can overflow.
-      if (ranks > kMostRanks) throw mistake("too many ranks");
+      if (ranks > Topology::kMostRanks) throw mistake("too many ranks");
     } while (skip("x"));
     if (place_ != text_.size()) throw mistake("'x' or the end expected");
     return topology;

@@ -31,6 +31,9 @@ struct Level {
 };
 
 struct Topology {
+  // More are not read from a text.
+  static constexpr int kMostRanks = 1 << 20;
+
   std::vector<Level> levels;  // innermost first
 
   int ranks() const;

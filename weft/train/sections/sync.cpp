@@ -1,28 +1,81 @@
-#include "weft/comm/collective/all_reduce.h"
+#include "weft/comm/codec/pipeline_text.h"
 #include "weft/train/recipe/entries.h"
 #include "weft/train/recipe/fields.h"
 #include "weft/train/recipe/older_text.h"
 #include "weft/train/recipe/section_def.h"
 #include "weft/train/sync/compressor.h"
+#include "weft/train/sync/exchange.h"
 #include "weft/train/sync/network.h"
 #include "weft/train/sync/policy.h"
+#include "weft/train/sync/rules.h"
 
 namespace weft {
 namespace {
 
-// The network's size decides what they may say: all_reduce.h reads them.
+constexpr const char* kNone = "none";
+constexpr const char* kAuto = "auto";
+
+// A sparsifier, or "none".
+constexpr CallKind kSparsifiers{
+    .canonical =
+        [](std::string_view text) {
+          return text == kNone
+                     ? std::string(text)
+                     : to_string(parse_call(text, sparsifier_registry(),
+                                            "sync.sparsify"));
+        },
+    .entries =
+        [] {
+          auto entries = entries_of(sparsifier_registry());
+          entries.push_back({kNone, "all entries are sent", {}, "sparsifier"});
+          return entries;
+        }};
+
+std::vector<EntryOptions> codec_entries() {
+  std::vector<EntryOptions> entries{
+      {kAuto, "what the network is fastest with", {}, "codec"}};
+  const auto append = [&](std::vector<EntryOptions> more, const char* prefix) {
+    for (EntryOptions& entry : more) {
+      entry.entry = prefix + entry.entry;
+      entries.push_back(std::move(entry));
+    }
+  };
+  append(entries_of(value_codec_registry()), "value:");
+  append(entries_of(index_codec_registry()), "index:");
+  append(entries_of(byte_codec_registry()), "");
+  return entries;
+}
+
+// What stands behind the sparsifier in a pipeline, or "auto".
+constexpr CallKind kCodecs{.canonical =
+                               [](std::string_view text) {
+                                 return text == kAuto
+                                            ? std::string(text)
+                                            : to_string(parse_pipeline(text));
+                               },
+                           .entries = codec_entries};
+
 constexpr CallKind kCollectives{
-    .entries = [] { return entries_of(all_reduce_registry()); }};
+    .canonical =
+        [](std::string_view text) {
+          return calls_of<collective_registry>()->canonical(
+              collective_of_today(text));
+        },
+    .entries = collective_entries};
 
 const Fields<SyncRecipe>& sync_fields() {
   using R = SyncRecipe;
   static const Fields<R> fields{
-      field<&R::policy>("policy", "what workers exchange, and who applies it"),
+      field<&R::policy>("policy", "what workers exchange, and who applies it",
+                        {.calls = calls_of<sync_policy_registry>()}),
       field<&R::sparsify>("sparsify",
-                          "which gradients are sent: \"topk(0.01)\", …"),
+                          "which gradients are sent: \"topk(0.01)\", …",
+                          {.calls = &kSparsifiers}),
       field<&R::codec>("codec",
-                       "how they are encoded: \"value:qsgd(7)\", \"3lc\", …, "
-                       "or \"auto\""),
+                       "how they are encoded: \"value:qsgd(7)\", \"3lc\", "
+                       "\"index:delta value:qsgd(7) | zstd\", … (value: may be "
+                       "left out where it stands alone)",
+                       {.calls = &kCodecs}),
       field<&R::collective>(
           "collective",
           "how they are summed: \"ring\", \"blueconnect([4, 8])\", …",
@@ -55,52 +108,21 @@ const Fields<SyncRecipe>& sync_fields() {
   return fields;
 }
 
-// Momentum before the selection and after it would be applied twice.
-void refuse_momentum_twice(const SyncRecipe& sync,
-                           const OptimizerRecipe& optimizer) {
-  if (sync.momentum_correction == 0) return;
-  if (!make_optimizer(optimizer)->has_momentum()) return;
-  throw Error(ErrorCode::kInvalidArgument, "sync",
-              "momentum_correction is momentum before entries are picked, and "
-              "optimizer '{}' has momentum of its own",
-              optimizer.name)
-      .hint("optimizer.name = \"sgd\", or leave momentum_correction out");
-}
-
-void refuse_partial_view(const SyncPolicyDef& policy,
-                         const OptimizerRecipe& optimizer) {
-  if (policy.updates_whole_model ||
-      !make_optimizer(optimizer)->sees_all_parameters()) {
-    return;
-  }
-  throw Error(ErrorCode::kInvalidArgument, "sync",
-              "optimizer '{}' looks at all gradients together, and with policy "
-              "'{}' each worker updates a part of the model",
-              optimizer.name, policy.name)
-      .hint("sync.policy = \"allreduce\"");
-}
-
 void read_sync(SectionReader& section, Recipe& recipe) {
   SyncRecipe& sync = recipe.sync;
   read_fields(section, sync_fields(), sync);
   section.refuse_unknown();
-  sync.collective = collective_of_today(sync.collective);
   // From here on the recipe holds the network itself, and not the name of a
   // file that other machines may not have.
   sync.topology =
       section.blame("topology", [&] { return topology_text(sync.topology); });
-  const SyncPolicyDef& policy =
-      section.blame("policy", [&]() -> const SyncPolicyDef& {
-        return sync_policy_registry().get(sync.policy);
-      });
-  section.blame("codec", [&] { policy.check(sync); });
-  section.blame("policy",
-                [&] { refuse_partial_view(policy, recipe.optimizer); });
+  const auto optimizer = make_optimizer(recipe.optimizer);
+  for (const SyncRule& rule : sync_rules()) {
+    section.blame(rule.key, [&] { rule.check(sync, *optimizer); });
+  }
   if (section.find("min_elements") == nullptr) {
     sync.min_elements = default_min_elements(sync);
   }
-  section.blame("momentum_correction",
-                [&] { refuse_momentum_twice(sync, recipe.optimizer); });
 }
 
 }  // namespace

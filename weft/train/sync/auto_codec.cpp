@@ -7,7 +7,6 @@
 
 #include "weft/base/philox.h"
 #include "weft/comm/codec/pipeline.h"
-#include "weft/comm/collective/chooser.h"
 #include "weft/train/sync/gather.h"
 
 namespace weft {
@@ -35,57 +34,21 @@ double sample_power(int workers) {
   return kOfOne + (kOfFour - kOfOne) * quarters;
 }
 
-double wire_seconds(const CodecSpeed& speed, const Topology& network,
-                    double bytes, bool is_server) {
-  const double sent = speed.ratio * bytes;
-  const Level level = flat_level(network);
-  const double others = level.size - 1;
-  if (is_server) {
-    // Messages go to the owners of all buckets, and come from them: each owns
-    // its share.
-    return 2 * (level.latency +
-                sent * others / level.size * level.seconds_per_byte);
-  }
-  if (speed.is_added_on_its_way) {
-    return AllReduceChooser(network)
-        .candidates(static_cast<std::size_t>(sent))
-        .front()
-        .seconds;
-  }
-  // Everyone's message crosses everyone's card.
-  return level.latency + others * sent * level.seconds_per_byte;
-}
-
-double codec_seconds(const CodecSpeed& speed, int ranks, double bytes,
-                     bool is_server) {
-  // An owner decodes everyone's messages of its share, and encodes its change,
-  // which all decode.
-  const double encoded = is_server ? 1 + 1.0 / ranks : 1;
-  const double decoded = is_server ? 2 : speed.is_added_on_its_way ? 1 : ranks;
-  return bytes * (encoded * speed.encode_seconds_per_byte +
-                  decoded * speed.decode_seconds_per_byte);
-}
-
 // The network with another bandwidth of its slowest level.
 Topology with_bandwidth(Topology network, double bits_per_s) {
   network.levels.back().seconds_per_byte = 8 / bits_per_s;
   return network;
 }
 
-double total(const CodecSpeed& speed, const Topology& network, double bytes,
-             bool is_server) {
-  return codec_seconds(speed, network.ranks(), bytes, is_server) +
-         wire_seconds(speed, network, bytes, is_server);
-}
-
 // Finds where the two cost the same, by bisection on the logarithm: the gain of
 // fewer bytes shrinks as the network gets faster.
 double break_even(const CodecSpeed& speed, const CodecSpeed& none,
-                  const Topology& network, double bytes, bool is_server) {
+                  const Topology& network, double bytes,
+                  const Call<SyncPolicyDef>& policy) {
   const auto pays = [&](double bits_per_s) {
     const Topology other = with_bandwidth(network, bits_per_s);
-    return total(speed, other, bytes, is_server) <
-           total(none, other, bytes, is_server);
+    return policy.def->seconds(policy.options, speed, other, bytes) <
+           policy.def->seconds(policy.options, none, other, bytes);
   };
   double low = kSlowest;
   double high = kFastest;
@@ -164,16 +127,16 @@ CodecSpeed measure_codec(const std::string& codec, int workers) {
 
 std::vector<CodecPrice> price_codecs(std::span<const CodecSpeed> speeds,
                                      const Topology& network, double bytes,
-                                     std::string_view policy) {
-  const bool is_server = policy == "server";
+                                     const Call<SyncPolicyDef>& policy) {
   WEFT_CHECK(!speeds.empty() && speeds[0].codec == "none");
   std::vector<CodecPrice> prices;
   for (const CodecSpeed& speed : speeds) {
     prices.push_back(
-        {speed.codec, total(speed, network, bytes, is_server),
+        {speed.codec,
+         policy.def->seconds(policy.options, speed, network, bytes),
          &speed == &speeds[0]
              ? 0
-             : break_even(speed, speeds[0], network, bytes, is_server)});
+             : break_even(speed, speeds[0], network, bytes, policy)});
   }
   // Among equals the first candidate stands, which is "none".
   std::ranges::stable_sort(prices, {}, &CodecPrice::seconds);
@@ -182,7 +145,7 @@ std::vector<CodecPrice> price_codecs(std::span<const CodecSpeed> speeds,
 
 AutoCodec choose_codec(Communicator& communicator, AsyncEngine& network,
                        const Topology& topology, double bytes,
-                       std::string_view policy) {
+                       const Call<SyncPolicyDef>& policy) {
   // Ratio, encode and decode of each; zeros but on the first.
   std::vector<double> numbers(3 * std::size(kCandidates));
   for (std::size_t i = 0; communicator.rank() == 0 && 3 * i < numbers.size();

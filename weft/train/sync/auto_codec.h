@@ -2,12 +2,9 @@
 // fastest with, by the model of the network and the measured speeds of codecs.
 //
 // Only codecs that keep the accuracy of training with error feedback are
-// considered: none, bf16, qsgd(8) and 3lc. Messages that cannot be added on
-// their way are gathered by everyone under policy allreduce, and go to the
-// owners of buckets under policy server, which sends the changes back by the
-// same codec: with more than two workers that is less. What overlap hides is
-// not counted,
-// so where computing hides the whole exchange, "none" is as fast.
+// considered: none, bf16, qsgd(8) and 3lc. What an exchange by one of them
+// takes is the policy's to say. What overlap hides is not counted, so where
+// computing hides the whole exchange, "none" is as fast.
 //
 // Threads: caller synchronises. Collective: the first worker measures, all
 // take its choice.
@@ -20,7 +17,7 @@
 #include "weft/comm/transport/async_engine.h"
 #include "weft/comm/transport/communicator.h"
 #include "weft/comm/transport/topology.h"
-#include "weft/train/recipe/recipe.h"
+#include "weft/train/sync/policy.h"
 
 namespace weft {
 
@@ -46,11 +43,11 @@ struct CodecPrice {
   double pays_below = 0;
 };
 
-// Prices for gradients of `bytes` under a policy, by its name, the cheapest
-// first.
+// Prices for gradients of `bytes` under a policy that knows its seconds, the
+// cheapest first.
 std::vector<CodecPrice> price_codecs(std::span<const CodecSpeed> speeds,
                                      const Topology& network, double bytes,
-                                     std::string_view policy);
+                                     const Call<SyncPolicyDef>& policy);
 
 struct AutoCodec {
   std::string codec;
@@ -58,6 +55,6 @@ struct AutoCodec {
 };
 AutoCodec choose_codec(Communicator& communicator, AsyncEngine& network,
                        const Topology& topology, double bytes,
-                       std::string_view policy);
+                       const Call<SyncPolicyDef>& policy);
 
 }  // namespace weft

@@ -38,66 +38,6 @@ std::int64_t default_min_elements(const SyncRecipe& recipe) {
   return Pipeline(pipeline_text(recipe)).value_codec().min_elements();
 }
 
-namespace {
-
-// Whether anything is kept that could be measured, or that momentum needs.
-void check_memory(const SyncRecipe& recipe, const Pipeline& pipeline) {
-  if (recipe.memory == "none" && recipe.momentum_correction > 0) {
-    throw Error(ErrorCode::kInvalidArgument, "sync",
-                "momentum_correction needs a memory of what was not sent")
-        .hint("leave out sync.memory");
-  }
-  if (recipe.measure_every == 0) return;
-  if (!pipeline.is_sparse() || recipe.memory == "none" ||
-      recipe.policy != "allreduce") {
-    throw Error(ErrorCode::kInvalidArgument, "sync",
-                "measure_every measures memories of sparsified gradients under "
-                "policy 'allreduce'")
-        .hint("set sync.sparsify, say to \"topk(0.01)\"");
-  }
-}
-
-}  // namespace
-
-void check_compression(const SyncRecipe& recipe) {
-  if (recipe.codec == "auto") {
-    SyncRecipe plain = recipe;
-    plain.codec = "none";
-    if (recipe.sparsify != "none" || recipe.collective != "auto") {
-      throw Error(ErrorCode::kInvalidArgument, "sync",
-                  "codec \"auto\" chooses how gradients travel, so sparsify "
-                  "and collective must be left to it")
-          .hint("leave them out, or name a codec");
-    }
-    // Whatever is chosen later, the rest must make sense now.
-    check_compression(plain);
-    return;
-  }
-  const PipelineText text = parse_pipeline(pipeline_text(recipe));
-  const Pipeline pipeline(pipeline_text(recipe));
-  check_memory(recipe, pipeline);
-  if (recipe.momentum_correction > 0 && !pipeline.is_sparse()) {
-    throw Error(ErrorCode::kInvalidArgument, "sync",
-                "momentum_correction is for sparsified gradients")
-        .hint("set sync.sparsify, say to \"topk(0.01)\"");
-  }
-  if (const auto reason = pipeline.declines_feedback();
-      reason && pipeline.needs_feedback() && recipe.memory != "none") {
-    throw Error(ErrorCode::kInvalidArgument, "sync",
-                "what '{}' leaves out is added to the next step's gradient, "
-                "and would grow from step to step",
-                pipeline_text(recipe))
-        .detail("reason: " + *reason)
-        .hint("or memory = \"none\", which loses what is left out");
-  }
-  if (recipe.warmup_epochs > 0 &&
-      !(text.sparsifier && text.sparsifier->options.contains("ratio"))) {
-    throw Error(ErrorCode::kInvalidArgument, "sync",
-                "warmup_epochs needs a sparsifier with a ratio")
-        .hint("set sync.sparsify, say to \"topk(0.01)\"");
-  }
-}
-
 Compressor::Compressor(const SyncRecipe& recipe, std::uint64_t seed,
                        std::span<const Bucket> buckets, Memory kept)
     : seed_(seed) {

@@ -39,11 +39,6 @@ std::string pipeline_text(const SyncRecipe& recipe);
 // What [sync] min_elements is where a recipe does not say: the codec's.
 std::int64_t default_min_elements(const SyncRecipe& recipe);
 
-// Throws Error(kInvalidArgument) for stages that do not go together, "auto"
-// beside a choice of one's own, and warm-up or momentum correction of what is
-// not sparsified.
-void check_compression(const SyncRecipe& recipe);
-
 class Compressor {
  public:
   // Whether what is not sent is kept here for the next time, and momentum

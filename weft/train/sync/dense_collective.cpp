@@ -2,18 +2,21 @@
 
 namespace weft {
 
-DenseCollective::DenseCollective(const std::string& name, Topology network)
+DenseCollective::DenseCollective(const Call<CollectiveDef>& collective,
+                                 Topology network)
     : chooser_(std::move(network)) {
-  if (name == "auto") return;
-  named_.emplace(name);
+  const AllReduceDef* def = all_reduce_registry().find(collective.def->name);
+  if (def == nullptr) return;
+  named_.emplace(*def, collective.options);
   // Whether it can run depends on the number of workers, which a recipe does
   // not know.
-  const auto reason = named_->declines(chooser_.topology());
-  if (!reason) return;
-  throw Error(ErrorCode::kInvalidArgument, "sync.collective",
-              "'{}' cannot run on this network: {}", name, *reason)
-      .detail("network: " + to_string(chooser_.topology()))
-      .hint("collective \"auto\" takes what can, and is fastest");
+  const auto refusal = named_->declines(chooser_.topology());
+  if (!refusal) return;
+  throw refused("sync.collective", fmt::format("'{}'", named_->text()),
+                {refusal->what, refusal->because,
+                 refusal->instead +
+                     "; collective = \"auto\" takes what can, and is fastest"})
+      .detail("network: " + to_string(chooser_.topology()));
 }
 
 PreparedAllReduce DenseCollective::prepare(Communicator& communicator,

@@ -8,15 +8,15 @@
 #include <string>
 
 #include "weft/comm/collective/chooser.h"
+#include "weft/train/sync/exchange.h"
 
 namespace weft {
 
 class DenseCollective {
  public:
-  // `name` as in sync.collective; "auto" chooses. Throws
-  // Error(kInvalidArgument) for one that cannot run on this network, with the
-  // reason.
-  DenseCollective(const std::string& name, Topology network);
+  // What names no dense all-reduce, as "auto", chooses. Throws
+  // Error(kInvalidArgument) for one that declines this network.
+  DenseCollective(const Call<CollectiveDef>& collective, Topology network);
 
   // Sums of `count` elements over all workers; `what` is for messages.
   PreparedAllReduce prepare(Communicator& communicator, DType dtype,

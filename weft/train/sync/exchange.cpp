@@ -1,115 +1,106 @@
 #include "weft/train/sync/exchange.h"
 
-#include "weft/comm/codec/pipeline_text.h"
+#include <algorithm>
+
 #include "weft/comm/collective/all_reduce.h"
+#include "weft/comm/sparse/quantizer.h"
 #include "weft/train/sync/dense_collective.h"
-#include "weft/train/sync/stream_collective.h"
 
 namespace weft {
 namespace {
 
-// What collective = "all_gather" and "auto" stand for beside the registries.
-constexpr std::string_view kGather = "all_gather";
-constexpr std::string_view kAuto = "auto";
+constexpr const char* kAuto = "auto";
+constexpr const char* kKind = "collective";
 
-std::string_view name_of(std::string_view collective) {
-  return name_of_call(collective, "sync.collective");
-}
-
-bool is_dense(const SyncRecipe& recipe) {
-  return all_reduce_registry().find(name_of(recipe.collective)) != nullptr;
-}
-
-// "auto(qsgd(4))" chooses among these alone: others have no dense phase.
-bool is_for_streams(const SyncRecipe& recipe) {
-  const std::string_view name = name_of(recipe.collective);
-  return sparse_all_reduce_registry().find(name) != nullptr ||
-         (name == kAuto && recipe.collective != kAuto);
-}
-
-template <class Def>
-std::string list_names(const Registry<Def>& registry) {
-  std::string list;
-  for (const Def& def : registry.all()) {
-    list += (list.empty() ? "" : ", ") + def.name;
+std::vector<const ExchangeDef*> exchanges_in_order() {
+  std::vector<const ExchangeDef*> ordered;
+  for (const ExchangeDef& def : exchange_registry().all()) {
+    ordered.push_back(&def);
   }
-  return list;
+  std::ranges::stable_sort(ordered, {}, &ExchangeDef::order);
+  return ordered;
 }
 
-void refuse_unknown(const SyncRecipe& recipe) {
-  if (recipe.collective == kAuto || recipe.collective == kGather ||
-      is_dense(recipe) || is_for_streams(recipe)) {
-    return;
+bool sums_by(const ExchangeDef& def, const Call<CollectiveDef>& collective) {
+  if (collective.def->name == kAuto) {
+    return def.can_quantize || is_auto(collective);
   }
-  throw Error(ErrorCode::kInvalidArgument, "sync.collective",
-              "no collective '{}'", recipe.collective)
-      .detail("for dense gradients:    " + list_names(all_reduce_registry()))
-      .detail("for sparse gradients:   " +
-              list_names(sparse_all_reduce_registry()))
-      .detail("for any codec's:        " + std::string(kGather))
-      .hint("\"auto\" takes what the network is fastest with");
+  const auto names = def.collectives();
+  return std::ranges::find(names, collective.def->name, &EntryOptions::entry) !=
+         names.end();
 }
 
-// Whatever is wrong with its options is said when the recipe is read.
-void check_options(const SyncRecipe& recipe) {
-  if (is_dense(recipe)) AllReduce{recipe.collective};
-  if (is_for_streams(recipe)) parse_stream_collective(recipe.collective);
-}
+struct Choice {
+  const ExchangeDef* exchange = nullptr;  // null: all decline
+  std::optional<Refusal> refusal;         // why the first one does
+};
 
-Error refusal(const SyncRecipe& recipe, std::string_view reason) {
-  return Error(ErrorCode::kInvalidArgument, "sync.collective",
-               "'{}' cannot carry '{}': {}", recipe.collective,
-               pipeline_text(recipe), reason);
-}
-
-// Entries as they are: indices and f32 values, which streams can add.
-bool is_plain_entries(const SyncRecipe& recipe) {
-  const PipelineText text = parse_pipeline(pipeline_text(recipe));
-  return text.sparsifier && !text.bytes &&
-         (!text.index || text.index->def->name == "raw") &&
-         (!text.value || text.value->def->name == "none");
+Choice choose(const SyncRecipe& recipe) {
+  const Call<CollectiveDef> collective = collective_of(recipe);
+  const Pipeline codec(recipe.codec == kAuto ? "none" : pipeline_text(recipe));
+  Choice choice;
+  for (const ExchangeDef* def : exchanges_in_order()) {
+    if (!sums_by(*def, collective)) continue;
+    auto refusal = def->declines == nullptr
+                       ? std::nullopt
+                       : def->declines(codec, collective.options);
+    if (!refusal) return {def, std::nullopt};
+    if (!choice.refusal) choice.refusal = std::move(refusal);
+  }
+  return choice;
 }
 
 }  // namespace
 
-ExchangeKind exchange_kind(const SyncRecipe& recipe) {
-  refuse_unknown(recipe);
-  check_options(recipe);
-  if (recipe.codec == "auto") return ExchangeKind::kDense;  // any will do
-  const Pipeline pipeline(pipeline_text(recipe));
-  const bool is_auto = recipe.collective == kAuto;
-  // Any message can be gathered, so nothing more has to fit.
-  if (recipe.collective == kGather) return ExchangeKind::kGather;
-  // Entries can be summed like dense values only where all workers pick the
-  // same.
-  if (pipeline.summable_as() != "" &&
-      (!pipeline.is_sparse() || pipeline.has_shared_indices())) {
-    if (!is_auto && !is_dense(recipe)) {
-      throw refusal(recipe, "it is for sparse gradients, and these are dense")
-          .hint("collective \"auto\", or sparsify \"topk(0.01)\"");
+std::vector<EntryOptions> collective_entries() {
+  std::vector<EntryOptions> entries{
+      {kAuto,
+       "for each size what is fastest on this network",
+       {quantizer_option()},
+       kKind}};
+  for (const ExchangeDef* exchange : exchanges_in_order()) {
+    for (EntryOptions& entry : exchange->collectives()) {
+      // Several exchanges may sum by the same.
+      if (std::ranges::find(entries, entry.entry, &EntryOptions::entry) ==
+          entries.end()) {
+        entries.push_back(std::move(entry));
+      }
     }
-    return pipeline.is_sparse() ? ExchangeKind::kSharedIndices
-                                : ExchangeKind::kDense;
   }
-  if (is_plain_entries(recipe)) {
-    if (!is_auto && !is_for_streams(recipe)) {
-      throw refusal(recipe,
-                    "it adds dense gradients, and workers pick different "
-                    "entries")
-          .hint("collective \"auto\" or one of: " +
-                list_names(sparse_all_reduce_registry()) +
-                "; or sparsify \"randomk(0.01)\", whose entries are the same "
-                "everywhere");
+  return entries;
+}
+
+const CollectiveRegistry& collective_registry() {
+  static const CollectiveRegistry filled = [] {
+    CollectiveRegistry registry(kKind);
+    for (EntryOptions& entry : collective_entries()) {
+      registry.add({std::move(entry.entry), std::move(entry.summary),
+                    std::move(entry.options)});
     }
-    return ExchangeKind::kStream;
-  }
-  if (!is_auto) {
-    throw refusal(recipe, "messages of this codec cannot be added on their way")
-        .hint(
-            "collective \"all_gather\", policy \"server\", or a codec that "
-            "can: none, f16, bf16");
-  }
-  return ExchangeKind::kGather;
+    registry.freeze();
+    return registry;
+  }();
+  return filled;
+}
+
+Call<CollectiveDef> collective_of(const SyncRecipe& recipe) {
+  return parse_call(recipe.collective, collective_registry(),
+                    "sync.collective");
+}
+
+bool is_auto(const Call<CollectiveDef>& collective) {
+  return collective.def->name == kAuto &&
+         collective.options == complete(collective.def->options, {}, kAuto);
+}
+
+std::optional<Refusal> collective_declines(const SyncRecipe& recipe) {
+  return choose(recipe).refusal;
+}
+
+const ExchangeDef& exchange_of(const SyncRecipe& recipe) {
+  const Choice choice = choose(recipe);
+  WEFT_CHECK(choice.exchange != nullptr, "{} declines", recipe.collective);
+  return *choice.exchange;
 }
 
 void check_ranks(const SyncRecipe& recipe, int ranks) {
@@ -118,13 +109,21 @@ void check_ranks(const SyncRecipe& recipe, int ranks) {
   if (recipe.topology != kAuto) {
     network = parse_topology(recipe.topology);
     if (network.ranks() != ranks) {
-      throw Error(ErrorCode::kInvalidArgument, "sync.topology",
-                  "'{}' has {} ranks, but {} workers train", recipe.topology,
-                  network.ranks(), ranks);
+      throw refused("sync.topology", fmt::format("'{}'", recipe.topology),
+                    {fmt::format("{} workers", ranks),
+                     fmt::format("it has {} ranks", network.ranks()),
+                     "topology = \"auto\" measures the network"});
     }
   }
   // Its constructor refuses; all else runs with any number of ranks.
-  if (is_dense(recipe)) DenseCollective(recipe.collective, network);
+  DenseCollective(collective_of(recipe), network);
+}
+
+Refusal cannot_be_added(const Pipeline& codec) {
+  return {fmt::format("'{}'", codec.text()),
+          "messages of this codec cannot be added on their way",
+          "collective = \"all_gather\", policy = \"server\", or a codec that "
+          "can: none, f16, bf16"};
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// How the gradients of a bucket become their sum over all workers: the forms
-// that policy allreduce chooses from.
+// How the gradients of a bucket become their sum over all workers: what
+// policies that use [sync] collective choose from.
 //
 //   dense           the values, or a 16-bit form of them, in a dense all-reduce
 //   shared_indices  the values that all workers pick at the same places, in a
@@ -7,15 +7,18 @@
 //   stream          sparse streams, in a sparse all-reduce
 //   gather          messages of any codec to everyone, who decodes and adds
 //
-// All leave the same bits on every worker.
+// All leave the same bits on every worker. A new one is one file in
+// sync/exchanges.
 //
-// Threads: tasks of the network's thread.
+// Threads: tasks of the network's thread; the rest is pure.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/comm/codec/pipeline.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/network.h"
 #include "weft/train/sync/policy.h"
@@ -32,24 +35,58 @@ class Exchange {
   virtual std::string text() const = 0;
 };
 
-// What a recipe asks for, before the network is known.
-enum class ExchangeKind { kDense, kSharedIndices, kStream, kGather };
+// What [sync] collective may name: an algorithm that an exchange sums by, or
+// "auto", the fastest.
+struct CollectiveDef {
+  std::string name;
+  std::string summary;
+  std::vector<OptionSpec> options = {};
+};
+using CollectiveRegistry = Registry<CollectiveDef>;
 
-// Throws Error(kInvalidArgument), with the reason and the nearest thing that
-// works, when codec and collective do not go together. Codec "auto" goes with
-// any.
-ExchangeKind exchange_kind(const SyncRecipe& recipe);
+struct ExchangeDef {
+  std::string name;
+  std::string summary;
+  // Where several could sum, that with the least number does.
+  int order = 0;
+  // What it sums by, beside "auto": entries_of(all_reduce_registry()).
+  std::vector<EntryOptions> (*collectives)() = nullptr;
+  // Whether it has dense phases that a quantizer could be for: what
+  // "auto(qsgd(4))" chooses among.
+  bool can_quantize = false;
+  // Why it cannot sum what `codec` makes; nothing if it can, null: it always
+  // can. `options` are those of the collective.
+  std::optional<Refusal> (*declines)(const Pipeline& codec,
+                                     const Options& options) = nullptr;
+  // Whether it asks what the network is like; it is null otherwise.
+  bool uses_network = true;
+  std::unique_ptr<Exchange> (*make)(const SyncContext& context,
+                                    std::optional<Network> network) = nullptr;
+};
+using ExchangeRegistry = Registry<ExchangeDef>;
+
+// Filled from the files of weft/train/sync/exchanges.
+const ExchangeRegistry& exchange_registry();
+// What all of these sum by, each once, and "auto"; for OptionSpec::calls.
+const CollectiveRegistry& collective_registry();
+std::vector<EntryOptions> collective_entries();
+
+// The one that a recipe names. Throws Error(kInvalidArgument) with the nearest
+// name, or what is wrong with an option.
+Call<CollectiveDef> collective_of(const SyncRecipe& recipe);
+bool is_auto(const Call<CollectiveDef>& collective);
+
+// Why no exchange sums by the recipe's collective what its codec makes; nothing
+// if one does. Codec "auto" goes with any.
+std::optional<Refusal> collective_declines(const SyncRecipe& recipe);
+// That exchange.
+const ExchangeDef& exchange_of(const SyncRecipe& recipe);
 
 // Throws Error(kInvalidArgument) when so many workers cannot train by it: its
 // topology is of another number, or its collective does not divide into them.
 void check_ranks(const SyncRecipe& recipe, int ranks);
 
-std::unique_ptr<Exchange> make_dense_exchange(const SyncContext& context,
-                                              Network network);
-std::unique_ptr<Exchange> make_shared_indices_exchange(
-    const SyncContext& context, Network network);
-std::unique_ptr<Exchange> make_stream_exchange(const SyncContext& context,
-                                               Network network);
-std::unique_ptr<Exchange> make_gather_exchange(const SyncContext& context);
+// Why a codec's messages cannot be summed as numbers.
+Refusal cannot_be_added(const Pipeline& codec);
 
 }  // namespace weft

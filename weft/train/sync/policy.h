@@ -13,7 +13,8 @@
 // are tasks of the network's thread and run while others are computed;
 // apply() runs after all of them, on the thread that trains.
 //
-// A new policy is one file in sync/policies.
+// A policy with options of its own is written "server(…)" (base/call_reader.h).
+// A new one is one file in sync/policies.
 //
 // Threads: as described; the rest by the caller.
 #pragma once
@@ -21,18 +22,25 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "weft/base/call_reader.h"
+#include "weft/base/option_schema.h"
+#include "weft/base/refusal.h"
 #include "weft/base/registry.h"
 #include "weft/comm/transport/async_engine.h"
 #include "weft/comm/transport/communicator.h"
+#include "weft/comm/transport/topology.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/sync/bucket.h"
 
 namespace weft {
+
+struct CodecSpeed;  // auto_codec.h
 
 struct SyncStep {
   std::int64_t number = 0;  // of the step, from 0
@@ -88,20 +96,37 @@ class SyncPolicy {
 struct SyncPolicyDef {
   std::string name;
   std::string summary;
+  std::vector<OptionSpec> options = {};
   // Whether each worker updates all parameters, or some of them only.
   bool updates_whole_model = true;
-  // Throws Error(kInvalidArgument) with the reason, and the nearest thing that
-  // works, for keys that make no sense together.
-  void (*check)(const SyncRecipe& recipe) = nullptr;
+  // Whether [sync] collective says how it sums.
+  bool uses_collective = false;
+  // Whether buckets hold the sum of all gradients from exchange() to apply().
+  bool leaves_sums = false;
+  // In all that follows, `options` are complete.
+  //
+  // Why it cannot train by the other keys of [sync]; null: it always can.
+  std::optional<Refusal> (*declines)(const Options& options,
+                                     const SyncRecipe& recipe) = nullptr;
   // True if clipping by the norm of all gradients must happen before they are
   // exchanged.
-  bool (*clips_first)(const SyncRecipe& recipe) = nullptr;
-  std::unique_ptr<SyncPolicy> (*make)(const SyncContext& context) = nullptr;
+  bool (*clips_first)(const Options& options,
+                      const SyncRecipe& recipe) = nullptr;
+  // Predicted for a step's exchange of `bytes` of gradients by such a codec,
+  // nothing hidden; null: nobody knows, and codec "auto" cannot choose.
+  double (*seconds)(const Options& options, const CodecSpeed& codec,
+                    const Topology& network, double bytes) = nullptr;
+  std::unique_ptr<SyncPolicy> (*make)(const Options& options,
+                                      const SyncContext& context) = nullptr;
 };
 
 using SyncPolicyRegistry = Registry<SyncPolicyDef>;
 
 // Filled from the files of weft/train/sync/policies.
 const SyncPolicyRegistry& sync_policy_registry();
+
+// The one that a recipe names. Throws Error(kInvalidArgument) with the nearest
+// name, or what is wrong with an option.
+Call<SyncPolicyDef> policy_of(const SyncRecipe& recipe);
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/gather.h"
 #include "weft/train/sync/network.h"
+#include "weft/train/sync/rules.h"
 
 namespace weft {
 namespace {
@@ -21,7 +22,8 @@ StepOptions backward_options(StepOptions options, const SyncRecipe& recipe,
   const int workers = group.size();
   // Each worker drops out others.
   options.seed += static_cast<std::uint64_t>(group.rank()) << 32;
-  if (sync_policy_registry().get(recipe.policy).clips_first(recipe)) {
+  const Call<SyncPolicyDef> policy = policy_of(recipe);
+  if (policy.def->clips_first(policy.options, recipe)) {
     options.clip_norm /= std::sqrt(workers) * workers;
   } else {
     options.clip_norm = 0;
@@ -94,23 +96,26 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
       buckets_(make_buckets(trainable_, recipe.bucket_bytes)),
       bucket_of_(buckets_of(buckets_, trainable_.size())),
       measure_every_(recipe.measure_every),
-      is_sparsified_(recipe.sparsify != "none" && recipe.policy == "allreduce"),
+      is_sparsified_(recipe.sparsify != "none" &&
+                     policy_of(recipe).def->leaves_sums),
       overlaps_(recipe.overlap),
       missing_(buckets_.size()),
       exchanges_(buckets_.size()) {
-  const SyncPolicyDef& def = sync_policy_registry().get(recipe.policy);
   // Mistakes of the recipe are told before anything is exchanged.
-  def.check(recipe);
+  check_sync(recipe, optimizer);
   share_initial_weights();
   const SyncRecipe settled = settle(recipe);
-  policy_ = def.make(
+  const Call<SyncPolicyDef> policy = policy_of(recipe);
+  policy_ = policy.def->make(
+      policy.options,
       {.communicator = group_.communicator(),
        .network = group_.network(),
        .recipe = settled,
        .optimizer = optimizer,
        // What backward has clipped is not clipped again.
-       .clip_norm =
-           def.clips_first(recipe) ? 0 : description.options().clip_norm,
+       .clip_norm = policy.def->clips_first(policy.options, recipe)
+                        ? 0
+                        : description.options().clip_norm,
        // This is the seed that all have in common, and not backward's:
        // what workers draw alike must not depend on the rank.
        .seed = description.options().seed,
@@ -183,7 +188,7 @@ SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
     bytes += static_cast<double>(bucket.bytes());
   }
   const AutoCodec choice = choose_codec(group_.communicator(), group_.network(),
-                                        topology, bytes, recipe.policy);
+                                        topology, bytes, policy_of(recipe));
   chosen_ += (chosen_.empty() ? "" : "\n") + choice.explanation;
   recipe.codec = choice.codec;
   // The policy takes the network as it was measured, and does not measure

@@ -78,10 +78,11 @@ class BloomIndexCodec final : public IndexCodec {
   bool sends_selected_values() const override {
     return policy_ == BloomPolicy::kNaive;
   }
-  std::optional<std::string> declines_feedback() const override {
+  std::optional<Refusal> declines_feedback() const override {
     if (policy_ != BloomPolicy::kNaive) return std::nullopt;
-    return "policy naive puts values where others stand; bloom(policy=p0) "
-           "sends those of their places";
+    return Refusal{"error feedback",
+                   "policy naive puts values where others stand",
+                   "bloom(policy=p0) sends those of their places"};
   }
 
  private:
@@ -112,14 +113,9 @@ class BloomIndexCodec final : public IndexCodec {
 };
 
 std::unique_ptr<IndexCodec> make_bloom(const Options& options) {
-  const double rate = option<double>(options, "eps");
-  if (rate != 0 && !(rate >= kLowestRate && rate <= kHighestRate)) {
-    throw Error(ErrorCode::kInvalidArgument, "bloom",
-                "eps = {} is neither 0 nor in {} … {}", rate, kLowestRate,
-                kHighestRate);
-  }
   return std::make_unique<BloomIndexCodec>(
-      rate, parse_bloom_policy(option<std::string>(options, "policy")), 32);
+      option<double>(options, "eps"),
+      bloom_policy(option<std::string>(options, "policy")), 32);
 }
 
 }  // namespace
@@ -127,11 +123,18 @@ std::unique_ptr<IndexCodec> make_bloom(const Options& options) {
 void register_index_codec_bloom(IndexCodecRegistry& codecs) {
   codecs.add({.name = "bloom",
               .summary = "a Bloom filter; false positives by a policy",
-              .options = {{"eps", 0.0,
+              .options = {{"eps",
+                           0.0,
                            "rate of false positives; 0 chooses by the share "
-                           "of entries"},
-                          {"policy", std::string("p0"),
-                           "naive, p0, p1, p2, left, middle or right"}},
+                           "of entries",
+                           {.least = kLowestRate,
+                            .most = kHighestRate,
+                            .has_zero = true}},
+                          {"policy",
+                           std::string("p0"),
+                           "which of the positives are sent",
+                           {},
+                           bloom_policy_names()}},
               .make = make_bloom});
 }
 

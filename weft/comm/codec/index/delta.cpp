@@ -155,27 +155,25 @@ class DeltaIndexCodec final : public IndexCodec {
 
 std::unique_ptr<IndexCodec> make_delta(const Options& options) {
   const auto& packing = option<std::string>(options, "packing");
-  if (packing == "varint") {
-    return std::make_unique<DeltaIndexCodec>(Packing::kVarint);
-  }
-  if (packing == "bits") {
-    return std::make_unique<DeltaIndexCodec>(Packing::kBits);
-  }
-  if (packing == "huffman") {
-    return std::make_unique<DeltaIndexCodec>(Packing::kHuffman);
-  }
-  throw Error(ErrorCode::kInvalidArgument, "delta",
-              "packing = {} is none of varint, bits, huffman", packing);
+  return std::make_unique<DeltaIndexCodec>(
+      packing == "varint" ? Packing::kVarint
+      : packing == "bits" ? Packing::kBits
+                          : Packing::kHuffman);
 }
 
 }  // namespace
 
 void register_index_codec_delta(IndexCodecRegistry& codecs) {
-  codecs.add({.name = "delta",
-              .summary = "gaps between the indices",
-              .options = {{"packing", std::string("varint"),
-                           "varint, bits (in blocks of 128) or huffman"}},
-              .make = make_delta});
+  codecs.add(
+      {.name = "delta",
+       .summary = "gaps between the indices",
+       .options = {{"packing",
+                    std::string("varint"),
+                    "how gaps are written: bytes as needed, as many bits "
+                    "each in blocks of 128, or a Huffman code of bytes",
+                    {},
+                    {"varint", "bits", "huffman"}}},
+       .make = make_delta});
 }
 
 }  // namespace weft

@@ -69,12 +69,13 @@ class RandomK final : public Sparsifier {
     return static_cast<float>(size) / static_cast<float>(picked_of(size));
   }
   bool is_unbiased() const override { return is_scaled_; }
-  std::optional<std::string> declines_feedback() const override {
+  std::optional<Refusal> declines_feedback() const override {
     if (!is_scaled_) return std::nullopt;
-    return fmt::format(
-        "what is sent is scaled by {:.4g}, so that it overshoots; "
-        "randomk({}) does not scale",
-        1 / ratio_, ratio_);
+    return Refusal{
+        "error feedback",
+        fmt::format("what is sent is scaled by {:.4g}, so that it overshoots",
+                    1 / ratio_),
+        fmt::format("randomk({}) does not scale", ratio_)};
   }
 
  private:
@@ -88,12 +89,8 @@ class RandomK final : public Sparsifier {
 };
 
 std::unique_ptr<Sparsifier> make_randomk(const Options& options) {
-  const double ratio = option<double>(options, "ratio");
-  if (!(ratio > 0 && ratio <= 1)) {
-    throw Error(ErrorCode::kInvalidArgument, "randomk",
-                "ratio is {}, but must be above 0 and at most 1", ratio);
-  }
-  return std::make_unique<RandomK>(ratio, option<bool>(options, "scale"));
+  return std::make_unique<RandomK>(option<double>(options, "ratio"),
+                                   option<bool>(options, "scale"));
 }
 
 }  // namespace
@@ -102,7 +99,10 @@ void register_sparsifier_randomk(SparsifierRegistry& sparsifiers) {
   sparsifiers.add(
       {.name = "randomk",
        .summary = "random entries, the same on all ranks",
-       .options = {{"ratio", 0.01, "share of the entries that is sent"},
+       .options = {{"ratio",
+                    0.01,
+                    "share of the entries that is sent",
+                    {.least = 0, .most = 1, .is_open_below = true}},
                    {"scale", false,
                     "multiply what is sent by 1 / ratio: no bias, no error "
                     "feedback"}},

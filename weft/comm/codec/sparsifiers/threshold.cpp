@@ -22,14 +22,8 @@ class Threshold final : public Sparsifier {
 };
 
 std::unique_ptr<Sparsifier> make_threshold(const Options& options) {
-  const double value = option<double>(options, "value");
-  const auto rounded = static_cast<float>(value);
-  // A double above 0 may round to 0, at which every entry would be sent.
-  if (!(rounded > 0 && std::isfinite(rounded))) {
-    throw Error(ErrorCode::kInvalidArgument, "threshold",
-                "value is {}, but must be above 0 and fit an f32", value);
-  }
-  return std::make_unique<Threshold>(rounded);
+  return std::make_unique<Threshold>(
+      static_cast<float>(option<double>(options, "value")));
 }
 
 }  // namespace
@@ -37,7 +31,11 @@ std::unique_ptr<Sparsifier> make_threshold(const Options& options) {
 void register_sparsifier_threshold(SparsifierRegistry& sparsifiers) {
   sparsifiers.add({.name = "threshold",
                    .summary = "the entries of at least this magnitude",
-                   .options = {{"value", 1e-3, "the least magnitude sent"}},
+                   .options = {{"value",
+                                1e-3,
+                                "the least magnitude sent",
+                                // What rounds to a positive, finite f32.
+                                {.least = 1e-45, .most = 3.4e38}}},
                    .make = make_threshold});
 }
 

@@ -153,10 +153,7 @@ class TopK final : public Sparsifier {
 
 Method method_of(const std::string& name) {
   if (name == "exact") return Method::kExact;
-  if (name == "bucket") return Method::kBucket;
-  if (name == "sampled") return Method::kSampled;
-  throw Error(ErrorCode::kInvalidArgument, "topk", "no method '{}'", name)
-      .detail("known: exact, bucket, sampled");
+  return name == "bucket" ? Method::kBucket : Method::kSampled;
 }
 
 std::unique_ptr<Sparsifier> make_topk(const Options& options) {
@@ -164,22 +161,8 @@ std::unique_ptr<Sparsifier> make_topk(const Options& options) {
   settings.ratio = option<double>(options, "ratio");
   settings.count = option<std::int64_t>(options, "count");
   settings.method = method_of(option<std::string>(options, "method"));
-  const std::int64_t bucket = option<std::int64_t>(options, "bucket");
-  if (!(settings.ratio > 0 && settings.ratio <= 1)) {
-    throw Error(ErrorCode::kInvalidArgument, "topk",
-                "ratio is {}, but must be above 0 and at most 1",
-                settings.ratio);
-  }
-  if (settings.count < 0) {
-    throw Error(ErrorCode::kInvalidArgument, "topk",
-                "count is {}, but must be at least 1, or 0 to go by the ratio",
-                settings.count);
-  }
-  if (bucket < 1 || bucket > (std::int64_t{1} << 30)) {
-    throw Error(ErrorCode::kInvalidArgument, "topk",
-                "bucket is {}, but must be 1 to 2^30", bucket);
-  }
-  settings.bucket = static_cast<std::size_t>(bucket);
+  settings.bucket =
+      static_cast<std::size_t>(option<std::int64_t>(options, "bucket"));
   return std::make_unique<TopK>(settings);
 }
 
@@ -189,12 +172,27 @@ void register_sparsifier_topk(SparsifierRegistry& sparsifiers) {
   sparsifiers.add(
       {.name = "topk",
        .summary = "the entries of largest magnitude",
-       .options = {{"ratio", 0.01, "share of the entries that is sent"},
-                   {"count", std::int64_t{0},
-                    "how many, instead; 0: by the ratio"},
-                   {"method", std::string("exact"),
-                    "exact; bucket: of each bucket; sampled: about as many"},
-                   {"bucket", std::int64_t{512}, "entries of a bucket"}},
+       .options = {{"ratio",
+                    0.01,
+                    "share of the entries that is sent",
+                    {.least = 0, .most = 1, .is_open_below = true}},
+                   {"count",
+                    std::int64_t{0},
+                    "how many are sent instead; 0: by the ratio",
+                    {.least = 0},
+                    {},
+                    "entries"},
+                   {"method",
+                    std::string("exact"),
+                    "of all, of each bucket, or about as many, by a sample",
+                    {},
+                    {"exact", "bucket", "sampled"}},
+                   {"bucket",
+                    std::int64_t{512},
+                    "how many a bucket has, for method bucket",
+                    {.least = 1, .most = 1 << 30},
+                    {},
+                    "entries"}},
        .make = make_topk});
 }
 

@@ -11,8 +11,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kMostLevel = 12;
-
 struct FreeCompressor {
   void operator()(libdeflate_compressor* compressor) const {
     libdeflate_free_compressor(compressor);
@@ -78,12 +76,8 @@ class DeflateValueCodec final : public ValueCodec {
 };
 
 std::unique_ptr<ValueCodec> make_deflate(const Options& options) {
-  const auto level = option<std::int64_t>(options, "level");
-  if (level < 1 || level > kMostLevel) {
-    throw Error(ErrorCode::kInvalidArgument, "deflate",
-                "level = {} is not in 1 … {}", level, kMostLevel);
-  }
-  return std::make_unique<DeflateValueCodec>(static_cast<int>(level));
+  return std::make_unique<DeflateValueCodec>(
+      static_cast<int>(option<std::int64_t>(options, "level")));
 }
 
 }  // namespace
@@ -91,7 +85,10 @@ std::unique_ptr<ValueCodec> make_deflate(const Options& options) {
 void register_value_codec_deflate(ValueCodecRegistry& codecs) {
   codecs.add({.name = "deflate",
               .summary = "raw f32, deflated",
-              .options = {{"level", std::int64_t{6}, "1 (fast) … 12 (small)"}},
+              .options = {{"level",
+                           std::int64_t{6},
+                           "how hard it tries: 1 is fastest, 12 smallest",
+                           {.least = 1, .most = 12}}},
               .make = make_deflate});
 }
 

@@ -29,26 +29,16 @@ class FitPolyValueCodec final : public ValueCodec {
   PolynomialOptions options_;
 };
 
-int small_option(const Options& options, std::string_view name,
-                 std::int64_t most) {
-  const auto value = option<std::int64_t>(options, name);
-  if (value < 1 || value > most) {
-    throw Error(ErrorCode::kInvalidArgument, "fit-poly",
-                "{} = {} is not in 1 … {}", name, value, most);
-  }
-  return static_cast<int>(value);
+int small_option(const Options& options, std::string_view name) {
+  return static_cast<int>(option<std::int64_t>(options, name));
 }
 
 std::unique_ptr<ValueCodec> make_fit_poly(const Options& options) {
-  const auto& knots = option<std::string>(options, "knots");
-  if (knots != "fixed" && knots != "chord") {
-    throw Error(ErrorCode::kInvalidArgument, "fit-poly",
-                "knots = {} is neither fixed nor chord", knots);
-  }
-  return std::make_unique<FitPolyValueCodec>(PolynomialOptions{
-      .degree = small_option(options, "degree", 9),
-      .knots = knots == "fixed" ? Knots::kFixed : Knots::kChord,
-      .breaks = small_option(options, "breaks", 100)});
+  const bool is_fixed = option<std::string>(options, "knots") == "fixed";
+  return std::make_unique<FitPolyValueCodec>(
+      PolynomialOptions{.degree = small_option(options, "degree"),
+                        .knots = is_fixed ? Knots::kFixed : Knots::kChord,
+                        .breaks = small_option(options, "breaks")});
 }
 
 }  // namespace
@@ -56,11 +46,19 @@ std::unique_ptr<ValueCodec> make_fit_poly(const Options& options) {
 void register_value_codec_fit_poly(ValueCodecRegistry& codecs) {
   codecs.add({.name = "fit-poly",
               .summary = "polynomials through the sorted values",
-              .options = {{"degree", std::int64_t{5}, "of the polynomials"},
-                          {"knots", std::string("fixed"),
-                           "fixed shares, or chord (farthest from it)"},
-                          {"breaks", std::int64_t{5},
-                           "the most knots of a sign, for chord"}},
+              .options = {{"degree",
+                           std::int64_t{5},
+                           "of the polynomials",
+                           {.least = 1, .most = 9}},
+                          {"knots",
+                           std::string("fixed"),
+                           "at fixed shares, or farthest from the chord",
+                           {},
+                           {"fixed", "chord"}},
+                          {"breaks",
+                           std::int64_t{5},
+                           "the most knots of a sign, for chord",
+                           {.least = 1, .most = 100}}},
               .make = make_fit_poly});
 }
 

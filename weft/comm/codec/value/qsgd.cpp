@@ -135,7 +135,7 @@ class Qsgd final : public ValueCodec {
   bool is_unbiased() const override { return true; }
   double value_bits() const override { return settings_.bits; }
 
-  std::optional<std::string> declines_feedback() const override {
+  std::optional<Refusal> declines_feedback() const override {
     if (settings_.most_left_out() <= kMostLeftOut) return std::nullopt;
     Settings works = settings_;
     while (works.bits < 8 && works.most_left_out() > kMostLeftOut) {
@@ -144,12 +144,15 @@ class Qsgd final : public ValueCodec {
     while (works.most_left_out() > kMostLeftOut) works.bucket /= 2;
     Settings smaller = settings_;
     while (smaller.most_left_out() > kMostLeftOut) smaller.bucket /= 2;
-    return fmt::format(
-        "rounded at random to {} levels, {} values leave out up to {:.2g} "
-        "times what they are; qsgd(bits={}, bucket={}) and qsgd(bits={}, "
-        "bucket={}) leave out less than they are given",
-        settings_.levels(), settings_.bucket, settings_.most_left_out(),
-        works.bits, works.bucket, smaller.bits, smaller.bucket);
+    return Refusal{
+        "error feedback",
+        fmt::format("rounded at random to {} levels, {} values leave out up to "
+                    "{:.2g} times what they are",
+                    settings_.levels(), settings_.bucket,
+                    settings_.most_left_out()),
+        fmt::format("qsgd(bits={}, bucket={}) and qsgd(bits={}, bucket={}) "
+                    "leave out less than they are given",
+                    works.bits, works.bucket, smaller.bits, smaller.bucket)};
   }
 
  private:
@@ -370,41 +373,41 @@ class Qsgd final : public ValueCodec {
   Settings settings_;
 };
 
-bool choose(const Options& options, const char* name, const char* first,
-            const char* second) {
-  const auto& given = option<std::string>(options, name);
-  if (given == first) return false;
-  if (given == second) return true;
-  throw Error(ErrorCode::kInvalidArgument, "qsgd", "no {} '{}'", name, given)
-      .detail(fmt::format("known: {}, {}", first, second));
-}
-
 std::unique_ptr<ValueCodec> make_qsgd(const Options& options) {
-  constexpr std::int64_t kMostBucket = std::int64_t{1} << 20;
-  const std::int64_t bits = option<std::int64_t>(options, "bits");
-  const std::int64_t bucket = option<std::int64_t>(options, "bucket");
-  if (bits < 2 || bits > 8) {
-    throw Error(ErrorCode::kInvalidArgument, "qsgd",
-                "bits is {}, but must be 2 to 8", bits);
-  }
-  if (bucket < 1 || bucket > kMostBucket) {
-    throw Error(ErrorCode::kInvalidArgument, "qsgd",
-                "bucket is {}, but must be 1 to {}", bucket, kMostBucket);
-  }
-  return std::make_unique<Qsgd>(
-      Settings{.bits = static_cast<int>(bits),
-               .bucket = static_cast<std::size_t>(bucket),
-               .is_max_norm = choose(options, "norm", "l2", "max"),
-               .is_elias = choose(options, "coding", "fixed", "elias")});
+  return std::make_unique<Qsgd>(Settings{
+      .bits = static_cast<int>(option<std::int64_t>(options, "bits")),
+      .bucket =
+          static_cast<std::size_t>(option<std::int64_t>(options, "bucket")),
+      .is_max_norm = option<std::string>(options, "norm") == "max",
+      .is_elias = option<std::string>(options, "coding") == "elias"});
 }
 
 void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "qsgd",
               .summary = "random rounding to levels of a bucket's norm",
-              .options = {{"bits", std::int64_t{8}, "of a value, sign and all"},
-                          {"bucket", std::int64_t{512}, "values of a bucket"},
-                          {"norm", std::string("l2"), "l2 or max"},
-                          {"coding", std::string("fixed"), "fixed or elias"}},
+              .options = {{"bits",
+                           std::int64_t{8},
+                           "of a value, sign and all",
+                           {.least = 2, .most = 8},
+                           {},
+                           "bits"},
+                          {"bucket",
+                           std::int64_t{512},
+                           "how many values share a norm",
+                           {.least = 1, .most = 1 << 20},
+                           {},
+                           "values"},
+                          {"norm",
+                           std::string("l2"),
+                           "which levels are shares of",
+                           {},
+                           {"l2", "max"}},
+                          {"coding",
+                           std::string("fixed"),
+                           "how levels are written: with equal bits, or fewer "
+                           "for the smaller ones",
+                           {},
+                           {"fixed", "elias"}}},
               .make = make_qsgd});
 }
 

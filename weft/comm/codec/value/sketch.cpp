@@ -94,22 +94,20 @@ class SketchValueCodec final : public ValueCodec {
 };
 
 std::unique_ptr<ValueCodec> make_sketch(const Options& options) {
-  const auto buckets = option<std::int64_t>(options, "buckets");
-  if (buckets < 2 || buckets > static_cast<std::int64_t>(kMostBuckets)) {
-    throw Error(ErrorCode::kInvalidArgument, "sketch",
-                "buckets = {} is not in 2 … {}", buckets, kMostBuckets);
-  }
-  return std::make_unique<SketchValueCodec>(static_cast<std::size_t>(buckets));
+  return std::make_unique<SketchValueCodec>(
+      static_cast<std::size_t>(option<std::int64_t>(options, "buckets")));
 }
 
 }  // namespace
 
 void register_value_codec_sketch(ValueCodecRegistry& codecs) {
-  codecs.add(
-      {.name = "sketch",
-       .summary = "means of quantile buckets",
-       .options = {{"buckets", std::int64_t{64}, "of both signs together"}},
-       .make = make_sketch});
+  codecs.add({.name = "sketch",
+              .summary = "means of quantile buckets",
+              .options = {{"buckets",
+                           std::int64_t{64},
+                           "of both signs together",
+                           {.least = 2, .most = kMostBuckets}}},
+              .make = make_sketch});
 }
 
 }  // namespace weft

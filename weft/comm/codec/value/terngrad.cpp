@@ -93,9 +93,10 @@ class TernGrad final : public ValueCodec {
   bool is_unbiased() const override { return true; }
   // A value v is sent as M with a chance of |v| / M, which leaves out
   // |v| (M - |v|) on average: many times v^2 where most values are small.
-  std::optional<std::string> declines_feedback() const override {
-    return "terngrad leaves out more than it is given; 3lc sends three values "
-           "too, and rounds so that errors die out";
+  std::optional<Refusal> declines_feedback() const override {
+    return Refusal{"error feedback", "it leaves out more than it is given",
+                   "3lc sends three values too, and rounds so that errors die "
+                   "out"};
   }
 };
 

@@ -115,20 +115,19 @@ class ThreeLc final : public StreamValueCodec {
 };
 
 std::unique_ptr<ValueCodec> make_three_lc(const Options& options) {
-  const double s = option<double>(options, "s");
-  const auto rounded = static_cast<float>(s);
-  if (!(rounded >= 1 && rounded < 2)) {
-    throw Error(ErrorCode::kInvalidArgument, "3lc",
-                "s is {}, but must be at least 1 and below 2", s)
-        .hint("at 2 nothing would ever be sent");
-  }
-  return std::make_unique<ThreeLc>(rounded, option<bool>(options, "zero_run"));
+  // The nearest float may be 2, at which nothing would ever be sent.
+  const float s = std::min(static_cast<float>(option<double>(options, "s")),
+                           std::nextafter(2.0f, 1.0f));
+  return std::make_unique<ThreeLc>(s, option<bool>(options, "zero_run"));
 }
 
 void add_codec(ValueCodecRegistry& codecs) {
   codecs.add({.name = "3lc",
               .summary = "three values, five to a byte, without runs of zeros",
-              .options = {{"s", 1.0, "1 to 2: how much is left for later"},
+              .options = {{"s",
+                           1.0,
+                           "how much is left for later",
+                           {.least = 1, .most = 2, .is_open_above = true}},
                           {"zero_run", true, "remove runs of zeros"}},
               .make = make_three_lc});
 }

@@ -29,7 +29,7 @@ struct Settings {
 Settings settings_of(const Options& options, int ranks) {
   auto factors = option<std::vector<std::int64_t>>(options, "factors");
   if (factors.empty()) factors.push_back(ranks);
-  return {factors_of(factors, ranks),
+  return {factors_of(factors),
           scatter_method(option<std::string>(options, "stage")),
           static_cast<int>(option<std::int64_t>(options, "chunks"))};
 }
@@ -113,24 +113,11 @@ Task<> run_blueconnect(std::vector<Channel> channels, DenseBuffer buffer,
   }
 }
 
-std::optional<std::string> blueconnect_declines_options(
-    const Options& options) {
-  try {
-    factors_of(option<std::vector<std::int64_t>>(options, "factors"));
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> blueconnect_declines(const Options& options,
-                                                const Topology& topology) {
-  try {
-    settings_of(options, topology.ranks());
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return std::nullopt;
+std::optional<Refusal> blueconnect_declines(const Options& options,
+                                            const Topology& topology) {
+  const auto& factors = option<std::vector<std::int64_t>>(options, "factors");
+  return factors.empty() ? std::nullopt
+                         : factors_decline(factors, topology.ranks());
 }
 
 // Each tick lasts as long as the slowest of its stages or, where the messages
@@ -192,9 +179,13 @@ void register_all_reduce_blueconnect(AllReduceRegistry& registry) {
   registry.add(
       {.name = "blueconnect",
        .summary = "reduce-scatters and all-gathers over a hierarchy of groups",
-       .options = {{"factors", std::vector<std::int64_t>(),
+       .options = {{"factors",
+                    std::vector<std::int64_t>(),
                     "sizes of the groups, innermost first; their product is "
-                    "the number of ranks (empty: one group)"},
+                    "the number of ranks (empty: one group)",
+                    {.least = 1, .most = Topology::kMostRanks},
+                    {},
+                    "ranks"},
                    {"stage",
                     std::string("ring"),
                     "inside of a group",
@@ -204,7 +195,6 @@ void register_all_reduce_blueconnect(AllReduceRegistry& registry) {
                     std::int64_t{1},
                     "operations that the vector is cut into",
                     {.least = 1, .most = 64}}},
-       .declines_options = blueconnect_declines_options,
        .declines = blueconnect_declines,
        .variants = variants,
        .seconds = predict_blueconnect,

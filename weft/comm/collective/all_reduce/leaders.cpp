@@ -33,12 +33,14 @@ Task<> run_leaders(std::vector<Channel> channels, DenseBuffer buffer,
   co_await broadcast(RootedMethod::kCut, inside, buffer, 0);
 }
 
-std::optional<std::string> leaders_decline(const Options& options,
-                                           const Topology& topology) {
-  const auto group = option<std::int64_t>(options, "group");
+std::optional<Refusal> leaders_decline(const Options& options,
+                                       const Topology& topology) {
   const int ranks = topology.ranks();
-  if (group >= 1 && group <= ranks && ranks % group == 0) return std::nullopt;
-  return fmt::format("{} ranks are not groups of {}", ranks, group);
+  if (ranks % group_of(options) == 0) return std::nullopt;
+  return Refusal{
+      fmt::format("{} ranks", ranks),
+      fmt::format("they are not groups of {}", group_of(options)),
+      "give the number of ranks of a machine, which is the same for all"};
 }
 
 double predict_leaders(const Options& options, const Topology& topology,
@@ -72,7 +74,12 @@ void register_all_reduce_leaders(AllReduceRegistry& registry) {
   registry.add(
       {.name = "leaders",
        .summary = "reduce to a leader per machine, ring of leaders, broadcast",
-       .options = {{"group", std::int64_t{1}, "ranks per machine"}},
+       .options = {{"group",
+                    std::int64_t{1},
+                    "how many a machine has",
+                    {.least = 1, .most = Topology::kMostRanks},
+                    {},
+                    "ranks"}},
        .declines = leaders_decline,
        .variants =
            [](const Topology& topology) {

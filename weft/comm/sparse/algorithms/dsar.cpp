@@ -10,6 +10,7 @@
 
 #include "weft/comm/codec/bytes.h"
 #include "weft/comm/sparse/exchange.h"
+#include "weft/comm/sparse/quantizer.h"
 #include "weft/comm/sparse/timeline.h"
 
 namespace weft {
@@ -19,16 +20,18 @@ namespace {
 constexpr std::size_t kMostCodedValueBytes = 8;
 constexpr std::size_t kMostCodecHeaderBytes = 1024;
 
-void check_quantizer(const StreamType& type, const ValueCodec& quantizer) {
+std::optional<Refusal> declines(const StreamType& type,
+                                const ValueCodec& quantizer) {
   if (type.dtype != DType::kF32) {
-    throw Error(ErrorCode::kInvalidArgument, "dsar",
-                "values of {} cannot be quantized", to_string(type.dtype))
-        .hint("sum f32 streams, or leave the quantizer out");
+    return Refusal{fmt::format("a quantizer of {}", to_string(type.dtype)),
+                   "codecs are for f32",
+                   "sum f32 streams, or leave the quantizer out"};
   }
   if (!quantizer.is_for_dense()) {
-    throw Error(ErrorCode::kInvalidArgument, "dsar",
-                "the value codec is not made for whole tensors");
+    return Refusal{"this quantizer", "it is made for few values",
+                   "qsgd(4) is for whole tensors"};
   }
+  return std::nullopt;
 }
 
 void check_finite(std::span<const float> values) {
@@ -84,7 +87,10 @@ Task<Stream> gather_quantized(Channel channel, StreamType type,
 
 Task<> dsar(Channel channel, Stream& stream, SparseOptions options) {
   const StreamType type = stream.type();
-  if (options.quantizer != nullptr) check_quantizer(type, *options.quantizer);
+  if (options.quantizer != nullptr) {
+    const auto refusal = declines(type, *options.quantizer);
+    if (refusal) throw refused("sparse_all_reduce", "'dsar'", *refusal);
+  }
   const Partitions partitions = partitions_of(options, type, channel.size());
   Stream mine =
       co_await sum_partition(channel, std::move(stream), options, true);
@@ -132,8 +138,8 @@ void register_sparse_all_reduce_dsar(SparseAllReduceRegistry& registry) {
   registry.add(
       {.name = "dsar",
        .summary = "each rank sums one partition, gathered without indices",
+       .options = {quantizer_option()},
        .is_result_dense = true,
-       .can_quantize = true,
        .is_partitioned = true,
        .cost = dsar_cost,
        .run = dsar});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "weft/comm/sparse/all_reduce.h"
 #include "weft/train/sync/dense_collective.h"
 #include "weft/train/sync/exchange.h"
 
@@ -10,7 +11,7 @@ namespace weft {
 namespace {
 
 DType wire_dtype(const Pipeline& pipeline) {
-  // There is one: exchange_kind() chooses this exchange for such codecs alone.
+  // There is one, as this exchange declines other codecs.
   return *dtype_from_string(pipeline.summable_as());
 }
 
@@ -22,7 +23,7 @@ class DenseExchange : public Exchange {
         codec_(pipeline_text(context.recipe),
                {.min_elements = context.recipe.min_elements}),
         dtype_(wire_dtype(codec_)),
-        collective_(context.recipe.collective, std::move(network.topology)),
+        collective_(collective_of(context.recipe), std::move(network.topology)),
         memory_kind_(context.recipe.memory) {
     for (const Bucket& bucket : context.buckets) {
       parts_.push_back(dtype_ == DType::kF32 ? prepare_whole(bucket)
@@ -169,11 +170,42 @@ class DenseExchange : public Exchange {
   std::vector<NamedTensor> memory_;
 };
 
+std::string sparse_names() {
+  std::string list;
+  for (const auto& def : sparse_all_reduce_registry().all()) {
+    list += (list.empty() ? "" : ", ") + def.name;
+  }
+  return list;
+}
+
+std::optional<Refusal> dense_declines(const Pipeline& codec, const Options&) {
+  if (codec.has_plain_entries()) {
+    return Refusal{
+        fmt::format("'{}'", codec.text()),
+        "it adds dense gradients, and workers pick different entries",
+        "collective = \"auto\", or one of: " + sparse_names() +
+            "; or sparsify = \"randomk(0.01)\", whose entries are the same "
+            "everywhere"};
+  }
+  if (codec.summable_as() == "") return cannot_be_added(codec);
+  if (!codec.is_sparse()) return std::nullopt;
+  return Refusal{fmt::format("'{}'", codec.text()),
+                 "the entries that are picked travel alone", ""};
+}
+
 }  // namespace
 
-std::unique_ptr<Exchange> make_dense_exchange(const SyncContext& context,
-                                              Network network) {
-  return std::make_unique<DenseExchange>(context, std::move(network));
+void register_exchange_dense(ExchangeRegistry& exchanges) {
+  exchanges.add(
+      {.name = "dense",
+       .summary = "whole gradients in a dense all-reduce",
+       .order = 10,
+       .collectives = [] { return entries_of(all_reduce_registry()); },
+       .declines = dense_declines,
+       .make = [](const SyncContext& context,
+                  std::optional<Network> network) -> std::unique_ptr<Exchange> {
+         return std::make_unique<DenseExchange>(context, std::move(*network));
+       }});
 }
 
 }  // namespace weft

@@ -65,8 +65,25 @@ class GatherExchange : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_gather_exchange(const SyncContext& context) {
-  return std::make_unique<GatherExchange>(context);
+void register_exchange_gather(ExchangeRegistry& exchanges) {
+  exchanges.add({.name = "gather",
+                 .summary = "messages of any codec to everyone",
+                 .order = 40,
+                 .collectives =
+                     [] {
+                       return std::vector<EntryOptions>{
+                           {"all_gather",
+                            "messages to everyone, who decodes and adds",
+                            {},
+                            "collective"}};
+                     },
+                 // Messages go from each to each whatever the network is, so it
+                 // is not measured.
+                 .uses_network = false,
+                 .make = [](const SyncContext& context, std::optional<Network>)
+                     -> std::unique_ptr<Exchange> {
+                   return std::make_unique<GatherExchange>(context);
+                 }});
 }
 
 }  // namespace weft

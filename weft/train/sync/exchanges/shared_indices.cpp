@@ -14,7 +14,8 @@ class SharedIndicesExchange : public Exchange {
       : communicator_(std::move(network.communicator)),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept),
-        collective_(context.recipe.collective, std::move(network.topology)) {}
+        collective_(collective_of(context.recipe),
+                    std::move(network.topology)) {}
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
     SparseEntries entries;
@@ -51,11 +52,29 @@ class SharedIndicesExchange : public Exchange {
   DenseCollective collective_;
 };
 
+std::optional<Refusal> shared_indices_decline(const Pipeline& codec,
+                                              const Options&) {
+  if (codec.summable_as() == "") return cannot_be_added(codec);
+  if (codec.has_shared_indices()) return std::nullopt;
+  return Refusal{fmt::format("'{}'", codec.text()),
+                 "workers do not pick the same entries",
+                 "sparsify = \"randomk(0.01)\""};
+}
+
 }  // namespace
 
-std::unique_ptr<Exchange> make_shared_indices_exchange(
-    const SyncContext& context, Network network) {
-  return std::make_unique<SharedIndicesExchange>(context, std::move(network));
+void register_exchange_shared_indices(ExchangeRegistry& exchanges) {
+  exchanges.add(
+      {.name = "shared_indices",
+       .summary = "entries that all workers pick alike, in a dense all-reduce",
+       .order = 20,
+       .collectives = [] { return entries_of(all_reduce_registry()); },
+       .declines = shared_indices_decline,
+       .make = [](const SyncContext& context,
+                  std::optional<Network> network) -> std::unique_ptr<Exchange> {
+         return std::make_unique<SharedIndicesExchange>(context,
+                                                        std::move(*network));
+       }});
 }
 
 }  // namespace weft

@@ -4,11 +4,19 @@
 #include <limits>
 
 #include "weft/comm/sparse/chooser.h"
+#include "weft/comm/sparse/quantizer.h"
 #include "weft/train/sync/exchange.h"
-#include "weft/train/sync/stream_collective.h"
 
 namespace weft {
 namespace {
+
+constexpr const char* kQuantizer = "quantizer";
+
+// Only algorithms with a dense phase have the option.
+std::string quantizer_text(const Options& options) {
+  return options.contains(kQuantizer) ? option<std::string>(options, kQuantizer)
+                                      : "none";
+}
 
 class StreamExchange : public Exchange {
  public:
@@ -17,14 +25,18 @@ class StreamExchange : public Exchange {
         seed_(context.seed),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept),
-        collective_(parse_stream_collective(context.recipe.collective)) {
+        // Null where the recipe leaves the choice.
+        algorithm_(sparse_all_reduce_registry().find(
+            collective_of(context.recipe).def->name)),
+        quantizer_(make_quantizer(
+            quantizer_text(collective_of(context.recipe).options))) {
     for (const Bucket& bucket : context.buckets) {
       choosers_.emplace_back(type_of(bucket), communicator_.size(),
                              // Sparse collectives know no levels, so the
                              // network is taken for a single one.
                              flat_level(network.topology));
     }
-    if (collective_.algorithm == nullptr) rule_ = explain(context.buckets);
+    if (algorithm_ == nullptr) rule_ = explain(context.buckets);
   }
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
@@ -36,18 +48,17 @@ class StreamExchange : public Exchange {
     Stream stream = Stream::of<std::uint32_t, float>(
         entries.size, entries.indices, entries.values);
     const SparseOptions options{
-        .quantizer = collective_.quantizer.get(),
+        .quantizer = quantizer_.codec.get(),
         .message = {seed_, bucket.number(),
                     static_cast<std::uint32_t>(step.number), 0}};
     // The choice follows from this step's entries alone: a resumed run chooses
     // as the uninterrupted one would.
-    if (collective_.algorithm != nullptr) {
-      co_await collective_.algorithm->run(channel, stream, options);
+    if (algorithm_ != nullptr) {
+      co_await algorithm_->run(channel, stream, options);
     } else {
-      co_await sparse_all_reduce(channel, stream, choosers_[bucket.number()],
-                                 options,
-                                 compressor_.entry_count(bucket, step.epoch),
-                                 collective_.quantized_value_bytes);
+      co_await sparse_all_reduce(
+          channel, stream, choosers_[bucket.number()], options,
+          compressor_.entry_count(bucket, step.epoch), quantizer_.value_bytes);
     }
     stream.copy_to(bucket.gradient());
   }
@@ -56,11 +67,10 @@ class StreamExchange : public Exchange {
     return compressor_.memory();
   }
   std::string text() const override {
-    return fmt::format("sparse_all_reduce({}) of {}",
-                       collective_.algorithm != nullptr
-                           ? collective_.algorithm->name
-                           : "auto" + rule_,
-                       compressor_.last_pipeline().text());
+    return fmt::format(
+        "sparse_all_reduce({}) of {}",
+        algorithm_ != nullptr ? algorithm_->name : "auto" + rule_,
+        compressor_.last_pipeline().text());
   }
 
  private:
@@ -73,7 +83,7 @@ class StreamExchange : public Exchange {
         largest, std::numeric_limits<std::int64_t>::max());
     if (!items) return "";
     const SparseChoice choice = choosers_[largest.number()].choose_blindly(
-        static_cast<double>(*items), collective_.quantized_value_bytes);
+        static_cast<double>(*items), quantizer_.value_bytes);
     return fmt::format(": {}{} for {} of {} entries", choice.algorithm->name,
                        choice.is_quantized ? ", quantized," : "", *items,
                        largest.gradient().size());
@@ -86,16 +96,37 @@ class StreamExchange : public Exchange {
   Communicator communicator_;
   std::uint64_t seed_;
   Compressor compressor_;
-  StreamCollective collective_;
+  const SparseAllReduceDef* algorithm_;
+  Quantizer quantizer_;
   std::vector<SparseChooser> choosers_;  // by bucket
   std::string rule_;                     // what "auto" comes to, for people
 };
 
+std::optional<Refusal> stream_declines(const Pipeline& codec,
+                                       const Options& options) {
+  if (!codec.has_plain_entries()) {
+    if (codec.summable_as() == "") return cannot_be_added(codec);
+    return Refusal{fmt::format("'{}'", codec.text()),
+                   "it is for sparse gradients, and these are dense",
+                   "collective = \"auto\", or sparsify = \"topk(0.01)\""};
+  }
+  return quantizer_declines(quantizer_text(options));
+}
+
 }  // namespace
 
-std::unique_ptr<Exchange> make_stream_exchange(const SyncContext& context,
-                                               Network network) {
-  return std::make_unique<StreamExchange>(context, std::move(network));
+void register_exchange_stream(ExchangeRegistry& exchanges) {
+  exchanges.add(
+      {.name = "stream",
+       .summary = "picked entries in a sparse all-reduce",
+       .order = 30,
+       .collectives = [] { return entries_of(sparse_all_reduce_registry()); },
+       .can_quantize = true,
+       .declines = stream_declines,
+       .make = [](const SyncContext& context,
+                  std::optional<Network> network) -> std::unique_ptr<Exchange> {
+         return std::make_unique<StreamExchange>(context, std::move(*network));
+       }});
 }
 
 }  // namespace weft

@@ -1,48 +1,25 @@
 // Every worker gets the sum of all gradients and updates its own copy of the
 // model: data-parallel training as in Li et al., "PyTorch Distributed", VLDB
 // 2020. All copies stay equal, bit for bit.
-#include "weft/train/step/step.h"
+#include "weft/comm/collective/chooser.h"
+#include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/exchange.h"
 #include "weft/train/sync/rank_memory.h"
+#include "weft/train/sync/whole_update.h"
 
 namespace weft {
 namespace {
 
-// The update of the whole model by the sums in the buckets.
-StepDescription update_of(const SyncContext& context) {
-  std::vector<Tensor> gradients(context.trainable.size());
-  for (const Bucket& bucket : context.buckets) {
-    for (const BucketMember& member : bucket.members()) {
-      gradients[member.parameter] = bucket.gradient_of(member);
-    }
-  }
-  StepDescription update(context.optimizer, context.trainable,
-                         context.clip_norm);
-  update.set_gradients(gradients);
-  return update;
-}
-
 // `said` is what there is to say of the network, where it was looked at.
 std::unique_ptr<Exchange> make_exchange(const SyncContext& context,
                                         std::string& said) {
-  const ExchangeKind kind = exchange_kind(context.recipe);
-  // Messages go from each to each whatever the network is, so it is not
-  // measured.
-  if (kind == ExchangeKind::kGather) return make_gather_exchange(context);
+  const ExchangeDef& def = exchange_of(context.recipe);
+  if (!def.uses_network) return def.make(context, std::nullopt);
   Network network = network_of(context.communicator, context.network,
                                context.recipe.topology);
   said = ", network " + to_string(network.topology);
   if (!network.note.empty()) said += " (" + network.note + ")";
-  switch (kind) {
-    case ExchangeKind::kSharedIndices:
-      return make_shared_indices_exchange(context, std::move(network));
-    case ExchangeKind::kStream:
-      return make_stream_exchange(context, std::move(network));
-    case ExchangeKind::kDense:
-    case ExchangeKind::kGather:
-      break;
-  }
-  return make_dense_exchange(context, std::move(network));
+  return def.make(context, std::move(network));
 }
 
 class AllReducePolicy : public SyncPolicy {
@@ -51,9 +28,7 @@ class AllReducePolicy : public SyncPolicy {
       : communicator_(context.communicator),
         // make_exchange() writes into network_, which is declared before.
         exchange_(make_exchange(context, network_)),
-        description_(update_of(context)),
-        slots_(description_.tensors(EntryRole::kSlot)),
-        update_(description_, StepCut::kUpdate),
+        update_(context),
         buckets_(context.buckets.size()) {}
 
   Task<> exchange(Bucket& bucket, SyncStep step) override {
@@ -61,34 +36,19 @@ class AllReducePolicy : public SyncPolicy {
     return exchange_->sum(bucket, step);
   }
 
-  void apply(const SyncStep& step) override {
-    update_.run({}, {.lr = step.lr, .number = step.number});
-  }
+  void apply(const SyncStep& step) override { update_.run(step); }
 
-  // The optimizer's state is the same everywhere; the first worker saves it.
   std::vector<OwnedTensor> state() const override {
     std::vector<OwnedTensor> result =
         rank_memory(exchange_->memory(), communicator_);
-    for (const NamedTensor& slot : slots_) {
-      result.push_back({slot.name, slot.tensor.type(), 0, slot.tensor});
-    }
+    for (OwnedTensor& slot : update_.state()) result.push_back(std::move(slot));
     return result;
   }
 
   std::string restore(const std::function<Tensor(const std::string&)>& read,
                       int ranks) override {
-    std::string note =
-        restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
-    for (const NamedTensor& slot : slots_) {
-      const Tensor saved = read(slot.name);
-      if (!saved.is_defined() || !(saved.type() == slot.tensor.type())) {
-        throw Error(ErrorCode::kDataLoss, "checkpoint", "has no {} called '{}'",
-                    to_string(slot.tensor.type()), slot.name)
-            .hint("is this the checkpoint of another recipe?");
-      }
-      slot.tensor.copy_from(saved);
-    }
-    return note;
+    update_.restore(read);
+    return restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
   }
 
   std::string text() const override {
@@ -100,30 +60,50 @@ class AllReducePolicy : public SyncPolicy {
   Communicator& communicator_;
   std::string network_;  // for people
   std::unique_ptr<Exchange> exchange_;
-  StepDescription description_;
-  std::vector<NamedTensor> slots_;
-  Step update_;
+  WholeUpdate update_;
   std::size_t buckets_;
 };
+
+double wire_seconds(const CodecSpeed& codec, const Topology& network,
+                    double sent) {
+  if (codec.is_added_on_its_way) {
+    return AllReduceChooser(network)
+        .candidates(static_cast<std::size_t>(sent))
+        .front()
+        .seconds;
+  }
+  // Everyone's message crosses everyone's card.
+  const Level level = flat_level(network);
+  return level.latency + (level.size - 1) * sent * level.seconds_per_byte;
+}
+
+// What is gathered, everyone decodes from everyone.
+double allreduce_seconds(const Options&, const CodecSpeed& codec,
+                         const Topology& network, double bytes) {
+  const double decoded = codec.is_added_on_its_way ? 1 : network.ranks();
+  return bytes * (codec.encode_seconds_per_byte +
+                  decoded * codec.decode_seconds_per_byte) +
+         wire_seconds(codec, network, codec.ratio * bytes);
+}
 
 }  // namespace
 
 void register_sync_policy_allreduce(SyncPolicyRegistry& policies) {
-  policies.add(
-      {.name = "allreduce",
-       .summary = "every worker gets the sum of all gradients",
-       .check =
-           [](const SyncRecipe& recipe) {
-             check_compression(recipe);
-             exchange_kind(recipe);
-           },
-       // What is sparsified is clipped before, as in Deep Gradient
-       // Compression; else the sum is clipped, as one worker would.
-       .clips_first =
-           [](const SyncRecipe& recipe) { return recipe.sparsify != "none"; },
-       .make = [](const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
-         return std::make_unique<AllReducePolicy>(context);
-       }});
+  policies.add({.name = "allreduce",
+                .summary = "every worker gets the sum of all gradients",
+                .uses_collective = true,
+                .leaves_sums = true,
+                // What is sparsified is clipped before, as in Deep Gradient
+                // Compression; else the sum is clipped, as one worker would.
+                .clips_first =
+                    [](const Options&, const SyncRecipe& recipe) {
+                      return recipe.sparsify != "none";
+                    },
+                .seconds = allreduce_seconds,
+                .make = [](const Options&, const SyncContext& context)
+                    -> std::unique_ptr<SyncPolicy> {
+                  return std::make_unique<AllReducePolicy>(context);
+                }});
 }
 
 }  // namespace weft

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "weft/train/step/step.h"
+#include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/rank_memory.h"
@@ -221,19 +222,32 @@ class ServerPolicy : public SyncPolicy {
 };
 
 // A pull that corrects the ones before it must converge.
-void check_pull(const SyncRecipe& recipe) {
-  if (recipe.codec == "auto") return;  // chooses among those that do
+std::optional<Refusal> server_declines(const Options&,
+                                       const SyncRecipe& recipe) {
+  // "auto" chooses among codecs that do.
+  if (recipe.codec == "auto") return std::nullopt;
   const Pipeline pipeline(pipeline_text(recipe));
-  const auto reason = pipeline.declines_feedback();
-  if (!reason) return;
-  throw Error(ErrorCode::kInvalidArgument, "sync",
-              "policy 'server' cannot send changes of the model by '{}': each "
-              "corrects what the ones before left out, and errors would grow",
-              pipeline_text(recipe))
-      .detail("reason: " + *reason)
-      .hint(
-          "or policy \"allreduce\", which sends gradients alone and needs no "
-          "corrections of this codec");
+  const auto refusal = pipeline.declines_feedback();
+  if (!refusal) return std::nullopt;
+  return Refusal{fmt::format("codec '{}'", pipeline.text()),
+                 "each change of the model corrects what the ones before left "
+                 "out, and " +
+                     refusal->because,
+                 refusal->instead +
+                     "; policy = \"allreduce\" sends gradients alone and needs "
+                     "no corrections of this codec"};
+}
+
+// Messages go to the owners of all buckets, and come from them: each owns its
+// share. An owner decodes everyone's messages of its share, and encodes its
+// change, which all decode.
+double server_seconds(const Options&, const CodecSpeed& codec,
+                      const Topology& network, double bytes) {
+  const Level level = flat_level(network);
+  const double sent = codec.ratio * bytes * (level.size - 1) / level.size;
+  return bytes * ((1 + 1.0 / network.ranks()) * codec.encode_seconds_per_byte +
+                  2 * codec.decode_seconds_per_byte) +
+         2 * (level.latency + sent * level.seconds_per_byte);
 }
 
 }  // namespace
@@ -243,23 +257,12 @@ void register_sync_policy_server(SyncPolicyRegistry& policies) {
       {.name = "server",
        .summary = "owners of parameters collect gradients and send changes",
        .updates_whole_model = false,
-       .check =
-           [](const SyncRecipe& recipe) {
-             check_compression(recipe);
-             check_pull(recipe);
-             if (recipe.collective != "auto") {
-               throw Error(ErrorCode::kInvalidArgument, "sync",
-                           "policy 'server' uses no collective, so '{}' "
-                           "would have no effect",
-                           recipe.collective)
-                   .hint(
-                       "leave out sync.collective, or take policy "
-                       "'allreduce'");
-             }
-           },
+       .declines = server_declines,
        // An owner sees the gradients of its own buckets only.
-       .clips_first = [](const SyncRecipe&) { return true; },
-       .make = [](const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
+       .clips_first = [](const Options&, const SyncRecipe&) { return true; },
+       .seconds = server_seconds,
+       .make = [](const Options&,
+                  const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
          return std::make_unique<ServerPolicy>(context);
        }});
 }

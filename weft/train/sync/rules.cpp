@@ -1,0 +1,163 @@
+#include "weft/train/sync/rules.h"
+
+#include "weft/comm/codec/pipeline_text.h"
+#include "weft/train/sync/exchange.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kSparsifyHint = "sparsify = \"topk(0.01)\"";
+
+std::string quoted(const std::string& text) {
+  return fmt::format("'{}'", text);
+}
+
+// What "auto" chooses carries all that "none" does.
+std::string settled_text(const SyncRecipe& recipe) {
+  return recipe.codec == "auto" ? "none" : pipeline_text(recipe);
+}
+
+bool is_sparse(const SyncRecipe& recipe) {
+  return Pipeline(settled_text(recipe)).is_sparse();
+}
+
+std::optional<Refusal> auto_declines(const SyncRecipe& recipe) {
+  constexpr const char* kBecause = "it chooses how gradients travel";
+  constexpr const char* kInstead = "leave that out, or name a codec";
+  if (recipe.sparsify != "none") {
+    return Refusal{"sparsify " + quoted(recipe.sparsify), kBecause, kInstead};
+  }
+  if (!is_auto(collective_of(recipe))) {
+    return Refusal{"collective " + quoted(recipe.collective), kBecause,
+                   kInstead};
+  }
+  if (policy_of(recipe).def->seconds == nullptr) {
+    return Refusal{"policy " + quoted(recipe.policy),
+                   "what an exchange by it takes is not known", "name a codec"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> codec_declines(const SyncRecipe& recipe,
+                                      const Optimizer&) {
+  if (recipe.codec == "auto") return auto_declines(recipe);
+  // It throws where its stages decline each other.
+  const Pipeline pipeline(pipeline_text(recipe));
+  const auto refusal = pipeline.declines_feedback();
+  if (!refusal || !pipeline.needs_feedback() || recipe.memory == "none") {
+    return std::nullopt;
+  }
+  return Refusal{
+      "memory " + quoted(recipe.memory),
+      "what is left out is added to the next step's gradient, and "
+      "would grow from step to step: " +
+          refusal->because,
+      refusal->instead + "; memory = \"none\" loses what is left out"};
+}
+
+std::optional<Refusal> momentum_declines(const SyncRecipe& recipe,
+                                         const Optimizer& optimizer) {
+  if (recipe.momentum_correction == 0) return std::nullopt;
+  if (recipe.memory == "none") {
+    return Refusal{"memory 'none'", "it needs a memory of what was not sent",
+                   "leave sync.memory out"};
+  }
+  if (!is_sparse(recipe)) {
+    return Refusal{"dense gradients", "it is momentum of sparsified ones",
+                   kSparsifyHint};
+  }
+  if (!optimizer.has_momentum()) return std::nullopt;
+  // Momentum before the selection and after it would be applied twice.
+  return Refusal{"this optimizer", "it has momentum of its own",
+                 "optimizer.name = \"sgd\", or leave momentum_correction out"};
+}
+
+std::optional<Refusal> warmup_declines(const SyncRecipe& recipe,
+                                       const Optimizer&) {
+  if (recipe.warmup_epochs == 0) return std::nullopt;
+  const PipelineText text = parse_pipeline(settled_text(recipe));
+  if (text.sparsifier && text.sparsifier->options.contains("ratio")) {
+    return std::nullopt;
+  }
+  return Refusal{
+      text.sparsifier ? quoted(text.sparsifier->def->name) : "dense gradients",
+      "it needs a sparsifier with a ratio", kSparsifyHint};
+}
+
+std::optional<Refusal> measure_declines(const SyncRecipe& recipe,
+                                        const Optimizer&) {
+  if (recipe.measure_every == 0) return std::nullopt;
+  constexpr const char* kBecause =
+      "it measures memories of sparsified gradients, whose sum all workers get";
+  if (!is_sparse(recipe)) {
+    return Refusal{"dense gradients", kBecause, kSparsifyHint};
+  }
+  if (recipe.memory == "none") {
+    return Refusal{"memory 'none'", kBecause, "leave sync.memory out"};
+  }
+  if (!policy_of(recipe).def->leaves_sums) {
+    return Refusal{"policy " + quoted(recipe.policy), kBecause,
+                   "policy = \"allreduce\""};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> use_declines(const SyncRecipe& recipe,
+                                    const Optimizer&) {
+  if (policy_of(recipe).def->uses_collective) {
+    return collective_declines(recipe);
+  }
+  if (is_auto(collective_of(recipe))) return std::nullopt;
+  return Refusal{"policy " + quoted(recipe.policy),
+                 "that uses no collective, and this would have no effect",
+                 "leave sync.collective out, or policy = \"allreduce\""};
+}
+
+std::optional<Refusal> policy_declines(const SyncRecipe& recipe,
+                                       const Optimizer& optimizer) {
+  const Call<SyncPolicyDef> policy = policy_of(recipe);
+  if (!policy.def->updates_whole_model && optimizer.sees_all_parameters()) {
+    return Refusal{"this optimizer",
+                   "it looks at all gradients together, and each worker "
+                   "updates a part of the model",
+                   "sync.policy = \"allreduce\""};
+  }
+  return policy.def->declines == nullptr
+             ? std::nullopt
+             : policy.def->declines(policy.options, recipe);
+}
+
+}  // namespace
+
+void SyncRule::check(const SyncRecipe& recipe,
+                     const Optimizer& optimizer) const {
+  if (const auto refusal = declines(recipe, optimizer)) {
+    throw refused("sync." + key, value(recipe), *refusal);
+  }
+}
+
+const std::vector<SyncRule>& sync_rules() {
+  using R = const SyncRecipe&;
+  static const std::vector<SyncRule> rules{
+      {"codec", [](R recipe) { return quoted(recipe.codec); }, codec_declines},
+      {"momentum_correction",
+       [](R recipe) { return fmt::format("{}", recipe.momentum_correction); },
+       momentum_declines},
+      {"warmup_epochs",
+       [](R recipe) { return fmt::format("{}", recipe.warmup_epochs); },
+       warmup_declines},
+      {"measure_every",
+       [](R recipe) { return fmt::format("{}", recipe.measure_every); },
+       measure_declines},
+      {"collective", [](R recipe) { return quoted(recipe.collective); },
+       use_declines},
+      {"policy", [](R recipe) { return quoted(recipe.policy); },
+       policy_declines}};
+  return rules;
+}
+
+void check_sync(const SyncRecipe& recipe, const Optimizer& optimizer) {
+  for (const SyncRule& rule : sync_rules()) rule.check(recipe, optimizer);
+}
+
+}  // namespace weft

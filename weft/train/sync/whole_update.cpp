@@ -1,0 +1,51 @@
+#include "weft/train/sync/whole_update.h"
+
+namespace weft {
+namespace {
+
+StepDescription update_of(const SyncContext& context) {
+  std::vector<Tensor> gradients(context.trainable.size());
+  for (const Bucket& bucket : context.buckets) {
+    for (const BucketMember& member : bucket.members()) {
+      gradients[member.parameter] = bucket.gradient_of(member);
+    }
+  }
+  StepDescription update(context.optimizer, context.trainable,
+                         context.clip_norm);
+  update.set_gradients(gradients);
+  return update;
+}
+
+}  // namespace
+
+WholeUpdate::WholeUpdate(const SyncContext& context)
+    : description_(update_of(context)),
+      slots_(description_.tensors(EntryRole::kSlot)),
+      update_(description_, StepCut::kUpdate) {}
+
+void WholeUpdate::run(const SyncStep& step) {
+  update_.run({}, {.lr = step.lr, .number = step.number});
+}
+
+std::vector<OwnedTensor> WholeUpdate::state() const {
+  std::vector<OwnedTensor> result;
+  for (const NamedTensor& slot : slots_) {
+    result.push_back({slot.name, slot.tensor.type(), 0, slot.tensor});
+  }
+  return result;
+}
+
+void WholeUpdate::restore(
+    const std::function<Tensor(const std::string&)>& read) const {
+  for (const NamedTensor& slot : slots_) {
+    const Tensor saved = read(slot.name);
+    if (!saved.is_defined() || !(saved.type() == slot.tensor.type())) {
+      throw Error(ErrorCode::kDataLoss, "checkpoint", "has no {} called '{}'",
+                  to_string(slot.tensor.type()), slot.name)
+          .hint("is this the checkpoint of another recipe?");
+    }
+    slot.tensor.copy_from(saved);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+// The update of a worker's own copy of the whole model by the gradients that
+// its buckets hold: for policies under which all workers hold the same ones,
+// and so keep equal copies.
+//
+// Threads: caller synchronises.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weft/train/step/step.h"
+#include "weft/train/sync/policy.h"
+
+namespace weft {
+
+class WholeUpdate {
+ public:
+  // The model's parameters and the buckets must outlive this.
+  explicit WholeUpdate(const SyncContext& context);
+
+  void run(const SyncStep& step);
+
+  // The optimizer's slots, for SyncPolicy::state(): they are the same
+  // everywhere, and the first worker's are saved.
+  std::vector<OwnedTensor> state() const;
+  // Throws Error(kDataLoss) for a checkpoint that lacks one.
+  void restore(const std::function<Tensor(const std::string&)>& read) const;
+
+ private:
+  StepDescription description_;
+  std::vector<NamedTensor> slots_;
+  Step update_;
+};
+
+}  // namespace weft
