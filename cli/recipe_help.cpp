@@ -22,8 +22,10 @@ Json entry_json(const EntryOptions& call) {
                        {"allowed", allowed_text(spec)},
                        {"summary", spec.summary}});
   }
-  return {
-      {"name", call.entry}, {"summary", call.summary}, {"options", options}};
+  return {{"name", call.entry},
+          {"kind", call.kind},
+          {"summary", call.summary},
+          {"options", options}};
 }
 
 void print_options(const EntryOptions& call, int indent) {
@@ -60,17 +62,32 @@ void print_key(const RecipeKey& key) {
   }
 }
 
+void print_call(const RecipeCall& call) {
+  fmt::print("{}   ({}, in {})\n    {}\n", call.name(), call.entry.kind,
+             call.key, call.entry.summary);
+  print_options(call.entry, 4);
+}
+
+RecipeHelp help_of(const std::string& what) {
+  if (what == "recipe") return {.keys = recipe_keys(), .calls = {}};
+  return recipe_help(what);
+}
+
 }  // namespace
 
 void print_recipe_help(const std::string& what, bool as_json_array) {
-  const auto keys = what == "recipe" ? recipe_keys() : recipe_keys(what);
+  const RecipeHelp help = help_of(what);
   if (as_json_array) {
     Json all = Json::array();
-    for (const RecipeKey& key : keys) all.push_back(as_json(key));
+    for (const RecipeKey& key : help.keys) all.push_back(as_json(key));
+    for (const RecipeCall& call : help.calls) {
+      all.push_back(entry_json(call.entry));
+    }
     print_json(all);
     return;
   }
-  for (const RecipeKey& key : keys) print_key(key);
+  for (const RecipeKey& key : help.keys) print_key(key);
+  for (const RecipeCall& call : help.calls) print_call(call);
 }
 
 }  // namespace weft::cli

@@ -14,8 +14,9 @@ Json entry_json(const EntryOptions& call);
 // The options of `call`, a line each.
 void print_options(const EntryOptions& call, int indent);
 
-// `what` is a key ("train.batch"), a section ("train"), or "recipe" for all.
-// Throws Error(kInvalidArgument) for others, with the nearest one.
+// `what` is a key ("train.batch", "codec"), a section ("train"), what a value
+// may call ("qsgd", "all_reduce"), or "recipe" for all keys. Throws
+// Error(kInvalidArgument) for others, with the nearest one.
 void print_recipe_help(const std::string& what, bool as_json);
 
 }  // namespace weft::cli

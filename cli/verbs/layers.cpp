@@ -16,7 +16,7 @@ struct LayersArguments {
 };
 
 EntryOptions entry_of(const LayerDef& layer) {
-  return {layer.name, layer.summary, layer.options};
+  return {layer.name, layer.summary, layer.options, layer_registry().kind()};
 }
 
 void print_one(const LayerDef& layer) {

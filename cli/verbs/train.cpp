@@ -275,8 +275,9 @@ void add_train(CLI::App& verb) {
   // The verb's own help, or that of a key of recipes: a key asks for no recipe.
   verb.set_help_flag();
   verb.add_option("-h,--help", arguments->help,
-                  "print this, or what a key of recipes means: --help "
-                  "train.batch, --help optimizer, --help recipe")
+                  "print this, or what a key of recipes means, or a name in "
+                  "its value: --help train.batch, --help optimizer, --help "
+                  "qsgd, --help recipe")
       ->expected(0, 1)
       ->type_name("[KEY]");
   verb.add_option("RECIPE", arguments->recipe, "a TOML file");

@@ -29,21 +29,74 @@ std::vector<RecipeKey> recipe_keys() {
   return keys;
 }
 
-std::vector<RecipeKey> recipe_keys(std::string_view what) {
-  std::vector<RecipeKey> found;
-  std::vector<std::string> known;
-  for (RecipeKey& key : recipe_keys()) {
-    known.push_back(key.path());
-    // A section is known once, however many keys it has.
-    if (std::ranges::find(known, key.section) == known.end()) {
-      known.push_back(key.section);
-    }
-    if (key.section == what || key.path() == what ||
-        key.section.starts_with(std::string(what) + ".")) {
-      found.push_back(std::move(key));
-    }
+std::string_view RecipeCall::name() const {
+  std::string_view text = entry.entry;
+  // npos + 1 is the beginning.
+  text.remove_prefix(text.find_last_of(":(") + 1);
+  return text.substr(0, text.find(')'));
+}
+
+namespace {
+
+void append_calls(const std::string& key, const OptionSpec& spec,
+                  std::vector<RecipeCall>& calls) {
+  if (spec.calls == nullptr) return;
+  for (EntryOptions& entry : spec.calls->entries()) {
+    RecipeCall call{key, std::move(entry), spec.calls};
+    const bool is_known = std::ranges::any_of(calls, [&](const RecipeCall& c) {
+      return c.entry.kind == call.entry.kind && c.name() == call.name();
+    });
+    // A layer may hold layers, and a key that several entries have is met with
+    // each of them.
+    if (is_known) continue;
+    calls.push_back(std::move(call));
+    const std::vector<OptionSpec> options = calls.back().entry.options;
+    for (const OptionSpec& option : options) append_calls(key, option, calls);
   }
-  if (!found.empty()) return found;
+}
+
+// "value codec" as people type it on a command line: "value_codec".
+std::string plain(std::string_view text) {
+  std::string result(text);
+  std::ranges::replace_if(
+      result, [](char c) { return c == ' ' || c == '-'; }, '_');
+  return result;
+}
+
+}  // namespace
+
+std::vector<RecipeCall> recipe_calls() {
+  std::vector<RecipeCall> calls;
+  for (const RecipeKey& key : recipe_keys()) {
+    append_calls(key.path(), key.spec, calls);
+  }
+  return calls;
+}
+
+RecipeHelp recipe_help(std::string_view what) {
+  RecipeHelp help;
+  std::vector<std::string> known;
+  const auto is_meant = [&](std::string_view name) {
+    known.emplace_back(name);
+    return name == what;
+  };
+  for (RecipeKey& key : recipe_keys()) {
+    // All names are asked, as all are known.
+    bool is_found = is_meant(key.section);
+    is_found |= is_meant(key.path());
+    is_found |= is_meant(key.spec.name);
+    is_found |= !key.entry.empty() && is_meant(key.entry);
+    is_found |= key.section.starts_with(std::string(what) + ".");
+    if (is_found) help.keys.push_back(std::move(key));
+  }
+  for (RecipeCall& call : recipe_calls()) {
+    bool is_found = is_meant(call.name());
+    // A key says itself what its value may call.
+    is_found |= help.keys.empty() && plain(call.entry.kind) == plain(what);
+    known.push_back(plain(call.entry.kind));
+    if (is_found) help.calls.push_back(std::move(call));
+  }
+  if (!help.keys.empty() || !help.calls.empty()) return help;
   const std::string near = nearest(what, known);
   throw Error(ErrorCode::kInvalidArgument, "--help",
               "recipes have no key '{}'{}", what,

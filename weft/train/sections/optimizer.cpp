@@ -7,20 +7,29 @@ namespace {
 
 const OptionSpec kOptimizerName{"name", std::string(), "of the optimizer"};
 
+// Of an optimizer that says nothing else, for help.
+constexpr double kFirstRate = 0.01;
+
 std::vector<EntryOptions> entries_of_schedules() {
   std::vector<EntryOptions> entries;
   for (const ScheduleDef& def : schedule_registry().all()) {
-    entries.push_back({def.name, def.summary, schedule_options(def, 0.01)});
+    entries.push_back({def.name, def.summary, schedule_options(def, kFirstRate),
+                       schedule_registry().kind()});
   }
   return entries;
 }
 
-// read_lr() reads them: the first rate is the optimizer's.
-constexpr CallKind kSchedules{.entries = entries_of_schedules};
+// read_lr() reads them with the optimizer's own rate as the first.
+constexpr CallKind kSchedules{
+    .canonical =
+        [](std::string_view text) {
+          return to_string(parse_schedule(text, kFirstRate));
+        },
+    .entries = entries_of_schedules};
 
 const OptionSpec kLr{
     .name = "lr",
-    .value = 0.01,
+    .value = kFirstRate,
     .summary =
         "the learning rate: a number, or a schedule: \"cosine(from=0.1, "
         "to=0.001, warmup=200)\"; the optimizer's own if it is "
