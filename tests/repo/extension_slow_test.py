@@ -106,6 +106,18 @@ class ExtensionTest(unittest.TestCase):
             subprocess.run([weft, "train", self.folder / f"{name}.toml", "--out",
                             self.folder / name], check=True,
                            stdout=subprocess.DEVNULL)
+        two = [weft, "train", self.folder / "digits.toml", "--workers", "2",
+               "--out", self.folder / "votes", "--set"]
+        subprocess.run([*two, "sync.policy=majority(0.1, lead=0.5)"], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.assertIn('policy = "majority(scale=0.1, lead=0.5)"',
+                      (self.folder / "votes/recipe.toml").read_text())
+        for wrong, said in (("majority(lead=2)", "must be in [0, 1]"),
+                            ("majorty", "did you mean 'majority'?")):
+            done = subprocess.run([*two, f"sync.policy={wrong}"], text=True,
+                                  capture_output=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
         rows = (self.folder / "spirals/metrics.jsonl").read_text()
         self.assertNotIn('"epoch":2', rows.replace(" ", ""))
         result = subprocess.run([weft, "eval", self.folder / "layers", "--json"],

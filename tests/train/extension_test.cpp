@@ -14,16 +14,19 @@
 #include "examples/extension/weft/optim/wrappers/centralize.cpp"
 #include "examples/extension/weft/train/sections/target.cpp"
 #include "examples/extension/weft/train/sources/spirals.cpp"
+#include "examples/extension/weft/train/sync/policies/majority.cpp"
 #include "examples/extension/weft/train/tasks/quantile.cpp"
 #include "tests/support/errors.h"
 #include "tests/support/exact.h"
 #include "tests/support/optimizer_run.h"
 #include "tests/support/temporary_folder.h"
 
+#include "weft/comm/transport/thread.h"
 #include "weft/data/loader.h"
 #include "weft/data/table.h"
 #include "weft/nn/nn.h"
 #include "weft/train/step/evaluation.h"
+#include "weft/train/sync/worker_group.h"
 #include "weft/train/trainer.h"
 
 namespace weft::extension_test {
@@ -99,6 +102,63 @@ TEST(Extension, ASourceOfAnotherTreeMakesBatches) {
                      [&] {
                        open({{"points", std::int64_t{0}}});
                      });
+}
+
+// Three workers vote, and two votes of three win unless all must.
+std::vector<Tensor> voted(const Call<SyncPolicyDef>& policy) {
+  std::vector<Tensor> parameters(3);
+  ThreadWorld world(3);
+  world.run([&](Transport& transport) {
+    WorkerGroup group(transport, 20);
+    const float gradients[3][4] = {
+        {0.5, -7, 1e-6f, 0}, {2, -1, -3, 0}, {-9, -2, -1, 0}};
+    const std::vector<NamedTensor> trainable{
+        {"w", Tensor::of<float>({4}, {1, 2, 3, 4})}};
+    std::vector<Bucket> buckets = make_buckets(trainable, 1 << 10);
+    const auto optimizer = make_optimizer("sgd", {});
+    const SyncRecipe recipe;
+    const auto made =
+        policy.def->make(policy.options, {.communicator = group.communicator(),
+                                          .network = group.network(),
+                                          .recipe = recipe,
+                                          .optimizer = *optimizer,
+                                          .trainable = trainable,
+                                          .buckets = buckets});
+    std::ranges::copy(gradients[group.rank()], buckets[0].gradient().begin());
+    const SyncStep step{.lr = 0.5};
+    group.run([&] { return made->exchange(buckets[0], step); });
+    made->apply(step);
+    parameters[static_cast<std::size_t>(group.rank())] =
+        trainable[0].tensor.clone();
+  });
+  return parameters;
+}
+
+TEST(Extension, APolicyOfAnotherTreeHasOptions) {
+  SyncPolicyRegistry policies("sync policy");
+  register_sync_policy_majority(policies);
+  const auto read = [&](std::string_view text) {
+    return parse_call(text, policies, "sync.policy");
+  };
+  for (const Tensor& own : voted(read("majority(2)"))) {
+    EXPECT_TENSOR(Value(own), f32({4}, {0, 3, 4, 4}));
+  }
+  for (const Tensor& own : voted(read("majority(2, lead=1)"))) {
+    EXPECT_TENSOR(Value(own), f32({4}, {1, 3, 3, 4}));
+  }
+  EXPECT_EQ(to_string(read("majority")), "majority(scale=1, lead=0)");
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"option 'lead' = 1.5 must be in [0, 1]"},
+                     [&] { read("majority(lead=1.5)"); });
+  test::expect_error(ErrorCode::kInvalidArgument, {"did you mean 'lead'?"},
+                     [&] { read("majority(leed=1)"); });
+  const Call<SyncPolicyDef> call = read("majority");
+  SyncRecipe recipe;
+  EXPECT_FALSE(call.def->declines(call.options, recipe));
+  recipe.codec = "bf16";
+  const auto refusal = call.def->declines(call.options, recipe);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->because, "signs are what travels");
 }
 
 TEST(Extension, AnAugmentationOfAnotherTreeChangesImages) {
