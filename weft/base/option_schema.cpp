@@ -105,6 +105,8 @@ std::optional<std::string> declines(const OptionSpec& spec,
     return number_declines(spec.range, *number);
   }
   if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    // Bounds of integers are far below 2^53, so that a larger value may be
+    // rounded.
     return number_declines(spec.range, static_cast<double>(*number));
   }
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
@@ -136,6 +138,7 @@ OptionValue canonical(const OptionSpec& spec, OptionValue value) {
       try {
         (*texts)[i] = spec.calls->canonical((*texts)[i]);
       } catch (Error& error) {
+        // The place is told here, as the entry knows its own text alone.
         error.detail(fmt::format("at: {}.{}, {}", spec.name, i, (*texts)[i]));
         throw;
       }
@@ -146,6 +149,7 @@ OptionValue canonical(const OptionSpec& spec, OptionValue value) {
 
 OptionValue default_of(const OptionSpec& spec) {
   const auto* text = std::get_if<std::string>(&spec.value);
+  // An empty text says that there is no default, and calls nothing.
   const bool is_nothing = text != nullptr && text->empty();
   return is_nothing ? spec.value : canonical(spec, spec.value);
 }

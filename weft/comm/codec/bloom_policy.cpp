@@ -40,6 +40,8 @@ void keep_range(std::vector<std::uint32_t>& positives, std::size_t first,
 void keep_random(std::vector<std::uint32_t>& positives, std::size_t count,
                  const RandomStream& random) {
   std::size_t kept = 0;
+  // Where as many are left as are wanted, each is kept: the loop never leaves
+  // the positives.
   for (std::size_t i = 0; kept < count; ++i) {
     // The i-th positive uses the i-th number, so both ends keep the same.
     if (draw(random, i, positives.size() - i) < count - kept) {

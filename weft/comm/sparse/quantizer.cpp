@@ -13,6 +13,7 @@ constexpr const char* kNone = "none";
 
 std::unique_ptr<ValueCodec> codec_of(const std::string& text) {
   const auto call = parse_call(text, value_codec_registry(), kName);
+  // Where there is no codec, values travel as they are.
   return call.def->name == kNone ? nullptr : call.def->make(call.options);
 }
 

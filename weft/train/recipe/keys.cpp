@@ -50,6 +50,8 @@ void append_calls(const std::string& key, const OptionSpec& spec,
     // each of them.
     if (is_known) continue;
     calls.push_back(std::move(call));
+    // It is a copy, as `calls` grows, and may move, while its options are gone
+    // through.
     const std::vector<OptionSpec> options = calls.back().entry.options;
     for (const OptionSpec& option : options) append_calls(key, option, calls);
   }
@@ -86,6 +88,7 @@ RecipeHelp recipe_help(std::string_view what) {
     is_found |= is_meant(key.path());
     is_found |= is_meant(key.spec.name);
     is_found |= !key.entry.empty() && is_meant(key.entry);
+    // A section's name stands for its keys and those of its tables.
     is_found |= key.section.starts_with(std::string(what) + ".");
     if (is_found) help.keys.push_back(std::move(key));
   }

@@ -55,6 +55,7 @@ constexpr CallKind kCodecs{.canonical =
                                },
                            .entries = codec_entries};
 
+// Checkpoints from before calls had one grammar write collectives otherwise.
 constexpr CallKind kCollectives{
     .canonical =
         [](std::string_view text) {
@@ -120,6 +121,7 @@ void read_sync(SectionReader& section, Recipe& recipe) {
   for (const SyncRule& rule : sync_rules()) {
     section.blame(rule.key, [&] { rule.check(sync, *optimizer); });
   }
+  // The codec must be known to be right before it is asked for its default.
   if (section.find("min_elements") == nullptr) {
     sync.min_elements = default_min_elements(sync);
   }
@@ -130,7 +132,8 @@ void read_sync(SectionReader& section, Recipe& recipe) {
 void register_recipe_section_sync(RecipeSectionRegistry& sections) {
   sections.add({.name = "sync",
                 .summary = "how several workers train together",
-                // Behind the optimizer: momentum must not be applied by both.
+                // It comes behind the optimizer: momentum must not be applied
+                // by both.
                 .place = 60,
                 .options = specs_of(sync_fields()),
                 .read = read_sync,

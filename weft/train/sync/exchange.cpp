@@ -23,6 +23,7 @@ std::vector<const ExchangeDef*> exchanges_in_order() {
 
 bool sums_by(const ExchangeDef& def, const Call<CollectiveDef>& collective) {
   if (collective.def->name == kAuto) {
+    // "auto" with options is for exchanges that have a use for them.
     return def.can_quantize || is_auto(collective);
   }
   const auto names = def.collectives();
@@ -37,6 +38,7 @@ struct Choice {
 
 Choice choose(const SyncRecipe& recipe) {
   const Call<CollectiveDef> collective = collective_of(recipe);
+  // What "auto" will stand for goes with all that "none" goes with.
   const Pipeline codec(recipe.codec == kAuto ? "none" : pipeline_text(recipe));
   Choice choice;
   for (const ExchangeDef* def : exchanges_in_order()) {
@@ -71,6 +73,8 @@ std::vector<EntryOptions> collective_entries() {
 }
 
 const CollectiveRegistry& collective_registry() {
+  // In a registry they are called like all else, with complete options and the
+  // nearest name for a mistake.
   static const CollectiveRegistry filled = [] {
     CollectiveRegistry registry(kKind);
     for (EntryOptions& entry : collective_entries()) {
@@ -89,6 +93,7 @@ Call<CollectiveDef> collective_of(const SyncRecipe& recipe) {
 }
 
 bool is_auto(const Call<CollectiveDef>& collective) {
+  // complete() gives the defaults, so that writing them out changes nothing.
   return collective.def->name == kAuto &&
          collective.options == complete(collective.def->options, {}, kAuto);
 }
@@ -99,6 +104,7 @@ std::optional<Refusal> collective_declines(const SyncRecipe& recipe) {
 
 const ExchangeDef& exchange_of(const SyncRecipe& recipe) {
   const Choice choice = choose(recipe);
+  // check_sync() has refused recipes at which all decline.
   WEFT_CHECK(choice.exchange != nullptr, "{} declines", recipe.collective);
   return *choice.exchange;
 }

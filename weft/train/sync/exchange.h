@@ -28,10 +28,12 @@ namespace weft {
 class Exchange {
  public:
   virtual ~Exchange() = default;
+  // Makes the bucket's gradient the sum of all workers', who all call this in
+  // the same order.
   virtual Task<> sum(Bucket& bucket, SyncStep step) = 0;
   // What this worker keeps of its own.
   virtual std::vector<NamedTensor> memory() const { return {}; }
-  // For people: "all_reduce(ring) of f32".
+  // It is for people: "all_reduce(ring) of f32".
   virtual std::string text() const = 0;
 };
 
@@ -65,7 +67,7 @@ struct ExchangeDef {
 };
 using ExchangeRegistry = Registry<ExchangeDef>;
 
-// Filled from the files of weft/train/sync/exchanges.
+// It is filled from the files of weft/train/sync/exchanges.
 const ExchangeRegistry& exchange_registry();
 // What all of these sum by, each once, and "auto"; for OptionSpec::calls.
 const CollectiveRegistry& collective_registry();
@@ -74,12 +76,13 @@ std::vector<EntryOptions> collective_entries();
 // The one that a recipe names. Throws Error(kInvalidArgument) with the nearest
 // name, or what is wrong with an option.
 Call<CollectiveDef> collective_of(const SyncRecipe& recipe);
+// Whether it is "auto" with all options as they are by default.
 bool is_auto(const Call<CollectiveDef>& collective);
 
 // Why no exchange sums by the recipe's collective what its codec makes; nothing
 // if one does. Codec "auto" goes with any.
 std::optional<Refusal> collective_declines(const SyncRecipe& recipe);
-// That exchange.
+// The exchange that does. collective_declines() must have found one.
 const ExchangeDef& exchange_of(const SyncRecipe& recipe);
 
 // Throws Error(kInvalidArgument) when so many workers cannot train by it: its

@@ -31,6 +31,7 @@ std::optional<Refusal> auto_declines(const SyncRecipe& recipe) {
     return Refusal{"collective " + quoted(recipe.collective), kBecause,
                    kInstead};
   }
+  // Codecs are compared by what an exchange takes with each (auto_codec.h).
   if (policy_of(recipe).def->seconds == nullptr) {
     return Refusal{"policy " + quoted(recipe.policy),
                    "what an exchange by it takes is not known", "name a codec"};
@@ -44,6 +45,7 @@ std::optional<Refusal> codec_declines(const SyncRecipe& recipe,
   // It throws where its stages decline each other.
   const Pipeline pipeline(pipeline_text(recipe));
   const auto refusal = pipeline.declines_feedback();
+  // Without a memory there is no feedback that could be declined.
   if (!refusal || !pipeline.needs_feedback() || recipe.memory == "none") {
     return std::nullopt;
   }
@@ -75,6 +77,8 @@ std::optional<Refusal> momentum_declines(const SyncRecipe& recipe,
 std::optional<Refusal> warmup_declines(const SyncRecipe& recipe,
                                        const Optimizer&) {
   if (recipe.warmup_epochs == 0) return std::nullopt;
+  // Warm-up is a row of larger ratios (compressor.h), so that a threshold has
+  // nothing to vary.
   const PipelineText text = parse_pipeline(settled_text(recipe));
   if (text.sparsifier && text.sparsifier->options.contains("ratio")) {
     return std::nullopt;
@@ -107,6 +111,7 @@ std::optional<Refusal> use_declines(const SyncRecipe& recipe,
   if (policy_of(recipe).def->uses_collective) {
     return collective_declines(recipe);
   }
+  // "auto" is the default, so nobody asked for it.
   if (is_auto(collective_of(recipe))) return std::nullopt;
   return Refusal{"policy " + quoted(recipe.policy),
                  "that uses no collective, and this would have no effect",
@@ -139,6 +144,7 @@ void SyncRule::check(const SyncRecipe& recipe,
 const std::vector<SyncRule>& sync_rules() {
   using R = const SyncRecipe&;
   static const std::vector<SyncRule> rules{
+      // The codec comes first, as the others make its pipeline.
       {"codec", [](R recipe) { return quoted(recipe.codec); }, codec_declines},
       {"momentum_correction",
        [](R recipe) { return fmt::format("{}", recipe.momentum_correction); },

@@ -26,11 +26,11 @@ struct SyncRule {
   void check(const SyncRecipe& recipe, const Optimizer& optimizer) const;
 };
 
-// In the order in which they are to be asked: each takes for granted what those
-// before it have not declined.
+// They are in the order in which they are to be asked: each takes for granted
+// what those before it have not declined.
 const std::vector<SyncRule>& sync_rules();
 
-// All of them.
+// Checks all of them, in that order.
 void check_sync(const SyncRecipe& recipe, const Optimizer& optimizer);
 
 }  // namespace weft

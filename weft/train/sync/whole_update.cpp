@@ -4,9 +4,13 @@ namespace weft {
 namespace {
 
 StepDescription update_of(const SyncContext& context) {
+  // Buckets go from the last parameter to the first, and the update asks by
+  // parameter.
   std::vector<Tensor> gradients(context.trainable.size());
   for (const Bucket& bucket : context.buckets) {
     for (const BucketMember& member : bucket.members()) {
+      // These share the bucket's memory, so that the update reads what an
+      // exchange has left there, without a copy.
       gradients[member.parameter] = bucket.gradient_of(member);
     }
   }
@@ -30,6 +34,7 @@ void WholeUpdate::run(const SyncStep& step) {
 std::vector<OwnedTensor> WholeUpdate::state() const {
   std::vector<OwnedTensor> result;
   for (const NamedTensor& slot : slots_) {
+    // The first worker owns them all: the others' are equal.
     result.push_back({slot.name, slot.tensor.type(), 0, slot.tensor});
   }
   return result;
@@ -44,6 +49,7 @@ void WholeUpdate::restore(
                   to_string(slot.tensor.type()), slot.name)
           .hint("is this the checkpoint of another recipe?");
     }
+    // The value is copied into place, as the update works on this memory.
     slot.tensor.copy_from(saved);
   }
 }

@@ -39,6 +39,8 @@ std::vector<AgreedItem> items_in(std::string_view text) {
   while (!text.empty()) {
     const auto name = text.find(kBehindName);
     const auto value = text.find(kBehindValue);
+    // A text from another version may end in the middle; what is whole is
+    // compared.
     if (name >= value || value == text.npos) break;
     items.push_back({std::string(text.substr(0, name)),
                      std::string(text.substr(name + 1, value - name - 1))});
@@ -199,8 +201,10 @@ std::optional<CheckpointFile> WorkerGroup::share_checkpoint(
   } else if (is_first() && !given.empty()) {
     const MappedFile file(*own);
     const auto whole = std::as_bytes(file.bytes());
+    // The file is copied, since give() takes bytes that it may write.
     bytes.assign(whole.begin(), whole.end());
   }
+  // All ranks enter the operation, those too that are not given the file.
   run([&] {
     return give(communicator_.open({"give", "checkpoint"}), given, bytes);
   });

@@ -26,6 +26,7 @@ std::vector<std::uint32_t> gaps_of(std::span<const std::uint32_t> indices) {
   gaps.reserve(indices.size());
   std::uint32_t next = 0;  // the lowest index that may follow
   for (const std::uint32_t index : indices) {
+    // Indices ascend, so that none is below `next`.
     gaps.push_back(index - next);
     next = index + 1;
   }
@@ -66,6 +67,7 @@ void read_varints(ByteReader& in, std::uint64_t count, IndexSum& sum) {
 void write_blocks(std::span<const std::uint32_t> gaps, ByteWriter& out) {
   for (; !gaps.empty(); gaps = gaps.subspan(std::min(kBlock, gaps.size()))) {
     const auto block = gaps.first(std::min(kBlock, gaps.size()));
+    // One wide gap costs the bits of its own block alone.
     const int bits = bits_for(*std::max_element(block.begin(), block.end()));
     out.write(static_cast<std::uint8_t>(bits));
     BitWriter packed(out);

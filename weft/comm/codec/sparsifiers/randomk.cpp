@@ -26,6 +26,7 @@ class RandomK final : public Sparsifier {
 
   void select(std::span<const float> values, const MessageId& id,
               std::vector<std::uint32_t>& indices) const override {
+    // The values are not looked at: all ranks must pick alike.
     draw(static_cast<std::uint32_t>(values.size()), id, indices);
   }
 
@@ -51,6 +52,7 @@ class RandomK final : public Sparsifier {
     PhiloxBlock block{};
     for (std::uint32_t i = 0; i < count; ++i) {
       if (i % 2 == 0) block = random.block(i / 2);
+      // A block is four words, which make two draws.
       const std::size_t word = std::size_t{i} % 2 * 2;
       const std::uint32_t last = size - count + i;
       if (!take(below(last + 1, block[word], block[word + 1]))) take(last);
@@ -80,6 +82,7 @@ class RandomK final : public Sparsifier {
 
  private:
   std::uint32_t picked_of(std::uint32_t size) const {
+    // A tensor that sent nothing would wait for ever in the memory.
     const auto floor = static_cast<std::uint32_t>(std::floor(ratio_ * size));
     return std::min(size, std::max(1u, floor));
   }

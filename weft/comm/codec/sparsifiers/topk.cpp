@@ -74,6 +74,7 @@ class TopK final : public Sparsifier {
         settings_.count > 0
             ? static_cast<double>(settings_.count) / static_cast<double>(size)
             : settings_.ratio;
+    // A count above the number of values would make a ratio above 1.
     return picked_of({.ratio = std::min(ratio, 1.0)}, bucket);
   }
 
@@ -93,6 +94,7 @@ class TopK final : public Sparsifier {
         const auto key = ~std::bit_cast<std::uint32_t>(std::fabs(bucket[i]));
         order[i] = (std::uint64_t{key} << 32) | i;
       }
+      // At least one is kept (picked_of), so that `end - 1` is an element.
       const auto end = order.begin() + kept;
       std::nth_element(order.begin(), end - 1, order.end());
       const std::size_t first = indices.size();
@@ -113,7 +115,7 @@ class TopK final : public Sparsifier {
     constexpr std::size_t kStride = 100;
     constexpr int kCorrections = 10;
     const double wanted = picked_of(settings_, values.size());
-    // One of each hundred, at random.
+    // One of each hundred is drawn at random.
     const RandomStream random = id.private_random();
     std::vector<float> sample;
     sample.reserve(values.size() / kStride + 1);
@@ -125,6 +127,8 @@ class TopK final : public Sparsifier {
       const std::size_t width = std::min(kStride, values.size() - begin);
       sample.push_back(std::fabs(values[begin + block[i % 4] % width]));
     }
+    // There are values, so the sample has one at least, and the rank is 1 at
+    // least.
     const auto rank = static_cast<std::ptrdiff_t>(
         std::max(1.0, wanted / static_cast<double>(values.size()) *
                           static_cast<double>(sample.size())));

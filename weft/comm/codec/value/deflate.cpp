@@ -45,6 +45,7 @@ class DeflateValueCodec final : public ValueCodec {
     WEFT_CHECK(size > 0, "the bound of libdeflate holds");
     out.write_varint(size);
     out.write_all(std::span<const std::byte>(deflated).first(size));
+    // Deflating loses nothing, so nothing is left for later messages.
     std::fill(residual.begin(), residual.end(), 0.0f);
   }
 

@@ -65,6 +65,7 @@ struct Settings {
 // The norm over the number of levels; 0 for a bucket too small to be scaled.
 float unit_of(std::span<const float> values, const Settings& settings) {
   const float largest = largest_magnitude(values);
+  // The inverse of a smaller number may be infinite.
   if (largest < FLT_MIN) return 0;
   float unit = largest / static_cast<float>(settings.levels());
   if (!settings.is_max_norm) {
@@ -236,6 +237,8 @@ class Qsgd final : public ValueCodec {
                                simd::broadcast(unit)),
                        &values[i], count);
         });
+    // The largest code is looked at once, at the end: until then a wrong one
+    // has made numbers that are thrown away.
     if (hn::GetLane(hn::MaxOfLanes(integers, most)) > 2 * levels) {
       throw in.damaged("codes", "holds a level that there is not");
     }
@@ -345,6 +348,7 @@ class Qsgd final : public ValueCodec {
     };
     if (in.get(1) == 0) {
       for (std::uint8_t& code : codes) {
+        // Elias codes begin at 1, so that what may be 0 is written as one more.
         const std::uint32_t level = get_elias(in) - 1;
         code = code_of(level, level != 0 && in.get(1) != 0);
       }
@@ -354,6 +358,7 @@ class Qsgd final : public ValueCodec {
     std::uint32_t count = get_elias(in) - 1;
     std::size_t next = 0;
     for (; count > 0; --count) {
+      // A gap is at least 1, so that too large a count ends in this refusal.
       next += get_elias(in);
       if (next > codes.size()) throw in.damaged("leaves its bucket");
       const bool is_negative = in.get(1) != 0;
@@ -363,6 +368,7 @@ class Qsgd final : public ValueCodec {
 
   // Lengths of the codes of levels and of levels + 1.
   static constexpr auto kBits = [] {
+    // A level is at most 127, and is written as one more.
     std::array<std::uint8_t, 130> bits{};
     for (std::uint32_t k = 1; k < bits.size(); ++k) {
       bits[k] = static_cast<std::uint8_t>(elias_bits(k));

@@ -25,6 +25,7 @@ class DenseExchange : public Exchange {
         dtype_(wire_dtype(codec_)),
         collective_(collective_of(context.recipe), std::move(network.topology)),
         memory_kind_(context.recipe.memory) {
+    // Buckets stay as they are, so each all-reduce is checked and named once.
     for (const Bucket& bucket : context.buckets) {
       parts_.push_back(dtype_ == DType::kF32 ? prepare_whole(bucket)
                                              : prepare(bucket));
@@ -131,6 +132,8 @@ class DenseExchange : public Exchange {
       return;
     }
     const auto residual = memory.span<float>();
+    // A memory of updates holds rate * gradient (compressor.h), and the codec
+    // is given gradients.
     for (std::size_t i = 0; i < residual.size(); ++i) {
       residual[i] = residual[i] / rate + gradient[i];
     }

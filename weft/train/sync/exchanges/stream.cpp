@@ -47,6 +47,7 @@ class StreamExchange : public Exchange {
                          entries);
     Stream stream = Stream::of<std::uint32_t, float>(
         entries.size, entries.indices, entries.values);
+    // The sender in `message` is set by the algorithm (sparse/all_reduce.h).
     const SparseOptions options{
         .quantizer = quantizer_.codec.get(),
         .message = {seed_, bucket.number(),
@@ -79,6 +80,7 @@ class StreamExchange : public Exchange {
   std::string explain(std::span<const Bucket> buckets) const {
     const Bucket& largest =
         *std::ranges::max_element(buckets, {}, &Bucket::bytes);
+    // At so late an epoch warm-up is over, as it is in most steps.
     const auto items = compressor_.entry_count(
         largest, std::numeric_limits<std::int64_t>::max());
     if (!items) return "";
