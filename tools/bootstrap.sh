@@ -84,7 +84,8 @@ build() {
     echo "weft: the build failed" >&2
     exit 1
   fi
-  # As old as the moment before the build: what changed meanwhile is stale.
+  # The file is as old as the moment before the build: what changed meanwhile is
+  # stale.
   mv "$started" "$folder/.built"
   exec 9>&-
 }

@@ -66,7 +66,8 @@ class Contest:
 
     @cache
     def torch_step(self, hook: str, rate: str) -> tuple[float, str]:
-        """Of the buckets that suit it best, and a word on them."""
+        """The step with the buckets that suit the hook best, and a word on
+        them."""
         if hook == "powersgd":
             return self._torch_step(hook, rate, None), "one bucket"
         steps = {name: self._torch_step(hook, rate, size)
@@ -94,7 +95,7 @@ class Contest:
 
 @cache
 def contest(where: Setting, runs: Trainings) -> Contest:
-    """Of ResNet-20; all ways get as far as that."""
+    """Lets the ways train ResNet-20; all get as far as this accuracy."""
     return Contest(runs, curve_steps(where), 0.2 if where.quick else 0.7,
                    lab_steps(where))
 

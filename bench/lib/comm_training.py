@@ -73,7 +73,7 @@ def simulate_scaling(where: Setting, bar: Bar) -> dict:
 
 
 def accuracy_bench(where: Setting, how: Way) -> Bench:
-    """Of 3LC the unit is f32's standard deviation over the seeds. What the
+    """The unit for 3LC is f32's standard deviation over the seeds. What the
     memory of 3LC holds back disturbs parameters by as much as the rate is
     large; momentum correction bears larger ones."""
     unit, limit, job = "deviations", 1.0, LONG_RESNET20

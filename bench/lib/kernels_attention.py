@@ -31,7 +31,7 @@ def measure(where: Setting, bars: dict[int, Bar]) -> dict:
 
 
 def added(where: Setting, name: str, length: int) -> int:
-    """By a process that does nothing else."""
+    """The bytes that a process needs more to do this and nothing else."""
     with side(where, name) as worker:
         worker.ask(f"check {LONG[length].name}")
         memory = worker.ask("memory")

@@ -139,8 +139,8 @@ def scaled_gap(ours: list[float], theirs: list[float],
 
 
 def mean(where: Setting, ratios: dict[str, float]) -> dict:
-    """Of all ops that were measured in this run; a part of them has no mean
-    that is worth keeping."""
+    """The mean of all ops, if all were measured in this run; a part of them
+    has no mean that is worth keeping."""
     missing = len(CASES) - len(ratios)
     if missing:
         raise WorkerError(f"{missing} of {len(CASES)} ops were not measured")

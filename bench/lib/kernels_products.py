@@ -26,7 +26,7 @@ class Product:
         return f"product {sizes}{layout}, {self.dtype}"
 
 
-# Limited by arithmetic.
+# They are limited by arithmetic.
 LARGE = (Product(2048, 2048, 2048), Product(1024, 1024, 1024, transposed=True),
          Product(128, 3136, 128), Product(16, 1024, 1024),
          Product(16, 1024, 1024, transposed=True), Product(65536, 64, 64))

@@ -62,7 +62,7 @@ class Job:
 # leaves more of a step to the network. The rate is 3LC's authors' for a batch
 # of 320, scaled to ours.
 RESNET20 = Job("cifar10-resnet20", "cifar10", 128, 0.04, 20, "bf16")
-# As 3LC's authors train: 25,600 steps, which are 164 epochs, of batches of 320
+# 3LC's authors train so: 25,600 steps, which are 164 epochs, of batches of 320
 # of 50,000 images, at 0.1. Ours are 10,000 images: a fifth of the batch and of
 # the rate keeps steps and epochs.
 LONG_RESNET20 = replace(RESNET20, batch=64, lr=0.02,
@@ -94,7 +94,7 @@ def way(name: str, momentum: float | None = None, **sync: object) -> Way:
 
 
 def mean_curve(curves: list[Points]) -> Points:
-    """Of curves that were measured at the same steps."""
+    """The mean of curves that were measured at the same steps."""
     return [(points[0][0], sum(a for _, a in points) / len(points))
             for points in zip(*curves)]
 

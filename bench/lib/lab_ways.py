@@ -15,7 +15,7 @@ SERVER = way("f32, server", policy="server")
 THREE_LC = {"1": way("3LC s=1", policy="server", codec="3lc(1)"),
             "1.75": way("3LC s=1.75, classifier whole", policy="server",
                         codec="3lc(1.75)", min_elements=1000)}
-# As its authors train: momentum before the selection, not behind it.
+# Its authors train so: momentum before the selection, not behind it.
 TOPK_1 = way("top 1 %", momentum=0, sparsify="topk(0.01)",
              momentum_correction=0.9, warmup_epochs=2)
 TOPK_10 = way("top 10 %", sparsify="topk(0.1)")

@@ -47,7 +47,7 @@ class Case:
 
     @property
     def tolerance(self) -> float:
-        """Of the largest number of a result."""
+        """What may differ, as a share of the largest number of a result."""
         dtypes = {given.dtype for given in self.inputs.values()}
         return (5e-2 if "bf16" in dtypes else 1e-2 if "f16" in dtypes
                 else 1e-9 if dtypes == {"f64"} else 2e-3)

@@ -53,7 +53,7 @@ class Engine(Protocol):
         """What is timed; Absent where the side has no such op."""
 
     def results(self, case: Case, result: object) -> Sequence[np.ndarray]:
-        """Of a call, images as [batch, rows, columns, channels]."""
+        """What a call gave, images as [batch, rows, columns, channels]."""
 
 
 class Racer:

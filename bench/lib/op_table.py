@@ -9,7 +9,7 @@ ROWS = "T[N/1024, 1024] 0..1"
 
 def reductions(name: str, onnx: str, torch: str = "",
                dtypes: str = "f32") -> list[Op]:
-    """Of all elements, of rows and of columns."""
+    """Ops that reduce all elements, rows and columns."""
     named = torch or name
     found = [Op(f"{name} of all", f"{name}(a)", f"{named}(a)",
                 f"y = {onnx}<keepdims = 0>(a)", ROWS, dtypes)]

@@ -24,7 +24,7 @@ DEFAULT_THREADS, DEFAULT_PAIRS = 2, 9
 
 
 def made_now(root: Path) -> dict:
-    """By which commit, when and on which machine."""
+    """Says of which commit a row is, of when and of which machine."""
     commit, dirty = _commit(root)
     return {"commit": commit, "dirty": dirty,
             "date": _date(), **machine()}

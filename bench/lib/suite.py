@@ -57,7 +57,8 @@ def initial_weights(where: Setting, model: str) -> Path:
 
 
 def or_error(measure: Callable[[], dict]) -> dict:
-    """Of one row of several: a failure must not take the others along."""
+    """Measures one row of several: a failure must not take the others
+    along."""
     try:
         return measure()
     except WorkerError as error:

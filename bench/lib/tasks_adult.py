@@ -17,7 +17,7 @@ def benches(where: Setting) -> list[Bench]:
 
 
 def accuracy_bench(where: Setting) -> Bench:
-    """Of the recipe as it stands; the worst seed must hold."""
+    """Runs the recipe as it stands; the worst seed must hold."""
     bar = Bar("adult: held-out accuracy", "share", 0.85)
 
     def measure() -> dict:

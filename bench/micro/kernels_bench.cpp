@@ -77,7 +77,7 @@ void add_convolutions(std::vector<KernelCase>& cases) {
         {c.name, "conv2d_weight_gradient", [c](std::int64_t n, DType dtype) {
            Attributes attributes = c.attributes();
            attributes.set("shape", c.weight());
-           // As models have it: the weights of bf16 layers stay f32.
+           // It is as models have it: the weights of bf16 layers stay f32.
            attributes.set("in_f32", dtype == DType::kBF16);
            return OpSample{
                {uniform(dtype, c.image(n)), uniform(dtype, c.result(n))},
@@ -158,7 +158,7 @@ OpSample attention_sample(std::int64_t n, DType dtype, bool is_gradient) {
       {uniform(dtype, rows), uniform(dtype, rows), uniform(dtype, rows)}, {}};
   if (is_gradient) {
     sample.inputs.push_back(uniform(dtype, rows));
-    // As large as the logarithms of such sums are.
+    // They are as large as the logarithms of such sums are.
     sample.inputs.push_back(
         {{DType::kF32, {leading[0], leading[1], length}}, 6, 8});
     sample.inputs.push_back(uniform(dtype, rows));

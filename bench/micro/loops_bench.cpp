@@ -26,7 +26,7 @@ class Chain {
         random_tensor({type}, static_cast<std::uint32_t>(inputs_.size())));
     return static_cast<int>(inputs_.size()) - 1;
   }
-  // After the last input.
+  // It comes after the last input.
   int apply(const char* op, std::vector<int> operands) {
     program_.instructions.emplace_back(*find_tile_op(op), operands);
     steps_.push_back({op, std::move(operands)});
@@ -118,7 +118,8 @@ Chain forward_chain(std::int64_t batch, DType dtype) {
   return chain;
 }
 
-// Through the relu: the sums over dy and over dy * (x - mean) * deviation.
+// These go through the relu: the sums over dy and over dy * (x - mean) *
+// deviation.
 Chain sums_chain(std::int64_t batch, DType dtype) {
   Chain chain({batch, 32, 32, kChannels});
   const int dy = chain.input({dtype, chain.program().shape});

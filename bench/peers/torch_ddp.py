@@ -108,7 +108,7 @@ class DataParallel(Training):
 
 
 def sent_bytes() -> int:
-    """By all network devices but the loopback one."""
+    """The bytes that all network devices but the loopback one sent."""
     total = 0
     for line in Path("/proc/self/net/dev").read_text().splitlines()[2:]:
         device, counts = line.split(":")

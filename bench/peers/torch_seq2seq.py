@@ -14,7 +14,8 @@ HEADS = 4
 
 
 class Seq2seq:
-    """By the names that Weft's weights have; `heads` are not among them."""
+    """The weights have the names that they have in Weft; `heads` are not among
+    them."""
 
     def __init__(self, weights: dict[str, np.ndarray]):
         self.parameters = {name: torch.tensor(value, requires_grad=True)

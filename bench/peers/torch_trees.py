@@ -15,9 +15,9 @@ from torch_tree_lstm import FORMS  # noqa: E402
 from tree_bank import Trees  # noqa: E402
 
 CHECKED_STEPS, DISTINCT_BATCHES = 5, 8
-# As recipes/sst-treelstm.toml. The decay moves every row of the embedding in
-# every step, so that sparse gradients would be of no use (and PyTorch's AdaGrad
-# refuses them).
+# They are those of recipes/sst-treelstm.toml. The decay moves every row of the
+# embedding in every step, so that sparse gradients would be of no use (and
+# PyTorch's AdaGrad refuses them).
 LEARNING_RATE, WEIGHT_DECAY = 0.05, 1e-4
 
 

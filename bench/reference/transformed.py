@@ -63,7 +63,7 @@ def weft_names() -> SimpleNamespace:
         custom_gradient=weft.custom_gradient, remat=weft.remat)
 
 
-# Under one name in both.
+# These have one name in both.
 SHARED = (
     "exp", "log", "expm1", "log1p", "sin", "cos", "tan", "atan2", "tanh", "sqrt",
     "prod", "max", "min", "transpose", "concatenate", "split", "where", "cumsum",

@@ -86,7 +86,7 @@ class CompressedTraining {
     return static_cast<float>(backward_->loss());
   }
 
-  // Without messages: the gradients themselves are left in the travellers.
+  // No messages are sent: the gradients themselves are left in the travellers.
   void differentiate(std::span<const Tensor> batch) {
     backward_->run(batch, {.number = steps_});
   }

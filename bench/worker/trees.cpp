@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kDistinctBatches = 8;
 constexpr int kCheckedSteps = 5;
-// As recipes/sst-treelstm.toml.
+// They are those of recipes/sst-treelstm.toml.
 constexpr double kLearningRate = 0.05;
 constexpr double kWeightDecay = 1e-4;
 constexpr std::int32_t kClasses = 5;

@@ -43,7 +43,7 @@ Error no_tensor(const py::handle& object) {
       .hint("give a Tensor, an array, a number, or nested lists of numbers");
 }
 
-// Also NumPy's integers; not bool.
+// It takes NumPy's integers too, and no bool.
 bool is_whole_number(const py::handle& object) {
   // A Tensor has an index as well, and would be read here behind the user's
   // back.

@@ -1,4 +1,4 @@
-// Between Python objects and Weft's types.
+// Converts between Python objects and Weft's types.
 //
 // Threads: with the GIL.
 #pragma once
@@ -33,7 +33,7 @@ Dim dim_from(const py::handle& object);
 // Whether it is an int (also NumPy's) or a weft.Dim, and no bool.
 bool is_dim(const py::handle& object);
 py::tuple from_shape(const Shape& shape);
-// From a dim or a sequence of dims.
+// Takes a dim or a sequence of dims.
 Shape shape_from(const py::handle& object);
 // From a sequence of ints, or one int.
 Integers integers_from(const py::handle& object);

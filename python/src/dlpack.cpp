@@ -30,7 +30,7 @@ struct DlManagedTensor {
   void (*deleter)(DlManagedTensor*);
 };
 
-// Since DLPack 1.0.
+// It exists since DLPack 1.0.
 struct DlVersion {
   std::uint32_t major;
   std::uint32_t minor;
@@ -91,7 +91,7 @@ void drop_unused(PyObject* capsule) {
   managed->deleter(managed);
 }
 
-// In a capsule; other fields than these are zero.
+// Gives it in a capsule; other fields than these are zero.
 template <class Managed>
 std::pair<py::capsule, Managed*> give(Tensor tensor) {
   auto* given = new Given<Managed>{};

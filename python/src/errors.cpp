@@ -178,7 +178,7 @@ void bind_errors(py::module_& module) {
   types().index_error = new_type(
       module, "IndexError", "An index outside of its axis.",
       py::make_tuple(types().invalid_argument, py::handle(PyExc_IndexError)));
-  // Also where the package raises them itself.
+  // This holds also where the package raises them itself.
   types().invalid_argument.attr("code") =
       std::string(to_string(ErrorCode::kInvalidArgument));
   types().unsupported.attr("code") =

@@ -39,7 +39,7 @@ std::vector<Value> operands_from(std::span<const py::handle> objects);
 // something else is 0 or 1 of its dtype, as in NumPy.
 std::vector<Value> pair_from(std::span<const py::handle> objects);
 
-// One result alone, several as a tuple.
+// One result comes alone, several as a tuple.
 py::object from_results(std::vector<Value> results);
 
 }  // namespace weft::python

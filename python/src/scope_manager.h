@@ -24,7 +24,7 @@ class ScopeManager {
   std::optional<Scope> scope_;
 };
 
-// Without a constructor yet.
+// It has no constructor yet.
 template <class Manager>
 py::class_<Manager> bind_manager(py::module_& module, const char* name,
                                  const char* doc) {

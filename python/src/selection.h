@@ -21,7 +21,7 @@ class Selection {
   void add_all(std::size_t axes);
   // Throws IndexError for an integer outside of the axis.
   void add_integer(std::int64_t index);
-  // As the op `slice` means it.
+  // They mean what the op `slice` means by them.
   void add_range(std::int64_t begin, std::int64_t end, std::int64_t step);
   void add_indices(const Value& indices);
 

@@ -129,7 +129,7 @@ using Class = py::class_<Value>;
 // What an operator makes of its operands.
 using Meaning = std::function<py::object(std::span<const Value>)>;
 
-// One op of bools and another of numbers.
+// It is one op of bools and another of numbers.
 struct Meanings {
   const OpDef& of_bools;
   const OpDef& of_numbers;

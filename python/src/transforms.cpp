@@ -292,7 +292,7 @@ class Vmap {
       if (!returned && other.first == graph.get()) returned = mapped.returned;
     }
     WEFT_CHECK(returned, "a graph that was never traced");
-    // As many as the cache of traces keeps.
+    // It keeps as many as the cache of traces does.
     if (mapped_.size() >= kMost) mapped_.clear();
     return mapped_
         .emplace(key, Mapped{graph, vmap(*graph, is_mapped), returned})

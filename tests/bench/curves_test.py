@@ -135,8 +135,8 @@ class KeptTest(Folder):
         self.assertEqual(len(self.trained), 1)
 
     def test_the_kept_file_spares_a_clean_clone_the_long_runs(self):
-        """Of the recipes that are shipped now; the data's hash is that of the
-        CIFAR-10 file that the page names."""
+        """The runs are of the recipes that are shipped now; the data's hash is
+        that of the CIFAR-10 file that the page names."""
         path = ROOT / "docs/results/comm/curves.json"
         import_(self.store_of_runs(), path)
         cifar10 = self.folder / "data" / "cifar10"

@@ -79,7 +79,7 @@ class FormsTest(unittest.TestCase):
                          ("torch.compile", 5))
 
     def commands(self, measure) -> list[list[str]]:
-        """Of the sides that a race starts."""
+        """The commands of the sides that a race starts."""
         started = []
 
         def worker(command, threads, timeout_s=0) -> Side:

@@ -93,7 +93,7 @@ TEST_P(Damage, RandomBytesAreSurvived) {
       damaged.push_back(static_cast<std::byte>(random.word(i + 1)));
     }
     decodes(damaged, kSize);
-    // Scattered among good ones.
+    // They are scattered among good ones.
     damaged = whole;
     for (std::size_t i = 0; i < 4 && whole.size() > kHeader; ++i) {
       const std::uint32_t word = random.word(i);

@@ -140,7 +140,7 @@ TEST(PiecewisePolynomial, ChordKnotIsWhereTheSlopeIsTheChords) {
   }
   using Lengths = std::vector<std::uint32_t>;
   EXPECT_EQ(chord_segments(y, 5, 1), Lengths({500, 501}));
-  // Then again on the steep side: 0 … 499.
+  // Then it is the steep side's turn: 0 … 499.
   const auto twice = chord_segments(y, 5, 2);
   ASSERT_EQ(twice.size(), 3u);
   EXPECT_NEAR(twice[0], 250, 1);

@@ -98,7 +98,7 @@ TEST(Rle, WritesTheRuns) {
   // "aaaabaa" with a for ones: an empty run of zeros, then 4, 1, 2.
   EXPECT_EQ(encode(*codec, {0, 1, 2, 3, 5, 6}, 7).bytes,
             bytes_of({4, 3, 0 | 4 << 3 | (1 << 6 & 0xFF), 2 << 1}));
-  // Nothing selected.
+  // Nothing is selected here.
   EXPECT_EQ(encode(*codec, {}, 5).bytes, bytes_of({1, 3, 5}));
 }
 

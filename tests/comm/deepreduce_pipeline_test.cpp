@@ -135,7 +135,7 @@ TEST(DeepReducePipeline, HasTheVolumesOfTheFormulas) {
               0.01546, 0.01546 * 0.015);
   EXPECT_NEAR(volume("topk(0.01) | index:bloom(eps=1e-3, policy=p1)", gradient),
               0.01449, 0.01449 * 0.01);
-  // With values of eight bits and a norm for 512 of them.
+  // Values have eight bits here, and a norm for 512 of them.
   EXPECT_NEAR(
       volume("topk(0.1) | index:bloom(eps=1e-2, policy=p0) value:qsgd(8)",
              gradient),

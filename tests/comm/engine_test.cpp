@@ -54,7 +54,7 @@ TEST(Engine, KeepsOperationsInFlightApartWhateverTheDelays) {
           engine.start(add_up(all.open({"add_up", "i32[3]"}),
                               values[static_cast<std::size_t>(i)])));
     }
-    // In another order on each rank.
+    // Each rank has another order.
     for (int i = 0; i < kOperations; ++i) {
       const int which = (i * (2 * transport.rank() + 1)) % kOperations;
       if (operations[static_cast<std::size_t>(which)]) {

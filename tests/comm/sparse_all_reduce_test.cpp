@@ -176,7 +176,7 @@ TEST_P(SparseAllReduce, ManyInFlightDoNotMixWhateverTheDelays) {
               .get(GetParam())
               .run(all.open({"sparse_all_reduce", "f32[60]"}), stream, {})));
     }
-    // Waited for in another order on each rank.
+    // They are waited for in another order on each rank.
     for (int i = 0; i < kOperations; ++i) {
       const int which = (i * (2 * transport.rank() + 1)) % kOperations;
       auto& operation = operations[static_cast<std::size_t>(which)];

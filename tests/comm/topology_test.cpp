@@ -23,7 +23,7 @@ TEST(Topology, TextIsReadBack) {
                            "3@250ns,1.5MB/s x 2@2ms,12.5kB/s x 5@1s,7B/s"}) {
     EXPECT_EQ(to_string(parse_topology(text)), text);
   }
-  // In other units than it was written.
+  // It comes in other units than it was written in.
   EXPECT_EQ(to_string(parse_topology("2@0.005ms,80Gbit/s")), "2@5us,10GB/s");
 }
 

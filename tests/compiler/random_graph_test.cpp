@@ -125,7 +125,7 @@ class RandomGraph {
                   axis);
   }
 
-  // As gradients of slices add up.
+  // Values are joined as gradients of slices add up.
   Value joined_by_zeros(const Value& x) {
     const Dim rows = x.shape()[0];
     const Dim columns = x.shape()[1];

@@ -30,8 +30,8 @@ bool has_hardware() {
     return false;
 }
 
-// From inside of a body: ends an attempt in hardware, and does nothing in
-// software.
+// Is called from inside of a body: ends an attempt in hardware, and does
+// nothing in software.
 template <HardwareOutcome kWhy, Memory M = RealMemory>
 void fail_in_hardware() {
   if constexpr (HasHardware<M>) {
@@ -70,7 +70,7 @@ class NoPolicy final : public ConflictPolicy {
   }
 };
 
-// Without a word that tells hardware the time.
+// This clock has no word that tells hardware the time.
 class LocalClock final : public Clock<> {
  public:
   std::uint64_t now(FastRandom& /*random*/) override { return time_; }

@@ -17,7 +17,7 @@ using test::expect_error;
 using test::read_rows;
 using Names = std::vector<std::string>;
 
-// With numbers as they are.
+// Numbers stay as they are.
 DatasetRef parse_plain(std::string_view text, TableOptions options = {}) {
   options.standardize = false;
   return parse_table(text, "t.csv", options);

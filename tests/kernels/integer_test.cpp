@@ -9,7 +9,7 @@ namespace {
 
 constexpr DType kLefts[] = {DType::kI8, DType::kU8};
 
-// Only the largest and the smallest numbers.
+// They are only the largest and the smallest numbers.
 Tensor extremes(const TensorType& type, std::uint32_t stream) {
   Tensor x = Tensor::empty(type);
   const RandomStream random{1, stream, 0};

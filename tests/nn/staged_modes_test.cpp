@@ -127,7 +127,7 @@ TEST(StagedModes, EveryKeyDrawsAnewInOneGraph) {
                [&] { f(ones()); });
 }
 
-// As without jit: who calls the function decides what it draws.
+// As without jit, who calls the function decides what it draws.
 TEST(StagedModes, AHelperDrawsApartInEachLayerThatCallsIt) {
   const auto plain = [](const Value& x) {
     return dropout(x, RandomKeyScope::current(), nn::random_stream(), 0.5);

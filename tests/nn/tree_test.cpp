@@ -66,7 +66,7 @@ TEST(TreeRnn, ByHand) {
   EXPECT_EQ(found.measures[1].sum.tensor().item(), 1);  // the other is no 4
 }
 
-// One leaf and one inner node against the equations, unit by unit.
+// One leaf and one inner node must follow the equations, unit by unit.
 TEST(TreeLstm, ByTheEquations) {
   const auto data = test::tree_data("(4 (1 b) (3 a))\n");
   const auto model =
@@ -207,7 +207,7 @@ TEST_P(TreeModels, TakeSmallerBatches) {
   }
 }
 
-// As a recipe says them: how deep, by whom, and whether together.
+// Options are as a recipe says them: how deep, by whom, and whether together.
 TEST_P(TreeModels, PredictAsTheOptionsSay) {
   const auto data = test::tree_data(test::tree_lines(6, 9, 2));
   const auto model = model_for(GetParam(), *data, options());

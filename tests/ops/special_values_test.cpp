@@ -178,11 +178,11 @@ void expect_same(const OpCase& c, const Tensor& actual, const Tensor& expected,
   }
 }
 
-// For ops that add up many elements. What is NaN must show, and what is
-// infinite must not look finite; but an infinity may become NaN, since the
-// order of operations decides whether infinities meet. `may_spread`: oneDNN's
-// kernels of bf16 take channels in pairs and multiply what lies beside them by
-// 0, so that infinity and NaN reach neighbours.
+// Ops that add up many elements are held to this. What is NaN must show, and
+// what is infinite must not look finite; but an infinity may become NaN, since
+// the order of operations decides whether infinities meet. `may_spread`:
+// oneDNN's kernels of bf16 take channels in pairs and multiply what lies beside
+// them by 0, so that infinity and NaN reach neighbours.
 void expect_as_loud(const Tensor& actual, const Tensor& expected, double length,
                     bool may_spread) {
   const Tensor calm = actual.clone();

@@ -109,7 +109,7 @@ SMOOTH = [
 
 
 def numbers(seed, dtype):
-    """Of the whole range of a dtype, with its special values."""
+    """Numbers from the whole range of a dtype, with its special values."""
     random = np.random.default_rng(seed)
     if np.issubdtype(dtype, np.integer):
         info = np.iinfo(dtype)

@@ -71,7 +71,7 @@ class RandomKey:
         return np.array(flat, np.int64).reshape(shape)
 
     def mask(self, shape):
-        # One of as many true elements as the arrays broadcast to.
+        # The mask has as many true elements as the arrays broadcast to.
         count = self.draw.choice([0, 1, 2, 3])
         if self.places[-1] != (3, 2):
             count = self.places[-1][0]

@@ -24,7 +24,7 @@ def tensors(arrays):
 
 
 def results(case, names):
-    """By way, what it gives, eagerly and staged."""
+    """What each way gives, eagerly and staged."""
 
     def f(*xs):
         return case.function(names, *xs)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = "known  # a comment\nremoved\nnever-seen\n[test]\nfor-tests\n"
-# As build.sh runs it. The real one fails where a name is unknown to dpkg.
+# It is run as build.sh runs it. The real one fails where a name is unknown to
+# dpkg.
 SCRIPT = """set -euo pipefail
 root="$1" PATH="$1/bin:$PATH"
 source "$2/tools/bootstrap.sh"

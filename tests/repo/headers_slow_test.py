@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# As cmake/WeftOptions.cmake has it: Highway's vectors of no known processor lack
-# what ours need.
+# It is what cmake/WeftOptions.cmake has: Highway's vectors of no known
+# processor lack what ours need.
 TARGET = (["-march=x86-64-v3", "-DHWY_DISABLE_PCLMUL_AES"]
           if platform.machine() in ("x86_64", "AMD64") else [])
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)

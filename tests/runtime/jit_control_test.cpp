@@ -126,7 +126,7 @@ TEST(JitControl, AssignedVariablesAreOverwrittenInPlace) {
   EXPECT_EQ(v.read().tensor().item(0), 6);
 }
 
-// As for branches; the result of a loop has memory of its own.
+// It is as for branches; the result of a loop has memory of its own.
 TEST(JitControl, AVariableMayComeOutOfALoop) {
   const Variable v(Tensor::zeros({DType::kF32, {100}}));
   const auto f = jit([&](const Value& n) {

@@ -25,7 +25,7 @@ struct HeapUse {
   std::int64_t libraries = 0;
 };
 
-// Since the process began.
+// Counts since the process began.
 HeapUse heap_use();
 
 }  // namespace weft::test

@@ -24,7 +24,7 @@ class PreparedFunction {
   // Whether it is what these would make.
   bool fits(const Phases& phases, std::span<const Tensor> arguments) const;
 
-  // Specialised and simplified.
+  // It is specialised and simplified.
   const Function& function() const { return function_; }
   const Phases& phases() const { return phases_; }
   // What a phase has to run after those before it, in order.

@@ -31,8 +31,8 @@ TEST(Bleu, PunishesShortTextsAndNoLongOnes) {
               100 * std::pow(4.0 / 6 * 3 / 5 * 2 / 4 * 1 / 3, 0.25), 1e-10);
 }
 
-// As sacreBLEU's smoothing "exp" does: no pair, triple or run of four is
-// shared.
+// The score is what sacreBLEU's smoothing "exp" gives: no pair, triple or run
+// of four is shared.
 TEST(Bleu, CountsRepetitionsOnceAndHalvesWhatIsMissing) {
   EXPECT_NEAR(bleu({1, 1, 1, 1}, {1, 2, 1, 3}),
               100 * std::pow(2.0 / 4 * (0.5 / 3) * (0.25 / 2) * 0.125, 0.25),

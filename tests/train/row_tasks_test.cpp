@@ -150,7 +150,7 @@ TEST(Regression, TellsErrorsInTheUnitOfTheData) {
   const double variance = (400 + 35 * 35 + 15 * 15 + 3600) / 4.0 - 32.5 * 32.5;
   EXPECT_NEAR(scores.get("r2"), 1 - 1650 / 4.0 / variance, 1e-5);
   EXPECT_NEAR(scores.loss(), 1650 / 4.0 / 100, 1e-5);
-  // In deviations: 0, 0.5 and 0.5 within, 4 beyond.
+  // The errors, in deviations, are 0, 0.5 and 0.5 within, 4 beyond.
   const auto huber = make_task("regression", {{"loss", "huber"}});
   EXPECT_NEAR(scores_of(*huber, *data, batch).loss(), (0.125 + 0.125 + 3.5) / 4,
               1e-6);

@@ -13,7 +13,8 @@ struct AdjointPhase {
   std::vector<std::size_t> parameters;  // whose gradients come out
 };
 
-// In the order in which they run: the adjoint of the last phase first.
+// They come in the order in which they run: the adjoint of the last phase
+// first.
 std::vector<AdjointPhase> adjoint_phases(const PhasedFunction& from) {
   const auto& [parameters, results] = *from.function.signature;
   const Phases& phases = from.phases;

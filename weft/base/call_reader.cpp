@@ -27,9 +27,9 @@ std::size_t past_space(std::string_view text, std::size_t at) {
 // Whoever reads a call within a call reads the next one within that.
 constexpr std::size_t kMostBrackets = 32;
 
-// Behind the bracket that closes the one at `at`; npos if none does, or too
-// many are within each other. What is between quotation marks opens and closes
-// nothing.
+// Gives the place behind the bracket that closes the one at `at`; npos if none
+// does, or too many are within each other. What is between quotation marks
+// opens and closes nothing.
 std::size_t past_brackets(std::string_view text, std::size_t at) {
   std::string open;  // what closes each bracket, the innermost last
   bool is_quoted = false;

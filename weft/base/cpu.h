@@ -23,7 +23,7 @@ enum class InstructionSet {
   kAmx,         // tiles of bf16 and i8
 };
 
-// As WEFT_CPU names them: "avx2", "avx512_bf16".
+// The names are those that WEFT_CPU takes: "avx2", "avx512_bf16".
 std::string_view to_string(InstructionSet set);
 
 // The highest one that the processor and the system have.

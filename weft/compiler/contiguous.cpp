@@ -34,7 +34,7 @@ std::vector<Run> runs_along(const Function& function, const Node& node,
   return runs;
 }
 
-// In elements; nothing if the slice has gaps.
+// Says where the slice begins, in elements; nothing if the slice has gaps.
 std::optional<std::int64_t> start_of_slice(const Function& function,
                                            const Node& node) {
   const Shape& whole = function.type(node.inputs[0]).shape;

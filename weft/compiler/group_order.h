@@ -28,7 +28,7 @@ class GroupOrder {
     while (parent_[at(node)] != node) node = parent_[at(node)];
     return node;
   }
-  // In no order.
+  // They come in no order.
   const std::vector<NodeId>& members(int group) const {
     return members_[at(group)];
   }

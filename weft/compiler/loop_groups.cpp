@@ -66,7 +66,8 @@ std::optional<double> loop_immediate(const Function& function, ValueId id) {
   const Node& node = function.node(function.value(id).node);
   std::optional<double> number;
   if (node.op->name() == "full") {
-    // As the op rounds it: what is not exact in bf16 must not be so in a loop.
+    // The number is rounded as the op rounds it: what is not exact in bf16 must
+    // not be so in a loop.
     number =
         Tensor::scalar(node.attributes.real("value"), function.type(id).dtype)
             .item();

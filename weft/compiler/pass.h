@@ -57,7 +57,7 @@ struct PassDef {
 };
 
 using PassRegistry = Registry<PassDef>;
-// Filled from the files of weft/compiler/passes.
+// It is filled from the files of weft/compiler/passes.
 const PassRegistry& pass_registry();
 
 struct PassOptions {

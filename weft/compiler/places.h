@@ -46,7 +46,7 @@ class Places {
   Place of(ValueId id) const;
   // The tensors of constants, which steps read where they lie.
   const std::vector<Tensor>& constants() const { return constants_; }
-  // To be made when all steps have run.
+  // They are made when all steps have run.
   const std::vector<ResultCopy>& copies() const { return copies_; }
   // The step that writes the last bytes of a result, by result; the number of
   // steps if none does.

@@ -38,8 +38,8 @@ struct PlanStep {
   std::vector<PartCopy> copies;
 };
 
-// In an order in which they can run. Constants and views are no steps: they
-// take no time.
+// They come in an order in which they can run. Constants and views are no
+// steps: they take no time.
 std::vector<PlanStep> form_steps(const Function& function, bool fuse);
 
 // The value whose bytes `id` shares through views; itself if it is no view.

@@ -185,7 +185,7 @@ void Storage::remove_copies(std::vector<PlanStep>& steps) {
   steps = std::move(left);
 }
 
-// Without nodes if nothing is left.
+// The step that comes back has no nodes if nothing is left.
 PlanStep Storage::without_parts(PlanStep step, const Node& node) {
   const std::vector<Run> runs = results_in_operand(function_, node);
   const auto is_view = [&](ValueId id) { return is_view_[at(id)]; };

@@ -65,10 +65,10 @@ struct AugmentationDef {
 };
 
 using AugmentationRegistry = Registry<AugmentationDef>;
-// Filled from the files of weft/data/augmentations.
+// It is filled from the files of weft/data/augmentations.
 const AugmentationRegistry& augmentation_registry();
 
-// One behind the other.
+// Makes one behind the other.
 class Augmentations {
  public:
   Augmentations() = default;

@@ -37,7 +37,8 @@ struct BatchPosition {
 struct Batch {
   std::vector<Tensor> tensors;  // as inputs() lists them
   std::int64_t size = 0;        // examples; 0 where others have them all
-  // For all workers together; 0: the source has run dry, and has no batch.
+  // It counts for all workers together; 0: the source has run dry, and has no
+  // batch.
   std::int64_t whole_size = 0;
   BatchPosition position;
 };

@@ -25,7 +25,7 @@ class CsvReader {
   // closing quote, a zero byte, or a record of another length than the first.
   bool next(std::vector<std::string>& fields);
 
-  // Where the record that next() returned began, from 1.
+  // Says where the record that next() returned began, from 1.
   std::size_t line() const { return record_line_; }
 
  private:

@@ -59,7 +59,7 @@ class DataDescription {
   // translated; empty for other data.
   const std::vector<std::string>& words() const { return words_; }
 
-  // Only for images (a u8 feature of rank 3); one entry per channel.
+  // It is only for images (a u8 feature of rank 3); one entry per channel.
   const PixelScale& pixel_scale() const { return pixel_scale_; }
 
   // What standardises the targets of regression, by the training part. Labels
@@ -134,8 +134,8 @@ std::byte* row_of(const TensorView& feature, std::size_t row);
 // `whole`, copied when it is read.
 DatasetRef subset(DatasetRef whole, std::vector<std::int64_t> rows);
 
-// For data that comes in one piece: every fifth example (index % 5 == 0) is
-// held out for testing.
+// Where data comes in one piece, every fifth example (index % 5 == 0) is held
+// out for testing.
 bool is_held_out(std::int64_t row);
 DatasetSplits hold_out_fifth(const DatasetRef& whole);
 

@@ -42,7 +42,7 @@ struct EnvironmentDef {
 };
 
 using EnvironmentRegistry = Registry<EnvironmentDef>;
-// Filled from the files of weft/data/environments.
+// It is filled from the files of weft/data/environments.
 const EnvironmentRegistry& environment_registry();
 
 }  // namespace weft

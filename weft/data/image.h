@@ -48,8 +48,8 @@ ImageHeader read_image_header(ByteSpan file, std::string_view where);
 Image resize_image(const Image& image, std::int64_t height, std::int64_t width);
 
 namespace detail {
-// One per format; image.cpp picks by the first bytes. `image` is null when
-// only the header is asked for.
+// There is one per format; image.cpp picks by the first bytes. `image` is null
+// when only the header is asked for.
 ImageHeader decode_png(ByteSpan file, std::string_view where, int channels,
                        Image* image);
 ImageHeader decode_jpeg(ByteSpan file, std::string_view where, int channels,

@@ -131,7 +131,7 @@ class Loader::Worker {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::condition_variable room_;
-  // Under mutex_:
+  // These are guarded by mutex_.
   std::uint64_t made_ = 0;
   std::uint64_t taken_ = 0;
   std::uint64_t released_ = 0;  // one less than taken_ while one is being read

@@ -20,7 +20,8 @@ struct ParseTree {
     std::int32_t right = -1;
     std::string word;  // empty unless a leaf
   };
-  // In the order in which they end: children before parents, the root last.
+  // They come in the order in which they end: children before parents, the root
+  // last.
   std::vector<Node> nodes;
 };
 

@@ -20,8 +20,8 @@ namespace weft {
 struct DataRequest {
   std::string name;                   // which data set
   std::filesystem::path folder = {};  // where it lies; see weft/data/fetch.h
-  // For text: how many streams are read side by side, and how many words of
-  // each make an example.
+  // For text they say how many streams are read side by side, and how many
+  // words of each make an example.
   std::int64_t batch = 20;
   std::int64_t steps = 35;
   Options options = {};  // what the reader declares; open_data() completes them
@@ -52,7 +52,7 @@ struct DatasetDef {
 };
 
 using DatasetRegistry = Registry<DatasetDef>;
-// Filled from the files of weft/data/readers.
+// It is filled from the files of weft/data/readers.
 const DatasetRegistry& dataset_registry();
 
 }  // namespace weft

@@ -79,8 +79,8 @@ void TableLabels::fit_several(const Records& records) {
     // All records are looked at, as a value may occur in the test part alone.
     const std::vector<std::string> found = distinct(texts(records, places_[i]));
     if (positive_[i].empty()) {
-      // Of two values the one that sorts last is told: "yes" of "no" and "yes",
-      // 1 of 0 and 1.
+      // The one of two values that sorts last is told: "yes" of "no" and
+      // "yes", 1 of 0 and 1.
       if (found.size() != 2) {
         throw Error(ErrorCode::kInvalidArgument, "data.label",
                     "column '{}' has {} different values, so it is not said "
@@ -183,7 +183,7 @@ TensorType TableLabels::type() const {
 TableLabels::Values TableLabels::read(const Records& records) const {
   Values values;
   std::vector<std::size_t> places = places_;
-  // By its header, a test part may have its columns in another order.
+  // A header may give the columns of a test part in another order.
   for (std::size_t i = 0; records.has_header() && i < places.size(); ++i) {
     places[i] = records.column(columns_[i]);
   }

@@ -27,7 +27,7 @@ class TableLabels {
 
   // The columns that hold the labels.
   const std::vector<std::string>& columns() const { return columns_; }
-  // As DataDescription has them.
+  // They are what DataDescription has.
   const std::vector<std::string>& classes() const { return classes_; }
   const NumberScale& scale() const { return scale_; }
   // i32[] for a class, f32[] for a number, f32[labels] for several.

@@ -8,7 +8,8 @@
 
 namespace weft {
 
-// Passed to batching rules. Written with ops, like gradient rules.
+// It is passed to batching rules. They are written with ops, like gradient
+// rules.
 //
 // A rule returns the op's results with the batch as their leading axis. A
 // sum's rule returns them without it, summed over the instances; if it returns

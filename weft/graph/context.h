@@ -55,7 +55,7 @@ class Context {
 // The innermost ContextScope of this thread, else the eager runtime.
 Context& current_context();
 
-// Supplied by weft/runtime.
+// weft/runtime supplies it.
 Context& eager_context();
 
 // Directs the ops of this thread to `context` while it lives.

@@ -21,7 +21,7 @@ class FunctionCopy {
 
   // A parameter for a value of `from`, of the same type and name.
   void add_parameter(ValueId id);
-  // One for each parameter of `from`, in order.
+  // Adds one for each parameter of `from`, in order.
   void add_parameters();
   // The node with the copies of its operands. Results for which something
   // stands already keep it.

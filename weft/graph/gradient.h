@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// Passed to gradient rules. Written with ops, so one rule serves eager,
-// staged and higher-order differentiation.
+// It is passed to gradient rules. They are written with ops, so one rule serves
+// eager, staged and higher-order differentiation.
 class GradientContext {
  public:
   GradientContext(const OpDef& op, const Attributes& attributes,

@@ -42,8 +42,8 @@ std::optional<IndexOperand> index_operand(const OpCall& call);
 
 class IndexCheck {
  public:
-  // For a call with all types filled in and all dims settled. Nothing if the
-  // op takes no indices.
+  // The call has all types filled in and all dims settled. Nothing comes back
+  // if the op takes no indices.
   static std::optional<IndexCheck> of(const OpCall& call);
 
   // Which operand holds the indices.

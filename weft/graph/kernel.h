@@ -74,7 +74,7 @@ class KernelRegistry {
   std::vector<KernelCandidate> for_all_;
 };
 
-// Supplied by weft/kernels.
+// weft/kernels supplies it.
 const KernelRegistry& kernel_registry();
 // The libraries behind it and their versions: "oneDNN 2.6.3, OpenBLAS 0.3.21".
 std::string kernel_libraries();

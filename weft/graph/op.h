@@ -21,7 +21,7 @@ class BatchContext;
 class GradientContext;
 class OpDef;
 class Value;
-// One gradient per input; an undefined Value where none flows.
+// Gives one gradient per input; an undefined Value where none flows.
 using Gradients = std::vector<Value>;
 
 // One use of an op: what inference, cost and kernel choice may look at.

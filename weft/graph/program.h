@@ -26,7 +26,7 @@ namespace weft {
 
 class Program {
  public:
-  // From a function's parameters to its results.
+  // Makes a function's results from its parameters.
   using Body = std::function<std::vector<Value>(const std::vector<Value>&)>;
 
   Program() = default;

@@ -35,7 +35,7 @@ class OpRegistry {
   std::unordered_map<std::string_view, const OpDef*> by_name_;
 };
 
-// Supplied by weft/ops.
+// weft/ops supplies it.
 const OpRegistry& op_registry();
 
 }  // namespace weft

@@ -61,8 +61,8 @@ class Value {
   // built: Error(kInvalidArgument) naming the line that computed it.
   explicit operator bool() const;
 
-  // Null for a concrete value. Throws Error(kInvalidArgument) for a closed
-  // one.
+  // It is null for a concrete value. Throws Error(kInvalidArgument) for a
+  // closed one.
   FunctionBuilder* builder() const {
     if (link_ == nullptr || link_->builder != nullptr) [[likely]] {
       return link_ == nullptr ? nullptr : link_->builder;

@@ -40,7 +40,7 @@ struct VariableState {
 
 class Variable {
  public:
-  // Without a value yet. Throws as Context::create does.
+  // It has no value yet. Throws as Context::create does.
   explicit Variable(const TensorType& type, VariableOptions options = {});
   // Starts with a value. One that depends on what a function computes is an
   // Error(kInvalidArgument): a first value is computed once, outside of it

@@ -21,7 +21,7 @@ Value Embedding::logits(const Value& rows) const {
   const Value table = to_compute(value_of(weight_));
   Shape shape = rows.shape();
   const Shape outer(shape.first(shape.rank() - 1));
-  // One large product instead of a batch of small ones.
+  // It is one large product instead of a batch of small ones.
   const Value flat =
       reshape(to_compute(rows), {dim_product(outer.dims()), shape.back()});
   shape[shape.rank() - 1] = table.shape()[0];

@@ -40,7 +40,7 @@ struct LayerDef {
 };
 
 using LayerRegistry = Registry<LayerDef>;
-// Filled from the files of weft/nn/layers.
+// It is filled from the files of weft/nn/layers.
 const LayerRegistry& layer_registry();
 
 struct LayerStack {

@@ -19,7 +19,7 @@ Value Linear::forward(const Value& x) {
   const Value w = to_compute(value_of(weight_));
   const Shape outer(x.shape().first(x.shape().rank() - 1));
   Value rows = to_compute(x);
-  // One large product instead of a batch of small ones.
+  // It is one large product instead of a batch of small ones.
   if (outer.rank() > 1) {
     rows = reshape(rows, {dim_product(outer.dims()), x.shape().back()});
   }

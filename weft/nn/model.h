@@ -23,7 +23,7 @@ struct ModelInput {
   // How many categories each of the last columns of `example` tells apart,
   // where that is a row of a table (nn/table_row.h). Empty: all are numbers.
   std::vector<std::int64_t> categories = {};
-  // For a model that carries state: how many streams run side by side.
+  // So many streams run side by side, where a model carries state.
   std::int64_t lanes = 0;
 };
 
@@ -43,7 +43,7 @@ struct ModelDef {
 };
 
 using ModelRegistry = Registry<ModelDef>;
-// Filled from the files of weft/nn/models.
+// It is filled from the files of weft/nn/models.
 const ModelRegistry& model_registry();
 
 // The named model, not initialized, which the caller owns. Throws
@@ -52,11 +52,12 @@ std::unique_ptr<nn::Module> build_model(const ModelDef& def,
                                         const ModelInput& input,
                                         const Options& options);
 
-// For models of images. Throws Error(kInvalidArgument) naming `model` unless
-// the example is [height, width, channels] with sides of at least `side`.
+// Models of images call this. Throws Error(kInvalidArgument) naming `model`
+// unless the example is [height, width, channels] with sides of at least
+// `side`.
 void require_image(std::string_view model, const ModelInput& input,
                    std::int64_t side);
-// For models of trees (nn/tree.h). Throws Error(kInvalidArgument) naming
+// Models of trees (nn/tree.h) call this. Throws Error(kInvalidArgument) naming
 // `model` unless the example is a table [rows, 2] of nodes with words.
 void require_trees(std::string_view model, const ModelInput& input);
 

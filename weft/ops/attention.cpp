@@ -213,7 +213,8 @@ std::vector<Value> batch_attention(const BatchContext& g) {
   return call_again(g, inputs);
 }
 
-// Two flops for each number of a key and of a value, and about ten for exp.
+// It takes two flops for each number of a key and of a value, and about ten for
+// exp.
 template <std::size_t kMask, int kProducts>
 Cost attention_cost(const OpCall& call) {
   const AttentionSizes size(call, kMask);

@@ -22,8 +22,8 @@ struct CustomGradient {
   std::vector<Value> arguments;
   std::vector<Value> results;
   std::vector<Value> seeds;  // of the floating results, in order
-  // One for each argument, of its type, made from the seeds; undefined where
-  // none flows.
+  // There is one for each argument, of its type, made from the seeds; undefined
+  // where none flows.
   std::vector<Value> gradients;
 };
 

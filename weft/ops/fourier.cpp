@@ -154,8 +154,8 @@ void irfft_reference(const OpCall& call, std::span<const TensorView> inputs,
   from_doubles(y, outputs[0]);
 }
 
-// For each number of a row of n's transform: `own` if it is its own conjugate,
-// else `both`.
+// Gives each number of a row of n's transform its weight: `own` if it is its
+// own conjugate, else `both`.
 Value conjugate_weights(std::int64_t n, double own, double both, DType dtype) {
   const bool has_last = n % 2 == 0;
   // The first number is its own conjugate always, and the last one where n is

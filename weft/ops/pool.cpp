@@ -283,7 +283,7 @@ Gradients avg_gradient_gradient(const GradientContext& g) {
   return {call(op, {&g.dy()}, same_windows(g.attributes()), {})};
 }
 
-// One comparison or addition per tap.
+// It takes one comparison or addition per tap.
 Cost pool_cost(const OpCall& call) {
   const Integers& window = call.attributes.integers("window");
   return Cost::of(

@@ -18,7 +18,7 @@ Value uniform(const Operand& keys, const Shape& shape, std::int64_t stream,
 // Standard normal.
 Value normal(const Operand& keys, const Shape& shape, std::int64_t stream,
              DType dtype = DType::kF32);
-// True with the given probability; bool.
+// Draws true with the given probability; bool.
 Value bernoulli(const Operand& keys, const Shape& shape, std::int64_t stream,
                 double probability);
 // A permutation of 0 … size-1 as i64 (base/permutation.h).

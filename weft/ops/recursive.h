@@ -24,7 +24,7 @@
 
 namespace weft {
 
-// From the parameters to the results.
+// Each makes the results from the parameters.
 using Recursion = std::function<std::vector<Value>(const std::vector<Value>&)>;
 using RecursiveBody = std::function<std::vector<Value>(
     const std::vector<Value>& parameters, const Recursion& self)>;

@@ -100,7 +100,7 @@ Gradients resize_gradient_rule(const GradientContext& g) {
                {})};
 }
 
-// Two taps on each axis.
+// There are two taps on each axis.
 Cost resize_cost(const OpCall& call) {
   const Integers& size = call.attributes.integers("size");
   const Shape& shape = call.input(0).shape;

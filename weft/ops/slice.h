@@ -10,9 +10,9 @@
 
 namespace weft {
 
-// As the end of a slice: the end of the axis, also of a symbolic one. Of a
-// slice that goes backward, as its begin: the last element; as its end: the
-// place before the first.
+// As the end of a slice it means the end of the axis, also of a symbolic one.
+// Of a slice that goes backward, as its begin: the last element; as its end:
+// the place before the first.
 inline constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
 // Elements begin, begin + step, … below end of each axis, or above it where the

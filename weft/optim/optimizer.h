@@ -109,7 +109,7 @@ struct OptimizerDef {
 };
 
 using OptimizerRegistry = Registry<OptimizerDef>;
-// Filled from the files of weft/optim/optimizers.
+// It is filled from the files of weft/optim/optimizers.
 const OptimizerRegistry& optimizer_registry();
 
 // The named optimizer with its options checked and completed.

@@ -31,7 +31,7 @@ struct ProjectionDef {
 };
 
 using ProjectionRegistry = Registry<ProjectionDef>;
-// Filled from the files of weft/optim/projections.
+// It is filled from the files of weft/optim/projections.
 const ProjectionRegistry& projection_registry();
 
 // Throws Error(kInvalidArgument) for an unknown set, with the nearest name, and

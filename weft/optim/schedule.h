@@ -1,8 +1,8 @@
 // The learning rate over a run, computed on the host once per step.
 //
-// Written "cosine(from=0.1, to=0.001, warmup=200)" (base/call_reader.h). All
-// schedules have `from`, the rate that they begin with, and `warmup`: so many
-// steps climb linearly to it before anything else.
+// It is written "cosine(from=0.1, to=0.001, warmup=200)" (base/call_reader.h).
+// All schedules have `from`, the rate that they begin with, and `warmup`: so
+// many steps climb linearly to it before anything else.
 //
 // A new schedule is one file in weft/optim/schedules.
 //
@@ -37,7 +37,7 @@ struct ScheduleDef {
 };
 
 using ScheduleRegistry = Registry<ScheduleDef>;
-// Filled from the files of weft/optim/schedules.
+// It is filled from the files of weft/optim/schedules.
 const ScheduleRegistry& schedule_registry();
 
 struct Schedule {

@@ -57,7 +57,7 @@ struct OptimizerWrapperDef {
 };
 
 using OptimizerWrapperRegistry = Registry<OptimizerWrapperDef>;
-// Filled from the files of weft/optim/wrappers.
+// It is filled from the files of weft/optim/wrappers.
 const OptimizerWrapperRegistry& optimizer_wrapper_registry();
 
 // `optimizer` inside of the wrappers, the first one innermost; each is written

@@ -1,4 +1,4 @@
-// On which rank each value of a placed flat graph is. Regions say so
+// Says on which rank each value of a placed flat graph is. Regions say so
 // themselves; what only passes values on is free, but for Calls and Returns,
 // which move a value between two activations of one rank.
 //

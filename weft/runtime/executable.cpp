@@ -41,7 +41,7 @@ Function entry_of(const Graph& graph, std::string_view name) {
 }  // namespace
 
 struct Executable::State {
-  // One of the two.
+  // One of the two is there.
   struct Planned {
     std::size_t hash = 0;  // of the arguments' types
     std::vector<TensorType> arguments;

@@ -20,7 +20,8 @@ class ExecutablePool {
   const Graph& graph() const { return graph_; }
   const Function& function() const { return graph_.functions.front(); }
 
-  // As Executable::run_consuming(). What runs meanwhile may call it again.
+  // Runs as Executable::run_consuming() does. What runs meanwhile may call it
+  // again.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
 
  private:

@@ -155,7 +155,7 @@ class Simulator {
   int jobs() const { return static_cast<int>(jobs_.size()); }
   int resources() const { return static_cast<int>(resources_.size()); }
 
-  // When the last job ended.
+  // Tells when the last job ended.
   double makespan() const { return makespan_; }
   double start_of(JobId job) const { return job_of(job).start; }
   double end_of(JobId job) const { return job_of(job).end; }

@@ -15,7 +15,7 @@ namespace {
 using Monomial = std::vector<int>;  // sorted atom numbers, with repetition
 using Polynomial = std::map<Monomial, std::int64_t>;  // no zero coefficients
 
-// Either a name, or floor(numerator / divisor).
+// It is either a name, or floor(numerator / divisor).
 struct Atom {
   std::string name;
   Polynomial numerator;

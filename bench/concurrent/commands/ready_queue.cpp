@@ -143,7 +143,7 @@ class TaskRun {
   std::atomic<std::uint32_t> done_{0};
 };
 
-// As Worker::next() and Worker::share() do with calls.
+// Does what Worker::next() and Worker::share() do with calls.
 void run_stealing(TaskRun& run, int threads) {
   WorkPool pool;
   pool.reset(threads);

@@ -121,7 +121,8 @@ void sieve(Candidates& block, std::uint32_t seed, const Modulo& modulo,
     const auto is_set = hn::And(hn::TestBit(shifted, set(1)),
                                 hn::FirstN(words, block.count - i));
     const Vector keys = hn::LoadU(words, block.keys.data() + i);
-    // In place: what is written lies before what is still to be read.
+    // This works in place: what is written lies before what is still to be
+    // read.
     hn::StoreU(hn::Compress(keys, is_set), words, block.keys.data() + kept);
     hn::StoreU(hn::Compress(scrambled, is_set), words,
                block.scrambled.data() + kept);

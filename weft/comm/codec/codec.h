@@ -193,7 +193,7 @@ using IndexCodecRegistry = Registry<CodecDef<IndexCodec>>;
 using ValueCodecRegistry = Registry<CodecDef<ValueCodec>>;
 using ByteCodecRegistry = Registry<CodecDef<ByteCodec>>;
 
-// Filled from the files of codec/sparsifiers, index, value and bytes.
+// It is filled from the files of codec/sparsifiers, index, value and bytes.
 const SparsifierRegistry& sparsifier_registry();
 const IndexCodecRegistry& index_codec_registry();
 const ValueCodecRegistry& value_codec_registry();

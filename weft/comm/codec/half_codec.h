@@ -1,7 +1,7 @@
 // Value codecs of two bytes a value: f16 and bf16.
 //
 // Threads: codecs are immutable.
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_COMM_CODEC_HALF_CODEC_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_COMM_CODEC_HALF_CODEC_H_
 #undef WEFT_COMM_CODEC_HALF_CODEC_H_

@@ -2,7 +2,7 @@
 // encodes them with a memory and without.
 //
 // Threads: codecs are immutable.
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_COMM_CODEC_STREAM_CODEC_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_COMM_CODEC_STREAM_CODEC_H_
 #undef WEFT_COMM_CODEC_STREAM_CODEC_H_

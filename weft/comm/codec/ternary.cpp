@@ -72,8 +72,8 @@ bool unpack_ternary(std::span<const std::byte> packed, float scale,
 }
 
 std::size_t shorten_zero_runs(std::span<std::byte> bytes) {
-  // In place: a run is never longer than what it stands for, so writing does
-  // not pass reading.
+  // This works in place: a run is never longer than what it stands for, so
+  // writing does not pass reading.
   std::byte* to = bytes.data();
   std::size_t run = 0;
   const auto end_run = [&] {

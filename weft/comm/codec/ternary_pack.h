@@ -1,7 +1,7 @@
 // The encoder of ternary.h, a vector of values at a time.
 //
 // Threads: pure functions.
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_COMM_CODEC_TERNARY_PACK_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_COMM_CODEC_TERNARY_PACK_H_
 #undef WEFT_COMM_CODEC_TERNARY_PACK_H_

@@ -2,7 +2,7 @@
 // the values, or gradient + memory, and the residual.
 //
 // Threads: value types; caller synchronises.
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_COMM_CODEC_VALUE_STREAM_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_COMM_CODEC_VALUE_STREAM_H_
 #undef WEFT_COMM_CODEC_VALUE_STREAM_H_

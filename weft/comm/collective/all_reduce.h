@@ -55,7 +55,7 @@ struct AllReduceDef {
 
 using AllReduceRegistry = Registry<AllReduceDef>;
 
-// Filled from the files of weft/comm/collective/all_reduce.
+// It is filled from the files of weft/comm/collective/all_reduce.
 const AllReduceRegistry& all_reduce_registry();
 
 // One all-reduce of a communicator, checked and put into words, to be run

@@ -28,7 +28,8 @@ class AllReduceChooser {
 
   const Topology& topology() const { return topology_; }
 
-  // For vectors of this size: sizes between two powers of two share a choice.
+  // Chooses for vectors of this size; sizes between two powers of two share a
+  // choice.
   const AllReduce& choose(std::size_t bytes);
 
   struct Candidate {

@@ -21,7 +21,7 @@ using Factors = std::vector<int>;
 // nothing if their product is that.
 std::optional<Refusal> factors_decline(std::span<const std::int64_t> sizes,
                                        int ranks);
-// Without factors of 1. They decline no number of ranks that a topology has.
+// Leaves factors of 1 out. They decline no number of ranks that a topology has.
 Factors factors_of(std::span<const std::int64_t> sizes);
 // "[4, 8, 8]"
 std::string to_string(const Factors& factors);

@@ -13,23 +13,24 @@
 
 namespace weft {
 
-// By ranks that compute a part each (comm/graph/partitioned.h) and are given
-// all arguments; `placement` is what parse_placement() reads. The results are
-// rank 0's, and undefined on others. Throws Error(kUnsupported) for a function
-// that assigns variables, and as Partitioned does.
+// Runs the function on ranks that compute a part each
+// (comm/graph/partitioned.h) and are given all arguments; `placement` is what
+// parse_placement() reads. The results are rank 0's, and undefined on others.
+// Throws Error(kUnsupported) for a function that assigns variables, and as
+// Partitioned does.
 std::vector<Tensor> run_parts(const ExportedFunction& function,
                               const std::vector<Tensor>& arguments,
                               std::string_view placement, Transport& transport,
                               const TaggedOptions& tagged = {});
 
-// By ranks that run all of it on arguments of their own; its collective ops
-// exchange over `transport` as `collective` says, "ring", "halving" or "direct"
-// (comm/collective/scatter_gather.h). With "blueconnect" its all_reduce ops are
-// first taken apart for the hosts (comm/graph/blueconnect_rewrite.h), and
-// `said` gets what became of each. Returns this rank's results. Throws
-// Error(kUnsupported) for a function that assigns variables,
-// Error(kInvalidArgument) for ops of another number of ranks, and what the
-// engine does.
+// Runs the function on ranks that each run all of it on arguments of their own;
+// its collective ops exchange over `transport` as `collective` says, "ring",
+// "halving" or "direct" (comm/collective/scatter_gather.h). With "blueconnect"
+// its all_reduce ops are first taken apart for the hosts
+// (comm/graph/blueconnect_rewrite.h), and `said` gets what became of each.
+// Returns this rank's results. Throws Error(kUnsupported) for a function that
+// assigns variables, Error(kInvalidArgument) for ops of another number of
+// ranks, and what the engine does.
 std::vector<Tensor> run_together(const ExportedFunction& function,
                                  const std::vector<Tensor>& arguments,
                                  std::string_view collective,

@@ -84,7 +84,7 @@ struct SparseAllReduceDef {
 
 using SparseAllReduceRegistry = Registry<SparseAllReduceDef>;
 
-// Filled from the files of sparse/algorithms.
+// It is filled from the files of sparse/algorithms.
 const SparseAllReduceRegistry& sparse_all_reduce_registry();
 
 }  // namespace weft

@@ -78,7 +78,7 @@ class SumTree {
   // What it took, for simulated worlds.
   double add(Stream stream);
   double finish();
-  // Only after finish().
+  // May be called after finish() only.
   Stream result() && { return std::move(pending_.front().stream); }
 
  private:

@@ -107,7 +107,7 @@ class Stream {
   // std::uint64_t, as the type says.
   template <class Index>
   std::span<const Index> indices() const;
-  // One per item.
+  // There is one per item.
   template <class Value>
   std::span<const Value> values() const;
   template <class Value>

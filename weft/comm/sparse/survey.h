@@ -37,7 +37,7 @@ struct SurveyMessage {
 SurveyMessage read_survey_message(ByteReader in, const StreamType& type,
                                   int ranks);
 
-// One message per rank.
+// There is one message per rank.
 Support support_of(std::span<const SurveyMessage> messages,
                    const StreamType& type);
 

@@ -33,10 +33,10 @@ class Neighbour {
   };
 
   bool fits(std::size_t bytes) const { return bytes <= out_.most_bytes(); }
-  // Over at once where there is room in the pipe; otherwise it waits.
+  // It is over at once where there is room in the pipe; otherwise it waits.
   std::optional<Outcome> send(Transfer& transfer);
   void announce(const Transfer& transfer);
-  // Over at once where its message is there; otherwise it waits.
+  // It is over at once where its message is there; otherwise it waits.
   std::optional<Outcome> receive(Transfer& transfer);
   // Carries on what waits. The next that is over, if any.
   std::optional<Outcome> move();

@@ -100,7 +100,7 @@ bool PipeWriter::write(const PacketHeader& header,
 }
 
 std::optional<PacketHeader> PipeReader::next() {
-  // As in write(): the other's counter is read only when nothing else is left.
+  // As in write(), the other's counter is read only when nothing else is left.
   if (read_ == written_) {
     written_ =
         std::atomic_ref(*memory_.written()).load(std::memory_order_acquire);
@@ -108,7 +108,7 @@ std::optional<PacketHeader> PipeReader::next() {
   }
   PacketHeader header;
   memory_.copy_out(read_, std::as_writable_bytes(std::span(&header, 1)));
-  // Before sizes are added up: a damaged one may be near 2^64.
+  // This is asked before sizes are added up, as a damaged one may be near 2^64.
   const bool is_whole =
       header.is_announcement <= 1 &&
       (header.is_announcement == 1 || header.bytes <= memory_.capacity()) &&

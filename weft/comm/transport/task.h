@@ -123,7 +123,7 @@ class [[nodiscard]] Task {
       std::coroutine_handle<> waiting) noexcept {
     auto& promise = handle_.promise();
     promise.continuation = waiting;
-    // Under way already: its end will resume the one that waits.
+    // It is under way already: its end will resume the one that waits.
     if (promise.is_started) return std::noop_coroutine();
     promise.is_started = true;
     return handle_;

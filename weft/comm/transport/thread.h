@@ -35,7 +35,7 @@ struct ThreadWorldOptions {
 
 class ThreadWorld {
  public:
-  // At least one rank.
+  // There must be at least one rank.
   explicit ThreadWorld(int size, ThreadWorldOptions options = {});
   ~ThreadWorld();
 

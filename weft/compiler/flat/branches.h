@@ -1,4 +1,4 @@
-// On which side of which branches each value of a flat graph lies.
+// Says on which side of which branches each value of a flat graph lies.
 //
 // Threads: immutable once built; share freely.
 #pragma once

@@ -131,7 +131,7 @@ struct FlatGraph {
 // has no cycles. Throws Error(kInternal) that prints the offending node.
 void verify(const FlatGraph& graph);
 
-// For people: a line per node, grouped by body.
+// This is for people: a line per node, grouped by body.
 std::string to_string(const FlatGraph& graph);
 std::string to_string(const FlatGraph& graph, int node);
 // The same for Graphviz: a box per body.

@@ -252,7 +252,7 @@ class RegionFormer {
   void emplace(FlatNode made) { made_.nodes.push_back(std::move(made)); }
   int last() const { return static_cast<int>(made_.nodes.size()) - 1; }
 
-  // From the draft's numbers to the new ones.
+  // Goes over from the draft's numbers to the new ones.
   void rename() {
     const auto rename_value = [&](Endpoint& value) {
       if (value.node >= 0) value = renamed_.at(value);

@@ -30,11 +30,11 @@ struct Scope {
 struct Activation {
   Scope scope;
   Phases phases;
-  // In place: what is known so far.
+  // Where the body is lowered in place, this is what is known so far.
   const Function* function = nullptr;
   Values values = {};
   std::vector<std::size_t> value_phases = {};
-  // Or by calls.
+  // Where it is run by calls, this is their site.
   int site = -1;
 };
 
@@ -235,7 +235,7 @@ class Lowering {
     return by_calls(body, phases, scope, location);
   }
 
-  // In place if nothing else refers to the function.
+  // Lowers the branch in place if nothing else refers to the function.
   Activation branch(const FunctionRef& function, const Phases& phases,
                     std::span<const Endpoint> first, Scope scope,
                     const Location& location) {

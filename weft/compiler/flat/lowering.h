@@ -1,4 +1,4 @@
-// From functions that call each other to the flat graph.
+// Lowering turns functions that call each other into the flat graph.
 //
 // Shapes are settled first: a body stands in the flat graph once for every
 // combination of argument types that it is called with. A branch that nothing

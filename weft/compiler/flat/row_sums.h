@@ -18,7 +18,7 @@ namespace weft {
 struct WithTotals {
   Function function;                 // a further parameter for each of them
   std::vector<std::size_t> results;  // which they are, in that order
-  // For the plan: the totals are overwritten.
+  // These tell the plan that the totals are overwritten.
   std::vector<std::pair<std::size_t, std::size_t>> donated;
 
   // Whether a result is one of them.

@@ -58,7 +58,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   virtual void run(int thread) = 0;
-  // After all threads have ended.
+  // Is called when all threads have ended.
   virtual void check() {}
 };
 

@@ -32,9 +32,9 @@ class Fiber {
 
   // `body` begins at the first resume().
   void start(std::function<void()> body);
-  // From outside: runs until suspend() or the end.
+  // Is called from outside: runs until suspend() or the end.
   void resume();
-  // From inside: lets resume() return.
+  // Is called from inside: lets resume() return.
   void suspend();
   bool done() const;
 

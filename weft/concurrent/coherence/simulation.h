@@ -59,8 +59,8 @@
 
 namespace weft::concurrent {
 
-// In nanoseconds; calibrate.h measures them. These are of two cores of a
-// Sapphire Rapids server.
+// Costs are in nanoseconds; calibrate.h measures them. These are of two cores
+// of a Sapphire Rapids server.
 struct CoherenceCosts {
   double load_ns = 0.3;         // loads and plain stores of lines one holds
   double atomic_ns = 5;         // atomic updates of lines one may write

@@ -58,7 +58,7 @@ AfterDelay after_delay(Protocol protocol);
 
 namespace weft {
 
-// Filled from the files of weft/concurrent/conflict/policies.
+// It is filled from the files of weft/concurrent/conflict/policies.
 const concurrent::ConflictPolicyRegistry& conflict_policy_registry();
 
 }  // namespace weft

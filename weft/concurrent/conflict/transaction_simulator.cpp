@@ -317,7 +317,7 @@ TunedDelay tune_fixed_delay(const TransactionWorkload& workload,
     TransactionOptions tried = options;
     tried.policy = policy.get();
     const TransactionStatistics found = simulate_transactions(workload, tried);
-    // Of equally good delays the shortest is kept.
+    // The shortest of equally good delays is kept.
     if (found.commits > best.statistics.commits) best = {delay, found};
   }
   return best;

@@ -94,8 +94,8 @@ class MultiCounter {
   std::uint64_t value(std::uint32_t i) const {
     return cell(i).load(std::memory_order_relaxed);
   }
-  // For a caller that looks at one cell many times: cells() times its value is
-  // a read.
+  // This is for a caller that looks at one cell many times: cells() times its
+  // value is a read.
   const auto& cell(std::uint32_t i) const { return *cells_[i]; }
 
  private:
@@ -125,7 +125,8 @@ class MultiCounter {
         seen = seen_there;
       }
     }
-    // Before the addition: the limit leaves room for all that look at once.
+    // It is refused before the addition: the limit leaves room for all that
+    // look at once.
     if (seen > limit_) [[unlikely]]
       throw Error(ErrorCode::kExhausted, "MultiCounter",
                   "a cell holds {}: reads would pass 2^63", seen);

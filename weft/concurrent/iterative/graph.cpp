@@ -71,7 +71,7 @@ std::vector<Edge> random_edges(Vertex vertices, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) {
     const PhiloxBlock block = random.block(i);
     const Vertex a = below(block[0], vertices);
-    // One of the others.
+    // It is one of the others.
     const Vertex b = below(block[1], vertices - 1);
     edges[i] = {a, b >= a ? b + 1 : b};
   }

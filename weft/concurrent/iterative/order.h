@@ -1,5 +1,6 @@
-// In which order tasks come: by label, ties by number. A task's place in that
-// order is its rank, and the algorithms of this folder know tasks by rank.
+// Tasks come in the order of their labels, ties in that of their numbers. A
+// task's place in that order is its rank, and the algorithms of this folder
+// know tasks by rank.
 //
 // Threads: pure functions.
 #pragma once

@@ -34,7 +34,7 @@ class RandomPair {
   std::uint32_t first() const { return first_; }
   std::uint32_t second() const { return second_; }
 
-  // To be called after each operation.
+  // Must be called after each operation.
   void used(FastRandom& random) {
     if (--left_ == 0) redraw(random);
   }
@@ -44,8 +44,8 @@ class RandomPair {
     if (queues_ == 1) return;
     first_ = random.below(queues_);
     second_ = random.below(queues_ - 1);
-    // Drawn from one less, and moved past the first: two different ones, all
-    // pairs alike.
+    // The second is drawn from one less, and moved past the first: two
+    // different ones, all pairs alike.
     if (second_ >= first_) ++second_;
   }
 

@@ -79,7 +79,7 @@ class Clock {
                        int times) = 0;
   // Whether the invariant holds always.
   virtual bool is_exact() const = 0;
-  // For transactions in hardware; without a word there are none.
+  // Transactions in hardware read this word; without one there are none.
   virtual VersionSource<M> version_source(FastRandom& /*random*/) const {
     return {};
   }

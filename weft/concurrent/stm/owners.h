@@ -56,7 +56,7 @@ class OwnerTable {
  public:
   OwnerTable() : owners_(LockWord::kMostOwners) { make(); }
 
-  // For the transaction that runs alone.
+  // The transaction that runs alone is this owner.
   Owner<M>& alone() { return *owners_[0]; }
 
   // One that nobody has seen dead; null where there is none. `epoch` is the

@@ -50,7 +50,7 @@ class HardwareTrust {
   explicit HardwareTrust(bool has_hardware)
       : rest_(has_hardware ? 0 : kNever) {}
 
-  // Asked once for each transaction.
+  // It is asked once for each transaction.
   bool tries() {
     if (rest_ == 0) [[likely]]
       return true;
@@ -138,7 +138,7 @@ class Session {
     return repeat_in_software<Body>(body, only_reads);
   }
 
-  // In hardware.
+  // This is an attempt in hardware.
   template <class Body>
   struct Attempt {
     Transaction<M>& transaction;

@@ -31,7 +31,7 @@ class SoftwarePresence {
     if (word_->load() != kSomebody) word_->store(kSomebody);
   }
 
-  // From outside.
+  // Is called from outside.
   void take_back(const Epochs<M>& epochs, std::uint32_t member) {
     if (epochs.is_anybody_inside()) return;
     const std::uint64_t mark = kMarks + member;

@@ -112,7 +112,7 @@ class Stm {
   LockTable<M>& locks() { return locks_; }
   Epochs<M>& epochs() { return epochs_; }
   OwnerTable<M>& owners() { return owners_; }
-  // Kept where uses_hardware().
+  // It is kept where uses_hardware().
   SoftwarePresence<M>& software() { return software_; }
 
   // --- The right to be the only one that commits ---

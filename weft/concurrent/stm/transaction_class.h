@@ -86,7 +86,7 @@ class Transaction {
   friend class Session<M>;
   using Lock = Word<M>;
 
-  // In such an order that reading and writing in hardware alone take one look.
+  // The order is such that reading and writing in hardware alone take one look.
   enum class Mode : std::uint8_t {
     kIdle,
     kReads,
@@ -189,7 +189,8 @@ class Transaction {
   SoftwarePresence<M>& software_;
   const VersionSource<M> version_source_;
   Owner<M>* own_ = nullptr;  // null where there are none left
-  // In this attempt: own_, or that of the transaction that runs alone.
+  // Its owner in this attempt is own_, or that of the transaction that runs
+  // alone.
   Owner<M>* owner_ = nullptr;
 
   // These belong to this attempt:

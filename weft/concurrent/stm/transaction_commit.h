@@ -197,7 +197,7 @@ void Transaction<M>::end_attempt() {
   own_ = nullptr;
 }
 
-// After a commit.
+// This comes after a commit.
 template <Memory M>
 void Transaction<M>::keep_memory() {
   for (const Retired& destroyed : destroyed_) epoch_.retire(destroyed);

@@ -5,7 +5,7 @@
 // the largest and the sum over keys are those of vectors, and of all operands
 // only the queries are transposed.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_CPU_ATTENTION_TILES_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_ATTENTION_TILES_H_
 #undef WEFT_KERNELS_CPU_ATTENTION_TILES_H_

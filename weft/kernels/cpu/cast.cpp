@@ -105,7 +105,7 @@ std::unique_ptr<PreparedKernel> kernel_of(std::int64_t size) {
   });
 }
 
-// Between i64 and floats.
+// This casts between i64 and floats.
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   const std::int64_t size = call.outputs[0].shape.num_elements();
   const DType from = call.input(0).dtype;

@@ -4,7 +4,7 @@
 // are combined in order (Chan, Golub and LeVeque, 1979). Chunks depend on the
 // shape alone: any number of threads gives the same bits.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_CPU_CHANNEL_MOMENTS_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_CHANNEL_MOMENTS_H_
 #undef WEFT_KERNELS_CPU_CHANNEL_MOMENTS_H_

@@ -1,5 +1,5 @@
-// For kernels that are a template over the first operand's element: f32 or
-// bf16.
+// These are for kernels that are a template over the first operand's element:
+// f32 or bf16.
 #pragma once
 
 #include <memory>

@@ -2,7 +2,7 @@
 // found in the cache: what kernels share that need sums of a row before they
 // can write it.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_CPU_FLOAT_ROWS_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_FLOAT_ROWS_H_
 #undef WEFT_KERNELS_CPU_FLOAT_ROWS_H_

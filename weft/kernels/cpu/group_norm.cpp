@@ -40,8 +40,8 @@ class GroupNormKernel : public PreparedKernel {
         is_large_((kIsGradient ? 3 : 2) * call.input(0).bytes() >=
                   least_streamed_bytes()) {}
 
-  // For each part of the examples: sums of each channel over them, then the
-  // moments of one example and the numbers that each of its channels needs.
+  // Each part of the examples has these: sums of each channel over them, then
+  // the moments of one example and the numbers that each of its channels needs.
   std::size_t scratch_bytes() const override {
     return static_cast<std::size_t>(parts_) * part_size() * sizeof(double);
   }
@@ -277,7 +277,7 @@ class GroupNormKernel : public PreparedKernel {
         });
   }
 
-  // In the order of the parts.
+  // They are added in the order of the parts.
   void add_parts(const KernelBuffers& buffers) const {
     for (std::size_t kind = 0; kind < kSums; ++kind) {
       A* result = static_cast<A*>(buffers.outputs[1 + kind]);

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-// One product for each group.
+// There is one product for each group.
 template <class T>
 class WideningConvolution : public WideningKernel {
  public:

@@ -34,7 +34,7 @@ struct Product {
       y = flattened(y);
     }
   }
-  // Two matrices, and no stacks of them.
+  // The operands are two matrices, and no stacks of them.
   bool is_plain() const { return y.shape.rank() == 2; }
   Dim m() const { return y.shape[y.shape.rank() - 2]; }
   Dim n() const { return y.shape.back(); }

@@ -137,7 +137,7 @@ std::unique_ptr<PreparedKernel> prepare_gumbel(const OpCall& call) {
   });
 }
 
-// Two words for each element.
+// There are two words for each element.
 template <class T>
 std::unique_ptr<PreparedKernel> make_randint(const OpCall& call) {
   const Attributes attributes = call.attributes;

@@ -194,7 +194,7 @@ class RowNormGradient : public RowNormKernel<T, kIsCentred> {
     });
   }
 
-  // In the order of the parts.
+  // They are added in the order of the parts.
   void add_parts(const A* sums, A* result) const {
     simd::for_each_vector_of<A>(
         rows_.width(), [&](std::size_t i, auto lanes, std::size_t) {

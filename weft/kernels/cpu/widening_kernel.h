@@ -1,7 +1,7 @@
 // Products of many matrices of small integers, on threads: what the kernels of
 // integer_matmul and integer_conv2d share where there is no VNNI.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_CPU_WIDENING_KERNEL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_CPU_WIDENING_KERNEL_H_
 #undef WEFT_KERNELS_CPU_WIDENING_KERNEL_H_

@@ -308,7 +308,7 @@ void run_svd(const Sides& sides, const Factoring& own, const double* a,
   double* copy = scratch.take(m * n);
   double* work = scratch.take(own.work);
   std::copy_n(a, m * n, copy);
-  // By columns, the left vectors of the transpose are what vᵀ is by rows, and
+  // The left vectors of the transpose, by columns, are what vᵀ is by rows, and
   // its right ones are u: LAPACK writes both where they are wanted.
   LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', to_lapack(n), to_lapack(m), copy,
                       to_lapack(n), results[1], results[2], to_lapack(n),

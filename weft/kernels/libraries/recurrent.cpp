@@ -126,7 +126,7 @@ class Recurrent : public PreparedKernel {
                  });
   }
 
-  // From the gradient before the gates: dx = dz w_ihᵀ and dw_ih = xᵀ dz.
+  // The gradient before the gates gives dx = dz w_ihᵀ and dw_ih = xᵀ dz.
   void input_gradients(const float* x, const float* w_ih, const float* dz,
                        float* dx, float* dw_ih) const {
     const std::int64_t columns = integer(columns_);

@@ -1,6 +1,6 @@
 // A function of vectors, applied to a tile.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_LOOP_MAP_TILE_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_LOOP_MAP_TILE_H_
 #undef WEFT_KERNELS_LOOP_MAP_TILE_H_

@@ -30,8 +30,8 @@ struct LoopPiece {
 // Instructions of the whole program by their position, part by part.
 using LoopParts = std::vector<std::vector<std::size_t>>;
 
-// As few parts as there can be: each call alone, and between them all that
-// needs no later one. The last part is no call; it stores what is no other
+// Makes as few parts as there can be: each call alone, and between them all
+// that needs no later one. The last part is no call; it stores what is no other
 // part's to store, and may be empty.
 LoopParts parts_at_calls(const LoopProgram& program);
 

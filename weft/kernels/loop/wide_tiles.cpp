@@ -203,7 +203,8 @@ template <class T>
 constexpr bool is_half =
     std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
 
-// As the op says; what leaves T for an integer of T's kind keeps its low bits.
+// Converts as the op says; what leaves T for an integer of T's kind keeps its
+// low bits.
 template <class T, class To>
 T converted(T x) {
   if constexpr (std::is_same_v<To, bool>) {

@@ -1,7 +1,7 @@
 // Vectors of f32 whose functions are computed in double, and the few elements
 // that vectors do not serve.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_DOUBLES_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_DOUBLES_H_
 #undef WEFT_KERNELS_SIMD_DOUBLES_H_

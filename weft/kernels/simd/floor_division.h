@@ -1,7 +1,7 @@
 // Division of f32 and f64 whose quotient is rounded down
 // (ops/support/floor_division.h).
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_FLOOR_DIVISION_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_FLOOR_DIVISION_H_
 #undef WEFT_KERNELS_SIMD_FLOOR_DIVISION_H_

@@ -1,7 +1,7 @@
 // What reductions and the places of extreme elements share: numbers that fold
 // into one, in independent chains.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_FOLD_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_FOLD_H_
 #undef WEFT_KERNELS_SIMD_FOLD_H_
@@ -254,7 +254,7 @@ std::int64_t place_in_run(const T* x, std::int64_t size) {
   return place;
 }
 
-// For dtypes that declines_fold() lets pass (folder.h).
+// Takes the dtypes that declines_fold() lets pass (folder.h).
 template <class Body>
 auto for_type(DType dtype, Body&& body) {
   switch (dtype) {

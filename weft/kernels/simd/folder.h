@@ -43,7 +43,7 @@ struct Folder {
                    double divisor, void* y) noexcept;
 };
 
-// For dtypes that declines_fold() lets pass; kAny and kAll take bools.
+// Takes the dtypes that declines_fold() lets pass; kAny and kAll take bools.
 Folder folder_of(Fold fold, DType dtype);
 
 // Declines dtypes without vectors, and nothing to compute.

@@ -46,7 +46,7 @@ class FourierTransform {
 
   std::int64_t n_;
   std::vector<Stage> stages_;
-  // For sizes with a large prime factor; null for others.
+  // It is there for sizes with a large prime factor, and null for others.
   std::unique_ptr<ByConvolution> by_convolution_;
 };
 

@@ -5,7 +5,7 @@
 // Errors are within 2 units in the last place of f32, those of tanh within 3,
 // those of expm1 and of f64 within 4 (tests/ops/).
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_FUNCTIONS_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_FUNCTIONS_H_
 #undef WEFT_KERNELS_SIMD_FUNCTIONS_H_
@@ -101,8 +101,9 @@ inline Vector times_power_of_two(Vector y, Vector n) {
 #endif
 }
 
-// In f32 at half the cost of Highway's. Results are 0 and infinite before the
-// limits are reached; NaN passes Min and Max as their second operand.
+// It costs half of what Highway's does, in f32. Results are 0 and infinite
+// before the limits are reached; NaN passes Min and Max as their second
+// operand.
 inline Vector exp(Vector x) {
   const Vector bounded =
       hn::Max(broadcast(-104.f), hn::Min(broadcast(89.f), x));

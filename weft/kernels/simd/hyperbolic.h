@@ -5,7 +5,7 @@
 // are below 1 unit in the last place of f32, 2 of that, and 4 of f64
 // (tests/kernels/trigonometry_test.cpp, tests/python/numerics_test.py).
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_HYPERBOLIC_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_HYPERBOLIC_H_
 #undef WEFT_KERNELS_SIMD_HYPERBOLIC_H_

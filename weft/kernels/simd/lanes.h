@@ -2,7 +2,7 @@
 // from memory in f32, bf16 or f16; and what kernels of any float need besides,
 // which compute f64 in itself.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_LANES_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_LANES_H_
 #undef WEFT_KERNELS_SIMD_LANES_H_

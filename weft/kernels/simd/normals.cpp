@@ -98,8 +98,9 @@ void pairs(const std::uint32_t* words, float* out) {
   hn::StoreInterleaved2(hn::DemoteTo(floats, x), hn::DemoteTo(floats, y),
                         floats, out);
   if (hn::AllFalse(Doubles(), hn::Or(is_undecided(x), is_undecided(y)))) return;
-  // About one number in 2^16: Ziv's rounding test ("Fast evaluation of
-  // elementary mathematical functions with correctly rounded last bit", 1991).
+  // About one number in 2^16 comes here: it fails Ziv's rounding test ("Fast
+  // evaluation of elementary mathematical functions with correctly rounded last
+  // bit", 1991).
   for (std::size_t i = 0; i < 2 * hn::Lanes(d); i += 2) {
     const auto pair = normal_from(words[i], words[i + 1]);
     out[i] = pair[0];

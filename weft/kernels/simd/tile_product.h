@@ -1,7 +1,7 @@
 // Products of small matrices, for kernels whose tiles stay in the caches: a
 // call of BLAS would spend its time there on packing.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_TILE_PRODUCT_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_TILE_PRODUCT_H_
 #undef WEFT_KERNELS_SIMD_TILE_PRODUCT_H_

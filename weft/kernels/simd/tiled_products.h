@@ -6,7 +6,7 @@
 //
 // Sums have one order, whatever the threads.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_TILED_PRODUCTS_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_TILED_PRODUCTS_H_
 #undef WEFT_KERNELS_SIMD_TILED_PRODUCTS_H_
@@ -36,7 +36,8 @@ struct TiledSizes {
   std::int64_t m, n, k;
   std::int64_t count = 1;
 };
-// One of them. Element (i, j) of an operand is data[i * row + j * step].
+// This is one of them. Element (i, j) of an operand is data[i * row + j *
+// step].
 struct TiledOperands {
   LeftTile a, b;
   RowTile<float> c;

@@ -4,7 +4,7 @@
 // Errors of sin, cos and tan are below 1 unit in the last place of f32, those
 // of the others within 4 (tests/kernels/trigonometry_test.cpp).
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_TRIGONOMETRY_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_TRIGONOMETRY_H_
 #undef WEFT_KERNELS_SIMD_TRIGONOMETRY_H_

@@ -4,7 +4,7 @@
 // one by one to the C library's functions. Elsewhere the C library's functions
 // take every element.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_VECTOR_LIBM_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_VECTOR_LIBM_H_
 #undef WEFT_KERNELS_SIMD_VECTOR_LIBM_H_

@@ -2,7 +2,7 @@
 // widened to i16 and multiplied in pairs, the sums of which fit i32 (vpmaddwd
 // on x86). The instruction for pairs of i8, vpmaddubsw, saturates its sums.
 //
-// Compiled once per target (kernels/simd/targets.h).
+// It is compiled once per target (kernels/simd/targets.h).
 #if defined(WEFT_KERNELS_SIMD_WIDENING_PRODUCT_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_WIDENING_PRODUCT_H_
 #undef WEFT_KERNELS_SIMD_WIDENING_PRODUCT_H_

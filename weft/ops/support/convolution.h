@@ -19,9 +19,9 @@ void check_image(const OpCall& call, const TensorType& x);
 // The result's shape for an image and weights. Throws through call.error where
 // they do not fit.
 Shape convolved_shape(const OpCall& call, const Shape& x, const Shape& w);
-// Two flops for each tap, input channel and result, padding included. Taps in
-// the padding are few, and kernels that multiply whole matrices compute them
-// too.
+// It takes two flops for each tap, input channel and result, padding included.
+// Taps in the padding are few, and kernels that multiply whole matrices compute
+// them too.
 double convolution_flops(const Shape& y, const Shape& w);
 
 // What samples are made of.

@@ -14,7 +14,7 @@ inline DType statistics_dtype(DType dtype) {
   return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
 }
 
-// One number per channel, the last axis of operand 0.
+// It has one number per channel, the last axis of operand 0.
 TensorType channel_type(const OpCall& call);
 
 // These throw through call.error: unless operand 0 has channels of floats, and

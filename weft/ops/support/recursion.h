@@ -16,7 +16,7 @@ namespace weft {
 //          Where the executor writes them in place, a step costs what its row
 //          costs, in the gradient too. (Stacks of bools are copied.)
 //
-// Made once for each loop of the program.
+// It is made once for each loop of the program.
 FunctionRef recursive_form(Program& program, const OpDef& loop,
                            const Attributes& attributes);
 

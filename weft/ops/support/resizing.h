@@ -1,5 +1,5 @@
-// From which pixels a resized image is made: what the references and the kernel
-// of resize and of its gradient share.
+// Says from which pixels a resized image is made: what the references and the
+// kernel of resize and of its gradient share.
 #pragma once
 
 #include <vector>

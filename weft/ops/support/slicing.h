@@ -17,7 +17,7 @@ struct SliceRange {
 // be symbolic. Throws through call.error for what lies outside the shape.
 std::vector<SliceRange> slice_ranges(const OpCall& call, const Shape& shape);
 
-// Gathered along the axes.
+// It is gathered along the axes.
 Shape sliced_shape(const std::vector<SliceRange>& ranges);
 
 }  // namespace weft

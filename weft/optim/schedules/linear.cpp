@@ -1,4 +1,4 @@
-// From the first rate to the last in a straight line.
+// The rate goes from the first to the last in a straight line.
 #include "weft/optim/schedule.h"
 
 namespace weft {

@@ -24,7 +24,7 @@ void register_schedule_one_cycle(ScheduleRegistry& schedules) {
          const bool climbs = point.progress < rise;
          const double low =
              from / option<double>(options, climbs ? "first" : "last");
-         // From 1 at the top to 0 at either end.
+         // It goes from 1 at the top to 0 at either end.
          const double height =
              climbs ? point.progress / rise : (1 - point.progress) / (1 - rise);
          const double angle = std::numbers::pi * (1 - height);

@@ -37,7 +37,7 @@ struct ArgumentKey {
   // allocated at its address later.
   std::vector<std::weak_ptr<const void>> objects;
 
-  // Same words and same living objects.
+  // They have the same words and same living objects.
   bool operator==(const ArgumentKey& other) const;
   bool has_dead_objects() const;
   std::size_t hash() const;

@@ -35,7 +35,7 @@ class GraphFunction {
   const Graph& graph() const { return graph_; }
   const Function& function() const { return *graph_.find(entry_); }
   const std::vector<Hidden>& hidden() const { return hidden_; }
-  // Without the hidden ones.
+  // The hidden ones are not counted.
   std::size_t argument_count() const { return argument_count_; }
   std::size_t result_count() const { return result_count_; }
 

@@ -19,7 +19,8 @@ std::recursive_mutex& trace_mutex() {
 
 // Deeper than any recursion over numbers of the host that is meant.
 constexpr std::size_t kMostOpen = 256;
-// Until a function that calls itself captures nothing new.
+// It takes so many at most until a function that calls itself captures nothing
+// new.
 constexpr int kMostPasses = 4;
 
 // What a graph depends on beside arguments and modes.
@@ -62,7 +63,7 @@ std::vector<Value> values_of(const Arguments& arguments) {
 
 // What one run of the callable gave.
 struct JitFunction::Pass {
-  // With a function if it stands alone.
+  // It has a function if it stands alone.
   Traced traced = {};
   // Else, if it calls one around it that is being traced: what it adds to that
   // one's program, itself last.

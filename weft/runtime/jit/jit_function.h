@@ -58,7 +58,7 @@ class JitFunction {
     std::vector<Value> tensors;
     std::shared_ptr<const void> structure;
   };
-  // Called with a Value for each tensor argument, in order.
+  // Is called with a Value for each tensor argument, in order.
   using Body = std::function<Results(std::span<const Value> tensors)>;
 
   explicit JitFunction(JitOptions options = {});

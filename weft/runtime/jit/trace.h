@@ -82,7 +82,7 @@ class Trace : public FunctionBuilder {
   const Dependencies& dependencies() const { return dependencies_; }
 
   bool has_created_variables() const { return has_created_variables_; }
-  // In the order of the hidden parameters.
+  // They come in the order of the hidden parameters.
   const std::vector<Hidden>& hidden() const { return hidden_; }
   const std::vector<Value>& hidden_parameters() const { return parameters_; }
   // Makes the parameters of `hidden` now, in that order.

@@ -37,7 +37,7 @@ class TraceCache {
              std::function<void(const std::string&)> warn)
       : limit_(limit), warn_after_(warn_after), warn_(std::move(warn)) {}
 
-  // Without a function if there is none.
+  // What comes back has no function if there is none.
   Traced find(const ArgumentKey& key);
 
   // The key to trace for, when nothing was found: with symbols for the dims

@@ -300,7 +300,8 @@ void Plan::State::resolve(std::span<void* const> arguments,
   }
 }
 
-// Before the first step: ranks that have begun would wait for this one.
+// This is asked before the first step: ranks that have begun would wait for
+// this one.
 void Plan::State::require_network() const {
   for (const PlannedStep& step : steps) {
     if (!step.meets_other_ranks) continue;

@@ -166,8 +166,8 @@ struct TaggedExecutor::State {
     }
   }
 
-  // Until nothing can happen before other arguments come. What was computed
-  // stays in frames.
+  // Runs until nothing can happen before other arguments come. What was
+  // computed stays in frames.
   void run_first_part() {
     session.workers[0]->begin_entry();
     work();

@@ -50,7 +50,7 @@ class Peers {
   // All ranks begin the same runs, of parts of the same graph. `graph` lives
   // until the run has ended or failed.
   virtual void begin_run(const FlatGraph& graph) = 0;
-  // To the rank where the crossing leads. Returns at once.
+  // Sends it to the rank where the crossing leads. Returns at once.
   virtual void send(Parcel parcel) = 0;
   // Moves messages for up to `seconds`, or until one comes, and adds what has
   // come in this run to `parcels`. Throws what ended the run on another rank.

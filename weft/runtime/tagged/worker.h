@@ -102,9 +102,9 @@ class TaggedWorker {
   void work() noexcept;
 
   void set_batcher(RegionBatcher* batcher) { batcher_ = batcher; }
-  // After a failed run: the slab has reclaimed the frames.
+  // Is called after a failed run: the slab has reclaimed the frames.
   void drop_frames() { live_frames_.store(0, std::memory_order_relaxed); }
-  // For the batcher: what a region's instance gives, and its end.
+  // The batcher calls these: what a region's instance gives, and its end.
   std::int32_t send(Frame* frame, const Port& port, std::uint64_t word);
   std::int32_t send(Frame* frame, const Port& port, Tensor tensor);
   void finish(Frame* frame, std::int32_t change);

@@ -24,7 +24,7 @@ class LogHook : public TrainHook {
   // measured again.
   void on_epoch(TrainLoop& loop) override;
 
-  // Since this process began.
+  // Counts since this process began.
   StepTraffic mean_traffic() const { return traffic_.mean(); }
 
  private:

@@ -29,15 +29,15 @@ struct RecipeCall {
   EntryOptions entry;
   const CallKind* kind = nullptr;  // whose canonical reads its text
 
-  // Without what it stands in: "qsgd" of "value:qsgd", "ball" of
+  // Leaves out what it stands in: "qsgd" of "value:qsgd", "ball" of
   // "project(ball)".
   std::string_view name() const;
 };
 
-// In the order of the sections.
+// They come in the order of the sections.
 std::vector<RecipeKey> recipe_keys();
-// In the order of the keys; of entries with options that call others, these
-// follow.
+// They come in the order of the keys; of entries with options that call others,
+// these follow.
 std::vector<RecipeCall> recipe_calls();
 
 struct RecipeHelp {

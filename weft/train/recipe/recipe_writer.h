@@ -27,7 +27,7 @@ class RecipeWriter {
   std::string text_;
 };
 
-// As TOML: numbers in the shortest digits that read back as the same.
+// Writes TOML: numbers in the shortest digits that read back as the same.
 std::string toml_text(const OptionValue& value);
 
 }  // namespace weft

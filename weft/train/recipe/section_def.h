@@ -39,7 +39,7 @@ struct RecipeSectionDef {
   // options of the model. Null: none.
   std::vector<EntryOptions> (*entries)() = nullptr;
   std::vector<SectionTables> tables = {};
-  // From the file into `recipe` and back. Null: the options go into
+  // They go from the file into `recipe` and back. Null: the options go into
   // Recipe::more. read() asks for all keys; what it does not ask for is
   // refused.
   void (*read)(SectionReader& section, Recipe& recipe) = nullptr;
@@ -50,7 +50,7 @@ struct RecipeSectionDef {
 };
 
 using RecipeSectionRegistry = Registry<RecipeSectionDef>;
-// Filled from the files of weft/train/sections.
+// It is filled from the files of weft/train/sections.
 const RecipeSectionRegistry& recipe_section_registry();
 
 // All of them in the order of their places.

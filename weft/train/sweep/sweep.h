@@ -24,7 +24,7 @@ struct SweepRun {
   // is the name of its folder too, so that what no file name should hold is '_'
   // there, and a digest stands behind it.
   std::string name;
-  // As if it were the only one: log.folder is that of the sweep.
+  // It is read as if it were the only one: log.folder is that of the sweep.
   Recipe recipe;
 
   std::filesystem::path folder() const {

@@ -46,6 +46,8 @@ void DriftMeter::begin_step() { before_ = outstanding(); }
 
 Drift DriftMeter::end_step(const SyncStep& step) {
   const std::vector<float> after = outstanding();
+  // Memories of updates hold gradients times the rate, and what was sent is
+  // taken times the rate, too.
   const double scale = holds_updates_ ? step.lr : 1;
   double gradient = 0;  // squares
   double missed = 0;

@@ -89,7 +89,7 @@ class SyncPolicy {
   virtual std::string restore(
       const std::function<Tensor(const std::string&)>& read, int ranks) = 0;
 
-  // For people: "all_reduce(ring) of f32, 3 buckets, …".
+  // It is for people: "all_reduce(ring) of f32, 3 buckets, …".
   virtual std::string text() const = 0;
 };
 
@@ -122,7 +122,7 @@ struct SyncPolicyDef {
 
 using SyncPolicyRegistry = Registry<SyncPolicyDef>;
 
-// Filled from the files of weft/train/sync/policies.
+// It is filled from the files of weft/train/sync/policies.
 const SyncPolicyRegistry& sync_policy_registry();
 
 // The one that a recipe names. Throws Error(kInvalidArgument) with the nearest

@@ -66,7 +66,7 @@ class SyncedWorker : public Worker {
 
   WorkerGroup& group_;
   StepDescription description_;
-  // By role: the model's own memory.
+  // All of these, by role, are the model's own memory.
   std::vector<NamedTensor> trainable_;
   std::vector<NamedTensor> statistics_;  // what else is kept, frozen ones too
   std::vector<NamedTensor> carried_;

@@ -192,7 +192,8 @@ class LoopGenerator : public Xbyak::CodeGenerator {
     return values_[number] = reg;
   }
 
-  // Called once per reading of a value; frees its register after the last.
+  // It is called once per reading of a value; frees its register after the
+  // last.
   void release(int number) {
     if (--left_[static_cast<std::size_t>(number)] > 0) return;
     // Constants stay for the next round.

@@ -24,7 +24,8 @@ class AdaMax final : public ParameterRule {
   bool is_elementwise() const override { return true; }
   bool has_momentum() const override { return beta1_ != 0; }
 
-  // In f64: in f32, 1 - 0.999^t has lost four digits when t is 1.
+  // This is computed in f64: in f32, 1 - 0.999^t has lost four digits when t is
+  // 1.
   std::vector<Value> scalars(const StepTime& time) const override {
     const Value correction =
         1.0 - power(scalar_like(time.number, beta1_), time.number);
