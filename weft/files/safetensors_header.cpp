@@ -97,10 +97,13 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool number_unsigned(number_unsigned_t value) override {
     if (depth_ != 3) fail("a number where none belongs");
+    // Dims and offsets are i64 from here on.
     if (value >
         static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       fail("a number is too large");
     }
+    // Lists are held to their length while they are read, so that no file makes
+    // them grow.
     if (key_ == "shape" && numbers_.size() == Shape::kMaxRank) {
       throw Error(ErrorCode::kUnsupported, where_,
                   "byte {}: '{}' has more than {} dims", offset(), name_,

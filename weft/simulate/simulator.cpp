@@ -115,6 +115,7 @@ void Simulator::add_edge(std::int32_t& first, JobId after) {
 void Simulator::follow_edges(std::int32_t& first, JobId cause) {
   while (first != kNone) {
     Edge& edge = edges_[static_cast<std::size_t>(first)];
+    // The last job that lets it go is its cause.
     JobState& after = job_of(edge.to);
     after.cause = cause;
     if (--after.waits_for == 0) become_ready(edge.to);

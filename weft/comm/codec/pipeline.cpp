@@ -113,6 +113,8 @@ Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
     stages.value = parse_pipeline("none").value;
     value = make(stages.value);
   }
+  // What a false positive of a lossy index costs depends on the value that
+  // travels with it.
   if (index) {
     if (auto made = index->for_values(value->value_bits())) {
       index = std::move(made);
@@ -382,12 +384,15 @@ bool Pipeline::has_plain_entries() const {
          stages.index->def->name == "raw" && stages.value->def->name == "none";
 }
 std::string_view Pipeline::summable_as() const {
+  // Packed indices and bytes are no numbers that could be added.
   if (state_->index || state_->bytes) return "";
   return state_->value->summable_as();
 }
 std::optional<std::uint32_t> Pipeline::entry_count(
     std::uint32_t elements) const {
   if (bypasses(elements) || !is_sparse()) return elements;
+  // An index codec with losses sends other entries than were picked, and as
+  // many as it likes.
   if (state_->index && !state_->index->is_lossless()) return std::nullopt;
   return state_->sparsifier->count(elements);
 }

@@ -94,6 +94,7 @@ class Parser {
   }
 
   Error unknown_stage(std::string_view name, std::size_t place) const {
+    // An index codec's name cannot go without its kind.
     if (index_codec_registry().find(name) != nullptr) {
       return reader_.fail(place, fmt::format("'{}' is an index codec", name))
           .hint(fmt::format("write index:{}", name));

@@ -146,6 +146,8 @@ int share(std::size_t bytes, void** memory) {
 }
 
 int send(void* owner, const void* data, std::size_t bytes, int to, int tag) {
+  // More bytes than an int counts are refused before they come here
+  // (MpiTransport::start).
   MPI_Request request = MPI_REQUEST_NULL;
   const int error = MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag,
                               world(), &request);
@@ -175,6 +177,7 @@ MpiCompletion completion_of(void* owner, const MPI_Status& status, int error) {
   int count = 0;
   MPI_Get_count(&status, MPI_BYTE, &count);
   completion.from = status.MPI_SOURCE;
+  // MPI_UNDEFINED, where MPI does not know the count, is negative.
   completion.bytes = static_cast<std::size_t>(std::max(count, 0));
   return completion;
 }

@@ -191,6 +191,8 @@ MpiTransport::Progress MpiTransport::move() {
   // Ending one may start others, but only later: resume_ready() does that.
   const std::vector<MpiCompletion> over(completions, completions + count);
   for (const MpiCompletion& completion : over) {
+    // What ends is the receive that stands for notices, a notice that was sent,
+    // or a transfer.
     if (completion.owner == &incoming_) {
       hear_notice(completion);
       progress.has_notice = true;
@@ -216,6 +218,7 @@ void MpiTransport::end(const MpiCompletion& completion) {
     fail(transfer, Error(ErrorCode::kUnavailable, "mpi", "{}: {}",
                          describe(transfer), text_of(completion.error)));
   } else {
+    // A receive may bring fewer bytes than it has room for.
     finish(transfer, transfer.kind() == Transfer::Kind::kSend
                          ? transfer.bytes()
                          : completion.bytes);

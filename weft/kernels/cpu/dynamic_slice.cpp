@@ -59,6 +59,8 @@ class Slices {
 
   static StridedCopy whole_copy(const TensorType& x, const TensorType& slices,
                                 const Shape& starts, bool to_x) {
+    // The last axis of the starts holds a start for each axis; those before it
+    // are the batch.
     const int batch_axes = starts.rank() - 1;
     const int axes = x.shape.rank() - batch_axes;
     const Shape shape(slices.shape.last(axes));

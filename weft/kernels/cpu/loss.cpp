@@ -176,6 +176,8 @@ class AxisKernel : public PreparedKernel {
     const T* x = static_cast<const T*>(buffers.inputs[0]);
     T* y = static_cast<T*>(buffers.outputs[0]);
     const std::size_t blocks = (stride_ + kColumns - 1) / kColumns;
+    // A thread is given kLeastWork elements at least: fewer are not worth
+    // waking it.
     const auto work =
         static_cast<std::int64_t>(size_ * std::min(stride_, kColumns));
     parallel_for(
@@ -201,6 +203,7 @@ class AxisKernel : public PreparedKernel {
       for_each_vector(x + row * stride_, width, [&](std::size_t i, Vector v) {
         const Vector result = Function::element(v, simd::load(sums.largest + i),
                                                 simd::load(sums.sum + i));
+        // What lies behind the last, partial vector belongs to another block.
         if (i + simd::kLanes <= width) {
           simd::store(result, to + i);
         } else {

@@ -335,6 +335,7 @@ void StridedCopy::transpose_tiles(const std::byte* from, std::byte* to) const {
   const std::int64_t strips = (across.extent + kStrip - 1) / kStrip;
   std::int64_t outer = strips;
   for (int i = 0; i < rank_ - 2; ++i) outer *= axes_[size(i)].extent;
+  // A thread is given kBytesPerThread at least: fewer are not worth waking it.
   const std::int64_t grain = std::max<std::int64_t>(
       1, kBytesPerThread /
              (std::min(kStrip, across.extent) * along.extent * element_));

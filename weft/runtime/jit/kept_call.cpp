@@ -163,6 +163,8 @@ Gradients KeptCall::second_backward(const std::vector<Value>& seeds,
   Gradients gradients(inputs_.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
+    // The phase has a seed for each floating result, for those too that got
+    // none.
     if (!is_floating(outputs_[i].dtype())) continue;
     if (seeds[i].is_defined()) gradients.push_back(of_seeds[next]);
     ++next;
@@ -192,6 +194,7 @@ Gradients KeptCall::computed_anew(const std::vector<Value>& seeds,
   const auto roots = anew_(given, arrived);
   std::vector<Value> weights(slopes.begin(), slopes.end());
   for (std::size_t i = 0; i < weights.size(); ++i) {
+    // Where no slope arrives, it is 0.
     if (!weights[i].is_defined()) weights[i] = zeros_like(roots[i]);
   }
   const auto found = tape.gradient(roots, weights, wanted);

@@ -309,6 +309,7 @@ void* Batcher::gather(const Input& input, std::span<const Item> items) {
     is_adjacent = address(items[i]) == first + i * bytes;
   }
   if (is_adjacent) return first;
+  // The copy lives until the batch has run.
   gathered_.push_back(Tensor::empty(with_batch(input.type, items.size())));
   auto* to = static_cast<std::byte*>(gathered_.back().raw());
   for (const Item& item : items) {

@@ -288,6 +288,8 @@ std::vector<Tensor> TaggedExecutor::go_on(std::span<const Tensor> late) {
   Session& session = state_->session;
   WEFT_CHECK(session.gone_on < session.late.size() &&
              late.size() == session.late[session.gone_on]);
+  // The arguments of later phases stand behind the first ones, phase after
+  // phase.
   std::copy(
       late.begin(), late.end(),
       state_->kept_arguments.begin() +
@@ -309,6 +311,7 @@ TaggedProfile TaggedExecutor::profile() const {
   for (const Body& body : session.graph.bodies) {
     profile.bodies.push_back({body.name});
   }
+  // Each worker counts for itself, without atomics, and the sums are made here.
   for (const auto& worker : session.workers) {
     const WorkerCounts& counts = worker->counts();
     for (std::size_t i = 0; i < counts.regions.size(); ++i) {

@@ -48,6 +48,7 @@ Levels levels_of(const ValueStream& stream) {
         }
       });
   const auto mean = [&](auto sum, std::size_t count) {
+    // A sign that no value has needs no level.
     return count == 0
                ? 0.0f
                : static_cast<float>(hn::GetLane(hn::SumOfLanes(doubles, sum)) /

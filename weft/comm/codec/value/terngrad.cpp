@@ -30,6 +30,7 @@ class ColumnWords {
   // Uniform numbers for the vector at `place`; columns ascend from call to
   // call.
   simd::Vector uniform(const TernaryPlace& place) {
+    // Each of the five parts has groups of words of its own.
     const std::uint64_t group = place.column / kPhiloxWords * 5 + place.part;
     auto& words = words_[place.part];
     if (place.column % kPhiloxWords == 0) {
@@ -54,6 +55,7 @@ class TernGrad final : public ValueCodec {
               std::span<float> residual, ByteWriter& out) const override {
     const ValueStream stream(values, residual);
     const float largest = stream.largest();
+    // Denormal values are kept for later messages, as if they were 0.
     const float scale = largest < FLT_MIN ? 0 : largest;
     out.write(scale);
     if (scale == 0) {
@@ -65,6 +67,7 @@ class TernGrad final : public ValueCodec {
         values.size(), out.room(ternary_bytes(values.size())),
         [&](const TernaryPlace& place) {
           const auto value = stream.load(place.first, place.count);
+          // The chance |v| / scale is compared without a division.
           const auto chance =
               hn::Mul(words.uniform(place), simd::broadcast(scale));
           const auto is_sent = hn::Lt(chance, hn::Abs(value));
