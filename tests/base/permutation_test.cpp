@@ -42,6 +42,16 @@ TEST(Permutation, StaysInRangeForHugeSizes) {
   for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_LT(permutation(i), size);
 }
 
+TEST(Permutation, IsTheSameByItsTable) {
+  for (const std::uint64_t size : {1, 2, 3, 5, 16, 17, 1000, 70000}) {
+    const Permutation permutation(size, 7, 1, 2);
+    std::vector<std::uint32_t> words(Permutation::table_words(size));
+    permutation.tabulate(words);
+    for (std::uint64_t i = 0; i < size; ++i)
+      ASSERT_EQ(permutation.by_table(i, words), permutation(i)) << size;
+  }
+}
+
 TEST(Permutation, DiffersByEpochSeedAndStream) {
   const auto first = order(Permutation(100, 7, 1, 0));
   EXPECT_EQ(first, order(Permutation(100, 7, 1, 0)));

@@ -137,6 +137,44 @@ TEST(WideFunctions, DivisionsOfDoublesAreThoseOfTheDefinition) {
   expect_exact(tiny, tiny_b);
 }
 
+// Through doubles where both are short, one by one where they are not: numbers
+// of all lengths, those beside multiples, and the edges.
+TEST(WideFunctions, QuotientsOfI64AreThoseOfTheDefinition) {
+  const std::int64_t edges[] = {INT64_MIN,
+                                INT64_MIN + 1,
+                                -(std::int64_t{1} << 50),
+                                -3,
+                                -1,
+                                0,
+                                1,
+                                3,
+                                (std::int64_t{1} << 50) - 1,
+                                std::int64_t{1} << 50,
+                                INT64_MAX};
+  const auto count = static_cast<Dim>(std::size(edges));
+  const Tensor a = Tensor::empty({DType::kI64, {kCount}});
+  const Tensor b = Tensor::empty({DType::kI64, {kCount}});
+  for (Dim i = 0; i < kCount; ++i) {
+    auto& p = a.data<std::int64_t>()[i];
+    auto& q = b.data<std::int64_t>()[i];
+    p = static_cast<std::int64_t>(bits(13, i)) >> (i % 63);
+    q = static_cast<std::int64_t>(bits(14, i)) >> (i * 7 % 63);
+    if (i % 3 == 0 && q != 0) p = p / q * q + i % 2;
+    if (i < count * count) {
+      p = edges[i / count];
+      q = edges[i % count];
+    }
+  }
+  const Value quotient = floor_divide(Value(a), Value(b));
+  for (Dim i = 0; i < kCount; ++i) {
+    const std::int64_t p = a.data<std::int64_t>()[i];
+    const std::int64_t q = b.data<std::int64_t>()[i];
+    ASSERT_EQ(quotient.tensor().data<std::int64_t>()[i],
+              floor_division(p, q).quotient)
+        << p << " // " << q;
+  }
+}
+
 TEST(WideFunctions, DivisionsOfI32AreThoseOfI64) {
   const std::int32_t edges[] = {
       INT32_MIN, INT32_MIN + 1, -7,       -2, -1, 0, 1, 2, 7,

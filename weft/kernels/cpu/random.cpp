@@ -98,16 +98,17 @@ std::unique_ptr<PreparedKernel> prepare_normal(const OpCall& call) {
   return for_floating(call.outputs[0].dtype, [&]<class T>(T) {
     return make_kernel([=](const KernelBuffers& buffers) {
       T* y = output_of<T>(buffers, 0);
-      for_each_group(
-          attributes, input_of<std::int64_t>(buffers, 0), draws,
-          [&](const std::uint32_t* words, std::int64_t begin,
-              std::int64_t end) {
-            // A whole group is drawn even where the size ends within it.
-            float drawn[kPhiloxWords];
-            normals(words, drawn, kPhiloxWords);
-            std::transform(drawn, drawn + (end - begin), y + begin,
+      for_each_group(attributes, input_of<std::int64_t>(buffers, 0), draws,
+                     [&](const std::uint32_t* words, std::int64_t begin,
+                         std::int64_t end) {
+                       // A whole group is drawn even where the size ends within
+                       // it.
+                       float drawn[kPhiloxWords];
+                       normals(words, drawn, kPhiloxWords);
+                       std::transform(
+                           drawn, drawn + (end - begin), y + begin,
                            [](float x) { return static_cast<T>(x); });
-          });
+                     });
     });
   });
 }
@@ -168,25 +169,32 @@ std::unique_ptr<PreparedKernel> prepare_randint(const OpCall& call) {
 std::unique_ptr<PreparedKernel> prepare_permutation(const OpCall& call) {
   const Attributes attributes = call.attributes;
   const Draws draws = draws_of(call);
-  const std::int64_t size = draws.words;
-  return make_kernel([=](const KernelBuffers& buffers) {
-    if (size == 0) return;
-    for (std::int64_t key = 0; key < draws.keys; ++key) {
-      const RandomStream stream = random_stream(
-          attributes, input_of<std::int64_t>(buffers, 0) + 2 * key);
-      // An element of the permutation is a function of its place, so threads
-      // need no shuffled array.
-      const Permutation order(static_cast<std::uint64_t>(size), stream.seed,
-                              stream.stream, stream.step);
-      auto* y = output_of<std::int64_t>(buffers, 0) + key * size;
-      parallel_for(size, 1024, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          y[i] =
-              static_cast<std::int64_t>(order(static_cast<std::uint64_t>(i)));
+  const auto size = static_cast<std::uint64_t>(draws.words);
+  const std::size_t words = size == 0 ? 0 : Permutation::table_words(size);
+  return make_kernel(
+      [=](const KernelBuffers& buffers) {
+        if (size == 0) return;
+        const std::span table(static_cast<std::uint32_t*>(buffers.scratch),
+                              words);
+        for (std::int64_t key = 0; key < draws.keys; ++key) {
+          const RandomStream stream = random_stream(
+              attributes, input_of<std::int64_t>(buffers, 0) + 2 * key);
+          const Permutation order(size, stream.seed, stream.stream,
+                                  stream.step);
+          order.tabulate(table);
+          auto* y = output_of<std::int64_t>(buffers, 0) + key * draws.words;
+          // An element of the permutation is a function of its place, so
+          // threads need no shuffled array.
+          parallel_for(
+              draws.words, 1024, [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t i = begin; i < end; ++i) {
+                  y[i] = static_cast<std::int64_t>(
+                      order.by_table(static_cast<std::uint64_t>(i), table));
+                }
+              });
         }
-      });
-    }
-  });
+      },
+      words * sizeof(std::uint32_t));
 }
 
 std::optional<std::string> declines_dropout(const OpCall& call) {

@@ -1,17 +1,15 @@
-// Order along an axis.
-//
-// An element and its position travel as one 64-bit key: the value's bits,
-// mapped so that they compare as unsigned integers, above the position. So a
-// plain sort of integers is a stable sort of the elements. Every NaN maps to
-// the same largest value, and -0 to +0, as the references order them.
+// Order along an axis: an element and its position travel as one 64-bit key
+// (ordered_key.h).
 #include <algorithm>
-#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <type_traits>
 
 #include "weft/base/parallel.h"
 #include "weft/kernels/cpu/function_kernel.h"
+#include "weft/kernels/cpu/ordered_key.h"
 #include "weft/ops/support/axes.h"
 
 namespace weft {
@@ -19,32 +17,6 @@ namespace {
 
 // Rows are shared out over at most this many pieces of scratch memory.
 constexpr std::int64_t kMostSortTasks = 16;
-
-constexpr std::uint32_t kSignBit = 0x80000000u;
-
-std::uint32_t ordered(float value) {
-  if (value != value) return ~std::uint32_t{0};
-  // Adding zero makes +0 of -0 and changes nothing else.
-  const auto bits = std::bit_cast<std::uint32_t>(value + 0.0f);
-  // Floats are magnitudes with a sign: those of negative ones count backwards,
-  // and the positive ones stand above them.
-  return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
-}
-std::uint32_t ordered(bfloat16 value) {
-  return ordered(static_cast<float>(value));
-}
-std::uint32_t ordered(std::int32_t value) {
-  // Turning the sign bit puts the negative ones below.
-  return static_cast<std::uint32_t>(value) ^ kSignBit;
-}
-
-// Descending order keeps lower positions first, so only the value is turned.
-template <class T>
-std::uint64_t key_of(T value, std::int64_t position, bool descending) {
-  const std::uint32_t order = ordered(value);
-  return std::uint64_t{descending ? ~order : order} << 32 |
-         static_cast<std::uint32_t>(position);
-}
 
 AxisCut cut_of(const OpCall& call) {
   const Shape& shape = call.input(0).shape;
@@ -67,32 +39,85 @@ std::optional<std::string> sort_declines(const OpCall& call) {
   }
 }
 
-// Few keys of many are kept in a heap, whose top hardly ever changes.
-constexpr std::int64_t kMostInHeap = 64;
+// So few keys of many are kept in order while the line is read.
+constexpr std::int64_t kMostKept = 64;
+// Elements that are compared at once.
+constexpr std::int64_t kCompared = 32;
+
+// Also true of NaN, which is above all numbers.
+template <class T>
+bool is_above(T x, T most) {
+  using Number = std::conditional_t<std::is_class_v<T>, float, T>;
+  return !(static_cast<Number>(x) <= static_cast<Number>(most));
+}
+
+// Whether one of a block is. GCC makes vectors of a sum of integers, not of
+// bools.
+template <class T>
+bool any_above(const T* x, T most) {
+  int any = 0;
+  for (std::int64_t i = 0; i < kCompared; ++i)
+    any |= is_above(x[i], most) ? 1 : 0;
+  return any != 0;
+}
+
+// The keys of the `count` largest elements of a line, in order.
+template <class T>
+void keep_largest(const T* x, std::int64_t stride, std::int64_t size,
+                  std::int64_t count, std::uint64_t* keys) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    keys[i] = key_of(x[i * stride], i, /*descending=*/true);
+  }
+  std::sort(keys, keys + count);
+  std::uint64_t& last = keys[count - 1];
+  const auto see = [&](std::int64_t i) {
+    const std::uint64_t key = key_of(x[i * stride], i, /*descending=*/true);
+    if (key > last) return;
+    std::int64_t place = count - 1;
+    for (; place > 0 && keys[place - 1] > key; --place) {
+      keys[place] = keys[place - 1];
+    }
+    keys[place] = key;
+  };
+  // Lines that lie end to end are asked for a page ahead, where the processor's
+  // own guesses end.
+  const auto ask_ahead = [&](std::int64_t i) {
+    const auto* ahead = reinterpret_cast<const std::byte*>(x + i) + 4096;
+    for (std::size_t at = 0; at < kCompared * sizeof(T); at += 64)
+      __builtin_prefetch(ahead + at);
+  };
+  std::int64_t i = count;
+  for (; stride == 1 && i + kCompared <= size; i += kCompared) {
+    ask_ahead(i);
+    // Hardly any element of a long line is among the largest so far, so that
+    // most blocks need no keys.
+    const T most = x[static_cast<std::uint32_t>(last)];
+    if (!any_above(x + i, most)) continue;
+    // A place is written for each and kept for those above: which they are no
+    // processor could foresee.
+    std::int64_t above[kCompared];
+    std::size_t count_above = 0;
+    for (std::int64_t j = i; j < i + kCompared; ++j) {
+      above[count_above] = j;
+      count_above += is_above(x[j], most) ? 1U : 0U;
+    }
+    for (std::size_t n = 0; n < count_above; ++n) see(above[n]);
+  }
+  for (; i < size; ++i) see(i);
+}
 
 // Leaves the `count` smallest keys of a line in order at the front of `keys`,
 // which has room for the line. Its elements are `stride` apart.
 template <class T>
 void order_keys(const T* x, std::int64_t stride, std::int64_t size,
                 std::int64_t count, bool descending, std::uint64_t* keys) {
-  const bool uses_heap = count <= kMostInHeap && count < size / 4;
-  const std::int64_t first = uses_heap ? count : size;
-  for (std::int64_t i = 0; i < first; ++i) {
+  if (descending && count > 0 && count <= kMostKept && count < size / 4)
+    return keep_largest(x, stride, size, count, keys);
+  for (std::int64_t i = 0; i < size; ++i) {
     keys[i] = key_of(x[i * stride], i, descending);
   }
   std::uint64_t* const end = keys + count;
-  if (uses_heap) {
-    std::make_heap(keys, end);
-    for (std::int64_t i = first; i < size; ++i) {
-      const std::uint64_t key = key_of(x[i * stride], i, descending);
-      // The heap's top is the largest key that is kept, so that most keys need
-      // one comparison.
-      if (key > keys[0]) continue;
-      std::pop_heap(keys, end);
-      end[-1] = key;
-      std::push_heap(keys, end);
-    }
-  } else if (count < size) {
+  if (count < size) {
     // Keys are all different, so which of them are kept does not depend on the
     // library.
     std::nth_element(keys, end - 1, keys + size);

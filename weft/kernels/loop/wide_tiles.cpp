@@ -118,18 +118,26 @@ constexpr auto kRight = []<class T>(T a, T by) {
   return kShiftRight(a, by, static_cast<T>(8 * sizeof(T)));
 };
 
+void floor_divide_wide(const Tile& tile) noexcept {
+  map_tile<std::int64_t, 2>(
+      tile, [](auto a, auto b) { return simd::floor_divide_wide(a, b); });
+}
+
 template <class T>
 std::vector<WideFunction> of_integers() {
   auto functions = of_numbers<T>();
-  functions.insert(functions.end(), {{"power", binary<T, kPower>},
-                                     {"floor_divide", binary<T, kFloorDivide>},
-                                     {"remainder", binary<T, kRemainder>},
-                                     {"bitwise_and", binary<T, kBitwiseAnd>},
-                                     {"bitwise_or", binary<T, kBitwiseOr>},
-                                     {"bitwise_xor", binary<T, kBitwiseXor>},
-                                     {"bitwise_not", unary<T, kNot>},
-                                     {"shift_left", binary<T, kLeft>},
-                                     {"shift_right", binary<T, kRight>}});
+  constexpr bool kIsWide = sizeof(T) == sizeof(std::int64_t);
+  functions.insert(
+      functions.end(),
+      {{"power", binary<T, kPower>},
+       {"floor_divide", kIsWide ? floor_divide_wide : binary<T, kFloorDivide>},
+       {"remainder", binary<T, kRemainder>},
+       {"bitwise_and", binary<T, kBitwiseAnd>},
+       {"bitwise_or", binary<T, kBitwiseOr>},
+       {"bitwise_xor", binary<T, kBitwiseXor>},
+       {"bitwise_not", unary<T, kNot>},
+       {"shift_left", binary<T, kLeft>},
+       {"shift_right", binary<T, kRight>}});
   return functions;
 }
 

@@ -79,6 +79,32 @@ V remainder(V a, V b) {
       [](double p, double q) { return floor_division(p, q).remainder; }, a, b);
 }
 
+using WideVector = hn::Vec<hn::RebindToSigned<hn::ScalableTag<double>>>;
+
+// Quotients of i64. Processors divide doubles some times as fast, and of
+// numbers of at most 50 bits the quotient is exact in double, as above.
+inline WideVector floor_divide_wide(WideVector a, WideVector b) {
+  const hn::DFromV<WideVector> d;
+  const hn::ScalableTag<double> doubles;
+  const auto most = hn::Set(d, std::int64_t{1} << 50);
+  const auto is_short = [&](WideVector x) {
+    return hn::And(hn::Lt(x, most), hn::Gt(x, hn::Neg(most)));
+  };
+  const auto quick = hn::ConvertTo(
+      d, quotient_of(hn::ConvertTo(doubles, a), hn::ConvertTo(doubles, b)));
+  const auto is_easy =
+      hn::AndNot(hn::Eq(b, hn::Zero(d)), hn::And(is_short(a), is_short(b)));
+  if (HWY_LIKELY(hn::AllTrue(d, is_easy))) return quick;
+  using Numbers = std::array<std::int64_t, hn::MaxLanes(d)>;
+  Numbers p;
+  Numbers q;
+  hn::StoreU(a, d, p.data());
+  hn::StoreU(b, d, q.data());
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i)
+    p[i] = floor_division(p[i], q[i]).quotient;
+  return hn::LoadU(d, p.data());
+}
+
 }  // namespace weft::HWY_NAMESPACE::simd
 HWY_AFTER_NAMESPACE();
 
