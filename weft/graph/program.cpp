@@ -105,7 +105,7 @@ FunctionRef Program::declare_derived(const FunctionRef& from,
                                      const std::string& kind,
                                      Signature signature) {
   // The name says what it was made from: a placement finds it by that
-  // (tagged/placement.h).
+  // (place/placement.h).
   FunctionRef made{unique_name(from.name + "." + kind),
                    std::make_shared<Signature>(std::move(signature))};
   names_[made.name] = made;

@@ -91,7 +91,7 @@ class Gru::Cell : public Layer {
         w_hh_(parameter("w_hh", {hidden, 3 * hidden}, matrix_init(hidden))),
         b_ih_(parameter("b_ih", {3 * hidden}, Init::constant(0))),
         // A GRU has two biases, as its reset gate acts between them
-        // (ops/gru.h).
+        // (ops/gru.cpp).
         b_hh_(parameter("b_hh", {3 * hidden}, Init::constant(0))) {
     if (carried_batch == 0) return;
     h_ = parameter("h", {carried_batch, hidden}, Init::constant(0),

@@ -3,7 +3,7 @@
 // A source of vector code is compiled once per target by Highway:
 //
 //   #undef HWY_TARGET_INCLUDE
-//   #define HWY_TARGET_INCLUDE "weft/kernels/cpu/softmax.cpp"  // itself
+//   #define HWY_TARGET_INCLUDE "weft/kernels/simd/pick.cpp"  // itself
 //   #include <hwy/foreach_target.h>
 //   …
 //   HWY_BEFORE_NAMESPACE();
