@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+import jax_transformers
+
 Weights = dict[str, jax.Array]
 EPSILON = 1e-5
 
@@ -98,7 +100,8 @@ def lstm_lm(weights: Weights, tokens, state):
 
 
 MODELS = {"mnist-cnn": mnist_cnn, "mlp": mlp, "resnet20": resnet20,
-          "lstm-lm": lstm_lm}
+          "lstm-lm": lstm_lm, "bert": jax_transformers.bert,
+          "gpt": jax_transformers.gpt}
 
 
 def first_state(name: str, batch: int, weights: Weights) -> tuple:

@@ -13,6 +13,8 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
 import jax_models  # noqa: E402
+import jax_optimizers  # noqa: E402
+import jax_transformers  # noqa: E402
 from lib import safetensors, synthetic  # noqa: E402
 from lib.models import MODELS, Model  # noqa: E402
 from lib.serve import serve, timed  # noqa: E402
@@ -30,38 +32,26 @@ def loss_of(model: Model, trained, statistics, state, inputs, labels):
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=(1, 2, 3, 4))
-def step(model: Model, trained, velocities, statistics, state, inputs, labels):
-    settings = model.optimizer
+def step(model: Model, trained, slots, statistics, state, inputs, labels):
     (loss, (state, following)), gradients = jax.value_and_grad(
         partial(loss_of, model), has_aux=True)(trained, statistics, state,
                                                inputs, labels)
-    if settings.clip_norm:
-        norm = jnp.sqrt(sum((g * g).sum() for g in gradients.values()))
-        scale = jnp.minimum(1, settings.clip_norm / (norm + 1e-6))
-        gradients = jax.tree.map(lambda g: g * scale, gradients)
-    if settings.weight_decay:
-        gradients = jax.tree.map(lambda g, p: g + settings.weight_decay * p,
-                                 gradients, trained)
-    if settings.momentum:
-        velocities = jax.tree.map(lambda v, g: settings.momentum * v + g,
-                                  velocities, gradients)
-        gradients = velocities
-    trained = jax.tree.map(lambda p, g: p - settings.lr * g, trained,
-                           gradients)
-    return loss, trained, velocities, {**statistics, **following}, state
+    trained, slots = jax_optimizers.updated(model.optimizer, trained, slots,
+                                            gradients)
+    return loss, trained, slots, {**statistics, **following}, state
 
 
 class Racer:
     def __init__(self, model: Model, options: argparse.Namespace):
-        weights = {name: jnp.array(value) for name, value in
-                   safetensors.read(options.weights).items()}
+        weights = jax_transformers.merged(
+            {name: jnp.array(value) for name, value in
+             safetensors.read(options.weights).items()})
         statistics = {name: value for name, value in weights.items()
                       if name.endswith(STATISTICS)}
         trained = {name: value for name, value in weights.items()
                    if name not in statistics}
-        velocities = (jax.tree.map(jnp.zeros_like, trained)
-                      if model.optimizer.momentum else {})
-        self.values = (trained, velocities, statistics,
+        slots = jax_optimizers.first_slots(model.optimizer, trained)
+        self.values = (trained, slots, statistics,
                        jax_models.first_state(model.name, options.batch,
                                               weights))
         self.batches = [

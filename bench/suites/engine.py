@@ -57,8 +57,6 @@ STEPS = (
 # Where a dtype has no instructions.
 WITHOUT_BF16 = ("avx2", "avx512_vnni")
 WITHOUT_F16 = (*WITHOUT_BF16, "avx512_bf16")
-# Those whose models JAX has here (peers/jax_models.py).
-AGAINST_JAX = ("mnist-cnn", "resnet20", "mlp", "lstm-lm")
 # What holds PyTorch and its libraries to AVX2.
 TORCH_AVX2 = ["env", "ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2",
               "DNNL_MAX_CPU_ISA=AVX2", "MKL_ENABLE_INSTRUCTIONS=AVX2"]
@@ -67,8 +65,7 @@ TORCH_AVX2 = ["env", "ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2",
 def benches(where: Setting) -> list[Bench]:
     found = [step_bench(where, case) for case in STEPS]
     plain = [case for case in STEPS if case.dtype == "f32"]
-    found += [jax_bench(where, case) for case in plain
-              if case.model in AGAINST_JAX]
+    found += [jax_bench(where, case) for case in STEPS]
     found += [avx2_bench(where, case) for case in plain]
     found += [emulated_bench(where, cap) for cap in WITHOUT_BF16]
     found += [f16_bench(where, cap) for cap in WITHOUT_F16]
@@ -127,6 +124,7 @@ def race_jax(where: Setting, case: StepCase, bar: Bar) -> dict:
 
 
 def jax_step(where: Setting, case: StepCase) -> Worker:
+    """In f32, as PyTorch's."""
     # JAX starts a thread for each core that it may use.
     options = step_options(where, case)
     at = options.index("--threads")
