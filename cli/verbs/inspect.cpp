@@ -85,13 +85,12 @@ void print_step(Assembly& assembly, const Recipe& recipe,
                 const InspectArguments& arguments) {
   // Steps are run to be timed, so there must be weights.
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
-  const auto optimizer = make_optimizer(recipe.optimizer);
   const auto source = assembly.data->train(Shard());
   StepOptions options = step_options(recipe);
   options.tagged.is_timed = true;
   options.without = arguments.without;
   Step step(StepDescription(*assembly.model, *assembly.task, source->inputs(),
-                            options, optimizer.get()),
+                            options, assembly.optimizer.get()),
             StepCut::kTrain);
   if (!arguments.with_dot) {
     fmt::print("\none training step, batch {}:\n", recipe.train.batch);

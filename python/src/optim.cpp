@@ -3,6 +3,7 @@
 
 #include "python/src/convert.h"
 #include "python/src/options.h"
+#include "python/src/recipes.h"
 
 #include "weft/optim/clip.h"
 #include "weft/optim/variable_updater.h"
@@ -111,6 +112,15 @@ py::dict slots_of(const py::object& self) {
 }
 
 }  // namespace
+
+std::shared_ptr<const Optimizer> optimizer_from(const py::object& optimizer) {
+  if (optimizer.is_none()) return nullptr;
+  if (!py::isinstance<Updater>(optimizer)) {
+    throw Error(ErrorCode::kInvalidArgument, "optimizer",
+                "this is no weft.optim.Optimizer");
+  }
+  return py::cast<const Updater&>(optimizer).updater().optimizer();
+}
 
 void bind_optim(py::module_& module) {
   py::module_ optim = module.def_submodule("optim");

@@ -25,7 +25,9 @@ class CalledLayer final : public nn::Layer {
 
 }  // namespace
 
-Recipe recipe_from(const std::string& source, const Overrides& overrides) {
+Recipe recipe_from(const py::object& given, const Overrides& overrides) {
+  if (given.is_none()) return recipe_of_objects(overrides);
+  const auto source = py::cast<std::string>(given);
   if (source.find('\n') == std::string::npos) {
     return load_recipe(source, overrides);
   }
@@ -45,6 +47,13 @@ std::shared_ptr<nn::Module> model_from(const py::object& model) {
     return module;
   }
   return std::make_shared<CalledLayer>(std::move(module), model);
+}
+
+GivenObjects given_from(const Recipe& recipe, const py::object& model,
+                        const py::object& data, const py::object& optimizer) {
+  return {.model = model_from(model),
+          .data = data_from(data, recipe),
+          .optimizer = optimizer_from(optimizer)};
 }
 
 py::dict from_scores(const Scores& scores) {

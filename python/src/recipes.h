@@ -1,4 +1,4 @@
-// What weft.train is given and gives: recipes, models, metrics by name.
+// What weft.train is given and gives: recipes, objects, metrics by name.
 //
 // Threads: with the GIL.
 #pragma once
@@ -9,22 +9,34 @@
 
 #include "python/src/bind.h"
 
-#include "weft/nn/module.h"
-#include "weft/train/recipe/recipe.h"
+#include "weft/train/assembly.h"
 #include "weft/train/step/metrics.h"
 
 namespace weft::python {
 
 using Overrides = std::vector<std::string>;  // "train.epochs=5"
 
-// From a path, or from a text, which has several lines. Throws as
-// load_recipe().
-Recipe recipe_from(const std::string& source, const Overrides& overrides);
+// From a path, from a text, which has several lines, or, from None, the recipe
+// of objects alone. Throws as load_recipe().
+Recipe recipe_from(const py::object& source, const Overrides& overrides);
 
 // A weft.nn.Module for C++ to train, null for None. One that is written in
 // Python is called through a layer, below which it is "model". Throws
 // Error(kInvalidArgument) for anything else.
 std::shared_ptr<nn::Module> model_from(const py::object& model);
+
+// A weft.train.Data, null for None; batches are made as the recipe says. Throws
+// Error(kInvalidArgument) for anything else.
+std::shared_ptr<const TrainingData> data_from(const py::object& data,
+                                              const Recipe& recipe);
+
+// The formula of a weft.optim.Optimizer, null for None. Throws
+// Error(kInvalidArgument) for anything else.
+std::shared_ptr<const Optimizer> optimizer_from(const py::object& optimizer);
+
+// Objects in place of what the recipe says; each may be None.
+GivenObjects given_from(const Recipe& recipe, const py::object& model,
+                        const py::object& data, const py::object& optimizer);
 
 py::dict from_scores(const Scores& scores);
 

@@ -13,7 +13,9 @@
 namespace weft::python {
 namespace {
 
-std::string recipe_name(const std::string& source) {
+std::string recipe_name(const py::object& given) {
+  if (given.is_none()) return kGivenObject;
+  const auto source = py::cast<std::string>(given);
   return source.find('\n') == std::string::npos
              ? std::filesystem::path(source).stem().string()
              : "recipe";
@@ -157,18 +159,19 @@ class SignalHook final : public TrainHook {
 
 class PythonTrainer {
  public:
-  PythonTrainer(const std::string& source, const Overrides& overrides,
-                const py::object& model, bool is_resumed) {
+  PythonTrainer(const py::object& source, const Overrides& overrides,
+                const py::object& model, const py::object& data,
+                const py::object& optimizer, bool is_resumed) {
     Recipe recipe = recipe_from(source, overrides);
     if (recipe.log.folder.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "log.folder",
-                  "a recipe that is a text has no name, and so no folder")
+                  "what is no file of a recipe has no name, and so no folder")
           .hint("settings={\"log.folder\": \"runs/NAME\"}");
     }
     TrainerOptions options{.name = recipe_name(source),
                            .is_resumed = is_resumed,
                            .stop = &interrupt_.stop(),
-                           .given = {.model = model_from(model)}};
+                           .given = given_from(recipe, model, data, optimizer)};
     const py::gil_scoped_release nogil;
     trainer_ = std::make_unique<Trainer>(std::move(recipe), std::move(options));
   }
@@ -248,8 +251,8 @@ void bind_train(py::module_& module) {
   bind_loop(train);
   bind_step(train);
   py::class_<PythonTrainer>(train, "_Trainer")
-      .def(py::init<const std::string&, const Overrides&, const py::object&,
-                    bool>())
+      .def(py::init<const py::object&, const Overrides&, const py::object&,
+                    const py::object&, const py::object&, bool>())
       .def("run", &PythonTrainer::run);
   train.def("_export", [](const std::string& checkpoint,
                           const std::string& path, const std::string& data) {

@@ -41,10 +41,11 @@ std::optional<DataPart> part_from(const std::optional<std::string>& name) {
 
 void bind_step(py::module_& train) {
   py::class_<RecipeStep>(train, "_Step")
-      .def(py::init([](const std::string& source, const Overrides& overrides,
-                       const py::object& model) {
+      .def(py::init([](const py::object& source, const Overrides& overrides,
+                       const py::object& model, const py::object& data,
+                       const py::object& optimizer) {
         Recipe recipe = recipe_from(source, overrides);
-        const GivenObjects given{.model = model_from(model)};
+        const GivenObjects given = given_from(recipe, model, data, optimizer);
         const py::gil_scoped_release nogil;
         return std::make_unique<RecipeStep>(std::move(recipe), given);
       }))

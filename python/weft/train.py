@@ -10,30 +10,70 @@ A loop of one's own is one over weft.train.Step. Settings are keys of the recipe
 import json
 import os
 
+from weft._weft.optim import Optimizer
 from weft._weft.train import Loop, TrainResult, _export, _Step, _Trainer
 
-__all__ = ["Loop", "Step", "TrainResult", "Trainer", "export"]
+__all__ = ["Data", "Loop", "Step", "TrainResult", "Trainer", "export"]
 
 
-def _overrides(settings):
+def _overrides(settings, optimizer):
+    settings = dict(settings or {})
+    if isinstance(optimizer, Optimizer):
+        settings.setdefault("optimizer.lr", optimizer.learning_rate.item())
     # The values of JSON are values of TOML.
-    return [f"{key}={json.dumps(value)}"
-            for key, value in (settings or {}).items()]
+    return [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+
+
+def _source(recipe):
+    return None if recipe is None else os.fspath(recipe)
+
+
+class Data:
+    """What is learned from, as a program has it.
+
+    train, test, valid: the parts. Without one to measure on, a fifth of the
+        training part is held out. A part is a dict of arrays by name, whose
+        first axis counts examples, the last of which is the label; or an object
+        that makes batches as they are asked for:
+
+            inputs    the types of a full batch, a dict by name
+            batches   of an epoch
+            batch(epoch, number)   a tuple of arrays, counted from 0; the same
+                for the same numbers, so that a run can be resumed
+
+        Floats of 64 bits become f32, integers of 64 bits i32.
+    classes: how many a label tells apart, or their names; counted if the labels
+        are an array of integers.
+    """
+
+    def __init__(self, train, *, test=None, valid=None, classes=None,
+                 name="data"):
+        self.train = train
+        self.test = test
+        self.valid = valid
+        self.classes = classes
+        self.name = name
 
 
 class Trainer:
     """Trains a recipe as `weft train` does: it measures, and keeps checkpoints,
     metrics and curves in the recipe's folder.
 
-    recipe: the path of a file, or a text of several lines.
+    recipe: the path of a file, or a text of several lines; None where model,
+        data and optimizer are given.
     model: a weft.nn.Module in place of the recipe's model. It gets its first
-        values by the recipe's seed; its checkpoints suit only such a model.
-    resume: goes on from the folder's last checkpoint.
+        values by the recipe's seed.
+    data: a Data in place of the recipe's.
+    optimizer: a weft.optim.Optimizer, whose formula and rate are used in place
+        of the recipe's; what it remembers of its own variables stays as it is.
+    resume: goes on from the folder's last checkpoint, with the same objects.
     """
 
-    def __init__(self, recipe, settings=None, *, model=None, resume=False):
-        self._trainer = _Trainer(os.fspath(recipe), _overrides(settings),
-                                 model, resume)
+    def __init__(self, recipe=None, settings=None, *, model=None, data=None,
+                 optimizer=None, resume=False):
+        self._trainer = _Trainer(_source(recipe),
+                                 _overrides(settings, optimizer), model, data,
+                                 optimizer, resume)
 
     def run(self, callbacks=()):
         """Once. Callbacks are objects with any of these methods:
@@ -51,12 +91,14 @@ class Trainer:
 class Step:
     """The training step of a recipe, and what goes with it.
 
-    recipe, settings and model are as those of Trainer; nothing is written but
+    recipe, settings and objects are as those of Trainer; nothing is written but
     by save().
     """
 
-    def __init__(self, recipe, settings=None, *, model=None):
-        self._step = _Step(os.fspath(recipe), _overrides(settings), model)
+    def __init__(self, recipe=None, settings=None, *, model=None, data=None,
+                 optimizer=None):
+        self._step = _Step(_source(recipe), _overrides(settings, optimizer),
+                           model, data, optimizer)
 
     def batches(self):
         """The batches of the current epoch that are left, or of the next one:

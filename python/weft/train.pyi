@@ -1,8 +1,10 @@
 from os import PathLike
-from typing import Any, Iterable, Iterator, Mapping, Sequence, TypedDict
+from typing import Any, Iterable, Iterator, Mapping, Protocol, Sequence
+from typing import TypedDict, Union
 
-from weft import Tensor, TensorLike
+from weft import Tensor, TensorLike, TensorType
 from weft.nn import Module
+from weft.optim import Optimizer
 
 class _Epoch(TypedDict):
     epoch: int
@@ -47,13 +49,35 @@ class TrainResult:
     @property
     def checkpoint(self) -> str: ...
 
+class _Batches(Protocol):
+    @property
+    def inputs(self) -> Mapping[str, TensorType]: ...
+    @property
+    def batches(self) -> int: ...
+    def batch(self, epoch: int, number: int) -> Sequence[TensorLike]: ...
+
+_Part = Union[Mapping[str, TensorLike], _Batches]
+
+class Data:
+    def __init__(
+        self,
+        train: _Part,
+        *,
+        test: _Part | None = ...,
+        valid: _Part | None = ...,
+        classes: int | Sequence[str] | None = ...,
+        name: str = ...,
+    ) -> None: ...
+
 class Trainer:
     def __init__(
         self,
-        recipe: str | PathLike[str],
+        recipe: str | PathLike[str] | None = ...,
         settings: Mapping[str, Any] | None = ...,
         *,
         model: Module | None = ...,
+        data: Data | None = ...,
+        optimizer: Optimizer | None = ...,
         resume: bool = ...,
     ) -> None: ...
     def run(self, callbacks: Iterable[object] = ...) -> TrainResult: ...
@@ -61,10 +85,12 @@ class Trainer:
 class Step:
     def __init__(
         self,
-        recipe: str | PathLike[str],
+        recipe: str | PathLike[str] | None = ...,
         settings: Mapping[str, Any] | None = ...,
         *,
         model: Module | None = ...,
+        data: Data | None = ...,
+        optimizer: Optimizer | None = ...,
     ) -> None: ...
     def batches(self) -> Iterator[tuple[Tensor, ...]]: ...
     def train(

@@ -230,5 +230,154 @@ class TrainTest(unittest.TestCase):
             weft.train.Step(RECIPE, model=Broken())
 
 
+def spirals(count, seed):
+    """Two classes of points, which a straight line does not part."""
+    chance = np.random.default_rng(seed)
+    label = np.arange(count) % 2
+    angle = chance.uniform(0, 2.5, count) + np.pi * label
+    radius = chance.uniform(0.3, 1, count)
+    near = np.stack([np.cos(angle) * radius, np.sin(angle) * radius], 1)
+    return {"point": near, "side": label}
+
+
+class Classifier(weft.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden = weft.nn.Linear(2, 32)
+        self.out = weft.nn.Linear(32, 2)
+
+    def __call__(self, point):
+        return self.out(weft.relu(self.hidden(point)))
+
+
+class Batches:
+    """Made as they are asked for."""
+
+    inputs = {"point": weft.TensorType("f32", (32, 2)),
+              "side": weft.TensorType("i32", (32,))}
+    batches = 10
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.asked = []
+
+    def batch(self, epoch, number):
+        self.asked.append((epoch, number))
+        return tuple(spirals(32, (self.seed, epoch, number)).values())
+
+
+class ObjectsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-train-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def train(self, data, name="run", resume=False, **settings):
+        model = Classifier()
+        trainer = weft.train.Trainer(
+            settings={"log.folder": str(self.folder / name),
+                      "train.epochs": 10, "train.batch": 32, **settings},
+            model=model, data=data, resume=resume,
+            optimizer=weft.optim.adam(model.parameters(trainable_only=True),
+                                      lr=0.02))
+        return trainer.run()
+
+    def test_arrays_are_learned_from(self):
+        data = weft.train.Data(train=spirals(512, 1), test=spirals(128, 2))
+        result = self.train(data)
+        self.assertGreater(result.test["accuracy"], 0.8)
+        # Without a part to measure on, a fifth is held out.
+        alone = self.train(weft.train.Data(train=spirals(512, 1)), "alone")
+        self.assertGreater(alone.test["accuracy"], 0.8)
+
+    def test_batches_of_python_are_learned_from(self):
+        made = Batches(1)
+        data = weft.train.Data(train=made, test=Batches(2), classes=2)
+        whole = self.train(data)
+        self.assertGreater(whole.test["accuracy"], 0.8)
+        self.assertEqual(made.asked[:2], [(0, 0), (0, 1)])
+        self.assertEqual(made.asked[-1], (9, 9))
+        # A run goes on with the batches that come next.
+        self.train(data, "parts", **{"train.max_steps": 25})
+        parts = self.train(data, "parts", resume=True)
+        self.assertEqual(parts.test, whole.test)
+
+    def test_the_rate_is_the_optimizers_unless_settings_say_more(self):
+        rates = []
+
+        class Watching:
+            def on_epoch(self, loop):
+                rates.append(loop.epoch["lr"])
+
+        model = Classifier()
+        for more in ({}, {"optimizer.lr": 0.5}):
+            weft.train.Trainer(
+                settings={"log.folder": str(self.folder / f"run{len(more)}"),
+                          "train.epochs": 1, **more},
+                model=model, data=weft.train.Data(train=spirals(64, 1)),
+                optimizer=weft.optim.sgd(model.parameters(), lr=0.25),
+            ).run([Watching()])
+        self.assertEqual(rates, [0.25, 0.5])
+
+    def test_one_object_may_stand_in_a_recipe(self):
+        step = weft.train.Step(RECIPE, optimizer=weft.optim.sgd([], lr=0.1))
+        before = step.evaluate()["loss"]
+        for batch in step.batches():
+            step.train(batch)
+        self.assertLess(step.evaluate()["loss"], before)
+
+    def test_refusals(self):
+        model = Classifier()
+        objects = {"model": model, "data": weft.train.Data(spirals(64, 1)),
+                   "optimizer": weft.optim.sgd(model.parameters())}
+        for missing in objects:
+            given = {**objects, missing: None}
+            with self.assertRaisesRegex(weft.Unsupported,
+                                        f"{missing} 'object'"):
+                weft.train.Step(**given)
+        with self.assertRaisesRegex(weft.InvalidArgument, "log.folder"):
+            weft.train.Trainer(**objects)
+        with self.assertRaisesRegex(weft.InvalidArgument, "no weft.train.Data"):
+            weft.train.Step(**{**objects, "data": spirals(64, 1)})
+        with self.assertRaisesRegex(weft.InvalidArgument, "Optimizer"):
+            weft.train.Step(**{**objects, "optimizer": "sgd"})
+        with self.assertRaisesRegex(weft.InvalidArgument, "no 'batches'"):
+            class Half:
+                inputs = {}
+            weft.train.Step(**{**objects, "data": weft.train.Data(Half())})
+
+        with self.assertRaisesRegex(weft.InvalidArgument, "label 2 is none"):
+            weft.train.Step(**{**objects, "data": weft.train.Data(
+                spirals(8, 1), test={"point": np.zeros((2, 2)),
+                                     "side": np.array([0, 2])})})
+
+        class Flat(Batches):
+            inputs = {**Batches.inputs,
+                      "point": weft.TensorType("f32", (32, 3))}
+
+        with self.assertRaisesRegex(weft.InvalidArgument, "other inputs"):
+            weft.train.Step(**{**objects, "data": weft.train.Data(
+                Batches(1), test=Flat(2), classes=2)})
+
+        class Broken(Batches):
+            def batch(self, epoch, number):
+                raise LookupError("no more")
+
+        step = weft.train.Step(**{**objects, "data": weft.train.Data(
+            Broken(1), test=Batches(2), classes=2)})
+        with self.assertRaisesRegex(LookupError, "no more"):
+            next(step.batches())
+
+        class Wide(Batches):
+            def batch(self, epoch, number):
+                point, side = super().batch(epoch, number)
+                return np.concatenate([point, point], 1), side
+
+        step = weft.train.Step(**{**objects, "data": weft.train.Data(
+            Wide(1), test=Batches(2), classes=2)})
+        with self.assertRaisesRegex(weft.Error, "point"):
+            next(step.batches())
+
+
 if __name__ == "__main__":
     unittest.main()

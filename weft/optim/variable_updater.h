@@ -41,9 +41,13 @@ class VariableUpdater {
   // What to use in place of each variable: the slot that stands in for it
   // (optim/optimizer.h), or itself.
   std::vector<Variable> used() const;
+  // Its formula alone, for others to use.
+  const std::shared_ptr<const Optimizer>& optimizer() const {
+    return optimizer_;
+  }
 
  private:
-  std::unique_ptr<Optimizer> optimizer_;
+  std::shared_ptr<const Optimizer> optimizer_;
   std::vector<VariableRef> variables_;
   Variable learning_rate_;
   Variable step_;

@@ -1,6 +1,9 @@
 #include "weft/train/assembly.h"
 
+#include <algorithm>
+
 #include "weft/base/name_patterns.h"
+#include "weft/train/sync/rules.h"
 
 namespace weft {
 namespace {
@@ -28,6 +31,19 @@ void freeze_groups(nn::Module& model, const OptimizerRecipe& optimizer) {
   }
 }
 
+// What is given is whole; what the recipe says besides would be lost.
+void refuse_wrappers_and_groups(const OptimizerRecipe& optimizer) {
+  const bool has_groups = std::ranges::any_of(
+      optimizer.groups,
+      [](const GroupRecipe& group) { return !group.is_frozen; });
+  if (optimizer.wrap.empty() && !has_groups) return;
+  throw Error(ErrorCode::kInvalidArgument, "optimizer",
+              "the recipe has wrappers or groups, and the optimizer was given")
+      .hint("wrap what is given, and leave optimizer.wrap and groups out");
+}
+
+}  // namespace
+
 DataOptions data_options(const Recipe& recipe, int workers) {
   return {.name = recipe.data.name,
           .folder = recipe.data.folder,
@@ -40,10 +56,9 @@ DataOptions data_options(const Recipe& recipe, int workers) {
           .own = recipe.data.options};
 }
 
-}  // namespace
-
 std::shared_ptr<const TrainingData> open_data(const Recipe& recipe,
                                               int workers) {
+  if (recipe.data.name == kGivenObject) throw needs_object("data");
   return recipe.places.blame("data", [&] {
     return open_training_data(batch_source_registry().get(recipe.data.source),
                               data_options(recipe, workers));
@@ -60,7 +75,9 @@ Assembly assemble(const Recipe& recipe, int workers,
   result.task = make_task(recipe.task.name, recipe.task.options);
   // The data is opened first: how many inputs, classes and words the model has
   // is read from it, and not from the recipe.
-  result.data = given.data != nullptr ? given.data : open_data(recipe, workers);
+  result.data = given.data != nullptr
+                    ? checked_data(given.data, recipe.data.source)
+                    : open_data(recipe, workers);
   const DataDescription& data = result.data->description();
   recipe.places.blame("task", [&] {
     result.task->check(data);
@@ -69,6 +86,7 @@ Assembly assemble(const Recipe& recipe, int workers,
   recipe.places.blame("model", [&] {
     result.model = given.model;
     if (result.model == nullptr) {
+      if (recipe.model.name == kGivenObject) throw needs_object("model");
       ModelInput input = result.task->model_input(data);
       // Each worker carries the state of the lanes of its own part of a batch.
       input.lanes /= workers;
@@ -78,8 +96,19 @@ Assembly assemble(const Recipe& recipe, int workers,
     nn::view_parameters(*result.model, recipe.model.views);
   });
   // Groups are of the parameters that there are, those of views included.
-  recipe.places.blame("optimizer",
-                      [&] { freeze_groups(*result.model, recipe.optimizer); });
+  recipe.places.blame("optimizer", [&] {
+    freeze_groups(*result.model, recipe.optimizer);
+    result.optimizer = given.optimizer;
+    if (result.optimizer == nullptr) {
+      result.optimizer = make_optimizer(recipe.optimizer);
+    } else {
+      refuse_wrappers_and_groups(recipe.optimizer);
+    }
+  });
+  if (given.optimizer != nullptr) {
+    recipe.places.blame("sync",
+                        [&] { check_sync(recipe.sync, *given.optimizer); });
+  }
   return result;
 }
 

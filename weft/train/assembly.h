@@ -1,5 +1,5 @@
 // A recipe turned into things: the data opened, the task, the model built to
-// fit both.
+// fit both, the optimizer.
 //
 // Threads: caller synchronises.
 #pragma once
@@ -14,17 +14,21 @@
 
 namespace weft {
 
-// What a program has made itself, to stand in for what a recipe says. Null: as
-// the recipe has it.
+// What a program has made itself, to stand in for what a recipe says, which may
+// be "object" there. Null: as the recipe has it.
 struct GivenObjects {
+  // Built, not initialized. Views and what is frozen are the recipe's.
   std::shared_ptr<nn::Module> model = nullptr;
-  std::shared_ptr<const TrainingData> data = nullptr;
+  std::shared_ptr<const TrainingData> data = nullptr;  // step/loaded_data.h
+  // Wrapped and grouped already; rate and clipping are the recipe's.
+  std::shared_ptr<const Optimizer> optimizer = nullptr;
 };
 
 struct Assembly {
   std::unique_ptr<TrainingTask> task;
   std::shared_ptr<const TrainingData> data;
   std::shared_ptr<nn::Module> model;  // not initialized
+  std::shared_ptr<const Optimizer> optimizer;
 
   // The data that decide which weights are best: validation, else test.
   DataPart held_out() const {
@@ -35,10 +39,13 @@ struct Assembly {
 // The model of one of `workers`, each with its part of the lanes of running
 // text. Throws Error(kInvalidArgument), with the place in the recipe, when
 // task, model and data do not suit each other, or views and groups of
-// parameters the model, and whatever opening the data throws.
+// parameters the model, Error(kUnsupported) for an object that was not given,
+// and whatever opening the data throws.
 Assembly assemble(const Recipe& recipe, int workers = 1,
                   const GivenObjects& given = {});
 
+// How the batches of a recipe are made, for data that a program opens.
+DataOptions data_options(const Recipe& recipe, int workers = 1);
 // The data alone, for several assemblies.
 std::shared_ptr<const TrainingData> open_data(const Recipe& recipe,
                                               int workers = 1);

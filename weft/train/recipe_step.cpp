@@ -19,11 +19,10 @@ Assembly assemble_alone(const Recipe& recipe, const GivenObjects& given) {
 
 RecipeStep::RecipeStep(Recipe recipe, const GivenObjects& given)
     : recipe_(std::move(recipe)),
-      optimizer_(make_optimizer(recipe_.optimizer)),
       assembly_(assemble_alone(recipe_, given)),
       source_(assembly_.data->train(Shard())),
       description_(*assembly_.model, *assembly_.task, source_->inputs(),
-                   step_options(recipe_), optimizer_.get()),
+                   step_options(recipe_), assembly_.optimizer.get()),
       train_(description_, StepCut::kTrain) {
   source_->answer_with(answer_of(description_));
 }
@@ -78,7 +77,7 @@ std::vector<Tensor> RecipeStep::predict(std::span<const Tensor> known) {
 }
 
 StepDescription RecipeStep::in_use() const {
-  return description_.in_use(*optimizer_, description_.state());
+  return description_.in_use(*assembly_.optimizer, description_.state());
 }
 
 void RecipeStep::save(const std::filesystem::path& path) const {

@@ -74,7 +74,6 @@ class RecipeStep {
   StepDescription in_use() const;
 
   Recipe recipe_;
-  std::unique_ptr<Optimizer> optimizer_;
   Assembly assembly_;
   std::unique_ptr<BatchSource> source_;
   StepDescription description_;

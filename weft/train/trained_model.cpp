@@ -16,7 +16,7 @@ TrainedModel load_trained(const std::filesystem::path& path,
       parse_recipe(result.info.recipe, result.path.string() + " (its recipe)");
   if (!data_folder.empty()) result.recipe.data.folder = data_folder.string();
   result.assembly = assemble(result.recipe);
-  const auto optimizer = make_optimizer(result.recipe.optimizer);
+  const Optimizer& optimizer = *result.assembly.optimizer;
   std::vector<CheckpointFile::Wanted> wanted;
   const auto parameters = result.model().parameters();
   std::vector<nn::ParameterRef> kept;
@@ -28,7 +28,7 @@ TrainedModel load_trained(const std::filesystem::path& path,
       continue;
     }
     wanted.push_back({parameter->is_trainable()
-                          ? used_name(*optimizer, {name, parameter->type()})
+                          ? used_name(optimizer, {name, parameter->type()})
                           : name,
                       parameter->type()});
     kept.push_back(parameter);

@@ -52,16 +52,15 @@ class Trainer::Run {
   Run(Recipe recipe, TrainerOptions options, WorkerGroup* group)
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
-        optimizer_(make_optimizer(recipe_.optimizer)),
         assembly_(assemble_initialized(recipe_, options_.given, group)),
         source_(assembly_.data->train(shard_of(group))),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.
                      step_options(recipe_),
-                     group == nullptr ? optimizer_.get() : nullptr),
+                     group == nullptr ? assembly_.optimizer.get() : nullptr),
         worker_(make_worker(group)),
         held_out_(
-            description_.in_use(*optimizer_, worker_->state()),
+            description_.in_use(*assembly_.optimizer, worker_->state()),
             assembly_.data->measure(assembly_.held_out(), shard_of(group))),
         // The folder comes late: it is made only when the recipe, the data and
         // the model have been found to fit.
@@ -126,7 +125,7 @@ class Trainer::Run {
 
   std::unique_ptr<Worker> make_worker(WorkerGroup* group) {
     if (group == nullptr) return std::make_unique<SingleWorker>(description_);
-    return std::make_unique<SyncedWorker>(description_, *optimizer_,
+    return std::make_unique<SyncedWorker>(description_, *assembly_.optimizer,
                                           recipe_.sync, *group);
   }
 
@@ -274,14 +273,13 @@ class Trainer::Run {
       }
       entry.memory.copy_from(best.tensors().read(
           entry.role == EntryRole::kParameter
-              ? used_name(*optimizer_, {entry.name, entry.type})
+              ? used_name(*assembly_.optimizer, {entry.name, entry.type})
               : entry.name));
     }
   }
 
   Recipe recipe_;
   TrainerOptions options_;
-  std::unique_ptr<Optimizer> optimizer_;
   Assembly assembly_;
   std::unique_ptr<BatchSource> source_;
   StepDescription description_;

@@ -22,4 +22,11 @@ const Def& read_entry(SectionReader& section, const Registry<Def>& registry,
                        [&]() -> const Def& { return registry.get(name); });
 }
 
+// Whether the section names no entry, but what a program gives.
+inline bool names_object(SectionReader& section) {
+  const toml::node* name = section.find("name");
+  return name != nullptr && name->is_string() &&
+         name->as_string()->get() == kGivenObject;
+}
+
 }  // namespace weft

@@ -5,6 +5,7 @@
 namespace weft {
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe) {
+  if (recipe.name == kGivenObject) throw needs_object("optimizer");
   std::vector<ParameterGroup> groups;
   for (const GroupRecipe& group : recipe.groups) {
     // Frozen ones are no trainable parameters (assembly.h).

@@ -154,6 +154,13 @@ Recipe read_recipe(const toml::table& root, const RecipeSource& source) {
 
 }  // namespace
 
+Error needs_object(std::string_view kind) {
+  return Error(ErrorCode::kUnsupported,
+               fmt::format("{} '{}'", kind, kGivenObject),
+               "a program gave it, and has to give it again")
+      .hint("there; or export the model there, for weft run");
+}
+
 std::vector<const RecipeSectionDef*> sections_in_order(
     const RecipeSectionRegistry& sections) {
   std::vector<const RecipeSectionDef*> ordered;
@@ -204,6 +211,14 @@ Recipe parse_recipe(std::string_view text, std::string_view where,
     apply_override(root, override, source);
   }
   return read_recipe(root, source);
+}
+
+Recipe recipe_of_objects(std::span<const std::string> overrides) {
+  std::string text;
+  for (const char* section : {"model", "data", "optimizer"}) {
+    text += fmt::format("[{}]\nname = \"{}\"\n", section, kGivenObject);
+  }
+  return parse_recipe(text, "recipe of objects", overrides);
 }
 
 Recipe load_recipe(const std::filesystem::path& path,

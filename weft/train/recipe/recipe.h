@@ -26,6 +26,12 @@
 
 namespace weft {
 
+// What a section is called whose object a program gives (GivenObjects in
+// train/assembly.h): no recipe can make it.
+inline constexpr const char* kGivenObject = "object";
+// The refusal of a `kind` ("model") that is such an object, and was not given.
+Error needs_object(std::string_view kind);
+
 struct ModelRecipe {
   std::string name;
   Options options;  // every other key of [model], completed by defaults
@@ -81,7 +87,7 @@ struct OptimizerRecipe {
 };
 
 // The optimizers of all groups, inside of the wrappers. Throws
-// Error(kInvalidArgument) for options that make no sense.
+// Error(kInvalidArgument) for options that make no sense, and needs_object().
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerRecipe& recipe);
 
 struct TrainRecipe {
@@ -166,6 +172,10 @@ Recipe parse_recipe(std::string_view text, std::string_view where,
 // does not. Throws as read_text() does, too.
 Recipe load_recipe(const std::filesystem::path& path,
                    std::span<const std::string> overrides = {});
+
+// The recipe of a program that gives model, data and optimizer: what is left to
+// say is in `overrides`. Throws as parse_recipe().
+Recipe recipe_of_objects(std::span<const std::string> overrides = {});
 
 // The canonical text.
 std::string to_toml(const Recipe& recipe);

@@ -45,6 +45,7 @@ void read_data(SectionReader& section, Recipe& recipe) {
   // A key that is mistyped is told before the name that it may have been.
   if (data.name.empty()) section.refuse_unknown();
   data.name = section.require_text(kDataName);
+  if (data.name == kGivenObject) return;
   data.options = section.read_options(
       section.blame("name", [&] { return def.options(data.name); }));
 }

@@ -25,12 +25,17 @@ nn::ViewChoice read_view(SectionReader section) {
 
 void read_model(SectionReader& section, Recipe& recipe) {
   ModelRecipe& model = recipe.model;
-  // The model declares its options: until its name is known, no key of the
-  // section can be called unknown.
-  const ModelDef& def = read_entry(section, model_registry(), model.name);
+  std::vector<OptionSpec> options;
+  if (names_object(section)) {
+    model.name = kGivenObject;
+  } else {
+    // The model declares its options: until its name is known, no key of the
+    // section can be called unknown.
+    options = read_entry(section, model_registry(), model.name).options;
+  }
   // To ask for the key makes it known, before unknown ones are refused.
   const auto views = section.find_tables("views");
-  model.options = section.read_options(def.options);
+  model.options = section.read_options(options);
   for (std::size_t i = 0; i < views.size(); ++i) {
     model.views.push_back(
         read_view(section.inner(views[i], fmt::format("model.views.{}", i))));

@@ -139,8 +139,24 @@ GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
   return group;
 }
 
+// An optimizer that a program gives has options, wrappers and groups of its
+// own; the rate, clipping and what is frozen are the recipe's.
+void read_given(SectionReader& section, OptimizerRecipe& optimizer) {
+  optimizer.name = kGivenObject;
+  optimizer.lr = read_lr(section, std::get<double>(kLr.value));
+  optimizer.clip_norm = std::get<double>(section.read(kClipNorm));
+  optimizer.wrap = std::get<std::vector<std::string>>(section.read(kWrap));
+  const auto groups = section.find_tables("groups");
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    optimizer.groups.push_back(read_group(
+        section.inner(groups[i], fmt::format("optimizer.groups.{}", i)),
+        optimizer));
+  }
+}
+
 void read_optimizer(SectionReader& section, Recipe& recipe) {
   OptimizerRecipe& optimizer = recipe.optimizer;
+  if (names_object(section)) return read_given(section, optimizer);
   const OptimizerDef& def =
       read_entry(section, optimizer_registry(), optimizer.name);
   optimizer.lr = read_lr(section, def.default_lr);

@@ -117,7 +117,11 @@ void read_sync(SectionReader& section, Recipe& recipe) {
   // file that other machines may not have.
   sync.topology =
       section.blame("topology", [&] { return topology_text(sync.topology); });
-  const auto optimizer = make_optimizer(recipe.optimizer);
+  // One that a program gives is asked when it is there (assembly.h); until then
+  // the plainest stands for it.
+  const auto optimizer = recipe.optimizer.name == kGivenObject
+                             ? make_optimizer("sgd", {})
+                             : make_optimizer(recipe.optimizer);
   for (const SyncRule& rule : sync_rules()) {
     section.blame(rule.key, [&] { rule.check(sync, *optimizer); });
   }

@@ -15,9 +15,11 @@ void register_recipe_section_task(RecipeSectionRegistry& sections) {
        .read =
            [](SectionReader& section, Recipe& recipe) {
              TaskRecipe& task = recipe.task;
-             task.name = model_registry().get(recipe.model.name).task;
              // The model is read before (place 10), so that its own task is
-             // known.
+             // known; one that a program gives has that of most.
+             task.name = recipe.model.name == kGivenObject
+                             ? ModelDef().task
+                             : model_registry().get(recipe.model.name).task;
              const TrainingTaskDef& def =
                  read_entry(section, training_task_registry(), task.name);
              task.options = section.read_options(def.options);

@@ -7,8 +7,8 @@ namespace {
 
 class CheckedData final : public TrainingData {
  public:
-  CheckedData(const BatchSourceDef& def, std::unique_ptr<TrainingData> data)
-      : name_(fmt::format("batch source '{}'", def.name)),
+  CheckedData(std::string_view source, std::shared_ptr<const TrainingData> data)
+      : name_(fmt::format("batch source '{}'", source)),
         data_(std::move(data)) {}
 
   const DataDescription& description() const override {
@@ -29,14 +29,19 @@ class CheckedData final : public TrainingData {
 
  private:
   std::string name_;
-  std::unique_ptr<TrainingData> data_;
+  std::shared_ptr<const TrainingData> data_;
 };
 
 }  // namespace
 
 std::unique_ptr<TrainingData> open_training_data(const BatchSourceDef& def,
                                                  const DataOptions& options) {
-  return std::make_unique<CheckedData>(def, def.open(options));
+  return std::make_unique<CheckedData>(def.name, def.open(options));
+}
+
+std::shared_ptr<const TrainingData> checked_data(
+    std::shared_ptr<const TrainingData> data, std::string_view source) {
+  return std::make_shared<CheckedData>(source, std::move(data));
 }
 
 std::string_view to_string(DataPart part) {

@@ -78,6 +78,11 @@ struct BatchSourceDef {
 std::unique_ptr<TrainingData> open_training_data(const BatchSourceDef& def,
                                                  const DataOptions& options);
 
+// Data that a program has made, held to what they declare likewise; `source` is
+// what errors call them.
+std::shared_ptr<const TrainingData> checked_data(
+    std::shared_ptr<const TrainingData> data, std::string_view source);
+
 using BatchSourceRegistry = Registry<BatchSourceDef>;
 // Filled from the files of weft/train/sources.
 const BatchSourceRegistry& batch_source_registry();

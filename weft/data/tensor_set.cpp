@@ -1,0 +1,107 @@
+#include "weft/data/tensor_set.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft {
+namespace {
+
+bool is_class_number(const TensorType& label) {
+  return label.shape.rank() == 0 && !is_floating(label.dtype) &&
+         label.dtype != DType::kBool;
+}
+
+class TensorSet final : public Dataset {
+ public:
+  TensorSet(std::string name, std::vector<TensorFeature> features,
+            std::vector<std::string> classes) {
+    name_ = std::move(name);
+    if (features.empty()) throw refused("it has no features");
+    for (TensorFeature& feature : features) add(std::move(feature));
+    if (size_ < 1) throw refused("it has no examples");
+    const TensorType& first = features_.front().type;
+    if (first.dtype == DType::kU8 && first.shape.rank() == 3) {
+      pixel_scale_ = unit_scale(first.shape[2]);
+    }
+    classes_ = std::move(classes);
+    read_labels();
+  }
+
+  void read(std::span<const std::int64_t> rows,
+            std::span<const TensorView> batch) const override {
+    for (std::size_t f = 0; f < batch.size(); ++f) {
+      const Tensor& all = values_[f];
+      const std::size_t bytes = all.bytes() / static_cast<std::size_t>(size_);
+      const auto* from = static_cast<const std::byte*>(all.raw());
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::memcpy(row_of(batch[f], i),
+                    from + static_cast<std::size_t>(rows[i]) * bytes, bytes);
+      }
+    }
+  }
+
+ private:
+  Error refused(std::string reason) const {
+    return {ErrorCode::kInvalidArgument, name_, std::move(reason)};
+  }
+
+  void add(TensorFeature feature) {
+    const TensorType type = feature.values.type();
+    if (type.shape.rank() < 1) {
+      throw refused(
+          fmt::format("'{}' is {}, and its first axis should count examples",
+                      feature.name, to_string(type)));
+    }
+    if (!values_.empty() && type.shape[0] != size_) {
+      throw refused(fmt::format("'{}' has {} examples, and '{}' has {}",
+                                features_.front().name, size_, feature.name,
+                                type.shape[0]));
+    }
+    size_ = type.shape[0];
+    features_.push_back(
+        {feature.name,
+         {type.dtype, Shape(type.shape.last(type.shape.rank() - 1))}});
+    values_.push_back(std::move(feature.values));
+  }
+
+  void read_labels() {
+    const TensorType& label = features_.back().type;
+    const Tensor& values = values_.back();
+    if (features_.size() > 1 && is_floating(label.dtype) &&
+        label.shape.rank() == 0) {
+      std::vector<double> targets;
+      for (std::int64_t i = 0; i < size_; ++i)
+        targets.push_back(values.item(i));
+      target_scale_ = standard_scale(targets);
+      return;
+    }
+    if (features_.size() < 2 || !is_class_number(label)) return;
+    double least = 0;
+    double most = 0;
+    for (std::int64_t i = 0; i < size_; ++i) {
+      least = std::min(least, values.item(i));
+      most = std::max(most, values.item(i));
+    }
+    if (classes_.empty()) {
+      for (int i = 0; i <= static_cast<int>(most); ++i) {
+        classes_.push_back(std::to_string(i));
+      }
+    }
+    if (least < 0 || most >= static_cast<double>(classes_.size())) {
+      throw refused(fmt::format("label {} is none of {} classes",
+                                least < 0 ? least : most, classes_.size()));
+    }
+  }
+
+  std::vector<Tensor> values_;
+};
+
+}  // namespace
+
+DatasetRef tensor_set(std::string name, std::vector<TensorFeature> features,
+                      std::vector<std::string> classes) {
+  return std::make_shared<TensorSet>(std::move(name), std::move(features),
+                                     std::move(classes));
+}
+
+}  // namespace weft
