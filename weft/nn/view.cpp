@@ -14,6 +14,8 @@ namespace {
 std::optional<std::string> misfit(const ParameterView& view,
                                   const TensorType& type) {
   const std::vector<ViewPart> parts = view.parts(type);
+  // The view is staged into a function that nobody runs, for the types of what
+  // it makes.
   Program program;
   FunctionBuilder& builder = program.builder("view");
   Value own;
@@ -45,6 +47,7 @@ std::optional<std::string> misfit(const ParameterView& view,
       return {};
     });
   } catch (const Error& error) {
+    // A view computes with ops, which refuse types by throwing.
     return fmt::format("computing it fails, as {}", error.message());
   }
   return reason;
@@ -95,6 +98,8 @@ std::shared_ptr<const ViewedParameter> viewed_by(
   for (const auto& [name, type, role] : view->parts(parameter.type())) {
     Variable variable(type, {.name = parameter.name + "." + name,
                              .is_trainable = role == Role::kTrainable});
+    // The first value follows from the parameter's (set_first_value), so no
+    // initializer draws one.
     parts.push_back(std::make_shared<Parameter>(
         Parameter{name, Init::given(), role, std::move(variable)}));
   }
@@ -143,6 +148,7 @@ void view_parameters(const Module& model,
     Parameter& parameter = *trained[i].parameter;
     parameter.viewed = views[i];
     const Tensor value = parameter.variable.tensor();
+    // Where there is none yet, initialize() gives the parts their values too.
     if (value.is_defined()) {
       set_first_value(parameter, value, seed, trained[i].name);
     }
@@ -153,6 +159,7 @@ void set_first_value(const Parameter& parameter, const Tensor& value,
                      std::uint64_t seed, std::string_view name) {
   const ParameterView& view = *parameter.viewed->view;
   const auto& parts = parameter.viewed->parts;
+  // The values are computed now, even where a function is being built.
   const std::vector<Tensor> first =
       init_scope([&] { return view.first_values(value, seed, name); });
   const auto refuse = [&](std::string reason) {
@@ -170,6 +177,7 @@ void set_first_value(const Parameter& parameter, const Tensor& value,
     }
     parts[i]->variable.set_tensor(first[i]);
   }
+  // A parameter that its parts replace has no memory any more.
   parameter.variable.set_tensor(view.replaces_parameter() ? Tensor() : value);
 }
 
@@ -190,6 +198,8 @@ Value seen_value(const Parameter& parameter) {
     const std::vector<Value> next = view->next_parts(own, values);
     for (std::size_t i = 0; i < next.size(); ++i) {
       values[i] = next[i];
+      // Where a parameter is read twice in a step, both assign the same, as
+      // next_parts() must see to.
       parts[i]->variable.assign(next[i]);
     }
   }

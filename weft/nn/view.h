@@ -88,7 +88,7 @@ struct ParameterViewDef {
 };
 
 using ParameterViewRegistry = Registry<ParameterViewDef>;
-// Filled from the files of weft/nn/views.
+// It is filled from the files of weft/nn/views.
 const ParameterViewRegistry& parameter_view_registry();
 
 // "quantized(bits=4)": base/call_reader.h. Throws Error(kInvalidArgument) with

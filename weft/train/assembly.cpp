@@ -81,6 +81,8 @@ Assembly assemble(const Recipe& recipe, int workers,
   const DataDescription& data = result.data->description();
   recipe.places.blame("task", [&] {
     result.task->check(data);
+    // The task's constants, such as the scale of targets, must be there before
+    // the model is built around them.
     result.task->fit(data);
   });
   recipe.places.blame("model", [&] {

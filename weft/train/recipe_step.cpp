@@ -11,6 +11,7 @@ namespace {
 
 Assembly assemble_alone(const Recipe& recipe, const GivenObjects& given) {
   Assembly assembly = assemble(recipe, 1, given);
+  // `weft train` begins with the same weights (Trainer).
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));
   return assembly;
 }
@@ -40,6 +41,7 @@ std::int64_t RecipeStep::batches_per_epoch() const {
 
 std::int64_t RecipeStep::batches_left() const {
   const std::int64_t all = source_->batches_per_epoch();
+  // At the end of an epoch, all of the next one is left.
   const std::int64_t left = all - source_->position().batch;
   return left > 0 ? left : all;
 }
@@ -51,6 +53,8 @@ Scores RecipeStep::train(std::span<const Tensor> batch,
       steps_done_, recipe_.train.epochs * batches, batches));
   train_.run(batch, {.lr = rate, .number = steps_done_});
   ++steps_done_;
+  // A loss that is not finite never recovers, and further steps would only hide
+  // where that began.
   if (const double loss = train_.loss(); !std::isfinite(loss)) {
     throw Error(ErrorCode::kNumeric, "train", "the loss is {} after step {}",
                 loss, steps_done_)
@@ -72,6 +76,7 @@ Scores RecipeStep::evaluate(std::optional<DataPart> part) {
 }
 
 std::vector<Tensor> RecipeStep::predict(std::span<const Tensor> known) {
+  // Its plan and memory are made only where somebody predicts.
   if (!predict_) predict_.emplace(in_use(), StepCut::kPredict);
   return predict_->predict(known);
 }

@@ -12,8 +12,8 @@
 // Where the optimizer keeps averages of parameters (ema), evaluate() and
 // predict() use those, and model() has what is trained.
 //
-// One worker. What the Trainer does beside its steps, as to log and to stop, is
-// left to the caller.
+// There is one worker. What the Trainer does beside its steps, as to log and to
+// stop, is left to the caller.
 //
 // Threads: caller synchronises.
 #pragma once

@@ -109,7 +109,8 @@ Options options_of(const Recipe& recipe, const RecipeSectionDef& def) {
                   own == recipe.more.end() ? Options() : own->second, def.name);
 }
 
-// Of everything below a table: "optimizer.groups.0.parameters".
+// Adds the place of everything below a table:
+// "optimizer.groups.0.parameters".
 void add_places(const toml::node& node, const std::string& path,
                 const RecipeSource& source, RecipePlaces& places) {
   if (!path.empty()) places.add(path, source.describe(path, &node));

@@ -7,7 +7,8 @@ namespace {
 
 const OptionSpec kOptimizerName{"name", std::string(), "of the optimizer"};
 
-// Of an optimizer that says nothing else, for help.
+// Schedules begin with this rate in help; where a recipe is read, read_lr()
+// puts the optimizer's own in its place.
 constexpr double kFirstRate = 0.01;
 
 std::vector<EntryOptions> entries_of_schedules() {

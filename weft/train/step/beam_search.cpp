@@ -40,6 +40,8 @@ class Beam {
 
   // The beginnings as rows of `length` words, options.width of them.
   void write(std::span<std::int32_t> rows, std::int64_t length) const {
+    // Rows of beginnings that are not there are filled, too: all searches have
+    // one shape.
     std::ranges::fill(rows, options_->first_word);
     for (std::size_t i = 0; i < beginnings_.size(); ++i) {
       std::ranges::copy(
@@ -156,6 +158,7 @@ std::vector<std::vector<Hypothesis>> beam_search(std::int64_t count,
     WEFT_CHECK(probabilities.shape() == Shape({count * options.width, words}));
     const float* row = probabilities.data<float>();
     for (Beam& beam : beams) {
+      // Sequences that are done keep their rows, so that the shape stays.
       if (!beam.is_done()) beam.extend(row, words);
       row += options.width * words;
     }

@@ -45,9 +45,13 @@ double BleuCounts::score() const {
   double halved = 1;
   for (std::size_t i = 0; i < kLongest; ++i) {
     auto shared = static_cast<double>(shared_[i]);
+    // A length of which no run is shared would make the whole score 0: it
+    // counts as half of a run, the next as a quarter.
     if (shared_[i] == 0) shared = halved /= 2;
     log_precision += std::log(shared / static_cast<double>(all_[i]));
   }
+  // The penalty for brevity (Papineni et al., 2002) is of the sums of all
+  // sentences.
   const double missing =
       1 - static_cast<double>(reference_words_) / static_cast<double>(words_);
   return 100 * std::exp(std::min(0.0, missing) +

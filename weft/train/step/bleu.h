@@ -19,12 +19,12 @@ class BleuCounts {
   void add(std::span<const std::int32_t> translation,
            std::span<const std::int32_t> reference);
 
-  // Between 0 and 100: the geometric mean of the precisions of runs of one to
-  // four words, times exp(1 - reference words / words) if there are fewer words
-  // than in the references. As sacreBLEU has it (Post, "A call for clarity in
-  // reporting BLEU scores", 2018): where no run of a length is shared, each
-  // such length halves a precision of one run further; 0 where no word is
-  // shared, or the text has no run of four words.
+  // It is between 0 and 100: the geometric mean of the precisions of runs of
+  // one to four words, times exp(1 - reference words / words) if there are
+  // fewer words than in the references. As sacreBLEU has it (Post, "A call for
+  // clarity in reporting BLEU scores", 2018): where no run of a length is
+  // shared, each such length halves a precision of one run further; 0 where no
+  // word is shared, or the text has no run of four words.
   double score() const;
 
  private:

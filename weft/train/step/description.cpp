@@ -17,7 +17,10 @@ bool has_open_batches(const std::vector<Entry>& entries) {
 
 TensorType open_type(const BatchInput& input) {
   TensorType type = input.type;
+  // One symbol serves all inputs, as they have equally many examples.
   type.shape[0] = symbol("N");
+  // An axis that varies has a symbol by its name: those of two inputs that
+  // share one are equally long.
   for (const int axis : input.varying) {
     const std::string& name =
         input.size_name.empty() ? input.name : input.size_name;
@@ -72,6 +75,7 @@ StepDescription::StepDescription(nn::Module& model, const TrainingTask& task,
     add({name, role_of(*parameter), parameter->type(),
          nn::own_value_of(*parameter).tensor()});
   }
+  // Slots stand behind the parameters, of which some are copies at first.
   add_slots();
   add_controls();
   add_inputs();
@@ -119,6 +123,7 @@ StepDescription StepDescription::with_options(
   StepDescription result = *this;
   result.options_ = options;
   for (Entry& entry : result.entries_) {
+    // The seed is an option, too, and stands in the key.
     if (entry.role == EntryRole::kKey) entry.memory = result.first_key();
   }
   return result;
@@ -157,11 +162,13 @@ std::size_t StepDescription::add(Entry entry) {
 }
 
 void StepDescription::add_slots() {
+  // Entries are added below, behind those that are looked at.
   const std::size_t parameters = entries_.size();
   for (std::size_t i = 0; i < parameters; ++i) {
     if (entries_[i].role != EntryRole::kParameter) continue;
     updated_.push_back({.parameter = i, .gradient = 0, .slots = {}});
     if (optimizer_ == nullptr) continue;
+    // It is copied, as the list grows and may move.
     const Entry own = entries_[i];
     for (const Slot& slot : optimizer_->slots({own.name, own.type})) {
       updated_.back().slots.push_back(
@@ -204,6 +211,8 @@ void StepDescription::add_measures() {
     add({name, EntryRole::kMeasure, memory.type(), memory});
   };
   for (const MeasureDef& measure : task_->measures()) {
+    // Sums and counts are kept apart, so that batches of different sizes add
+    // up.
     take(measure.name + ".sum",
          measure.size == 1 ? Shape{} : Shape{measure.size});
     take(measure.name + ".count", {});

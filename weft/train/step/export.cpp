@@ -37,6 +37,7 @@ Hidden hidden_of(const Entry& entry, std::vector<Variable>& variables) {
     hidden.name = entry.name;
     return hidden;
   }
+  // A model in use begins with nothing carried.
   variables.emplace_back(Tensor::zeros(entry.type),
                          VariableOptions{entry.name});
   Hidden hidden = Hidden::of(variables.back().state());
@@ -57,6 +58,8 @@ void export_step(const std::filesystem::path& path,
     if (staged.is_read(i)) entries.push_back(&description.entries()[i]);
   }
   const Function function =
+      // What only training needs must not be in the file, nor the parameters
+      // that it reads.
       eliminate_dead_nodes(builder.build([&] { return staged.compute(); }));
 
   // Arguments come first in a file, and what is hidden last.
@@ -70,6 +73,7 @@ void export_step(const std::filesystem::path& path,
       const bool is_input = entries[i]->role == EntryRole::kInput;
       if (is_input != wants_inputs) continue;
       const bool is_needed = is_used[static_cast<std::size_t>(parameter)];
+      // Inputs stay, needed or not: callers give them in order.
       if (!is_input && !is_needed) continue;
       copy.add_parameter(parameter);
       if (!is_input) hidden.push_back(hidden_of(*entries[i], variables));

@@ -45,6 +45,8 @@ class LoadedData final : public TrainingData {
       : options_(options), splits_(std::move(splits)) {
     const bool is_measured =
         splits_.valid != nullptr || splits_.test != nullptr;
+    // A run that could not measure would have nothing to choose its best
+    // checkpoint by.
     if (splits_.train != nullptr && is_measured) {
       for (const DataPart part : {DataPart::kValid, DataPart::kTest}) {
         if (has(part)) check_part(part);

@@ -1,4 +1,4 @@
-// For `weft predict`: a node of a graph to those that are nearest to it.
+// Tells `weft predict` which nodes of a graph are nearest to one of them.
 //
 // Threads: as Predictor.
 #pragma once

@@ -20,7 +20,7 @@ struct Measure {
 
 struct Objective {
   Value loss;  // f32[]: is minimised, the mean over the batch's predictions
-  // As TrainingTask::measures() lists them; the first is the loss.
+  // They are as TrainingTask::measures() lists them; the first is the loss.
   std::vector<Measure> measures;
 };
 

@@ -29,6 +29,7 @@ std::string table_of(const std::string& row) {
             .hint("a row is written age=39,workclass=State-gov");
       }
       const char* comma = names.empty() ? "" : ",";
+      // Quotes keep commas within a value from ending it.
       names += fmt::format("{}\"{}\"", comma, field.substr(0, sign));
       values += fmt::format("{}\"{}\"", comma, field.substr(sign + 1));
     }
@@ -41,6 +42,7 @@ class RowColumns {
  public:
   RowColumns(const TableColumns& known, const Records& records)
       : known_(known) {
+    // Labels and columns that are ignored may be given, and nobody reads them.
     std::vector<std::string> names = known.others();
     for (const TableColumn& column : known.columns()) {
       names.push_back(column.name);
@@ -61,6 +63,8 @@ class RowColumns {
   void encode(const Records& records, std::size_t row, float* numbers) const {
     std::vector<std::string_view> fields;
     for (const std::ptrdiff_t place : places_) {
+      // find() has given the end for a column that is not there, which stands
+      // for a missing value.
       const bool is_there =
           place < static_cast<std::ptrdiff_t>(records.names().size());
       fields.push_back(is_there
@@ -96,6 +100,7 @@ class RowPredictor final : public Predictor {
 
   Prediction predict(const std::string& input) override {
     std::error_code ignored;
+    // What is no file is a row itself.
     const bool is_file = std::filesystem::is_regular_file(input, ignored);
     const Records records(
         is_file ? read_text(input, kMostRowBytes) : table_of(input),
@@ -119,6 +124,7 @@ class RowPredictor final : public Predictor {
   static std::vector<BatchInput> inputs_of(const DataDescription& data) {
     std::vector<BatchInput> inputs;
     for (const Feature& feature : data.features()) {
+      // The batch axis is open: a file of any number of rows is one batch.
       TensorType type{feature.type.dtype, {1}};
       for (const Dim dim : feature.type.shape) type.shape.push_back(dim);
       inputs.push_back({feature.name, type});
@@ -142,6 +148,7 @@ class RowPredictor final : public Predictor {
     for (std::string& note : columns.notes()) {
       result.lines.push_back(std::move(note));
     }
+    // Whoever asks for one row gets an object, and not a list of one.
     result.json = is_file ? nlohmann::ordered_json{{"rows", rows}} : rows[0];
     result.json["missing"] = columns.missing();
     return result;

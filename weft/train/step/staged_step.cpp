@@ -29,6 +29,8 @@ StagedStep::StagedStep(const StepDescription& description, StepCut cut,
       predicts(cut) ? description.task()->known_inputs() : entries.size();
   for (std::size_t i = begin; i < entries.size(); ++i) {
     if (!reads(cut, entries[i].role)) continue;
+    // Inputs are the last that such a cut reads, and those that are known come
+    // first among them.
     if (entries[i].role == EntryRole::kInput && unknown-- == 0) break;
     values_[i] = builder.parameter(entries[i].type, entries[i].name);
   }
@@ -113,6 +115,8 @@ void StagedStep::differentiate(const Value& loss) {
       cut_ == StepCut::kGradients ? loss * only(EntryRole::kLossWeight) : loss,
       wrt);
   const double clip_norm = description_.options().clip_norm;
+  // Gradients that are sent are clipped by each worker before; those of one
+  // worker alone are clipped in update().
   if (cut_ == StepCut::kGradients && clip_norm > 0) {
     found = clip_by_global_norm(found, clip_norm);
   }

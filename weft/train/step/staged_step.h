@@ -48,7 +48,8 @@ class StagedStep {
   const StepDescription& description_;
   StepCut cut_;
   std::optional<nn::Staging> staged_;
-  // By the index of the entry, replaced by the next ones as they are computed.
+  // They stand at the index of the entry; the next ones replace them as they
+  // are computed.
   std::vector<Value> values_;
 };
 

@@ -44,6 +44,8 @@ Executable Step::stage(const StepDescription& description, StepCut cut) {
   const std::vector<Entry>& entries = description.entries();
   std::vector<bool> is_read(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
+    // It is asked before compute(), which puts next values in the place of
+    // those that were read.
     is_read[i] = staged.is_read(i);
   }
   program.add(builder.build([&] { return staged.compute(); }));
@@ -74,11 +76,13 @@ Executable Step::stage(const StepDescription& description, StepCut cut) {
         measures_.push_back(memory);
         break;
       case EntryRole::kInput:
+        // A prediction takes what is known and no labels.
         if (!is_read[i]) continue;
         if (next_input == 0) first_input_ = arguments_.size();
         full_.push_back(description.inputs()[next_input++].type);
         break;
       case EntryRole::kGradient:
+        // Where nobody has given memory for gradients, they get some here.
         if (!memory.is_defined()) memory = Tensor::zeros(entry.type);
         gradients_ += writes(cut, entry.role) ? 1 : 0;
         break;
@@ -127,12 +131,14 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
 
 std::vector<Tensor> Step::predict(std::span<const Tensor> known) {
   set_inputs(known);
+  // What a prediction draws is the same each time.
   key_.data<std::int64_t>()[1] = 0;
   return executable_.run(arguments_);
 }
 
 MeasureSums Step::measures() const {
   MeasureSums sums;
+  // Sums and counts stand in pairs (StepDescription::add_measures).
   for (std::size_t i = 0; i < measures_.size(); i += 2) {
     const double count = measures_[i + 1].item();
     for (std::int64_t k = 0; k < measures_[i].size(); ++k) {

@@ -60,7 +60,8 @@ class Step {
   const Function& function() const { return executable_.function(); }
   // A model that branches, loops or calls has no plan, but an executor.
   bool is_tagged() const { return executable_.is_tagged(); }
-  // For the inputs of the last run; before it, for a full batch of zeros.
+  // They are for the inputs of the last run; before it, for a full batch of
+  // zeros.
   Plan& plan();
   TaggedExecutor& tagged();
   // What runs pass to these, in the order of the function's parameters.
@@ -86,9 +87,9 @@ class Step {
   Executable executable_;  // comes last: staging fills what is above
 };
 
-// For sources that ask the model (data/batch_source.h): its predictions, by the
-// parameters as they are when it is asked. The step is made when it is asked
-// first.
+// Answers sources that ask the model (data/batch_source.h): its predictions, by
+// the parameters as they are when it is asked. The step is made when it is
+// asked first.
 BatchSource::Answer answer_of(const StepDescription& description);
 
 }  // namespace weft

@@ -25,7 +25,7 @@ class TrainHook {
  public:
   virtual ~TrainHook() = default;
 
-  // Before the first step.
+  // Comes before the first step.
   virtual void on_start(TrainLoop&) {}
   // After each step, when it is wholly counted.
   virtual void on_step(TrainLoop&) {}

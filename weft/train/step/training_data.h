@@ -42,7 +42,7 @@ class TrainingData {
  public:
   virtual ~TrainingData() = default;
 
-  // Of the training part, which the others share.
+  // Describes the training part; the others are like it.
   virtual const DataDescription& description() const = 0;
   virtual bool has(DataPart part) const = 0;
 
@@ -84,7 +84,7 @@ std::shared_ptr<const TrainingData> checked_data(
     std::shared_ptr<const TrainingData> data, std::string_view source);
 
 using BatchSourceRegistry = Registry<BatchSourceDef>;
-// Filled from the files of weft/train/sources.
+// It is filled from the files of weft/train/sources.
 const BatchSourceRegistry& batch_source_registry();
 
 }  // namespace weft

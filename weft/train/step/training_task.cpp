@@ -6,6 +6,7 @@ std::vector<MeasureDef> TrainingTask::measures() const {
   std::vector<MeasureDef> measures;
   for (const MetricDef& metric : metrics()) {
     if (metric.measure >= measures.size()) measures.resize(metric.measure + 1);
+    // The first of several metrics from one measure gives it its name.
     MeasureDef& measure = measures[metric.measure];
     if (measure.name.empty()) measure.name = metric.name;
   }

@@ -69,8 +69,8 @@ class TrainingTask {
   virtual std::vector<PredictionScore> score_predictions(
       const PredictorContext& context, BatchSource& source) const;
 
-  // For `weft predict`. Throws Error(kUnsupported) where there is nothing that
-  // a person could give.
+  // Makes what `weft predict` asks. Throws Error(kUnsupported) where there is
+  // nothing that a person could give.
   virtual std::unique_ptr<Predictor> predictor(
       const PredictorContext& context) const;
 };
@@ -88,7 +88,7 @@ struct TrainingTaskDef {
 };
 
 using TrainingTaskRegistry = Registry<TrainingTaskDef>;
-// Filled from the files of weft/train/tasks.
+// It is filled from the files of weft/train/tasks.
 const TrainingTaskRegistry& training_task_registry();
 
 // The named task with its options checked and completed.

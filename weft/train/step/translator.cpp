@@ -46,6 +46,7 @@ class SentencePredictor final : public Predictor {
 
   Prediction predict(const std::string& sentence) override {
     const auto numbers = encode_sentence(source_, sentence);
+    // The end of the sentence is one word.
     if (numbers.size() == 1) {
       throw Error(ErrorCode::kInvalidArgument, "predict",
                   "the sentence has no words");
@@ -86,6 +87,8 @@ Translator::Translator(nn::SequenceToSequence& model,
                        const TranslatorOptions& options, DType dtype)
     : model_(model), options_(options), dtype_(dtype) {
   const TensorType source{DType::kI32, {symbol("N"), symbol("T")}};
+  // Sources are read once, and repeated for the beginnings that are searched
+  // beside each other.
   encode_ = jit(
       [&model, width = options.beam](const Value& numbers) {
         const Value is_word =
@@ -109,6 +112,8 @@ void Translator::stage_decoder(const Value& encoded) {
       [&model = model_](const Value& source, const Value& is_word,
                         const Value& told, const Value& last) {
         const Value place =
+            // Only the last word's row asks for logits, which take more time
+            // than all else.
             gather(model.decode(source, is_word, told), last, 1);
         return log_softmax(nn::to_f32(model.logits(place)));
       },
@@ -121,6 +126,8 @@ std::vector<std::vector<Hypothesis>> Translator::translate(
   const PrecisionScope precision(dtype_);
   std::vector<std::size_t> order(sources.size());
   std::iota(order.begin(), order.end(), 0);
+  // Sources of like length are searched together, so that little padding is
+  // computed.
   std::ranges::stable_sort(order, {},
                            [&](std::size_t i) { return sources[i].size(); });
   std::vector<std::vector<Hypothesis>> found(sources.size());
@@ -145,6 +152,7 @@ std::vector<std::vector<Hypothesis>> Translator::translate_group(
   const auto count = static_cast<Dim>(sources.size());
   const auto longest = std::ssize(*sources.back());
   const Dim padded = rounded_size(longest, longest * 2);
+  // Zeros are kPadding.
   const Tensor source = Tensor::zeros({DType::kI32, {count, padded}});
   for (std::size_t i = 0; i < sources.size(); ++i) {
     std::ranges::copy(*sources[i], source.data<std::int32_t>() +

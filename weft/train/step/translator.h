@@ -50,8 +50,8 @@ class Translator {
       next_;
 };
 
-// For `weft predict`: sentences of `data`, whose words() are the source's and
-// whose classes() the target's.
+// Translates for `weft predict`: sentences of `data`, whose words() are the
+// source's and whose classes() the target's.
 std::unique_ptr<Predictor> translate_sentences(const DataDescription& data,
                                                Translator translator);
 
