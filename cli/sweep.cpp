@@ -21,7 +21,7 @@ std::string plural(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// Of what an error says; a table has one line for a run.
+// Gives the first line of what an error says: a table has one line for a run.
 std::string first_line(const std::string& text) {
   return printable(text.substr(0, text.find('\n')));
 }

@@ -43,7 +43,7 @@ struct Reported {
 
 namespace weft {
 
-// Filled from the files of cli/verbs.
+// It is filled from the files of cli/verbs.
 const cli::VerbRegistry& verb_registry();
 
 }  // namespace weft

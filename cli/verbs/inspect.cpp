@@ -42,7 +42,7 @@ constexpr std::size_t kMostGraphBytes = std::size_t{64} << 20;
 void print_parameters(const nn::Module& model) {
   for (const auto& named : model.parameters()) {
     const TensorType& type = named.parameter->type();
-    // By the order of nn::Role.
+    // They stand in the order of nn::Role.
     constexpr const char* kRoles[] = {"", "  frozen", "  statistic",
                                       "  carried", "  mask"};
     const char* role = kRoles[static_cast<std::size_t>(named.parameter->role)];
