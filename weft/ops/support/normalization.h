@@ -24,7 +24,8 @@ void check_channels(const OpCall& call, std::size_t first, std::size_t last);
 
 // Inference of a normalisation of operand 0, and of its gradient, whose
 // operands are (x, scale, dy) and whose results have the types of x and scale;
-// one that shifts gives the gradient of that, too.
+// one that shifts gives the gradient of that, too. Both throw through
+// call.error for other types than these.
 std::vector<TensorType> infer_normalised(const OpCall& call);
 std::vector<TensorType> infer_normalised_gradient(const OpCall& call);
 

@@ -21,7 +21,8 @@ std::vector<OwnedTensor> rank_memory(const std::vector<NamedTensor>& own,
 
 // Fills `own` from what `ranks` ranks saved: rank r takes the sum of those of
 // r, r + size, r + 2 size, … Returns what there is to say where the checkpoint
-// has none of what some need: they begin with nothing kept.
+// has none of what some need: they begin with nothing kept. Throws
+// Error(kDataLoss) for a tensor of another type.
 std::string restore_rank_memory(
     const std::vector<NamedTensor>& own, const Communicator& communicator,
     const std::function<Tensor(const std::string&)>& read, int ranks);
