@@ -31,6 +31,7 @@ class TensorSet final : public Dataset {
             std::span<const TensorView> batch) const override {
     for (std::size_t f = 0; f < batch.size(); ++f) {
       const Tensor& all = values_[f];
+      // The first axis counts examples, so that each lies in one piece.
       const std::size_t bytes = all.bytes() / static_cast<std::size_t>(size_);
       const auto* from = static_cast<const std::byte*>(all.raw());
       for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -67,6 +68,7 @@ class TensorSet final : public Dataset {
   void read_labels() {
     const TensorType& label = features_.back().type;
     const Tensor& values = values_.back();
+    // The last of several features is the label; one alone has none.
     if (features_.size() > 1 && is_floating(label.dtype) &&
         label.shape.rank() == 0) {
       std::vector<double> targets;
@@ -82,11 +84,14 @@ class TensorSet final : public Dataset {
       least = std::min(least, values.item(i));
       most = std::max(most, values.item(i));
     }
+    // Classes without names are called by their numbers, and the largest one
+    // says how many there are.
     if (classes_.empty()) {
       for (int i = 0; i <= static_cast<int>(most); ++i) {
         classes_.push_back(std::to_string(i));
       }
     }
+    // Labels are checked here because kernels cannot throw.
     if (least < 0 || most >= static_cast<double>(classes_.size())) {
       throw refused(fmt::format("label {} is none of {} classes",
                                 least < 0 ? least : most, classes_.size()));

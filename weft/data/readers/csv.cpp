@@ -11,6 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Tables are held in memory, and larger ones are refused.
 constexpr std::size_t kMostTableBytes = std::size_t{2} << 30;
 
 // The file to read when there is no train.csv.
@@ -55,6 +56,8 @@ DatasetSplits open_csv(const DataRequest& request) {
   };
   DatasetSplits splits;
   splits.train = read("train.csv", nullptr);
+  // The test part is read as the training part was, with its classes and
+  // scales.
   splits.test = read("test.csv", splits.train.get());
   return splits;
 }

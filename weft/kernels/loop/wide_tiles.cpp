@@ -74,6 +74,7 @@ template <class T>
 void clamp(const Tile& tile) noexcept {
   const auto* x = static_cast<const T*>(tile.x[0]);
   auto* y = static_cast<T*>(tile.y);
+  // A limit that T cannot hold becomes the last number that it can.
   const auto low = weft::saturate<T>(tile.parameters[0]);
   const auto high = weft::saturate<T>(tile.parameters[1]);
 #pragma omp simd
@@ -271,6 +272,7 @@ void load(TileType type, DType dtype, const void* source, void* tile,
       const auto* x = static_cast<const Stored<From>*>(source);
       auto* y = static_cast<T*>(tile);
       for (std::int64_t i = 0; i < size; ++i) {
+        // A float of 16 bits becomes f32 first, which is exact.
         if constexpr (is_half<From>)
           y[i] = static_cast<T>(static_cast<float>(x[i]));
         else if constexpr (is_half_way<From, T>)

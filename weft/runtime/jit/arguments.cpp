@@ -64,6 +64,7 @@ std::string text_of(const ArgumentKey& key, const ArgumentLeaf& leaf) {
 bool is_same_leaf(const ArgumentKey& a, const ArgumentLeaf& x,
                   const ArgumentKey& b, const ArgumentLeaf& y) {
   if (x.kind != y.kind) return false;
+  // The word before a leaf says of what kind it is.
   const std::size_t count = payload(a.words, x.begin - 1);
   if (count != payload(b.words, y.begin - 1)) return false;
   if (x.kind == ArgumentKey::kObject) {
@@ -160,6 +161,7 @@ std::string difference(const ArgumentKey& before, const ArgumentKey& now) {
   const std::size_t shared = std::min(old_leaves.size(), new_leaves.size());
   for (std::size_t i = 0; i < shared; ++i) {
     if (is_same_leaf(before, old_leaves[i], now, new_leaves[i])) continue;
+    // Two objects have the same text, and then the second is called "another".
     const std::string was = text_of(before, old_leaves[i]);
     const std::string is = text_of(now, new_leaves[i]);
     return fmt::format("argument {} was {}, and is {} now",

@@ -232,6 +232,8 @@ class Avx2Generator : public LoopGenerator<Avx2Generator, Ymm, /*kLanes=*/8> {
   // The numbers are of i8 or u8 already.
   void integer_bytes(const Ymm& narrow, const Ymm& x) {
     vcvtps2dq(narrow, x);
+    // Packing makes 0 of negative lanes, so that an i8 is cut to its low byte
+    // before.
     vpand(narrow, narrow, ptr[rip + low_bytes_]);
     pack_bytes(narrow);
   }
