@@ -115,11 +115,12 @@ py::dict slots_of(const py::object& self) {
 
 std::shared_ptr<const Optimizer> optimizer_from(const py::object& optimizer) {
   if (optimizer.is_none()) return nullptr;
-  if (!py::isinstance<Updater>(optimizer)) {
-    throw Error(ErrorCode::kInvalidArgument, "optimizer",
-                "this is no weft.optim.Optimizer");
+  if (py::isinstance<Updater>(optimizer)) {
+    return py::cast<const Updater&>(optimizer).updater().optimizer();
   }
-  return py::cast<const Updater&>(optimizer).updater().optimizer();
+  if (py::hasattr(optimizer, "update")) return called_optimizer(optimizer);
+  throw Error(ErrorCode::kInvalidArgument, "optimizer",
+              "this is no weft.optim.Optimizer, and has no update()");
 }
 
 void bind_optim(py::module_& module) {

@@ -66,6 +66,12 @@ class Trainer:
     data: a Data in place of the recipe's.
     optimizer: a weft.optim.Optimizer, whose formula and rate are used in place
         of the recipe's; what it remembers of its own variables stays as it is.
+        Or an object that is written in Python, a formula for each parameter:
+
+            slots(name, type)   what it remembers, a dict of first values; may
+                be left out
+            update(parameter, gradient, slots, lr, step)   the next parameter,
+                and the dict of its slots if there are any
     resume: goes on from the folder's last checkpoint, with the same objects.
     """
 

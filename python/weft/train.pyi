@@ -69,6 +69,17 @@ class Data:
         name: str = ...,
     ) -> None: ...
 
+class _Formula(Protocol):
+    # slots(name, type) may be left out.
+    def update(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        slots: dict[str, Tensor],
+        lr: Tensor,
+        step: Tensor,
+    ) -> Tensor | tuple[Tensor, dict[str, Tensor]]: ...
+
 class Trainer:
     def __init__(
         self,
@@ -77,7 +88,7 @@ class Trainer:
         *,
         model: Module | None = ...,
         data: Data | None = ...,
-        optimizer: Optimizer | None = ...,
+        optimizer: Optimizer | _Formula | None = ...,
         resume: bool = ...,
     ) -> None: ...
     def run(self, callbacks: Iterable[object] = ...) -> TrainResult: ...
@@ -90,7 +101,7 @@ class Step:
         *,
         model: Module | None = ...,
         data: Data | None = ...,
-        optimizer: Optimizer | None = ...,
+        optimizer: Optimizer | _Formula | None = ...,
     ) -> None: ...
     def batches(self) -> Iterator[tuple[Tensor, ...]]: ...
     def train(

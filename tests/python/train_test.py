@@ -319,6 +319,41 @@ class ObjectsTest(unittest.TestCase):
             ).run([Watching()])
         self.assertEqual(rates, [0.25, 0.5])
 
+    def test_an_optimizer_of_python_is_as_good(self):
+        class Heavy:
+            def slots(self, name, type):
+                return {"speed": 0.0}
+
+            def update(self, parameter, gradient, slots, lr, step):
+                speed = slots["speed"] * 0.9 + gradient
+                return parameter - speed * lr, {"speed": speed}
+
+        class Plain:
+            def update(self, parameter, gradient, slots, lr, step):
+                assert slots == {}
+                return parameter - gradient * lr
+
+        def losses(optimizer, rate):
+            step = weft.train.Step(RECIPE, {"optimizer.lr": rate},
+                                   optimizer=optimizer)
+            losses = []
+            for batch in step.batches():
+                losses.append(step.train(batch)["loss"])
+            return step, losses
+
+        for own, known in ((Heavy(), weft.optim.momentum([], momentum=0.9)),
+                           (Plain(), weft.optim.sgd([]))):
+            step, ours = losses(own, 0.05)
+            np.testing.assert_allclose(ours, losses(known, 0.05)[1], rtol=1e-4)
+        step, _ = losses(Heavy(), 0.05)
+        step.save(self.folder / "heavy.safetensors")
+        other = weft.train.Step(RECIPE, {"optimizer.lr": 0.05},
+                                optimizer=Heavy())
+        other.load(self.folder / "heavy.safetensors")
+        batch = next(step.batches())
+        self.assertEqual(other.train(batch), step.train(batch))
+        self.assertEqual(other.train(batch), step.train(batch))
+
     def test_one_object_may_stand_in_a_recipe(self):
         step = weft.train.Step(RECIPE, optimizer=weft.optim.sgd([], lr=0.1))
         before = step.evaluate()["loss"]
@@ -341,6 +376,23 @@ class ObjectsTest(unittest.TestCase):
             weft.train.Step(**{**objects, "data": spirals(64, 1)})
         with self.assertRaisesRegex(weft.InvalidArgument, "Optimizer"):
             weft.train.Step(**{**objects, "optimizer": "sgd"})
+        class Wrong:
+            def __init__(self, told):
+                self.told = told
+
+            def slots(self, name, type):
+                return {"speed": 0.0}
+
+            def update(self, parameter, gradient, slots, lr, step):
+                return self.told(parameter)
+
+        for told, said in (
+                (lambda p: p, "no parameter and dict of slots"),
+                (lambda p: (p, {}), "leaves out 'speed'"),
+                (lambda p: (weft.sum(p), {"speed": p}), "parameter f32"),
+                (lambda p: (p, {"speed": 0.5}), "'speed' f32")):
+            with self.assertRaisesRegex(weft.InvalidArgument, said):
+                weft.train.Step(**{**objects, "optimizer": Wrong(told)})
         with self.assertRaisesRegex(weft.InvalidArgument, "no 'batches'"):
             class Half:
                 inputs = {}
