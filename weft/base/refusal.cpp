@@ -2,6 +2,10 @@
 
 namespace weft {
 
+std::string in_quotes(std::string_view text) {
+  return fmt::format("'{}'", text);
+}
+
 Error refused(std::string_view where, std::string_view who,
               const Refusal& refusal, ErrorCode code) {
   Error error(code, where, "{} declines {}, because {}", who, refusal.what,

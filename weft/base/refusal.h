@@ -32,6 +32,9 @@ struct Refusal {
   std::string instead;  // what works: "collective = \"auto\""; empty: unknown
 };
 
+// "'text'".
+std::string in_quotes(std::string_view text);
+
 // "`who` declines …, because …", with what works as its hint. `where` is the
 // key or the operation.
 Error refused(std::string_view where, std::string_view who,
