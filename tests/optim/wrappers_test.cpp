@@ -184,11 +184,11 @@ TEST(Wrappers, RefuseWhatMakesNoSense) {
   };
   expect_refused({"lookahed(5)"}, {"lookahed", "did you mean 'lookahead'?"});
   expect_refused({"lookahead(stesp=5)"}, {"did you mean 'steps'?", "^"});
-  expect_refused({"lookahead(0)"}, {"steps = 0 must be at least 1"});
-  expect_refused({"lookahead(alpha=2)"}, {"alpha = 2 is outside [0, 1)"});
+  expect_refused({"lookahead(0)"}, {"'steps' = 0 must be at least 1"});
+  expect_refused({"lookahead(alpha=2)"}, {"'alpha' = 2 must be in [0, 1)"});
   expect_refused({"average(0)"}, {"'start' = 0 must be at least 1"});
   expect_refused({"ema(1)"}, {"'decay' = 1 must be in [0, 1)"});
-  expect_refused({"clip_value(0)"}, {"limit = 0 must be above 0"});
+  expect_refused({"clip_value(0)"}, {"'limit' = 0 must be above 0"});
   expect_refused({"accumulate(2)", "accumulate(2)"},
                  {"'accumulate' is there twice"});
   expect_refused({"accumulate(2) lookahead(5)"}, {"'l' is not expected here"});

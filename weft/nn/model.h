@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/base/option_schema.h"
+#include "weft/base/ranges.h"
 #include "weft/base/registry.h"
 #include "weft/nn/module.h"
 

@@ -4,6 +4,7 @@
 
 #include "weft/base/call_reader.h"
 #include "weft/base/name_patterns.h"
+#include "weft/base/refusal.h"
 #include "weft/base/wildcard.h"
 #include "weft/graph/program.h"
 
@@ -73,10 +74,12 @@ namespace {
 constexpr const char* kWhere = "model.views";
 
 Error cannot_see(const Module::Declared& declared, const ViewChoice& choice,
-                 std::string_view where, std::string_view reason) {
-  return Error(ErrorCode::kInvalidArgument, where,
-               "parameter '{}' ({}) cannot be seen as {}: {}", declared.name,
-               to_string(declared.parameter->type()), choice.view, reason);
+                 std::string_view where, const std::string& reason,
+                 const std::string& instead = "") {
+  return refused(where, in_quotes(choice.view),
+                 {fmt::format("parameter '{}' ({})", declared.name,
+                              to_string(declared.parameter->type())),
+                  reason, instead});
 }
 
 std::shared_ptr<const ViewedParameter> viewed_by(
@@ -87,8 +90,8 @@ std::shared_ptr<const ViewedParameter> viewed_by(
     throw cannot_see(declared, choice, where, "it has a view already");
   }
   if (!declared.module->reads_by_value_of()) {
-    throw cannot_see(declared, choice, where, "its module reads it by itself")
-        .hint("let a layer of weft.nn own it");
+    throw cannot_see(declared, choice, where, "its module reads it by itself",
+                     "let a layer of weft.nn own it");
   }
   std::shared_ptr<const ParameterView> view = make_view(choice.view);
   if (const auto reason = declines(*view, parameter.type())) {

@@ -6,18 +6,13 @@
 namespace weft {
 
 std::vector<OptionSpec> AdamRule::options(double weight_decay) {
-  return {{"beta1", 0.9, "decay of the mean of gradients"},
-          {"beta2", 0.999, "decay of the mean of their squares"},
-          {"epsilon", 1e-8, "keeps the divisor from zero"},
-          {"weight_decay", weight_decay, "pull towards zero"}};
+  return {{"beta1", 0.9, "decay of the mean of gradients", kBelowOne},
+          {"beta2", 0.999, "decay of the mean of their squares", kBelowOne},
+          {"epsilon", 1e-8, "keeps the divisor from zero", kBelowOne},
+          {"weight_decay", weight_decay, "pull towards zero", kBelowOne}};
 }
 
-AdamRule::Settings AdamRule::settings(const Options& options,
-                                      std::string_view name) {
-  require_range(options, "beta1", 0, 1, name);
-  require_range(options, "beta2", 0, 1, name);
-  require_range(options, "epsilon", 0, 1, name);
-  require_range(options, "weight_decay", 0, 1, name);
+AdamRule::Settings AdamRule::settings(const Options& options) {
   return {.beta1 = option<double>(options, "beta1"),
           .beta2 = option<double>(options, "beta2"),
           .epsilon = option<double>(options, "epsilon"),

@@ -29,7 +29,7 @@ class AdamRule : public ParameterRule {
 
   // What both optimizers declare, and how it is read.
   static std::vector<OptionSpec> options(double weight_decay);
-  static Settings settings(const Options& options, std::string_view name);
+  static Settings settings(const Options& options);
 
   std::vector<Slot> slots(const ParameterInfo& parameter) const override {
     return {{"m", parameter.type}, {"v", parameter.type}};

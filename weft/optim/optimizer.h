@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "weft/base/option_schema.h"
+#include "weft/base/ranges.h"
 #include "weft/base/registry.h"
 #include "weft/graph/value.h"
 
@@ -103,8 +104,7 @@ struct OptimizerDef {
   std::string summary;
   std::vector<OptionSpec> options;  // beside "lr", which all have
   double default_lr = 0.01;
-  // `options` are complete. Throws Error(kInvalidArgument) for a value that
-  // makes no sense.
+  // `options` are complete, and what they may be.
   std::unique_ptr<Optimizer> (*make)(const Options& options) = nullptr;
 };
 
@@ -115,9 +115,5 @@ const OptimizerRegistry& optimizer_registry();
 // The named optimizer with its options checked and completed.
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
                                           const Options& options);
-
-// Throws Error(kInvalidArgument) unless the option is in [low, high).
-void require_range(const Options& options, std::string_view name, double low,
-                   double high, std::string_view optimizer);
 
 }  // namespace weft

@@ -50,8 +50,7 @@ struct OptimizerWrapperDef {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options;
-  // `options` are complete. Throws Error(kInvalidArgument) for a value that
-  // makes no sense.
+  // `options` are complete, and what they may be.
   std::unique_ptr<Optimizer> (*make)(std::unique_ptr<Optimizer> inner,
                                      const Options& options) = nullptr;
 };

@@ -65,14 +65,17 @@ std::unique_ptr<nn::Module> build_bert(const ModelInput& input,
 }  // namespace
 
 void register_model_bert(ModelRegistry& models) {
-  models.add({.name = "bert",
-              .summary = "Transformer that classifies a row of tokens",
-              .task = "classification",
-              .options = {{"layers", std::int64_t{12}, "Transformer layers"},
-                          {"width", std::int64_t{768}, "numbers per token"},
-                          {"heads", std::int64_t{12}, "of a layer"},
-                          {"dropout", 0.0, "of tokens and of each layer"}},
-              .build = build_bert});
+  models.add(
+      {.name = "bert",
+       .summary = "Transformer that classifies a row of tokens",
+       .task = "classification",
+       .options = {{"layers", std::int64_t{12}, "Transformer layers",
+                    kAtLeastOne},
+                   {"width", std::int64_t{768}, "numbers per token",
+                    kAtLeastOne},
+                   {"heads", std::int64_t{12}, "of a layer", kAtLeastOne},
+                   {"dropout", 0.0, "of tokens and of each layer", kBelowOne}},
+       .build = build_bert});
 }
 
 }  // namespace weft

@@ -36,7 +36,7 @@ void register_model_digits_cnn(ModelRegistry& models) {
   models.add({.name = "digits-cnn",
               .summary = "conv 16, conv 32, pool, dense 64, dense",
               .task = "classification",
-              .options = {{"dropout", 0.2, "before the last layer"}},
+              .options = {{"dropout", 0.2, "before the last layer", kBelowOne}},
               .build = build_digits_cnn});
 }
 

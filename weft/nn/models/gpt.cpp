@@ -54,14 +54,17 @@ std::unique_ptr<nn::Module> build_gpt(const ModelInput& input,
 }  // namespace
 
 void register_model_gpt(ModelRegistry& models) {
-  models.add({.name = "gpt",
-              .summary = "causal Transformer with tied embeddings",
-              .task = "language-model",
-              .options = {{"layers", std::int64_t{12}, "Transformer layers"},
-                          {"width", std::int64_t{768}, "numbers per token"},
-                          {"heads", std::int64_t{12}, "of a layer"},
-                          {"dropout", 0.0, "of tokens and of each layer"}},
-              .build = build_gpt});
+  models.add(
+      {.name = "gpt",
+       .summary = "causal Transformer with tied embeddings",
+       .task = "language-model",
+       .options = {{"layers", std::int64_t{12}, "Transformer layers",
+                    kAtLeastOne},
+                   {"width", std::int64_t{768}, "numbers per token",
+                    kAtLeastOne},
+                   {"heads", std::int64_t{12}, "of a layer", kAtLeastOne},
+                   {"dropout", 0.0, "of tokens and of each layer", kBelowOne}},
+       .build = build_gpt});
 }
 
 }  // namespace weft

@@ -46,29 +46,26 @@ std::unique_ptr<nn::Module> build_lstm_lm(const ModelInput& input,
                 "an example is {}, but the model takes a row of tokens",
                 to_string(input.example));
   }
-  const auto hidden = option<std::int64_t>(options, "hidden");
-  const auto layers = option<std::int64_t>(options, "layers");
-  if (hidden < 1 || layers < 1) {
-    throw Error(ErrorCode::kInvalidArgument, "model lstm-lm",
-                "{} layers of {} units are none", layers, hidden);
-  }
   const auto dropout = option<double>(options, "dropout");
   return std::make_unique<LstmLm>(
-      input.classes, hidden, dropout,
-      nn::RecurrentOptions{
-          .layers = layers, .carried_batch = input.lanes, .dropout = dropout});
+      input.classes, option<std::int64_t>(options, "hidden"), dropout,
+      nn::RecurrentOptions{.layers = option<std::int64_t>(options, "layers"),
+                           .carried_batch = input.lanes,
+                           .dropout = dropout});
 }
 
 }  // namespace
 
 void register_model_lstm_lm(ModelRegistry& models) {
-  models.add({.name = "lstm-lm",
-              .summary = "embedding, stacked LSTM, dense over the vocabulary",
-              .task = "language-model",
-              .options = {{"hidden", std::int64_t{200}, "units of a layer"},
-                          {"layers", std::int64_t{2}, "LSTM layers"},
-                          {"dropout", 0.0, "around every LSTM layer"}},
-              .build = build_lstm_lm});
+  models.add(
+      {.name = "lstm-lm",
+       .summary = "embedding, stacked LSTM, dense over the vocabulary",
+       .task = "language-model",
+       .options = {{"hidden", std::int64_t{200}, "units of a layer",
+                    kAtLeastOne},
+                   {"layers", std::int64_t{2}, "LSTM layers", kAtLeastOne},
+                   {"dropout", 0.0, "around every LSTM layer", kBelowOne}},
+       .build = build_lstm_lm});
 }
 
 }  // namespace weft

@@ -28,10 +28,6 @@ std::unique_ptr<nn::Module> build_mlp(const ModelInput& input,
   int number = 0;
   for (const auto hidden :
        option<std::vector<std::int64_t>>(options, "hidden")) {
-    if (hidden < 1) {
-      throw Error(ErrorCode::kInvalidArgument, "model mlp",
-                  "a hidden layer of {} units is none", hidden);
-    }
     model->add(fmt::format("fc{}", ++number), nn::Linear{width, hidden});
     model->add(fmt::format("relu{}", number), nn::Relu{});
     width = hidden;
@@ -48,10 +44,11 @@ void register_model_mlp(ModelRegistry& models) {
               .summary = "dense layers with ReLU",
               .task = "classification",
               .options = {{"hidden", std::vector<std::int64_t>{512, 512},
-                           "units of each hidden layer"},
+                           "units of each hidden layer", kAtLeastOne},
                           {"embedding", std::int64_t{0},
                            "numbers that a category of a table becomes; 0: one "
-                           "for each"}},
+                           "for each",
+                           kNotNegative}},
               .takes_categories = true,
               .build = build_mlp});
 }

@@ -118,20 +118,13 @@ std::unique_ptr<nn::Module> build_seq2seq(const ModelInput& input,
                 "words and tells others",
                 to_string(input.example), input.words);
   }
-  const auto layers = option<std::int64_t>(options, "layers");
-  const auto middle = option<std::int64_t>(options, "middle");
-  if (layers < 1 || middle < 0) {
-    throw Error(ErrorCode::kInvalidArgument, "model seq2seq",
-                "{} layers with {} numbers in the middle are none", layers,
-                middle);
-  }
   return std::make_unique<Seq2seq>(
       Seq2seqOptions{.source_words = input.words,
                      .target_words = input.classes,
-                     .layers = layers,
+                     .layers = option<std::int64_t>(options, "layers"),
                      .width = option<std::int64_t>(options, "width"),
                      .heads = option<std::int64_t>(options, "heads"),
-                     .middle = middle,
+                     .middle = option<std::int64_t>(options, "middle"),
                      .dropout = option<double>(options, "dropout")});
 }
 
@@ -142,12 +135,15 @@ void register_model_seq2seq(ModelRegistry& models) {
       {.name = "seq2seq",
        .summary = "Transformer with encoder and decoder",
        .task = "sequence-to-sequence",
-       .options = {{"layers", std::int64_t{3}, "of encoder and of decoder"},
-                   {"width", std::int64_t{256}, "numbers per word"},
-                   {"heads", std::int64_t{4}, "of a layer"},
+       .options = {{"layers", std::int64_t{3}, "of encoder and of decoder",
+                    kAtLeastOne},
+                   {"width", std::int64_t{256}, "numbers per word",
+                    kAtLeastOne},
+                   {"heads", std::int64_t{4}, "of a layer", kAtLeastOne},
                    {"middle", std::int64_t{0},
-                    "numbers between the dense layers of a layer; 0: 4 width"},
-                   {"dropout", 0.0, "of words and of each layer"}},
+                    "numbers between the dense layers of a layer; 0: 4 width",
+                    kNotNegative},
+                   {"dropout", 0.0, "of words and of each layer", kBelowOne}},
        .build = build_seq2seq});
 }
 

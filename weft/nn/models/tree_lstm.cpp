@@ -79,10 +79,6 @@ std::unique_ptr<nn::Module> build_tree_lstm(const ModelInput& input,
   require_trees("model tree-lstm", input);
   const auto hidden = option<std::int64_t>(options, "hidden");
   const auto width = option<std::int64_t>(options, "embedding");
-  if (hidden < 1 || width < 1) {
-    throw Error(ErrorCode::kInvalidArgument, "model tree-lstm",
-                "{} units over words of {} numbers are none", hidden, width);
-  }
   return std::make_unique<TreeLstm>(
       nn::TreeNetworkOptions{.words = input.words,
                              .embedding = width,
@@ -94,13 +90,14 @@ std::unique_ptr<nn::Module> build_tree_lstm(const ModelInput& input,
 }  // namespace
 
 void register_model_tree_lstm(ModelRegistry& models) {
-  models.add({.name = "tree-lstm",
-              .summary = "binary tree LSTM, a softmax at every node",
-              .task = "tree-labels",
-              .options = {{"embedding", std::int64_t{150}, "of a word"},
-                          {"hidden", std::int64_t{150}, "of a node"},
-                          {"dropout", 0.0, "of the words"}},
-              .build = build_tree_lstm});
+  models.add(
+      {.name = "tree-lstm",
+       .summary = "binary tree LSTM, a softmax at every node",
+       .task = "tree-labels",
+       .options = {{"embedding", std::int64_t{150}, "of a word", kAtLeastOne},
+                   {"hidden", std::int64_t{150}, "of a node", kAtLeastOne},
+                   {"dropout", 0.0, "of the words", kBelowOne}},
+       .build = build_tree_lstm});
 }
 
 }  // namespace weft

@@ -46,10 +46,6 @@ std::unique_ptr<nn::Module> build_tree_rnn(const ModelInput& input,
                                            const Options& options) {
   require_trees("model tree-rnn", input);
   const auto hidden = option<std::int64_t>(options, "hidden");
-  if (hidden < 1) {
-    throw Error(ErrorCode::kInvalidArgument, "model tree-rnn",
-                "nodes of {} numbers are none", hidden);
-  }
   return std::make_unique<TreeRnn>(
       nn::TreeNetworkOptions{.words = input.words,
                              .embedding = hidden,
@@ -64,8 +60,9 @@ void register_model_tree_rnn(ModelRegistry& models) {
   models.add({.name = "tree-rnn",
               .summary = "recursive network with ReLU, a softmax at every node",
               .task = "tree-labels",
-              .options = {{"hidden", std::int64_t{35}, "of a word and a node"},
-                          {"dropout", 0.0, "of the words"}},
+              .options = {{"hidden", std::int64_t{35}, "of a word and a node",
+                           kAtLeastOne},
+                          {"dropout", 0.0, "of the words", kBelowOne}},
               .build = build_tree_rnn});
 }
 

@@ -64,18 +64,6 @@ std::unique_ptr<nn::Module> build_wide_and_deep(const ModelInput& input,
                 "an example is {}, but the model takes rows of a table",
                 to_string(input.example));
   }
-  for (const auto hidden :
-       option<std::vector<std::int64_t>>(options, "hidden")) {
-    if (hidden < 1) {
-      throw Error(ErrorCode::kInvalidArgument, "model wide-and-deep",
-                  "a hidden layer of {} units is none", hidden);
-    }
-  }
-  if (option<std::int64_t>(options, "embedding") < 1) {
-    throw Error(ErrorCode::kInvalidArgument, "model wide-and-deep",
-                "a category of {} numbers is none",
-                option<std::int64_t>(options, "embedding"));
-  }
   return std::make_unique<WideAndDeep>(input, options);
 }
 
@@ -86,10 +74,10 @@ void register_model_wide_and_deep(ModelRegistry& models) {
               .summary = "a linear model of a table's rows beside a deep one",
               .task = "classification",
               .options = {{"embedding", std::int64_t{8},
-                           "numbers that a category becomes"},
+                           "numbers that a category becomes", kAtLeastOne},
                           {"hidden", std::vector<std::int64_t>{128, 64},
-                           "units of each hidden layer"},
-                          {"dropout", 0.0, "of the hidden layers"}},
+                           "units of each hidden layer", kAtLeastOne},
+                          {"dropout", 0.0, "of the hidden layers", kBelowOne}},
               .takes_categories = true,
               .build = build_wide_and_deep});
 }

@@ -123,20 +123,21 @@ void register_optimizer_adafactor(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "adafactor",
        .summary = "second moments by rows and columns, in little memory",
-       .options = {{"decay", 0.8, "second moments forget as 1 - t^-decay"},
-                   {"epsilon1", 1e-30, "added to squared gradients"},
-                   {"epsilon2", 1e-3, "least size of a parameter in its rate"},
-                   {"clip", 1.0, "greatest root mean square of a direction"},
-                   {"weight_decay", 0.0, "pull towards zero, times the rate"},
+       .options = {{"decay", 0.8, "second moments forget as 1 - t^-decay",
+                    kBelowOne},
+                   {"epsilon1", 1e-30, "added to squared gradients", kBelowOne},
+                   {"epsilon2", 1e-3, "least size of a parameter in its rate",
+                    kBelowOne},
+                   {"clip",
+                    1.0,
+                    "greatest root mean square of a direction",
+                    {.least = 1e-6, .most = 1e6, .is_open_above = true}},
+                   {"weight_decay", 0.0, "pull towards zero, times the rate",
+                    kBelowOne},
                    {"scale_by_parameter", true,
                     "the rate is relative to a parameter's size"}},
        .default_lr = 0.01,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "decay", 0, 1, "adafactor");
-         require_range(options, "epsilon1", 0, 1, "adafactor");
-         require_range(options, "epsilon2", 0, 1, "adafactor");
-         require_range(options, "clip", 1e-6, 1e6, "adafactor");
-         require_range(options, "weight_decay", 0, 1, "adafactor");
          return std::make_unique<Adafactor>(options);
        }});
 }

@@ -47,12 +47,11 @@ void register_optimizer_adagrad(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "adagrad",
        .summary = "steps shrink with the sum of squared gradients",
-       .options = {{"epsilon", 1e-10, "keeps the divisor from zero"},
-                   {"weight_decay", 0.0, "added to the gradient, times p"}},
+       .options = {{"epsilon", 1e-10, "keeps the divisor from zero", kBelowOne},
+                   {"weight_decay", 0.0, "added to the gradient, times p",
+                    kBelowOne}},
        .default_lr = 0.01,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "epsilon", 0, 1, "adagrad");
-         require_range(options, "weight_decay", 0, 1, "adagrad");
          return std::make_unique<Adagrad>(options);
        }});
 }

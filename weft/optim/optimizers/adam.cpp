@@ -10,7 +10,7 @@ void register_optimizer_adam(OptimizerRegistry& optimizers) {
        .options = AdamRule::options(0),
        .default_lr = 0.001,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         return std::make_unique<AdamRule>(AdamRule::settings(options, "adam"));
+         return std::make_unique<AdamRule>(AdamRule::settings(options));
        }});
 }
 

@@ -10,7 +10,7 @@ void register_optimizer_adamw(OptimizerRegistry& optimizers) {
        .options = AdamRule::options(0.01),
        .default_lr = 0.001,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         AdamRule::Settings settings = AdamRule::settings(options, "adamw");
+         AdamRule::Settings settings = AdamRule::settings(options);
          settings.is_decoupled = true;
          return std::make_unique<AdamRule>(settings);
        }});

@@ -51,7 +51,7 @@ void register_optimizer_lamb(OptimizerRegistry& optimizers) {
        .options = AdamRule::options(0.01),
        .default_lr = 0.001,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         return std::make_unique<Lamb>(AdamRule::settings(options, "lamb"));
+         return std::make_unique<Lamb>(AdamRule::settings(options));
        }});
 }
 

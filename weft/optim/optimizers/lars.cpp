@@ -53,14 +53,16 @@ void register_optimizer_lars(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "lars",
        .summary = "momentum, each layer moved in proportion to its size",
-       .options = {{"momentum", 0.9, "share of the velocity that is kept"},
-                   {"trust", 0.001, "how far a layer moves for its norm"},
-                   {"weight_decay", 0.0, "added to the gradient, times p"}},
+       .options = {{"momentum", 0.9, "share of the velocity that is kept",
+                    kBelowOne},
+                   {"trust",
+                    0.001,
+                    "how far a layer moves for its norm",
+                    {.least = 0, .most = 1000, .is_open_above = true}},
+                   {"weight_decay", 0.0, "added to the gradient, times p",
+                    kBelowOne}},
        .default_lr = 1.0,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "momentum", 0, 1, "lars");
-         require_range(options, "trust", 0, 1000, "lars");
-         require_range(options, "weight_decay", 0, 1, "lars");
          return std::make_unique<Lars>(options);
        }});
 }

@@ -48,14 +48,15 @@ void register_optimizer_lion(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "lion",
        .summary = "the sign of a running mean of gradients",
-       .options = {{"beta1", 0.9, "share of the mean in a step's direction"},
-                   {"beta2", 0.99, "decay of the mean of gradients"},
-                   {"weight_decay", 0.0, "pull towards zero, times the rate"}},
+       .options = {{"beta1", 0.9, "share of the mean in a step's direction",
+                    kBelowOne},
+                   {"beta2", 0.99, "decay of the mean of gradients", kBelowOne},
+                   {"weight_decay",
+                    0.0,
+                    "pull towards zero, times the rate",
+                    {.least = 0, .most = 10, .is_open_above = true}}},
        .default_lr = 0.0001,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "beta1", 0, 1, "lion");
-         require_range(options, "beta2", 0, 1, "lion");
-         require_range(options, "weight_decay", 0, 10, "lion");
          return std::make_unique<Lion>(options);
        }});
 }

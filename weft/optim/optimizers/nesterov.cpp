@@ -8,12 +8,12 @@ void register_optimizer_nesterov(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "nesterov",
        .summary = "momentum with Nesterov's look-ahead",
-       .options = {{"momentum", 0.9, "share of the velocity that is kept"},
-                   {"weight_decay", 0.0, "added to the gradient, times p"}},
+       .options = {{"momentum", 0.9, "share of the velocity that is kept",
+                    kBelowOne},
+                   {"weight_decay", 0.0, "added to the gradient, times p",
+                    kBelowOne}},
        .default_lr = 0.01,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "momentum", 0, 1, "nesterov");
-         require_range(options, "weight_decay", 0, 1, "nesterov");
          return std::make_unique<MomentumRule>(MomentumRule::Settings{
              .momentum = option<double>(options, "momentum"),
              .weight_decay = option<double>(options, "weight_decay"),

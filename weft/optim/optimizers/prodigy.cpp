@@ -114,18 +114,18 @@ void register_optimizer_prodigy(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "prodigy",
        .summary = "adaptive moments, with a rate that it finds itself",
-       .options = {{"beta1", 0.9, "decay of the mean of gradients"},
-                   {"beta2", 0.999, "decay of the mean of their squares"},
-                   {"epsilon", 1e-8, "keeps the divisor from zero"},
-                   {"first_distance", 1e-6, "from which the rate grows"},
-                   {"weight_decay", 0.0, "pull towards zero, times the rate"}},
+       .options = {{"beta1", 0.9, "decay of the mean of gradients", kBelowOne},
+                   {"beta2", 0.999, "decay of the mean of their squares",
+                    kBelowOne},
+                   {"epsilon", 1e-8, "keeps the divisor from zero", kBelowOne},
+                   {"first_distance",
+                    1e-6,
+                    "from which the rate grows",
+                    {.least = 1e-12, .most = 1e3, .is_open_above = true}},
+                   {"weight_decay", 0.0, "pull towards zero, times the rate",
+                    kBelowOne}},
        .default_lr = 1.0,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "beta1", 0, 1, "prodigy");
-         require_range(options, "beta2", 0, 1, "prodigy");
-         require_range(options, "epsilon", 0, 1, "prodigy");
-         require_range(options, "first_distance", 1e-12, 1e3, "prodigy");
-         require_range(options, "weight_decay", 0, 1, "prodigy");
          return std::make_unique<Prodigy>(options);
        }});
 }

@@ -56,16 +56,14 @@ void register_optimizer_rmsprop(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "rmsprop",
        .summary = "steps scaled by a running mean of squared gradients",
-       .options = {{"beta2", 0.99, "decay of that mean"},
-                   {"epsilon", 1e-8, "keeps the divisor from zero"},
-                   {"momentum", 0.0, "share of the velocity that is kept"},
-                   {"weight_decay", 0.0, "added to the gradient, times p"}},
+       .options = {{"beta2", 0.99, "decay of that mean", kBelowOne},
+                   {"epsilon", 1e-8, "keeps the divisor from zero", kBelowOne},
+                   {"momentum", 0.0, "share of the velocity that is kept",
+                    kBelowOne},
+                   {"weight_decay", 0.0, "added to the gradient, times p",
+                    kBelowOne}},
        .default_lr = 0.01,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "beta2", 0, 1, "rmsprop");
-         require_range(options, "epsilon", 0, 1, "rmsprop");
-         require_range(options, "momentum", 0, 1, "rmsprop");
-         require_range(options, "weight_decay", 0, 1, "rmsprop");
          return std::make_unique<Rmsprop>(options);
        }});
 }

@@ -7,10 +7,10 @@ void register_optimizer_sgd(OptimizerRegistry& optimizers) {
   optimizers.add(
       {.name = "sgd",
        .summary = "plain stochastic gradient descent",
-       .options = {{"weight_decay", 0.0, "added to the gradient, times p"}},
+       .options = {{"weight_decay", 0.0, "added to the gradient, times p",
+                    kBelowOne}},
        .default_lr = 0.1,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "weight_decay", 0, 1, "sgd");
          return std::make_unique<MomentumRule>(MomentumRule::Settings{
              .weight_decay = option<double>(options, "weight_decay")});
        }});

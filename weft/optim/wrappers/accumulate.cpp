@@ -63,11 +63,11 @@ void register_optimizer_wrapper_accumulate(OptimizerWrapperRegistry& wrappers) {
   wrappers.add(
       {.name = "accumulate",
        .summary = "a step after several batches, with their mean gradient",
-       .options = {{"batches", std::int64_t{4}, "of one step"}},
+       .options = {{"batches", std::int64_t{4}, "of one step", kAtLeastOne}},
        .make = [](std::unique_ptr<Optimizer> inner,
                   const Options& options) -> std::unique_ptr<Optimizer> {
          return std::make_unique<Accumulate>(
-             std::move(inner), require_count(options, "batches", "accumulate"));
+             std::move(inner), option<std::int64_t>(options, "batches"));
        }});
 }
 

@@ -36,15 +36,11 @@ void register_optimizer_wrapper_clip_value(OptimizerWrapperRegistry& wrappers) {
   wrappers.add(
       {.name = "clip_value",
        .summary = "each element of a gradient within a limit",
-       .options = {{"limit", 1.0, "greatest size of an element"}},
+       .options = {{"limit", 1.0, "greatest size of an element", kPositive}},
        .make = [](std::unique_ptr<Optimizer> inner,
                   const Options& options) -> std::unique_ptr<Optimizer> {
-         const double limit = option<double>(options, "limit");
-         if (!(limit > 0)) {
-           throw Error(ErrorCode::kInvalidArgument, "clip_value",
-                       "limit = {} must be above 0", limit);
-         }
-         return std::make_unique<ClipValue>(std::move(inner), limit);
+         return std::make_unique<ClipValue>(std::move(inner),
+                                            option<double>(options, "limit"));
        }});
 }
 

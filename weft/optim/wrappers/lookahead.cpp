@@ -45,13 +45,17 @@ void register_optimizer_wrapper_lookahead(OptimizerWrapperRegistry& wrappers) {
   wrappers.add(
       {.name = "lookahead",
        .summary = "after some steps, goes back part of the way",
-       .options = {{"steps", std::int64_t{5}, "of the inner optimizer"},
-                   {"alpha", 0.5, "share of the way that is kept"}},
+       .options = {{"steps",
+                    std::int64_t{5},
+                    "of the inner optimizer",
+                    kAtLeastOne,
+                    {},
+                    "steps"},
+                   {"alpha", 0.5, "share of the way that is kept", kBelowOne}},
        .make = [](std::unique_ptr<Optimizer> inner,
                   const Options& options) -> std::unique_ptr<Optimizer> {
-         require_range(options, "alpha", 0, 1, "lookahead");
          return std::make_unique<Lookahead>(
-             std::move(inner), require_count(options, "steps", "lookahead"),
+             std::move(inner), option<std::int64_t>(options, "steps"),
              option<double>(options, "alpha"));
        }});
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "weft/base/option_schema.h"
+#include "weft/base/ranges.h"
 
 namespace weft {
 
@@ -37,7 +38,6 @@ class RecipeSource {
 // A larger count is a mistake. With this bound, epochs times their batches stay
 // within 64 bits for fewer than 2^23 batches.
 inline constexpr double kMostCount = 1099511627776;  // 2^40
-inline constexpr NumberRange kPositive{.least = 0, .is_open_below = true};
 
 class SectionReader {
  public:

@@ -131,7 +131,6 @@ GroupRecipe read_group(SectionReader section, const OptimizerRecipe& rest) {
     }
     group.options = section.read_options(schema);
     // It is made only to be checked, while the place of a mistake is known.
-    section.blame("", [&] { def.make(group.options); });
     section.blame("wrap", [&] {
       wrap_optimizer(def.make(group.options), group.wrap, rest.wrap);
     });
@@ -168,8 +167,6 @@ void read_optimizer(SectionReader& section, Recipe& recipe) {
   const auto groups = section.find_tables("groups");
   optimizer.options = section.read_options(def.options);
   section.refuse_unknown();
-  // The optimizer knows the ranges of its options; they depend on each other.
-  section.blame("", [&] { def.make(optimizer.options); });
   section.blame("wrap", [&] {
     wrap_optimizer(def.make(optimizer.options), optimizer.wrap);
   });
