@@ -73,7 +73,7 @@ TEST(Assembly, NamesThePlaceOfAView) {
 parameters = "fc2.weight"
 view = "low-rank(rank=11)"
 )toml",
-         {"'fc2.weight' (f32[16, 10]) cannot be seen as low-rank(rank=11)",
+         {"'low-rank(rank=11)' declines parameter 'fc2.weight' (f32[16, 10])",
           "at most 10", "in: model.views.0, small.toml:11"});
   refuse("",
          {"no parameter is called 'fc2.wait'", "parameters: fc1.weight",
@@ -86,7 +86,7 @@ view = "low-rank(rank=11)"
 
 TEST(Assembly, NamesThePlaceOfATaskThatDoesNotSuit) {
   refuse("\n[task]\nname = \"language-model\"\n",
-         {"reads running text", "in: task, small.toml:11"});
+         {"no running text", "in: task, small.toml:11"});
 }
 
 // Recipes of a program have no places, and recipes that say the same are equal

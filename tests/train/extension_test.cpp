@@ -47,7 +47,7 @@ TEST(Extension, ATaskOfAnotherTreeTrains) {
   for (int i = 0; i < 64; ++i)
     text += fmt::format("{},{}.0\n", i / 8 % 2, i % 8);
   const auto data = parse_table(text, "t.csv", {.numbers = {"2"}});
-  task->check(*data);
+  EXPECT_FALSE(task->declines(*data));
   task->fit(*data);
   nn::Sequential model{nn::Linear{1, 1}};
   model.initialize(1);
@@ -68,9 +68,11 @@ TEST(Extension, ATaskOfAnotherTreeTrains) {
           .item();
   EXPECT_NEAR(told, 5.5, 0.7);
 
-  test::expect_error(ErrorCode::kInvalidArgument, {"quantile", "share"}, [&] {
-    def.make(complete(def.options, {{"share", 1.0}}, "task"));
-  });
+  test::expect_error(
+      ErrorCode::kInvalidArgument, {"task", "'share' = 1 must be in (0, 1)"},
+      [&] {
+        def.make(complete(def.options, {{"share", 1.0}}, "task"));
+      });
 }
 
 TEST(Extension, ASourceOfAnotherTreeMakesBatches) {

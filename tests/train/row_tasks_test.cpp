@@ -55,7 +55,7 @@ DatasetRef table_of(const std::string& text, TableOptions options = {}) {
 // The scores of answers to the labels of `data`.
 Scores scores_of(TrainingTask& task, const Dataset& data,
                  const std::vector<Tensor>& batch) {
-  task.check(data);
+  EXPECT_FALSE(task.declines(data));
   task.fit(data);
   auto model = echo();
   const Objective found =
@@ -167,7 +167,7 @@ TEST(RowTasks, RefuseDataThatDoesNotSuit) {
   const auto refuses = [](const char* task, const DatasetRef& data,
                           const char* hint) {
     expect_error(ErrorCode::kInvalidArgument, {"task", hint},
-                 [&] { make_task(task)->check(*data); });
+                 [&] { check_data(task, *make_task(task), *data); });
   };
   refuses("binary", three, "classification");
   refuses("binary", numbers, "two classes");
@@ -176,8 +176,8 @@ TEST(RowTasks, RefuseDataThatDoesNotSuit) {
   refuses("multi-label", three, "data.label");
   refuses("classification", several, "multi-label");
   expect_error(ErrorCode::kInvalidArgument, {"'maybe'", "no, yes"}, [] {
-    make_task("binary", {{"positive", "maybe"}})
-        ->check(*table_of("1,no\n2,yes\n"));
+    check_data("binary", *make_task("binary", {{"positive", "maybe"}}),
+               *table_of("1,no\n2,yes\n"));
   });
   for (const auto& [task, options] :
        std::vector<std::pair<const char*, Options>>{

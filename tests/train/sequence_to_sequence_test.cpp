@@ -112,7 +112,7 @@ TEST_F(SequenceToSequenceTask, SmoothsWhatIsMinimisedAlone) {
 
 TEST_F(SequenceToSequenceTask, TrainsOnRaggedBatchesAndTranslates) {
   const auto told = task("sequence-to-sequence", {{"beam", std::int64_t{2}}});
-  told->check(data());
+  EXPECT_FALSE(told->declines(data()));
   Loader loader(splits_.train, {.batch = 5, .shuffle = true, .seed = 1});
   const auto optimizer = make_optimizer("adam", {});
   const StepDescription description(*model_, *told, loader.inputs(), {},
@@ -171,17 +171,21 @@ TEST_F(SequenceToSequenceTask, SearchTellsTheModelsProbabilities) {
 }
 
 TEST_F(SequenceToSequenceTask, RefusesWhatDoesNotFit) {
-  test::expect_error(ErrorCode::kInvalidArgument, {"task.smoothing"}, [] {
-    task("sequence-to-sequence", {{"smoothing", 1.0}});
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"'smoothing' = 1 must be in [0, 1)"}, [] {
+                       task("sequence-to-sequence", {{"smoothing", 1.0}});
+                     });
+  test::expect_error(
+      ErrorCode::kInvalidArgument, {"'beam' = 0 must be at least 1"}, [] {
+        task("sequence-to-sequence", {{"beam", std::int64_t{0}}});
+      });
+  test::expect_error(ErrorCode::kInvalidArgument, {"no trees"}, [&] {
+    check_data("tree-labels", *task("tree-labels"), data());
   });
-  test::expect_error(ErrorCode::kInvalidArgument, {"beam of 0"}, [] {
-    task("sequence-to-sequence", {{"beam", std::int64_t{0}}});
-  });
-  test::expect_error(ErrorCode::kInvalidArgument, {"no trees"},
-                     [&] { task("tree-labels")->check(data()); });
   const auto digits = open_data({.name = "digits"});
   test::expect_error(ErrorCode::kInvalidArgument, {"translations"}, [&] {
-    task("sequence-to-sequence")->check(*digits.train);
+    check_data("sequence-to-sequence", *task("sequence-to-sequence"),
+               *digits.train);
   });
 }
 

@@ -80,7 +80,7 @@ Assembly assemble(const Recipe& recipe, int workers,
                     : open_data(recipe, workers);
   const DataDescription& data = result.data->description();
   recipe.places.blame("task", [&] {
-    result.task->check(data);
+    check_data(recipe.task.name, *result.task, data);
     // The task's constants, such as the scale of targets, must be there before
     // the model is built around them.
     result.task->fit(data);

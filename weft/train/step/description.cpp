@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/refusal.h"
 #include "weft/graph/location.h"
 
 namespace weft {
@@ -140,10 +141,10 @@ StepDescription StepDescription::in_use(
     if (name == entry.name) continue;
     const auto found = std::ranges::find(state, name, &NamedTensor::name);
     if (found == state.end()) {
-      throw Error(ErrorCode::kInvalidArgument, "optimizer",
-                  "'{}' is to be measured with, and lies with another worker",
-                  name)
-          .hint("sync.policy = \"allreduce\", or evaluate=false");
+      throw refused("optimizer", in_quotes(name),
+                    {"this policy of workers",
+                     "it is to be measured with, and lies with another worker",
+                     "sync.policy = \"allreduce\", or evaluate=false"});
     }
     entry.memory = found->tensor;
   }

@@ -26,6 +26,13 @@ std::unique_ptr<Predictor> TrainingTask::predictor(
       .hint("weft eval measures it on its data");
 }
 
+void check_data(std::string_view name, const TrainingTask& task,
+                const DataDescription& data) {
+  if (const auto refusal = task.declines(data)) {
+    throw refused("task", in_quotes(name), *refusal);
+  }
+}
+
 std::unique_ptr<TrainingTask> make_task(std::string_view name,
                                         const Options& options) {
   const TrainingTaskDef& def = training_task_registry().get(name);

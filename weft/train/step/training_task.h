@@ -7,12 +7,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/base/option_schema.h"
+#include "weft/base/ranges.h"
+#include "weft/base/refusal.h"
 #include "weft/base/registry.h"
 #include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
@@ -38,9 +41,9 @@ class TrainingTask {
   // What people call an example: "img", "rows".
   virtual std::string unit(const DataDescription& data) const = 0;
 
-  // Throws Error(kInvalidArgument) with the reason for data that this task
-  // cannot be trained on.
-  virtual void check(const DataDescription& data) const = 0;
+  // Why it cannot be trained on these data; nothing if it can.
+  virtual std::optional<Refusal> declines(
+      const DataDescription& data) const = 0;
   // Keeps what the objective must know of the data, which suits: the scale of
   // targets, which label is the positive one. Once, before what is below.
   virtual void fit(const DataDescription&) {}
@@ -82,8 +85,7 @@ struct TrainingTaskDef {
   // Where its batches come from unless a recipe says so: of
   // weft/train/sources.
   std::string source = "loader";
-  // `options` are complete. Throws Error(kInvalidArgument) for a value that
-  // makes no sense.
+  // `options` are complete, and what they may be.
   std::unique_ptr<TrainingTask> (*make)(const Options& options) = nullptr;
 };
 
@@ -94,14 +96,17 @@ const TrainingTaskRegistry& training_task_registry();
 // The named task with its options checked and completed.
 std::unique_ptr<TrainingTask> make_task(std::string_view name,
                                         const Options& options = {});
+// Throws Error(kInvalidArgument) where the task of that name declines the data.
+void check_data(std::string_view name, const TrainingTask& task,
+                const DataDescription& data);
 
 // `model` as what a task needs it to be. Throws Error(kInvalidArgument) for a
 // model of another kind, of which `what` is the name: "a model of trees".
 template <class M>
 M& model_as(nn::Module& model, std::string_view task, std::string_view what) {
   if (auto* found = dynamic_cast<M*>(&model)) return *found;
-  throw Error(ErrorCode::kInvalidArgument, "task",
-              "task '{}' needs {}, which this model is not", task, what);
+  throw refused("task", in_quotes(task),
+                {"this model", fmt::format("it needs {}", what), ""});
 }
 
 }  // namespace weft

@@ -97,25 +97,22 @@ class AutoencoderTask final : public TrainingTask {
   std::string_view deciding_metric() const override { return "bound"; }
   std::string unit(const DataDescription&) const override { return "img"; }
 
-  void check(const DataDescription& data) const override {
+  std::optional<Refusal> declines(const DataDescription& data) const override {
     const PixelScale& scale = data.pixel_scale();
     if (data.features()[0].type.shape.rank() != 3 || scale.mean.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "an autoencoder reads images, which '{}' has not",
-                  data.name());
+      return Refusal{in_quotes(data.name()), "it has no images", ""};
     }
     for (std::size_t c = 0; c < scale.mean.size(); ++c) {
       // This scale makes numbers in [0, 1] of pixels, which the loss takes for
       // probabilities.
       if (scale.mean[c] == 0 && scale.std[c] == 255) continue;
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "an autoencoder takes pixels for probabilities, and those of "
-                  "'{}' are scaled to mean 0 and deviation 1",
-                  data.name())
-          .hint(
-              "data.name = \"idx\" or \"image_folder\" scales the same files "
-              "to [0, 1]");
+      return Refusal{in_quotes(data.name()),
+                     "pixels are taken for probabilities, and these are scaled "
+                     "to mean 0 and deviation 1",
+                     "data.name = \"idx\" or \"image_folder\" scales the same "
+                     "files to [0, 1]"};
     }
+    return std::nullopt;
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape};

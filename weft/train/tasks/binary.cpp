@@ -62,22 +62,22 @@ class Binary final : public TrainingTask {
     return data.features()[0].type.shape.rank() == 3 ? "img" : "rows";
   }
 
-  void check(const DataDescription& data) const override {
+  std::optional<Refusal> declines(const DataDescription& data) const override {
     if (data.is_sequential() || !data.words().empty() ||
         data.features().size() != 2 || data.classes().size() != 2 ||
         data.features()[1].type.shape.rank() != 0) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "the examples of '{}' are not of two classes", data.name())
-          .hint("task.name = \"classification\" takes any number of them");
+      return Refusal{in_quotes(data.name()),
+                     "its examples are not of two classes",
+                     "task.name = \"classification\" takes any number of them"};
     }
-    if (options_.positive.empty()) return;
-    if (std::ranges::find(data.classes(), options_.positive) ==
-        data.classes().end()) {
-      throw Error(ErrorCode::kInvalidArgument, "task.positive", "no class '{}'",
-                  options_.positive)
-          .detail(fmt::format("known: {}, {}", data.classes()[0],
-                              data.classes()[1]));
+    const std::vector<std::string>& classes = data.classes();
+    const std::string& positive = options_.positive;
+    if (positive.empty() || std::ranges::count(classes, positive) > 0) {
+      return std::nullopt;
     }
+    return Refusal{
+        in_quotes(data.name()), fmt::format("it has no class '{}'", positive),
+        fmt::format("task.positive is one of: {}, {}", classes[0], classes[1])};
   }
   void fit(const DataDescription& data) override {
     // The second class is the positive one if none is named, as yes is beside
@@ -184,35 +184,24 @@ class Binary final : public TrainingTask {
 };
 
 std::unique_ptr<TrainingTask> make_binary(const Options& options) {
-  BinaryOptions own{
+  return std::make_unique<Binary>(BinaryOptions{
       .positive = option<std::string>(options, "positive"),
       .threshold = option<double>(options, "threshold"),
-      .positive_weight = option<double>(options, "positive_weight")};
-  // The conditions are put so that NaN is refused, too.
-  if (!(own.threshold > 0 && own.threshold < 1)) {
-    throw Error(ErrorCode::kInvalidArgument, "task binary",
-                "threshold is {}, and must be between 0 and 1", own.threshold);
-  }
-  if (!(own.positive_weight > 0)) {
-    throw Error(ErrorCode::kInvalidArgument, "task binary",
-                "positive_weight is {}, and must be above 0",
-                own.positive_weight);
-  }
-  return std::make_unique<Binary>(std::move(own));
+      .positive_weight = option<double>(options, "positive_weight")});
 }
 
 }  // namespace
 
 void register_training_task_binary(TrainingTaskRegistry& tasks) {
-  tasks.add(
-      {.name = "binary",
-       .summary = "rows or images to yes or no",
-       .options = {{"positive", std::string(),
-                    "the class that is yes; none: the second"},
-                   {"threshold", 0.5, "probability from which yes is said"},
-                   {"positive_weight", 1.0,
-                    "how many times an example of it counts"}},
-       .make = make_binary});
+  tasks.add({.name = "binary",
+             .summary = "rows or images to yes or no",
+             .options = {{"positive", std::string(),
+                          "the class that is yes; none: the second"},
+                         {"threshold", 0.5,
+                          "probability from which yes is said", kInside},
+                         {"positive_weight", 1.0,
+                          "how many times an example of it counts", kPositive}},
+             .make = make_binary});
 }
 
 }  // namespace weft

@@ -22,23 +22,24 @@ class Classification final : public TrainingTask {
     return data.features()[0].type.shape.rank() == 3 ? "img" : "rows";
   }
 
-  void check(const DataDescription& data) const override {
+  std::optional<Refusal> declines(const DataDescription& data) const override {
     if (data.is_sequential() || !data.words().empty() ||
         data.features().size() != 2) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "'{}' has no examples that are one of several classes each",
-                  data.name());
+      return Refusal{in_quotes(data.name()),
+                     "it has no examples that are one of several classes each",
+                     ""};
     }
     if (data.classes().empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "the labels of '{}' are no classes", data.name())
-          .hint("task.name = \"regression\" takes labels that are numbers");
+      return Refusal{
+          in_quotes(data.name()), "its labels are no classes",
+          "task.name = \"regression\" takes labels that are numbers"};
     }
     if (data.features()[1].type.shape.rank() != 0) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "each example of '{}' has several labels", data.name())
-          .hint("task.name = \"multi-label\" takes them");
+      return Refusal{in_quotes(data.name()),
+                     "each of its examples has several labels",
+                     "task.name = \"multi-label\" takes them"};
     }
+    return std::nullopt;
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape,

@@ -25,14 +25,13 @@ class GraphEmbedding final : public TrainingTask {
   std::string_view deciding_metric() const override { return "auc"; }
   std::string unit(const DataDescription&) const override { return "pairs"; }
 
-  void check(const DataDescription& data) const override {
+  std::optional<Refusal> declines(const DataDescription& data) const override {
     if (data.features().size() == 3 && data.features()[2].name == "others") {
-      return;
+      return std::nullopt;
     }
-    throw Error(ErrorCode::kInvalidArgument, "task",
-                "nodes are embedded by walks over a graph, which '{}' is not",
-                data.name())
-        .hint("data.source = \"walks\"");
+    return Refusal{in_quotes(data.name()),
+                   "it is no graph that could be walked, as nodes are embedded",
+                   "data.source = \"walks\""};
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = {},

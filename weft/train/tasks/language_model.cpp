@@ -25,12 +25,9 @@ class LanguageModel final : public TrainingTask {
   std::string_view deciding_metric() const override { return "perplexity"; }
   std::string unit(const DataDescription&) const override { return "windows"; }
 
-  void check(const DataDescription& data) const override {
-    if (!data.is_sequential()) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "a language model reads running text, which '{}' is not",
-                  data.name());
-    }
+  std::optional<Refusal> declines(const DataDescription& data) const override {
+    if (data.is_sequential()) return std::nullopt;
+    return Refusal{in_quotes(data.name()), "it is no running text", ""};
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape,

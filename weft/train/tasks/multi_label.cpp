@@ -28,15 +28,15 @@ class MultiLabel final : public TrainingTask {
     return data.features()[0].type.shape.rank() == 3 ? "img" : "rows";
   }
 
-  void check(const DataDescription& data) const override {
-    if (data.features().size() != 2 ||
-        data.features()[1].type.dtype != DType::kF32 ||
-        data.features()[1].type.shape.rank() != 1) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "the examples of '{}' do not have several labels each",
-                  data.name())
-          .hint("of a table, data.label names several columns");
+  std::optional<Refusal> declines(const DataDescription& data) const override {
+    if (data.features().size() == 2 &&
+        data.features()[1].type.dtype == DType::kF32 &&
+        data.features()[1].type.shape.rank() == 1) {
+      return std::nullopt;
     }
+    return Refusal{in_quotes(data.name()),
+                   "its examples do not have several labels each",
+                   "of a table, data.label names several columns"};
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape,
@@ -98,22 +98,17 @@ class MultiLabel final : public TrainingTask {
 };
 
 std::unique_ptr<TrainingTask> make_multi_label(const Options& options) {
-  const double threshold = option<double>(options, "threshold");
-  if (!(threshold > 0 && threshold < 1)) {
-    throw Error(ErrorCode::kInvalidArgument, "task multi-label",
-                "threshold is {}, and must be between 0 and 1", threshold);
-  }
-  return std::make_unique<MultiLabel>(threshold);
+  return std::make_unique<MultiLabel>(option<double>(options, "threshold"));
 }
 
 }  // namespace
 
 void register_training_task_multi_label(TrainingTaskRegistry& tasks) {
-  tasks.add(
-      {.name = "multi-label",
-       .summary = "rows or images to several things that are so or not",
-       .options = {{"threshold", 0.5, "probability from which yes is said"}},
-       .make = make_multi_label});
+  tasks.add({.name = "multi-label",
+             .summary = "rows or images to several things that are so or not",
+             .options = {{"threshold", 0.5,
+                          "probability from which yes is said", kInside}},
+             .make = make_multi_label});
 }
 
 }  // namespace weft

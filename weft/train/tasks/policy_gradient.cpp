@@ -25,13 +25,12 @@ class PolicyGradient final : public TrainingTask {
   std::string_view deciding_metric() const override { return "reward"; }
   std::string unit(const DataDescription&) const override { return "episodes"; }
 
-  void check(const DataDescription& data) const override {
+  std::optional<Refusal> declines(const DataDescription& data) const override {
     if (data.features().size() == 5 && data.features()[4].name == "reward") {
-      return;
+      return std::nullopt;
     }
-    throw Error(ErrorCode::kInvalidArgument, "task",
-                "a policy needs episodes, which '{}' has not", data.name())
-        .hint("data.source = \"environment\"");
+    return Refusal{in_quotes(data.name()), "it has no episodes",
+                   "data.source = \"environment\""};
   }
   ModelInput model_input(const DataDescription& data) const override {
     const Shape& episode = data.features()[0].type.shape;

@@ -50,13 +50,14 @@ class Regression final : public TrainingTask {
     return data.features()[0].type.shape.rank() == 3 ? "img" : "rows";
   }
 
-  void check(const DataDescription& data) const override {
-    if (data.is_sequential() || data.features().size() != 2 ||
-        data.features()[1].type != TensorType{DType::kF32, {}}) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "the labels of '{}' are no numbers to be told", data.name())
-          .hint("of a table, data.numbers says which columns are numbers");
+  std::optional<Refusal> declines(const DataDescription& data) const override {
+    if (!data.is_sequential() && data.features().size() == 2 &&
+        data.features()[1].type == TensorType{DType::kF32, {}}) {
+      return std::nullopt;
     }
+    return Refusal{in_quotes(data.name()),
+                   "its labels are no numbers to be told",
+                   "of a table, data.numbers says which columns are numbers"};
   }
   void fit(const DataDescription& data) override {
     scale_ = data.target_scale();
@@ -132,18 +133,9 @@ class Regression final : public TrainingTask {
 };
 
 std::unique_ptr<TrainingTask> make_regression(const Options& options) {
-  const auto& loss = option<std::string>(options, "loss");
-  const double delta = option<double>(options, "delta");
-  if (loss != "mse" && loss != "huber") {
-    throw Error(ErrorCode::kInvalidArgument, "task regression", "no loss '{}'",
-                loss)
-        .detail("known: huber, mse");
-  }
-  if (!(delta > 0)) {
-    throw Error(ErrorCode::kInvalidArgument, "task regression",
-                "delta is {}, and must be above 0", delta);
-  }
-  return std::make_unique<Regression>(loss == "huber" ? delta : 0.0);
+  const bool is_huber = option<std::string>(options, "loss") == "huber";
+  return std::make_unique<Regression>(
+      is_huber ? option<double>(options, "delta") : 0.0);
 }
 
 }  // namespace
@@ -151,10 +143,15 @@ std::unique_ptr<TrainingTask> make_regression(const Options& options) {
 void register_training_task_regression(TrainingTaskRegistry& tasks) {
   tasks.add({.name = "regression",
              .summary = "rows or images to a number",
-             .options = {{"loss", std::string("mse"), "mse or huber"},
+             .options = {{"loss",
+                          std::string("mse"),
+                          "squared errors, or large ones by their size",
+                          {},
+                          {"mse", "huber"}},
                          {"delta", 1.0,
                           "of huber: standard deviations from which errors "
-                          "count by size, and not by square"}},
+                          "count by size, and not by square",
+                          kPositive}},
              .make = make_regression});
 }
 

@@ -40,12 +40,13 @@ class SequenceToSequence final : public TrainingTask {
     return "sentences";
   }
 
-  void check(const DataDescription& data) const override {
-    if (data.words().empty() || data.classes().empty() ||
-        varying_axes(data.features()) != 2) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "'{}' has no sentences with translations", data.name());
+  std::optional<Refusal> declines(const DataDescription& data) const override {
+    if (!data.words().empty() && !data.classes().empty() &&
+        varying_axes(data.features()) == 2) {
+      return std::nullopt;
     }
+    return Refusal{in_quotes(data.name()),
+                   "it has no sentences with translations", ""};
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape,
@@ -169,21 +170,11 @@ class SequenceToSequence final : public TrainingTask {
 
 std::unique_ptr<TrainingTask> make_sequence_to_sequence(
     const Options& options) {
-  const auto smoothing = option<double>(options, "smoothing");
-  const TranslatorOptions search{
-      .beam = option<std::int64_t>(options, "beam"),
-      .length_penalty = option<double>(options, "length_penalty")};
-  // The comparisons are written so that NaN fails them.
-  if (!(smoothing >= 0 && smoothing < 1)) {
-    throw Error(ErrorCode::kInvalidArgument, "task.smoothing",
-                "must be in [0, 1), not {}", smoothing);
-  }
-  if (search.beam < 1 || !(search.length_penalty >= 0)) {
-    throw Error(ErrorCode::kInvalidArgument, "task",
-                "a beam of {} with length_penalty {} finds nothing",
-                search.beam, search.length_penalty);
-  }
-  return std::make_unique<SequenceToSequence>(smoothing, search);
+  return std::make_unique<SequenceToSequence>(
+      option<double>(options, "smoothing"),
+      TranslatorOptions{
+          .beam = option<std::int64_t>(options, "beam"),
+          .length_penalty = option<double>(options, "length_penalty")});
 }
 
 }  // namespace
@@ -192,11 +183,13 @@ void register_training_task_sequence_to_sequence(TrainingTaskRegistry& tasks) {
   tasks.add({.name = "sequence-to-sequence",
              .summary = "sentences to their translations",
              .options = {{"smoothing", 0.0,
-                          "of the target: what all words share, below 1"},
+                          "of the target: what all words share", kBelowOne},
                          {"beam", std::int64_t{4},
-                          "beginnings that the search keeps; 1 is greedy"},
+                          "beginnings that the search keeps; 1 is greedy",
+                          kAtLeastOne},
                          {"length_penalty", 1.0,
-                          "power of the length that scores are divided by"}},
+                          "power of the length that scores are divided by",
+                          kNotNegative}},
              .make = make_sequence_to_sequence});
 }
 

@@ -22,14 +22,14 @@ class TreeLabels final : public TrainingTask {
   std::string_view deciding_metric() const override { return "accuracy"; }
   std::string unit(const DataDescription&) const override { return "trees"; }
 
-  void check(const DataDescription& data) const override {
+  std::optional<Refusal> declines(const DataDescription& data) const override {
     // Running text has its vocabulary as classes, and no words() of its own;
     // sentences with translations have both, but are no tables of nodes.
-    if (data.words().empty() || data.classes().empty() ||
-        data.features()[0].type.shape.rank() != 2) {
-      throw Error(ErrorCode::kInvalidArgument, "task",
-                  "'{}' has no trees with labels", data.name());
+    if (!data.words().empty() && !data.classes().empty() &&
+        data.features()[0].type.shape.rank() == 2) {
+      return std::nullopt;
     }
+    return Refusal{in_quotes(data.name()), "it has no trees with labels", ""};
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape,

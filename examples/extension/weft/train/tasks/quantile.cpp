@@ -22,10 +22,12 @@ class Quantile final : public TrainingTask {
   }
   std::string unit(const DataDescription&) const override { return "rows"; }
 
-  void check(const DataDescription& data) const override {
-    if (data.features()[1].type == TensorType{DType::kF32, {}}) return;
-    throw Error(ErrorCode::kInvalidArgument, "task",
-                "the labels of '{}' are no numbers", data.name());
+  std::optional<Refusal> declines(const DataDescription& data) const override {
+    if (data.features()[1].type == TensorType{DType::kF32, {}}) {
+      return std::nullopt;
+    }
+    return Refusal{in_quotes(data.name()), "its labels are no numbers",
+                   "task.name = \"classification\" takes classes"};
   }
   void fit(const DataDescription& data) override {
     scale_ = data.target_scale();
@@ -76,14 +78,9 @@ void register_training_task_quantile(TrainingTaskRegistry& tasks) {
   tasks.add(
       {.name = "quantile",
        .summary = "rows to what their target seldom exceeds",
-       .options = {{"share", 0.9, "of targets that lie below"}},
+       .options = {{"share", 0.9, "of targets that lie below", kInside}},
        .make = [](const Options& options) -> std::unique_ptr<TrainingTask> {
-         const double share = option<double>(options, "share");
-         if (share > 0 && share < 1) {
-           return std::make_unique<Quantile>(share);
-         }
-         throw Error(ErrorCode::kInvalidArgument, "task quantile",
-                     "share is {}, and must be between 0 and 1", share);
+         return std::make_unique<Quantile>(option<double>(options, "share"));
        }});
 }
 
