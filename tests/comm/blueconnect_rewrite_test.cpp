@@ -134,8 +134,8 @@ TEST(BlueConnectRewrite, StopsWhereTheElementsNoLongerDivide) {
 }
 
 TEST(BlueConnectRewrite, RefusesHostsOfAnotherNumberOfRanks) {
-  test::expect_error(ErrorCode::kInvalidArgument, {"4 ranks", "hosts of 2"},
-                     [] {
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"an all_reduce of 4 ranks declines the hosts of 2"}, [] {
                        rewrite_blueconnect(all_reduce_of({DType::kF32, {4}}, 4),
                                            hosts_of("ab"));
                      });

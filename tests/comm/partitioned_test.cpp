@@ -489,7 +489,8 @@ TEST(Partitioned, RefusesWhatDoesNotFit) {
     const auto make = [&](const RankPlacement& placement) {
       return Partitioned(graph, "loss", types, placement, all, engine);
     };
-    expect_error(ErrorCode::kInvalidArgument, {"on 3 ranks", "there are 2"},
+    expect_error(ErrorCode::kInvalidArgument,
+                 {"declines 2 ranks, because it is for 3"},
                  [&] { make({.ranks = 3}); });
     expect_error(ErrorCode::kInvalidArgument,
                  {"no function laef", "did you mean leaf?"},

@@ -75,8 +75,7 @@ TEST(Exported, RunsInParts) {
       EXPECT_FALSE(results[0].is_defined());
     }
     ExportedFunction assigns(folder / "counted.weft");
-    expect_error(ErrorCode::kUnsupported,
-                 {"scale', which several ranks cannot"},
+    expect_error(ErrorCode::kUnsupported, {"declines several ranks", "scale'"},
                  [&] { run_parts(assigns, {two.tensor()}, "", transport); });
   });
 }

@@ -165,7 +165,8 @@ TEST_F(Episodes, OfSeveralWorkersAreThoseOfOne) {
     begin += batch.size;
   }
   EXPECT_EQ(begin, 6);
-  test::expect_error(ErrorCode::kInvalidArgument, {"cannot share a batch of 1"},
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"train.batch: 1 declines 2 workers"},
                      [&] { open(1)->train({.rank = 0, .ranks = 2}); });
 }
 

@@ -173,7 +173,7 @@ TEST(Stream, RefusesRecordsOfOtherTypes) {
 TEST(Stream, RefusesWhatItCannotDo) {
   const TemporaryFolder folder;
   const auto path = folder.write("a.csv", records(0, 20));
-  expect_error(ErrorCode::kUnsupported, {"one worker, not by 2"},
+  expect_error(ErrorCode::kUnsupported, {"'stream' declines 2 workers"},
                [&] { opened(path, {}, 2); });
   expect_error(ErrorCode::kInvalidArgument, {"/dev/stdin"},
                [&] { opened(""); });

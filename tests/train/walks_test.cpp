@@ -150,7 +150,8 @@ TEST_F(Walks, RefuseWhatIsNoGraph) {
   });
   expect_error(ErrorCode::kDataLoss, {"edges.txt", "2"},
                [&] { open({}, "0 1\n0 x\n"); });
-  expect_error(ErrorCode::kInvalidArgument, {"'flip' is for images"},
+  expect_error(ErrorCode::kInvalidArgument,
+               {"'flip", "because it is for images"},
                [&] { open({}, ring(), {"flip"}); });
   expect_error(ErrorCode::kInvalidArgument, {"did you mean 'cora'?"},
                [] { batch_source_registry().get("walks").options("coral"); });

@@ -127,7 +127,7 @@ Pipeline::State::State(std::string_view given, const PipelineOptions& chosen)
 void Pipeline::State::check(std::string_view given) const {
   const auto refuse = [&](const auto& stage, std::string what,
                           std::string because, const PipelineText& nearest) {
-    throw at_place(refused("codec", fmt::format("'{}'", stage->def->name),
+    throw at_place(refused("codec", in_quotes(stage->def->name),
                            {std::move(what), std::move(because),
                             "this works: " + to_string(nearest)}),
                    given, stage->place);
@@ -140,7 +140,7 @@ void Pipeline::State::check(std::string_view given) const {
   }
   if (index && sparsifier->is_shared()) {
     nearest.index.reset();
-    refuse(stages.index, fmt::format("'{}'", stages.sparsifier->def->name),
+    refuse(stages.index, in_quotes(stages.sparsifier->def->name),
            "all ranks draw the same indices, and none is sent", nearest);
   }
   if (value && !value->is_for_dense() && !sparsifier) {

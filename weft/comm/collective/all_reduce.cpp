@@ -28,7 +28,7 @@ PreparedAllReduce AllReduce::prepare(Communicator& communicator, DType dtype,
     refusal = {std::string(to_string(dtype)), "it has no sums", {}};
   }
   if (refusal) {
-    throw refused("all_reduce", fmt::format("'{}'", text_), *refusal,
+    throw refused("all_reduce", in_quotes(text_), *refusal,
                   ErrorCode::kUnsupported);
   }
   // Ranks compare this text, so those that disagree about the dtype, the count

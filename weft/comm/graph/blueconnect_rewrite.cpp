@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "weft/base/refusal.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/function_copy.h"
 #include "weft/graph/registry.h"
@@ -133,10 +134,11 @@ class Rewriter {
   void replace(NodeId id, const Node& node) {
     const RankGroups groups = RankGroups::of(node.attributes);
     if (groups.ranks.size() != hosts_.size()) {
-      throw Error(
-          ErrorCode::kInvalidArgument, "blueconnect",
-          "an all_reduce is for {} ranks, but the hosts of {} are given",
-          groups.ranks.size(), hosts_.size());
+      throw refused(
+          "blueconnect",
+          fmt::format("an all_reduce of {} ranks", groups.ranks.size()),
+          {fmt::format("the hosts of {}", hosts_.size()), "each rank is on one",
+           ""});
     }
     BlueConnectDecision decision{id, {}, {}};
     copy_[node.outputs[0]] =

@@ -1,5 +1,6 @@
 #include "weft/comm/graph/exported_ranks.h"
 
+#include "weft/base/refusal.h"
 #include "weft/comm/graph/blueconnect_rewrite.h"
 #include "weft/comm/graph/network_collectives.h"
 #include "weft/comm/graph/partitioned.h"
@@ -17,9 +18,13 @@ std::vector<Tensor> all_inputs(const ExportedFunction& function,
     // Every rank has a copy of its own, which an assignment would part from the
     // others'.
     if (each.is_assigned) {
-      throw Error(
-          ErrorCode::kUnsupported, "@" + function.function().function().name(),
-          "assigns the variable '{}', which several ranks cannot", each.name);
+      throw refused("@" + function.function().function().name(), "it",
+                    {"several ranks",
+                     fmt::format("each would assign its own copy of the "
+                                 "variable '{}'",
+                                 each.name),
+                     ""},
+                    ErrorCode::kUnsupported);
     }
     if (!each.is_variable()) {
       inputs.push_back(each.value.tensor());

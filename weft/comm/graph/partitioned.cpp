@@ -1,5 +1,6 @@
 #include "weft/comm/graph/partitioned.h"
 
+#include "weft/base/refusal.h"
 #include "weft/place/partition.h"
 #include "weft/place/rank_placer.h"
 
@@ -15,9 +16,9 @@ Partitioned::Partitioned(const Graph& graph, std::string_view entry,
       placement_(placement),
       peers_(communicator, engine) {
   if (placement.ranks != peers_.size()) {
-    throw Error(ErrorCode::kInvalidArgument, "@" + entry_,
-                "is placed on {} ranks, and there are {}", placement.ranks,
-                peers_.size());
+    throw refused("@" + entry_, "its placement",
+                  {fmt::format("{} ranks", peers_.size()),
+                   fmt::format("it is for {}", placement.ranks), ""});
   }
   // Every rank lowers and cuts the whole graph by itself and comes to the same
   // parts. A run is named after its cuts, so ranks that differ are told.

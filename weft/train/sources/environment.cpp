@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "weft/base/philox.h"
+#include "weft/base/refusal.h"
 #include "weft/train/step/training_data.h"
 
 namespace weft {
@@ -58,9 +59,9 @@ class EpisodeSource final : public BatchSource {
     first_ = first;
     count_ = last - first;
     if (count_ < 1) {
-      throw Error(ErrorCode::kInvalidArgument, def.name,
-                  "{} workers cannot share a batch of {} episodes",
-                  options.shard.ranks, options.episodes);
+      throw refused("train.batch", fmt::format("{}", options.episodes),
+                    {fmt::format("{} workers", options.shard.ranks),
+                     "each plays an episode at least", "raise train.batch"});
     }
     const EnvironmentDescription description(def);
     for (const Feature& feature : description.features()) {
@@ -259,8 +260,10 @@ class PlayedData final : public TrainingData {
         def_(environment_registry().get(options.name)),
         description_(def_) {
     if (!options.augment.empty() || !options.folder.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "data",
-                  "'{}' is played: it has no folder and no images", def_.name);
+      throw refused(
+          "data", in_quotes(def_.name),
+          {options.folder.empty() ? "data.augment" : "data.folder",
+           "it is played, and has no files and no images", "leave that out"});
     }
   }
 

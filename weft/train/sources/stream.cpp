@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weft/base/refusal.h"
 #include "weft/data/loader.h"
 #include "weft/data/record_stream.h"
 #include "weft/data/table.h"
@@ -222,14 +223,16 @@ class StreamedData final : public TrainingData {
           .hint("name a pipe or file: --data /dev/stdin");
     }
     if (!options.augment.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "data.augment",
-                  "'{}' is for images, and a stream has records",
-                  options.augment.front());
+      throw refused("data.augment", in_quotes(options.augment.front()),
+                    {"a stream", "it is for images, and these are records",
+                     "leave data.augment out"});
     }
     if (options.workers > 1) {
-      throw Error(ErrorCode::kUnsupported, "data.source",
-                  "a stream is read by one worker, not by {}", options.workers)
-          .hint("give several workers files: data.source = \"loader\"");
+      throw refused("data.source", "'stream'",
+                    {fmt::format("{} workers", options.workers),
+                     "one of them would read what the others need",
+                     "data.source = \"loader\" gives several workers files"},
+                    ErrorCode::kUnsupported);
     }
   }
 

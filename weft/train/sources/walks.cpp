@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "weft/base/permutation.h"
+#include "weft/base/refusal.h"
 #include "weft/data/fetch.h"
 #include "weft/data/numbered_source.h"
 #include "weft/data/walk_graph.h"
@@ -261,9 +262,10 @@ class WalkedData final : public TrainingData {
         description_(options.name, *graph_,
                      option<std::int64_t>(options.own, "others")) {
     if (options.augment.empty()) return;
-    throw Error(ErrorCode::kInvalidArgument, "data.augment",
-                "'{}' is for images, and '{}' is a graph",
-                options.augment.front(), options.name);
+    throw refused(
+        "data.augment", in_quotes(options.augment.front()),
+        {in_quotes(options.name), "it is for images, and that is a graph",
+         "leave data.augment out"});
   }
 
   const DataDescription& description() const override { return description_; }

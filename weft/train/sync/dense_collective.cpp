@@ -12,7 +12,7 @@ DenseCollective::DenseCollective(const Call<CollectiveDef>& collective,
   // not know.
   const auto refusal = named_->declines(chooser_.topology());
   if (!refusal) return;
-  throw refused("sync.collective", fmt::format("'{}'", named_->text()),
+  throw refused("sync.collective", in_quotes(named_->text()),
                 {refusal->what, refusal->because,
                  refusal->instead +
                      "; collective = \"auto\" takes what can, and is fastest"})

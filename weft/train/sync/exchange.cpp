@@ -115,7 +115,7 @@ void check_ranks(const SyncRecipe& recipe, int ranks) {
   if (recipe.topology != kAuto) {
     network = parse_topology(recipe.topology);
     if (network.ranks() != ranks) {
-      throw refused("sync.topology", fmt::format("'{}'", recipe.topology),
+      throw refused("sync.topology", in_quotes(recipe.topology),
                     {fmt::format("{} workers", ranks),
                      fmt::format("it has {} ranks", network.ranks()),
                      "topology = \"auto\" measures the network"});
@@ -126,7 +126,7 @@ void check_ranks(const SyncRecipe& recipe, int ranks) {
 }
 
 Refusal cannot_be_added(const Pipeline& codec) {
-  return {fmt::format("'{}'", codec.text()),
+  return {in_quotes(codec.text()),
           "messages of this codec cannot be added on their way",
           "collective = \"all_gather\", policy = \"server\", or a codec that "
           "can: none, f16, bf16"};

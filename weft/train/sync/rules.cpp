@@ -8,10 +8,6 @@ namespace {
 
 constexpr const char* kSparsifyHint = "sparsify = \"topk(0.01)\"";
 
-std::string quoted(const std::string& text) {
-  return fmt::format("'{}'", text);
-}
-
 // What "auto" chooses carries all that "none" does.
 std::string settled_text(const SyncRecipe& recipe) {
   return recipe.codec == "auto" ? "none" : pipeline_text(recipe);
@@ -25,15 +21,16 @@ std::optional<Refusal> auto_declines(const SyncRecipe& recipe) {
   constexpr const char* kBecause = "it chooses how gradients travel";
   constexpr const char* kInstead = "leave that out, or name a codec";
   if (recipe.sparsify != "none") {
-    return Refusal{"sparsify " + quoted(recipe.sparsify), kBecause, kInstead};
+    return Refusal{"sparsify " + in_quotes(recipe.sparsify), kBecause,
+                   kInstead};
   }
   if (!is_auto(collective_of(recipe))) {
-    return Refusal{"collective " + quoted(recipe.collective), kBecause,
+    return Refusal{"collective " + in_quotes(recipe.collective), kBecause,
                    kInstead};
   }
   // Codecs are compared by what an exchange takes with each (auto_codec.h).
   if (policy_of(recipe).def->seconds == nullptr) {
-    return Refusal{"policy " + quoted(recipe.policy),
+    return Refusal{"policy " + in_quotes(recipe.policy),
                    "what an exchange by it takes is not known", "name a codec"};
   }
   return std::nullopt;
@@ -50,7 +47,7 @@ std::optional<Refusal> codec_declines(const SyncRecipe& recipe,
     return std::nullopt;
   }
   return Refusal{
-      "memory " + quoted(recipe.memory),
+      "memory " + in_quotes(recipe.memory),
       "what is left out is added to the next step's gradient, and "
       "would grow from step to step: " +
           refusal->because,
@@ -83,9 +80,9 @@ std::optional<Refusal> warmup_declines(const SyncRecipe& recipe,
   if (text.sparsifier && text.sparsifier->options.contains("ratio")) {
     return std::nullopt;
   }
-  return Refusal{
-      text.sparsifier ? quoted(text.sparsifier->def->name) : "dense gradients",
-      "it needs a sparsifier with a ratio", kSparsifyHint};
+  return Refusal{text.sparsifier ? in_quotes(text.sparsifier->def->name)
+                                 : "dense gradients",
+                 "it needs a sparsifier with a ratio", kSparsifyHint};
 }
 
 std::optional<Refusal> measure_declines(const SyncRecipe& recipe,
@@ -100,7 +97,7 @@ std::optional<Refusal> measure_declines(const SyncRecipe& recipe,
     return Refusal{"memory 'none'", kBecause, "leave sync.memory out"};
   }
   if (!policy_of(recipe).def->leaves_sums) {
-    return Refusal{"policy " + quoted(recipe.policy), kBecause,
+    return Refusal{"policy " + in_quotes(recipe.policy), kBecause,
                    "policy = \"allreduce\""};
   }
   return std::nullopt;
@@ -113,7 +110,7 @@ std::optional<Refusal> use_declines(const SyncRecipe& recipe,
   }
   // "auto" is the default, so nobody asked for it.
   if (is_auto(collective_of(recipe))) return std::nullopt;
-  return Refusal{"policy " + quoted(recipe.policy),
+  return Refusal{"policy " + in_quotes(recipe.policy),
                  "that uses no collective, and this would have no effect",
                  "leave sync.collective out, or policy = \"allreduce\""};
 }
@@ -145,7 +142,8 @@ const std::vector<SyncRule>& sync_rules() {
   using R = const SyncRecipe&;
   static const std::vector<SyncRule> rules{
       // The codec comes first, as the others make its pipeline.
-      {"codec", [](R recipe) { return quoted(recipe.codec); }, codec_declines},
+      {"codec", [](R recipe) { return in_quotes(recipe.codec); },
+       codec_declines},
       {"momentum_correction",
        [](R recipe) { return fmt::format("{}", recipe.momentum_correction); },
        momentum_declines},
@@ -155,9 +153,9 @@ const std::vector<SyncRule>& sync_rules() {
       {"measure_every",
        [](R recipe) { return fmt::format("{}", recipe.measure_every); },
        measure_declines},
-      {"collective", [](R recipe) { return quoted(recipe.collective); },
+      {"collective", [](R recipe) { return in_quotes(recipe.collective); },
        use_declines},
-      {"policy", [](R recipe) { return quoted(recipe.policy); },
+      {"policy", [](R recipe) { return in_quotes(recipe.policy); },
        policy_declines}};
   return rules;
 }

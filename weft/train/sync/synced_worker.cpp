@@ -404,11 +404,13 @@ std::string SyncedWorker::restore(const CheckpointFile& file) {
   // one, its lanes are those of so many workers.
   if (!carried_.empty() && file.info().position.batch > 0) {
     if (saved != ranks()) {
-      throw Error(ErrorCode::kUnsupported, file.tensors().path().string(),
-                  "saved by {} workers within an epoch of a model that carries "
-                  "state from batch to batch",
-                  saved)
-          .hint(fmt::format("continue with {} workers", saved));
+      throw refused(file.tensors().path().string(), "this checkpoint",
+                    {fmt::format("{} workers", ranks()),
+                     fmt::format("{} saved it within an epoch of a model that "
+                                 "carries state from batch to batch",
+                                 saved),
+                     fmt::format("continue with {} workers", saved)},
+                    ErrorCode::kUnsupported);
     }
     for (const NamedTensor& named : carried_) {
       wanted.push_back(

@@ -184,7 +184,7 @@ std::string sparse_names() {
 std::optional<Refusal> dense_declines(const Pipeline& codec, const Options&) {
   if (codec.has_plain_entries()) {
     return Refusal{
-        fmt::format("'{}'", codec.text()),
+        in_quotes(codec.text()),
         "it adds dense gradients, and workers pick different entries",
         "collective = \"auto\", or one of: " + sparse_names() +
             "; or sparsify = \"randomk(0.01)\", whose entries are the same "
@@ -192,7 +192,7 @@ std::optional<Refusal> dense_declines(const Pipeline& codec, const Options&) {
   }
   if (codec.summable_as() == "") return cannot_be_added(codec);
   if (!codec.is_sparse()) return std::nullopt;
-  return Refusal{fmt::format("'{}'", codec.text()),
+  return Refusal{in_quotes(codec.text()),
                  "the entries that are picked travel alone", ""};
 }
 

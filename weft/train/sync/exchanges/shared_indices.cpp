@@ -56,7 +56,7 @@ std::optional<Refusal> shared_indices_decline(const Pipeline& codec,
                                               const Options&) {
   if (codec.summable_as() == "") return cannot_be_added(codec);
   if (codec.has_shared_indices()) return std::nullopt;
-  return Refusal{fmt::format("'{}'", codec.text()),
+  return Refusal{in_quotes(codec.text()),
                  "workers do not pick the same entries",
                  "sparsify = \"randomk(0.01)\""};
 }

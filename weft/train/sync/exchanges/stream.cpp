@@ -108,7 +108,7 @@ std::optional<Refusal> stream_declines(const Pipeline& codec,
                                        const Options& options) {
   if (!codec.has_plain_entries()) {
     if (codec.summable_as() == "") return cannot_be_added(codec);
-    return Refusal{fmt::format("'{}'", codec.text()),
+    return Refusal{in_quotes(codec.text()),
                    "it is for sparse gradients, and these are dense",
                    "collective = \"auto\", or sparsify = \"topk(0.01)\""};
   }
