@@ -109,7 +109,7 @@ struct SyncPolicyDef {
   std::optional<Refusal> (*declines)(const Options& options,
                                      const SyncRecipe& recipe) = nullptr;
   // True if clipping by the norm of all gradients must happen before they are
-  // exchanged.
+  // exchanged; null: it never must.
   bool (*clips_first)(const Options& options,
                       const SyncRecipe& recipe) = nullptr;
   // Predicted for a step's exchange of `bytes` of gradients by such a codec,

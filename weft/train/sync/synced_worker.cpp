@@ -13,6 +13,11 @@
 namespace weft {
 namespace {
 
+bool clips_first(const Call<SyncPolicyDef>& policy, const SyncRecipe& recipe) {
+  return policy.def->clips_first != nullptr &&
+         policy.def->clips_first(policy.options, recipe);
+}
+
 // Gradients are clipped here only if the policy wants it before the exchange.
 // The bound then is each worker's share of it: max_norm / sqrt(workers) (Lin
 // et al., "Deep Gradient Compression", section 3.2) for a gradient that is
@@ -22,8 +27,7 @@ StepOptions backward_options(StepOptions options, const SyncRecipe& recipe,
   const int workers = group.size();
   // Each worker drops out others.
   options.seed += static_cast<std::uint64_t>(group.rank()) << 32;
-  const Call<SyncPolicyDef> policy = policy_of(recipe);
-  if (policy.def->clips_first(policy.options, recipe)) {
+  if (clips_first(policy_of(recipe), recipe)) {
     options.clip_norm /= std::sqrt(workers) * workers;
   } else {
     options.clip_norm = 0;
@@ -113,9 +117,8 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
        .recipe = settled,
        .optimizer = optimizer,
        // What backward has clipped is not clipped again.
-       .clip_norm = policy.def->clips_first(policy.options, recipe)
-                        ? 0
-                        : description.options().clip_norm,
+       .clip_norm =
+           clips_first(policy, recipe) ? 0 : description.options().clip_norm,
        // This is the seed that all have in common, and not backward's:
        // what workers draw alike must not depend on the rank.
        .seed = description.options().seed,
