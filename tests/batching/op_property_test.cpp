@@ -27,22 +27,14 @@ const std::map<std::string, std::string>& ops_without_rule() {
   constexpr auto kCollective = "ranks would have to agree on the instances";
   constexpr auto kControl = "the executor runs it: no region holds it";
   static const std::map<std::string, std::string> reasons = {
-      {"constant", kNoOperands},
-      {"full", kNoOperands},
-      {"iota", kNoOperands},
-      {"element_count", kNoOperands},
-      {"all_reduce", kCollective},
-      {"reduce_scatter", kCollective},
-      {"all_gather", kCollective},
-      {"call", kControl},
-      {"cond", kControl},
-      {"while", kControl},
-      {"scan", kControl},
-      {"call_enter", kControl},
-      {"call_reenter", kControl},
-      {"cond_enter", kControl},
-      {"cond_reenter", kControl},
-      {"host_func", kHost},
+      {"constant", kNoOperands},   {"full", kNoOperands},
+      {"iota", kNoOperands},       {"element_count", kNoOperands},
+      {"all_reduce", kCollective}, {"reduce_scatter", kCollective},
+      {"all_gather", kCollective}, {"call", kControl},
+      {"cond", kControl},          {"while", kControl},
+      {"scan", kControl},          {"call_enter", kControl},
+      {"call_reenter", kControl},  {"cond_enter", kControl},
+      {"cond_reenter", kControl},  {"host_func", kHost},
   };
   return reasons;
 }

@@ -58,6 +58,8 @@ TEST(TensorSet, RefusesWhatIsNoSet) {
           {"label -1 is none of 2 classes"});
   refused({{"point", points}, {"label", labels({0, 1, 2})}},
           {"label 2 is none of 2 classes"}, {"left", "right"});
+  refused({{"point", points}, {"label", labels({0, 1, 2147483647})}},
+          {"label 2147483647 is none of 1048576 classes", "without names"});
 }
 
 }  // namespace

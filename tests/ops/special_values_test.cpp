@@ -257,11 +257,11 @@ TEST(Kernels, TakeEverySpecialNumberAsTheReferenceDoes) {
       const OpCase all = taken->with_inputs(operands);
       SCOPED_TRACE(all.text());
       const auto expected = all.reference();
-      for_each_kernel(
-          all, [&](std::string_view, const std::vector<Tensor>& actual) {
-            expect_same(all, actual[0], expected[0], true);
-            ++compared;
-          });
+      for_each_kernel(all,
+                      [&](std::string_view, const std::vector<Tensor>& actual) {
+                        expect_same(all, actual[0], expected[0], true);
+                        ++compared;
+                      });
     }
   });
   EXPECT_GT(compared, 100);

@@ -12,7 +12,8 @@ namespace weft {
 
 // Throws Error(kInvalidArgument) from `where` for a pattern (base/wildcard.h)
 // that fits none of `names`, with the nearest one or, where none is near, some,
-// and for a name that two of `patterns` fit. `kind` is what the names are: "parameter".
+// and for a name that two of `patterns` fit. `kind` is what the names are:
+// "parameter".
 void check_patterns(const std::vector<std::string>& patterns,
                     const std::vector<std::string>& names,
                     std::string_view kind, std::string_view where);

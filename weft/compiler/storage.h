@@ -5,8 +5,8 @@
 //   it, unless more than twice its bytes would be kept for its sake.
 // - An operand of a concatenation along the outermost axis is computed straight
 //   into its place there. It belongs to one concatenation; another one copies.
-// - A transposition that moves axes of size 1 only, and a broadcast that repeats
-//   nothing, have the bytes of their operand.
+// - A transposition that moves axes of size 1 has the bytes of its operand, as
+//   has a broadcast that repeats nothing.
 //
 // What would not begin at a multiple of kAlignment, which kernels rely on, is
 // copied. So is a part that the function returns, as the bytes of a result are

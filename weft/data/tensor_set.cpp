@@ -6,6 +6,8 @@
 namespace weft {
 namespace {
 
+constexpr int kMostUnnamed = 1 << 20;  // classes
+
 bool is_class_number(const TensorType& label) {
   return label.shape.rank() == 0 && !is_floating(label.dtype) &&
          label.dtype != DType::kBool;
@@ -87,6 +89,13 @@ class TensorSet final : public Dataset {
     // Classes without names are called by their numbers, and the largest one
     // says how many there are.
     if (classes_.empty()) {
+      // A stray number must not take the memory of so many names.
+      if (most >= kMostUnnamed) {
+        throw refused(fmt::format(
+            "label {:.0f} is none of {} classes, which is the most without "
+            "names",
+            most, kMostUnnamed));
+      }
       for (int i = 0; i <= static_cast<int>(most); ++i) {
         classes_.push_back(std::to_string(i));
       }

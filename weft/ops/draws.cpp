@@ -128,7 +128,7 @@ std::vector<Value> lower_categorical(const Attributes& attributes,
 std::vector<OpSample> randint_samples() {
   const auto draw = [](const Shape& shape, std::int64_t low, std::int64_t high,
                        DType dtype = DType::kI64,
-                     const InputSample& keys = random_key()) {
+                       const InputSample& keys = random_key()) {
     return OpSample{{keys},
                     {{"shape", shape},
                      {"stream", std::int64_t{3}},
@@ -137,7 +137,9 @@ std::vector<OpSample> randint_samples() {
                      {"dtype", dtype}}};
   };
   using Wide = std::numeric_limits<std::int64_t>;
-  return {draw({3, 5}, 0, 10), draw({}, -3, -2), draw({0}, 0, 2),
+  return {draw({3, 5}, 0, 10),
+          draw({}, -3, -2),
+          draw({0}, 0, 2),
           draw({2049}, -100, 1000, DType::kI32),
           draw({77}, Wide::min(), Wide::max()),
           draw({9}, 0, 7, DType::kI32, random_keys({4}))};

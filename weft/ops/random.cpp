@@ -76,17 +76,16 @@ void permutation_reference(const OpCall& call,
   const TensorView& y = outputs[0];
   // A permutation of nothing has no first element to draw.
   if (y.size() == 0) return;
-  for_each_key(call, inputs[0], y,
-               [&](const RandomStream& stream, std::int64_t first,
-                   std::int64_t size) {
-                 const Permutation order(static_cast<std::uint64_t>(size),
-                                         stream.seed, stream.stream,
-                                         stream.step);
-                 for (std::int64_t i = 0; i < size; ++i) {
-                   y.as<std::int64_t>()[first + i] = static_cast<std::int64_t>(
-                       order(static_cast<std::uint64_t>(i)));
-                 }
-               });
+  for_each_key(
+      call, inputs[0], y,
+      [&](const RandomStream& stream, std::int64_t first, std::int64_t size) {
+        const Permutation order(static_cast<std::uint64_t>(size), stream.seed,
+                                stream.stream, stream.step);
+        for (std::int64_t i = 0; i < size; ++i) {
+          y.as<std::int64_t>()[first + i] =
+              static_cast<std::int64_t>(order(static_cast<std::uint64_t>(i)));
+        }
+      });
 }
 
 void dropout_reference(const OpCall& call, std::span<const TensorView> inputs,
