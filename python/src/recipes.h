@@ -30,8 +30,8 @@ std::shared_ptr<nn::Module> model_from(const py::object& model);
 std::shared_ptr<const TrainingData> data_from(const py::object& data,
                                               const Recipe& recipe);
 
-// The formula of a weft.optim.Optimizer, or of what has update(); null for None.
-// Throws Error(kInvalidArgument) for anything else.
+// The formula of a weft.optim.Optimizer, or of what has update(); null for
+// None. Throws Error(kInvalidArgument) for anything else.
 std::shared_ptr<const Optimizer> optimizer_from(const py::object& optimizer);
 // What has update(), as weft.train.Trainer says it.
 std::shared_ptr<const Optimizer> called_optimizer(const py::object& optimizer);

@@ -8,9 +8,9 @@
 
 #include "weft/base/parallel.h"
 #include "weft/comm/transport/thread.h"
+#include "weft/files/safetensors.h"
 #include "weft/nn/view.h"
 #include "weft/ops/ops.h"
-#include "weft/files/safetensors.h"
 #include "weft/train/trained_model.h"
 #include "weft/train/trainer.h"
 
@@ -77,7 +77,8 @@ TEST_F(ViewsInTraining, AreRefusedBeforeAnyStep) {
     expect_error(ErrorCode::kInvalidArgument, parts,
                  [&] { Trainer(recipe("run", views), {.name = "run"}); });
   };
-  refused(view("*", "masqued"), {"in: model.views.0.view, test:", "did you mean 'masked'?"});
+  refused(view("*", "masqued"),
+          {"in: model.views.0.view, test:", "did you mean 'masked'?"});
   refused(view("*", "masked(density=2)"), {"model.views.0", "density"});
   refused("{parameters = \"*\", view = \"ternary\", bits = 3}",
           {"model.views.0", "bits"});
