@@ -40,18 +40,18 @@ TEST(AsyncEngine, OperationsRunWhileTheCallerDoesOtherThings) {
   ThreadWorld world(4, {.most_delay = 1e-4, .seed = 2});
   world.run([](Transport& transport) {
     Communicator all(transport);
-    AsyncEngine network(transport);
+    const auto network = transport.start_engine({});
     std::vector<int> values(kOperations, transport.rank());
     std::vector<AsyncEngine::Operation> operations;
     for (int& value : values) {
-      operations.push_back(network.submit([&] {
+      operations.push_back(network->submit([&] {
         return pass_round(all.open({"round", ""}), &value);
       }));
     }
-    for (std::size_t i = kOperations; i-- > 0;) network.wait(operations[i]);
+    for (std::size_t i = kOperations; i-- > 0;) network->wait(operations[i]);
     const int sums[] = {0 + 1 + 2 + 3, 0 + 1, 0 + 1 + 2, 0 + 1 + 2 + 3};
     for (const int value : values) EXPECT_EQ(value, sums[transport.rank()]);
-    EXPECT_GT(network.traffic().busy_seconds, 0);
+    EXPECT_GT(network->traffic().busy_seconds, 0);
   });
 }
 
@@ -59,13 +59,13 @@ TEST(AsyncEngine, OneOperationMayBeSubmittedFromTheEndOfAnother) {
   ThreadWorld world(3);
   world.run([](Transport& transport) {
     Communicator all(transport);
-    AsyncEngine network(transport);
+    const auto network = transport.start_engine({});
     int first = transport.rank();
     int second = transport.rank();
-    network.wait(network.submit([&] {
+    network->wait(network->submit([&] {
       return pass_round(all.open({"round", ""}), &first);
     }));
-    network.wait(network.submit([&] {
+    network->wait(network->submit([&] {
       return pass_round(all.open({"round", ""}), &second);
     }));
     EXPECT_EQ(first, second);
@@ -77,13 +77,14 @@ TEST(AsyncEngine, IdleTimeIsNotATimeout) {
   world.run([](Transport& transport) {
     Communicator all(transport);
     // Less than one poll: any idle time at all would be an error.
-    AsyncEngine network(transport, {.timeout = 1e-9, .ask_after = 1e-9});
+    const auto network =
+        transport.start_engine({.timeout = 1e-9, .ask_after = 1e-9});
     std::this_thread::yield();
-    EXPECT_EQ(network.traffic().busy_seconds, 0);
+    EXPECT_EQ(network->traffic().busy_seconds, 0);
     int value = 0;
     EXPECT_EQ(
         message_of([&] {
-          network.wait(network.submit([&]() -> Task<> {
+          network->wait(network->submit([&]() -> Task<> {
             return pass_round(
                 all.open({"round", ""}).among(std::vector<int>{all.rank()}),
                 &value);
@@ -98,7 +99,7 @@ TEST(AsyncEngine, WaitThrowsWhatTheOperationThrew) {
   ThreadWorld world(3);
   world.run([&](Transport& transport) {
     Communicator all(transport);
-    AsyncEngine network(transport);
+    const auto network = transport.start_engine({});
     const auto make = [&]() -> Task<> {
       if (transport.rank() == 1) {
         throw Error(ErrorCode::kNumeric, "step 7", "the loss is nan");
@@ -106,9 +107,9 @@ TEST(AsyncEngine, WaitThrowsWhatTheOperationThrew) {
       return listen(all.open({"listen", ""}), 1);
     };
     auto& message = messages[static_cast<std::size_t>(transport.rank())];
-    message = message_of([&] { network.wait(network.submit(make)); });
+    message = message_of([&] { network->wait(network->submit(make)); });
     // And so does everything after it.
-    EXPECT_THAT(message_of([&] { network.wait(network.submit(make)); }),
+    EXPECT_THAT(message_of([&] { network->wait(network->submit(make)); }),
                 HasSubstr("the loss is nan"));
   });
   EXPECT_THAT(messages[0], HasSubstr("rank 1: step 7: the loss is nan"));
@@ -121,12 +122,12 @@ TEST(AsyncEngine, LeavingGivesUpWhatIsUnderWay) {
   std::string message;
   world.run([&](Transport& transport) {
     Communicator all(transport);
-    AsyncEngine network(transport);
-    const auto operation = network.submit([&] {
+    const auto network = transport.start_engine({});
+    const auto operation = network->submit([&] {
       return listen(all.open({"listen", ""}), 1 - all.rank());
     });
     if (transport.rank() == 1) return;  // the engine goes
-    message = message_of([&] { network.wait(operation); });
+    message = message_of([&] { network->wait(operation); });
   });
   EXPECT_THAT(message, HasSubstr("rank 1: left while operations"));
 }

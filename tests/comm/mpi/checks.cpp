@@ -126,15 +126,15 @@ void check_order(Transport& transport) {
 
 void check_async(Transport& transport) {
   Communicator all(transport);
-  AsyncEngine network(transport, {.timeout = 5});
+  const auto network = transport.start_engine({.timeout = 5});
   for (int i = 0; i < 100; ++i) {
     std::vector<int> values = {transport.rank()};
-    network.wait(network.submit([&] {
+    network->wait(network->submit([&] {
       return add_up(all.open({"sum", ""}), values);
     }));
     expect(values[0] == sum_of_ranks(transport), "a sum is wrong");
   }
-  expect(network.traffic().busy_seconds > 0, "busy seconds");
+  expect(network->traffic().busy_seconds > 0, "busy seconds");
 }
 
 void check_truncation(Transport& transport) {

@@ -1,25 +1,28 @@
-// An engine on a thread of its own: communication while the caller computes.
+// Communication while the caller computes.
 //
-//   AsyncEngine network(transport);
-//   auto sum = network.submit([&] {
+//   const auto network = transport.start_engine({.timeout = 60});
+//   auto sum = network->submit([&] {
 //     return all_reduce(communicator.open(…), …);
 //   });
-//   …                    // computing
-//   network.wait(sum);   // its data is here
+//   …                     // computing
+//   network->wait(sum);   // its data is here
 //
-// The transport, and all communicators on it, belong to that thread from then
+// The transport, and all communicators on it, belong to the engine from then
 // on: channels are opened inside of what is submitted. Operations start in the
 // order in which they are submitted, which must be the same on all ranks.
 //
-// Threads: submit(), wait(), fail() and traffic() from any.
+// On a real network the engine has a thread of its own (threaded_engine.h). On
+// a simulated one the rank steps aside where it waits, and the clock of the
+// world goes on (sim_ranks.h); computing takes no time there but what the rank
+// is charged.
+//
+// Threads: submit(), wait(), fail() and traffic() from any, where the engine
+// has its own.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 #include "weft/comm/transport/engine.h"
 
@@ -34,51 +37,42 @@ struct Traffic {
 
 class AsyncEngine {
  public:
-  // The transport must outlive the engine, and must not be a simulated one.
-  explicit AsyncEngine(Transport& transport, const EngineOptions& options = {});
   // Operations under way are given up, and other ranks told so: wait for what
   // matters first.
-  ~AsyncEngine();
+  virtual ~AsyncEngine() = default;
   AsyncEngine(const AsyncEngine&) = delete;
   AsyncEngine& operator=(const AsyncEngine&) = delete;
 
-  struct State;
-  using Operation = std::shared_ptr<State>;
+  struct Submitted;
+  using Operation = std::shared_ptr<Submitted>;
 
-  // `make` is called on the network's thread; what the task refers to must
-  // live until the operation is over.
-  Operation submit(std::function<Task<>()> make);
+  // `make` is called where the engine runs; what the task refers to must live
+  // until the operation is over.
+  virtual Operation submit(std::function<Task<>()> make) = 0;
   // Returns when it is over; throws what it threw, as an Error.
-  void wait(const Operation& operation);
+  virtual void wait(const Operation& operation) = 0;
 
   // Tells all ranks why this one ends: for failures outside of operations.
-  void fail(const Error& error);
+  virtual void fail(const Error& error) = 0;
 
-  Traffic traffic() const;
+  virtual Traffic traffic() const = 0;
 
- private:
-  void serve();
-  // Starts what has been submitted. False when it is time to end.
-  bool start_submitted(Engine& engine);
-  void start(Engine& engine, const Operation& operation);
-  // Passes on the ends of operations.
-  void collect();
-  void give_up(Engine& engine);
-  void count(double since);
-  Error failure_of(const std::exception_ptr& thrown) const;
-  void end(const Operation& operation, std::optional<Error> failure);
+  // Seconds on the clock by which this network moves.
+  virtual double now() const = 0;
+  // The caller has computed for so long. Time that really passed is over by
+  // now; a virtual clock goes on by it.
+  virtual void charge(double /*seconds*/) {}
 
-  Transport& transport_;
-  const EngineOptions options_;
-  std::vector<Operation> under_way_;  // of the network's thread
+ protected:
+  AsyncEngine() = default;
+};
 
-  mutable std::mutex mutex_;  // of all below
-  std::condition_variable over_;
-  std::deque<Operation> submitted_;
-  Traffic traffic_;
-  bool is_ending_ = false;
-
-  std::thread thread_;
+// An operation of some engine.
+struct AsyncEngine::Submitted {
+  std::function<Task<>()> make;
+  Engine::Operation task;  // once started
+  std::optional<Error> failure;
+  bool is_over = false;
 };
 
 }  // namespace weft

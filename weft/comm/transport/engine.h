@@ -12,7 +12,8 @@
 //   auto operation = engine.start(all_reduce(…));          // does not
 //   engine.wait(operation);
 //
-// Threads: as the transport. AsyncEngine (async_engine.h) has its own thread.
+// Threads: as the transport. An AsyncEngine (async_engine.h) runs beside its
+// caller.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,14 @@
 // and keeps no sender from its next message. A send is over with its way out.
 // Memory for messages has no limit.
 //
-// One thread runs all ranks, in an order that depends on the seed alone.
+// One thread runs all ranks, in an order that depends on the seed alone. A rank
+// is a task, or a function that waits as on a thread of its own:
+//
+//   world.run_ranks([](Transport& transport) {
+//     const auto network = transport.start_engine({});
+//     network->wait(network->submit(…));
+//     network->charge(0.02);  // seconds of computing
+//   });
 //
 // Source of the model: the alpha-beta model (Hockney, 1994) with one port per
 // card and a switch that buffers.
@@ -56,6 +63,8 @@ struct SimWorldOptions {
   std::uint64_t seed = 0;  // of losses and delays
 };
 
+class SimNetwork;  // sim_network.h
+
 // What a rank has sent over the fabric of one level.
 struct SimTraffic {
   std::int64_t messages = 0;
@@ -80,6 +89,10 @@ class SimWorld {
   // Throws Error(kUnavailable) when all ranks wait and nothing is under way,
   // naming who waits for what. A world whose run threw has done its service.
   double run(const std::function<Task<>(Transport&)>& body);
+  // The same for functions, which wait by an engine of their transport
+  // (async_engine.h) and for nothing else. One that throws leaves: the others
+  // go on until all of them wait for what is not coming.
+  double run_ranks(const std::function<void(Transport&)>& body);
 
   // What a rank has sent since the world was made, by level.
   std::span<const SimTraffic> traffic(int rank) const;
@@ -87,8 +100,7 @@ class SimWorld {
   double computing_seconds(int rank) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<SimNetwork> network_;
 };
 
 }  // namespace weft

@@ -1,5 +1,7 @@
 #include "weft/comm/transport/transport.h"
 
+#include "weft/comm/transport/threaded_engine.h"
+
 namespace weft {
 
 Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
@@ -57,6 +59,11 @@ void Transport::resume_ready() {
     ready_.pop_front();
     task.resume();
   }
+}
+
+std::unique_ptr<AsyncEngine> Transport::start_engine(
+    const EngineOptions& options) {
+  return std::make_unique<ThreadedEngine>(*this, options);
 }
 
 std::optional<Notice> Transport::take_notice() {

@@ -30,7 +30,9 @@
 
 namespace weft {
 
+class AsyncEngine;  // async_engine.h
 class Transport;
+struct EngineOptions;  // engine.h
 
 using Tag = std::uint32_t;
 
@@ -172,6 +174,11 @@ class Transport {
   virtual void send_notice(int to, const Notice& notice) noexcept = 0;
   // The next notice that has come.
   std::optional<Notice> take_notice();
+
+  // What carries operations on while its caller computes. The transport belongs
+  // to it from then on.
+  virtual std::unique_ptr<AsyncEngine> start_engine(
+      const EngineOptions& options);
 
   // The bytes of all messages since the beginning.
   std::uint64_t bytes_sent() const { return bytes_sent_; }

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "weft/base/error.h"
-#include "weft/concurrent/coherence/fiber.h"
+#include "weft/base/fiber/fiber.h"
 #include "weft/concurrent/coherence/machine.h"
 #include "weft/concurrent/coherence/partial_order.h"
 

@@ -53,8 +53,8 @@
 #include <memory>
 #include <vector>
 
+#include "weft/base/fiber/fiber.h"
 #include "weft/concurrent/coherence/cache_lines.h"
-#include "weft/concurrent/coherence/fiber.h"
 #include "weft/concurrent/coherence/machine.h"
 
 namespace weft::concurrent {

@@ -121,10 +121,10 @@ std::string digest_of(const Tensor& tensor) {
 WorkerGroup::WorkerGroup(Transport& transport, double timeout)
     : transport_(transport),
       communicator_(transport),
-      network_(transport, EngineOptions{.timeout = timeout}) {}
+      network_(transport.start_engine({.timeout = timeout})) {}
 
 void WorkerGroup::run(std::function<Task<>()> make) {
-  network_.wait(network_.submit(std::move(make)));
+  network_->wait(network_->submit(std::move(make)));
 }
 
 std::vector<std::string> WorkerGroup::gather(const std::string& what,

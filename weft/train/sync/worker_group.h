@@ -2,10 +2,11 @@
 // agree on: workers that train with other recipes, data or weights would drift
 // apart without a word.
 //
-// Threads: caller synchronises; the network has a thread of its own.
+// Threads: caller synchronises; the network is an AsyncEngine.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,7 @@ class WorkerGroup {
   Transport& transport() { return transport_; }
   // Belongs to the network's thread, as AsyncEngine says.
   Communicator& communicator() { return communicator_; }
-  AsyncEngine& network() { return network_; }
+  AsyncEngine& network() { return *network_; }
 
   // Runs a task to its end. Throws what it throws.
   void run(std::function<Task<>()> make);
@@ -63,7 +64,7 @@ class WorkerGroup {
 
   Transport& transport_;
   Communicator communicator_;
-  AsyncEngine network_;
+  std::unique_ptr<AsyncEngine> network_;
 };
 
 }  // namespace weft

@@ -1,7 +1,8 @@
 // A stack on which a function runs until it steps aside, and later goes on.
 //
-// Simulated threads are fibers of one host thread: a switch costs some
-// nanoseconds, and who runs is ours to say. Boost.Context does the switching.
+// Simulated threads and simulated ranks are fibers of one host thread: a switch
+// costs some nanoseconds, and who runs is ours to say. Boost.Context does the
+// switching.
 // (ucontext would do without a library, but asks the kernel at each switch.)
 //
 //   Fiber fiber;
@@ -20,12 +21,17 @@
 #include <functional>
 #include <memory>
 
-namespace weft::concurrent {
+namespace weft {
 
 class Fiber {
  public:
+  // For structures of some words, and their tests.
+  static constexpr std::size_t kSmallStack = std::size_t{256} << 10U;
+  // What threads of the system have; pages count when they are touched.
+  static constexpr std::size_t kThreadStack = std::size_t{8} << 20U;
+
   // Throws Error(kExhausted) where no stack can be mapped.
-  Fiber();
+  explicit Fiber(std::size_t stack_bytes = kSmallStack);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
@@ -43,4 +49,4 @@ class Fiber {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace weft::concurrent
+}  // namespace weft

@@ -1,4 +1,4 @@
-#include "weft/concurrent/coherence/fiber.h"
+#include "weft/base/fiber/fiber.h"
 
 #include <array>
 #include <boost/context/fiber.hpp>
@@ -11,36 +11,37 @@
 #include <utility>
 
 #include "weft/base/error.h"
-#include "weft/concurrent/coherence/sanitizer_fiber.h"
+#include "weft/base/fiber/sanitizer_fiber.h"
 
-namespace weft::concurrent {
+namespace weft {
 namespace {
 
 namespace context = boost::context;
 
-constexpr std::size_t kStackBytes = std::size_t{256} << 10U;
-
 // Pages that are mapped when they are touched, with one below that never is.
 class Stack {
  public:
-  Stack() : guard_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+  explicit Stack(std::size_t bytes)
+      : guard_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), bytes_(bytes) {
     // Stacks grow downwards, into the guard page, where a program stops rather
     // than spoil other memory.
-    base_ = mmap(nullptr, guard_ + kStackBytes, PROT_READ | PROT_WRITE,
+    base_ = mmap(nullptr, guard_ + bytes_, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base_ == MAP_FAILED || mprotect(base_, guard_, PROT_NONE) != 0)
       throw Error(ErrorCode::kExhausted, "Fiber",
-                  "no room for a stack of {} KiB", kStackBytes >> 10U);
+                  "no room for a stack of {} KiB", bytes_ >> 10U);
   }
-  ~Stack() { munmap(base_, guard_ + kStackBytes); }
+  ~Stack() { munmap(base_, guard_ + bytes_); }
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
 
   void* bottom() const { return static_cast<std::byte*>(base_) + guard_; }
-  void* top() const { return static_cast<std::byte*>(bottom()) + kStackBytes; }
+  void* top() const { return static_cast<std::byte*>(bottom()) + bytes_; }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   std::size_t guard_;
+  std::size_t bytes_;
   void* base_ = nullptr;
 };
 
@@ -81,6 +82,8 @@ union Handle {
 }  // namespace
 
 struct Fiber::State {
+  explicit State(std::size_t stack_bytes) : stack(stack_bytes) {}
+
   enum class Stage : std::uint8_t {
     kUnused,   // nothing is on the stack
     kIdle,     // what is there waits for a body
@@ -97,11 +100,12 @@ struct Fiber::State {
   Handle inside;   // where the body goes on
   Handle outside;  // where resume() goes on
   ExceptionState exceptions;
-  SanitizerFiber sanitizer{stack.bottom(), kStackBytes};
+  SanitizerFiber sanitizer{stack.bottom(), stack.bytes()};
   Stage stage = Stage::kUnused;
 };
 
-Fiber::Fiber() : state_(std::make_unique<State>()) {}
+Fiber::Fiber(std::size_t stack_bytes)
+    : state_(std::make_unique<State>(stack_bytes)) {}
 
 Fiber::~Fiber() {
   // An idle stack holds the loop over bodies alone, which is let go of. One
@@ -126,7 +130,7 @@ void Fiber::State::prepare() {
   exceptions = {};
   context::stack_context memory;
   memory.sp = stack.top();
-  memory.size = kStackBytes;
+  memory.size = stack.bytes();
   // A new handle is put over the old one without destroying that, which would
   // unwind what the stack held.
   new (&inside.fiber) context::fiber(
@@ -170,4 +174,4 @@ void Fiber::resume() {
 
 void Fiber::suspend() { state_->step_aside(); }
 
-}  // namespace weft::concurrent
+}  // namespace weft

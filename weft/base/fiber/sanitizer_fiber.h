@@ -27,7 +27,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace weft::concurrent {
+namespace weft {
 
 #if defined(WEFT_FIBER_ASAN)
 
@@ -106,4 +106,4 @@ class SanitizerFiber {
 
 #endif
 
-}  // namespace weft::concurrent
+}  // namespace weft

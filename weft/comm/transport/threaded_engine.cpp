@@ -1,23 +1,15 @@
-#include "weft/comm/transport/async_engine.h"
+#include "weft/comm/transport/threaded_engine.h"
 
 namespace weft {
 
-struct AsyncEngine::State {
-  std::function<Task<>()> make;
-  Engine::Operation task;  // once started
-
-  // These are read and written under the engine's mutex.
-  std::optional<Error> failure;
-  bool is_over = false;
-};
-
-AsyncEngine::AsyncEngine(Transport& transport, const EngineOptions& options)
+ThreadedEngine::ThreadedEngine(Transport& transport,
+                               const EngineOptions& options)
     : transport_(transport), options_(options) {
   WEFT_CHECK(!transport.is_simulated(), "a virtual clock has one thread");
   thread_ = std::thread([this] { serve(); });
 }
 
-AsyncEngine::~AsyncEngine() {
+ThreadedEngine::~ThreadedEngine() {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
@@ -27,8 +19,8 @@ AsyncEngine::~AsyncEngine() {
   thread_.join();
 }
 
-AsyncEngine::Operation AsyncEngine::submit(std::function<Task<>()> make) {
-  auto operation = std::make_shared<State>();
+AsyncEngine::Operation ThreadedEngine::submit(std::function<Task<>()> make) {
+  auto operation = std::make_shared<Submitted>();
   operation->make = std::move(make);
   {
     const std::lock_guard lock(mutex_);
@@ -38,13 +30,13 @@ AsyncEngine::Operation AsyncEngine::submit(std::function<Task<>()> make) {
   return operation;
 }
 
-void AsyncEngine::wait(const Operation& operation) {
+void ThreadedEngine::wait(const Operation& operation) {
   std::unique_lock lock(mutex_);
   over_.wait(lock, [&] { return operation->is_over; });
   if (operation->failure) throw *operation->failure;
 }
 
-void AsyncEngine::fail(const Error& error) {
+void ThreadedEngine::fail(const Error& error) {
   // No coroutine: it throws as it is called, on the network's thread, where
   // start() tells the other ranks.
   const Operation failing = submit([&error]() -> Task<> { throw error; });
@@ -53,12 +45,12 @@ void AsyncEngine::fail(const Error& error) {
   over_.wait(lock, [&] { return failing->is_over; });
 }
 
-Traffic AsyncEngine::traffic() const {
+Traffic ThreadedEngine::traffic() const {
   const std::lock_guard lock(mutex_);
   return traffic_;
 }
 
-void AsyncEngine::serve() {
+void ThreadedEngine::serve() {
   Engine engine(transport_, options_);
   while (start_submitted(engine)) {
     // Polls that only wait for something to be submitted are not counted as
@@ -77,7 +69,7 @@ void AsyncEngine::serve() {
   give_up(engine);
 }
 
-bool AsyncEngine::start_submitted(Engine& engine) {
+bool ThreadedEngine::start_submitted(Engine& engine) {
   std::deque<Operation> submitted;
   {
     const std::lock_guard lock(mutex_);
@@ -93,7 +85,7 @@ bool AsyncEngine::start_submitted(Engine& engine) {
   return true;
 }
 
-void AsyncEngine::start(Engine& engine, const Operation& operation) {
+void ThreadedEngine::start(Engine& engine, const Operation& operation) {
   try {
     operation->task = engine.start(operation->make());
     under_way_.push_back(operation);
@@ -108,7 +100,7 @@ void AsyncEngine::start(Engine& engine, const Operation& operation) {
   operation->make = nullptr;
 }
 
-void AsyncEngine::collect() {
+void ThreadedEngine::collect() {
   std::erase_if(under_way_, [&](const Operation& operation) {
     if (!operation->task->is_done()) return false;
     const std::exception_ptr thrown = operation->task->failure();
@@ -117,7 +109,7 @@ void AsyncEngine::collect() {
   });
 }
 
-void AsyncEngine::give_up(Engine& engine) {
+void ThreadedEngine::give_up(Engine& engine) {
   const Error error(ErrorCode::kCancelled,
                     fmt::format("rank {}", transport_.rank()),
                     "left while operations were under way");
@@ -135,7 +127,7 @@ void AsyncEngine::give_up(Engine& engine) {
   }
 }
 
-void AsyncEngine::count(double since) {
+void ThreadedEngine::count(double since) {
   // The transport belongs to this thread; others read a copy.
   const std::lock_guard lock(mutex_);
   traffic_.busy_seconds += transport_.now() - since;
@@ -143,12 +135,12 @@ void AsyncEngine::count(double since) {
   traffic_.bytes_received = transport_.bytes_received();
 }
 
-Error AsyncEngine::failure_of(const std::exception_ptr& thrown) const {
+Error ThreadedEngine::failure_of(const std::exception_ptr& thrown) const {
   return error_of(thrown, fmt::format("rank {}", transport_.rank()));
 }
 
-void AsyncEngine::end(const Operation& operation,
-                      std::optional<Error> failure) {
+void ThreadedEngine::end(const Operation& operation,
+                         std::optional<Error> failure) {
   {
     const std::lock_guard lock(mutex_);
     operation->failure = std::move(failure);

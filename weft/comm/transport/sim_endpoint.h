@@ -1,0 +1,88 @@
+// A simulated network as one rank sees it.
+//
+// Threads: caller synchronises; wake() from any.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/comm/transport/sim_network.h"
+
+namespace weft {
+
+class SimEndpoint : public Transport {
+ public:
+  SimEndpoint(SimNetwork& network, int rank);
+
+  int rank() const override { return rank_; }
+  int size() const override { return network_.topology().ranks(); }
+  std::string_view name() const override { return "sim"; }
+  double now() const override { return network_.simulator().now(); }
+  bool carries_payload() const override {
+    return network_.options().carries_payload;
+  }
+  bool is_simulated() const override { return true; }
+  const std::string& host(int rank) const override;
+  std::unique_ptr<AsyncEngine> start_engine(
+      const EngineOptions& options) override;
+
+  bool poll(double seconds) override;
+  void wake() override { is_woken_ = true; }
+  void send_notice(int to, const Notice& notice) noexcept override;
+
+  // --- What the network brings --------------------------------------------
+
+  void sent(Transfer& transfer) { over(transfer, transfer.bytes()); }
+  void arrived(SimMessage& message) {
+    message.has_arrived = true;
+    match(flow_of(message.from, message.tag));
+  }
+  void told(Notice notice) {
+    notice_came(std::move(notice));
+    has_news_ = true;
+  }
+  void resume(std::coroutine_handle<> paused) {
+    resume_later(paused);
+    has_news_ = true;
+  }
+
+  std::span<const SimTraffic> traffic() const { return traffic_; }
+  void count_loss(int level) {
+    ++traffic_[static_cast<std::size_t>(level)].lost;
+  }
+
+ protected:
+  void start(Transfer& transfer) override;
+  void abandon(Transfer& transfer) noexcept override;
+  void start_pause(double seconds, std::coroutine_handle<> waiting) override;
+
+ private:
+  // Messages of one sender and tag in the order in which they were sent, and
+  // the transfers that wait for them.
+  struct Flow {
+    std::deque<SimMessage> messages;
+    std::deque<Transfer*> waiting;
+    bool is_empty() const { return messages.empty() && waiting.empty(); }
+  };
+
+  void send(Transfer& transfer);
+  void match(std::uint64_t key);
+  void receive(Transfer& transfer, const SimMessage& message);
+  void over(Transfer& transfer, std::size_t bytes) {
+    finish(transfer, bytes);
+    has_news_ = true;
+  }
+
+  SimNetwork& network_;
+  const int rank_;
+  const std::string own_name_;
+  std::unordered_map<std::uint64_t, Flow> flows_;
+  std::vector<SimTraffic> traffic_;  // by level
+  bool has_news_ = false;            // since the last poll()
+  std::atomic<bool> is_woken_ = false;
+};
+
+}  // namespace weft
