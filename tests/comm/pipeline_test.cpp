@@ -66,7 +66,8 @@ TEST(PipelineText, MistakesAreShownInTheirPlace) {
   refuse("qsgd(7.5)",
          {"option 'bits' is 7.5, but must be an integer", "\n       ^"});
   refuse("qsgd(9)", {"option 'bits' = 9 must be in [2, 8]", "\n       ^"});
-  refuse("qsgd(7, 3)", {"needs its name", "\n          ^"});
+  refuse("qsgd(bucket=3, 7)", {"needs its name", "\n                 ^"});
+  refuse("none(7, 3)", {"none has no options"});
   refuse("qsgd(7, bits=3)", {"'bits' is given twice"});
   refuse("none(3)", {"none has no options"});
   refuse("qsgd(7", {"a ',' or ')' is due", "\n        ^"});

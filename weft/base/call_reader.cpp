@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/ranges.h>
+#include <ranges>
 
 namespace weft {
 namespace {
@@ -16,6 +17,9 @@ bool is_word(std::string_view text) {
          std::ranges::all_of(text, [](char c) {
            return is_letter(c) || is_digit(c) || c == '-';
          });
+}
+bool is_unit(std::string_view text) {
+  return text == "%" || std::ranges::all_of(text, is_letter);
 }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
@@ -130,14 +134,7 @@ void CallReader::take_option(std::string_view owner,
                              Options& given) {
   const std::size_t place = at_;
   std::string name = take_option_name();
-  if (name.empty()) {
-    if (!given.empty() || schema.empty()) {
-      throw fail(place, schema.empty() ? fmt::format("{} has no options", owner)
-                                       : "this option needs its name")
-          .hint("only the first may go without: qsgd(7, bucket=64)");
-    }
-    name = schema[0].name;
-  }
+  if (name.empty()) name = name_by_place(owner, schema, given, place);
   if (given.contains(name)) {
     throw fail(place, fmt::format("option '{}' is given twice", name));
   }
@@ -147,6 +144,25 @@ void CallReader::take_option(std::string_view owner,
   given[name] = at(place, [&] {
     return complete(schema, {{name, value}}, owner).at(name);
   });
+}
+
+// Names an option whose name is left out: those before it must be the first
+// ones of the schema, so that a reader can count.
+const std::string& CallReader::name_by_place(
+    std::string_view owner, const std::vector<OptionSpec>& schema,
+    const Options& given, std::size_t place) const {
+  const auto in_order = std::ranges::count_if(
+      schema | std::views::take(given.size()),
+      [&](const OptionSpec& spec) { return given.contains(spec.name); });
+  const auto number = static_cast<std::size_t>(in_order);
+  if (number < given.size()) {
+    throw fail(place, "this option needs its name")
+        .hint("only the first ones may go without: qsgd(7, bucket=64)");
+  }
+  if (number < schema.size()) return schema[number].name;
+  throw fail(place, schema.empty()
+                        ? fmt::format("{} has no options", owner)
+                        : fmt::format("{} has no more options", owner));
 }
 
 // "name =", or nothing.
@@ -165,8 +181,9 @@ OptionValue CallReader::take_literal() {
   if (!is_at_end() && peek() == '"') return take_quoted();
   if (!is_at_end() && peek() == '[') return take_list();
   const std::size_t begin = at_;
-  while (!is_at_end() && (is_letter(peek()) || is_digit(peek()) ||
-                          peek() == '.' || peek() == '-' || peek() == '+')) {
+  while (!is_at_end() &&
+         (is_letter(peek()) || is_digit(peek()) || peek() == '.' ||
+          peek() == '-' || peek() == '+' || peek() == '%')) {
     ++at_;
   }
   const auto word = text_.substr(begin, at_ - begin);
@@ -188,9 +205,11 @@ OptionValue CallReader::take_literal() {
   }
   double number = 0;
   // from_chars() knows no locale, in which 0.5 might be written 0,5.
-  if (const auto read = std::from_chars(word.data(), end, number);
-      read.ec == std::errc() && read.ptr == end) {
-    return number;
+  const auto read = std::from_chars(word.data(), end, number);
+  if (read.ec == std::errc() && read.ptr == end) return number;
+  // Which units there are depends on the option.
+  if (read.ec == std::errc() && is_unit({read.ptr, end})) {
+    return std::string(word);
   }
   throw fail(begin, fmt::format("'{}' is no value", word));
 }

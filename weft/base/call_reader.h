@@ -2,9 +2,12 @@
 // registry together with its options:
 //
 //   call    := name ["(" [option ("," option)*] ")"]
-//   option  := [name "="] literal    a name may be left out of the first
-//   literal := number | "true" | "false" | word | call | '"' text '"'
+//   option  := [name "="] literal    names may be left out of the first ones
+//   literal := number | quantity | "true" | "false" | word | call
+//            | '"' text '"'
 //            | "[" [literal ("," literal)*] "]"    of integers, or of texts
+//
+// A quantity is a number with a unit: 20ms, 5%.
 //
 // A call within a call is the value of an option whose text it is:
 // "residual([conv2d(16), relu])"; up to 32 brackets may be within each other.
@@ -76,6 +79,10 @@ class CallReader {
   bool take_end_of_options();
   void take_option(std::string_view owner,
                    const std::vector<OptionSpec>& schema, Options& given);
+  const std::string& name_by_place(std::string_view owner,
+                                   const std::vector<OptionSpec>& schema,
+                                   const Options& given,
+                                   std::size_t place) const;
   std::string take_option_name();
   OptionValue take_literal();
   OptionValue take_inner_call(std::size_t begin);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 
+#include "weft/base/quantity.h"
+
 namespace weft {
 namespace {
 
@@ -12,10 +14,11 @@ std::vector<std::string> names_of(const std::vector<OptionSpec>& schema) {
   return names;
 }
 
-// `value` as the kind of `wanted`, if it is that kind or an integer that
-// stands for a number.
-bool convert(const OptionValue& value, const OptionValue& wanted,
+// `value` as the kind of the option, if it is that kind, or an integer or a
+// text such as "20ms" that stands for a number.
+bool convert(const OptionValue& value, const OptionSpec& spec,
              OptionValue& result) {
+  const OptionValue& wanted = spec.value;
   if (value.index() == wanted.index()) {
     result = value;
     return true;
@@ -26,6 +29,12 @@ bool convert(const OptionValue& value, const OptionValue& wanted,
       list != nullptr && list->empty()) {
     result = std::vector<std::string>();
     return true;
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  if (std::holds_alternative<double>(wanted) && text != nullptr) {
+    const auto quantity = parse_quantity(*text, units_of(spec.unit));
+    if (quantity) result = *quantity;
+    return quantity.has_value();
   }
   // People write 1 for 1.0. Nothing else is converted: a text that looks like a
   // number is a mistake.
@@ -175,7 +184,7 @@ Options complete(const std::vector<OptionSpec>& schema, const Options& given,
                                      : fmt::format("options at this place: {}",
                                                    fmt::join(names, ", "))));
     }
-    if (!convert(value, spec->value, result[name])) {
+    if (!convert(value, *spec, result[name])) {
       Error error(ErrorCode::kInvalidArgument, where,
                   "option '{}' is {}, but must be {}{}", name, to_string(value),
                   std::holds_alternative<bool>(spec->value)           ? ""

@@ -17,6 +17,7 @@ find_package(ZLIB REQUIRED)
 
 # What these sources use of weft/base, whose objects would bring more along.
 set(base_sources error.cpp file.cpp libraries/gzip.cpp option_schema.cpp
+  quantity.cpp
   registry.cpp)
 set(base_headers error.h option_schema.h options.h philox.h registry.h)
 list(TRANSFORM base_sources PREPEND ${CMAKE_SOURCE_DIR}/weft/base/)

@@ -6,24 +6,11 @@
 #include <span>
 
 #include "weft/base/error.h"
+#include "weft/base/quantity.h"
 
 namespace weft {
 namespace {
 
-// This is far from overflow, and refuses a mistyped size before anybody
-// allocates by it.
-
-// A number in this unit stands for number * times / over: both are exact, so
-// that 5us is the double nearest to 5e-6.
-struct Unit {
-  std::string_view name;
-  double times;
-  double over;
-
-  double value() const { return times / over; }
-};
-constexpr std::array<Unit, 4> kTimes = {
-    {{"ns", 1, 1e9}, {"us", 1, 1e6}, {"ms", 1, 1e3}, {"s", 1, 1}}};
 constexpr std::array<Unit, 10> kRates = {{{"B/s", 1, 1},
                                           {"kB/s", 1e3, 1},
                                           {"MB/s", 1e6, 1},
@@ -66,16 +53,16 @@ class TopologyParser {
     }
     place_ += static_cast<std::size_t>(end - begin);
     expect("@");
-    level.latency = parse_quantity(kTimes, "a time such as 5us expected");
+    level.latency = take_quantity(kTimeUnits, "a time such as 5us expected");
     expect(",");
     const double rate =
-        parse_quantity(kRates, "a rate such as 10GB/s or 1Gbit/s expected");
+        take_quantity(kRates, "a rate such as 10GB/s or 1Gbit/s expected");
     if (rate <= 0) throw mistake("the rate must be above 0");
     level.seconds_per_byte = 1 / rate;
     return level;
   }
 
-  double parse_quantity(std::span<const Unit> units, std::string_view wanted) {
+  double take_quantity(std::span<const Unit> units, std::string_view wanted) {
     skip_spaces();
     const char* begin = text_.data() + place_;
     double number = 0;
@@ -89,12 +76,10 @@ class TopologyParser {
     // "B/s".
     const auto last = text_.find_first_of(", @", place_);
     const std::string_view name = text_.substr(place_, last - place_);
-    for (const Unit& unit : units) {
-      if (unit.name != name) continue;
-      place_ += name.size();
-      return number * unit.times / unit.over;
-    }
-    throw mistake(wanted);
+    const Unit* unit = find_unit(units, name);
+    if (unit == nullptr) throw mistake(wanted);
+    place_ += name.size();
+    return unit->of(number);
   }
 
   void skip_spaces() {
@@ -127,9 +112,9 @@ std::string to_text(double value, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     // A rate is the inverse of an inverse and may have come out a hair below
     // its unit; without the margin 1GB/s would be written as 1000MB/s.
-    if (value >= unit.value() * (1 - 1e-9)) best = &unit;
+    if (value >= unit.of(1) * (1 - 1e-9)) best = &unit;
   }
-  return fmt::format("{:.6g}{}", value / best->value(), best->name);
+  return fmt::format("{:.6g}{}", value / best->of(1), best->name);
 }
 
 }  // namespace
@@ -175,7 +160,7 @@ std::string to_string(const Topology& topology) {
   std::string text;
   for (const Level& level : topology.levels) {
     text += fmt::format("{}{}@{},{}", text.empty() ? "" : " x ", level.size,
-                        to_text(level.latency, kTimes),
+                        to_text(level.latency, kTimeUnits),
                         to_text(1 / level.seconds_per_byte, kByteRates));
   }
   return text;
