@@ -35,6 +35,11 @@ Json report_of(const std::string& recipe, const TrainResult& result) {
     report["wire_seconds"] = number(result.traffic->wire_seconds);
     report["hidden_seconds"] = number(result.traffic->hidden_seconds);
   }
+  if (result.simulated) {
+    report["simulated"] = true;
+    report["seconds_here"] = number(result.simulated->seconds_here);
+    report["computing_seconds"] = number(result.simulated->computing_seconds);
+  }
   return report;
 }
 

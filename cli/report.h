@@ -15,7 +15,8 @@ Json number(double value);
 
 // recipe, steps, epochs, seconds, train_loss, test_METRIC for each metric of
 // the task, samples_per_s, peak_rss_bytes, checkpoint, best_epoch, workers;
-// with several workers also what the first one's network did per step.
+// with several workers also what the first one's network did per step; of a
+// simulated cluster also simulated, seconds_here, computing_seconds.
 Json report_of(const std::string& recipe, const TrainResult& result);
 
 // One object on one line of standard output.

@@ -80,6 +80,7 @@ void eval(const EvalArguments& arguments) {
          .best_epoch = static_cast<std::int64_t>(metric(trained, "best_epoch")),
          .samples_per_s = static_cast<double>(examples) / seconds,
          .traffic = {},
+         .simulated = {},
          .checkpoint = trained.path});
     json["split"] = arguments.split;
     json["examples"] = examples;

@@ -14,6 +14,7 @@
 #include "weft/base/parallel.h"
 #include "weft/comm/transport/launcher.h"
 #include "weft/comm/transport/thread.h"
+#include "weft/train/simulated_run.h"
 #include "weft/train/sweep/sweep.h"
 
 namespace weft::cli {
@@ -30,8 +31,9 @@ struct TrainArguments {
   bool check_numerics = false;
   int patience = -1;  // below 0: as the recipe says
   int threads = 0;
-  int cores = 0;    // of a sweep; 0: those of the machine
-  int workers = 0;  // 0: one, or as many as mpirun started
+  int cores = 0;          // of a sweep; 0: those of the machine
+  int workers = 0;        // 0: one, or as many as mpirun started
+  std::string simulated;  // a network; empty: as the recipe says
 };
 
 // A signal handler may touch little else than a lock-free atomic.
@@ -130,6 +132,16 @@ TrainResult run_threads(const TrainArguments& arguments, const Recipe& recipe,
 // A run of this process.
 TrainResult run_here(const TrainArguments& arguments, const Recipe& recipe,
                      TrainObserver& observer) {
+  if (!recipe.simulate.network.empty()) {
+    // Workers run one at a time: one core plays all of them, unless the user
+    // gives each of them more.
+    if (arguments.threads == 0) set_thread_count(1);
+    return train_simulated(recipe,
+                           {.name = name_of(arguments),
+                            .is_resumed = arguments.is_resumed,
+                            .stop = &stop_requested},
+                           observer);
+  }
   return arguments.workers > 1
              ? run_threads(arguments, recipe, observer)
              : run_worker(arguments, recipe, nullptr, observer);
@@ -142,6 +154,25 @@ void refuse_both(const TrainArguments& arguments, const Transport& launched) {
               "this is one of {} processes that a launcher started",
               launched.size())
       .hint("leave out --workers: each process is a worker");
+}
+
+// Throws Error(kInvalidArgument) for real workers of a simulated network.
+void refuse_real_workers(const TrainArguments& arguments, const Recipe& recipe,
+                         bool is_launched) {
+  const int simulated = simulated_workers(recipe);
+  if (simulated == 0) return;
+  const std::string& network = recipe.simulate.network;
+  if (is_launched) {
+    throw Error(ErrorCode::kInvalidArgument, "--simulate",
+                "a simulated cluster is one process, and a launcher started "
+                "several")
+        .hint("start weft train by itself");
+  }
+  if (arguments.workers == 0 || arguments.workers == simulated) return;
+  throw Error(ErrorCode::kInvalidArgument, "--workers",
+              "{} workers, but the simulated network '{}' has {}",
+              arguments.workers, network, simulated)
+      .hint("leave out --workers: the network says how many there are");
 }
 
 // Runs this process's part of a launched job, with its share of the machine's
@@ -174,6 +205,16 @@ TrainResult run_workers(const TrainArguments& arguments, const Recipe& recipe,
   if (launched != nullptr) return run_launched(arguments, recipe, *launched);
   Progress progress;
   return run_here(arguments, recipe, progress);
+}
+
+void print_simulated(const TrainResult& result) {
+  const SimulatedTime& time = *result.simulated;
+  fmt::print(
+      "simulated: {} workers, {:.4g} s on their clock, {:.4g} s of it "
+      "computing{}; {:.1f} s here\n",
+      result.workers, result.seconds, time.computing_seconds,
+      time.price.empty() ? "" : " (a step: " + time.price + ")",
+      time.seconds_here);
 }
 
 void catch_signals() {
@@ -249,9 +290,17 @@ void train(const TrainArguments& arguments) {
   }
   const std::unique_ptr<Transport> launched = open_launched_transport();
   if (launched) refuse_both(arguments, *launched);
-  std::vector<SweepRun> runs =
-      load_sweep(arguments.recipe, arguments.overrides);
-  for (SweepRun& run : runs) apply_flags(arguments, run.recipe);
+  std::vector<std::string> overrides = arguments.overrides;
+  if (!arguments.simulated.empty()) {
+    // Quoted, as its commas would make a sweep.
+    overrides.push_back(
+        fmt::format("simulate.network=\"{}\"", arguments.simulated));
+  }
+  std::vector<SweepRun> runs = load_sweep(arguments.recipe, overrides);
+  for (SweepRun& run : runs) {
+    apply_flags(arguments, run.recipe);
+    refuse_real_workers(arguments, run.recipe, launched != nullptr);
+  }
   const bool is_sweep = runs.size() > 1;
   refuse_mixture(arguments, is_sweep, launched != nullptr);
   if (is_sweep) return train_sweep(arguments, runs);
@@ -267,6 +316,7 @@ void train(const TrainArguments& arguments) {
   }
   print_summary(result);
   if (result.traffic) print_traffic(*result.traffic);
+  if (result.simulated) print_simulated(result);
   fmt::print("next: {}\n", next_command(recipe, result));
 }
 
@@ -309,8 +359,13 @@ void add_train(CLI::App& verb) {
                   "train with as many workers, threads of this process; "
                   "mpirun and srun start them as processes")
       ->check(CLI::Range(1, 1024));
+  verb.add_option("--simulate", arguments->simulated,
+                  "train by all workers of a cluster that is not there, on a "
+                  "virtual clock: 64@50us,100Mbit/s, or 4@5us,10GB/s x "
+                  "16@50us,1Gbit/s; see also --help simulate")
+      ->type_name("NETWORK");
   verb.add_option("--threads", arguments->threads,
-                  "compute threads, of each run")
+                  "compute threads, of each run; of each simulated worker (1)")
       ->check(CLI::Range(1, 1024));
   verb.add_option("--cores", arguments->cores,
                   "that the runs of several values share: as many runs at "

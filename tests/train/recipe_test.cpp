@@ -100,7 +100,7 @@ TEST(Recipe, RefusesUnknownKeysWithTheNearestOne) {
       7, "[optimiser]",
       {"unknown key 'optimiser' (did you mean 'optimizer'?)",
        "keys at this place: model, task, data, optimizer, train, sync, "
-       "log"});
+       "simulate, log"});
   expect_refused(14, "bach = 3",
                  {"unknown key 'train.bach' (did you mean 'train.batch'?)",
                   "keys at this place: epochs, batch"});
@@ -207,12 +207,12 @@ TEST(RecipeOverride, SetsValuesOfEveryKind) {
 }
 
 TEST(RecipeOverride, IsNamedInErrors) {
-  expect_error(
-      ErrorCode::kInvalidArgument,
-      {"unknown key 'optimiser' (did you mean 'optimizer'?)",
-       "in: command line, --set optimiser.lr=0.1",
-       "keys at this place: model, task, data, optimizer, train, sync, log"},
-      [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
+  expect_error(ErrorCode::kInvalidArgument,
+               {"unknown key 'optimiser' (did you mean 'optimizer'?)",
+                "in: command line, --set optimiser.lr=0.1",
+                "keys at this place: model, task, data, optimizer, train, "
+                "sync, simulate, log"},
+               [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
   expect_error(ErrorCode::kInvalidArgument,
                {"train.epochs", "--set train.epochs=many"},
                [] { parse(kRecipe, {"train.epochs=many"}); });

@@ -67,6 +67,15 @@ class TrainObserver {
   virtual void on_epoch(const TrainProgress&, const EpochMetrics&) {}
 };
 
+// What a run on a cluster that is not there took on this machine.
+struct SimulatedTime {
+  double seconds_here = 0;
+  // In which the first worker computed, among `TrainResult::seconds`.
+  double computing_seconds = 0;
+  // "20.3 ms for 32 examples, measured here"; empty where a law speaks of it.
+  std::string price;
+};
+
 struct TrainResult {
   std::int64_t steps = 0;
   std::int64_t epochs = 0;
@@ -80,7 +89,9 @@ struct TrainResult {
   double samples_per_s = 0;  // of all workers together
   int workers = 1;
   std::optional<StepTraffic> traffic;  // mean step of the first worker
-  std::filesystem::path checkpoint;    // the best one
+  // All times are of a virtual clock; nothing for those of this machine.
+  std::optional<SimulatedTime> simulated;
+  std::filesystem::path checkpoint;  // the best one
 };
 
 }  // namespace weft

@@ -21,7 +21,8 @@ TrainLoop::TrainLoop(const Recipe& recipe, const TrainingTask& task,
       deciding_(metric_of(metrics_, task.deciding_metric())),
       source_(source),
       worker_(worker),
-      stop_(stop) {}
+      stop_(stop),
+      began_(worker.now()) {}
 
 void TrainLoop::run() {
   for (const auto& hook : hooks_) hook->on_start(*this);
@@ -67,9 +68,9 @@ void TrainLoop::train_epoch() {
 
 void TrainLoop::train_batch() {
   // Waiting for the batch counts, as rates are of what a user waits for.
-  const Stopwatch watch;
+  const double began = worker_.now();
   const Batch& batch = source_.next();
-  step_seconds_.waiting = watch.seconds();
+  step_seconds_.waiting = worker_.now() - began;
   // The rate follows from the step's number alone, so that a resumed run goes
   // on where it was.
   lr_ = recipe_.optimizer.lr.at(steps_done_, steps_in_all(),
@@ -102,7 +103,7 @@ void TrainLoop::train_batch() {
   if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
   sums_.add(totals.sums);
   examples_trained_ += batch.whole_size;
-  const double seconds = watch.seconds();
+  const double seconds = worker_.now() - began;
   step_seconds_.computing = seconds - step_seconds_.waiting;
   training_seconds_ += seconds;
   if (!totals.is_stopping) return;

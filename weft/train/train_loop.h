@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "weft/base/stopwatch.h"
 #include "weft/train/progress.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/step/train_hook.h"
@@ -54,8 +53,8 @@ class TrainLoop {
   TrainProgress progress() const;
   double samples_per_s() const;
   const StepSeconds& last_step_seconds() const { return step_seconds_; }
-  // Since the beginning, without what was interrupted.
-  double seconds() const { return earlier_seconds_ + watch_.seconds(); }
+  // Since the beginning, without what was interrupted, on the worker's clock.
+  double seconds() const { return earlier_seconds_ + worker_.now() - began_; }
   // "step 12 (epoch 1, batch 12)".
   std::string where() const;
 
@@ -92,7 +91,7 @@ class TrainLoop {
   Worker& worker_;
   const std::atomic<bool>* stop_;
   std::vector<std::unique_ptr<TrainHook>> hooks_;
-  Stopwatch watch_;
+  double began_;  // on the worker's clock
 
   std::int64_t steps_done_ = 0;
   BatchPosition position_;

@@ -126,7 +126,8 @@ class Trainer::Run {
   std::unique_ptr<Worker> make_worker(WorkerGroup* group) {
     if (group == nullptr) return std::make_unique<SingleWorker>(description_);
     return std::make_unique<SyncedWorker>(description_, *assembly_.optimizer,
-                                          recipe_.sync, *group);
+                                          recipe_.sync, *group,
+                                          options_.computing);
   }
 
   void resume(TrainObserver& observer) {
@@ -232,6 +233,7 @@ class Trainer::Run {
             .workers = worker_->ranks(),
             .traffic = worker_->traffic() ? std::optional(log_->mean_traffic())
                                           : std::nullopt,
+            .simulated = {},
             .checkpoint = folder_.best_path()};
   }
 

@@ -19,6 +19,7 @@
 
 namespace weft {
 
+class SimulatedComputing;
 class Transport;
 class WorkerGroup;
 
@@ -33,6 +34,9 @@ struct TrainerOptions {
   // The network to the other workers that train with this one, each calling
   // the same functions of a Trainer of its own; null: this one is alone.
   Transport* transport = nullptr;
+  // What it is charged for computing where that network is simulated
+  // (simulated_run.h); else null.
+  SimulatedComputing* computing = nullptr;
 };
 
 // With several workers, only the first one writes files and tells an observer

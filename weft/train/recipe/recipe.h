@@ -139,6 +139,19 @@ struct SyncRecipe {
   bool operator==(const SyncRecipe&) const = default;
 };
 
+// A cluster that is not there, on whose virtual clock several workers train.
+struct SimulateRecipe {
+  // As in comm/transport/topology.h; empty: nothing is simulated.
+  std::string network;
+  std::string compute = "measured";  // of weft/train/simulate/laws
+  // As in comm/transport/sim.h.
+  double loss = 0;
+  double retransmit_after = 1e-3;  // seconds
+  double most_delay = 0;           // seconds
+
+  bool operator==(const SimulateRecipe&) const = default;
+};
+
 struct LogRecipe {
   std::string folder;  // load_recipe() puts runs/NAME for an empty one
 
@@ -152,6 +165,7 @@ struct Recipe {
   OptimizerRecipe optimizer;
   TrainRecipe train;
   SyncRecipe sync;
+  SimulateRecipe simulate;
   LogRecipe log;
   // Sections that keep nothing elsewhere, by name; each is complete.
   std::map<std::string, Options> more;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/stopwatch.h"
 #include "weft/data/batch_source.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/step/metrics.h"
@@ -68,12 +69,19 @@ class Worker {
   // be dealt out anew. Returns what there is to say; empty if nothing.
   virtual std::string restore(const CheckpointFile& file) = 0;
 
+  // Seconds on the clock that its steps go by: this machine's, or a simulated
+  // network's.
+  virtual double now() const { return watch_.seconds(); }
+
   // What the last step sent and waited for; nothing for a single worker.
   virtual std::optional<StepTraffic> traffic() const { return std::nullopt; }
   // "allreduce: ring of f32, 4 workers, …"; empty for a single worker.
   virtual std::string text() const { return {}; }
   // Tells the others that this worker ends, and why.
   virtual void fail(const Error&) {}
+
+ private:
+  Stopwatch watch_;
 };
 
 }  // namespace weft

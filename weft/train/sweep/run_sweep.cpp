@@ -8,6 +8,7 @@
 
 #include "weft/base/parallel.h"
 #include "weft/train/assembly.h"
+#include "weft/train/simulated_run.h"
 
 namespace weft {
 namespace {
@@ -67,10 +68,12 @@ std::optional<RunOutcome> known_outcome(const Recipe& recipe, ToldAs& told) {
 }
 
 // Data that runs in a row have in common are opened once.
-void check_runs(std::span<const SweepRun> runs, int workers) {
+void check_runs(std::span<const SweepRun> runs, int threads) {
   std::shared_ptr<const TrainingData> data;
   const Recipe* opened = nullptr;
   for (const SweepRun& run : runs) {
+    const int simulated = simulated_workers(run.recipe);
+    const int workers = simulated > 0 ? simulated : threads;
     try {
       if (opened == nullptr || !have_same_data(run.recipe, *opened)) {
         data = nullptr;  // so that one set is in memory at a time

@@ -46,7 +46,7 @@ struct SweepOptions {
   bool is_resumed = false;
   // Begins no further run once true; who trains one must look at it too.
   const std::atomic<bool>* stop = nullptr;
-  int workers = 1;  // of each run
+  int workers = 1;  // of each run that does not simulate its own
 };
 
 // Trains one run, by a recipe whose log.folder is its own.

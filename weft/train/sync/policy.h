@@ -36,6 +36,7 @@
 #include "weft/comm/transport/topology.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/recipe/recipe.h"
+#include "weft/train/simulate/computing.h"
 #include "weft/train/sync/bucket.h"
 
 namespace weft {
@@ -65,6 +66,9 @@ struct SyncContext {
   const Optimizer& optimizer;
   double clip_norm = 0;  // 0: gradients are not clipped
   std::uint64_t seed = 1;
+  // What a policy charges for its own computing, in pauses of its operations
+  // and to the network in apply(); nothing where that takes time by itself.
+  SyncPrice price = {};
   // The model's parameters, and their gradients in buckets.
   std::span<const NamedTensor> trainable;
   std::span<Bucket> buckets;

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <fmt/ranges.h>
 
-#include "weft/base/stopwatch.h"
 #include "weft/train/sync/auto_codec.h"
+#include "weft/train/sync/compressor.h"
 #include "weft/train/sync/gather.h"
 #include "weft/train/sync/network.h"
+#include "weft/train/sync/prices.h"
 #include "weft/train/sync/rules.h"
 
 namespace weft {
@@ -90,8 +91,9 @@ std::string carried_name(int rank, const std::string& name) {
 
 SyncedWorker::SyncedWorker(const StepDescription& description,
                            const Optimizer& optimizer, const SyncRecipe& recipe,
-                           WorkerGroup& group)
+                           WorkerGroup& group, SimulatedComputing* computing)
     : group_(group),
+      computing_(computing),
       description_(description.with_options(
           backward_options(description.options(), recipe, group))),
       trainable_(description_.tensors(EntryRole::kParameter)),
@@ -122,6 +124,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
        // This is the seed that all have in common, and not backward's:
        // what workers draw alike must not depend on the rank.
        .seed = description.options().seed,
+       .price = price_of_sync(settled, optimizer),
        .trainable = trainable_,
        .buckets = buckets_});
   // Backward writes into the buckets themselves, so nothing is copied before it
@@ -200,6 +203,14 @@ SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
   return recipe;
 }
 
+SyncPrice SyncedWorker::price_of_sync(const SyncRecipe& settled,
+                                      const Optimizer& optimizer) {
+  if (computing_ == nullptr) return {};
+  return computing_->sync_price([&] {
+    return measure_sync(pipeline_text(settled), ranks(), optimizer, trainable_);
+  });
+}
+
 std::string SyncedWorker::text() const {
   return fmt::format("{} workers ({}), {}{}{}", ranks(),
                      group_.transport().name(), policy_->text(),
@@ -207,7 +218,7 @@ std::string SyncedWorker::text() const {
 }
 
 WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
-  const Stopwatch whole;
+  const double began = now();
   const Traffic before = group_.network().traffic();
   step_ = {step.number, step.epoch, step.lr};
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
@@ -237,11 +248,10 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
         totals);
   });
   // What is waited for from here on was not hidden behind computing.
-  const Stopwatch waiting;
-  const double computing = whole.seconds();
+  const double computed = now();
   for (auto& exchange : exchanges_) group_.network().wait(exchange);
   group_.network().wait(summed);
-  const double exposed = waiting.seconds();
+  const double exposed = now() - computed;
   // The buckets hold the sums until apply(), which may write over them.
   const double sum_density = is_sparsified_ ? density() : kNotMeasured;
   const Drift drift = is_measured ? drift_meter_->end_step(step_) : Drift();
@@ -256,8 +266,8 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
       .wire_seconds = wire,
       // The clocks are read at slightly different moments, so the difference is
       // kept within what it can be.
-      .hidden_seconds = std::clamp(wire - exposed, 0.0, computing),
-      .seconds = whole.seconds(),
+      .hidden_seconds = std::clamp(wire - exposed, 0.0, computed - began),
+      .seconds = now() - began,
       .density = sum_density,
       .xi = drift.xi,
       .drift = drift.drift};
@@ -306,12 +316,47 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
       std::ranges::fill(bucket.gradient(), 0.0f);
     }
     std::ranges::fill(missing_, 0);
+  } else if (computing_ != nullptr) {
+    compute_charged(batch, step, weight);
   } else {
     backward_->run(
         batch.tensors, {.number = step.number, .loss_weight = weight},
         [&](std::size_t parameter) { gradient_is_there(parameter); });
   }
   start_exchanges();
+}
+
+void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,
+                                   double weight) {
+  std::vector<std::size_t> order;
+  const auto note = [&](std::size_t parameter) { order.push_back(parameter); };
+  std::vector<NamedTensor> changed = statistics_;
+  changed.insert(changed.end(), carried_.begin(), carried_.end());
+  const auto measure = [&] {
+    return measure_step(*backward_, batch, changed, trainable_.size());
+  };
+  if (computing_->is_measured()) computing_->step_price(measure, {}, {});
+  backward_->run(batch.tensors, {.number = step.number, .loss_weight = weight},
+                 note);
+  std::vector<double> bytes;
+  for (const NamedTensor& named : trainable_) {
+    bytes.push_back(static_cast<double>(named.tensor.bytes()));
+  }
+  const StepPrice& price = computing_->step_price(measure, order, bytes);
+  const double whole =
+      computing_->seconds(rank(), step.number, static_cast<double>(batch.size));
+  // So much of the price is charged already.
+  double charged = 0;
+  const auto charge_until = [&](double moment) {
+    if (moment <= charged) return;
+    group_.network().charge((moment - charged) / price.seconds * whole);
+    charged = moment;
+  };
+  for (const std::size_t parameter : order) {
+    charge_until(price.gradient_at[parameter]);
+    gradient_is_there(parameter);
+  }
+  charge_until(price.seconds);
 }
 
 void SyncedWorker::gradient_is_there(std::size_t parameter) {

@@ -24,8 +24,11 @@ class SyncedWorker : public Worker {
   // with the reason.
   // `description` has no optimizer, as the policy decides who updates what:
   // `optimizer` is given to it.
+  // `computing` is what all workers of a simulated cluster are charged by, and
+  // outlives this; null on a real network.
   SyncedWorker(const StepDescription& description, const Optimizer& optimizer,
-               const SyncRecipe& recipe, WorkerGroup& group);
+               const SyncRecipe& recipe, WorkerGroup& group,
+               SimulatedComputing* computing = nullptr);
   ~SyncedWorker() override;
 
   int rank() const override { return group_.rank(); }
@@ -43,6 +46,7 @@ class SyncedWorker : public Worker {
       std::string& note) override;
   std::string restore(const CheckpointFile& file) override;
   std::optional<StepTraffic> traffic() const override { return traffic_; }
+  double now() const override { return group_.network().now(); }
   std::string text() const override;
   void fail(const Error& error) override;
 
@@ -53,6 +57,11 @@ class SyncedWorker : public Worker {
   void gradient_is_there(std::size_t parameter);
   void start_exchanges();
   void compute(const Batch& batch, const WorkerStep& step);
+  // The same on a virtual clock: computes at once, and charges for it.
+  void compute_charged(const Batch& batch, const WorkerStep& step,
+                       double weight);
+  SyncPrice price_of_sync(const SyncRecipe& settled,
+                          const Optimizer& optimizer);
   // What the gradients of this worker's part count by, so that their sum over
   // workers is the gradient of the mean over the whole batch.
   double weight_of(const Batch& batch, std::int64_t step);
@@ -65,6 +74,7 @@ class SyncedWorker : public Worker {
   std::vector<OwnedTensor> distributed_state() const;
 
   WorkerGroup& group_;
+  SimulatedComputing* computing_;
   StepDescription description_;
   // All of these, by role, are the model's own memory.
   std::vector<NamedTensor> trainable_;

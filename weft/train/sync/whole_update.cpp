@@ -20,15 +20,26 @@ StepDescription update_of(const SyncContext& context) {
   return update;
 }
 
+double seconds_of(const SyncContext& context) {
+  double bytes = 0;
+  for (const Bucket& bucket : context.buckets) {
+    bytes += static_cast<double>(bucket.bytes());
+  }
+  return context.price.update * bytes;
+}
+
 }  // namespace
 
 WholeUpdate::WholeUpdate(const SyncContext& context)
-    : description_(update_of(context)),
+    : network_(context.network),
+      seconds_(seconds_of(context)),
+      description_(update_of(context)),
       slots_(description_.tensors(EntryRole::kSlot)),
       update_(description_, StepCut::kUpdate) {}
 
 void WholeUpdate::run(const SyncStep& step) {
   update_.run({}, {.lr = step.lr, .number = step.number});
+  network_.charge(seconds_);
 }
 
 std::vector<OwnedTensor> WholeUpdate::state() const {

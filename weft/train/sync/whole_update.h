@@ -28,6 +28,8 @@ class WholeUpdate {
   void restore(const std::function<Tensor(const std::string&)>& read) const;
 
  private:
+  AsyncEngine& network_;
+  double seconds_;  // that it is charged for
   StepDescription description_;
   std::vector<NamedTensor> slots_;
   Step update_;

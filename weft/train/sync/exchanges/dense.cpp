@@ -24,7 +24,8 @@ class DenseExchange : public Exchange {
                {.min_elements = context.recipe.min_elements}),
         dtype_(wire_dtype(codec_)),
         collective_(collective_of(context.recipe), std::move(network.topology)),
-        memory_kind_(context.recipe.memory) {
+        memory_kind_(context.recipe.memory),
+        price_(context.price) {
     // Buckets stay as they are, so each all-reduce is checked and named once.
     for (const Bucket& bucket : context.buckets) {
       parts_.push_back(dtype_ == DType::kF32 ? prepare_whole(bucket)
@@ -58,7 +59,10 @@ class DenseExchange : public Exchange {
       sums.push_back(parts.coded->run(bytes.data()));
     }
     // Both sums have been entered by now, as exchange() must before it waits.
+    const auto coded_bytes = static_cast<double>(4 * large.size());
+    co_await Pause(communicator_.transport(), price_.encode * coded_bytes);
     co_await all_of(std::move(sums));
+    co_await Pause(communicator_.transport(), price_.decode * coded_bytes);
     if (parts.coded) {
       // Messages of this codec are added as numbers, so their sum is read as
       // one of them.
@@ -169,6 +173,7 @@ class DenseExchange : public Exchange {
   DType dtype_;
   DenseCollective collective_;
   std::string memory_kind_;
+  SyncPrice price_;
   std::vector<Parts> parts_;  // by bucket
   std::vector<NamedTensor> memory_;
 };

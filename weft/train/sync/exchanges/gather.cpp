@@ -14,6 +14,7 @@ class GatherExchange : public Exchange {
  public:
   explicit GatherExchange(const SyncContext& context)
       : communicator_(context.communicator),
+        price_(context.price),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept) {}
 
@@ -28,6 +29,8 @@ class GatherExchange : public Exchange {
     const int rank = gathering.rank();
     Bytes own;
     compressor_.encode(bucket, bucket.gradient(), step, rank, own);
+    const auto bytes = static_cast<double>(bucket.bytes());
+    co_await gathering.pause(price_.encode * bytes);
     // Everyone adds zeros but at its own place, so one sum tells all sizes.
     std::vector<double> sizes(static_cast<std::size_t>(gathering.size()));
     sizes[static_cast<std::size_t>(rank)] = static_cast<double>(own.size());
@@ -49,6 +52,7 @@ class GatherExchange : public Exchange {
           std::span<const std::byte>(messages).subspan(part.begin, part.size()),
           step, sender, bucket.gradient());
     }
+    co_await gathering.pause(gathering.size() * price_.decode * bytes);
   }
 
   std::vector<NamedTensor> memory() const override {
@@ -60,6 +64,7 @@ class GatherExchange : public Exchange {
 
  private:
   Communicator& communicator_;
+  SyncPrice price_;
   Compressor compressor_;
 };
 

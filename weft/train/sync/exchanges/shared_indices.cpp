@@ -12,6 +12,7 @@ class SharedIndicesExchange : public Exchange {
  public:
   SharedIndicesExchange(const SyncContext& context, Network network)
       : communicator_(std::move(network.communicator)),
+        price_(context.price),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept),
         collective_(collective_of(context.recipe),
@@ -36,6 +37,10 @@ class SharedIndicesExchange : public Exchange {
       // The own indices are everyone's, so they need not have travelled.
       gradient[entries.indices[i]] = entries.values[i];
     }
+    // What was computed before the sum is charged behind it: to wait before
+    // would let workers enter their sums in different orders.
+    co_await Pause(communicator_.transport(),
+                   price_.encode * static_cast<double>(bucket.bytes()));
   }
 
   std::vector<NamedTensor> memory() const override {
@@ -48,6 +53,7 @@ class SharedIndicesExchange : public Exchange {
 
  private:
   Communicator communicator_;
+  SyncPrice price_;
   Compressor compressor_;
   DenseCollective collective_;
 };

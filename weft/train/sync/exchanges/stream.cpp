@@ -23,6 +23,7 @@ class StreamExchange : public Exchange {
   StreamExchange(const SyncContext& context, Network network)
       : communicator_(std::move(network.communicator)),
         seed_(context.seed),
+        price_(context.price),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept),
         // Null where the recipe leaves the choice.
@@ -45,6 +46,7 @@ class StreamExchange : public Exchange {
     SparseEntries entries;
     compressor_.sparsify(bucket, bucket.gradient(), step, channel.rank(),
                          entries);
+    co_await channel.pause(price_.encode * static_cast<double>(bucket.bytes()));
     Stream stream = Stream::of<std::uint32_t, float>(
         entries.size, entries.indices, entries.values);
     // The sender in `message` is set by the algorithm (sparse/all_reduce.h).
@@ -97,6 +99,7 @@ class StreamExchange : public Exchange {
 
   Communicator communicator_;
   std::uint64_t seed_;
+  SyncPrice price_;
   Compressor compressor_;
   const SparseAllReduceDef* algorithm_;
   Quantizer quantizer_;

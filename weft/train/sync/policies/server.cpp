@@ -31,6 +31,8 @@ class ServerPolicy : public SyncPolicy {
  public:
   explicit ServerPolicy(const SyncContext& context)
       : communicator_(context.communicator),
+        network_(context.network),
+        price_(context.price),
         buckets_(context.buckets),
         trainable_(context.trainable.begin(), context.trainable.end()),
         push_(context.recipe, context.seed, context.buckets,
@@ -53,6 +55,8 @@ class ServerPolicy : public SyncPolicy {
     Served& served = served_[bucket.number()];
     const int owner = owner_of(bucket);
     push_.encode(bucket, bucket.gradient(), step, push.rank(), served.message);
+    const auto bytes_of_bucket = static_cast<double>(bucket.bytes());
+    co_await push.pause(price_.encode * bytes_of_bucket);
     if (push.rank() != owner) {
       Transfer sent = push.send(owner, served.message);
       co_await sent;
@@ -66,6 +70,10 @@ class ServerPolicy : public SyncPolicy {
     }
     co_await collect(push, bucket, step, served);
     update(bucket, step, served);
+    // It has decoded everyone's messages, updated, and encoded the change.
+    co_await push.pause(
+        (push.size() * price_.decode + price_.update + price_.encode) *
+        bytes_of_bucket);
     Transfers sent(pull);
     for (int worker = 0; worker < pull.size(); ++worker) {
       if (worker != owner) sent.send(worker, served.message);
@@ -75,7 +83,9 @@ class ServerPolicy : public SyncPolicy {
 
   // The pulled changes, once backward reads the parameters no more.
   void apply(const SyncStep& step) override {
+    double bytes = 0;
     for (const Bucket& bucket : buckets_) {
+      bytes += static_cast<double>(bucket.bytes());
       Served& served = served_[bucket.number()];
       std::ranges::fill(bucket.gradient(), 0.0f);
       pull_.add_decoded(bucket, served.message, step, owner_of(bucket),
@@ -86,6 +96,7 @@ class ServerPolicy : public SyncPolicy {
         for (std::size_t i = 0; i < values.size(); ++i) values[i] += change[i];
       }
     }
+    network_.charge(price_.decode * bytes);
   }
 
   std::vector<OwnedTensor> state() const override {
@@ -213,6 +224,8 @@ class ServerPolicy : public SyncPolicy {
   }
 
   Communicator& communicator_;
+  AsyncEngine& network_;
+  SyncPrice price_;
   std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
   Compressor push_;

@@ -1,0 +1,234 @@
+// Training on the virtual clock of a cluster that is not there.
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+
+#include "weft/base/parallel.h"
+#include "weft/comm/transport/thread.h"
+#include "weft/train/files/checkpoint.h"
+#include "weft/train/simulate/compute_law.h"
+#include "weft/train/simulated_run.h"
+
+namespace weft::simulate_test {
+namespace {
+
+using test::message_of;
+using testing::HasSubstr;
+
+class SimulateTest : public ::testing::Test {
+ protected:
+  Recipe recipe(const std::string& folder,
+                std::vector<std::string> overrides = {}) const {
+    std::vector<std::string> all = {"log.folder=" +
+                                    (root_.path() / folder).string()};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return parse_recipe(R"(
+[model]
+name = "mlp"
+hidden = [32]
+[data]
+name = "digits"
+[optimizer]
+name = "momentum"
+lr = 0.1
+[train]
+epochs = 2
+batch = 128
+[sync]
+topology = "4@1ms,1MB/s"
+bucket_bytes = 4096
+)",
+                        "test", all);
+  }
+
+  TrainResult simulate(const std::string& folder,
+                       std::vector<std::string> overrides = {},
+                       bool is_resumed = false) {
+    overrides.push_back("simulate.network=\"4@1ms,1MB/s\"");
+    set_thread_count(1);
+    TrainObserver quiet;
+    return train_simulated(recipe(folder, std::move(overrides)),
+                           {.name = "test", .is_resumed = is_resumed}, quiet);
+  }
+
+  TrainResult train_threads(const std::string& folder,
+                            std::vector<std::string> overrides = {}) {
+    const Recipe same = recipe(folder, std::move(overrides));
+    TrainResult result;
+    ThreadWorld(4).run([&](Transport& transport) {
+      set_thread_count(1);
+      TrainObserver quiet;
+      Trainer trainer(same, {.name = "test", .transport = &transport});
+      const TrainResult own = trainer.run(quiet);
+      if (transport.rank() == 0) result = own;
+    });
+    return result;
+  }
+
+  // Every tensor of the last checkpoint, as bits.
+  void expect_same_bits(const std::string& a, const std::string& b) const {
+    const SafetensorsFile left(root_.path() / a / "last.safetensors");
+    const SafetensorsFile right(root_.path() / b / "last.safetensors");
+    ASSERT_EQ(left.entries().size(), right.entries().size());
+    for (const auto& entry : left.entries()) {
+      EXPECT_TRUE(identical(left.read(entry), right.read(entry.name)))
+          << entry.name;
+    }
+  }
+
+  test::TemporaryFolder root_;
+};
+
+TEST_F(SimulateTest, TrainsTheBitsThatThreadsTrain) {
+  for (const std::string policy : {"allreduce", "server"}) {
+    for (const std::string codec : {"none", "bf16", "3lc", "qsgd(8)"}) {
+      const std::vector<std::string> overrides{"sync.policy=" + policy,
+                                               "sync.codec=" + codec};
+      const std::string name = policy + codec;
+      const TrainResult threads = train_threads("t" + name, overrides);
+      const TrainResult simulated = simulate("s" + name, overrides);
+      EXPECT_EQ(simulated.workers, 4);
+      EXPECT_EQ(simulated.train_loss, threads.train_loss) << name;
+      expect_same_bits("t" + name, "s" + name);
+    }
+  }
+}
+
+TEST_F(SimulateTest, TakesTheSameTimeEachTime) {
+  const std::vector<std::string> overrides{
+      "simulate.compute=stragglers(0.2, 3, normal(5ms, 10%))",
+      "simulate.loss=0.01"};
+  const TrainResult first = simulate("first", overrides);
+  const TrainResult second = simulate("second", overrides);
+  EXPECT_EQ(first.seconds, second.seconds);
+  expect_same_bits("first", "second");
+  // Another seed draws other times, and other weights too.
+  std::vector<std::string> other = overrides;
+  other.push_back("train.seed=2");
+  EXPECT_NE(simulate("other", other).seconds, first.seconds);
+}
+
+// Without overlap a step is what it computes and then sends: of f32[2410], the
+// ring sends 2 * 3 / 4 of its bytes in 6 messages.
+TEST_F(SimulateTest, AStepTakesWhatTheModelSays) {
+  const std::vector<std::string> overrides{
+      "simulate.compute=constant(20ms)", "sync.collective=ring",
+      "sync.overlap=false", "sync.bucket_bytes=1000000"};
+  const TrainResult result = simulate("ring", overrides);
+  const double bytes = result.traffic->bytes_sent;
+  EXPECT_GE(bytes, 2410 * 4 * 1.5);
+  // The totals of a step travel beside the gradients, and not behind them.
+  const double sending = 6 * 1e-3 + bytes * 1e-6;
+  EXPECT_NEAR(result.traffic->seconds, 0.02 + sending, 2.1e-3);
+  // Collectives charge for adding what has come, which is little.
+  EXPECT_NEAR(result.simulated->computing_seconds,
+              0.02 * static_cast<double>(result.steps), 1e-4);
+  EXPECT_EQ(result.simulated->price, "");
+}
+
+TEST_F(SimulateTest, ASlowerProcessorIsThatMuchSlower) {
+  const std::vector<std::string> once{"simulate.compute=measured"};
+  const TrainResult result = simulate("once", once);
+  EXPECT_THAT(result.simulated->price, HasSubstr("for 32 examples, measured"));
+  EXPECT_GT(result.simulated->computing_seconds, 0);
+  EXPECT_GE(result.seconds, result.simulated->computing_seconds);
+}
+
+TEST_F(SimulateTest, ResumesWhereItWas) {
+  const std::vector<std::string> whole{"simulate.compute=constant(20ms)",
+                                       "train.epochs=4"};
+  const TrainResult through = simulate("whole", whole);
+  simulate("part", {"simulate.compute=constant(20ms)", "train.epochs=2"});
+  const TrainResult resumed = simulate("part", whole, /*is_resumed=*/true);
+  EXPECT_EQ(resumed.train_loss, through.train_loss);
+  EXPECT_NEAR(resumed.seconds, through.seconds, 0.1);
+  expect_same_bits("whole", "part");
+}
+
+TEST_F(SimulateTest, AFailureOfOneEndsAll) {
+  EXPECT_THAT(message_of([&] { simulate("nan", {"optimizer.lr=1e30"}); }),
+              HasSubstr("the loss is"));
+}
+
+TEST_F(SimulateTest, RefusesWhatMakesNoSense) {
+  const auto refusal = [&](const std::string& override_text) {
+    return message_of([&] { recipe("refused", {override_text}); });
+  };
+  EXPECT_THAT(refusal("simulate.compute=constant(-1ms)"),
+              HasSubstr("'seconds' = \"-1ms\" must be above 0"));
+  EXPECT_THAT(refusal("simulate.compute=normal(1e999)"), HasSubstr("no value"));
+  EXPECT_THAT(refusal("simulate.compute=constant(5%)"),
+              HasSubstr("option 'seconds' is \"5%\", but must be a number"));
+  EXPECT_THAT(refusal("simulate.compute=normal(20ms, 2)"),
+              HasSubstr("'deviation' = 2 must be in [0, 1]"));
+  EXPECT_THAT(refusal("simulate.compute=stragler"),
+              HasSubstr("did you mean 'stragglers'?"));
+  EXPECT_THAT(refusal("simulate.network=auto"),
+              HasSubstr("cannot be measured"));
+  EXPECT_THAT(refusal("simulate.network=\"4@50us\""), HasSubstr("expected"));
+  EXPECT_THAT(refusal("simulate.loss=1"), HasSubstr("must be in [0, 1)"));
+  EXPECT_THAT(
+      message_of([&] { simulate("other", {"sync.topology=\"3@1ms,1MB/s\""}); }),
+      HasSubstr("declines 4 workers, because it has 3 ranks"));
+  TrainObserver quiet;
+  EXPECT_THAT(message_of([&] {
+                train_simulated(
+                    recipe("one", {"simulate.network=\"1@1ms,1MB/s\""}),
+                    {.name = "test"}, quiet);
+              }),
+              HasSubstr("a network of one worker"));
+}
+
+// --- Laws ------------------------------------------------------------------
+
+TEST(ComputeLaw, NormalTimesHaveTheirMeanAndDeviation) {
+  const auto law = make_compute_law("normal(20ms, 30%)", 1);
+  double sum = 0;
+  double squares = 0;
+  constexpr int kSteps = 20'000;
+  for (int i = 0; i < kSteps; ++i) {
+    const double seconds = law->seconds({.rank = i % 7, .number = i});
+    EXPECT_GT(seconds, 0);
+    sum += seconds;
+    squares += seconds * seconds;
+  }
+  const double mean = sum / kSteps;
+  EXPECT_NEAR(mean, 0.02, 2e-4);
+  EXPECT_NEAR(std::sqrt(squares / kSteps - mean * mean), 0.006, 2e-4);
+}
+
+TEST(ComputeLaw, TimesDependOnStepRankAndSeedAlone) {
+  const auto law = make_compute_law("normal(20ms, 30%)", 1);
+  const LawStep step{.rank = 3, .number = 5};
+  EXPECT_EQ(law->seconds(step), law->seconds(step));
+  EXPECT_NE(law->seconds(step), law->seconds({.rank = 4, .number = 5}));
+  EXPECT_NE(law->seconds(step), law->seconds({.rank = 3, .number = 6}));
+  EXPECT_NE(law->seconds(step),
+            make_compute_law("normal(20ms, 30%)", 2)->seconds(step));
+}
+
+TEST(ComputeLaw, StragglersAreAsManyAndAsSlowAsTheySay) {
+  const auto law = make_compute_law("stragglers(0.25, 4, constant(10ms))", 1);
+  int slow = 0;
+  constexpr int kSteps = 10'000;
+  for (int i = 0; i < kSteps; ++i) {
+    const double seconds = law->seconds({.rank = i % 5, .number = i / 5});
+    EXPECT_TRUE(seconds == 0.01 || seconds == 0.04) << seconds;
+    slow += seconds > 0.02 ? 1 : 0;
+  }
+  EXPECT_NEAR(slow, 2500, 4 * std::sqrt(kSteps * 0.25 * 0.75));
+}
+
+TEST(ComputeLaw, MeasuredTimesAreScaled) {
+  const LawStep step{.rank = 0, .number = 0, .measured = 0.1};
+  EXPECT_EQ(make_compute_law("measured", 1)->seconds(step), 0.1);
+  EXPECT_EQ(make_compute_law("measured(2)", 1)->seconds(step), 0.2);
+  EXPECT_TRUE(make_compute_law("stragglers", 1)->is_measured());
+  EXPECT_FALSE(make_compute_law("constant", 1)->is_measured());
+}
+
+}  // namespace
+}  // namespace weft::simulate_test

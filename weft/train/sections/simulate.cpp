@@ -1,0 +1,57 @@
+#include "weft/base/ranges.h"
+#include "weft/comm/transport/topology.h"
+#include "weft/train/recipe/fields.h"
+#include "weft/train/recipe/section_def.h"
+#include "weft/train/simulate/compute_law.h"
+#include "weft/train/sync/network.h"
+
+namespace weft {
+namespace {
+
+const Fields<SimulateRecipe>& simulate_fields() {
+  using R = SimulateRecipe;
+  static const Fields<R> fields{
+      field<&R::network>("network",
+                         "\"64@50us,100Mbit/s\": the cluster, written out or a "
+                         "file; empty: none is simulated"),
+      field<&R::compute>("compute", "how long a step computes on a worker",
+                         {.calls = calls_of<compute_law_registry>()}),
+      field<&R::loss>("loss", "chance that a message is lost, and sent again",
+                      {.range = kBelowOne, .unit = "share"}),
+      field<&R::retransmit_after>(
+          "retransmit_after", "that pass until a lost message is sent again",
+          {.range = kNotNegative, .unit = "seconds"}),
+      field<&R::most_delay>("most_delay",
+                            "by which a message may come later, at random",
+                            {.range = kNotNegative, .unit = "seconds"})};
+  return fields;
+}
+
+void read_simulate(SectionReader& section, Recipe& recipe) {
+  SimulateRecipe& simulate = recipe.simulate;
+  read_fields(section, simulate_fields(), simulate);
+  if (simulate.network.empty()) return;
+  simulate.network = section.blame("network", [&] {
+    const std::string text = topology_text(simulate.network);
+    // There is nothing to measure.
+    if (text != "auto") return text;
+    throw Error(ErrorCode::kInvalidArgument, "simulate.network",
+                "a cluster that is not there cannot be measured")
+        .hint("write it out: 64@50us,100Mbit/s");
+  });
+}
+
+}  // namespace
+
+void register_recipe_section_simulate(RecipeSectionRegistry& sections) {
+  sections.add({.name = "simulate",
+                .summary = "a cluster that is not there, to train on",
+                .place = 65,
+                .options = specs_of(simulate_fields()),
+                .read = read_simulate,
+                .write = [](const Recipe& recipe, RecipeWriter& out) {
+                  write_fields(recipe.simulate, simulate_fields(), out);
+                }});
+}
+
+}  // namespace weft

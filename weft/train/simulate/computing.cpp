@@ -1,0 +1,58 @@
+#include "weft/train/simulate/computing.h"
+
+#include <numeric>
+
+namespace weft {
+namespace {
+
+// Backward computes two products for each of forward's.
+constexpr double kForwardShare = 1.0 / 3;
+
+StepPrice assumed_price(std::span<const std::size_t> order,
+                        std::span<const double> bytes) {
+  StepPrice price{.seconds = 1, .examples = 1, .gradient_at = {}};
+  price.gradient_at.resize(bytes.size());
+  const double all = std::accumulate(bytes.begin(), bytes.end(), 0.0);
+  double done = 0;
+  for (const std::size_t parameter : order) {
+    done += bytes[parameter];
+    price.gradient_at[parameter] =
+        kForwardShare + (1 - kForwardShare) * done / all;
+  }
+  return price;
+}
+
+}  // namespace
+
+SimulatedComputing::SimulatedComputing(const std::string& law,
+                                       std::uint64_t seed)
+    : law_(make_compute_law(law, seed)) {}
+
+const StepPrice& SimulatedComputing::step_price(
+    const std::function<StepPrice()>& measure,
+    std::span<const std::size_t> order, std::span<const double> bytes) {
+  if (!step_) step_ = is_measured() ? measure() : assumed_price(order, bytes);
+  return *step_;
+}
+
+const SyncPrice& SimulatedComputing::sync_price(
+    const std::function<SyncPrice()>& measure) {
+  if (!sync_) sync_ = is_measured() ? measure() : SyncPrice();
+  return *sync_;
+}
+
+double SimulatedComputing::seconds(int rank, std::int64_t step,
+                                   double examples) const {
+  WEFT_CHECK(step_.has_value());
+  const double measured =
+      is_measured() ? step_->seconds * examples / step_->examples : 0;
+  return law_->seconds({.rank = rank, .number = step, .measured = measured});
+}
+
+std::string SimulatedComputing::text() const {
+  if (!is_measured() || !step_) return "";
+  return fmt::format("{:.3g} ms for {:.0f} examples, measured here",
+                     1e3 * step_->seconds, step_->examples);
+}
+
+}  // namespace weft

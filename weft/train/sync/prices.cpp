@@ -1,0 +1,91 @@
+#include "weft/train/sync/prices.h"
+
+#include <algorithm>
+
+#include "weft/base/stopwatch.h"
+#include "weft/train/sync/auto_codec.h"
+
+namespace weft {
+namespace {
+
+constexpr double kEnoughSeconds = 1;
+constexpr std::size_t kEnoughRuns = 9;
+
+// Runs `once` until there are enough runs or they took long enough, after one
+// in which memory is touched and kernels are chosen. Gives the median one.
+template <class Run, class Once>
+Run median_run(const Once& once) {
+  once();
+  const Stopwatch whole;
+  std::vector<Run> runs;
+  do {
+    runs.push_back(once());
+  } while (runs.size() < kEnoughRuns && whole.seconds() < kEnoughSeconds);
+  // The median leaves out runs in which the machine did something else.
+  const auto middle =
+      runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
+  std::ranges::nth_element(runs, middle, {}, &Run::seconds);
+  return std::move(*middle);
+}
+
+struct Timed {
+  double seconds = 0;
+};
+
+double update_seconds(const Optimizer& optimizer,
+                      std::span<const NamedTensor> trainable) {
+  std::vector<NamedTensor> copies;
+  std::vector<Tensor> gradients;
+  for (const NamedTensor& named : trainable) {
+    copies.push_back({named.name, named.tensor.clone()});
+    gradients.push_back(Tensor::zeros(named.tensor.type()));
+  }
+  StepDescription description(optimizer, copies, /*clip_norm=*/0);
+  description.set_gradients(gradients);
+  Step update(description, StepCut::kUpdate);
+  return median_run<Timed>([&] {
+           const Stopwatch watch;
+           update.run({}, {.lr = 0, .number = 0});
+           return Timed{watch.seconds()};
+         })
+      .seconds;
+}
+
+}  // namespace
+
+StepPrice measure_step(Step& backward, const Batch& batch,
+                       std::span<const NamedTensor> state,
+                       std::size_t parameters) {
+  std::vector<Tensor> before;
+  for (const NamedTensor& named : state) before.push_back(named.tensor.clone());
+  StepPrice price = median_run<StepPrice>([&] {
+    StepPrice run;
+    run.examples = static_cast<double>(batch.size);
+    run.gradient_at.resize(parameters);
+    const Stopwatch watch;
+    backward.run(batch.tensors, {}, [&](std::size_t parameter) {
+      run.gradient_at[parameter] = watch.seconds();
+    });
+    run.seconds = watch.seconds();
+    return run;
+  });
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    state[i].tensor.copy_from(before[i]);
+  }
+  return price;
+}
+
+SyncPrice measure_sync(const std::string& codec, int workers,
+                       const Optimizer& optimizer,
+                       std::span<const NamedTensor> trainable) {
+  double bytes = 0;
+  for (const NamedTensor& named : trainable) {
+    bytes += static_cast<double>(named.tensor.bytes());
+  }
+  const CodecSpeed speed = measure_codec(codec, workers);
+  return {.encode = speed.encode_seconds_per_byte,
+          .decode = speed.decode_seconds_per_byte,
+          .update = update_seconds(optimizer, trainable) / bytes};
+}
+
+}  // namespace weft
