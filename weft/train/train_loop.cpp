@@ -66,6 +66,15 @@ void TrainLoop::train_epoch() {
   }
 }
 
+// Before whatever looks at the model: the end of an epoch, or of the run, and a
+// checkpoint.
+bool TrainLoop::must_meet() const {
+  const std::int64_t done = steps_done_ + 1;
+  const std::int64_t every = recipe_.train.checkpoint_every;
+  return position_.batch + 1 == source_.batches_per_epoch() ||
+         done == steps_in_all() || (every > 0 && done % every == 0);
+}
+
 void TrainLoop::train_batch() {
   // Waiting for the batch counts, as rates are of what a user waits for.
   const double began = worker_.now();
@@ -80,7 +89,8 @@ void TrainLoop::train_batch() {
     totals = worker_.run(batch, {.number = steps_done_,
                                  .epoch = position_.epoch,
                                  .lr = lr_,
-                                 .wants_stop = stop_ != nullptr && *stop_});
+                                 .wants_stop = stop_ != nullptr && *stop_,
+                                 .must_meet = must_meet()});
   } catch (Error& error) {
     if (error.code() != ErrorCode::kNumeric) throw;
     // People count from 1.
@@ -99,9 +109,11 @@ void TrainLoop::train_batch() {
   shown_ = position_;
   // Where the loss is no number nothing is saved, so that the checkpoint before
   // stays the last one.
-  const double loss = totals.sums.loss();
-  if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
-  sums_.add(totals.sums);
+  if (totals.have_met) {
+    const double loss = totals.sums.loss();
+    if (!std::isfinite(loss)) fail_numeric(fmt::format("the loss is {}", loss));
+    sums_.add(totals.sums);
+  }
   examples_trained_ += batch.whole_size;
   const double seconds = worker_.now() - began;
   step_seconds_.computing = seconds - step_seconds_.waiting;

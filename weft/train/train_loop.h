@@ -81,6 +81,7 @@ class TrainLoop {
   bool is_done() const;
   void train_epoch();
   void train_batch();
+  bool must_meet() const;
   void finish_epoch();
 
   const Recipe& recipe_;

@@ -117,6 +117,7 @@ struct TrainRecipe {
 // How several workers train together; without effect for one.
 struct SyncRecipe {
   std::string policy = "allreduce";  // of weft/train/sync/policies
+  std::string rule = "mean";         // of weft/train/sync/aggregation
   std::string sparsify = "none";     // "topk(0.01)": see comm/codec/codec.h
   std::string codec = "none";        // "value:qsgd(7)", "3lc", …, or "auto"
   std::string collective = "auto";   // "ring", "blueconnect([4, 8])", …

@@ -3,6 +3,7 @@
 #include "weft/train/recipe/fields.h"
 #include "weft/train/recipe/older_text.h"
 #include "weft/train/recipe/section_def.h"
+#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/exchange.h"
 #include "weft/train/sync/network.h"
@@ -69,6 +70,8 @@ const Fields<SyncRecipe>& sync_fields() {
   static const Fields<R> fields{
       field<&R::policy>("policy", "what workers exchange, and who applies it",
                         {.calls = calls_of<sync_policy_registry>()}),
+      field<&R::rule>("rule", "what is made of the workers' contributions",
+                      {.calls = calls_of<aggregation_rule_registry>()}),
       field<&R::sparsify>("sparsify",
                           "which gradients are sent: \"topk(0.01)\", …",
                           {.calls = &kSparsifiers}),

@@ -4,7 +4,9 @@ namespace weft {
 
 WorkerTotals SingleWorker::run(const Batch& batch, const WorkerStep& step) {
   step_.run(batch.tensors, {.lr = step.lr, .number = step.number});
-  return {.sums = step_.measures(), .is_stopping = step.wants_stop};
+  return {.have_met = true,
+          .sums = step_.measures(),
+          .is_stopping = step.wants_stop};
 }
 
 std::string SingleWorker::restore(const CheckpointFile& file) {

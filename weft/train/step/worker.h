@@ -27,11 +27,16 @@ struct WorkerStep {
   std::int64_t epoch = 0;   // from 0
   double lr = 0;
   bool wants_stop = false;  // this worker was asked to end
+  // Workers are to be at one afterwards: something is measured or saved.
+  bool must_meet = true;
 };
 
 // What all workers count together.
 struct WorkerTotals {
-  MeasureSums sums;          // over the predictions of the batch
+  // Whether they have met in this step. If not, nothing else is known yet.
+  bool have_met = true;
+  // Over the predictions of all batches since they last met, this one included.
+  MeasureSums sums;
   bool is_stopping = false;  // some worker was asked to end
 };
 

@@ -4,6 +4,7 @@
 
 #include "weft/comm/collective/all_reduce.h"
 #include "weft/comm/sparse/quantizer.h"
+#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/dense_collective.h"
 
 namespace weft {
@@ -31,6 +32,15 @@ bool sums_by(const ExchangeDef& def, const Call<CollectiveDef>& collective) {
          names.end();
 }
 
+std::optional<Refusal> rule_refusal(const ExchangeDef& def,
+                                    const SyncRecipe& recipe) {
+  if (def.takes_rules || is_mean(recipe)) return std::nullopt;
+  return Refusal{"rule " + in_quotes(recipe.rule),
+                 "it adds contributions on their way, and a rule looks at each "
+                 "by itself",
+                 "collective = \"all_gather\", or policy = \"server\""};
+}
+
 struct Choice {
   const ExchangeDef* exchange = nullptr;  // null: all decline
   std::optional<Refusal> refusal;         // why the first one does
@@ -43,9 +53,10 @@ Choice choose(const SyncRecipe& recipe) {
   Choice choice;
   for (const ExchangeDef* def : exchanges_in_order()) {
     if (!sums_by(*def, collective)) continue;
-    auto refusal = def->declines == nullptr
-                       ? std::nullopt
-                       : def->declines(codec, collective.options);
+    auto refusal = rule_refusal(*def, recipe);
+    if (!refusal && def->declines != nullptr) {
+      refusal = def->declines(codec, collective.options);
+    }
     if (!refusal) return {def, std::nullopt};
     if (!choice.refusal) choice.refusal = std::move(refusal);
   }
@@ -109,6 +120,17 @@ const ExchangeDef& exchange_of(const SyncRecipe& recipe) {
   return *choice.exchange;
 }
 
+std::unique_ptr<Exchange> make_exchange(const SyncContext& context,
+                                        std::string& said) {
+  const ExchangeDef& def = exchange_of(context.recipe);
+  if (!def.uses_network) return def.make(context, std::nullopt);
+  Network network = network_of(context.communicator, context.network,
+                               context.recipe.topology);
+  said = ", network " + to_string(network.topology);
+  if (!network.note.empty()) said += " (" + network.note + ")";
+  return def.make(context, std::move(network));
+}
+
 void check_ranks(const SyncRecipe& recipe, int ranks) {
   // Whether a collective can run depends on numbers of ranks alone.
   Topology network{{{ranks, 0, 0}}};
@@ -119,6 +141,12 @@ void check_ranks(const SyncRecipe& recipe, int ranks) {
                     {fmt::format("{} workers", ranks),
                      fmt::format("it has {} ranks", network.ranks()),
                      "topology = \"auto\" measures the network"});
+    }
+  }
+  const auto rule = rule_of(recipe);
+  if (rule.def->declines != nullptr) {
+    if (const auto refusal = rule.def->declines(rule.options, ranks)) {
+      throw refused("sync.rule", in_quotes(recipe.rule), *refusal);
     }
   }
   // Its constructor refuses; all else runs with any number of ranks.

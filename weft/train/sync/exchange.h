@@ -53,6 +53,9 @@ struct ExchangeDef {
   int order = 0;
   // What it sums by, beside "auto": entries_of(all_reduce_registry()).
   std::vector<EntryOptions> (*collectives)() = nullptr;
+  // Whether it has each contribution by itself, and makes of them what [sync]
+  // rule says.
+  bool takes_rules = false;
   // Whether it has dense phases that a quantizer could be for: what
   // "auto(qsgd(4))" chooses among.
   bool can_quantize = false;
@@ -84,6 +87,11 @@ bool is_auto(const Call<CollectiveDef>& collective);
 std::optional<Refusal> collective_declines(const SyncRecipe& recipe);
 // The exchange that does. collective_declines() must have found one.
 const ExchangeDef& exchange_of(const SyncRecipe& recipe);
+
+// That exchange, on the network of the recipe, which it may measure. `said`
+// gets what there is to say of the network, where it was looked at. Collective.
+std::unique_ptr<Exchange> make_exchange(const SyncContext& context,
+                                        std::string& said);
 
 // Throws Error(kInvalidArgument) when so many workers cannot train by it: its
 // topology is of another number, or its collective does not divide into them.

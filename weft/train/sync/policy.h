@@ -1,5 +1,7 @@
 // Sync policies: what workers exchange, and who applies it.
 //
+//   local_sgd  workers update copies of their own, and meet now and then at the
+//              mean of all copies
 //   allreduce  every worker gets the sum of all gradients and updates its copy
 //              of the model
 //   server     each bucket of parameters has an owner, who collects gradients
@@ -11,7 +13,10 @@
 // The order of calls in a step: exchange() once per bucket, in the order of
 // buckets and as soon as its gradients are there; then apply(). Exchanges
 // are tasks of the network's thread and run while others are computed;
-// apply() runs after all of them, on the thread that trains.
+// apply() runs after all of them, on the thread that trains. Where something
+// else than gradients travels, prepare() comes first, when all gradients are
+// there; and where workers do not meet in every step, exchange() and apply()
+// are called in those in which they do.
 //
 // A policy with options of its own is written "server(…)" (base/call_reader.h).
 // A new one is one file in sync/policies.
@@ -47,6 +52,9 @@ struct SyncStep {
   std::int64_t number = 0;  // of the step, from 0
   std::int64_t epoch = 0;
   double lr = 0;
+  std::int64_t examples = 0;  // of this worker's part of the batch
+  // All copies must be equal after it: something is measured or saved then.
+  bool must_meet = true;
 };
 
 // A tensor of a distributed state: in the checkpoint under `name`, in the
@@ -78,6 +86,12 @@ class SyncPolicy {
  public:
   virtual ~SyncPolicy() = default;
 
+  // Whether workers meet in this step: the same on all of them. Between
+  // meetings nothing travels, and copies may differ; after one they are equal.
+  virtual bool meets(const SyncStep&) const { return true; }
+  // Leaves in the buckets what travels in place of the gradients there. Called
+  // in every step, by policies that do not send gradients alone.
+  virtual void prepare(const SyncStep&) {}
   // Enters all its operations before it first waits: exchanges are under way
   // side by side, and all workers must enter them in the same order.
   virtual Task<> exchange(Bucket& bucket, SyncStep step) = 0;
@@ -105,6 +119,13 @@ struct SyncPolicyDef {
   bool updates_whole_model = true;
   // Whether [sync] collective says how it sums.
   bool uses_collective = false;
+  // Whether gradients travel as they are, each as soon as it is there; those of
+  // a worker count by its share of the batch then. If not, they are of the mean
+  // over its own part.
+  bool sends_gradients = true;
+  // Whether it has each contribution by itself, and makes of them what [sync]
+  // rule says. Where it uses a collective, that decides (exchange.h).
+  bool takes_rules = false;
   // Whether buckets hold the sum of all gradients from exchange() to apply().
   bool leaves_sums = false;
   // In all that follows, `options` are complete.

@@ -1,6 +1,7 @@
 #include "weft/train/sync/rules.h"
 
 #include "weft/comm/codec/pipeline_text.h"
+#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/exchange.h"
 
 namespace weft {
@@ -103,6 +104,18 @@ std::optional<Refusal> measure_declines(const SyncRecipe& recipe,
   return std::nullopt;
 }
 
+std::optional<Refusal> rule_declines(const SyncRecipe& recipe,
+                                     const Optimizer&) {
+  const auto& policy = *policy_of(recipe).def;
+  // A collective says for itself whether it can.
+  if (is_mean(recipe) || policy.takes_rules || policy.uses_collective) {
+    return std::nullopt;
+  }
+  return Refusal{"policy " + in_quotes(recipe.policy),
+                 "that does not have each contribution by itself",
+                 "policy = \"server\", or leave rule out"};
+}
+
 std::optional<Refusal> use_declines(const SyncRecipe& recipe,
                                     const Optimizer&) {
   if (policy_of(recipe).def->uses_collective) {
@@ -153,6 +166,7 @@ const std::vector<SyncRule>& sync_rules() {
       {"measure_every",
        [](R recipe) { return fmt::format("{}", recipe.measure_every); },
        measure_declines},
+      {"rule", [](R recipe) { return in_quotes(recipe.rule); }, rule_declines},
       {"collective", [](R recipe) { return in_quotes(recipe.collective); },
        use_declines},
       {"policy", [](R recipe) { return in_quotes(recipe.policy); },

@@ -104,7 +104,8 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
       measure_every_(recipe.measure_every),
       is_sparsified_(recipe.sparsify != "none" &&
                      policy_of(recipe).def->leaves_sums),
-      overlaps_(recipe.overlap),
+      sends_gradients_(policy_of(recipe).def->sends_gradients),
+      overlaps_(recipe.overlap && sends_gradients_),
       missing_(buckets_.size()),
       exchanges_(buckets_.size()) {
   // Mistakes of the recipe are told before anything is exchanged.
@@ -220,7 +221,11 @@ std::string SyncedWorker::text() const {
 WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   const double began = now();
   const Traffic before = group_.network().traffic();
-  step_ = {step.number, step.epoch, step.lr};
+  step_ = {.number = step.number,
+           .epoch = step.epoch,
+           .lr = step.lr,
+           .examples = batch.size,
+           .must_meet = step.must_meet};
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     missing_[b] = buckets_[b].members().size();
   }
@@ -232,30 +237,16 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   // that they enter operations in one order.
   if (is_measured) drift_meter_->begin_step();
   compute(batch, step);
-
-  // The measures of this worker's part, and whether it was asked to end.
-  const MeasureSums own =
-      batch.size > 0 ? backward_->measures()
-                     : MeasureSums(backward_->measures().ratios().size());
-  std::vector<double> totals = flat(own);
-  totals.push_back(step.wants_stop ? 1.0 : 0.0);
-  // Decisions ride on sums, so that workers cannot disagree.
-  const auto summed = group_.network().submit([&] {
-    // Workers at different steps would be told so.
-    return sum_over_workers(
-        group_.communicator().open(
-            {"sum", fmt::format("totals of step {}", step.number + 1)}),
-        totals);
-  });
+  count(batch, step);
   // What is waited for from here on was not hidden behind computing.
   const double computed = now();
-  for (auto& exchange : exchanges_) group_.network().wait(exchange);
-  group_.network().wait(summed);
+  const bool have_met = policy_->meets(step_);
+  if (have_met) meet();
   const double exposed = now() - computed;
   // The buckets hold the sums until apply(), which may write over them.
   const double sum_density = is_sparsified_ ? density() : kNotMeasured;
   const Drift drift = is_measured ? drift_meter_->end_step(step_) : Drift();
-  policy_->apply(step_);
+  if (have_met) policy_->apply(step_);
 
   const Traffic after = group_.network().traffic();
   const double wire = after.busy_seconds - before.busy_seconds;
@@ -272,10 +263,37 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
       .xi = drift.xi,
       .drift = drift.drift};
   WorkerTotals result;
-  result.is_stopping = totals.back() > 0;
-  totals.pop_back();
-  result.sums = sums_of(totals);
+  result.have_met = have_met;
+  if (!have_met) return result;
+  result.is_stopping = totals_.back() > 0;
+  totals_.pop_back();
+  result.sums = sums_of(std::exchange(totals_, {}));
   return result;
+}
+
+// Adds the measures of this worker's part, and whether it was asked to end, to
+// what others are not told yet.
+void SyncedWorker::count(const Batch& batch, const WorkerStep& step) {
+  const MeasureSums own =
+      batch.size > 0 ? backward_->measures()
+                     : MeasureSums(backward_->measures().ratios().size());
+  std::vector<double> totals = flat(own);
+  totals.push_back(step.wants_stop ? 1.0 : 0.0);
+  totals_.resize(totals.size());
+  for (std::size_t i = 0; i < totals.size(); ++i) totals_[i] += totals[i];
+}
+
+void SyncedWorker::meet() {
+  // Decisions ride on sums, so that workers cannot disagree.
+  const auto summed = group_.network().submit([&] {
+    // Workers at different steps would be told so.
+    return sum_over_workers(
+        group_.communicator().open(
+            {"sum", fmt::format("totals of step {}", step_.number + 1)}),
+        totals_);
+  });
+  for (auto& exchange : exchanges_) group_.network().wait(exchange);
+  group_.network().wait(summed);
 }
 
 double SyncedWorker::density() const {
@@ -292,6 +310,8 @@ double SyncedWorker::density() const {
 }
 
 double SyncedWorker::weight_of(const Batch& batch, std::int64_t step) {
+  // The gradient is of the mean over this worker's own part.
+  if (!sends_gradients_) return 1;
   const auto count = description_.task()->count_predictions();
   if (count == nullptr) {
     return static_cast<double>(batch.size) /
@@ -323,7 +343,8 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
         batch.tensors, {.number = step.number, .loss_weight = weight},
         [&](std::size_t parameter) { gradient_is_there(parameter); });
   }
-  start_exchanges();
+  if (!sends_gradients_) policy_->prepare(step_);
+  if (policy_->meets(step_)) start_exchanges();
 }
 
 void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,

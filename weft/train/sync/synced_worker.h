@@ -56,6 +56,9 @@ class SyncedWorker : public Worker {
   // Exchanges of a step that are under way.
   void gradient_is_there(std::size_t parameter);
   void start_exchanges();
+  void count(const Batch& batch, const WorkerStep& step);
+  // Waits for all of them, and sums `totals_` beside them.
+  void meet();
   void compute(const Batch& batch, const WorkerStep& step);
   // The same on a virtual clock: computes at once, and charges for it.
   void compute_charged(const Batch& batch, const WorkerStep& step,
@@ -89,12 +92,16 @@ class SyncedWorker : public Worker {
   std::optional<DriftMeter> drift_meter_;
   std::int64_t measure_every_;
   bool is_sparsified_;
+  bool sends_gradients_;
   bool overlaps_;
 
   SyncStep step_;
   std::vector<std::size_t> missing_;  // gradients, by bucket
   std::size_t next_bucket_ = 0;       // whose exchange starts next
   std::vector<AsyncEngine::Operation> exchanges_;
+  // What this worker has measured since workers last met, and whether it was
+  // asked to end.
+  std::vector<double> totals_;
   std::optional<StepTraffic> traffic_;
 };
 

@@ -20,6 +20,7 @@ class WholeUpdate {
   explicit WholeUpdate(const SyncContext& context);
 
   void run(const SyncStep& step);
+  const std::vector<NamedTensor>& slots() const { return slots_; }
 
   // The optimizer's slots, for SyncPolicy::state(): they are the same
   // everywhere, and the first worker's are saved.

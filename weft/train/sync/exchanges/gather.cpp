@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/comm/collective/scatter_gather.h"
+#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/exchange.h"
 
 namespace weft {
@@ -15,6 +16,7 @@ class GatherExchange : public Exchange {
   explicit GatherExchange(const SyncContext& context)
       : communicator_(context.communicator),
         price_(context.price),
+        rule_(make_rule(context.recipe)),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept) {}
 
@@ -42,15 +44,28 @@ class GatherExchange : public Exchange {
         own, messages.begin() + static_cast<std::ptrdiff_t>(parts[rank].begin));
     const DenseBuffer buffer{DType::kU8, messages.data(), messages.size()};
     co_await all_gather(ScatterMethod::kDirect, gathering, buffer, parts);
-    std::ranges::fill(bucket.gradient(), 0.0f);
-    // Messages are added in the order of ranks, the own one decoded like the
-    // rest: that gives the same bits everywhere.
-    for (int sender = 0; sender < gathering.size(); ++sender) {
+    // Messages are decoded in the order of ranks, the own one like the rest:
+    // that gives the same bits everywhere.
+    const auto add_decoded = [&](int sender, std::span<float> sum) {
       const Interval part = parts[sender];
       compressor_.add_decoded(
           bucket,
           std::span<const std::byte>(messages).subspan(part.begin, part.size()),
-          step, sender, bucket.gradient());
+          step, sender, sum);
+    };
+    if (rule_ == nullptr) {
+      std::ranges::fill(bucket.gradient(), 0.0f);
+      for (int sender = 0; sender < gathering.size(); ++sender) {
+        add_decoded(sender, bucket.gradient());
+      }
+    } else {
+      std::vector<std::vector<float>> all(
+          static_cast<std::size_t>(gathering.size()),
+          std::vector<float>(bucket.gradient().size()));
+      for (int sender = 0; sender < gathering.size(); ++sender) {
+        add_decoded(sender, all[static_cast<std::size_t>(sender)]);
+      }
+      combine_as_sum(*rule_, all, bucket.gradient());
     }
     co_await gathering.pause(gathering.size() * price_.decode * bytes);
   }
@@ -65,6 +80,7 @@ class GatherExchange : public Exchange {
  private:
   Communicator& communicator_;
   SyncPrice price_;
+  std::unique_ptr<AggregationRule> rule_;  // null: all are added
   Compressor compressor_;
 };
 
@@ -84,6 +100,7 @@ void register_exchange_gather(ExchangeRegistry& exchanges) {
                      },
                  // Messages go from each to each whatever the network is, so it
                  // is not measured.
+                 .takes_rules = true,
                  .uses_network = false,
                  .make = [](const SyncContext& context, std::optional<Network>)
                      -> std::unique_ptr<Exchange> {

@@ -10,18 +10,6 @@
 namespace weft {
 namespace {
 
-// `said` is what there is to say of the network, where it was looked at.
-std::unique_ptr<Exchange> make_exchange(const SyncContext& context,
-                                        std::string& said) {
-  const ExchangeDef& def = exchange_of(context.recipe);
-  if (!def.uses_network) return def.make(context, std::nullopt);
-  Network network = network_of(context.communicator, context.network,
-                               context.recipe.topology);
-  said = ", network " + to_string(network.topology);
-  if (!network.note.empty()) said += " (" + network.note + ")";
-  return def.make(context, std::move(network));
-}
-
 class AllReducePolicy : public SyncPolicy {
  public:
   explicit AllReducePolicy(const SyncContext& context)

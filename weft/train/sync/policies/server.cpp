@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "weft/train/step/step.h"
+#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/policy.h"
@@ -33,6 +34,7 @@ class ServerPolicy : public SyncPolicy {
       : communicator_(context.communicator),
         network_(context.network),
         price_(context.price),
+        rule_(make_rule(context.recipe)),
         buckets_(context.buckets),
         trainable_(context.trainable.begin(), context.trainable.end()),
         push_(context.recipe, context.seed, context.buckets,
@@ -196,15 +198,19 @@ class ServerPolicy : public SyncPolicy {
       sizes[worker] = co_await message;
     }
     std::ranges::fill(bucket.gradient(), 0.0f);
+    std::vector<std::vector<float>> all;  // where a rule wants each by itself
     for (std::size_t worker = 0; worker < messages.size(); ++worker) {
       const bool is_own = static_cast<int>(worker) == push.rank();
       const std::span<const std::byte> message =
           is_own ? std::span<const std::byte>(served.message)
                  : std::span<const std::byte>(messages[worker])
                        .first(sizes[worker]);
-      push_.add_decoded(bucket, message, step, static_cast<int>(worker),
-                        bucket.gradient());
+      if (rule_ != nullptr) all.emplace_back(bucket.gradient().size());
+      push_.add_decoded(
+          bucket, message, step, static_cast<int>(worker),
+          rule_ != nullptr ? std::span(all.back()) : bucket.gradient());
     }
+    if (rule_ != nullptr) combine_as_sum(*rule_, all, bucket.gradient());
   }
 
   // The true parameters change; the message is how they differ then.
@@ -226,6 +232,7 @@ class ServerPolicy : public SyncPolicy {
   Communicator& communicator_;
   AsyncEngine& network_;
   SyncPrice price_;
+  std::unique_ptr<AggregationRule> rule_;  // null: all are added
   std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
   Compressor push_;
@@ -270,6 +277,7 @@ void register_sync_policy_server(SyncPolicyRegistry& policies) {
       {.name = "server",
        .summary = "owners of parameters collect gradients and send changes",
        .updates_whole_model = false,
+       .takes_rules = true,
        .declines = server_declines,
        // An owner sees the gradients of its own buckets only.
        .clips_first = [](const Options&, const SyncRecipe&) { return true; },

@@ -1,0 +1,31 @@
+#include "weft/train/sync/aggregation_rule.h"
+
+namespace weft {
+
+Call<AggregationRuleDef> rule_of(const SyncRecipe& recipe) {
+  return parse_call(recipe.rule, aggregation_rule_registry(), "sync.rule");
+}
+
+bool is_mean(const SyncRecipe& recipe) {
+  return rule_of(recipe).def->name == SyncRecipe().rule;
+}
+
+std::unique_ptr<AggregationRule> make_rule(const SyncRecipe& recipe) {
+  if (is_mean(recipe)) return nullptr;
+  const auto rule = rule_of(recipe);
+  return rule.def->make(rule.options);
+}
+
+void combine_as_sum(AggregationRule& rule,
+                    std::span<const std::vector<float>> values,
+                    std::span<float> result) {
+  std::vector<Contribution> arrived;
+  for (std::size_t rank = 0; rank < values.size(); ++rank) {
+    arrived.push_back({static_cast<int>(rank), values[rank]});
+  }
+  rule.combine(arrived, result);
+  const auto count = static_cast<float>(values.size());
+  for (float& value : result) value *= count;
+}
+
+}  // namespace weft
