@@ -38,6 +38,10 @@ std::int64_t default_min_elements(const SyncRecipe& recipe) {
   return Pipeline(pipeline_text(recipe)).value_codec().min_elements();
 }
 
+std::size_t most_message_bytes(const Bucket& bucket) {
+  return 2 * bucket.bytes() + 1024 * bucket.members().size();
+}
+
 Compressor::Compressor(const SyncRecipe& recipe, std::uint64_t seed,
                        std::span<const Bucket> buckets, Memory kept)
     : seed_(seed) {

@@ -39,6 +39,10 @@ std::string pipeline_text(const SyncRecipe& recipe);
 // What [sync] min_elements is where a recipe does not say: the codec's.
 std::int64_t default_min_elements(const SyncRecipe& recipe);
 
+// Room for the messages of a bucket: what the codecs make is never much longer
+// than f32.
+std::size_t most_message_bytes(const Bucket& bucket);
+
 class Compressor {
  public:
   // Whether what is not sent is kept here for the next time, and momentum

@@ -6,6 +6,9 @@
 //              of the model
 //   server     each bucket of parameters has an owner, who collects gradients
 //              (push), updates, and sends the change of the model (pull)
+//   stale_server, async_server
+//              the same, but a push is applied as it comes, and workers go on
+//              without each other
 //
 // A worker's gradients are scaled by its share of the batch beforehand, so
 // their sum is the gradient of the whole batch.
@@ -15,8 +18,7 @@
 // are tasks of the network's thread and run while others are computed;
 // apply() runs after all of them, on the thread that trains. Where something
 // else than gradients travels, prepare() comes first, when all gradients are
-// there; and where workers do not meet in every step, exchange() and apply()
-// are called in those in which they do.
+// there; and exchange() and apply() are called in steps of the policy's choice.
 //
 // A policy with options of its own is written "server(…)" (base/call_reader.h).
 // A new one is one file in sync/policies.
@@ -87,8 +89,11 @@ class SyncPolicy {
   virtual ~SyncPolicy() = default;
 
   // Whether workers meet in this step: the same on all of them. Between
-  // meetings nothing travels, and copies may differ; after one they are equal.
+  // meetings copies may differ; after one they are equal.
   virtual bool meets(const SyncStep&) const { return true; }
+  // Whether exchange() and apply() are called in this step: whenever workers
+  // meet, and where they need not wait for each other, in other steps too.
+  virtual bool exchanges(const SyncStep&) const { return true; }
   // Leaves in the buckets what travels in place of the gradients there. Called
   // in every step, by policies that do not send gradients alone.
   virtual void prepare(const SyncStep&) {}

@@ -241,12 +241,12 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   // What is waited for from here on was not hidden behind computing.
   const double computed = now();
   const bool have_met = policy_->meets(step_);
-  if (have_met) meet();
+  if (policy_->exchanges(step_)) wait_for_others(have_met);
   const double exposed = now() - computed;
   // The buckets hold the sums until apply(), which may write over them.
   const double sum_density = is_sparsified_ ? density() : kNotMeasured;
   const Drift drift = is_measured ? drift_meter_->end_step(step_) : Drift();
-  if (have_met) policy_->apply(step_);
+  if (policy_->exchanges(step_)) policy_->apply(step_);
 
   const Traffic after = group_.network().traffic();
   const double wire = after.busy_seconds - before.busy_seconds;
@@ -283,17 +283,20 @@ void SyncedWorker::count(const Batch& batch, const WorkerStep& step) {
   for (std::size_t i = 0; i < totals.size(); ++i) totals_[i] += totals[i];
 }
 
-void SyncedWorker::meet() {
-  // Decisions ride on sums, so that workers cannot disagree.
-  const auto summed = group_.network().submit([&] {
-    // Workers at different steps would be told so.
-    return sum_over_workers(
-        group_.communicator().open(
-            {"sum", fmt::format("totals of step {}", step_.number + 1)}),
-        totals_);
-  });
+void SyncedWorker::wait_for_others(bool have_met) {
+  AsyncEngine::Operation summed;
+  if (have_met) {
+    // Decisions ride on sums, so that workers cannot disagree.
+    summed = group_.network().submit([&] {
+      // Workers at different steps would be told so.
+      return sum_over_workers(
+          group_.communicator().open(
+              {"sum", fmt::format("totals of step {}", step_.number + 1)}),
+          totals_);
+    });
+  }
   for (auto& exchange : exchanges_) group_.network().wait(exchange);
-  group_.network().wait(summed);
+  if (summed != nullptr) group_.network().wait(summed);
 }
 
 double SyncedWorker::density() const {
@@ -344,7 +347,7 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
         [&](std::size_t parameter) { gradient_is_there(parameter); });
   }
   if (!sends_gradients_) policy_->prepare(step_);
-  if (policy_->meets(step_)) start_exchanges();
+  if (policy_->exchanges(step_)) start_exchanges();
 }
 
 void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,

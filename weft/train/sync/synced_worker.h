@@ -57,8 +57,8 @@ class SyncedWorker : public Worker {
   void gradient_is_there(std::size_t parameter);
   void start_exchanges();
   void count(const Batch& batch, const WorkerStep& step);
-  // Waits for all of them, and sums `totals_` beside them.
-  void meet();
+  // Waits for all of them; where workers meet, sums `totals_` beside them.
+  void wait_for_others(bool have_met);
   void compute(const Batch& batch, const WorkerStep& step);
   // The same on a virtual clock: computes at once, and charges for it.
   void compute_charged(const Batch& batch, const WorkerStep& step,

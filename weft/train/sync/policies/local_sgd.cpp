@@ -44,6 +44,8 @@ class LocalSgd : public SyncPolicy {
     return step.must_meet || (step.number + 1) % period_ == 0;
   }
 
+  bool exchanges(const SyncStep& step) const override { return meets(step); }
+
   void prepare(const SyncStep& step) override {
     // A worker without examples stays where it is, and is one of the mean.
     if (step.examples > 0) update_.run(step);
@@ -61,8 +63,7 @@ class LocalSgd : public SyncPolicy {
     return exchange_->sum(bucket, step);
   }
 
-  void apply(const SyncStep& step) override {
-    if (!meets(step)) return;
+  void apply(const SyncStep&) override {
     for_each_member([](std::span<float> mean, std::span<float> copy,
                        std::span<float> began) {
       for (std::size_t i = 0; i < copy.size(); ++i) {

@@ -23,11 +23,6 @@
 namespace weft {
 namespace {
 
-// Room for a message: what the codecs make is never much longer than f32.
-std::size_t most_bytes(const Bucket& bucket) {
-  return 2 * bucket.bytes() + 1024 * bucket.members().size();
-}
-
 class ServerPolicy : public SyncPolicy {
  public:
   explicit ServerPolicy(const SyncContext& context)
@@ -62,7 +57,7 @@ class ServerPolicy : public SyncPolicy {
     if (push.rank() != owner) {
       Transfer sent = push.send(owner, served.message);
       co_await sent;
-      served.room.resize(most_bytes(bucket));
+      served.room.resize(most_message_bytes(bucket));
       Transfer received = pull.receive(owner, served.room);
       const std::size_t bytes = co_await received;
       served.message.assign(
@@ -188,7 +183,7 @@ class ServerPolicy : public SyncPolicy {
     for (int worker = 0; worker < push.size(); ++worker) {
       if (worker == push.rank()) continue;
       Bytes& room = messages[static_cast<std::size_t>(worker)];
-      room.resize(most_bytes(bucket));
+      room.resize(most_message_bytes(bucket));
       received.receive(worker, room);
     }
     std::vector<std::size_t> sizes(messages.size());
