@@ -50,12 +50,15 @@ class DocumentsTest(unittest.TestCase):
 
     def test_guides_show_the_examples(self) -> None:
         examples = ROOT / "examples/extension/weft"
-        for name, file in (("a-task", "train/tasks/quantile.cpp"),
-                           ("a-batch-source", "train/sources/spirals.cpp"),
-                           ("an-optimizer", "optim/optimizers/adamax.cpp")):
+        for name, *files in (
+                ("a-task", "train/tasks/quantile.cpp"),
+                ("a-batch-source", "train/sources/spirals.cpp"),
+                ("an-optimizer", "optim/optimizers/adamax.cpp"),
+                ("a-policy", "train/sync/policies/majority.cpp",
+                 "train/sync/aggregation/clipped_mean.cpp")):
             guide = (ROOT / f"docs/guides/adding-{name}.md").read_text()
             self.assertEqual(FENCE.findall(guide),
-                             [(examples / file).read_text()])
+                             [(examples / file).read_text() for file in files])
 
     def test_links_lead_somewhere(self) -> None:
         documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]

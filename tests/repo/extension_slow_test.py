@@ -112,6 +112,13 @@ class ExtensionTest(unittest.TestCase):
                        stdout=subprocess.DEVNULL)
         self.assertIn('policy = "majority(scale=0.1, lead=0.5)"',
                       (self.folder / "votes/recipe.toml").read_text())
+        done = subprocess.run(
+            [weft, "train", self.folder / "digits.toml", "--out",
+             self.folder / "clipped", "--simulate", "4@50us,1Gbit/s", "--set",
+             "simulate.compute=uneven(4)", "--set",
+             "sync.rule=clipped_mean(0.5)"],
+            check=True, stdout=subprocess.PIPE, text=True)
+        self.assertIn("simulated: 4 workers", done.stdout)
         for wrong, said in (("majority(lead=2)", "must be in [0, 1]"),
                             ("majorty", "did you mean 'majority'?")):
             done = subprocess.run([*two, f"sync.policy={wrong}"], text=True,

@@ -13,7 +13,9 @@
 #include "examples/extension/weft/optim/schedules/triangular.cpp"
 #include "examples/extension/weft/optim/wrappers/centralize.cpp"
 #include "examples/extension/weft/train/sections/target.cpp"
+#include "examples/extension/weft/train/simulate/laws/uneven.cpp"
 #include "examples/extension/weft/train/sources/spirals.cpp"
+#include "examples/extension/weft/train/sync/aggregation/clipped_mean.cpp"
 #include "examples/extension/weft/train/sync/policies/majority.cpp"
 #include "examples/extension/weft/train/tasks/quantile.cpp"
 #include "tests/support/errors.h"
@@ -34,6 +36,34 @@ namespace {
 
 using testing::contents;
 using testing::f32;
+
+TEST(Extension, ARuleOfAnotherTreeCombines) {
+  AggregationRuleRegistry rules("aggregation rule");
+  register_aggregation_rule_clipped_mean(rules);
+  rules.freeze();
+  const auto call = parse_call("clipped_mean(5)", rules, "sync.rule");
+  const auto rule = call.def->make(call.options);
+  const std::vector<float> near{3, 4};
+  const std::vector<float> far{300, 400};
+  const std::vector<float> lost{NAN, 0};
+  const std::vector<Contribution> arrived{{0, near}, {1, far}, {2, lost}};
+  std::vector<float> result(2);
+  rule->combine(arrived, result);
+  // 5 long each, of three.
+  EXPECT_FLOAT_EQ(result[0], 2);
+  EXPECT_FLOAT_EQ(result[1], 8.0f / 3);
+}
+
+TEST(Extension, ALawOfAnotherTreeCharges) {
+  ComputeLawRegistry laws("law of computing");
+  register_compute_law_uneven(laws);
+  laws.freeze();
+  const auto call = parse_call("uneven(3, kinds=3)", laws, "simulate.compute");
+  const auto law = call.def->make(call.options, 1);
+  EXPECT_DOUBLE_EQ(law->seconds({.rank = 0, .measured = 0.1}), 0.1);
+  EXPECT_DOUBLE_EQ(law->seconds({.rank = 4, .measured = 0.1}), 0.2);
+  EXPECT_DOUBLE_EQ(law->seconds({.rank = 2, .measured = 0.1}), 0.3);
+}
 
 TEST(Extension, ATaskOfAnotherTreeTrains) {
   TrainingTaskRegistry tasks("task");
