@@ -1,5 +1,7 @@
 #include "weft/train/sync/gather.h"
 
+#include "weft/comm/collective/rooted.h"
+
 namespace weft {
 namespace {
 
@@ -7,9 +9,11 @@ std::span<std::byte> bytes_of(const Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.raw()), tensor.bytes()};
 }
 
-}  // namespace
+// Up to so many workers send to each other: one latency, where a tree takes one
+// for each of its levels, up and down.
+constexpr int kMostDirect = 8;
 
-Task<> sum_over_workers(Channel channel, std::vector<double>& values) {
+Task<> sum_directly(Channel channel, std::vector<double>& values) {
   const auto ranks = static_cast<std::size_t>(channel.size());
   std::vector<std::vector<double>> parts(ranks,
                                          std::vector<double>(values.size()));
@@ -30,6 +34,22 @@ Task<> sum_over_workers(Channel channel, std::vector<double>& values) {
     // everywhere: decisions are made of these sums.
     for (const auto& part : parts) values[i] += part[i];
   }
+}
+
+}  // namespace
+
+Task<> sum_over_workers(Channel channel, std::vector<double>& values) {
+  if (channel.size() <= kMostDirect) {
+    co_await sum_directly(std::move(channel), values);
+    co_return;
+  }
+  const DenseBuffer sums{DType::kF64,
+                         std::as_writable_bytes(std::span(values)).data(),
+                         values.size()};
+  // One rank adds, in an order that the tree gives, and tells all: the same
+  // bits everywhere.
+  co_await reduce(RootedMethod::kTree, channel, sums, /*root=*/0);
+  co_await broadcast(RootedMethod::kTree, channel, sums, /*root=*/0);
 }
 
 Task<> gather_texts(Channel channel, std::string own,
@@ -70,19 +90,12 @@ Task<> gather_texts(Channel channel, std::string own,
 
 Task<> broadcast_tensors(Channel channel, int root,
                          std::vector<NamedTensor> tensors) {
-  Transfers transfers(channel);
-  // Between two ranks messages arrive in the order in which they are sent, and
-  // all go through the same list: names need not travel.
+  // All go through the same list, so names need not travel.
   for (const NamedTensor& named : tensors) {
-    if (channel.rank() != root) {
-      transfers.receive(root, bytes_of(named.tensor));
-      continue;
-    }
-    for (int peer = 0; peer < channel.size(); ++peer) {
-      if (peer != root) transfers.send(peer, bytes_of(named.tensor));
-    }
+    const std::span<std::byte> bytes = bytes_of(named.tensor);
+    co_await broadcast(RootedMethod::kTree, channel,
+                       {DType::kU8, bytes.data(), bytes.size()}, root);
   }
-  co_await transfers.all();
 }
 
 Task<> gather_tensors(Channel channel, int root,

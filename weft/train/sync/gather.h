@@ -12,9 +12,9 @@
 
 namespace weft {
 
-// Replaces `values` by their sums over all workers, added in the order of
-// ranks: the same bits everywhere. Everyone sends to everyone, which for a few
-// numbers costs one latency.
+// Replaces `values` by their sums over all workers: the same bits everywhere,
+// which depend on the number of workers and on nothing else. A few workers send
+// to each other, which costs one latency; many sum along a tree.
 Task<> sum_over_workers(Channel channel, std::vector<double>& values);
 
 // Fills `all` with the text of every rank, in their order. Throws
@@ -22,7 +22,7 @@ Task<> sum_over_workers(Channel channel, std::vector<double>& values);
 Task<> gather_texts(Channel channel, std::string own,
                     std::vector<std::string>& all);
 
-// Gives everyone the tensors of `root`.
+// Gives everyone the tensors of `root`, along a tree.
 Task<> broadcast_tensors(Channel channel, int root,
                          std::vector<NamedTensor> tensors);
 

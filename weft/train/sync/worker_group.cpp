@@ -6,6 +6,7 @@
 
 #include "weft/base/file.h"
 #include "weft/base/libraries/sha256.h"
+#include "weft/comm/collective/rooted.h"
 #include "weft/train/sync/gather.h"
 
 namespace weft {
@@ -138,8 +139,27 @@ std::vector<std::string> WorkerGroup::gather(const std::string& what,
 
 std::vector<int> WorkerGroup::others(const std::string& what,
                                      const std::string& text) {
-  // Digests first: texts may be long, and travel only where they differ.
-  const auto digests = gather("digests of " + what, sha256_of(text));
+  // Digests first: texts may be long, and travel only where they differ. Mostly
+  // none does, and then it takes no messages from each to each to say so.
+  const std::string own = sha256_of(text);
+  std::string first = own;
+  std::vector<double> others{0};
+  run([&] {
+    return broadcast(
+        RootedMethod::kTree,
+        communicator_.open({"broadcast", "digest of " + what}),
+        {DType::kU8, std::as_writable_bytes(std::span(first)).data(),
+         first.size()},
+        0);
+  });
+  others[0] = first == own ? 0 : 1;
+  run([&] {
+    return sum_over_workers(
+        communicator_.open({"sum", "others than the first in " + what}),
+        others);
+  });
+  if (others[0] == 0) return {};
+  const auto digests = gather("digests of " + what, own);
   std::vector<int> result;
   for (std::size_t rank = 1; rank < digests.size(); ++rank) {
     if (digests[rank] != digests[0]) result.push_back(static_cast<int>(rank));

@@ -157,9 +157,9 @@ class LocalSgd : public SyncPolicy {
       if (!is_number(slot.tensor)) continue;
       for (float& value : slot.tensor.span<float>()) value *= share;
       network_.wait(network_.submit([&] {
-        static const AllReduce kRing("ring");
-        return kRing.run(communicator_, dense(slot.tensor.span<float>()),
-                         slot.name);
+        static const AllReduce kHalving("rabenseifner");
+        return kHalving.run(communicator_, dense(slot.tensor.span<float>()),
+                            slot.name);
       }));
     }
   }
