@@ -32,11 +32,12 @@ std::pair<std::int64_t, std::int64_t> part_of(std::int64_t size,
 void check_shard(const Dataset& dataset, const LoaderOptions& options) {
   const Shard& shard = options.shard;
   WEFT_CHECK(shard.rank >= 0 && shard.rank < shard.ranks);
-  const std::int64_t batch = std::min(options.batch, dataset.size());
-  if (batch < shard.ranks) {
+  // With fewer examples than workers, some get none, as at the end of an epoch.
+  if (options.batch < shard.ranks) {
     throw wrong(dataset, fmt::format("{} workers cannot share a batch of {}",
-                                     shard.ranks, batch));
+                                     shard.ranks, options.batch));
   }
+  const std::int64_t batch = std::min(options.batch, dataset.size());
   // A stream stays with its worker, which carries the model's state for it.
   if (dataset.is_sequential() && batch % shard.ranks != 0) {
     throw wrong(dataset,
@@ -89,7 +90,8 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
   // A data set smaller than a batch needs no larger buffers.
   const std::int64_t whole = std::min(options_.batch, dataset_->size());
   const auto [first, last] = part_of(whole, options_.shard);
-  const std::int64_t most = last - first;
+  // A worker that never gets an example still builds the model for one.
+  const std::int64_t most = std::max<std::int64_t>(last - first, 1);
   rows_.reserve(static_cast<std::size_t>(whole));
   for (const auto& feature : dataset_->features()) {
     TensorType type{feature.type.dtype, with_batch(most, feature.type.shape)};

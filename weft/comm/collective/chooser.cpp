@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <mutex>
 
 namespace weft {
 namespace {
@@ -17,6 +19,28 @@ bool comes_before(const Candidate& a, const Candidate& b) {
   if (a.declined.has_value() != b.declined.has_value()) return !a.declined;
   return static_cast<float>(a.seconds) < static_cast<float>(b.seconds);
 }
+
+// What was chosen for a network and a size, which is a function of these: ranks
+// of a process that are many, as simulated ones, need not predict it each.
+class Choices {
+ public:
+  const AllReduce* find(const Topology& topology, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find({to_string(topology), bytes});
+    // A map keeps the addresses of its elements, and none is taken out.
+    return found == known_.end() ? nullptr : &found->second;
+  }
+  const AllReduce& add(const Topology& topology, std::size_t bytes,
+                       const AllReduce& chosen) {
+    const std::lock_guard lock(mutex_);
+    return known_.try_emplace({to_string(topology), bytes}, chosen)
+        .first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::size_t>, AllReduce> known_;
+};
 
 }  // namespace
 
@@ -41,11 +65,11 @@ std::vector<AllReduceChooser::Candidate> AllReduceChooser::candidates(
   return result;
 }
 
-const AllReduce& AllReduceChooser::choose(std::size_t bytes) {
+const AllReduce& AllReduceChooser::choose(std::size_t bytes) const {
+  static Choices choices;
   // Buckets of nearly the same size share a choice, and the predictions for it.
   const std::size_t rounded = std::bit_ceil(bytes);
-  const auto known = chosen_.find(rounded);
-  if (known != chosen_.end()) return known->second;
+  if (const AllReduce* known = choices.find(topology_, rounded)) return *known;
   const std::vector<Candidate> found = candidates(rounded);
   const auto ring = std::ranges::find_if(found, [&](const Candidate& each) {
     return each.algorithm.name() == "ring" && !each.declined &&
@@ -54,7 +78,7 @@ const AllReduce& AllReduceChooser::choose(std::size_t bytes) {
   // Ranks are alike on a single level only; elsewhere the model alone decides.
   const bool takes_ring = topology_.levels.size() == 1 && ring != found.end();
   const Candidate& chosen = takes_ring ? *ring : found.front();
-  return chosen_.emplace(rounded, chosen.algorithm).first->second;
+  return choices.add(topology_, rounded, chosen.algorithm);
 }
 
 std::string AllReduceChooser::explain(std::size_t bytes,

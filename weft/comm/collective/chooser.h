@@ -12,7 +12,6 @@
 // milliseconds; predictions are kept per power of two of the size.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +29,7 @@ class AllReduceChooser {
 
   // Chooses for vectors of this size; sizes between two powers of two share a
   // choice.
-  const AllReduce& choose(std::size_t bytes);
+  const AllReduce& choose(std::size_t bytes) const;
 
   struct Candidate {
     AllReduce algorithm;
@@ -44,7 +43,6 @@ class AllReduceChooser {
 
  private:
   Topology topology_;
-  std::map<std::size_t, AllReduce> chosen_;  // by rounded size
 };
 
 }  // namespace weft

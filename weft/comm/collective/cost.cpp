@@ -91,6 +91,14 @@ ExchangeCost scatter_cost(const Topology& topology, ScatterMethod method,
       }
       break;
     case ScatterMethod::kDirect: {
+      if (topology.levels.size() == 1) {
+        // Each card sends one message and hears one, whatever the distance: all
+        // steps cost the same, and there are as many as ranks.
+        const ExchangeCost cost = step(1, part);
+        add(cost, size - 1);
+        total.latency = cost.latency;  // all are under way at once
+        break;
+      }
       double latency = 0;
       for (int d = 1; d < size; ++d) {
         const ExchangeCost cost = step(d, part);
