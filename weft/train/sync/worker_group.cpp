@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "weft/base/file.h"
+#include "weft/base/libraries/blake2b.h"
 #include "weft/base/libraries/sha256.h"
 #include "weft/comm/collective/rooted.h"
 #include "weft/train/sync/gather.h"
@@ -18,8 +19,8 @@ constexpr std::size_t kMostTold = 8;
 // counts bytes.
 constexpr std::size_t kPiece = std::size_t{64} << 20;
 
-std::string sha256_of(std::string_view text) {
-  return sha256(
+std::string digest_of_text(std::string_view text) {
+  return blake2b(
       {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
@@ -115,7 +116,7 @@ CheckpointFile open_unnamed(std::span<const std::byte> bytes, int rank) {
 }  // namespace
 
 std::string digest_of(const Tensor& tensor) {
-  return sha256(
+  return blake2b(
       {static_cast<const std::uint8_t*>(tensor.raw()), tensor.bytes()});
 }
 
@@ -141,7 +142,7 @@ std::vector<int> WorkerGroup::others(const std::string& what,
                                      const std::string& text) {
   // Digests first: texts may be long, and travel only where they differ. Mostly
   // none does, and then it takes no messages from each to each to say so.
-  const std::string own = sha256_of(text);
+  const std::string own = digest_of_text(text);
   std::string first = own;
   std::vector<double> others{0};
   run([&] {

@@ -23,7 +23,7 @@ struct AgreedItem {
   std::string value;
 };
 
-// A SHA-256 of a tensor's bytes.
+// A digest of a tensor's bytes.
 std::string digest_of(const Tensor& tensor);
 
 class WorkerGroup {
