@@ -9,7 +9,7 @@ from lib.bench import Bar, Bench, Setting
 from lib.suite import marked
 from lib.worker import WorkerError
 
-# Of each worker, so that 64 of them share a batch of 1,024.
+# Each worker has so many of a step: 64 share a batch of 1,024.
 EXAMPLES = 16
 EPOCHS = 60
 MANY = 2000
@@ -75,8 +75,8 @@ def large(where: Setting) -> Bench:
         seconds, mib = simulated(where, MANY, "--set", f"train.batch={MANY}",
                                  "--set", "sync.policy=local_sgd", epochs=3)
         return {time.name: {"ours": seconds, "ratio": seconds,
-                            "note": "processor time; the bar of the issue is "
-                            "for 10,000, whose memory there is not"},
+                            "note": "processor time; the bar is for 10,000, "
+                            "which want five times the memory"},
                 memory.name: {"ours": mib, "ratio": mib}}
 
     return Bench((time, memory), measure)
