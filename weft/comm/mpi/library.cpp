@@ -78,8 +78,10 @@ int open_world(MpiWorldInfo* info) {
   int is_set = 0;
   MPI_Comm_get_attr(world(), MPI_TAG_UB, &most_tag, &is_set);
   // What the standard promises at least.
-  long most = is_set != 0 ? *most_tag : 32767;
-  for (info->tag_bits = 0; most > 0 && info->tag_bits < 30; most >>= 1) {
+  const long most = is_set != 0 ? *most_tag : 32767;
+  // All numbers of so many bits are tags, the largest of them too.
+  info->tag_bits = 0;
+  while (info->tag_bits < 30 && (1L << (info->tag_bits + 1)) - 1 <= most) {
     ++info->tag_bits;
   }
   return MPI_SUCCESS;
