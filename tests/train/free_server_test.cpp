@@ -67,6 +67,8 @@ compute = "constant(1ms)"
   test::TemporaryFolder root_;
 };
 
+// Real workers, then.
+constexpr const char* kNobody = "simulate.network=\"\"";
 constexpr const char* kStragglers =
     "simulate.compute=stragglers(20%, 8, constant(1ms))";
 
@@ -124,7 +126,7 @@ TEST_F(FreeServerTest, TrainsOnThreads) {
     const Recipe same = recipe(
         fmt::format("threads-{}", policy),
         {fmt::format("sync.policy={}", policy), "train.checkpoint_every=5",
-         "optimizer.lr=0.1", "train.epochs=6"});
+         kNobody, "optimizer.lr=0.1", "train.epochs=6"});
     TrainResult result;
     ThreadWorld(4).run([&](Transport& transport) {
       set_thread_count(1);
@@ -160,7 +162,7 @@ TEST_F(FreeServerTest, OneThatFailsEndsAll) {
     world.run([&](Transport& transport) {
       set_thread_count(1);
       TrainObserver quiet;
-      Trainer(recipe("death", {"sync.policy=stale_server(1)"}),
+      Trainer(recipe("death", {"sync.policy=stale_server(1)", kNobody}),
               {.name = "test", .transport = &transport})
           .run(quiet);
     });

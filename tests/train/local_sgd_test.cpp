@@ -258,7 +258,9 @@ TEST_F(LocalSgdTest, TrainsTheSameBitsByThreads) {
   const std::vector<std::string> overrides{"sync.policy=local_sgd(4)",
                                            "sync.codec=bf16"};
   simulate("simulated", overrides);
-  const Recipe same = recipe("threads", overrides);
+  std::vector<std::string> real = overrides;
+  real.push_back("simulate.network=\"\"");
+  const Recipe same = recipe("threads", real);
   ThreadWorld(3).run([&](Transport& transport) {
     set_thread_count(1);
     TrainObserver quiet;

@@ -173,6 +173,12 @@ TEST_F(SimulateTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(
       message_of([&] { simulate("other", {"sync.topology=\"3@1ms,1MB/s\""}); }),
       HasSubstr("declines 4 workers, because it has 3 ranks"));
+  // One worker alone would train without a word, and without the cluster.
+  EXPECT_THAT(message_of([&] {
+                Trainer(recipe("alone", {"simulate.network=\"4@1ms,1MB/s\""}),
+                        {.name = "test"});
+              }),
+              HasSubstr("a Trainer is one worker"));
   TrainObserver quiet;
   EXPECT_THAT(message_of([&] {
                 train_simulated(

@@ -295,6 +295,13 @@ class Trainer::Run {
 };
 
 Trainer::Trainer(Recipe recipe, TrainerOptions options) {
+  if (!recipe.simulate.network.empty() && options.computing == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, "simulate.network",
+                "a Trainer is one worker, and a simulated cluster has several")
+        .hint(
+            "weft train --simulate trains so, and train_simulated() "
+            "(weft/train/simulated_run.h); else leave simulate.network out");
+  }
   if (options.transport == nullptr) {
     run_ =
         std::make_unique<Run>(std::move(recipe), std::move(options), nullptr);

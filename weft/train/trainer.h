@@ -43,6 +43,8 @@ struct TrainerOptions {
 // how it goes. A worker that fails ends the others with its reason.
 class Trainer {
  public:
+  // Throws Error(kInvalidArgument) for a recipe that simulates a cluster, unless
+  // this is one of its workers (simulated_run.h).
   // Opens the data and builds everything; trains nothing yet. With several
   // workers collective: all throw the same Error(kInvalidArgument), naming
   // what differs and on which rank, unless they have the same recipe and data.
