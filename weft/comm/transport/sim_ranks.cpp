@@ -50,8 +50,8 @@ SimEngine::~SimEngine() {
       std::make_exception_ptr(Error(ErrorCode::kCancelled,
                                     fmt::format("rank {}", transport_.rank()),
                                     "left while operations were under way")));
-  // They hold memory of the rank, which is about to go. After the failure all
-  // of them come to their ends.
+  // They hold memory of the rank, which is about to go; they all end now that
+  // it has failed.
   for (const Operation& operation : kept_) step_aside_until_over(*operation);
 }
 

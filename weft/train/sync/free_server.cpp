@@ -53,6 +53,8 @@ std::unique_ptr<FreeServer::Shard> FreeServer::make_shard(
   StepDescription update(context.optimizer, parameters, context.clip_norm);
   update.set_gradients(shard->gradients);
   shard->slots = update.tensors(EntryRole::kSlot);
+  shard->slots.push_back(
+      {"sync.updates." + bucket.members()[0].name, shard->updates});
   if (is_owner(bucket)) {
     shard->update = std::make_unique<Step>(update, StepCut::kUpdate);
   }
@@ -167,7 +169,11 @@ Task<> FreeServer::take(Bucket& bucket, Shard& shard, int worker,
     push_.add_decoded(
         bucket, std::span<const std::byte>(message).subspan(sizeof(Header)),
         step, worker, values);
-    shard.update->run({}, {.lr = header.lr, .number = shard.updates++});
+    std::int64_t& updates = *shard.updates.data<std::int64_t>();
+    // A checkpoint of another policy does not say how many there were: at least
+    // one for each step.
+    updates = std::max(updates, header.step);
+    shard.update->run({}, {.lr = header.lr, .number = updates++});
     const Channel push = *shard.push;
     co_await push.pause((price_.decode + price_.update) *
                         static_cast<double>(bucket.bytes()));

@@ -62,14 +62,16 @@ class FreeServer : public SyncPolicy {
     std::vector<Tensor> gradients;   // of one push
     Tensor pushed;                   // the memory of these, laid out as bucket
     std::unique_ptr<Step> update;
-    std::int64_t updates = 0;
     std::vector<std::int64_t> pushes;  // in this round, by worker
     std::vector<bool> has_finished;    // this round, by worker
     TaskSignal changed;                // any of these
     std::exception_ptr failure;        // of a task that serves
     std::vector<AsyncEngine::Operation> serving;
     // --- Of all ---
+    // The owner's are in use: the optimizer's, and how many updates there were,
+    // i64[], which is the time that an optimizer such as Adam counts by.
     std::vector<NamedTensor> slots;
+    Tensor updates = Tensor::scalar(0, DType::kI64);
     std::optional<Channel> push;  // while a round lasts
     std::optional<Channel> pull;
     Bytes message;
