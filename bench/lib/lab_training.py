@@ -141,7 +141,8 @@ class Trainings:
         command = [*self._train, "--out", out]
         settings = self._job.keys(steps) | recipe | dict(how.settings)
         if link:
-            settings["sync.topology"] = topology(link, hosts)
+            # Quoted, as its comma would make a sweep.
+            settings["sync.topology"] = f'"{topology(link, hosts)}"'
         for key, value in settings.items():
             command += ["--set", f"{key}={value}"]
         if link is None:
