@@ -146,6 +146,20 @@ TEST(Calibration, FindsTheSimulatedNetwork) {
   }
 }
 
+// The smallest message alone takes longer than may be measured, and one size
+// is no line.
+TEST(Calibration, FindsASlowNetworkOfManyRanks) {
+  const Topology cluster = parse_topology("300@50ms,1MB/s");
+  SimWorld world(cluster);
+  std::string found;
+  world.run([&](Transport& transport) -> Task<> {
+    Communicator all(transport);
+    const Topology topology = co_await calibrate(all, placement_of(all));
+    if (transport.rank() == 0) found = to_string(topology);
+  });
+  EXPECT_EQ(found, to_string(cluster));
+}
+
 TEST(Calibration, AllRanksOfRealThreadsAgree) {
   ThreadWorld world(4, {.hosts = {"a", "b", "a", "b"}});
   std::vector<Topology> found(4);

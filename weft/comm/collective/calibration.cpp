@@ -23,38 +23,53 @@ constexpr std::byte kMore{1};
 constexpr std::byte kEnough{2};
 constexpr std::size_t kTextBytes = 256;
 
-// A message goes around members[0], members[1], … and back: the least time of a
-// hop, per size, for as long as kMostSeconds allow. On the first of them, which
-// decides when it is enough and says so in the first byte of the message.
-Task<std::vector<Timing>> pass_around(Channel channel,
-                                      std::vector<int> members) {
+// The ranks 0, stride, 2 * stride, …, `size` of them.
+struct Circle {
+  int size = 1;
+  int stride = 1;
+
+  bool has(int rank) const {
+    return rank % stride == 0 && rank / stride < size;
+  }
+  // The one `steps` behind it, around the end.
+  int behind(int rank, int steps) const {
+    return (rank / stride + steps + size) % size * stride;
+  }
+};
+
+// A message goes around the circle: the least time of a hop, per size, for as
+// long as kMostSeconds allow. On the first of them, which decides when it is
+// enough and says so in the first byte of the message.
+Task<std::vector<Timing>> pass_around(Channel channel, Circle circle) {
   const Transport& transport = channel.transport();
-  Bytes room(transport.carries_payload() ? kSizes.back() : 0);
+  const int next = circle.behind(channel.rank(), 1);
+  const int before = circle.behind(channel.rank(), -1);
+  const bool is_first = channel.rank() == 0;
+  Bytes room;
   std::vector<Timing> timings;
-  const auto place = std::find(members.begin(), members.end(), channel.rank());
-  const auto next = place + 1 == members.end() ? members.begin() : place + 1;
-  const auto before = (place == members.begin() ? members.end() : place) - 1;
-  const bool is_first = place == members.begin();
   // What comes back is timed by one clock: those of two ranks need not agree.
   const double begin = transport.now();
   for (const std::size_t size : kSizes) {
+    // Room is taken as sizes grow: where ranks are many, and most of them in
+    // this process, time is up before the large ones.
+    if (transport.carries_payload()) room.resize(size);
     const std::span<std::byte> message{room.empty() ? nullptr : room.data(),
                                        size};
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < kRepetitions; ++i) {
       const double start = transport.now();
-      const bool is_last = start - begin > kMostSeconds;
+      // A line takes two points, however long the first one took.
+      const bool is_last = start - begin > kMostSeconds && !timings.empty();
       if (is_first && !room.empty()) room[0] = is_last ? kEnough : kMore;
       // The first one sends and then receives, all others the other way round,
       // so that one message goes around.
       for (const bool sends : {is_first, !is_first}) {
-        Transfer transfer = sends ? channel.send(*next, message)
-                                  : channel.receive(*before, message);
+        Transfer transfer = sends ? channel.send(next, message)
+                                  : channel.receive(before, message);
         co_await transfer;
       }
       // Whatever else the machine does can only make it slower.
-      least = std::min(least, (transport.now() - start) /
-                                  static_cast<double>(members.size()));
+      least = std::min(least, (transport.now() - start) / circle.size);
       // All ranks see the byte in the same round, so all stop together.
       if (!room.empty() && room[0] == kEnough) {
         timings.push_back({static_cast<double>(size), least});
@@ -66,37 +81,27 @@ Task<std::vector<Timing>> pass_around(Channel channel,
   co_return timings;
 }
 
-// `channel` has the order of the placement.
-Task<Topology> measure(Channel channel, Placement placement) {
-  const int ranks = channel.size();
-  struct Group {
-    int size;
-    int stride;  // between its ranks
-  };
-  std::vector<Group> groups;
-  if (!placement.flat_because.empty()) {
-    groups.push_back({ranks, 1});
-  } else {
-    if (placement.ranks_per_host > 1) {
-      groups.push_back({placement.ranks_per_host, 1});
-    }
-    if (placement.hosts > 1) {
-      groups.push_back({placement.hosts, placement.ranks_per_host});
-    }
+// What is measured: one circle of each kind, for all that are like it.
+std::vector<Circle> circles_of(const Placement& placement, int ranks) {
+  if (!placement.flat_because.empty()) return {{ranks, 1}};
+  std::vector<Circle> circles;
+  if (placement.ranks_per_host > 1) {
+    circles.push_back({placement.ranks_per_host, 1});
   }
+  if (placement.hosts > 1) {
+    circles.push_back({placement.hosts, placement.ranks_per_host});
+  }
+  return circles;
+}
+
+// `channel` has the order of the placement.
+Task<Topology> measure(Channel channel, std::vector<Circle> circles) {
   Topology measured;
-  for (const Group& group : groups) {
-    // One group of each kind is measured, for all that are like it; the other
-    // ranks wait at the broadcast and leave the network alone.
-    if (channel.rank() % group.stride != 0 ||
-        channel.rank() / group.stride >= group.size) {
-      continue;
-    }
-    std::vector<int> members;
-    for (int i = 0; i < group.size; ++i) members.push_back(i * group.stride);
-    const std::vector<Timing> timings =
-        co_await pass_around(channel, std::move(members));
-    measured.levels.push_back(fit_level(group.size, timings));
+  for (const Circle& circle : circles) {
+    // The other ranks wait at the broadcast and leave the network alone.
+    if (!circle.has(channel.rank())) continue;
+    const std::vector<Timing> timings = co_await pass_around(channel, circle);
+    measured.levels.push_back(fit_level(circle.size, timings));
   }
   // It travels as text, which all then read alike.
   std::string text = channel.rank() == 0 ? to_string(measured) : "";
@@ -179,12 +184,14 @@ Level fit_level(int size, std::span<const Timing> timings) {
   return {size, latency, per_byte};
 }
 
-Task<Topology> calibrate(Communicator& communicator, Placement placement) {
+Task<Topology> calibrate(Communicator& communicator,
+                         const Placement& placement) {
   WEFT_CHECK(placement.order.size() ==
              static_cast<std::size_t>(communicator.size()));
   const Channel channel = communicator.open({"calibrate", ""});
   if (communicator.size() == 1) return alone();
-  return measure(channel.among(placement.order), placement);
+  return measure(channel.among(placement.order),
+                 circles_of(placement, communicator.size()));
 }
 
 void write_topology(const std::string& path, const Topology& topology) {

@@ -34,8 +34,9 @@ Placement placement_of(const Communicator& communicator);
 // Measures; all ranks return the same, that of rank 0. Ranks are numbered as
 // in `placement.order`. Entered by all ranks at the same point.
 // Cost: some tens of milliseconds on a fast network, about a second per level
-// on a slow one.
-Task<Topology> calibrate(Communicator& communicator, Placement placement);
+// on a slow one; where ten rounds of the smallest message take longer, so long.
+Task<Topology> calibrate(Communicator& communicator,
+                         const Placement& placement);
 
 // Seconds for a message of so many bytes, and the (latency, seconds_per_byte)
 // that fit best.

@@ -22,8 +22,7 @@ bool ends_at_hosts(const Topology& topology, const Placement& placement) {
 // It runs on the network's thread, to which the communicator belongs.
 Task<> find(Communicator& all, const std::string& given,
             std::optional<Network>& found) {
-  const Placement placement = placement_of(all);
-  std::vector<int> order = placement.order;
+  Placement placement = placement_of(all);
   Topology topology;
   if (given == "auto") {
     topology = co_await calibrate(all, placement);
@@ -33,11 +32,11 @@ Task<> find(Communicator& all, const std::string& given,
     // they are numbered.
     if (!placement.flat_because.empty() ||
         !ends_at_hosts(topology, placement)) {
-      std::iota(order.begin(), order.end(), 0);
+      std::iota(placement.order.begin(), placement.order.end(), 0);
     }
   }
   found.emplace(
-      Network{std::move(topology), all.split(order),
+      Network{std::move(topology), all.split(placement.order),
               placement.flat_because.empty()
                   ? ""
                   : "one level for all, as " + placement.flat_because});
