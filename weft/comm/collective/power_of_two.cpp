@@ -26,13 +26,7 @@ Task<> on_folded(Channel channel, DenseBuffer buffer, PowerOfTwoTask inner) {
     stream.parts = {buffer.all()};
     co_await receive_and_add(channel, buffer, std::move(stream));
   }
-  // Those that handed their vector over have no part in this; inner() sees 2^k
-  // ranks.
-  std::vector<int> members;
-  for (int position = 0; position < shape.core; ++position) {
-    members.push_back(shape.rank_of(position));
-  }
-  co_await inner(channel.among(members), buffer);
+  co_await inner(channel, shape, buffer);
   if (partner >= 0) {
     Transfers result(channel);
     send_part(result, partner, buffer, buffer.all());
@@ -44,9 +38,8 @@ Task<> on_folded(Channel channel, DenseBuffer buffer, PowerOfTwoTask inner) {
 
 Task<> on_power_of_two(Channel channel, DenseBuffer buffer,
                        PowerOfTwoTask inner) {
-  if (PowerOfTwo(channel.size()).folded == 0) {
-    return inner(std::move(channel), buffer);
-  }
+  const PowerOfTwo shape(channel.size());
+  if (shape.folded == 0) return inner(std::move(channel), shape, buffer);
   return on_folded(std::move(channel), buffer, std::move(inner));
 }
 

@@ -15,11 +15,6 @@
 
 namespace weft {
 
-// Runs `inner` on the ranks that take part, numbered from 0.
-using PowerOfTwoTask = std::function<Task<>(Channel, DenseBuffer)>;
-Task<> on_power_of_two(Channel channel, DenseBuffer buffer,
-                       PowerOfTwoTask inner);
-
 struct PowerOfTwo {
   explicit PowerOfTwo(int ranks)
       : core(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))),
@@ -38,5 +33,11 @@ struct PowerOfTwo {
     return rank % 2 == 0 ? rank / 2 : -1;
   }
 };
+
+// Runs `inner` on the ranks that take part. They go by their positions among
+// these, and reach each other by the rank of a position.
+using PowerOfTwoTask = std::function<Task<>(Channel, PowerOfTwo, DenseBuffer)>;
+Task<> on_power_of_two(Channel channel, DenseBuffer buffer,
+                       PowerOfTwoTask inner);
 
 }  // namespace weft

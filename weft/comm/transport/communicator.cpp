@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <mutex>
 #include <numeric>
 
 namespace weft {
@@ -39,13 +40,37 @@ int position_of(std::span<const int> members, int rank) {
   return static_cast<int>(found - members.begin());
 }
 
-std::vector<int> pick(std::span<const int> members,
-                      std::span<const int> positions) {
-  std::vector<int> result;
-  for (const int position : positions) {
-    result.push_back(members[static_cast<std::size_t>(position)]);
+using Members = std::shared_ptr<const std::vector<int>>;
+
+std::vector<int> counted(int size) {
+  std::vector<int> all(static_cast<std::size_t>(size));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+// The ranks 0, 1, …. Those of a process that are many, as simulated ones, have
+// one list: a list each would grow with the square of their number.
+Members all_ranks(int size) {
+  static std::mutex mutex;
+  static std::weak_ptr<const std::vector<int>> last;
+  const std::lock_guard lock(mutex);
+  Members all = last.lock();
+  if (all == nullptr || static_cast<int>(all->size()) != size) {
+    all = std::make_shared<const std::vector<int>>(counted(size));
+    last = all;
   }
-  return result;
+  return all;
+}
+
+Members pick(const Members& members, std::span<const int> positions) {
+  std::vector<int> result;
+  result.reserve(positions.size());
+  for (const int position : positions) {
+    result.push_back((*members)[static_cast<std::size_t>(position)]);
+  }
+  // Who picks all in their order shares the list.
+  if (result == *members) return members;
+  return std::make_shared<const std::vector<int>>(std::move(result));
 }
 
 }  // namespace
@@ -61,8 +86,7 @@ Channel Channel::among(std::span<const int> positions) const {
   // The part shares the tag, as its messages belong to this operation: between
   // two ranks they arrive in the order in which they are sent.
   Channel part = *this;
-  part.members_ =
-      std::make_shared<const std::vector<int>>(pick(*members_, positions));
+  part.members_ = pick(members_, positions);
   part.rank_ =
       position_of(*part.members_, (*members_)[static_cast<std::size_t>(rank_)]);
   return part;
@@ -103,19 +127,15 @@ class Communicator::Lease {
 
 Communicator::Communicator(Transport& transport)
     : transport_(&transport),
+      members_(all_ranks(transport.size())),
       groups_(std::make_shared<Groups>()),
       rank_(transport.rank()),
-      context_(1) {
-  std::vector<int> all(static_cast<std::size_t>(transport.size()));
-  std::iota(all.begin(), all.end(), 0);
-  members_ = std::make_shared<const std::vector<int>>(std::move(all));
-}
+      context_(1) {}
 
 Communicator Communicator::split(std::span<const int> positions) {
   Communicator part;
   part.transport_ = transport_;
-  part.members_ =
-      std::make_shared<const std::vector<int>>(pick(*members_, positions));
+  part.members_ = pick(members_, positions);
   part.rank_ = position_of(*part.members_, transport_->rank());
   part.groups_ = groups_;
   part.lease_ = std::make_shared<const Lease>(groups_);

@@ -8,13 +8,14 @@
 namespace weft {
 namespace {
 
-Task<> run_core(Channel channel, DenseBuffer buffer) {
+Task<> run_core(Channel channel, PowerOfTwo shape, DenseBuffer buffer) {
   std::unique_ptr<std::byte[]> scratch;
   if (buffer.data != nullptr) {
     scratch = std::make_unique_for_overwrite<std::byte[]>(buffer.bytes());
   }
-  for (int distance = 1; distance < channel.size(); distance *= 2) {
-    const int peer = channel.rank() ^ distance;
+  const int position = shape.position_of(channel.rank());
+  for (int distance = 1; distance < shape.core; distance *= 2) {
+    const int peer = shape.rank_of(position ^ distance);
     // Both begin before either is waited for: two ranks that each sent first
     // and then received could wait for each other.
     Transfer sent = channel.send(peer, buffer.bytes(buffer.all()));

@@ -20,7 +20,8 @@ bool is_near_first(const Options& options) {
   return option<std::string>(options, "order") == "near";
 }
 
-Task<> run_core(Channel channel, DenseBuffer buffer, bool near_first) {
+Task<> run_core(Channel channel, PowerOfTwo shape, DenseBuffer buffer,
+                bool near_first) {
   struct Step {
     int peer;
     Interval kept;
@@ -28,12 +29,14 @@ Task<> run_core(Channel channel, DenseBuffer buffer, bool near_first) {
   };
   std::vector<Step> steps;
   Interval mine = buffer.all();
-  for (const int distance : distances(channel.size(), near_first)) {
-    const int digit = (channel.rank() & distance) != 0 ? 1 : 0;
+  const int position = shape.position_of(channel.rank());
+  for (const int distance : distances(shape.core, near_first)) {
+    const int digit = (position & distance) != 0 ? 1 : 0;
     // One keeps the half of its own digit and gives the other one away.
     const Parts halves = Parts::near_equal(mine, 2);
     mine = halves[digit];
-    steps.push_back({channel.rank() ^ distance, mine, halves[1 - digit]});
+    steps.push_back(
+        {shape.rank_of(position ^ distance), mine, halves[1 - digit]});
     const Step& step = steps.back();
     AddStream stream;
     stream.from = step.peer;
@@ -59,8 +62,9 @@ Task<> run_core(Channel channel, DenseBuffer buffer, bool near_first) {
 Task<> run_rabenseifner(std::vector<Channel> channels, DenseBuffer buffer,
                         Options options) {
   const bool near_first = is_near_first(options);
-  PowerOfTwoTask inner = [near_first](Channel core, DenseBuffer all) {
-    return run_core(std::move(core), all, near_first);
+  PowerOfTwoTask inner = [near_first](Channel channel, PowerOfTwo shape,
+                                      DenseBuffer all) {
+    return run_core(std::move(channel), shape, all, near_first);
   };
   co_await on_power_of_two(channels.front(), buffer, std::move(inner));
 }
