@@ -1,3 +1,4 @@
+#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -331,6 +332,89 @@ TEST(SimTransport, AFailureEndsTheOthersAndIsThrownAgain) {
   }
   EXPECT_THAT(heard[0], HasSubstr("rank 1: step 7: the loss is nan"));
   EXPECT_THAT(heard[2], HasSubstr("rank 1: step 7: the loss is nan"));
+}
+
+// The buffer of a send that is over is its sender's, also while the message is
+// on its way.
+TEST(SimTransport, WhatIsSentIsWhatLayThereUntilTheSendWasOver) {
+  for (const bool is_late : {false, true}) {
+    SimWorld world(flat(2));
+    int heard = 0;
+    world.run([&](Transport& transport) -> Task<> {
+      Communicator all(transport);
+      const Channel channel = all.open({"give", ""});
+      int value = 7;
+      const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+      if (transport.rank() == 0) {
+        co_await channel.send(1, bytes);
+        value = 8;
+        co_await channel.pause(1);
+      } else {
+        if (is_late) co_await channel.pause(0.5);
+        value = 0;
+        co_await channel.receive(0, bytes);
+        heard = value;
+      }
+    });
+    EXPECT_EQ(heard, 7) << is_late;
+  }
+}
+
+void add_ints(const std::byte* from, std::byte* into, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += sizeof(int)) {
+    int a = 0;
+    int b = 0;
+    std::memcpy(&a, from + i, sizeof(int));
+    std::memcpy(&b, into + i, sizeof(int));
+    b += a;
+    std::memcpy(into + i, &b, sizeof(int));
+  }
+}
+
+TEST(SimTransport, FoldsWhetherTheMessageOrItsReceiverIsFirst) {
+  for (const double wait : {0.0, 0.5}) {
+    SimWorld world(flat(2));
+    std::vector<int> sum{1, 2, 3};
+    world.run([&](Transport& transport) -> Task<> {
+      Communicator all(transport);
+      const Channel channel = all.open({"add", ""});
+      Transfers transfers(channel);
+      std::vector<int> own{10, 20, 30};
+      if (transport.rank() == 0) {
+        transfers.send(1, std::as_bytes(std::span(own)));
+      } else {
+        co_await channel.pause(wait);
+        EXPECT_TRUE(channel.can_fold(0, 12));
+        transfers.fold(0, std::as_writable_bytes(std::span(sum)), add_ints);
+      }
+      co_await transfers.all();
+    });
+    EXPECT_THAT(sum, ElementsAre(11, 22, 33)) << wait;
+  }
+}
+
+// As with MPI, where a receive that has its message cannot be cancelled.
+TEST(SimTransport, AReceiveThatIsGivenUpTakesItsMessageAlong) {
+  SimWorld world(flat(2));
+  int heard = 0;
+  world.run([&](Transport& transport) -> Task<> {
+    Communicator all(transport);
+    const Channel channel = all.open({"give", ""});
+    if (transport.rank() == 0) {
+      for (int value : {1, 2}) {
+        co_await channel.send(1, std::as_bytes(std::span(&value, 1)));
+      }
+    } else {
+      {
+        int lost = 0;
+        const Transfer given_up =
+            channel.receive(0, std::as_writable_bytes(std::span(&lost, 1)));
+        co_await channel.pause(kLatency / 2);
+      }
+      co_await channel.receive(0, std::as_writable_bytes(std::span(&heard, 1)));
+    }
+  });
+  EXPECT_EQ(heard, 2);
 }
 
 TEST(SimTransport, AMessageLongerThanItsRoomIsAnError) {

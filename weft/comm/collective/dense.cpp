@@ -188,8 +188,13 @@ Task<> receive_and_add(Channel channel, DenseBuffer buffer, AddStream stream) {
   for (std::size_t i = 0; i < segments.size(); ++i) {
     Transfer& arrival = received[i];
     co_await arrival;
-    // A transport that folds has added it on its way.
-    if (!is_folded) co_await add(channel, slot(i), buffer, segments[i]);
+    if (is_folded) {
+      // It has been added on its way, which takes a simulated rank as long.
+      const auto bytes = static_cast<double>(buffer.bytes(segments[i]).size());
+      co_await channel.pause(adding_seconds(bytes));
+    } else {
+      co_await add(channel, slot(i), buffer, segments[i]);
+    }
     if (i < forwarded) {
       // From the buffer, not from the slot: this segment is added to only once,
       // so it does not change while it travels.

@@ -60,34 +60,26 @@ void SimEndpoint::start(Transfer& transfer) {
   }
   if (transfer.kind() == Transfer::Kind::kSend) {
     send(transfer);
-    return;
+  } else {
+    receive(transfer);
   }
-  const std::uint64_t key =
-      flow_of(transfer.route().peer, transfer.route().tag);
-  flows_[key].waiting.push_back(&transfer);
-  match(key);
 }
 
 void SimEndpoint::send(Transfer& transfer) {
   const auto& route = transfer.route();
   SimEndpoint& peer = network_.endpoint(route.peer);
-  SimMessage& message =
-      // It waits at the receiver from the beginning, which keeps the order of
-      // sending. A deque and a map keep the addresses of their elements, and
-      // errands and the sender hold this one.
-      peer.flows_[flow_of(rank_, route.tag)].messages.emplace_back();
-  message = {.from = rank_,
-             .to = route.peer,
-             .tag = route.tag,
-             .priority = route.priority,
-             .size = transfer.bytes(),
-             .sender = &transfer};
-  if (carries_payload()) {
-    // A send is over before its message arrives, and its buffer may then
-    // change.
-    message.bytes.assign(transfer.data(), transfer.data() + message.size);
-  }
+  // It waits at the receiver from the beginning, which keeps the order of
+  // sending.
+  SimMessage& message = peer.flows_[flow_of(rank_, route.tag)].send();
+  message.from = rank_;
+  message.to = route.peer;
+  message.tag = route.tag;
+  message.priority = route.priority;
+  message.size = transfer.bytes();
+  message.sender = &transfer;
+  message.is_sent = true;
   transfer.cookie = reinterpret_cast<std::uintptr_t>(&message);
+  if (message.receiver != nullptr) deliver(message);
   const int level = network_.topology().level_between(rank_, route.peer);
   // A message to oneself crosses no fabric.
   if (level >= 0) {
@@ -98,15 +90,67 @@ void SimEndpoint::send(Transfer& transfer) {
   network_.transmit(message, now());
 }
 
+void SimEndpoint::receive(Transfer& transfer) {
+  const std::uint64_t key =
+      flow_of(transfer.route().peer, transfer.route().tag);
+  SimMessage& message = flows_[key].claim();
+  message.receiver = &transfer;
+  message.is_claimed = true;
+  transfer.cookie = reinterpret_cast<std::uintptr_t>(&message);
+  if (message.is_sent) deliver(message);
+  end_arrived(key);
+}
+
+void SimEndpoint::deliver(SimMessage& message) {
+  const Transfer& receiver = *message.receiver;
+  // What does not fit fails when it has arrived.
+  if (!carries_payload() || message.size > receiver.bytes()) return;
+  const std::byte* from =
+      message.sender != nullptr ? message.sender->data() : message.bytes.data();
+  if (message.size == 0) {
+    // Neither side need have a buffer.
+  } else if (receiver.fold() != nullptr) {
+    receiver.fold()(from, receiver.data(), message.size);
+  } else {
+    std::memcpy(receiver.data(), from, message.size);
+  }
+  message.bytes = {};
+  message.is_delivered = true;
+}
+
+void SimEndpoint::sent(SimMessage& message) {
+  Transfer& transfer = *message.sender;
+  release_sender(message);
+  over(transfer, message.size);
+}
+
+void SimEndpoint::release_sender(SimMessage& message) {
+  const std::byte* data = message.sender->data();
+  if (carries_payload() && !message.is_delivered) {
+    message.bytes.assign(data, data + message.size);
+  }
+  message.sender = nullptr;
+}
+
 void SimEndpoint::abandon(Transfer& transfer) noexcept {
+  auto& message = *reinterpret_cast<SimMessage*>(transfer.cookie);
   if (transfer.kind() == Transfer::Kind::kSend) {
-    // A send that is not over has its message still.
-    reinterpret_cast<SimMessage*>(transfer.cookie)->sender = nullptr;
+    // When all are told of a failure, nobody looks at what still comes, and the
+    // buffer may be gone.
+    if (network_.told() != nullptr)
+      message.sender = nullptr;
+    else
+      release_sender(message);
+    return;
+  }
+  if (message.is_sent) {
+    // It is on its way to this receive, and is lost with it.
+    message.receiver = nullptr;
     return;
   }
   const auto flow =
       flows_.find(flow_of(transfer.route().peer, transfer.route().tag));
-  std::erase(flow->second.waiting, &transfer);
+  flow->second.withdraw(message);
   if (flow->second.is_empty()) flows_.erase(flow);
 }
 
@@ -117,30 +161,22 @@ void SimEndpoint::start_pause(double seconds, std::coroutine_handle<> waiting) {
                      {.paused = waiting, .rank = rank_});
 }
 
-void SimEndpoint::match(std::uint64_t key) {
-  const auto found = flows_.find(key);
-  Flow& flow = found->second;
-  while (!flow.waiting.empty() && !flow.messages.empty() &&
-         // A message that has overtaken one of its own flow waits for it.
-         flow.messages.front().has_arrived) {
-    receive(*flow.waiting.front(), flow.messages.front());
-    flow.waiting.pop_front();
-    flow.messages.pop_front();
+// Receives whose messages are there, in the order of the flow.
+void SimEndpoint::end_arrived(std::uint64_t key) {
+  const auto flow = flows_.find(key);
+  while (const SimMessage* message = flow->second.over()) {
+    if (Transfer* receiver = message->receiver) {
+      if (message->size > receiver->bytes()) {
+        fail(*receiver, too_long(*receiver, message->size));
+        has_news_ = true;
+      } else {
+        over(*receiver, message->size);
+      }
+    }
+    flow->second.pop();
   }
   // Tags are many, and operations that are over must take no memory.
-  if (flow.is_empty()) flows_.erase(found);
-}
-
-void SimEndpoint::receive(Transfer& transfer, const SimMessage& message) {
-  if (message.size > transfer.bytes()) {
-    fail(transfer, too_long(transfer, message.size));
-    has_news_ = true;
-    return;
-  }
-  if (!message.bytes.empty()) {
-    std::memcpy(transfer.data(), message.bytes.data(), message.size);
-  }
-  over(transfer, message.size);
+  if (flow->second.is_empty()) flows_.erase(flow);
 }
 
 }  // namespace weft

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "weft/comm/transport/sim_flow.h"
 #include "weft/comm/transport/sim_network.h"
 
 namespace weft {
@@ -24,6 +24,8 @@ class SimEndpoint : public Transport {
   bool carries_payload() const override {
     return network_.options().carries_payload;
   }
+  // What is sent lies in this process, and is added from where it lies.
+  bool can_fold(int, std::size_t) const override { return carries_payload(); }
   bool is_simulated() const override { return true; }
   const std::string& host(int rank) const override;
   std::unique_ptr<AsyncEngine> start_engine(
@@ -35,10 +37,10 @@ class SimEndpoint : public Transport {
 
   // --- What the network brings --------------------------------------------
 
-  void sent(Transfer& transfer) { over(transfer, transfer.bytes()); }
+  void sent(SimMessage& message);
   void arrived(SimMessage& message) {
     message.has_arrived = true;
-    match(flow_of(message.from, message.tag));
+    end_arrived(flow_of(message.from, message.tag));
   }
   void told(Notice notice) {
     notice_came(std::move(notice));
@@ -60,17 +62,14 @@ class SimEndpoint : public Transport {
   void start_pause(double seconds, std::coroutine_handle<> waiting) override;
 
  private:
-  // Messages of one sender and tag in the order in which they were sent, and
-  // the transfers that wait for them.
-  struct Flow {
-    std::deque<SimMessage> messages;
-    std::deque<Transfer*> waiting;
-    bool is_empty() const { return messages.empty() && waiting.empty(); }
-  };
-
   void send(Transfer& transfer);
-  void match(std::uint64_t key);
-  void receive(Transfer& transfer, const SimMessage& message);
+  void receive(Transfer& transfer);
+  // The payload goes to its place as soon as both sides are known, wherever the
+  // message is on its way: its receiver looks at it when the transfer is over.
+  void deliver(SimMessage& message);
+  // The sender's buffer is its own again.
+  void release_sender(SimMessage& message);
+  void end_arrived(std::uint64_t key);
   void over(Transfer& transfer, std::size_t bytes) {
     finish(transfer, bytes);
     has_news_ = true;
@@ -79,9 +78,9 @@ class SimEndpoint : public Transport {
   SimNetwork& network_;
   const int rank_;
   const std::string own_name_;
-  std::unordered_map<std::uint64_t, Flow> flows_;
-  std::vector<SimTraffic> traffic_;  // by level
-  bool has_news_ = false;            // since the last poll()
+  std::unordered_map<std::uint64_t, SimFlow> flows_;  // to this rank
+  std::vector<SimTraffic> traffic_;                   // by level
+  bool has_news_ = false;                             // since the last poll()
   std::atomic<bool> is_woken_ = false;
 };
 

@@ -87,9 +87,8 @@ bool SimNetwork::step(int not_resumed) {
     end(std::move(ended), not_resumed);
   } else if (errand.is_way_out && errand.message->sender != nullptr) {
     // The last byte has left the card: the send is over.
-    Transfer& transfer = *std::exchange(errand.message->sender, nullptr);
     SimEndpoint& sender = endpoint(errand.message->from);
-    sender.sent(transfer);
+    sender.sent(*errand.message);
     if (sender.rank() != not_resumed) sender.resume_ready();
   }
   return true;

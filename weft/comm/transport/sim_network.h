@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "weft/base/philox.h"
-#include "weft/comm/codec/bytes.h"
 #include "weft/comm/transport/sim.h"
 #include "weft/simulate/simulator.h"
 
@@ -20,20 +19,7 @@ namespace weft {
 
 class SimEndpoint;
 class SimRanks;
-
-// Lives from the moment it is sent until its receiver has it.
-struct SimMessage {
-  int from = 0;
-  int to = 0;
-  Tag tag = 0;
-  int priority = 0;
-  std::size_t size = 0;
-  Bytes bytes = {};            // empty where payload is not carried
-  Transfer* sender = nullptr;  // until the send is over
-  int halves = 0;              // under way, on the way out and the way in
-  bool is_held_back = false;   // by a random delay
-  bool has_arrived = false;
-};
+struct SimMessage;  // sim_flow.h
 
 // What a job of the simulator is for: one of these.
 struct SimErrand {
