@@ -1,7 +1,8 @@
 #include "weft/train/hooks/save.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <limits>
 
 #include "weft/train/train_loop.h"
 
@@ -11,8 +12,15 @@ namespace {
 bool is_finite(const Tensor& tensor) {
   // Masks and counts are whole numbers.
   if (tensor.dtype() != DType::kF32) return true;
-  return std::ranges::all_of(tensor.span<float>(),
-                             [](float value) { return std::isfinite(value); });
+  // Without their sign, the bits of infinity and NaN are above those of all
+  // numbers, and the largest bits are found by vectors.
+  std::uint32_t largest = 0;
+  for (const float value : tensor.span<float>()) {
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) << 1);
+  }
+  return largest <
+         std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity())
+             << 1;
 }
 
 }  // namespace

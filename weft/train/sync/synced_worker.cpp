@@ -162,9 +162,9 @@ SyncedWorker::~SyncedWorker() = default;
 void SyncedWorker::share_initial_weights() {
   std::vector<NamedTensor> weights = trainable_;
   weights.insert(weights.end(), statistics_.begin(), statistics_.end());
-  std::string digests;
-  for (const NamedTensor& named : weights) digests += digest_of(named.tensor);
-  const auto others = group_.others("initial weights", digests);
+  std::string sums;
+  for (const NamedTensor& named : weights) sums += checksum_of(named.tensor);
+  const auto others = group_.others("initial weights", sums);
   if (others.empty()) return;
   group_.run([&] {
     return broadcast_tensors(
@@ -178,7 +178,7 @@ void SyncedWorker::share_initial_weights() {
 void SyncedWorker::check_copies() {
   std::vector<AgreedItem> items;
   for (const NamedTensor& named : trainable_) {
-    items.push_back({named.name, digest_of(named.tensor)});
+    items.push_back({named.name, checksum_of(named.tensor)});
   }
   group_.agree(fmt::format("parameters after step {}", step_.number + 1), items,
                "copies that were equal have come apart: a defect of Weft, or "
@@ -431,7 +431,7 @@ std::vector<OwnedTensor> SyncedWorker::distributed_state() const {
 }
 
 std::vector<NamedTensor> SyncedWorker::checkpoint() {
-  // A checkpoint is worth a digest of each parameter: copies that have come
+  // A checkpoint is worth a checksum of each parameter: copies that have come
   // apart are found before they are saved.
   check_copies();
   std::vector<NamedTensor> result = trainable_;

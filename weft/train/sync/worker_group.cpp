@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "weft/base/checksum.h"
 #include "weft/base/file.h"
 #include "weft/base/libraries/blake2b.h"
 #include "weft/base/libraries/sha256.h"
@@ -115,9 +116,10 @@ CheckpointFile open_unnamed(std::span<const std::byte> bytes, int rank) {
 
 }  // namespace
 
-std::string digest_of(const Tensor& tensor) {
-  return blake2b(
-      {static_cast<const std::uint8_t*>(tensor.raw()), tensor.bytes()});
+std::string checksum_of(const Tensor& tensor) {
+  return fmt::format("{:016x}",
+                     checksum({static_cast<const std::uint8_t*>(tensor.raw()),
+                               tensor.bytes()}));
 }
 
 WorkerGroup::WorkerGroup(Transport& transport, double timeout)

@@ -23,8 +23,8 @@ struct AgreedItem {
   std::string value;
 };
 
-// A digest of a tensor's bytes.
-std::string digest_of(const Tensor& tensor);
+// The checksum of a tensor's bytes (base/checksum.h), as text.
+std::string checksum_of(const Tensor& tensor);
 
 class WorkerGroup {
  public:
