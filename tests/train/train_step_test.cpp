@@ -12,6 +12,7 @@
 #include "weft/optim/variable_updater.h"
 #include "weft/optim/wrapper.h"
 #include "weft/runtime/eager.h"
+#include "weft/runtime/executable_cache.h"
 
 namespace weft::train_step_test {
 namespace {
@@ -50,6 +51,39 @@ std::vector<Value> values_of(const std::vector<VariableRef>& variables) {
     values.push_back(Variable(variable).read());
   }
   return values;
+}
+
+// Workers that take turns: one plan, and each its own values.
+TEST(TrainStep, StepsThatShareTrainAsThoseThatDoNot) {
+  const auto optimizer = make_optimizer("momentum", {});
+  const auto batch = batch_of(12);
+  const auto other = batch_of(9);
+  ExecutableCache executables;
+  std::vector<nn::Sequential> models;
+  std::vector<std::unique_ptr<test::TrainStep>> steps;
+  for (const bool is_shared : {false, true, true}) {
+    models.push_back(small_model());
+    steps.push_back(std::make_unique<test::TrainStep>(
+        models.back(), "classification", *optimizer, types_of(batch),
+        StepOptions{.executables = is_shared ? &executables : nullptr}));
+  }
+  EXPECT_EQ(executables.size(), 1u);
+  for (int t = 0; t < 4; ++t) {
+    // The third one is a step behind the others, and ends where they were.
+    steps[0]->run(t % 2 == 0 ? batch : other, 0.1, t);
+    steps[1]->run(t % 2 == 0 ? batch : other, 0.1, t);
+    if (t > 0) steps[2]->run(t % 2 == 1 ? batch : other, 0.1, t - 1);
+    EXPECT_EQ(steps[0]->loss(), steps[1]->loss());
+  }
+  steps[2]->run(other, 0.1, 3);
+  for (const auto& sharing : {&steps[1], &steps[2]}) {
+    const auto expected = steps[0]->state();
+    const auto found = (*sharing)->state();
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(identical(found[i].tensor, expected[i].tensor))
+          << expected[i].name;
+    }
+  }
 }
 
 TEST(TrainStep, LossFalls) {

@@ -77,6 +77,17 @@ void Function::set_results(std::vector<ValueId> results) {
   results_ = std::move(results);
 }
 
+bool Function::equals(const Function& other) const {
+  const auto are_equal = [](const Node& a, const Node& b) {
+    return a.op == b.op && a.inputs == b.inputs && a.outputs == b.outputs &&
+           a.attributes == b.attributes;
+  };
+  return name_ == other.name_ && parameters_ == other.parameters_ &&
+         results_ == other.results_ && values_ == other.values_ &&
+         std::equal(nodes_.begin(), nodes_.end(), other.nodes_.begin(),
+                    other.nodes_.end(), are_equal);
+}
+
 std::vector<TensorType> Function::input_types(const Node& node) const {
   std::vector<TensorType> types;
   types.reserve(node.inputs.size());

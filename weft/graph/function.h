@@ -35,6 +35,8 @@ struct ValueInfo {
   TensorType type;
   NodeId node = -1;  // who computes it; -1 for a parameter
   std::string name;  // a parameter's; may be empty
+
+  bool operator==(const ValueInfo&) const = default;
 };
 
 class Function {
@@ -75,6 +77,10 @@ class Function {
   const Node& replace_node(NodeId id, const OpDef& op,
                            const Attributes& attributes);
   void set_results(std::vector<ValueId> results);
+
+  // Whether they are the same but for the locations of nodes. Takes time in
+  // proportion to their size.
+  bool equals(const Function& other) const;
 
   // The inferred types of a node's operands and results, for an OpCall.
   std::vector<TensorType> input_types(const Node& node) const;

@@ -56,12 +56,14 @@ DataOptions data_options(const Recipe& recipe, int workers) {
           .own = recipe.data.options};
 }
 
-std::shared_ptr<const TrainingData> open_data(const Recipe& recipe,
-                                              int workers) {
+std::shared_ptr<const TrainingData> open_data(const Recipe& recipe, int workers,
+                                              bool makes_ahead) {
   if (recipe.data.name == kGivenObject) throw needs_object("data");
+  DataOptions options = data_options(recipe, workers);
+  options.makes_ahead = makes_ahead;
   return recipe.places.blame("data", [&] {
     return open_training_data(batch_source_registry().get(recipe.data.source),
-                              data_options(recipe, workers));
+                              options);
   });
 }
 

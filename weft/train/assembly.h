@@ -46,9 +46,10 @@ Assembly assemble(const Recipe& recipe, int workers = 1,
 
 // How the batches of a recipe are made, for data that a program opens.
 DataOptions data_options(const Recipe& recipe, int workers = 1);
-// The data alone, for several assemblies.
+// The data alone, for several assemblies. `makes_ahead` as in DataOptions.
 std::shared_ptr<const TrainingData> open_data(const Recipe& recipe,
-                                              int workers = 1);
+                                              int workers = 1,
+                                              bool makes_ahead = true);
 // Whether open_data() opens the same for both.
 bool have_same_data(const Recipe& a, const Recipe& b);
 

@@ -2,6 +2,7 @@
 
 #include "weft/base/stopwatch.h"
 #include "weft/comm/transport/sim.h"
+#include "weft/runtime/executable_cache.h"
 #include "weft/train/simulate/computing.h"
 
 namespace weft {
@@ -28,11 +29,15 @@ TrainResult train_simulated(const Recipe& recipe, const TrainerOptions& options,
                             .most_delay = simulate.most_delay,
                             .seed = seed});
   SimulatedComputing computing(simulate.compute, seed);
+  // Workers take turns on one thread, so that all run one plan of each step.
+  ExecutableCache executables;
   TrainerOptions of_each = options;
   of_each.computing = &computing;
+  of_each.executables = &executables;
   if (of_each.given.data == nullptr) {
     // All workers read one copy, which no cluster could.
-    of_each.given.data = open_data(recipe, topology.ranks());
+    of_each.given.data =
+        open_data(recipe, topology.ranks(), /*makes_ahead=*/false);
   }
   TrainResult result;
   world.run_ranks([&](Transport& transport) {

@@ -40,6 +40,13 @@ Assembly assemble_initialized(const Recipe& recipe, const GivenObjects& given,
   return assembly;
 }
 
+StepOptions options_of_steps(const Recipe& recipe,
+                             const TrainerOptions& options) {
+  StepOptions result = step_options(recipe);
+  result.executables = options.executables;
+  return result;
+}
+
 Shard shard_of(const WorkerGroup* group) {
   return group == nullptr ? Shard() : Shard{group->rank(), group->size()};
 }
@@ -56,7 +63,7 @@ class Trainer::Run {
         source_(assembly_.data->train(shard_of(group))),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.
-                     step_options(recipe_),
+                     options_of_steps(recipe_, options_),
                      group == nullptr ? assembly_.optimizer.get() : nullptr),
         worker_(make_worker(group)),
         held_out_(

@@ -19,6 +19,7 @@
 
 namespace weft {
 
+class ExecutableCache;
 class SimulatedComputing;
 class Transport;
 class WorkerGroup;
@@ -37,17 +38,19 @@ struct TrainerOptions {
   // What it is charged for computing where that network is simulated
   // (simulated_run.h); else null.
   SimulatedComputing* computing = nullptr;
+  // Whose executables its steps run, as StepOptions says.
+  ExecutableCache* executables = nullptr;
 };
 
 // With several workers, only the first one writes files and tells an observer
 // how it goes. A worker that fails ends the others with its reason.
 class Trainer {
  public:
-  // Throws Error(kInvalidArgument) for a recipe that simulates a cluster, unless
-  // this is one of its workers (simulated_run.h).
-  // Opens the data and builds everything; trains nothing yet. With several
-  // workers collective: all throw the same Error(kInvalidArgument), naming
-  // what differs and on which rank, unless they have the same recipe and data.
+  // Throws Error(kInvalidArgument) for a recipe that simulates a cluster,
+  // unless this is one of its workers (simulated_run.h). Opens the data and
+  // builds everything; trains nothing yet. With several workers collective: all
+  // throw the same Error(kInvalidArgument), naming what differs and on which
+  // rank, unless they have the same recipe and data.
   Trainer(Recipe recipe, TrainerOptions options);
   ~Trainer();
 

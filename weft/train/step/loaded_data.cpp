@@ -71,7 +71,8 @@ class LoadedData final : public TrainingData {
             .drop_last = options_.drop_last,
             .seed = options_.seed,
             .augment = options_.augment,
-            .shard = shard});
+            .shard = shard,
+            .prefetch = prefetch()});
   }
 
   std::unique_ptr<BatchSource> measure(DataPart part,
@@ -79,7 +80,9 @@ class LoadedData final : public TrainingData {
     // Measuring goes through all examples in their order and unchanged, so that
     // scores can be compared.
     return std::make_unique<Loader>(
-        of(part), LoaderOptions{.batch = options_.batch, .shard = shard});
+        of(part),
+        LoaderOptions{
+            .batch = options_.batch, .shard = shard, .prefetch = prefetch()});
   }
 
   std::vector<std::pair<std::string, std::string>> fingerprint()
@@ -103,6 +106,10 @@ class LoadedData final : public TrainingData {
         return splits_.test;
     }
     WEFT_CHECK(false, "an unknown part");
+  }
+
+  int prefetch() const {
+    return options_.makes_ahead ? LoaderOptions().prefetch : 0;
   }
 
   // What is trained on one is measured on the other. Axes that vary are as long

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "weft/graph/program.h"
+#include "weft/runtime/executable_cache.h"
 #include "weft/train/step/staged_step.h"
 
 namespace weft {
@@ -28,7 +29,8 @@ class GradientObserver : public ResultObserver {
 Step::Step(const StepDescription& description, StepCut cut)
     : executable_(stage(description, cut)) {}
 
-Executable Step::stage(const StepDescription& description, StepCut cut) {
+std::shared_ptr<Executable> Step::stage(const StepDescription& description,
+                                        StepCut cut) {
   if (updates(cut) && description.optimizer() == nullptr) {
     throw Error(ErrorCode::kInvalidArgument, name_of(cut),
                 "there is no optimizer that could update anything");
@@ -97,12 +99,16 @@ Executable Step::stage(const StepDescription& description, StepCut cut) {
     if (is_read[i]) arguments_.push_back(memory);
     if (is_written) results_.push_back(memory);
   }
-  return Executable(program.build(), name_of(cut), std::move(settings));
+  if (ExecutableCache* shared = description.options().executables) {
+    return shared->get(program.build(), name_of(cut), std::move(settings));
+  }
+  return std::make_shared<Executable>(program.build(), name_of(cut),
+                                      std::move(settings));
 }
 
 void Step::set_inputs(std::span<const Tensor> inputs) {
   if (inputs.size() != full_.size()) {
-    throw Error(ErrorCode::kInvalidArgument, executable_.function().name(),
+    throw Error(ErrorCode::kInvalidArgument, executable_->function().name(),
                 "{} tensors, where a batch has {}", inputs.size(),
                 full_.size());
   }
@@ -123,9 +129,9 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
   weight_.data<float>()[0] = static_cast<float>(controls.loss_weight);
   if (on_gradient) {
     GradientObserver observer(results_.size() - gradients_, on_gradient);
-    executable_.run(arguments_, results_, &observer);
+    executable_->run(arguments_, results_, &observer);
   } else {
-    executable_.run(arguments_, results_);
+    executable_->run(arguments_, results_);
   }
 }
 
@@ -133,7 +139,7 @@ std::vector<Tensor> Step::predict(std::span<const Tensor> known) {
   set_inputs(known);
   // What a prediction draws is the same each time.
   key_.data<std::int64_t>()[1] = 0;
-  return executable_.run(arguments_);
+  return executable_->run(arguments_);
 }
 
 MeasureSums Step::measures() const {
@@ -168,7 +174,7 @@ void Step::fill_inputs() {
 
 Plan& Step::plan() {
   fill_inputs();
-  return executable_.plan_for(arguments_);
+  return executable_->plan_for(arguments_);
 }
 
 BatchSource::Answer answer_of(const StepDescription& description) {
@@ -186,7 +192,7 @@ BatchSource::Answer answer_of(const StepDescription& description) {
 
 TaggedExecutor& Step::tagged() {
   fill_inputs();
-  return executable_.tagged_for(arguments_);
+  return executable_->tagged_for(arguments_);
 }
 
 }  // namespace weft

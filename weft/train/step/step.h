@@ -15,6 +15,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,8 @@ class Step {
   // the task and its model throw for such inputs, and Error(kInvalidArgument)
   // for an update without an optimizer.
   Step(const StepDescription& description, StepCut cut);
+  Step(Step&&) = default;
+  Step& operator=(Step&&) = default;
 
   // Called with the index of a kParameter, among these, whose gradient is
   // there.
@@ -57,9 +60,9 @@ class Step {
   // Sets what is carried from batch to batch to zero, as an epoch begins.
   void reset_carried();
 
-  const Function& function() const { return executable_.function(); }
+  const Function& function() const { return executable_->function(); }
   // A model that branches, loops or calls has no plan, but an executor.
-  bool is_tagged() const { return executable_.is_tagged(); }
+  bool is_tagged() const { return executable_->is_tagged(); }
   // They are for the inputs of the last run; before it, for a full batch of
   // zeros.
   Plan& plan();
@@ -69,7 +72,8 @@ class Step {
   const std::vector<Tensor>& results() const { return results_; }
 
  private:
-  Executable stage(const StepDescription& description, StepCut cut);
+  std::shared_ptr<Executable> stage(const StepDescription& description,
+                                    StepCut cut);
   void set_inputs(std::span<const Tensor> inputs);
   void fill_inputs();
 
@@ -84,7 +88,9 @@ class Step {
   Tensor rate_;
   Tensor number_;
   Tensor weight_;
-  Executable executable_;  // comes last: staging fills what is above
+  // It may be shared (StepOptions::executables), and comes last: staging fills
+  // what is above.
+  std::shared_ptr<Executable> executable_;
 };
 
 // Answers sources that ask the model (data/batch_source.h): its predictions, by

@@ -12,6 +12,8 @@
 
 namespace weft {
 
+class ExecutableCache;
+
 struct StepOptions {
   DType dtype = DType::kF32;  // that heavy layers compute in: f32 or bf16
   double clip_norm = 0;       // 0: gradients are not clipped
@@ -21,6 +23,9 @@ struct StepOptions {
   // Passes of the compiler that are left out (compiler/pass.h).
   std::vector<std::string> without = {};
   TaggedOptions tagged = {};  // of a model that branches, loops or calls
+  // Whose executables steps run, where several workers of this process run the
+  // same ones in turn; null: each step has its own. It outlives the steps.
+  ExecutableCache* executables = nullptr;
 };
 
 }  // namespace weft

@@ -28,7 +28,10 @@ struct DataOptions {
   bool drop_last = false;            // leave out a last batch that is not full
   std::uint64_t seed = 1;
   int workers = 1;  // that share a batch
-  Options own;      // what the source declares, complete
+  // Whether a thread of the source's may make batches before they are asked
+  // for: of no use to workers that take turns on one thread.
+  bool makes_ahead = true;
+  Options own;  // what the source declares, complete
 
   bool operator==(const DataOptions&) const = default;
 };

@@ -48,6 +48,7 @@
 
 namespace weft {
 
+class ExecutableCache;
 struct CodecSpeed;  // auto_codec.h
 
 struct SyncStep {
@@ -76,6 +77,8 @@ struct SyncContext {
   const Optimizer& optimizer;
   double clip_norm = 0;  // 0: gradients are not clipped
   std::uint64_t seed = 1;
+  // As StepOptions says.
+  ExecutableCache* executables = nullptr;
   // What a policy charges for its own computing, in pauses of its operations
   // and to the network in apply(); nothing where that takes time by itself.
   SyncPrice price = {};

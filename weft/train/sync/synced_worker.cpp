@@ -125,6 +125,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
        // This is the seed that all have in common, and not backward's:
        // what workers draw alike must not depend on the rank.
        .seed = description.options().seed,
+       .executables = description.options().executables,
        .price = price_of_sync(settled, optimizer),
        .trainable = trainable_,
        .buckets = buckets_});

@@ -14,8 +14,10 @@ StepDescription update_of(const SyncContext& context) {
       gradients[member.parameter] = bucket.gradient_of(member);
     }
   }
-  StepDescription update(context.optimizer, context.trainable,
-                         context.clip_norm);
+  StepDescription update =
+      StepDescription(context.optimizer, context.trainable, context.clip_norm)
+          .with_options({.clip_norm = context.clip_norm,
+                         .executables = context.executables});
   update.set_gradients(gradients);
   return update;
 }
