@@ -39,9 +39,8 @@ WholeUpdate::WholeUpdate(const SyncContext& context)
       slots_(description_.tensors(EntryRole::kSlot)),
       update_(description_, StepCut::kUpdate) {}
 
-void WholeUpdate::run(const SyncStep& step) {
+void WholeUpdate::compute(const SyncStep& step) {
   update_.run({}, {.lr = step.lr, .number = step.number});
-  network_.charge(seconds_);
 }
 
 std::vector<OwnedTensor> WholeUpdate::state() const {

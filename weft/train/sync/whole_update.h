@@ -19,7 +19,13 @@ class WholeUpdate {
   // The model's parameters and the buckets must outlive this.
   explicit WholeUpdate(const SyncContext& context);
 
-  void run(const SyncStep& step);
+  void run(const SyncStep& step) {
+    compute(step);
+    charge();
+  }
+  // The two parts of it: what it takes on a virtual clock passes in charge().
+  void compute(const SyncStep& step);
+  void charge() { network_.charge(seconds_); }
   const std::vector<NamedTensor>& slots() const { return slots_; }
 
   // The optimizer's slots, for SyncPolicy::state(): they are the same

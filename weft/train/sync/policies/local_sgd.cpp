@@ -34,11 +34,7 @@ class LocalSgd : public SyncPolicy {
         buckets_(context.buckets),
         trainable_(context.trainable.begin(), context.trainable.end()),
         exchange_(make_exchange(context, network_text_)),
-        update_(context) {
-    for (const NamedTensor& named : trainable_) {
-      began_.push_back(named.tensor.clone());
-    }
-  }
+        update_(context) {}
 
   bool meets(const SyncStep& step) const override {
     return step.must_meet || (step.number + 1) % period_ == 0;
@@ -48,15 +44,12 @@ class LocalSgd : public SyncPolicy {
 
   void prepare(const SyncStep& step) override {
     // A worker without examples stays where it is, and is one of the mean.
-    if (step.examples > 0) update_.run(step);
-    if (!meets(step)) return;
-    const float share = 1.0f / static_cast<float>(communicator_.size());
-    for_each_member([&](std::span<float> travels, std::span<float> copy,
-                        std::span<float> began) {
-      for (std::size_t i = 0; i < copy.size(); ++i) {
-        travels[i] = (copy[i] - began[i]) * share;
-      }
-    });
+    const bool moves = step.examples > 0;
+    if (moves && began_.empty()) remember();
+    if (moves) update_.compute(step);
+    // Others compute while this one is charged, and by then each has gone back.
+    if (meets(step)) go_back();
+    if (moves) update_.charge();
   }
 
   Task<> exchange(Bucket& bucket, SyncStep step) override {
@@ -64,11 +57,9 @@ class LocalSgd : public SyncPolicy {
   }
 
   void apply(const SyncStep&) override {
-    for_each_member([](std::span<float> mean, std::span<float> copy,
-                       std::span<float> began) {
-      for (std::size_t i = 0; i < copy.size(); ++i) {
-        copy[i] = began[i] += mean[i];
-      }
+    for_each_member([&](std::span<float> mean, std::size_t parameter) {
+      const auto copy = trainable_[parameter].tensor.span<float>();
+      for (std::size_t i = 0; i < copy.size(); ++i) copy[i] += mean[i];
     });
     if (momentum_ == kReset) reset_slots();
     if (momentum_ == kAveraged) average_slots();
@@ -101,9 +92,8 @@ class LocalSgd : public SyncPolicy {
         if (own.is_defined()) slot.tensor.copy_from(own);
       }
     }
-    for (std::size_t i = 0; i < trainable_.size(); ++i) {
-      began_[i].copy_from(trainable_[i].tensor);
-    }
+    // A checkpoint is saved where all are at one.
+    began_.clear();
     return restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
   }
 
@@ -118,17 +108,41 @@ class LocalSgd : public SyncPolicy {
     return fmt::format("sync.{}.{}", rank, slot);
   }
 
-  // Calls `body` with what lies in the bucket, the worker's copy, and where all
-  // copies began, of each parameter.
+  // Calls `body` with what lies in the bucket of each parameter.
   template <class Body>
   void for_each_member(const Body& body) {
     for (const Bucket& bucket : buckets_) {
       for (const BucketMember& member : bucket.members()) {
-        body(part_of(bucket.gradient(), member),
-             trainable_[member.parameter].tensor.span<float>(),
-             began_[member.parameter].span<float>());
+        body(part_of(bucket.gradient(), member), member.parameter);
       }
     }
+  }
+
+  void remember() {
+    for (const NamedTensor& named : trainable_) {
+      began_.push_back(named.tensor.clone());
+    }
+  }
+
+  // Leaves in the buckets how far the copy has come, and the copy where all
+  // began: there is one of the two in memory while they travel.
+  void go_back() {
+    const float share = 1.0f / static_cast<float>(communicator_.size());
+    if (began_.empty()) {
+      for (const Bucket& bucket : buckets_) {
+        std::ranges::fill(bucket.gradient(), 0.0f);
+      }
+      return;
+    }
+    for_each_member([&](std::span<float> travels, std::size_t parameter) {
+      const auto copy = trainable_[parameter].tensor.span<float>();
+      const auto began = began_[parameter].span<float>();
+      for (std::size_t i = 0; i < copy.size(); ++i) {
+        travels[i] = (copy[i] - began[i]) * share;
+        copy[i] = began[i];
+      }
+    });
+    began_.clear();
   }
 
   // As at the beginning of a training from here.
@@ -171,8 +185,9 @@ class LocalSgd : public SyncPolicy {
   std::string momentum_;
   std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
-  std::vector<Tensor> began_;  // where all copies were when workers last met
-  std::string network_text_;   // for people
+  // Where all copies were when workers last met, once this one has left it.
+  std::vector<Tensor> began_;
+  std::string network_text_;  // for people
   std::unique_ptr<Exchange> exchange_;
   WholeUpdate update_;
 };
