@@ -42,7 +42,7 @@ void Engine::wait(const Operation& operation) {
 }
 
 bool Engine::poll(double seconds) {
-  const bool something = transport_.poll(seconds);
+  const bool something = transport_.poll(transport_.until_alarm(seconds));
   while (const auto notice = transport_.take_notice()) handle(*notice);
   // At every poll, because tasks that were resumed since may have begun new
   // transfers.

@@ -161,6 +161,11 @@ void SimEndpoint::start_pause(double seconds, std::coroutine_handle<> waiting) {
                      {.paused = waiting, .rank = rank_});
 }
 
+void SimEndpoint::set_alarm(double seconds, std::shared_ptr<Alarm> alarm) {
+  network_.do_errand({.seconds = seconds, .release = now()},
+                     {.alarm = std::move(alarm), .rank = rank_});
+}
+
 // Receives whose messages are there, in the order of the flow.
 void SimEndpoint::end_arrived(std::uint64_t key) {
   const auto flow = flows_.find(key);

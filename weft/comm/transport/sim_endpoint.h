@@ -34,6 +34,7 @@ class SimEndpoint : public Transport {
   bool poll(double seconds) override;
   void wake() override { is_woken_ = true; }
   void send_notice(int to, const Notice& notice) noexcept override;
+  void set_alarm(double seconds, std::shared_ptr<Alarm> alarm) override;
 
   // --- What the network brings --------------------------------------------
 
@@ -51,6 +52,10 @@ class SimEndpoint : public Transport {
     has_news_ = true;
   }
 
+  void rang(std::shared_ptr<Alarm> alarm) {
+    ring(std::move(alarm));
+    has_news_ = true;
+  }
   std::span<const SimTraffic> traffic() const { return traffic_; }
   void count_loss(int level) {
     ++traffic_[static_cast<std::size_t>(level)].lost;

@@ -98,6 +98,8 @@ void SimNetwork::end(SimErrand errand, int not_resumed) {
   SimEndpoint& receiver = endpoint(errand.rank);
   if (errand.paused) {
     receiver.resume(errand.paused);
+  } else if (errand.alarm != nullptr) {
+    receiver.rang(std::move(errand.alarm));
   } else if (errand.notice != nullptr) {
     receiver.told(std::move(*errand.notice));
   } else if (--errand.message->halves == 0) {

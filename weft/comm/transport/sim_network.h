@@ -26,6 +26,7 @@ struct SimErrand {
   SimMessage* message = nullptr;  // on its way out or in
   bool is_way_out = false;
   std::coroutine_handle<> paused = {};
+  std::shared_ptr<Alarm> alarm = nullptr;
   std::unique_ptr<Notice> notice = nullptr;
   int rank = 0;  // to whom
 };

@@ -1,5 +1,7 @@
 #include "weft/comm/transport/transport.h"
 
+#include <algorithm>
+
 #include "weft/comm/transport/threaded_engine.h"
 
 namespace weft {
@@ -52,13 +54,32 @@ std::size_t Transfer::await_resume() {
 }
 
 void Transport::resume_ready() {
+  while (!alarms_.empty() && alarms_.begin()->first <= now()) {
+    ring(std::move(alarms_.begin()->second));
+    alarms_.erase(alarms_.begin());
+  }
   // What is resumed may make others ready, which join the end of the line: a
   // loop, so that chains of them do not nest on the stack.
-  while (!ready_.empty()) {
+  while (!ready_.empty() || !rung_.empty()) {
+    if (ready_.empty()) {
+      const auto alarm = std::move(rung_.front());
+      rung_.pop_front();
+      if (alarm->waiting) std::exchange(alarm->waiting, {}).resume();
+      continue;
+    }
     const auto task = ready_.front();
     ready_.pop_front();
     task.resume();
   }
+}
+
+void Transport::set_alarm(double seconds, std::shared_ptr<Alarm> alarm) {
+  alarms_.emplace(now() + seconds, std::move(alarm));
+}
+
+double Transport::until_alarm(double most) const {
+  if (alarms_.empty()) return most;
+  return std::clamp(alarms_.begin()->first - now(), 0.0, most);
 }
 
 std::unique_ptr<AsyncEngine> Transport::start_engine(

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -119,6 +120,11 @@ class Pause {
   double seconds_;
 };
 
+// What a task waits for with a Delay (delay.h); nobody, once that is gone.
+struct Alarm {
+  std::coroutine_handle<> waiting;
+};
+
 // What one rank tells another outside the order of messages.
 struct Notice {
   enum class Kind : std::uint8_t {
@@ -172,6 +178,12 @@ class Transport {
 
   // Best effort, never blocks, never throws.
   virtual void send_notice(int to, const Notice& notice) noexcept = 0;
+  // Resumes who waits for the alarm when `seconds` have passed.
+  virtual void set_alarm(double seconds, std::shared_ptr<Alarm> alarm);
+  // Seconds until the next alarm is due, or `most` where that is sooner: how
+  // long a poll may last.
+  double until_alarm(double most) const;
+
   // The next notice that has come.
   std::optional<Notice> take_notice();
 
@@ -210,6 +222,9 @@ class Transport {
   void resume_later(std::coroutine_handle<> waiting) {
     ready_.push_back(waiting);
   }
+  // What an alarm that is due is for. Whoever waits may be gone by the time
+  // that it would be resumed, if others are first.
+  void ring(std::shared_ptr<Alarm> alarm) { rung_.push_back(std::move(alarm)); }
   void notice_came(Notice notice) { notices_.push_back(std::move(notice)); }
 
  private:
@@ -224,6 +239,9 @@ class Transport {
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_received_ = 0;
   std::deque<std::coroutine_handle<>> ready_;
+  std::multimap<double, std::shared_ptr<Alarm>>
+      alarms_;  // by when they are due
+  std::deque<std::shared_ptr<Alarm>> rung_;
   std::deque<Notice> notices_;
   Ledger ledger_;
 };
