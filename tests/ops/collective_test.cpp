@@ -54,7 +54,7 @@ Function sum_of_relu() {
 }
 
 // Which results were told.
-class Told : public ResultObserver {
+class Told : public RunObserver {
  public:
   void on_result(std::size_t index) override { results.push_back(index); }
   std::vector<std::size_t> results;

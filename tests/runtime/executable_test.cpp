@@ -423,7 +423,7 @@ TEST(Executable, ThreadsDoNotChangeTheSums) {
 }
 
 // Notes which results are there, and what they held when it was told.
-class NotingObserver : public ResultObserver {
+class NotingObserver : public RunObserver {
  public:
   explicit NotingObserver(std::span<const Tensor> results)
       : results_(results) {}

@@ -245,8 +245,7 @@ std::vector<TensorType> Executable::result_types(
 }
 
 void Executable::run(std::span<const Tensor> arguments,
-                     std::span<const Tensor> results,
-                     ResultObserver* observer) {
+                     std::span<const Tensor> results, RunObserver* observer) {
   State& state = *state_;
   State::Planned& planned = state.find(arguments);
   const auto& types = planned.results;
@@ -277,6 +276,12 @@ void Executable::run(std::span<const Tensor> arguments,
     planned.plan->run(state.argument_pointers, state.result_pointers,
                       state.arena.raw(), observer);
     return;
+  }
+  if (observer != nullptr) {
+    // Which activation reads what first is not known beforehand.
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      observer->before_argument(i);
+    }
   }
   const auto made = state.run_tagged(*planned.tagged, arguments, results);
   for (std::size_t i = 0; i < results.size(); ++i) {

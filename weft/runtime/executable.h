@@ -67,7 +67,7 @@ class Executable {
   // Throws Error(kInvalidArgument) naming the parameter that does not fit; what
   // Plan::run() and TaggedExecutor::run() throw.
   void run(std::span<const Tensor> arguments, std::span<const Tensor> results,
-           ResultObserver* observer = nullptr);
+           RunObserver* observer = nullptr);
   // Allocates the results; donated arguments are overwritten and returned.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
   // The same for a caller who gives donated arguments away: where a function

@@ -47,7 +47,8 @@ struct PlannedStep {
   std::vector<void*> outputs;
   const Node* node = nullptr;  // its last one
   std::vector<TensorType> output_types;
-  std::vector<std::size_t> results;  // that it writes
+  std::vector<std::size_t> results;      // that it writes
+  std::vector<std::size_t> first_reads;  // arguments that no step read before
   std::optional<IndexCheck> index_check;
   bool meets_other_ranks = false;
   bool is_host = false;
@@ -99,7 +100,7 @@ struct Plan::State {
                  std::span<void* const> results, std::byte* arena);
   void copy_results(std::span<void* const> arguments,
                     std::span<void* const> results, std::byte* arena,
-                    ResultObserver* observer) const;
+                    RunObserver* observer) const;
 
   Function function;
   std::vector<PlannedStep> steps;
@@ -165,9 +166,15 @@ void Plan::State::prepare(const PlanOptions& options) {
   buffer_offsets = places.buffer_offsets();
   buffer_bytes = places.arena_bytes();
   unshared_bytes = places.unshared_bytes();
+  std::set<std::size_t> are_read;
   for (std::size_t i = 0; i < formed.size(); ++i) {
     for (const ValueId id : formed[i].inputs) {
-      steps[i].input_places.push_back(places.of(id));
+      const Place place = places.of(id);
+      steps[i].input_places.push_back(place);
+      if (place.kind == Place::kArgument &&
+          are_read.insert(place.index).second) {
+        steps[i].first_reads.push_back(place.index);
+      }
     }
     for (const ValueId id : formed[i].outputs) {
       steps[i].output_places.push_back(places.of(id));
@@ -378,7 +385,7 @@ void Plan::State::begin_run(std::span<void* const> arguments,
 // Results that no step writes; the observer learns of them here.
 void Plan::State::copy_results(std::span<void* const> arguments,
                                std::span<void* const> results, std::byte* arena,
-                               ResultObserver* observer) const {
+                               RunObserver* observer) const {
   for (const ResultCopy& copy : copies) {
     const void* from = address(copy.from, arguments, results, arena);
     // A result that is a donated argument itself may be in its place.
@@ -390,7 +397,7 @@ void Plan::State::copy_results(std::span<void* const> arguments,
 }
 
 void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
-               void* arena, ResultObserver* observer) {
+               void* arena, RunObserver* observer) {
   State& state = *state_;
   auto* base = static_cast<std::byte*>(arena);
   state.begin_run(arguments, results, base);
@@ -401,6 +408,11 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
     if (state.check_numerics && step.index_check) {
       state.check_indices(step, *step.index_check,
                           step.inputs[step.index_check->input()]);
+    }
+    if (observer != nullptr) {
+      for (const std::size_t argument : step.first_reads) {
+        observer->before_argument(argument);
+      }
     }
     state.run_step(step, scratch);
     // Each step is looked at as it ends, so that the first op that gave a NaN

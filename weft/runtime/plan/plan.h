@@ -39,14 +39,19 @@ struct PlanOptions {
   std::vector<std::string> without = {};
 };
 
-// Is told during a run which results are final, on the thread that runs:
-// gradients travel while the rest is computed.
-class ResultObserver {
+// Is told during a run how far it has come, on the thread that runs: gradients
+// travel while the rest is computed, and parameters may still be on their way
+// when it begins.
+class RunObserver {
  public:
+  // A result is final.
   virtual void on_result(std::size_t index) = 0;
+  // The run is about to read an argument for the first time. It waits for this
+  // to return; who reads no bytes of an argument does not ask.
+  virtual void before_argument(std::size_t /*index*/) {}
 
  protected:
-  ~ResultObserver() = default;
+  ~RunObserver() = default;
 };
 
 class Plan {
@@ -69,7 +74,8 @@ class Plan {
   const std::vector<TensorType>& result_types() const;
 
   // Runs with the arguments and results at these addresses. `arena` has
-  // arena_bytes(). Tells `observer`, if there is one, about each result once.
+  // arena_bytes(). Tells `observer`, if there is one, about each argument and
+  // each result once.
   // Throws IndexError, before anything runs, if an argument that some op takes
   // as indices holds one outside of its axis (graph/index_check.h); with
   // check_numerics Error(kNumeric), and IndexError for computed indices too,
@@ -77,7 +83,7 @@ class Plan {
   // other ranks: what require_collectives() throws, before anything runs, and
   // what ended the exchange (graph/collectives.h).
   void run(std::span<void* const> arguments, std::span<void* const> results,
-           void* arena, ResultObserver* observer = nullptr);
+           void* arena, RunObserver* observer = nullptr);
   // The same, adding the seconds each step took to `seconds` (one per step).
   void run_timed(std::span<void* const> arguments,
                  std::span<void* const> results, void* arena,

@@ -1,6 +1,7 @@
 #include "weft/train/step/step.h"
 
 #include <cstring>
+#include <map>
 
 #include "weft/graph/program.h"
 #include "weft/runtime/executable_cache.h"
@@ -9,19 +10,31 @@
 namespace weft {
 namespace {
 
-// Passes on which gradients are there.
-class GradientObserver : public ResultObserver {
+// Passes on which gradients are there, and which parameters are wanted.
+class ParameterObserver : public RunObserver {
  public:
-  GradientObserver(std::size_t first, const Step::OnGradient& on_gradient)
-      : first_(first), on_gradient_(on_gradient) {}
+  ParameterObserver(std::size_t first_gradient,
+                    std::span<const std::optional<std::size_t>> parameter_of,
+                    const Step::OnParameter& on_gradient,
+                    const Step::OnParameter& before_parameter)
+      : first_gradient_(first_gradient),
+        parameter_of_(parameter_of),
+        on_gradient_(on_gradient),
+        before_parameter_(before_parameter) {}
   void on_result(std::size_t index) override {
     // Gradients are the last results.
-    if (index >= first_) on_gradient_(index - first_);
+    if (index >= first_gradient_) on_gradient_(index - first_gradient_);
+  }
+  void before_argument(std::size_t index) override {
+    if (!before_parameter_ || !parameter_of_[index]) return;
+    before_parameter_(*parameter_of_[index]);
   }
 
  private:
-  std::size_t first_;
-  const Step::OnGradient& on_gradient_;
+  std::size_t first_gradient_;
+  std::span<const std::optional<std::size_t>> parameter_of_;  // by argument
+  const Step::OnParameter& on_gradient_;
+  const Step::OnParameter& before_parameter_;
 };
 
 }  // namespace
@@ -96,7 +109,14 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
       // Each part of the state is overwritten by its next value, in place.
       settings.donated.emplace_back(arguments_.size(), results_.size());
     }
-    if (is_read[i]) arguments_.push_back(memory);
+    if (is_read[i]) {
+      arguments_.push_back(memory);
+      parameter_of_.emplace_back();
+      if (entry.role == EntryRole::kParameter) {
+        parameter_of_.back() = parameters_;
+      }
+    }
+    parameters_ += entry.role == EntryRole::kParameter ? 1 : 0;
     if (is_written) results_.push_back(memory);
   }
   if (ExecutableCache* shared = description.options().executables) {
@@ -118,7 +138,8 @@ void Step::set_inputs(std::span<const Tensor> inputs) {
 }
 
 void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
-               const OnGradient& on_gradient) {
+               const OnParameter& on_gradient,
+               const OnParameter& before_parameter) {
   set_inputs(inputs);
   // The random key is a function of the seed and the step alone, so that a run
   // that is resumed draws as it would have.
@@ -128,7 +149,8 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
   number_.data<double>()[0] = static_cast<double>(controls.number + 1);
   weight_.data<float>()[0] = static_cast<float>(controls.loss_weight);
   if (on_gradient) {
-    GradientObserver observer(results_.size() - gradients_, on_gradient);
+    ParameterObserver observer(results_.size() - gradients_, parameter_of_,
+                               on_gradient, before_parameter);
     executable_->run(arguments_, results_, &observer);
   } else {
     executable_->run(arguments_, results_);
@@ -140,6 +162,23 @@ std::vector<Tensor> Step::predict(std::span<const Tensor> known) {
   // What a prediction draws is the same each time.
   key_.data<std::int64_t>()[1] = 0;
   return executable_->run(arguments_);
+}
+
+std::vector<std::int64_t> Step::first_uses() const {
+  const Function& function = executable_->function();
+  std::map<ValueId, std::int64_t> first;
+  std::int64_t position = 0;
+  for (const Node& node : function.nodes()) {
+    for (const ValueId id : node.inputs) first.emplace(id, position);
+    ++position;
+  }
+  std::vector<std::int64_t> uses(parameters_, kNeverUsed);
+  for (std::size_t i = 0; i < parameter_of_.size(); ++i) {
+    const auto found = first.find(function.parameters()[i]);
+    if (!parameter_of_[i] || found == first.end()) continue;
+    uses[*parameter_of_[i]] = found->second;
+  }
+  return uses;
 }
 
 MeasureSums Step::measures() const {

@@ -15,7 +15,9 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,17 +43,23 @@ class Step {
   Step(Step&&) = default;
   Step& operator=(Step&&) = default;
 
-  // Called with the index of a kParameter, among these, whose gradient is
-  // there.
-  using OnGradient = std::function<void(std::size_t)>;
+  // Called with the index of a kParameter, among these.
+  using OnParameter = std::function<void(std::size_t)>;
 
   // `inputs` are those of the description, of any size where the model carries
   // nothing; none for kUpdate. Throws Error(kNumeric) with check_numerics, and
   // as Executable::run().
   void run(std::span<const Tensor> inputs, const StepControls& controls = {},
-           const OnGradient& on_gradient = {});
+           const OnParameter& on_gradient = {},
+           const OnParameter& before_parameter = {});
   // The predictions, new tensors, for known inputs.
   std::vector<Tensor> predict(std::span<const Tensor> known);
+
+  // Where in the order of the graph each kParameter is used first; kNeverUsed
+  // for those that the cut does not read.
+  std::vector<std::int64_t> first_uses() const;
+  static constexpr std::int64_t kNeverUsed =
+      std::numeric_limits<std::int64_t>::max();
 
   // What the last run measured.
   MeasureSums measures() const;
@@ -79,6 +87,9 @@ class Step {
 
   std::vector<Tensor> arguments_;
   std::vector<Tensor> results_;
+  // Which kParameter an argument is, if it is one.
+  std::vector<std::optional<std::size_t>> parameter_of_;
+  std::size_t parameters_ = 0;    // kParameter entries
   std::size_t first_input_ = 0;   // among the arguments
   std::vector<TensorType> full_;  // types of the inputs of a full batch
   std::size_t gradients_ = 0;     // which are the last results
