@@ -155,6 +155,15 @@ class Trainings:
         return Run([line["seconds"] for line in lines], _curve(out), answer,
                    lines)
 
+    def simulated(self, how: Way, steps: int, link: Link,
+                  seconds: float) -> Run:
+        """Workers of a simulated cluster, who compute a step for so long."""
+        network = topology(link)
+        return self.ours(how, steps, **{
+            "sync.topology": f'"{network}"',
+            "simulate.network": f'"{network}"',
+            "simulate.compute": f"constant({seconds:.6f})"})
+
     def curve(self, how: Way, steps: int, seed: int = 1) -> Points:
         settings = (self._job.keys(steps) | {"train.seed": seed}
                     | dict(how.settings))

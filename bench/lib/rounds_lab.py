@@ -1,0 +1,76 @@
+"""Simulated steps beside those of the network lab, and a server's card."""
+
+from functools import partial
+
+from lib.bench import Bar, Bench, Setting
+from lib.lab_training import MLP, RESNET20, Run, Trainings, Way, topology, way
+from lib.lab_ways import DENSE, RATES, SERVER, trainings
+from lib.netlab import Link
+from lib.suite import marked
+
+STEPS = 12
+VALUES = 1_863_690  # of the model of MLP
+RANKS, SERVERS = 6, 2
+
+
+def benches(where: Setting) -> list[Bench]:
+    runs = trainings(where, RESNET20)
+    return [*(simulated_bench(where, runs, rate, how)
+              for rate in RATES for how in (DENSE, SERVER)),
+            servers_bench(where, trainings(where, MLP))]
+
+
+def simulated_bench(where: Setting, runs: Trainings, rate: str,
+                    how: Way) -> Bench:
+    bar = Bar(f"ResNet-20, {how.name}, {rate}: step simulated against the lab",
+              "relative", 0.1, at_most=True)
+    return Bench((bar,), partial(compare, where, runs, rate, how, bar))
+
+
+def computing_seconds(run: Run) -> float:
+    """What a mean step takes beside the network."""
+    report = run.report
+    return report["step_seconds"] - (report["wire_seconds"]
+                                     - report["hidden_seconds"])
+
+
+def compare(where: Setting, runs: Trainings, rate: str, how: Way,
+            bar: Bar) -> dict:
+    steps = 6 if where.quick else STEPS
+    link = Link(RATES[rate])
+    # The price is found beforehand: as many processes, on hosts whose links are
+    # no hindrance.
+    price = computing_seconds(runs.ours(how, steps, Link(10**11)))
+    measured = runs.ours(how, steps, link)
+    simulated = runs.simulated(how, steps, link, price)
+    gap = abs(simulated.step_s / measured.step_s - 1)
+    return {bar.name: {"ours": gap, "ratio": gap, "note": marked(
+        where, f"{1e3 * simulated.step_s:.0f} ms simulated, "
+        f"{1e3 * measured.step_s:.0f} ms in the lab; computing was priced at "
+        f"{1e3 * price:.0f} ms")}}
+
+
+def servers_bench(where: Setting, runs: Trainings) -> Bench:
+    bar = Bar(f"{SERVERS} servers of {RANKS} ranks, 100 Mbit/s: both "
+              "directions of a server's card", "share", 0.9)
+
+    def measure() -> dict:
+        link = Link(10**8)
+        run = runs.ours(
+            way("servers", policy="server", servers=SERVERS,
+                bucket_bytes=160_000, slices="true", order="first_use",
+                credit=640_000, overlap_forward="true"),
+            6 if where.quick else STEPS, link, RANKS)
+        # Each way a server's card carries its share of the model, once for
+        # each worker.
+        values = 4 * VALUES / SERVERS * (RANKS - SERVERS)
+        least = values / link.payload_bytes_per_s
+        # Steps overlap: a mean tells how long one takes, and not a median.
+        seconds = run.step_seconds[2:]
+        step = sum(seconds) / len(seconds)
+        share = least / step
+        return {bar.name: {"ours": share, "ratio": share, "note": marked(
+            where, f"{values / 1e6:.1f} MB each way and step, "
+            f"{1e3 * step:.0f} ms where the card needs {1e3 * least:.0f}")}}
+
+    return Bench((bar,), measure)
