@@ -33,6 +33,7 @@ struct TrainArguments {
   int threads = 0;
   int cores = 0;          // of a sweep; 0: those of the machine
   int workers = 0;        // 0: one, or as many as mpirun started
+  int servers = -1;       // of these; below 0: as the recipe says
   std::string simulated;  // a network; empty: as the recipe says
 };
 
@@ -296,6 +297,14 @@ void train(const TrainArguments& arguments) {
     overrides.push_back(
         fmt::format("simulate.network=\"{}\"", arguments.simulated));
   }
+  if (arguments.servers == 0) {
+    throw Error(ErrorCode::kInvalidArgument, "--servers",
+                "0 servers would hold no parameters")
+        .hint("leave it out: then the workers share them");
+  }
+  if (arguments.servers > 0) {
+    overrides.push_back(fmt::format("sync.servers={}", arguments.servers));
+  }
   std::vector<SweepRun> runs = load_sweep(arguments.recipe, overrides);
   for (SweepRun& run : runs) {
     apply_flags(arguments, run.recipe);
@@ -359,6 +368,10 @@ void add_train(CLI::App& verb) {
                   "train with as many workers, threads of this process; "
                   "mpirun and srun start them as processes")
       ->check(CLI::Range(1, 1024));
+  verb.add_option("--servers", arguments->servers,
+                  "how many of the workers compute nothing and hold the "
+                  "parameters, under a policy with servers")
+      ->check(CLI::Range(0, 1024));
   verb.add_option("--simulate", arguments->simulated,
                   "train by all workers of a cluster that is not there, on a "
                   "virtual clock: 64@50us,100Mbit/s, or 4@5us,10GB/s x "

@@ -1,5 +1,6 @@
 // Every combination of what [sync] may say is run or refused: policies, rules,
-// codecs and collectives, as their registries list them.
+// codecs and collectives, as their registries list them; and every pair of an
+// order with one of these.
 #include <cmath>
 #include <gtest/gtest.h>
 #include <set>
@@ -9,6 +10,7 @@
 #include "weft/nn/nn.h"
 #include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/exchange.h"
+#include "weft/train/sync/order.h"
 #include "weft/train/sync/rules.h"
 #include "weft/train/sync/synced_worker.h"
 
@@ -49,15 +51,20 @@ void train(const SyncRecipe& recipe) {
     const auto optimizer = make_optimizer("sgd", {});
     WorkerGroup group(transport, recipe.timeout);
     SyncedWorker worker(step, *optimizer, recipe, group);
+    const Roles roles(kWorkers, recipe.servers);
     for (int i = 0; i < kSteps; ++i) {
       const bool is_last = i + 1 == kSteps;
+      Batch batch = batch_of(group.rank(), i);
+      batch.whole_size = kExamples * roles.workers();
+      // A rank that only serves gets no example.
+      if (!roles.is_worker(group.rank())) batch.size = 0;
       const WorkerTotals totals =
-          worker.run(batch_of(group.rank(), i),
-                     {.number = i, .lr = 0.1, .must_meet = is_last});
+          worker.run(batch, {.number = i, .lr = 0.1, .must_meet = is_last});
       if (!is_last) continue;
       ASSERT_TRUE(totals.have_met);
       EXPECT_TRUE(std::isfinite(totals.sums.loss()));
     }
+    if (!roles.is_worker(group.rank())) return;
     for (const NamedTensor& named : step.tensors(EntryRole::kParameter)) {
       copies[static_cast<std::size_t>(group.rank())].push_back(
           named.tensor.clone());
@@ -94,38 +101,77 @@ std::vector<std::pair<std::string, std::string>> codecs() {
   return result;
 }
 
+// Trains by it, unless it is refused, with the reason. Whether it was run.
+bool run_or_refuse(const SyncRecipe& recipe) {
+  try {
+    check_sync(recipe, *make_optimizer("sgd", {}));
+    check_ranks(recipe, kWorkers);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find("because"), std::string::npos)
+        << error.what();
+    return false;
+  }
+  train(recipe);
+  return true;
+}
+
+SyncRecipe small_recipe() {
+  SyncRecipe recipe;
+  recipe.topology = "4@1us,1GB/s";
+  recipe.bucket_bytes = 256;
+  recipe.min_elements = 0;
+  return recipe;
+}
+
+// Each policy and order meet, with all that decides when things travel.
+TEST(AllPairs, OfOrdersAreRunOrRefused) {
+  set_thread_count(1);
+  std::set<std::string> run;
+  for (const std::string& policy : names(sync_policy_registry())) {
+    for (const std::string& order : names(sync_order_registry())) {
+      for (int choice = 0; choice < 32; ++choice) {
+        SyncRecipe recipe = small_recipe();
+        recipe.policy = policy;
+        recipe.order = order;
+        recipe.slices = (choice & 1) != 0;
+        recipe.credit = (choice & 2) != 0 ? 512 : 0;
+        recipe.overlap_forward = (choice & 4) != 0;
+        recipe.overlap = (choice & 8) == 0;
+        recipe.servers = (choice & 16) != 0 ? 1 : 0;
+        SCOPED_TRACE(fmt::format("{} {} {}", policy, order, choice));
+        if (run_or_refuse(recipe)) run.insert(policy + " " + order);
+      }
+    }
+  }
+  EXPECT_EQ(run.size(), names(sync_policy_registry()).size() *
+                            names(sync_order_registry()).size());
+}
+
 TEST(AllPairs, AreRunOrRefused) {
   set_thread_count(1);
   std::set<std::string> run;  // policies, rules and collectives that were
   int refused = 0;
+  const std::vector<std::string> orders = names(sync_order_registry());
+  std::size_t number = 0;
   for (const std::string& policy : names(sync_policy_registry())) {
     for (const std::string& rule : names(aggregation_rule_registry())) {
       for (const std::string& collective : names(collective_registry())) {
         for (const auto& [sparsify, codec] : codecs()) {
-          SyncRecipe recipe;
+          SyncRecipe recipe = small_recipe();
+          // Orders take turns, which pairs each with everything.
+          recipe.order = orders[number++ % orders.size()];
           recipe.policy = policy;
           recipe.rule = rule;
           recipe.collective = collective;
           recipe.sparsify = sparsify;
           recipe.codec = codec;
-          recipe.topology = "4@1us,1GB/s";
-          recipe.bucket_bytes = 256;
-          recipe.min_elements = 0;
           SCOPED_TRACE(fmt::format("{} {} {} {} {}", policy, rule, collective,
                                    sparsify, codec));
-          try {
-            check_sync(recipe, *make_optimizer("sgd", {}));
-            check_ranks(recipe, kWorkers);
-          } catch (const Error& error) {
-            // What is refused says why.
-            EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-            EXPECT_NE(std::string(error.what()).find("because"),
-                      std::string::npos)
-                << error.what();
+          if (!run_or_refuse(recipe)) {
             ++refused;
             continue;
           }
-          train(recipe);
           run.insert({"policy " + policy, "rule " + rule,
                       "collective " + collective, "codec " + codec,
                       "sparsifier " + sparsify});

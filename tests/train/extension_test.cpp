@@ -154,12 +154,13 @@ std::vector<Tensor> voted(const Call<SyncPolicyDef>& policy) {
                                           .network = group.network(),
                                           .recipe = recipe,
                                           .optimizer = *optimizer,
+                                          .roles = Roles(3, 0),
                                           .trainable = trainable,
                                           .buckets = buckets});
     std::ranges::copy(gradients[group.rank()], buckets[0].gradient().begin());
     const SyncStep step{.lr = 0.5};
     group.run([&] { return made->exchange(buckets[0], step); });
-    made->apply(step);
+    made->end_step(step);
     parameters[static_cast<std::size_t>(group.rank())] =
         trainable[0].tensor.clone();
   });

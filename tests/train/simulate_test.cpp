@@ -2,6 +2,7 @@
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
@@ -10,6 +11,7 @@
 #include "weft/comm/transport/thread.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/simulate/compute_law.h"
+#include "weft/train/simulate/failures.h"
 #include "weft/train/simulated_run.h"
 
 namespace weft::simulate_test {
@@ -234,6 +236,29 @@ TEST(ComputeLaw, MeasuredTimesAreScaled) {
   EXPECT_EQ(make_compute_law("measured(2)", 1)->seconds(step), 0.2);
   EXPECT_TRUE(make_compute_law("stragglers", 1)->is_measured());
   EXPECT_FALSE(make_compute_law("constant", 1)->is_measured());
+}
+
+// A rank that is lost ends the run, which is gone on with.
+TEST_F(SimulateTest, ARankIsLostWhenItIsToBe) {
+  const std::vector<std::string> usual{"simulate.compute=constant(20ms)"};
+  std::vector<std::string> lost = usual;
+  // After the first epoch, of 0.2 s or more.
+  lost.push_back("simulate.failures=2@0.5s");
+  lost.push_back("train.epochs=6");
+  const std::string message = message_of([&] { simulate("lost", lost); });
+  EXPECT_THAT(message, HasSubstr("rank 2"));
+  EXPECT_THAT(message, HasSubstr("is lost at 0.5 s"));
+  EXPECT_EQ(simulate("lost", usual, true).epochs, 2);
+  for (const auto& [text, why] :
+       std::map<std::string, std::string>{{"4@1s", "ranks 0 to 3"},
+                                          {"1", "no rank and moment"},
+                                          {"x@1s", "no rank and moment"},
+                                          {"1@", "no moment"},
+                                          {"1@-1s", "no moment"},
+                                          {"1@1s,1@2s", "lost already"}}) {
+    EXPECT_THAT(message_of([&] { parse_failures(text, 4); }), HasSubstr(why))
+        << text;
+  }
 }
 
 }  // namespace

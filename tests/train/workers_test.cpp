@@ -516,7 +516,7 @@ TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
   expect({"sync.measure_every=2"},
          "sync.measure_every: 2 declines dense gradients", "sparsify");
   expect({topk, "sync.measure_every=2", "sync.policy=server"},
-         "sync.measure_every: 2 declines policy 'server'", "policy");
+         "sync.measure_every: 2 declines policy 'server(", "policy");
   expect({"sync.codec=3lc", "sync.collective=ring"},
          "sync.collective: 'ring' declines '3lc(s=1, zero_run=true)', because "
          "messages of this codec cannot be added",
@@ -532,16 +532,20 @@ TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
          "'onebit', because it leaves out",
          "qsgd(4)");
   expect({"sync.policy=server", "sync.collective=ring"},
-         "sync.collective: 'ring' declines policy 'server', because that uses "
+         "sync.collective: 'ring' declines policy 'server(quorum=0, "
+         "deadline=0)', because that uses "
          "no collective",
          "leave");
-  expect({"sync.policy=server", "sync.codec=qsgd(4)"},
-         "sync.policy: 'server' declines codec 'qsgd(bits=4",
-         "qsgd(bits=5, bucket=512)");
+  expect(
+      {"sync.policy=server", "sync.codec=qsgd(4)"},
+      "sync.policy: 'server(quorum=0, deadline=0)' declines codec 'qsgd(bits=4",
+      "qsgd(bits=5, bucket=512)");
   expect({"sync.policy=server", "sync.sparsify=randomk(0.1, scale=true)"},
-         "sync.policy: 'server' declines codec 'randomk(", "randomk(0.1)");
+         "sync.policy: 'server(quorum=0, deadline=0)' declines codec 'randomk(",
+         "randomk(0.1)");
   expect({"sync.policy=server", "optimizer={name = \"prodigy\"}"},
-         "sync.policy: 'server' declines this optimizer, because it looks at "
+         "sync.policy: 'server(quorum=0, deadline=0)' declines this optimizer, "
+         "because it looks at "
          "all gradients together",
          "sync.policy = \"allreduce\"");
 

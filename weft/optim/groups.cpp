@@ -63,6 +63,7 @@ class GroupedOptimizer : public Optimizer {
       return group.optimizer->is_elementwise();
     });
   }
+  bool looks_at_names() const override { return true; }
   bool sees_all_parameters() const override {
     return std::ranges::any_of(groups_, [](const ParameterGroup& group) {
       return group.optimizer->sees_all_parameters();

@@ -81,6 +81,8 @@ class Optimizer {
   // Whether what one parameter becomes depends on other parameters' gradients.
   // Those of a part of the model alone then mean something else.
   virtual bool sees_all_parameters() const { return false; }
+  // Whether a parameter becomes something else under another name.
+  virtual bool looks_at_names() const { return false; }
   // Whether a gradient acts in later steps too.
   virtual bool has_momentum() const { return false; }
 };

@@ -21,6 +21,7 @@ class OptimizerWrapper : public Optimizer {
   std::vector<Slot> shared_slots() const final;
   void update(std::span<ParameterStep> parameters, std::span<Value> shared,
               const StepTime& time) const final;
+  bool looks_at_names() const override { return inner_->looks_at_names(); }
   bool sees_all_parameters() const override {
     return inner_->sees_all_parameters();
   }

@@ -4,6 +4,8 @@
 #include "weft/comm/transport/sim.h"
 #include "weft/runtime/executable_cache.h"
 #include "weft/train/simulate/computing.h"
+#include "weft/train/simulate/failures.h"
+#include "weft/train/sync/order.h"
 
 namespace weft {
 
@@ -24,10 +26,15 @@ TrainResult train_simulated(const Recipe& recipe, const TrainerOptions& options,
         .hint("leave it out, or simulate several: 4@50us,100Mbit/s");
   }
   const auto seed = static_cast<std::uint64_t>(recipe.train.seed);
-  SimWorld world(topology, {.loss = simulate.loss,
-                            .retransmit_after = simulate.retransmit_after,
-                            .most_delay = simulate.most_delay,
-                            .seed = seed});
+  SimWorld world(
+      topology,
+      {.queueing = has_priorities(recipe.sync) ? Queueing::kSliced
+                                               : Queueing::kFirstCome,
+       .loss = simulate.loss,
+       .retransmit_after = simulate.retransmit_after,
+       .most_delay = simulate.most_delay,
+       .seed = seed,
+       .failures = parse_failures(simulate.failures, topology.ranks())});
   SimulatedComputing computing(simulate.compute, seed);
   // Workers take turns on one thread, so that all run one plan of each step.
   ExecutableCache executables;

@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "weft/base/file.h"
+#include "weft/data/idle_source.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/hooks/log.h"
 #include "weft/train/hooks/measure.h"
@@ -15,6 +16,7 @@
 #include "weft/train/step/single_worker.h"
 #include "weft/train/sync/agreement.h"
 #include "weft/train/sync/exchange.h"
+#include "weft/train/sync/roles.h"
 #include "weft/train/sync/synced_worker.h"
 #include "weft/train/train_loop.h"
 
@@ -24,8 +26,10 @@ namespace {
 // All workers must have the same data.
 Assembly assemble_initialized(const Recipe& recipe, const GivenObjects& given,
                               WorkerGroup* group) {
-  Assembly assembly =
-      assemble(recipe, group == nullptr ? 1 : group->size(), given);
+  const int workers = group == nullptr
+                          ? 1
+                          : Roles(group->size(), recipe.sync.servers).workers();
+  Assembly assembly = assemble(recipe, workers, given);
   if (group != nullptr) {
     // The agreement comes before weights are made: workers with other data
     // would train to the end, on sums that mean nothing.
@@ -47,8 +51,17 @@ StepOptions options_of_steps(const Recipe& recipe,
   return result;
 }
 
-Shard shard_of(const WorkerGroup* group) {
-  return group == nullptr ? Shard() : Shard{group->rank(), group->size()};
+// Gives this rank its part of the batches of `source`, which makes those of a
+// shard.
+template <class MakeSource>
+std::unique_ptr<BatchSource> part_of(const Recipe& recipe,
+                                     const WorkerGroup* group,
+                                     const MakeSource& source) {
+  if (group == nullptr) return source(Shard());
+  const Roles roles(group->size(), recipe.sync.servers);
+  auto part = source(roles.shard_of(group->rank()));
+  if (roles.is_worker(group->rank())) return part;
+  return std::make_unique<IdleSource>(*part);
 }
 
 }  // namespace
@@ -60,15 +73,20 @@ class Trainer::Run {
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
         assembly_(assemble_initialized(recipe_, options_.given, group)),
-        source_(assembly_.data->train(shard_of(group))),
+        source_(part_of(
+            recipe_, group,
+            [&](const Shard& shard) { return assembly_.data->train(shard); })),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.
                      options_of_steps(recipe_, options_),
                      group == nullptr ? assembly_.optimizer.get() : nullptr),
         worker_(make_worker(group)),
-        held_out_(
-            description_.in_use(*assembly_.optimizer, worker_->state()),
-            assembly_.data->measure(assembly_.held_out(), shard_of(group))),
+        held_out_(description_.in_use(*assembly_.optimizer, worker_->state()),
+                  part_of(recipe_, group,
+                          [&](const Shard& shard) {
+                            return assembly_.data->measure(assembly_.held_out(),
+                                                           shard);
+                          })),
         // The folder comes late: it is made only when the recipe, the data and
         // the model have been found to fit.
         folder_(recipe_.log.folder, worker_->is_first()),

@@ -32,6 +32,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -61,6 +62,9 @@ struct SimWorldOptions {
   // those of different flows overtake each other.
   double most_delay = 0;
   std::uint64_t seed = 0;  // of losses and delays
+  // Ranks that are lost, in seconds of the clock: what a function of
+  // run_ranks() next waits for or computes is an Error(kUnavailable).
+  std::map<int, double> failures = {};
 };
 
 class SimNetwork;  // sim_network.h

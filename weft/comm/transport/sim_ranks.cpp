@@ -93,8 +93,21 @@ void SimEngine::step_aside_until_over(const Submitted& operation) {
   awaited_ = nullptr;
 }
 
+void SimEngine::check_alive() {
+  const auto& failures = network_.options().failures;
+  const auto own = failures.find(transport_.rank());
+  if (own == failures.end() || now() < own->second) return;
+  throw Error(
+      ErrorCode::kUnavailable, fmt::format("rank {}", transport_.rank()),
+      "is lost at {:g} s of the virtual clock, as it was to be", own->second)
+      .hint(
+          "--resume goes on from the last checkpoint, without "
+          "simulate.failures if nobody is to be lost again");
+}
+
 void SimEngine::wait(const Operation& operation) {
   step_aside_until_over(*operation);
+  check_alive();
   if (operation->failure) throw *operation->failure;
 }
 
@@ -115,6 +128,7 @@ void SimEngine::charge(double seconds) {
   computing->task = std::make_shared<Task<>>(pause(*computing, seconds));
   computing->task->start();
   step_aside_until_over(*computing);
+  check_alive();
 }
 
 Task<> SimEngine::pause(Submitted& computing, double seconds) {

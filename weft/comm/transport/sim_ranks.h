@@ -62,6 +62,8 @@ class SimEngine : public AsyncEngine {
   Task<> pause(Submitted& computing, double seconds);
   void end(Submitted& operation);
   void step_aside_until_over(const Submitted& operation);
+  // Throws when the rank's time has come.
+  void check_alive();
 
   SimNetwork& network_;
   Transport& transport_;

@@ -124,7 +124,14 @@ struct SyncRecipe {
   // Measured; or as in comm/transport/topology.h; or a file that holds that.
   std::string topology = "auto";
   std::int64_t bucket_bytes = std::int64_t{1} << 18;
-  bool overlap = true;  // send gradients while others are computed
+  bool slices = false;  // cut parameters that are larger than a bucket
+  std::string order = "backward";  // of weft/train/sync/orders
+  std::int64_t credit = 0;         // bytes under way while others wait; 0: any
+  std::int64_t servers = 0;        // ranks that compute nothing; 0: all serve
+  bool overlap = true;             // send gradients while others are computed
+  // The next forward pass waits for each parameter as it comes to it, and not
+  // for all before it begins.
+  bool overlap_forward = false;
   // The optimizer's momentum, applied before sparsifying (Lin et al., "Deep
   // Gradient Compression", ICLR 2018); 0: not at all.
   double momentum_correction = 0;
@@ -149,6 +156,7 @@ struct SimulateRecipe {
   double loss = 0;
   double retransmit_after = 1e-3;  // seconds
   double most_delay = 0;           // seconds
+  std::string failures;            // "3@10s": as in train/simulate/failures.h
 
   bool operator==(const SimulateRecipe&) const = default;
 };

@@ -3,6 +3,7 @@
 #include "weft/train/recipe/fields.h"
 #include "weft/train/recipe/section_def.h"
 #include "weft/train/simulate/compute_law.h"
+#include "weft/train/simulate/failures.h"
 #include "weft/train/sync/network.h"
 
 namespace weft {
@@ -23,14 +24,23 @@ const Fields<SimulateRecipe>& simulate_fields() {
           {.range = kNotNegative, .unit = "seconds"}),
       field<&R::most_delay>("most_delay",
                             "by which a message may come later, at random",
-                            {.range = kNotNegative, .unit = "seconds"})};
+                            {.range = kNotNegative, .unit = "seconds"}),
+      field<&R::failures>("failures",
+                          "\"3@10s, 5@20s\": ranks that are lost, and when")};
   return fields;
 }
 
 void read_simulate(SectionReader& section, Recipe& recipe) {
   SimulateRecipe& simulate = recipe.simulate;
   read_fields(section, simulate_fields(), simulate);
-  if (simulate.network.empty()) return;
+  if (simulate.network.empty()) {
+    if (simulate.failures.empty()) return;
+    section.blame("failures", [&] {
+      throw Error(ErrorCode::kInvalidArgument, "simulate.failures",
+                  "only ranks of a simulated cluster are lost on purpose")
+          .hint("simulate.network = \"64@50us,100Mbit/s\"");
+    });
+  }
   simulate.network = section.blame("network", [&] {
     const std::string text = topology_text(simulate.network);
     // There is nothing to measure.
@@ -38,6 +48,9 @@ void read_simulate(SectionReader& section, Recipe& recipe) {
     throw Error(ErrorCode::kInvalidArgument, "simulate.network",
                 "a cluster that is not there cannot be measured")
         .hint("write it out: 64@50us,100Mbit/s");
+  });
+  section.blame("failures", [&] {
+    parse_failures(simulate.failures, parse_topology(simulate.network).ranks());
   });
 }
 

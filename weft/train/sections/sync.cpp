@@ -7,6 +7,7 @@
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/exchange.h"
 #include "weft/train/sync/network.h"
+#include "weft/train/sync/order.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/rules.h"
 
@@ -89,7 +90,20 @@ const Fields<SyncRecipe>& sync_fields() {
       field<&R::bucket_bytes>(
           "bucket_bytes", "of gradients that travel together",
           {.range = {.least = 4, .most = kMostCount}, .unit = "bytes"}),
+      field<&R::slices>("slices",
+                        "cut parameters that are larger than a bucket"),
+      field<&R::order>("order", "which messages go first where several wait",
+                       {.calls = calls_of<sync_order_registry>()}),
+      field<&R::credit>(
+          "credit", "under way while more urgent ones may overtake; 0: any",
+          {.range = {.least = 0, .most = kMostCount}, .unit = "bytes"}),
+      field<&R::servers>(
+          "servers", "that compute nothing, the last of all; 0: all serve",
+          {.range = {.least = 0, .most = kMostCount}, .unit = "ranks"}),
       field<&R::overlap>("overlap", "send gradients while others are computed"),
+      field<&R::overlap_forward>(
+          "overlap_forward",
+          "compute with each parameter as soon as it has come"),
       field<&R::momentum_correction>(
           "momentum_correction",
           "the optimizer's momentum, applied before entries are picked",

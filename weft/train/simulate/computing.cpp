@@ -8,13 +8,17 @@ namespace {
 // Backward computes two products for each of forward's.
 constexpr double kForwardShare = 1.0 / 3;
 
-StepPrice assumed_price(std::span<const std::size_t> order,
-                        std::span<const double> bytes) {
-  StepPrice price{.seconds = 1, .examples = 1, .gradient_at = {}};
-  price.gradient_at.resize(bytes.size());
+StepPrice assumed_price(StepPrice price, std::span<const double> bytes) {
+  price.seconds = 1;
+  price.examples = 1;
   const double all = std::accumulate(bytes.begin(), bytes.end(), 0.0);
   double done = 0;
-  for (const std::size_t parameter : order) {
+  for (const std::size_t parameter : price.uses) {
+    price.use_at[parameter] = kForwardShare * done / all;
+    done += bytes[parameter];
+  }
+  done = 0;
+  for (const std::size_t parameter : price.gradients) {
     done += bytes[parameter];
     price.gradient_at[parameter] =
         kForwardShare + (1 - kForwardShare) * done / all;
@@ -29,9 +33,12 @@ SimulatedComputing::SimulatedComputing(const std::string& law,
     : law_(make_compute_law(law, seed)) {}
 
 const StepPrice& SimulatedComputing::step_price(
-    const std::function<StepPrice()>& measure,
-    std::span<const std::size_t> order, std::span<const double> bytes) {
-  if (!step_) step_ = is_measured() ? measure() : assumed_price(order, bytes);
+    const std::function<StepPrice(MeasuredRuns)>& measure,
+    std::span<const double> bytes) {
+  if (!step_) {
+    step_ = is_measured() ? measure(MeasuredRuns::kSome)
+                          : assumed_price(measure(MeasuredRuns::kOne), bytes);
+  }
   return *step_;
 }
 

@@ -23,10 +23,18 @@ namespace weft {
 struct StepPrice {
   double seconds = 0;
   double examples = 0;  // of the batch that it is of
-  // When each trainable parameter's gradient is there, in seconds from the
-  // beginning.
+  // When each trainable parameter is read first, and when its gradient is
+  // there, in seconds from the beginning.
+  std::vector<double> use_at;
   std::vector<double> gradient_at;
+  // In which order that happens.
+  std::vector<std::size_t> uses;
+  std::vector<std::size_t> gradients;
 };
+
+// How often a step is run to find out what it costs: as often as a figure
+// needs, or once, to see in which order things happen.
+enum class MeasuredRuns { kSome, kOne };
 
 // What else a worker does, in seconds per byte of gradients (as f32).
 struct SyncPrice {
@@ -43,12 +51,12 @@ class SimulatedComputing {
   bool is_measured() const { return law_->is_measured(); }
 
   // What a step costs: as the first caller measures it, where the law wants
-  // that; else a step of one second, whose forward pass takes a third of it and
-  // whose gradients come in `order`, each after a time in proportion to its
-  // bytes.
-  const StepPrice& step_price(const std::function<StepPrice()>& measure,
-                              std::span<const std::size_t> order,
-                              std::span<const double> bytes);
+  // that; else a step of one second, whose forward pass takes a third of it.
+  // Each parameter, of so many bytes, then takes its share of both passes, in
+  // the order that was measured.
+  const StepPrice& step_price(
+      const std::function<StepPrice(MeasuredRuns)>& measure,
+      std::span<const double> bytes);
   // As the first caller measures it; nothing where the law speaks of a whole
   // step.
   const SyncPrice& sync_price(const std::function<SyncPrice()>& measure);

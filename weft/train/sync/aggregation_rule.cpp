@@ -17,14 +17,10 @@ std::unique_ptr<AggregationRule> make_rule(const SyncRecipe& recipe) {
 }
 
 void combine_as_sum(AggregationRule& rule,
-                    std::span<const std::vector<float>> values,
+                    std::span<const Contribution> arrived,
                     std::span<float> result) {
-  std::vector<Contribution> arrived;
-  for (std::size_t rank = 0; rank < values.size(); ++rank) {
-    arrived.push_back({static_cast<int>(rank), values[rank]});
-  }
   rule.combine(arrived, result);
-  const auto count = static_cast<float>(values.size());
+  const auto count = static_cast<float>(arrived.size());
   for (float& value : result) value *= count;
 }
 

@@ -61,11 +61,10 @@ bool is_mean(const SyncRecipe& recipe);
 // Null for the mean.
 std::unique_ptr<AggregationRule> make_rule(const SyncRecipe& recipe);
 
-// Values of several workers, each as long as `result`, into what the rule makes
-// of them, times their number: contributions are scaled so that their sum is
-// what is wanted.
+// What the rule makes of those that arrived, times their number: contributions
+// are scaled so that their sum is what is wanted.
 void combine_as_sum(AggregationRule& rule,
-                    std::span<const std::vector<float>> values,
+                    std::span<const Contribution> arrived,
                     std::span<float> result);
 
 }  // namespace weft

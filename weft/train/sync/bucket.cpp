@@ -13,23 +13,25 @@ std::size_t aligned(std::size_t size) {
 }  // namespace
 
 Bucket::Bucket(std::uint32_t number, std::vector<BucketMember> members,
-               std::size_t size)
+               Tensor row, std::size_t begin, std::size_t size)
     : number_(number),
       members_(std::move(members)),
-      // Gaps between members are summed with the rest, and stay the zeros that
-      // they are here.
-      gradient_(Tensor::zeros({DType::kF32, {static_cast<Dim>(size)}})) {
+      row_(std::move(row)),
+      begin_(begin),
+      gradient_(row_.slice(static_cast<std::int64_t>(begin),
+                           static_cast<std::int64_t>(begin + size))) {
   // There is a first member: make_buckets() closes no bucket without any.
-  text_ = fmt::format("f32[{}] bucket {}: {}", size, number, members_[0].name);
+  text_ = fmt::format("f32[{}] bucket {}: {}", gradient_.size(), number,
+                      members_[0].name);
   if (members_.size() > 1) {
     text_ += fmt::format(" and {} more", members_.size() - 1);
   }
 }
 
-Tensor Bucket::gradient_of(const BucketMember& member) const {
-  const auto begin = static_cast<std::int64_t>(member.offset);
-  return gradient_.slice(begin, begin + static_cast<std::int64_t>(member.size))
-      .reshape(member.shape);
+Tensor Bucket::gradient_from(const BucketMember& member,
+                             const Shape& shape) const {
+  const auto begin = static_cast<std::int64_t>(begin_ + member.offset);
+  return row_.slice(begin, begin + shape.num_elements()).reshape(shape);
 }
 
 std::vector<Bucket> make_buckets(std::span<const NamedTensor> trainable,
@@ -38,11 +40,20 @@ std::vector<Bucket> make_buckets(std::span<const NamedTensor> trainable,
   std::vector<Bucket> buckets;
   std::vector<BucketMember> members;
   std::size_t size = 0;
+  std::size_t all = 0;
+  for (const NamedTensor& named : trainable) {
+    all += aligned(static_cast<std::size_t>(named.tensor.size()));
+  }
+  // Gaps between members are summed with the rest, and stay the zeros that they
+  // are here.
+  const Tensor row = Tensor::zeros({DType::kF32, {static_cast<Dim>(all)}});
+  std::size_t begin = 0;
   const auto close = [&] {
     if (members.empty()) return;
     buckets.emplace_back(static_cast<std::uint32_t>(buckets.size()),
-                         std::move(members), size);
+                         std::move(members), row, begin, size);
     members.clear();
+    begin += size;
     size = 0;
   };
   // From the last parameter on, as backward computes the gradients of the last

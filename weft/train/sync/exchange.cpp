@@ -143,9 +143,24 @@ void check_ranks(const SyncRecipe& recipe, int ranks) {
                      "topology = \"auto\" measures the network"});
     }
   }
+  if (recipe.servers >= ranks) {
+    throw refused("sync.servers", fmt::format("{}", recipe.servers),
+                  {fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"),
+                   "nobody would be left who computes",
+                   ranks > 1 ? fmt::format("servers = {}", ranks / 2)
+                             : "more ranks: --workers 4"});
+  }
+  const int workers = Roles(ranks, recipe.servers).workers();
+  const auto policy = policy_of(recipe);
+  if (policy.def->declines_workers != nullptr) {
+    if (const auto refusal =
+            policy.def->declines_workers(policy.options, workers)) {
+      throw refused("sync.policy", in_quotes(recipe.policy), *refusal);
+    }
+  }
   const auto rule = rule_of(recipe);
   if (rule.def->declines != nullptr) {
-    if (const auto refusal = rule.def->declines(rule.options, ranks)) {
+    if (const auto refusal = rule.def->declines(rule.options, workers)) {
       throw refused("sync.rule", in_quotes(recipe.rule), *refusal);
     }
   }

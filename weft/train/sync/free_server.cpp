@@ -20,11 +20,13 @@ FreeServer::FreeServer(std::optional<std::int64_t> slack,
     : communicator_(context.communicator),
       network_(context.network),
       price_(context.price),
+      roles_(context.roles),
       slack_(slack),
       buckets_(context.buckets),
       trainable_(context.trainable.begin(), context.trainable.end()),
       push_(context.recipe, context.seed, context.buckets,
             Compressor::Memory::kKept),
+      queue_(context.recipe.credit),
       codec_(pipeline_text(context.recipe)) {
   for (const Bucket& bucket : buckets_) {
     shards_.push_back(make_shard(bucket, context));
@@ -62,13 +64,13 @@ std::unique_ptr<FreeServer::Shard> FreeServer::make_shard(
 }
 
 void FreeServer::begin_round(Bucket& bucket, Shard& shard) {
-  shard.push = communicator_.open({"push", bucket.text()});
-  shard.pull = communicator_.open({"pull", bucket.text()});
+  shard.push = communicator_.open({"push", bucket.text(), bucket.priority()});
+  shard.pull = communicator_.open({"pull", bucket.text(), bucket.priority()});
   if (!is_owner(bucket)) return;
-  const auto workers = static_cast<std::size_t>(communicator_.size());
+  const auto workers = static_cast<std::size_t>(roles_.workers());
   shard.pushes.assign(workers, 0);
   shard.has_finished.assign(workers, false);
-  for (int worker = 0; worker < communicator_.size(); ++worker) {
+  for (int worker = 0; worker < roles_.workers(); ++worker) {
     if (worker == communicator_.rank()) continue;
     // They enter no operations, so that their order is nobody's concern.
     shard.serving.push_back(network_.submit([this, &bucket, &shard, worker] {
@@ -99,15 +101,18 @@ Task<> FreeServer::exchange(Bucket& bucket, SyncStep step) {
   if (!shard.push) begin_round(bucket, shard);
   const Channel push = *shard.push;
   const Channel pull = *shard.pull;
-  encode(bucket, step, shard);
-  co_await push.pause(price_.encode * static_cast<double>(bucket.bytes()));
-  if (is_owner(bucket)) {
+  if (is_worker()) {
+    encode(bucket, step, shard);
+    co_await push.pause(price_.encode * static_cast<double>(bucket.bytes()));
+  }
+  if (is_owner(bucket) && is_worker()) {
     co_await take(bucket, shard, push.rank(), shard.message);
     collect(bucket, shard, shard.pulled);
-  } else {
+  } else if (is_owner(bucket)) {
+    if (step.must_meet) co_await wait_for_round(shard);
+  } else if (is_worker()) {
     const int owner = owner_of(bucket);
-    Transfer sent = push.send(owner, shard.message);
-    co_await sent;
+    co_await queue_.send(push, owner, shard.message, bucket.priority());
     Transfer received =
         pull.receive(owner, std::as_writable_bytes(std::span(shard.pulled)));
     const std::size_t bytes = co_await received;
@@ -119,6 +124,13 @@ Task<> FreeServer::exchange(Bucket& bucket, SyncStep step) {
   if (step.must_meet) {
     shard.push.reset();
     shard.pull.reset();
+  }
+}
+
+Task<> FreeServer::wait_for_round(Shard& shard) {
+  while (std::ranges::count(shard.has_finished, false) > 0) {
+    if (shard.failure) std::rethrow_exception(shard.failure);
+    co_await shard.changed.next();
   }
 }
 
@@ -135,8 +147,8 @@ Task<> FreeServer::serve(Bucket& bucket, Shard& shard, int worker) {
       message.resize(co_await received);
       co_await take(bucket, shard, worker, std::move(message));
       collect(bucket, shard, parameters);
-      Transfer sent = pull.send(worker, std::as_bytes(std::span(parameters)));
-      co_await sent;
+      co_await queue_.send(pull, worker, std::as_bytes(std::span(parameters)),
+                           bucket.priority());
     }
   } catch (...) {
     failure = std::current_exception();
@@ -205,16 +217,21 @@ void FreeServer::collect(const Bucket& bucket, const Shard& shard,
   }
 }
 
-void FreeServer::apply(const SyncStep& step) {
-  for (const Bucket& bucket : buckets_) {
-    Shard& shard = *shards_[bucket.number()];
-    for (const BucketMember& member : bucket.members()) {
-      std::ranges::copy(
-          part_of(std::span(shard.pulled), member),
-          trainable_[member.parameter].tensor.span<float>().begin());
-    }
-    if (!step.must_meet) continue;
-    for (const auto& operation : std::exchange(shard.serving, {})) {
+void FreeServer::apply(Bucket& bucket, const SyncStep&) {
+  // A rank that only serves keeps no copy but the truth.
+  if (!is_worker()) return;
+  const Shard& shard = *shards_[bucket.number()];
+  for (const BucketMember& member : bucket.members()) {
+    std::ranges::copy(
+        part_of(std::span(shard.pulled), member),
+        trainable_[member.parameter].tensor.span<float>().begin());
+  }
+}
+
+void FreeServer::end_step(const SyncStep& step) {
+  if (!step.must_meet) return;
+  for (const auto& shard : shards_) {
+    for (const auto& operation : std::exchange(shard->serving, {})) {
       network_.wait(operation);
     }
   }
@@ -254,8 +271,8 @@ std::string FreeServer::text() const {
                                 ? fmt::format("workers at most {} step{} ahead",
                                               *slack_, *slack_ == 1 ? "" : "s")
                                 : "workers as far ahead as they come";
-  return fmt::format("server for each of {} buckets, {}, push of {}",
-                     buckets_.size(), ahead, codec_);
+  return fmt::format("server for each of {} buckets{}, {}, push of {}",
+                     buckets_.size(), roles_.text(), ahead, codec_);
 }
 
 }  // namespace weft

@@ -5,11 +5,12 @@
 // Server", NeurIPS 2013), or is not (Dean et al., "Large Scale Distributed Deep
 // Networks", NeurIPS 2012: Downpour SGD).
 //
-// It is spread over the workers, as policy "server": each bucket of parameters
-// has an owner. A round is the steps between two meetings, which are before
-// whatever looks at the model. Within one, each worker and owner have a channel
-// each way, and the owner a task for each worker; in the last step of a round
-// everyone waits until all have pushed, and so gets the same parameters.
+// It is spread over the workers or stands on ranks of its own, as policy
+// "server": each bucket of parameters has an owner. A round is the steps
+// between two meetings, which are before whatever looks at the model. Within
+// one, each worker and owner have a channel each way, and the owner a task for
+// each worker; in the last step of a round everyone waits until all have
+// pushed, and so gets the same parameters.
 //
 // Gradients travel through the codec and a memory; parameters as they are. A
 // gradient counts by its share of the batch: n pushes of SGD move the model as
@@ -28,6 +29,7 @@
 #include "weft/train/step/step.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/policy.h"
+#include "weft/train/sync/send_queue.h"
 
 namespace weft {
 
@@ -39,7 +41,8 @@ class FreeServer : public SyncPolicy {
 
   bool meets(const SyncStep& step) const override { return step.must_meet; }
   Task<> exchange(Bucket& bucket, SyncStep step) override;
-  void apply(const SyncStep& step) override;
+  void apply(Bucket& bucket, const SyncStep& step) override;
+  void end_step(const SyncStep& step) override;
   std::vector<OwnedTensor> state() const override;
   std::string restore(const std::function<Tensor(const std::string&)>& read,
                       int ranks) override;
@@ -78,8 +81,9 @@ class FreeServer : public SyncPolicy {
     std::vector<float> pulled;
   };
 
+  bool is_worker() const { return roles_.is_worker(communicator_.rank()); }
   int owner_of(const Bucket& bucket) const {
-    return static_cast<int>(bucket.number()) % communicator_.size();
+    return roles_.owner_of(bucket.number());
   }
   bool is_owner(const Bucket& bucket) const {
     return owner_of(bucket) == communicator_.rank();
@@ -91,6 +95,8 @@ class FreeServer : public SyncPolicy {
   Task<> serve(Bucket& bucket, Shard& shard, int worker);
   // Applies a push and ends when its worker may go on.
   Task<> take(Bucket& bucket, Shard& shard, int worker, Bytes message);
+  // An owner that computes nothing itself waits so: it ends with the round.
+  Task<> wait_for_round(Shard& shard);
   bool may_go_on(const Shard& shard, int worker) const;
   void collect(const Bucket& bucket, const Shard& shard,
                std::span<float> into) const;
@@ -98,10 +104,12 @@ class FreeServer : public SyncPolicy {
   Communicator& communicator_;
   AsyncEngine& network_;
   SyncPrice price_;
+  Roles roles_;
   std::optional<std::int64_t> slack_;
   std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
   Compressor push_;
+  SendQueue queue_;
   std::vector<std::unique_ptr<Shard>> shards_;  // by bucket
   std::string codec_;                           // for people
 };

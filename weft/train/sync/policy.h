@@ -14,11 +14,12 @@
 // their sum is the gradient of the whole batch.
 //
 // The order of calls in a step: exchange() once per bucket, in the order of
-// buckets and as soon as its gradients are there; then apply(). Exchanges
-// are tasks of the network's thread and run while others are computed;
-// apply() runs after all of them, on the thread that trains. Where something
-// else than gradients travels, prepare() comes first, when all gradients are
-// there; and exchange() and apply() are called in steps of the policy's choice.
+// buckets and as soon as its gradients are there; then apply() once per bucket,
+// and end_step(). Exchanges are tasks of the network's thread and run while
+// others are computed; apply() runs after that of its bucket, on the thread
+// that trains. Where something else than gradients travels, prepare() comes
+// first, when all gradients are there; and exchange() and apply() are called in
+// steps of the policy's choice.
 //
 // A policy with options of its own is written "server(…)" (base/call_reader.h).
 // A new one is one file in sync/policies.
@@ -45,6 +46,7 @@
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/simulate/computing.h"
 #include "weft/train/sync/bucket.h"
+#include "weft/train/sync/roles.h"
 
 namespace weft {
 
@@ -56,6 +58,8 @@ struct SyncStep {
   std::int64_t epoch = 0;
   double lr = 0;
   std::int64_t examples = 0;  // of this worker's part of the batch
+  double share = 0;  // what its gradients are of the whole batch's: they all
+                     // sum to 1
   // All copies must be equal after it: something is measured or saved then.
   bool must_meet = true;
 };
@@ -75,6 +79,7 @@ struct SyncContext {
   AsyncEngine& network;  // that its operations run on
   const SyncRecipe& recipe;
   const Optimizer& optimizer;
+  Roles roles;
   double clip_norm = 0;  // 0: gradients are not clipped
   std::uint64_t seed = 1;
   // As StepOptions says.
@@ -103,7 +108,10 @@ class SyncPolicy {
   // Enters all its operations before it first waits: exchanges are under way
   // side by side, and all workers must enter them in the same order.
   virtual Task<> exchange(Bucket& bucket, SyncStep step) = 0;
-  virtual void apply(const SyncStep& step) = 0;
+  // What becomes of a bucket's parameters, once its exchange is over.
+  virtual void apply(Bucket& /*bucket*/, const SyncStep&) {}
+  // What is left to do when all of them are over.
+  virtual void end_step(const SyncStep&) {}
 
   // All that is changed beside the model's parameters: the same list, in the
   // same order, on all ranks.
@@ -134,6 +142,14 @@ struct SyncPolicyDef {
   // Whether it has each contribution by itself, and makes of them what [sync]
   // rule says. Where it uses a collective, that decides (exchange.h).
   bool takes_rules = false;
+  // Whether it has servers, which may be ranks of their own ([sync] servers).
+  bool has_servers = false;
+  // Whether each of its messages waits for nobody's but its receiver's, so that
+  // [sync] credit may hold some back.
+  bool takes_credit = false;
+  // Whether apply() leaves the parameters of its bucket as the next step wants
+  // them, whatever becomes of others; null: it never does.
+  bool (*applies_each)(const SyncRecipe& recipe) = nullptr;
   // Whether buckets hold the sum of all gradients from exchange() to apply().
   bool leaves_sums = false;
   // In all that follows, `options` are complete.
@@ -141,6 +157,9 @@ struct SyncPolicyDef {
   // Why it cannot train by the other keys of [sync]; null: it always can.
   std::optional<Refusal> (*declines)(const Options& options,
                                      const SyncRecipe& recipe) = nullptr;
+  // Why so many workers are too few or too many; null: they never are.
+  std::optional<Refusal> (*declines_workers)(const Options& options,
+                                             int workers) = nullptr;
   // True if clipping by the norm of all gradients must happen before they are
   // exchanged; null: it never must.
   bool (*clips_first)(const Options& options,

@@ -55,20 +55,30 @@ double update_seconds(const Optimizer& optimizer,
 
 StepPrice measure_step(Step& backward, const Batch& batch,
                        std::span<const NamedTensor> state,
-                       std::size_t parameters) {
+                       std::size_t parameters, MeasuredRuns runs) {
   std::vector<Tensor> before;
   for (const NamedTensor& named : state) before.push_back(named.tensor.clone());
-  StepPrice price = median_run<StepPrice>([&] {
+  const auto once = [&] {
     StepPrice run;
     run.examples = static_cast<double>(batch.size);
+    run.use_at.resize(parameters);
     run.gradient_at.resize(parameters);
     const Stopwatch watch;
-    backward.run(batch.tensors, {}, [&](std::size_t parameter) {
-      run.gradient_at[parameter] = watch.seconds();
-    });
+    backward.run(
+        batch.tensors, {},
+        [&](std::size_t parameter) {
+          run.gradient_at[parameter] = watch.seconds();
+          run.gradients.push_back(parameter);
+        },
+        [&](std::size_t parameter) {
+          run.use_at[parameter] = watch.seconds();
+          run.uses.push_back(parameter);
+        });
     run.seconds = watch.seconds();
     return run;
-  });
+  };
+  StepPrice price =
+      runs == MeasuredRuns::kOne ? once() : median_run<StepPrice>(once);
   for (std::size_t i = 0; i < state.size(); ++i) {
     state[i].tensor.copy_from(before[i]);
   }

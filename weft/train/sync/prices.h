@@ -14,12 +14,12 @@
 namespace weft {
 
 // Measures a step's forward and backward pass on this batch: the median of some
-// runs.
+// runs, or one.
 // `state` is what runs change beside gradients; it is as before afterwards.
 // Takes a second, or one run where that takes longer.
 StepPrice measure_step(Step& backward, const Batch& batch,
                        std::span<const NamedTensor> state,
-                       std::size_t parameters);
+                       std::size_t parameters, MeasuredRuns runs);
 
 // Measures a codec ("topk(0.01) | 3lc", as pipeline_text() has it), for
 // gradients of one of so many workers, and of an optimizer, on copies of the

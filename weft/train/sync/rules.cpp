@@ -116,6 +116,78 @@ std::optional<Refusal> rule_declines(const SyncRecipe& recipe,
                  "policy = \"server\", or leave rule out"};
 }
 
+// What has servers, for messages.
+std::string policies_with_servers() {
+  std::string list;
+  for (const SyncPolicyDef& def : sync_policy_registry().all()) {
+    if (!def.has_servers) continue;
+    list += (list.empty() ? "" : ", ") + in_quotes(def.name);
+  }
+  return list;
+}
+
+std::optional<Refusal> servers_decline(const SyncRecipe& recipe,
+                                       const Optimizer&) {
+  if (recipe.servers == 0 || policy_of(recipe).def->has_servers) {
+    return std::nullopt;
+  }
+  return Refusal{
+      "policy " + in_quotes(recipe.policy),
+      "that has no servers, and these ranks would do nothing",
+      "policy: one of " + policies_with_servers() + "; or leave servers out"};
+}
+
+std::optional<Refusal> credit_declines(const SyncRecipe& recipe,
+                                       const Optimizer&) {
+  if (recipe.credit == 0 || policy_of(recipe).def->takes_credit) {
+    return std::nullopt;
+  }
+  return Refusal{
+      "policy " + in_quotes(recipe.policy),
+      "its workers wait for each other's messages, and one that is "
+      "held back could hold up all",
+      "policy: one of " + policies_with_servers() + "; or leave credit out"};
+}
+
+std::optional<Refusal> slices_decline(const SyncRecipe& recipe,
+                                      const Optimizer& optimizer) {
+  if (!recipe.slices) return std::nullopt;
+  if (optimizer.looks_at_names()) {
+    return Refusal{"groups of parameters",
+                   "they are picked by name, and slices have other names",
+                   "leave one of them out"};
+  }
+  if (optimizer.is_elementwise()) return std::nullopt;
+  return Refusal{"this optimizer",
+                 "what an element becomes depends on others of its tensor, and "
+                 "a slice has not all of them",
+                 "optimizer.name = \"adam\", or leave slices out"};
+}
+
+std::optional<Refusal> forward_declines(const SyncRecipe& recipe,
+                                        const Optimizer& optimizer) {
+  if (!recipe.overlap_forward) return std::nullopt;
+  const SyncPolicyDef& policy = *policy_of(recipe).def;
+  if (policy.applies_each == nullptr || !policy.applies_each(recipe)) {
+    return Refusal{"policy " + in_quotes(recipe.policy),
+                   "it changes all parameters together, when everything has "
+                   "come",
+                   "policy = \"server\" or \"allreduce\""};
+  }
+  if (recipe.measure_every > 0) {
+    return Refusal{"measure_every",
+                   "what is measured is a whole step, and steps overlap",
+                   "leave one of them out"};
+  }
+  if (!optimizer.sees_all_parameters() && optimizer.shared_slots().empty()) {
+    return std::nullopt;
+  }
+  return Refusal{"this optimizer",
+                 "it looks at all gradients together, and must wait for the "
+                 "last of them",
+                 "optimizer.name = \"adam\", or leave overlap_forward out"};
+}
+
 std::optional<Refusal> use_declines(const SyncRecipe& recipe,
                                     const Optimizer&) {
   if (policy_of(recipe).def->uses_collective) {
@@ -170,7 +242,14 @@ const std::vector<SyncRule>& sync_rules() {
       {"collective", [](R recipe) { return in_quotes(recipe.collective); },
        use_declines},
       {"policy", [](R recipe) { return in_quotes(recipe.policy); },
-       policy_declines}};
+       policy_declines},
+      {"servers", [](R recipe) { return fmt::format("{}", recipe.servers); },
+       servers_decline},
+      {"credit", [](R recipe) { return fmt::format("{}", recipe.credit); },
+       credit_declines},
+      {"slices", [](R) { return std::string("true"); }, slices_decline},
+      {"overlap_forward", [](R) { return std::string("true"); },
+       forward_declines}};
   return rules;
 }
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/ranges.h>
+#include <limits>
+#include <set>
 
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/gather.h"
 #include "weft/train/sync/network.h"
+#include "weft/train/sync/order.h"
 #include "weft/train/sync/prices.h"
 #include "weft/train/sync/rules.h"
 
@@ -25,7 +28,10 @@ bool clips_first(const Call<SyncPolicyDef>& policy, const SyncRecipe& recipe) {
 // scaled by 1 / workers.
 StepOptions backward_options(StepOptions options, const SyncRecipe& recipe,
                              const WorkerGroup& group) {
-  const int workers = group.size();
+  const int workers = Roles(group.size(), recipe.servers).workers();
+  // A run that waits for parameters steps aside in its middle, and so needs a
+  // plan to itself.
+  if (recipe.overlap_forward) options.executables = nullptr;
   // Each worker drops out others.
   options.seed += static_cast<std::uint64_t>(group.rank()) << 32;
   if (clips_first(policy_of(recipe), recipe)) {
@@ -36,15 +42,40 @@ StepOptions backward_options(StepOptions options, const SyncRecipe& recipe,
   return options;
 }
 
-std::vector<std::size_t> buckets_of(std::span<const Bucket> buckets,
-                                    std::size_t parameters) {
-  std::vector<std::size_t> result(parameters);
+std::vector<NamedTensor> values_of(std::span<const Slice> slices) {
+  std::vector<NamedTensor> values;
+  for (const Slice& slice : slices) values.push_back(slice.values);
+  return values;
+}
+
+// The buckets that hold something of each parameter.
+std::vector<std::vector<std::size_t>> buckets_of(
+    std::span<const Bucket> buckets, std::span<const Slice> slices,
+    std::size_t parameters) {
+  std::vector<std::vector<std::size_t>> result(parameters);
   for (std::size_t b = 0; b < buckets.size(); ++b) {
-    for (const auto& member : buckets[b].members()) {
-      result[member.parameter] = b;
+    for (const BucketMember& member : buckets[b].members()) {
+      result[slices[member.parameter].parameter].push_back(b);
     }
   }
   return result;
+}
+
+// Where backward writes each parameter's gradient: into the buckets themselves,
+// so that nothing is copied before it travels.
+std::vector<Tensor> gradients_in(std::span<const Bucket> buckets,
+                                 std::span<const Slice> slices,
+                                 std::span<const NamedTensor> trainable) {
+  std::vector<Tensor> gradients(trainable.size());
+  for (const Bucket& bucket : buckets) {
+    for (const BucketMember& member : bucket.members()) {
+      const Slice& slice = slices[member.parameter];
+      if (slice.begin > 0) continue;
+      gradients[slice.parameter] = bucket.gradient_from(
+          member, trainable[slice.parameter].tensor.shape());
+    }
+  }
+  return gradients;
 }
 
 // "rank 2", "ranks 1, 3".
@@ -93,19 +124,24 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
                            const Optimizer& optimizer, const SyncRecipe& recipe,
                            WorkerGroup& group, SimulatedComputing* computing)
     : group_(group),
+      roles_(group.size(), recipe.servers),
       computing_(computing),
       description_(description.with_options(
           backward_options(description.options(), recipe, group))),
       trainable_(description_.tensors(EntryRole::kParameter)),
+      slices_(
+          cut_into_slices(trainable_, recipe.slices ? recipe.bucket_bytes : 0)),
+      exchanged_(values_of(slices_)),
       statistics_(kept_beside(description_)),
       carried_(description_.tensors(EntryRole::kCarried)),
-      buckets_(make_buckets(trainable_, recipe.bucket_bytes)),
-      bucket_of_(buckets_of(buckets_, trainable_.size())),
+      buckets_(make_buckets(exchanged_, recipe.bucket_bytes)),
+      buckets_of_(buckets_of(buckets_, slices_, trainable_.size())),
       measure_every_(recipe.measure_every),
       is_sparsified_(recipe.sparsify != "none" &&
                      policy_of(recipe).def->leaves_sums),
       sends_gradients_(policy_of(recipe).def->sends_gradients),
       overlaps_(recipe.overlap && sends_gradients_),
+      overlaps_forward_(recipe.overlap_forward),
       missing_(buckets_.size()),
       exchanges_(buckets_.size()) {
   // Mistakes of the recipe are told before anything is exchanged.
@@ -113,32 +149,36 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
   share_initial_weights();
   const SyncRecipe settled = settle(recipe);
   const Call<SyncPolicyDef> policy = policy_of(recipe);
+  // What backward has clipped is not clipped again.
+  const double clip_norm =
+      clips_first(policy, recipe) ? 0 : description.options().clip_norm;
+  if (overlaps_forward_ && clip_norm > 0) {
+    throw refused("sync.overlap_forward", "true",
+                  {"optimizer.clip_norm with this policy",
+                   "the norm of all gradients is not known before the last has "
+                   "come",
+                   "policy = \"server\", which clips before gradients travel; "
+                   "or leave one of them out"});
+  }
+  description_.set_gradients(gradients_in(buckets_, slices_, trainable_));
+  backward_.emplace(description_, StepCut::kGradients);
+  prioritize(recipe, description.options().seed);
+  find_unread();
   policy_ = policy.def->make(
       policy.options,
       {.communicator = group_.communicator(),
        .network = group_.network(),
        .recipe = settled,
        .optimizer = optimizer,
-       // What backward has clipped is not clipped again.
-       .clip_norm =
-           clips_first(policy, recipe) ? 0 : description.options().clip_norm,
+       .roles = roles_,
+       .clip_norm = clip_norm,
        // This is the seed that all have in common, and not backward's:
        // what workers draw alike must not depend on the rank.
        .seed = description.options().seed,
        .executables = description.options().executables,
        .price = price_of_sync(settled, optimizer),
-       .trainable = trainable_,
+       .trainable = exchanged_,
        .buckets = buckets_});
-  // Backward writes into the buckets themselves, so nothing is copied before it
-  // travels.
-  std::vector<Tensor> gradients(trainable_.size());
-  for (const Bucket& bucket : buckets_) {
-    for (const auto& member : bucket.members()) {
-      gradients[member.parameter] = bucket.gradient_of(member);
-    }
-  }
-  description_.set_gradients(gradients);
-  backward_.emplace(description_, StepCut::kGradients);
   for (const auto* part : {&trainable_, &statistics_, &carried_}) {
     state_.insert(state_.end(), part->begin(), part->end());
   }
@@ -157,6 +197,33 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
 }
 
 SyncedWorker::~SyncedWorker() = default;
+
+void SyncedWorker::find_unread() {
+  const std::vector<std::int64_t> uses = backward_->first_uses();
+  std::set<std::size_t> unread;
+  parameters_of_.assign(buckets_.size(), 0);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    for (const std::size_t bucket : buckets_of_[i]) {
+      ++parameters_of_[bucket];
+      if (uses[i] == Step::kNeverUsed) unread.insert(bucket);
+    }
+  }
+  unread_.assign(unread.begin(), unread.end());
+}
+
+// Messages of a bucket are as urgent as the most urgent of its members.
+void SyncedWorker::prioritize(const SyncRecipe& recipe, std::uint64_t seed) {
+  const std::vector<std::int64_t> uses = backward_->first_uses();
+  const std::vector<int> priorities =
+      priorities_of(recipe, {.first_uses = uses, .seed = seed});
+  for (Bucket& bucket : buckets_) {
+    int most = std::numeric_limits<int>::lowest();
+    for (const BucketMember& member : bucket.members()) {
+      most = std::max(most, priorities[slices_[member.parameter].parameter]);
+    }
+    bucket.set_priority(most);
+  }
+}
 
 // The same seed gives the same weights, unless machines compute them
 // differently.
@@ -181,9 +248,12 @@ void SyncedWorker::check_copies() {
   for (const NamedTensor& named : trainable_) {
     items.push_back({named.name, checksum_of(named.tensor)});
   }
+  // A rank that only serves has no copy that anybody computes with.
+  const bool has_copy = roles_.is_worker(rank());
   group_.agree(fmt::format("parameters after step {}", step_.number + 1), items,
                "copies that were equal have come apart: a defect of Weft, or "
-               "of one of these machines");
+               "of one of these machines",
+               has_copy);
 }
 
 SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
@@ -228,9 +298,10 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
            .examples = batch.size,
            .must_meet = step.must_meet};
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    missing_[b] = buckets_[b].members().size();
+    missing_[b] = parameters_of_[b];
   }
   next_bucket_ = 0;
+  waited_ = 0;
   const bool is_measured =
       // Steps are counted from 1, as in the log.
       drift_meter_ && (step.number + 1) % measure_every_ == 0;
@@ -241,13 +312,22 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   count(batch, step);
   // What is waited for from here on was not hidden behind computing.
   const double computed = now();
-  const bool have_met = policy_->meets(step_);
-  if (policy_->exchanges(step_)) wait_for_others(have_met);
-  const double exposed = now() - computed;
-  // The buckets hold the sums until apply(), which may write over them.
-  const double sum_density = is_sparsified_ ? density() : kNotMeasured;
-  const Drift drift = is_measured ? drift_meter_->end_step(step_) : Drift();
-  if (policy_->exchanges(step_)) policy_->apply(step_);
+  // Who overtakes exchanges meets no more often than somebody looks.
+  const bool have_met =
+      overlaps_forward_ ? step_.must_meet : policy_->meets(step_);
+  AsyncEngine::Operation summed;
+  if (have_met) summed = submit_totals();
+  double sum_density = kNotMeasured;
+  Drift drift;
+  if (policy_->exchanges(step_) && (have_met || !overlaps_forward_)) {
+    for (const auto& exchange : exchanges_) group_.network().wait(exchange);
+    // The buckets hold the sums until apply(), which may write over them.
+    if (is_sparsified_) sum_density = density();
+    if (is_measured) drift = drift_meter_->end_step(step_);
+  }
+  if (summed != nullptr) group_.network().wait(summed);
+  const double exposed = now() - computed + waited_;
+  if (have_met || !overlaps_forward_) settle_all();
 
   const Traffic after = group_.network().traffic();
   const double wire = after.busy_seconds - before.busy_seconds;
@@ -284,20 +364,30 @@ void SyncedWorker::count(const Batch& batch, const WorkerStep& step) {
   for (std::size_t i = 0; i < totals.size(); ++i) totals_[i] += totals[i];
 }
 
-void SyncedWorker::wait_for_others(bool have_met) {
-  AsyncEngine::Operation summed;
-  if (have_met) {
-    // Decisions ride on sums, so that workers cannot disagree.
-    summed = group_.network().submit([&] {
-      // Workers at different steps would be told so.
-      return sum_over_workers(
-          group_.communicator().open(
-              {"sum", fmt::format("totals of step {}", step_.number + 1)}),
-          totals_);
-    });
-  }
-  for (auto& exchange : exchanges_) group_.network().wait(exchange);
-  if (summed != nullptr) group_.network().wait(summed);
+AsyncEngine::Operation SyncedWorker::submit_totals() {
+  // Decisions ride on sums, so that workers cannot disagree.
+  return group_.network().submit([&] {
+    // Workers at different steps would be told so.
+    return sum_over_workers(
+        group_.communicator().open(
+            {"sum", fmt::format("totals of step {}", step_.number + 1)}),
+        totals_);
+  });
+}
+
+void SyncedWorker::settle(std::size_t bucket) {
+  if (exchanges_[bucket] == nullptr) return;
+  const double began = now();
+  group_.network().wait(std::exchange(exchanges_[bucket], nullptr));
+  waited_ += now() - began;
+  policy_->apply(buckets_[bucket], exchanged_in_);
+}
+
+void SyncedWorker::settle_all() {
+  if (!has_exchanged_) return;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) settle(b);
+  policy_->end_step(exchanged_in_);
+  has_exchanged_ = false;
 }
 
 double SyncedWorker::density() const {
@@ -332,42 +422,55 @@ double SyncedWorker::weight_of(const Batch& batch, std::int64_t step) {
   return own / all[0];
 }
 
-// A worker without examples, at the end of an epoch, still takes part.
+// A worker without examples, at the end of an epoch, still takes part, and so
+// does a rank that only serves.
 void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
   const double weight = weight_of(batch, step.number);
+  step_.share = batch.size > 0 ? weight : 0;
   if (batch.size == 0) {
+    settle_all();
     for (const Bucket& bucket : buckets_) {
       std::ranges::fill(bucket.gradient(), 0.0f);
     }
     std::ranges::fill(missing_, 0);
-  } else if (computing_ != nullptr) {
-    compute_charged(batch, step, weight);
   } else {
-    backward_->run(
-        batch.tensors, {.number = step.number, .loss_weight = weight},
-        [&](std::size_t parameter) { gradient_is_there(parameter); });
+    // Their gradients may be written before anything is read.
+    for (const std::size_t bucket : unread_) settle(bucket);
+    if (computing_ != nullptr) {
+      compute_charged(batch, step, weight);
+    } else {
+      backward_->run(
+          batch.tensors, {.number = step.number, .loss_weight = weight},
+          [&](std::size_t parameter) { gradient_is_there(parameter); },
+          [&](std::size_t parameter) { wait_for(parameter); });
+    }
   }
   if (!sends_gradients_) policy_->prepare(step_);
   if (policy_->exchanges(step_)) start_exchanges();
 }
 
-void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,
-                                   double weight) {
-  std::vector<std::size_t> order;
-  const auto note = [&](std::size_t parameter) { order.push_back(parameter); };
+void SyncedWorker::wait_for(std::size_t parameter) {
+  for (const std::size_t bucket : buckets_of_[parameter]) settle(bucket);
+}
+
+const StepPrice& SyncedWorker::price_of_step(const Batch& batch) {
   std::vector<NamedTensor> changed = statistics_;
   changed.insert(changed.end(), carried_.begin(), carried_.end());
-  const auto measure = [&] {
-    return measure_step(*backward_, batch, changed, trainable_.size());
-  };
-  if (computing_->is_measured()) computing_->step_price(measure, {}, {});
-  backward_->run(batch.tensors, {.number = step.number, .loss_weight = weight},
-                 note);
   std::vector<double> bytes;
   for (const NamedTensor& named : trainable_) {
     bytes.push_back(static_cast<double>(named.tensor.bytes()));
   }
-  const StepPrice& price = computing_->step_price(measure, order, bytes);
+  return computing_->step_price(
+      [&](MeasuredRuns runs) {
+        return measure_step(*backward_, batch, changed, trainable_.size(),
+                            runs);
+      },
+      bytes);
+}
+
+void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,
+                                   double weight) {
+  const StepPrice& price = price_of_step(batch);
   const double whole =
       computing_->seconds(rank(), step.number, static_cast<double>(batch.size));
   // So much of the price is charged already.
@@ -377,6 +480,15 @@ void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,
     group_.network().charge((moment - charged) / price.seconds * whole);
     charged = moment;
   };
+  std::vector<std::size_t> order;
+  backward_->run(
+      batch.tensors, {.number = step.number, .loss_weight = weight},
+      [&](std::size_t parameter) { order.push_back(parameter); },
+      [&](std::size_t parameter) {
+        if (!overlaps_forward_) return;
+        charge_until(price.use_at[parameter]);
+        wait_for(parameter);
+      });
   for (const std::size_t parameter : order) {
     charge_until(price.gradient_at[parameter]);
     gradient_is_there(parameter);
@@ -385,7 +497,7 @@ void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,
 }
 
 void SyncedWorker::gradient_is_there(std::size_t parameter) {
-  --missing_[bucket_of_[parameter]];
+  for (const std::size_t bucket : buckets_of_[parameter]) --missing_[bucket];
   // Without overlap, compute() starts them all when backward is done.
   if (overlaps_) start_exchanges();
 }
@@ -395,9 +507,18 @@ void SyncedWorker::gradient_is_there(std::size_t parameter) {
 void SyncedWorker::start_exchanges() {
   for (; next_bucket_ < buckets_.size() && missing_[next_bucket_] == 0;
        ++next_bucket_) {
+    if (next_bucket_ == 0) {
+      // Forward is over and has read all, so nothing is waited for that could
+      // wait: but the step before ends here.
+      settle_all();
+      has_exchanged_ = true;
+      exchanged_in_ = step_;
+    }
     Bucket& bucket = buckets_[next_bucket_];
-    exchanges_[next_bucket_] = group_.network().submit(
-        [this, &bucket] { return policy_->exchange(bucket, step_); });
+    exchanges_[next_bucket_] =
+        group_.network().submit([this, &bucket, step = step_] {
+          return policy_->exchange(bucket, step);
+        });
   }
 }
 
@@ -446,7 +567,7 @@ std::vector<NamedTensor> SyncedWorker::checkpoint() {
   for (OwnedTensor& each : owned) {
     result.push_back({std::move(each.name), std::move(each.tensor)});
   }
-  return result;
+  return join_slices(std::move(result), trainable_);
 }
 
 std::optional<CheckpointFile> SyncedWorker::newest(
@@ -498,12 +619,12 @@ std::string SyncedWorker::restore(const CheckpointFile& file) {
     targets[i].copy_from(tensors[i]);
   }
   const SafetensorsFile& saved_tensors = file.tensors();
+  const auto read = [&](const std::string& name) {
+    return saved_tensors.find(name) == nullptr ? Tensor()
+                                               : saved_tensors.read(name);
+  };
   return policy_->restore(
-      [&](const std::string& name) {
-        return saved_tensors.find(name) == nullptr ? Tensor()
-                                                   : saved_tensors.read(name);
-      },
-      saved);
+      [&](const std::string& name) { return read_slice(name, read); }, saved);
 }
 
 void SyncedWorker::fail(const Error& error) { group_.network().fail(error); }

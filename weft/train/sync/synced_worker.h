@@ -11,6 +11,7 @@
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/drift.h"
 #include "weft/train/sync/policy.h"
+#include "weft/train/sync/slices.h"
 #include "weft/train/sync/worker_group.h"
 
 namespace weft {
@@ -53,16 +54,24 @@ class SyncedWorker : public Worker {
  private:
   void share_initial_weights();
   void check_copies();
-  // Exchanges of a step that are under way.
+  void prioritize(const SyncRecipe& recipe, std::uint64_t seed);
+  void find_unread();
   void gradient_is_there(std::size_t parameter);
+  // A forward pass is about to read it.
+  void wait_for(std::size_t parameter);
   void start_exchanges();
+  // Waits for a bucket's exchange, if one is under way, and applies it.
+  void settle(std::size_t bucket);
+  // The same of all buckets, and ends their step.
+  void settle_all();
   void count(const Batch& batch, const WorkerStep& step);
-  // Waits for all of them; where workers meet, sums `totals_` beside them.
-  void wait_for_others(bool have_met);
+  // Sums `totals_`, beside the exchanges.
+  AsyncEngine::Operation submit_totals();
   void compute(const Batch& batch, const WorkerStep& step);
   // The same on a virtual clock: computes at once, and charges for it.
   void compute_charged(const Batch& batch, const WorkerStep& step,
                        double weight);
+  const StepPrice& price_of_step(const Batch& batch);
   SyncPrice price_of_sync(const SyncRecipe& settled,
                           const Optimizer& optimizer);
   // What the gradients of this worker's part count by, so that their sum over
@@ -77,16 +86,21 @@ class SyncedWorker : public Worker {
   std::vector<OwnedTensor> distributed_state() const;
 
   WorkerGroup& group_;
+  Roles roles_;
   SimulatedComputing* computing_;
   StepDescription description_;
   // All of these, by role, are the model's own memory.
   std::vector<NamedTensor> trainable_;
+  std::vector<Slice> slices_;  // of these, as they are exchanged
+  std::vector<NamedTensor> exchanged_;
   std::vector<NamedTensor> statistics_;  // what else is kept, frozen ones too
   std::vector<NamedTensor> carried_;
   std::vector<Bucket> buckets_;
-  std::vector<std::size_t> bucket_of_;  // by trainable parameter
-  std::string chosen_;                  // how "auto" was settled, for people
-  std::optional<Step> backward_;        // made when gradients have memory
+  std::vector<std::vector<std::size_t>> buckets_of_;  // by trainable parameter
+  std::vector<std::size_t> parameters_of_;            // how many, by bucket
+  std::vector<std::size_t> unread_;  // buckets with one that no step reads
+  std::string chosen_;               // how "auto" was settled, for people
+  std::optional<Step> backward_;     // made when gradients have memory
   std::unique_ptr<SyncPolicy> policy_;
   std::vector<NamedTensor> state_;
   std::optional<DriftMeter> drift_meter_;
@@ -94,11 +108,18 @@ class SyncedWorker : public Worker {
   bool is_sparsified_;
   bool sends_gradients_;
   bool overlaps_;
+  bool overlaps_forward_;
 
   SyncStep step_;
   std::vector<std::size_t> missing_;  // gradients, by bucket
   std::size_t next_bucket_ = 0;       // whose exchange starts next
+  // One for each bucket, null where none is under way. They are of
+  // `exchanged_in_`, which is the step before while a forward pass overtakes
+  // it.
   std::vector<AsyncEngine::Operation> exchanges_;
+  SyncStep exchanged_in_;
+  bool has_exchanged_ = false;  // and not ended that step
+  double waited_ = 0;           // seconds in this step, while it computed
   // What this worker has measured since workers last met, and whether it was
   // asked to end.
   std::vector<double> totals_;

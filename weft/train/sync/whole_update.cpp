@@ -1,46 +1,61 @@
 #include "weft/train/sync/whole_update.h"
 
-namespace weft {
-namespace {
+#include <algorithm>
 
-StepDescription update_of(const SyncContext& context) {
-  // Buckets go from the last parameter to the first, and the update asks by
-  // parameter.
+namespace weft {
+
+WholeUpdate::WholeUpdate(const SyncContext& context)
+    : network_(context.network),
+      seconds_per_byte_(context.price.update),
+      is_by_bucket_(context.recipe.overlap_forward) {
+  // An update names its parameters in the order in which they are trained.
+  std::vector<std::vector<std::size_t>> parts(
+      is_by_bucket_ ? context.buckets.size() : 1);
   std::vector<Tensor> gradients(context.trainable.size());
   for (const Bucket& bucket : context.buckets) {
+    bytes_ += bucket.bytes();
+    auto& part = parts[is_by_bucket_ ? bucket.number() : 0];
     for (const BucketMember& member : bucket.members()) {
       // These share the bucket's memory, so that the update reads what an
       // exchange has left there, without a copy.
       gradients[member.parameter] = bucket.gradient_of(member);
+      part.push_back(member.parameter);
     }
   }
-  StepDescription update =
-      StepDescription(context.optimizer, context.trainable, context.clip_norm)
-          .with_options({.clip_norm = context.clip_norm,
-                         .executables = context.executables});
-  update.set_gradients(gradients);
-  return update;
-}
-
-double seconds_of(const SyncContext& context) {
-  double bytes = 0;
-  for (const Bucket& bucket : context.buckets) {
-    bytes += static_cast<double>(bucket.bytes());
+  for (auto& part : parts) {
+    std::ranges::sort(part);
+    std::vector<NamedTensor> parameters;
+    std::vector<Tensor> own;
+    for (const std::size_t i : part) {
+      parameters.push_back(context.trainable[i]);
+      own.push_back(gradients[i]);
+    }
+    StepDescription update =
+        StepDescription(context.optimizer, parameters, context.clip_norm)
+            .with_options({.clip_norm = context.clip_norm,
+                           .executables = context.executables});
+    update.set_gradients(own);
+    for (NamedTensor& slot : update.tensors(EntryRole::kSlot)) {
+      slots_.push_back(std::move(slot));
+    }
+    updates_.emplace_back(update, StepCut::kUpdate);
   }
-  return context.price.update * bytes;
 }
 
-}  // namespace
-
-WholeUpdate::WholeUpdate(const SyncContext& context)
-    : network_(context.network),
-      seconds_(seconds_of(context)),
-      description_(update_of(context)),
-      slots_(description_.tensors(EntryRole::kSlot)),
-      update_(description_, StepCut::kUpdate) {}
+void WholeUpdate::run(const Bucket& bucket, const SyncStep& step) {
+  if (!is_by_bucket_) return;
+  updates_[bucket.number()].run({}, {.lr = step.lr, .number = step.number});
+  network_.charge(seconds_per_byte_ * static_cast<double>(bucket.bytes()));
+}
 
 void WholeUpdate::compute(const SyncStep& step) {
-  update_.run({}, {.lr = step.lr, .number = step.number});
+  if (is_by_bucket_) return;
+  updates_[0].run({}, {.lr = step.lr, .number = step.number});
+}
+
+void WholeUpdate::charge() {
+  if (is_by_bucket_) return;
+  network_.charge(seconds_per_byte_ * static_cast<double>(bytes_));
 }
 
 std::vector<OwnedTensor> WholeUpdate::state() const {

@@ -16,16 +16,22 @@ namespace weft {
 
 class WholeUpdate {
  public:
-  // The model's parameters and the buckets must outlive this.
+  // The model's parameters and the buckets must outlive this. With
+  // overlap_forward each bucket is updated by itself, by an optimizer for which
+  // that makes no difference; else all are at once, which is faster.
   explicit WholeUpdate(const SyncContext& context);
 
+  // After each bucket's exchange, and after all of them: one of the two
+  // updates.
+  void run(const Bucket& bucket, const SyncStep& step);
   void run(const SyncStep& step) {
     compute(step);
     charge();
   }
-  // The two parts of it: what it takes on a virtual clock passes in charge().
+  // The two parts of the latter: what it takes on a virtual clock passes in
+  // charge().
   void compute(const SyncStep& step);
-  void charge() { network_.charge(seconds_); }
+  void charge();
   const std::vector<NamedTensor>& slots() const { return slots_; }
 
   // The optimizer's slots, for SyncPolicy::state(): they are the same
@@ -36,10 +42,11 @@ class WholeUpdate {
 
  private:
   AsyncEngine& network_;
-  double seconds_;  // that it is charged for
-  StepDescription description_;
+  double seconds_per_byte_;  // that it is charged for
+  std::size_t bytes_ = 0;
+  bool is_by_bucket_;
   std::vector<NamedTensor> slots_;
-  Step update_;
+  std::vector<Step> updates_;  // by bucket, or the only one
 };
 
 }  // namespace weft

@@ -141,10 +141,10 @@ std::vector<std::string> WorkerGroup::gather(const std::string& what,
 }
 
 std::vector<int> WorkerGroup::others(const std::string& what,
-                                     const std::string& text) {
+                                     const std::string& text, bool has_say) {
   // Digests first: texts may be long, and travel only where they differ. Mostly
   // none does, and then it takes no messages from each to each to say so.
-  const std::string own = digest_of_text(text);
+  std::string own = digest_of_text(text);
   std::string first = own;
   std::vector<double> others{0};
   run([&] {
@@ -155,6 +155,7 @@ std::vector<int> WorkerGroup::others(const std::string& what,
          first.size()},
         0);
   });
+  if (!has_say) own = first;
   others[0] = first == own ? 0 : 1;
   run([&] {
     return sum_over_workers(
@@ -172,9 +173,9 @@ std::vector<int> WorkerGroup::others(const std::string& what,
 
 void WorkerGroup::agree(const std::string& what,
                         const std::vector<AgreedItem>& items,
-                        const std::string& hint) {
+                        const std::string& hint, bool has_say) {
   const std::string text = to_text(items);
-  const std::vector<int> ranks = others(what, text);
+  const std::vector<int> ranks = others(what, text, has_say);
   if (ranks.empty()) return;
   // All ranks compare the same digests, so all of them come here, and all
   // throw.

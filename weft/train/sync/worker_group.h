@@ -44,13 +44,15 @@ class WorkerGroup {
 
   // The ranks whose `text` differs from the first one's. Costs a latency.
   // Collective.
-  std::vector<int> others(const std::string& what, const std::string& text);
+  std::vector<int> others(const std::string& what, const std::string& text,
+                          bool has_say = true);
 
   // Throws the same Error(kInvalidArgument) on all workers unless all have the
   // same items: it names those that differ, with both values, and on which
-  // rank. Costs a latency where all agree. Collective.
+  // rank. Costs a latency where all agree. One that has nothing to say agrees
+  // with the first, who has. Collective.
   void agree(const std::string& what, const std::vector<AgreedItem>& items,
-             const std::string& hint);
+             const std::string& hint, bool has_say = true);
 
   // The first worker's checkpoint, which others are given where they have
   // another or none; nothing where the first has none. `given` gets the ranks

@@ -91,8 +91,9 @@ class DenseExchange : public Exchange {
 
   Parts prepare_whole(const Bucket& bucket) {
     Parts parts;
-    parts.plain = collective_.prepare(communicator_, dtype_,
-                                      bucket.gradient().size(), bucket.text());
+    parts.plain =
+        collective_.prepare(communicator_, dtype_, bucket.gradient().size(),
+                            bucket.text(), bucket.priority());
     return parts;
   }
 
@@ -108,11 +109,12 @@ class DenseExchange : public Exchange {
     }
     if (small > 0) {
       parts.plain = collective_.prepare(communicator_, DType::kF32, small,
-                                        "small tensors of " + bucket.text());
+                                        "small tensors of " + bucket.text(),
+                                        bucket.priority());
     }
     if (large == 0) return parts;
-    parts.coded =
-        collective_.prepare(communicator_, dtype_, large, bucket.text());
+    parts.coded = collective_.prepare(communicator_, dtype_, large,
+                                      bucket.text(), bucket.priority());
     if (memory_kind_ == "none") return parts;
     parts.residual = Tensor::zeros({DType::kF32, {static_cast<Dim>(large)}});
     std::int64_t begin = 0;

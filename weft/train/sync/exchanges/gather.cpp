@@ -24,10 +24,11 @@ class GatherExchange : public Exchange {
     const std::string& codec = compressor_.pipeline(step.epoch).text();
     // Both channels are opened before anything is waited for: buckets overtake
     // each other, and operations must be entered in the same order everywhere.
-    const Channel counting =
-        communicator_.open({"sum", "sizes of " + bucket.text()});
+    const Channel counting = communicator_.open(
+        {"sum", "sizes of " + bucket.text(), bucket.priority()});
     const Channel gathering = communicator_.open(
-        {"all_gather", fmt::format("{} by {}", bucket.text(), codec)});
+        {"all_gather", fmt::format("{} by {}", bucket.text(), codec),
+         bucket.priority()});
     const int rank = gathering.rank();
     Bytes own;
     compressor_.encode(bucket, bucket.gradient(), step, rank, own);
@@ -62,10 +63,13 @@ class GatherExchange : public Exchange {
       std::vector<std::vector<float>> all(
           static_cast<std::size_t>(gathering.size()),
           std::vector<float>(bucket.gradient().size()));
+      std::vector<Contribution> arrived;
       for (int sender = 0; sender < gathering.size(); ++sender) {
-        add_decoded(sender, all[static_cast<std::size_t>(sender)]);
+        std::vector<float>& values = all[static_cast<std::size_t>(sender)];
+        add_decoded(sender, values);
+        arrived.push_back({sender, values});
       }
-      combine_as_sum(*rule_, all, bucket.gradient());
+      combine_as_sum(*rule_, arrived, bucket.gradient());
     }
     co_await gathering.pause(gathering.size() * price_.decode * bytes);
   }

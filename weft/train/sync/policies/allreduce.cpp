@@ -24,7 +24,10 @@ class AllReducePolicy : public SyncPolicy {
     return exchange_->sum(bucket, step);
   }
 
-  void apply(const SyncStep& step) override { update_.run(step); }
+  void apply(Bucket& bucket, const SyncStep& step) override {
+    update_.run(bucket, step);
+  }
+  void end_step(const SyncStep& step) override { update_.run(step); }
 
   std::vector<OwnedTensor> state() const override {
     std::vector<OwnedTensor> result =
@@ -80,6 +83,7 @@ void register_sync_policy_allreduce(SyncPolicyRegistry& policies) {
   policies.add({.name = "allreduce",
                 .summary = "every worker gets the sum of all gradients",
                 .uses_collective = true,
+                .applies_each = [](const SyncRecipe&) { return true; },
                 .leaves_sums = true,
                 // What is sparsified is clipped before, as in Deep Gradient
                 // Compression; else the sum is clipped, as one worker would.

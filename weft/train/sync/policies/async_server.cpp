@@ -9,6 +9,8 @@ void register_sync_policy_async_server(SyncPolicyRegistry& policies) {
       {.name = "async_server",
        .summary = "a server whose workers do not wait for each other",
        .updates_whole_model = false,
+       .has_servers = true,
+       .takes_credit = true,
        // An owner sees the gradients of its own buckets only.
        .clips_first = [](const Options&, const SyncRecipe&) { return true; },
        .make = [](const Options&,

@@ -56,7 +56,7 @@ class LocalSgd : public SyncPolicy {
     return exchange_->sum(bucket, step);
   }
 
-  void apply(const SyncStep&) override {
+  void end_step(const SyncStep&) override {
     for_each_member([&](std::span<float> mean, std::size_t parameter) {
       const auto copy = trainable_[parameter].tensor.span<float>();
       for (std::size_t i = 0; i < copy.size(); ++i) copy[i] += mean[i];

@@ -7,28 +7,48 @@
 //         and once, how they differ from the workers': the same bytes to every
 //         worker, itself included
 //
+// Ranks that only serve do the same ([sync] servers). Where a quorum suffices,
+// the owner goes on without those that come later, whose gradients are lost
+// (Chen, Pan, Monga, Bengio and Jozefowicz, "Revisiting Distributed Synchronous
+// SGD", 2016: backup workers).
+//
 // So all workers hold the same bits. That difference is the pull memory of
 // Lim, Andersen and Kaminsky ("3LC", MLSys 2019, section 3): what was not sent
 // yet, here without a buffer that rounding could part from the truth.
 #include <algorithm>
 #include <cstring>
 
+#include "weft/base/ranges.h"
 #include "weft/train/step/step.h"
 #include "weft/train/sync/aggregation_rule.h"
+#include "weft/train/sync/arrivals.h"
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/rank_memory.h"
+#include "weft/train/sync/send_queue.h"
 
 namespace weft {
 namespace {
 
+// What stands behind the gradients of a push.
+struct PushEnd {
+  double share = 0;  // of the batch that they are of
+};
+
+Quorum quorum_of(const Options& options) {
+  return {.least = static_cast<int>(option<std::int64_t>(options, "quorum")),
+          .deadline = option<double>(options, "deadline")};
+}
+
 class ServerPolicy : public SyncPolicy {
  public:
-  explicit ServerPolicy(const SyncContext& context)
+  ServerPolicy(const Options& options, const SyncContext& context)
       : communicator_(context.communicator),
         network_(context.network),
         price_(context.price),
+        roles_(context.roles),
+        quorum_(quorum_of(options)),
         rule_(make_rule(context.recipe)),
         buckets_(context.buckets),
         trainable_(context.trainable.begin(), context.trainable.end()),
@@ -38,25 +58,41 @@ class ServerPolicy : public SyncPolicy {
         // way there.
         pull_(context.recipe, context.seed + 1, context.buckets,
               Compressor::Memory::kNone),
+        queue_(context.recipe.credit),
         text_(pipeline_text(context.recipe)) {
+    for (int rank = 0; rank < roles_.workers(); ++rank) {
+      workers_.push_back(rank);
+    }
     for (const Bucket& bucket : buckets_) {
       served_.push_back(serve(bucket, context));
     }
   }
 
+  // Where some may be late, nobody is waited for to count.
+  bool meets(const SyncStep& step) const override {
+    return quorum_.least == 0 || step.must_meet;
+  }
+
   Task<> exchange(Bucket& bucket, SyncStep step) override {
     // Both are opened before anything is waited for, in the same order on all
     // ranks.
-    const Channel push = communicator_.open({"push", bucket.text()});
-    const Channel pull = communicator_.open({"pull", bucket.text()});
+    const Channel push =
+        communicator_.open({"push", bucket.text(), bucket.priority()});
+    const Channel pull =
+        communicator_.open({"pull", bucket.text(), bucket.priority()});
     Served& served = served_[bucket.number()];
-    const int owner = owner_of(bucket);
-    push_.encode(bucket, bucket.gradient(), step, push.rank(), served.message);
+    const int owner = roles_.owner_of(bucket.number());
+    if (is_worker()) encode_push(bucket, step, served);
     const auto bytes_of_bucket = static_cast<double>(bucket.bytes());
-    co_await push.pause(price_.encode * bytes_of_bucket);
+    if (push.rank() == owner) {
+      begin_arrivals(push, bucket, served);
+      if (is_worker()) served.arrivals->add_own(served.message);
+    }
+    if (is_worker()) co_await push.pause(price_.encode * bytes_of_bucket);
     if (push.rank() != owner) {
-      Transfer sent = push.send(owner, served.message);
-      co_await sent;
+      // A server has no use for what others serve.
+      if (!is_worker()) co_return;
+      co_await queue_.send(push, owner, served.message, bucket.priority());
       served.room.resize(most_message_bytes(bucket));
       Transfer received = pull.receive(owner, served.room);
       const std::size_t bytes = co_await received;
@@ -65,35 +101,49 @@ class ServerPolicy : public SyncPolicy {
           served.room.begin() + static_cast<std::ptrdiff_t>(bytes));
       co_return;
     }
-    co_await collect(push, bucket, step, served);
+    co_await served.arrivals->enough();
+    served.arrivals->close();
+    collect(bucket, step, *served.arrivals);
     update(bucket, step, served);
     // It has decoded everyone's messages, updated, and encoded the change.
     co_await push.pause(
-        (push.size() * price_.decode + price_.update + price_.encode) *
+        (roles_.workers() * price_.decode + price_.update + price_.encode) *
         bytes_of_bucket);
-    Transfers sent(pull);
-    for (int worker = 0; worker < pull.size(); ++worker) {
-      if (worker != owner) sent.send(worker, served.message);
-    }
-    co_await sent.all();
-  }
-
-  // The pulled changes, once backward reads the parameters no more.
-  void apply(const SyncStep& step) override {
-    double bytes = 0;
-    for (const Bucket& bucket : buckets_) {
-      bytes += static_cast<double>(bucket.bytes());
-      Served& served = served_[bucket.number()];
-      std::ranges::fill(bucket.gradient(), 0.0f);
-      pull_.add_decoded(bucket, served.message, step, owner_of(bucket),
-                        bucket.gradient());
-      for (const BucketMember& member : bucket.members()) {
-        const auto change = part_of(bucket.gradient(), member);
-        const auto values = trainable_[member.parameter].tensor.span<float>();
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] += change[i];
+    std::vector<Task<>> sent;
+    for (const Arrivals::Message& of : served.arrivals->messages()) {
+      if (of.from == owner) continue;
+      if (of.is_there) {
+        sent.push_back(
+            queue_.send(pull, of.from, served.message, bucket.priority()));
+      } else {
+        // Who is late listens late, and is not waited for.
+        late_sends_.push_back(
+            send_late(pull, of.from, served.message, bucket.priority()));
+        late_sends_.back().start();
       }
     }
-    network_.charge(price_.decode * bytes);
+    co_await all_of(std::move(sent));
+  }
+
+  // The pulled change, once backward reads the parameters no more.
+  void apply(Bucket& bucket, const SyncStep& step) override {
+    const int owner = roles_.owner_of(bucket.number());
+    if (!is_worker() && communicator_.rank() != owner) return;
+    Served& served = served_[bucket.number()];
+    std::ranges::fill(bucket.gradient(), 0.0f);
+    pull_.add_decoded(bucket, served.message, step, owner, bucket.gradient());
+    for (const BucketMember& member : bucket.members()) {
+      const auto change = part_of(bucket.gradient(), member);
+      const auto values = trainable_[member.parameter].tensor.span<float>();
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += change[i];
+    }
+    network_.charge(price_.decode * static_cast<double>(bucket.bytes()));
+  }
+
+  // Nothing of a step is under way when workers have met after it.
+  void end_step(const SyncStep& step) override {
+    if (!step.must_meet || quorum_.least == 0) return;
+    network_.wait(network_.submit([this] { return wait_for_late(); }));
   }
 
   std::vector<OwnedTensor> state() const override {
@@ -102,7 +152,8 @@ class ServerPolicy : public SyncPolicy {
     for (const Bucket& bucket : buckets_) {
       const Served& served = served_[bucket.number()];
       for (const NamedTensor& named : served.state) {
-        result.push_back({named.name, named.tensor.type(), owner_of(bucket),
+        result.push_back({named.name, named.tensor.type(),
+                          roles_.owner_of(bucket.number()),
                           is_owner(bucket) ? named.tensor : Tensor()});
       }
     }
@@ -132,8 +183,14 @@ class ServerPolicy : public SyncPolicy {
   }
 
   std::string text() const override {
-    return fmt::format("server for each of {} buckets, push and pull of {}",
-                       buckets_.size(), text_);
+    std::string text =
+        fmt::format("server for each of {} buckets{}, push and pull of {}",
+                    buckets_.size(), roles_.text(), text_);
+    if (quorum_.least > 0) {
+      text += fmt::format(", {} of {} workers suffice after {:g} s",
+                          quorum_.least, roles_.workers(), quorum_.deadline);
+    }
+    return text;
   }
 
  private:
@@ -143,15 +200,14 @@ class ServerPolicy : public SyncPolicy {
     std::unique_ptr<Step> update;
     std::vector<NamedTensor> state;  // all of it, also where not owned
     std::vector<float> difference;   // from the workers', laid out as bucket
+    std::unique_ptr<Arrivals> arrivals;  // of the last step
     Bytes message;
     Bytes room;
   };
 
-  int owner_of(const Bucket& bucket) const {
-    return static_cast<int>(bucket.number()) % communicator_.size();
-  }
+  bool is_worker() const { return roles_.is_worker(communicator_.rank()); }
   bool is_owner(const Bucket& bucket) const {
-    return owner_of(bucket) == communicator_.rank();
+    return roles_.owner_of(bucket.number()) == communicator_.rank();
   }
 
   Served serve(const Bucket& bucket, const SyncContext& context) {
@@ -175,37 +231,74 @@ class ServerPolicy : public SyncPolicy {
     return served;
   }
 
-  // The sum of all workers' decoded gradients, in the bucket.
-  Task<> collect(const Channel& push, const Bucket& bucket, SyncStep step,
-                 Served& served) {
-    std::vector<Bytes> messages(static_cast<std::size_t>(push.size()));
-    Transfers received(push);
-    for (int worker = 0; worker < push.size(); ++worker) {
-      if (worker == push.rank()) continue;
-      Bytes& room = messages[static_cast<std::size_t>(worker)];
-      room.resize(most_message_bytes(bucket));
-      received.receive(worker, room);
+  void encode_push(const Bucket& bucket, const SyncStep& step, Served& served) {
+    push_.encode(bucket, bucket.gradient(), step, communicator_.rank(),
+                 served.message);
+    const PushEnd end{step.share};
+    const auto bytes = std::as_bytes(std::span(&end, 1));
+    served.message.insert(served.message.end(), bytes.begin(), bytes.end());
+  }
+
+  Task<> send_late(Channel pull, int worker, Bytes message, int priority) {
+    co_await queue_.send(std::move(pull), worker, message, priority);
+  }
+
+  void begin_arrivals(const Channel& push, const Bucket& bucket,
+                      Served& served) {
+    std::erase_if(late_, [](const auto& late) { return late->is_complete(); });
+    std::erase_if(late_sends_, [](Task<>& late) {
+      if (!late.is_done()) return false;
+      late.result();  // throws where it failed
+      return true;
+    });
+    if (served.arrivals != nullptr && !served.arrivals->is_complete()) {
+      late_.push_back(std::move(served.arrivals));
     }
-    std::vector<std::size_t> sizes(messages.size());
-    for (std::size_t worker = 0, next = 0; worker < messages.size(); ++worker) {
-      if (static_cast<int>(worker) == push.rank()) continue;
-      Transfer& message = received[next++];
-      sizes[worker] = co_await message;
+    // Those of the step before are let go only now: what completed them was one
+    // of their own tasks.
+    served.arrivals = std::make_unique<Arrivals>(
+        push, workers_, most_message_bytes(bucket) + sizeof(PushEnd), quorum_);
+  }
+
+  Task<> wait_for_late() {
+    for (Task<>& late : late_sends_) co_await late;
+    late_sends_.clear();
+    for (const auto& late : late_) co_await late->rest();
+    for (const Served& served : served_) {
+      if (served.arrivals != nullptr) co_await served.arrivals->rest();
     }
+  }
+
+  // The sum of all gradients, in the bucket: where some are not there, the
+  // others stand for them by their share of the batch.
+  void collect(const Bucket& bucket, const SyncStep& step,
+               const Arrivals& arrivals) {
+    double share = 0;
     std::ranges::fill(bucket.gradient(), 0.0f);
     std::vector<std::vector<float>> all;  // where a rule wants each by itself
-    for (std::size_t worker = 0; worker < messages.size(); ++worker) {
-      const bool is_own = static_cast<int>(worker) == push.rank();
-      const std::span<const std::byte> message =
-          is_own ? std::span<const std::byte>(served.message)
-                 : std::span<const std::byte>(messages[worker])
-                       .first(sizes[worker]);
+    std::vector<Contribution> arrived;
+    for (const Arrivals::Message& message : arrivals.messages()) {
+      if (!message.is_there) continue;
+      const std::span<const std::byte> bytes(message.bytes);
+      if (bytes.size() < sizeof(PushEnd)) {
+        throw Error(ErrorCode::kDataLoss, bucket.text(),
+                    "rank {} pushed {} bytes", message.from, bytes.size());
+      }
+      PushEnd end;
+      const std::size_t size = bytes.size() - sizeof(PushEnd);
+      std::memcpy(&end, bytes.data() + size, sizeof(PushEnd));
+      share += end.share;
       if (rule_ != nullptr) all.emplace_back(bucket.gradient().size());
       push_.add_decoded(
-          bucket, message, step, static_cast<int>(worker),
+          bucket, bytes.first(size), step, message.from,
           rule_ != nullptr ? std::span(all.back()) : bucket.gradient());
+      if (rule_ != nullptr) arrived.push_back({message.from, all.back()});
     }
-    if (rule_ != nullptr) combine_as_sum(*rule_, all, bucket.gradient());
+    if (rule_ != nullptr) combine_as_sum(*rule_, arrived, bucket.gradient());
+    if (arrivals.is_complete() || !(share > 0)) return;
+    for (float& value : bucket.gradient()) {
+      value = static_cast<float>(value / share);
+    }
   }
 
   // The true parameters change; the message is how they differ then.
@@ -220,25 +313,53 @@ class ServerPolicy : public SyncPolicy {
         difference[j] = truth[j] - copy[j];
       }
     }
-    pull_.encode(bucket, served.difference, step, owner_of(bucket),
+    pull_.encode(bucket, served.difference, step, communicator_.rank(),
                  served.message);
   }
 
   Communicator& communicator_;
   AsyncEngine& network_;
   SyncPrice price_;
+  Roles roles_;
+  Quorum quorum_;
+  std::vector<int> workers_;
   std::unique_ptr<AggregationRule> rule_;  // null: all are added
   std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
   Compressor push_;
   Compressor pull_;
+  SendQueue queue_;
   std::vector<Served> served_;
+  // Steps that went on without some have left them.
+  std::vector<std::unique_ptr<Arrivals>> late_;
+  std::vector<Task<>> late_sends_;
   std::string text_;
 };
 
+// Why these options make no sense together.
+std::optional<Refusal> quorum_declines(const Options& options) {
+  const Quorum quorum = quorum_of(options);
+  if (quorum.least > 0 || quorum.deadline == 0) return std::nullopt;
+  return Refusal{
+      "a deadline without a quorum",
+      "all workers are waited for, however long that takes",
+      fmt::format("server(quorum=3, deadline={:g})", quorum.deadline)};
+}
+
+std::optional<Refusal> quorum_declines_workers(const Options& options,
+                                               int workers) {
+  const Quorum quorum = quorum_of(options);
+  if (quorum.least <= workers) return std::nullopt;
+  return Refusal{
+      fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"),
+      fmt::format("a quorum of {} would never come", quorum.least),
+      fmt::format("quorum = {}, or leave it out to wait for all", workers)};
+}
+
 // A pull that corrects the ones before it must converge.
-std::optional<Refusal> server_declines(const Options&,
+std::optional<Refusal> server_declines(const Options& options,
                                        const SyncRecipe& recipe) {
+  if (auto refusal = quorum_declines(options)) return refusal;
   // "auto" chooses among codecs that do.
   if (recipe.codec == "auto") return std::nullopt;
   const Pipeline pipeline(pipeline_text(recipe));
@@ -271,15 +392,31 @@ void register_sync_policy_server(SyncPolicyRegistry& policies) {
   policies.add(
       {.name = "server",
        .summary = "owners of parameters collect gradients and send changes",
+       .options = {{.name = "quorum",
+                    .value = std::int64_t{0},
+                    .summary = "that suffice once the deadline has passed; "
+                               "later gradients are lost; 0: all",
+                    .range = {.least = 0, .most = 1 << 20},
+                    .unit = "workers"},
+                   {.name = "deadline",
+                    .value = 0.0,
+                    .summary = "after the first gradients came",
+                    .range = kNotNegative,
+                    .unit = "seconds"}},
        .updates_whole_model = false,
        .takes_rules = true,
+       .has_servers = true,
+       .takes_credit = true,
+       // Late ones would be waited for where workers meet, and not before.
+       .applies_each = [](const SyncRecipe&) { return true; },
        .declines = server_declines,
+       .declines_workers = quorum_declines_workers,
        // An owner sees the gradients of its own buckets only.
        .clips_first = [](const Options&, const SyncRecipe&) { return true; },
        .seconds = server_seconds,
-       .make = [](const Options&,
+       .make = [](const Options& options,
                   const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
-         return std::make_unique<ServerPolicy>(context);
+         return std::make_unique<ServerPolicy>(options, context);
        }});
 }
 

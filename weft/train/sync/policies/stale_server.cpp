@@ -14,6 +14,8 @@ void register_sync_policy_stale_server(SyncPolicyRegistry& policies) {
                     .range = {.least = 0, .most = 1 << 30},
                     .unit = "steps"}},
        .updates_whole_model = false,
+       .has_servers = true,
+       .takes_credit = true,
        // An owner sees the gradients of its own buckets only.
        .clips_first = [](const Options&, const SyncRecipe&) { return true; },
        .make = [](const Options& options,

@@ -31,7 +31,7 @@ class Majority : public SyncPolicy {
     }
   }
 
-  void apply(const SyncStep& step) override { update_.run(step); }
+  void end_step(const SyncStep& step) override { update_.run(step); }
 
   std::vector<OwnedTensor> state() const override { return update_.state(); }
   std::string restore(const std::function<Tensor(const std::string&)>& read,

@@ -1,0 +1,300 @@
+// When things travel: slices, orders, credit, and steps that overlap.
+#include "weft/train/sync/order.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <numeric>
+
+#include "tests/support/errors.h"
+#include "tests/support/training_runs.h"
+
+#include "weft/comm/transport/async_engine.h"
+#include "weft/comm/transport/delay.h"
+#include "weft/comm/transport/sim.h"
+#include "weft/nn/nn.h"
+#include "weft/train/step/step.h"
+#include "weft/train/step/training_task.h"
+#include "weft/train/sync/bucket.h"
+#include "weft/train/sync/rules.h"
+#include "weft/train/sync/send_queue.h"
+#include "weft/train/sync/slices.h"
+
+namespace weft::order_test {
+namespace {
+
+using test::message_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kRecipe = R"toml(
+[model]
+name = "mlp"
+hidden = [64, 32]
+[data]
+name = "digits"
+[optimizer]
+name = "adam"
+lr = 0.003
+[train]
+epochs = 2
+batch = 96
+[sync]
+policy = "server"
+topology = "4@1ms,1MB/s"
+bucket_bytes = 2048
+[simulate]
+network = "4@1ms,1MB/s"
+compute = "constant(4ms)"
+)toml";
+
+// Neither what is cut, nor what goes first, nor what is waited for changes what
+// is added to what.
+TEST(Order, ChangesWhenThingsTravelAndNotWhatTheyAre) {
+  const test::TrainingRuns runs(kRecipe);
+  for (const std::string policy : {"server", "allreduce"}) {
+    const std::string by = "sync.policy=" + policy;
+    const TrainResult plain = runs.simulate(policy, {by});
+    const std::vector<std::vector<std::string>> others{
+        {"sync.order=first_use"},
+        {"sync.order=random"},
+        {"sync.overlap_forward=true"},
+        {"sync.overlap_forward=true", "sync.overlap=false",
+         "sync.order=first_use"}};
+    int number = 0;
+    for (std::vector<std::string> other : others) {
+      other.push_back(by);
+      const std::string name = fmt::format("{}{}", policy, number++);
+      const TrainResult result = runs.simulate(name, other);
+      EXPECT_EQ(result.train_loss, plain.train_loss) << other[0];
+      runs.expect_same_bits(policy, name);
+      runs.on_threads(4, "t" + name, other);
+      runs.expect_same_bits(policy, "t" + name);
+    }
+  }
+}
+
+// A server adds whole messages in the order of workers, and so slices too.
+TEST(Order, SlicesAndCreditChangeNoBit) {
+  const test::TrainingRuns runs(kRecipe);
+  runs.simulate("whole");
+  const std::vector<std::string> all{"sync.slices=true", "sync.order=first_use",
+                                     "sync.credit=4096",
+                                     "sync.overlap_forward=true"};
+  runs.simulate("slices", all);
+  runs.expect_same_bits("whole", "slices");
+  runs.on_threads(4, "threads", all);
+  runs.expect_same_bits("whole", "threads");
+}
+
+// Adam's moments are saved as those of whole parameters, whoever goes on.
+TEST(Order, SlicesAreGoneOnWithWhole) {
+  const test::TrainingRuns runs(kRecipe);
+  const std::vector<std::string> cut{"sync.slices=true", "sync.codec=3lc"};
+  runs.simulate("cut", cut);
+  const SafetensorsFile saved = runs.last("cut");
+  for (const auto& entry : saved.entries()) {
+    EXPECT_EQ(entry.name.find('['), entry.name.npos) << entry.name;
+  }
+  runs.simulate("half",
+                {"sync.slices=true", "sync.codec=3lc", "train.epochs=1"});
+  const TrainResult on = runs.simulate("half", cut, true);
+  EXPECT_EQ(on.epochs, 2);
+  runs.expect_same_bits("cut", "half");
+  runs.simulate("whole",
+                {"sync.slices=true", "sync.codec=3lc", "train.epochs=1"});
+  EXPECT_EQ(runs.simulate("whole", {"sync.codec=3lc"}, true).epochs, 2);
+}
+
+// On a slow network the first layers' parameters, which backward computes last,
+// come first where that order is asked for; and the next step begins with them.
+TEST(Order, WhatIsUsedFirstSavesTime) {
+  const test::TrainingRuns runs(kRecipe);
+  const std::vector<std::string> slow{"simulate.compute=constant(40ms)"};
+  const auto seconds = [&](const std::string& name,
+                           std::vector<std::string> more) {
+    more.insert(more.end(), slow.begin(), slow.end());
+    return runs.simulate(name, more).seconds;
+  };
+  const double plain = seconds("plain", {});
+  const double forward = seconds("forward", {"sync.overlap_forward=true"});
+  const double first =
+      seconds("first", {"sync.overlap_forward=true", "sync.slices=true",
+                        "sync.order=first_use", "sync.credit=4096"});
+  EXPECT_LT(forward, plain);
+  EXPECT_LT(first, forward);
+}
+
+TEST(Order, GivesEachParameterAPriority) {
+  const std::vector<std::int64_t> uses{4, 0, Step::kNeverUsed, 0};
+  SyncRecipe recipe;
+  EXPECT_THAT(priorities_of(recipe, {.first_uses = uses}),
+              ElementsAre(0, 0, 0, 0));
+  recipe.order = "first_use";
+  // Equals keep their order; what nobody uses is last.
+  EXPECT_THAT(priorities_of(recipe, {.first_uses = uses}),
+              ElementsAre(2, 4, 1, 3));
+  recipe.order = "random";
+  std::vector<int> drawn = priorities_of(recipe, {.first_uses = uses});
+  EXPECT_EQ(drawn, priorities_of(recipe, {.first_uses = uses}));
+  std::ranges::sort(drawn);
+  EXPECT_THAT(drawn, ElementsAre(0, 1, 2, 3));
+  recipe.order = "first_used";
+  EXPECT_THAT(message_of([&] { priorities_of(recipe, {.first_uses = uses}); }),
+              HasSubstr("did you mean 'first_use'?"));
+}
+
+TEST(Order, KnowsWhatAStepUsesFirst) {
+  nn::Sequential model{nn::Linear{6, 5}, nn::relu, nn::Linear{5, 2}};
+  model.initialize(1);
+  const auto task = make_task("classification");
+  const StepDescription description(
+      model, *task,
+      {{"input", {DType::kF32, {3, 6}}}, {"label", {DType::kI32, {3}}}});
+  const Step step(description, StepCut::kGradients);
+  const auto uses = step.first_uses();
+  std::vector<std::string> names;
+  for (const NamedTensor& named : description.tensors(EntryRole::kParameter)) {
+    names.push_back(named.name);
+  }
+  ASSERT_EQ(uses.size(), names.size());
+  for (std::size_t a = 0; a < uses.size(); ++a) {
+    for (std::size_t b = 0; b < uses.size(); ++b) {
+      // "0.weight" belongs to the first layer.
+      if (names[a][0] >= names[b][0]) continue;
+      EXPECT_LT(uses[a], uses[b]);
+    }
+  }
+}
+
+// Each value is in one slice, slices of a parameter are one row of a bucket's
+// memory, and joining gives back what was cut.
+TEST(Slices, CoverEachValueOnce) {
+  constexpr std::int64_t kMost = 64;  // values
+  for (const Dim size : {1, 63, 64, 65, 128, 647}) {
+    const Tensor values = Tensor::empty({DType::kF32, {size}});
+    std::iota(values.data<float>(), values.data<float>() + size, 0.0f);
+    const std::vector<NamedTensor> parameters{
+        {"a.weight", values}, {"b", Tensor::zeros({DType::kF32, {3, 5}})}};
+    const auto slices = cut_into_slices(parameters, kMost * 4);
+    EXPECT_EQ(slices.size(),
+              static_cast<std::size_t>((size + kMost - 1) / kMost) + 1);
+    std::vector<NamedTensor> cut;
+    std::vector<NamedTensor> of_optimizer;
+    for (const Slice& slice : slices) {
+      cut.push_back(slice.values);
+      of_optimizer.push_back({"optimizer.first." + slice.values.name,
+                              slice.values.tensor.clone()});
+    }
+    const auto buckets = make_buckets(cut, kMost * 4);
+    for (const Bucket& bucket : buckets) {
+      for (const BucketMember& member : bucket.members()) {
+        bucket.gradient_of(member).copy_from(cut[member.parameter].tensor);
+      }
+    }
+    for (const Bucket& bucket : buckets) {
+      for (const BucketMember& member : bucket.members()) {
+        const Slice& slice = slices[member.parameter];
+        if (slice.parameter != 0 || slice.begin != 0) continue;
+        EXPECT_TRUE(identical(bucket.gradient_from(member, {size}), values));
+      }
+    }
+    const auto joined = join_slices(of_optimizer, parameters);
+    ASSERT_EQ(joined.size(), 2u);
+    EXPECT_EQ(joined[0].name, "optimizer.first.a.weight");
+    EXPECT_TRUE(identical(joined[0].tensor, values));
+    for (const NamedTensor& named : of_optimizer) {
+      const Tensor read = read_slice(named.name, [&](const std::string& name) {
+        for (const NamedTensor& whole : joined) {
+          if (whole.name == name) return whole.tensor;
+        }
+        return Tensor();
+      });
+      EXPECT_TRUE(identical(read, named.tensor)) << named.name;
+    }
+  }
+}
+
+Task<> hear(Channel channel, std::span<std::byte> room, int number,
+            std::vector<int>& order) {
+  Transfer received = channel.receive(0, room);
+  co_await received;
+  order.push_back(number);
+}
+
+// The first ones go as long as there is credit; of those that wait the most
+// urgent is next, and of equals the one that was there first.
+TEST(SendQueue, LetsTheMostUrgentGoFirst) {
+  const std::vector<int> priorities{0, 1, 3, 2, 3};
+  const auto order_of = [&](std::int64_t credit) {
+    std::vector<int> order;
+    SimWorld world(parse_topology("2@1us,1MB/s"));
+    world.run_ranks([&](Transport& transport) {
+      Communicator all(transport);
+      SendQueue queue(credit);
+      const auto engine = transport.start_engine({});
+      std::vector<std::vector<std::byte>> bytes(priorities.size(),
+                                                std::vector<std::byte>(1000));
+      std::vector<AsyncEngine::Operation> under_way;
+      for (std::size_t i = 0; i < priorities.size(); ++i) {
+        under_way.push_back(engine->submit([&, i] {
+          const Channel channel = all.open({"pass", fmt::format("{}", i)});
+          return transport.rank() == 0
+                     ? queue.send(channel, 1, bytes[i], priorities[i])
+                     : hear(channel, bytes[i], static_cast<int>(i), order);
+        }));
+      }
+      for (const auto& operation : under_way) engine->wait(operation);
+    });
+    return order;
+  };
+  EXPECT_THAT(order_of(0), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(order_of(1000), ElementsAre(0, 2, 4, 3, 1));
+  EXPECT_THAT(order_of(2000), ElementsAre(0, 1, 2, 4, 3));
+  // One that is larger than the credit goes alone.
+  EXPECT_THAT(order_of(1), ElementsAre(0, 2, 4, 3, 1));
+}
+
+TEST(Delay, EndsWhenItsTimeHasComeAndNotIfItIsGone) {
+  SimWorld world(parse_topology("2@1us,1MB/s"));
+  world.run_ranks([&](Transport& transport) {
+    const auto engine = transport.start_engine({});
+    double ended = 0;
+    const auto wait = [](Transport& on, double seconds,
+                         double& moment) -> Task<> {
+      co_await Delay(on, seconds);
+      moment = on.now();
+    };
+    double never = 0;
+    {
+      Task<> abandoned = wait(transport, 0.01, never);
+      abandoned.start();
+    }
+    engine->wait(engine->submit([&] { return wait(transport, 0.02, ended); }));
+    EXPECT_DOUBLE_EQ(ended, 0.02);
+    EXPECT_EQ(never, 0);
+  });
+}
+
+TEST(Order, WhatMakesNoSenseIsRefused) {
+  const auto refusal = [](const auto& change, const char* optimizer) {
+    SyncRecipe recipe;
+    change(recipe);
+    return message_of(
+        [&] { check_sync(recipe, *make_optimizer(optimizer, {})); });
+  };
+  EXPECT_THAT(refusal([](SyncRecipe& r) { r.credit = 4096; }, "sgd"),
+              HasSubstr("one that is held back could hold up all"));
+  EXPECT_THAT(refusal([](SyncRecipe& r) { r.slices = true; }, "lamb"),
+              HasSubstr("a slice has not all of them"));
+  EXPECT_THAT(refusal(
+                  [](SyncRecipe& r) {
+                    r.policy = "local_sgd";
+                    r.overlap_forward = true;
+                  },
+                  "sgd"),
+              HasSubstr("it changes all parameters together"));
+}
+
+}  // namespace
+}  // namespace weft::order_test
