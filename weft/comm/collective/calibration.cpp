@@ -143,8 +143,8 @@ Placement placement_of(std::span<const std::string> hosts) {
 
 Placement placement_of(const Communicator& communicator) {
   std::vector<std::string> hosts;
-  for (const int member : communicator.members()) {
-    hosts.push_back(communicator.transport().host(member));
+  for (int i = 0; i < communicator.size(); ++i) {
+    hosts.push_back(communicator.transport().host(communicator.members()[i]));
   }
   return placement_of(hosts);
 }

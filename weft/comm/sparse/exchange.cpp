@@ -30,7 +30,7 @@ std::string name_of(const Channel& channel, int peer) {
   return fmt::format("rank {}",
                      // Messages name ranks of the world, as a user knows no
                      // others.
-                     channel.members()[static_cast<std::size_t>(peer)]);
+                     channel.members()[peer]);
 }
 
 Task<Stream> receive_stream(Channel channel, int peer, StreamType type,

@@ -1,9 +1,6 @@
 #include "weft/comm/transport/communicator.h"
 
-#include <algorithm>
 #include <bitset>
-#include <mutex>
-#include <numeric>
 
 namespace weft {
 namespace {
@@ -34,45 +31,6 @@ Tag make_tag(int bits, std::uint32_t context, std::uint32_t number,
   return ((context << kNumberBits | low) << hash_bits) | hash;
 }
 
-int position_of(std::span<const int> members, int rank) {
-  const auto found = std::find(members.begin(), members.end(), rank);
-  WEFT_CHECK(found != members.end(), "rank {} is not of its own group", rank);
-  return static_cast<int>(found - members.begin());
-}
-
-using Members = std::shared_ptr<const std::vector<int>>;
-
-std::vector<int> counted(int size) {
-  std::vector<int> all(static_cast<std::size_t>(size));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
-// The ranks 0, 1, …. Those of a process that are many, as simulated ones, have
-// one list: a list each would grow with the square of their number.
-Members all_ranks(int size) {
-  static std::mutex mutex;
-  static std::weak_ptr<const std::vector<int>> last;
-  const std::lock_guard lock(mutex);
-  Members all = last.lock();
-  if (all == nullptr || static_cast<int>(all->size()) != size) {
-    all = std::make_shared<const std::vector<int>>(counted(size));
-    last = all;
-  }
-  return all;
-}
-
-Members pick(const Members& members, std::span<const int> positions) {
-  std::vector<int> result;
-  result.reserve(positions.size());
-  for (const int position : positions) {
-    result.push_back((*members)[static_cast<std::size_t>(position)]);
-  }
-  // Who picks all in their order shares the list.
-  if (result == *members) return members;
-  return std::make_shared<const std::vector<int>>(std::move(result));
-}
-
 }  // namespace
 
 NamedOperation::NamedOperation(const OperationInfo& info)
@@ -86,9 +44,8 @@ Channel Channel::among(std::span<const int> positions) const {
   // The part shares the tag, as its messages belong to this operation: between
   // two ranks they arrive in the order in which they are sent.
   Channel part = *this;
-  part.members_ = pick(members_, positions);
-  part.rank_ =
-      position_of(*part.members_, (*members_)[static_cast<std::size_t>(rank_)]);
+  part.members_ = members_.pick(positions);
+  part.rank_ = part.members_.position_of(members_[rank_]);
   return part;
 }
 
@@ -127,7 +84,7 @@ class Communicator::Lease {
 
 Communicator::Communicator(Transport& transport)
     : transport_(&transport),
-      members_(all_ranks(transport.size())),
+      members_(transport.size()),
       groups_(std::make_shared<Groups>()),
       rank_(transport.rank()),
       context_(1) {}
@@ -135,8 +92,8 @@ Communicator::Communicator(Transport& transport)
 Communicator Communicator::split(std::span<const int> positions) {
   Communicator part;
   part.transport_ = transport_;
-  part.members_ = pick(members_, positions);
-  part.rank_ = position_of(*part.members_, transport_->rank());
+  part.members_ = members_.pick(positions);
+  part.rank_ = part.members_.position_of(transport_->rank());
   part.groups_ = groups_;
   part.lease_ = std::make_shared<const Lease>(groups_);
   part.context_ = part.lease_->context();

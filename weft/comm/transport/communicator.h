@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/comm/transport/ranks.h"
 #include "weft/comm/transport/task.h"
 #include "weft/comm/transport/transport.h"
 
@@ -43,12 +44,12 @@ class NamedOperation {
 class Channel {
  public:
   int rank() const { return rank_; }
-  int size() const { return static_cast<int>(members_->size()); }
+  int size() const { return members_.size(); }
   // A rank counted on around the ring: -1 is the last one, size() the first.
   int around(int rank) const { return (rank + size()) % size(); }
 
   // The members' ranks on the transport.
-  std::span<const int> members() const { return *members_; }
+  const Ranks& members() const { return members_; }
 
   // Messages between two ranks arrive in the order in which they are sent.
   Transfer send(int to, std::span<const std::byte> bytes) const {
@@ -64,8 +65,7 @@ class Channel {
   }
   // Whether messages of at most this size can be folded; see Transport.
   bool can_fold(int from, std::size_t bytes) const {
-    return transport_->can_fold((*members_)[static_cast<std::size_t>(from)],
-                                bytes);
+    return transport_->can_fold(members_[from], bytes);
   }
   // Is to be awaited after computing that takes `seconds` in a simulated world.
   Pause pause(double seconds) const { return {*transport_, seconds}; }
@@ -82,11 +82,11 @@ class Channel {
   friend class Transfers;
   Channel() = default;
   Transfer::Route route(int member) const {
-    return {(*members_)[static_cast<std::size_t>(member)], tag_, priority_};
+    return {members_[member], tag_, priority_};
   }
 
   Transport* transport_ = nullptr;
-  std::shared_ptr<const std::vector<int>> members_;
+  Ranks members_;
   std::shared_ptr<const LedgerEntry> operation_;
   int rank_ = 0;
   Tag tag_ = 0;
@@ -133,8 +133,8 @@ class Communicator {
   explicit Communicator(Transport& transport);
 
   int rank() const { return rank_; }
-  int size() const { return static_cast<int>(members_->size()); }
-  std::span<const int> members() const { return *members_; }
+  int size() const { return members_.size(); }
+  const Ranks& members() const { return members_; }
   Transport& transport() const { return *transport_; }
 
   // Enters the next operation.
@@ -157,7 +157,7 @@ class Communicator {
   Communicator() = default;
 
   Transport* transport_ = nullptr;
-  std::shared_ptr<const std::vector<int>> members_;
+  Ranks members_;
   std::shared_ptr<Groups> groups_;
   std::shared_ptr<const Lease> lease_;  // null for all ranks
   int rank_ = 0;
