@@ -62,8 +62,8 @@ Simulator::JobId Simulator::add_job(const Job& job) {
     id = forgotten_.back();
     forgotten_.pop_back();
   }
-  JobState state;
-  state.job = job;
+  JobState& state = job_of(id);
+  state = {.job = job};
   state.hold = job.seconds;
   state.sequence = added_++;
   double rate = std::numeric_limits<double>::infinity();
@@ -76,7 +76,6 @@ Simulator::JobId Simulator::add_job(const Job& job) {
     state.latency += of(held).resource.latency;
   }
   state.hold += job.bytes / rate;
-  job_of(id) = state;
   fresh_.push_back(id);
   ++unfinished_;
   return id;

@@ -119,7 +119,7 @@ void Transport::finish(Transfer& transfer, std::size_t bytes) {
 }
 
 void Transport::fail(Transfer& transfer, Error error) {
-  transfer.failure_ = std::move(error);
+  transfer.failure_ = std::make_unique<const Error>(std::move(error));
   end(transfer);
 }
 

@@ -92,7 +92,8 @@ class Transfer {
   Route route_;
   Kind kind_;
   bool is_over_ = false;
-  std::optional<Error> failure_;
+  // An error is larger than all else here, and there is hardly ever one.
+  std::unique_ptr<const Error> failure_;
   std::coroutine_handle<> waiting_;
   Transfer* previous_ = nullptr;  // in the list of those not over
   Transfer* next_ = nullptr;
