@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
-#include <map>
 #include <numeric>
+#include <string_view>
+#include <unordered_map>
 
 #include "weft/base/file.h"
 #include "weft/comm/codec/bytes.h"
@@ -119,24 +119,34 @@ Task<Topology> alone() { co_return Topology{{Level{}}}; }
 }  // namespace
 
 Placement placement_of(std::span<const std::string> hosts) {
-  // Hosts stand in the order of their first ranks.
-  std::vector<std::string> names;
-  std::map<std::string, std::vector<int>> ranks;
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (ranks[hosts[i]].empty()) names.push_back(hosts[i]);
-    ranks[hosts[i]].push_back(static_cast<int>(i));
+  // Hosts are numbered in the order of their first ranks.
+  std::unordered_map<std::string_view, std::size_t> numbers;
+  numbers.reserve(hosts.size());
+  std::vector<std::string_view> names;
+  std::vector<int> ranks;            // of each host
+  std::vector<std::size_t> host_of;  // each rank
+  for (const std::string& host : hosts) {
+    const auto [found, is_new] = numbers.try_emplace(host, names.size());
+    if (is_new) {
+      names.push_back(host);
+      ranks.push_back(0);
+    }
+    host_of.push_back(found->second);
+    ++ranks[found->second];
   }
   Placement placement;
   placement.hosts = static_cast<int>(names.size());
-  placement.ranks_per_host = static_cast<int>(ranks[names.front()].size());
-  for (const std::string& name : names) {
-    const auto& here = ranks[name];
-    placement.order.insert(placement.order.end(), here.begin(), here.end());
-    if (static_cast<int>(here.size()) != placement.ranks_per_host) {
-      placement.flat_because =
-          fmt::format("host {} has {} ranks and host {} has {}", names.front(),
-                      placement.ranks_per_host, name, here.size());
-    }
+  placement.ranks_per_host = ranks.front();
+  placement.order.resize(hosts.size());
+  std::iota(placement.order.begin(), placement.order.end(), 0);
+  std::ranges::stable_sort(placement.order, {}, [&](int rank) {
+    return host_of[static_cast<std::size_t>(rank)];
+  });
+  for (std::size_t host = 0; host < names.size(); ++host) {
+    if (ranks[host] == placement.ranks_per_host) continue;
+    placement.flat_because =
+        fmt::format("host {} has {} ranks and host {} has {}", names.front(),
+                    placement.ranks_per_host, names[host], ranks[host]);
   }
   return placement;
 }
