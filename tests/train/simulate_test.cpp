@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
 
 #include "tests/support/errors.h"
+#include "tests/support/heap_use.h"
 #include "tests/support/temporary_folder.h"
 
 #include "weft/base/parallel.h"
@@ -138,6 +142,39 @@ TEST_F(SimulateTest, ASlowerProcessorIsThatMuchSlower) {
   EXPECT_GT(result.simulated->computing_seconds, 0);
   EXPECT_GE(result.seconds, result.simulated->computing_seconds);
 }
+
+#if WEFT_COUNTS_ALLOCATIONS
+// What bounds how many workers there can be.
+TEST_F(SimulateTest, AWorkerTakesItsModelAndLittleElse) {
+  class Heap : public TrainObserver {
+   public:
+    void on_epoch(const TrainProgress&, const EpochMetrics&) override {
+      const auto use = mallinfo2();
+      bytes = std::max(bytes, static_cast<double>(use.uordblks + use.hblkhd));
+    }
+    double bytes = 0;
+  };
+  for (const std::string policy : {"allreduce", "local_sgd"}) {
+    const auto bytes_with = [&](int workers) {
+      Heap heap;
+      const std::string name = fmt::format("{}{}", policy, workers);
+      train_simulated(
+          recipe(name,
+                 {fmt::format("simulate.network=\"{}@1ms,1MB/s\"", workers),
+                  "simulate.compute=constant(20ms)", "sync.topology=auto",
+                  "sync.policy=" + policy, "model.hidden=[256]"}),
+          {.name = "test"}, heap);
+      return heap.bytes;
+    };
+    const double each = (bytes_with(96) - bytes_with(32)) / 64;
+    // Parameters, gradients and velocities. Plans of its own would be
+    // megabytes.
+    constexpr double kModel = 3 * 4 * (64 * 256 + 256 + 256 * 10 + 10);
+    EXPECT_GT(each, kModel) << policy;
+    EXPECT_LT(each, kModel + 250'000) << policy;
+  }
+}
+#endif
 
 TEST_F(SimulateTest, ResumesWhereItWas) {
   const std::vector<std::string> whole{"simulate.compute=constant(20ms)",

@@ -1,5 +1,6 @@
 #include "weft/train/step/step.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -65,6 +66,12 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
   }
   program.add(builder.build([&] { return staged.compute(); }));
 
+  // No more room than they take: simulated workers are many.
+  const auto read = std::ranges::count(is_read, true);
+  const auto written = std::ranges::count_if(
+      entries, [&](const Entry& entry) { return writes(cut, entry.role); });
+  arguments_.reserve(static_cast<std::size_t>(read));
+  results_.reserve(static_cast<std::size_t>(written));
   std::size_t next_input = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = entries[i];
