@@ -58,6 +58,17 @@ TEST(CallReader, ReadsLists) {
   EXPECT_TRUE(option<Texts>(none, "names").empty());
 }
 
+TEST(CallReader, ReadsAddressesAndPathsAsTexts) {
+  for (const std::string text :
+       {"10.0.0.1:7070", "node-1:70", "/a/b-1.key", "../run.key", "keys/1"}) {
+    const Call<Def> call = read(fmt::format("around({} )", text));
+    EXPECT_EQ(option<std::string>(call.options, "inner"), text);
+    EXPECT_EQ(to_string(call), fmt::format("around(inner=\"{}\")", text));
+  }
+  expect_error(ErrorCode::kInvalidArgument, {"'depth'", "integer"},
+               [] { read("grid(depth=1:2)"); });
+}
+
 TEST(CallReader, WritesWhatItReads) {
   for (const std::string text :
        {"grid(sizes=[4, 8], names=[a, \"b c\", \"true\"], depth=2)",

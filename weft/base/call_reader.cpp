@@ -21,6 +21,9 @@ bool is_word(std::string_view text) {
 bool is_unit(std::string_view text) {
   return text == "%" || std::ranges::all_of(text, is_letter);
 }
+bool is_place(std::string_view text) {
+  return text.find_first_of(":/") != text.npos;
+}
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 std::size_t past_space(std::string_view text, std::size_t at) {
@@ -182,8 +185,8 @@ OptionValue CallReader::take_literal() {
   if (!is_at_end() && peek() == '[') return take_list();
   const std::size_t begin = at_;
   while (!is_at_end() &&
-         (is_letter(peek()) || is_digit(peek()) || peek() == '.' ||
-          peek() == '-' || peek() == '+' || peek() == '%')) {
+         (is_letter(peek()) || is_digit(peek()) ||
+          std::string_view(".-+%:/").find(peek()) != std::string_view::npos)) {
     ++at_;
   }
   const auto word = text_.substr(begin, at_ - begin);
@@ -195,7 +198,7 @@ OptionValue CallReader::take_literal() {
   if (word == "true" || word == "false") return word == "true";
   // This comes before numbers, as from_chars() would take "inf" and "nan" for
   // some.
-  if (is_word(word)) return std::string(word);
+  if (is_word(word) || is_place(word)) return std::string(word);
   const char* end = word.data() + word.size();
   std::int64_t integer = 0;
   // What can be an integer is one: options of that type refuse a real number.

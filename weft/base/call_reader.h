@@ -3,11 +3,13 @@
 //
 //   call    := name ["(" [option ("," option)*] ")"]
 //   option  := [name "="] literal    names may be left out of the first ones
-//   literal := number | quantity | "true" | "false" | word | call
+//   literal := number | quantity | "true" | "false" | word | place | call
 //            | '"' text '"'
 //            | "[" [literal ("," literal)*] "]"    of integers, or of texts
 //
-// A quantity is a number with a unit: 20ms, 5%.
+// A quantity is a number with a unit: 20ms, 5%. A place is the address of a
+// machine or the path of a file, a text with a colon or a slash in it:
+// 10.0.0.1:7070, keys/run.key.
 //
 // A call within a call is the value of an option whose text it is:
 // "residual([conv2d(16), relu])"; up to 32 brackets may be within each other.
