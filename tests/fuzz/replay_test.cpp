@@ -35,6 +35,9 @@
 #define LLVMFuzzerTestOneInput fuzz_gzip
 #include "tests/fuzz/gzip_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_handshake
+#include "tests/fuzz/handshake_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_idx
 #include "tests/fuzz/idx_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -89,6 +92,7 @@ const Target kTargets[] = {
     {"exported", fuzz_exported},
     {"graph", fuzz_graph},
     {"gzip", fuzz_gzip},
+    {"handshake", fuzz_handshake},
     {"idx", fuzz_idx},
     {"image", fuzz_image},
     {"objects", fuzz_objects},
