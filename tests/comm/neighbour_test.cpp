@@ -4,33 +4,13 @@
 #include <memory>
 #include <vector>
 
+#include "tests/support/idle_transport.h"
+
 namespace weft::neighbour_test {
 namespace {
 
 constexpr std::size_t kCapacity = 1024;
 constexpr std::size_t kMost = kCapacity / 2 - 64;  // of a message
-
-// A network that moves nothing by itself: transfers are given to a neighbour
-// by hand.
-class NoNetwork : public Transport {
- public:
-  int rank() const override { return 0; }
-  int size() const override { return 2; }
-  const std::string& host(int) const override { return name_; }
-  double now() const override { return 0; }
-  std::string_view name() const override { return name_; }
-  bool can_fold(int, std::size_t) const override { return true; }
-  bool poll(double) override { return false; }
-  void wake() override {}
-  void send_notice(int, const Notice&) noexcept override {}
-
- protected:
-  void start(Transfer&) override {}
-  void abandon(Transfer&) noexcept override {}
-
- private:
-  std::string name_ = "none";
-};
 
 // Two ranks and their pipes.
 struct Pair {
@@ -87,7 +67,7 @@ class NeighbourTest : public testing::Test {
            std::vector<std::byte>(size, static_cast<std::byte>(value));
   }
 
-  NoNetwork network_;
+  test::IdleTransport network_;
   Pair pair_;
 };
 

@@ -29,6 +29,9 @@
 #define LLVMFuzzerTestOneInput fuzz_exported
 #include "tests/fuzz/exported_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_frame
+#include "tests/fuzz/frame_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_graph
 #include "tests/fuzz/graph_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -90,6 +93,7 @@ const Target kTargets[] = {
     {"csv", fuzz_csv},
     {"edge_list", fuzz_edge_list},
     {"exported", fuzz_exported},
+    {"frame", fuzz_frame},
     {"graph", fuzz_graph},
     {"gzip", fuzz_gzip},
     {"handshake", fuzz_handshake},
