@@ -47,6 +47,9 @@
 #define LLVMFuzzerTestOneInput fuzz_image
 #include "tests/fuzz/image_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_members
+#include "tests/fuzz/members_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_objects
 #include "tests/fuzz/objects_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -99,6 +102,7 @@ const Target kTargets[] = {
     {"handshake", fuzz_handshake},
     {"idx", fuzz_idx},
     {"image", fuzz_image},
+    {"members", fuzz_members},
     {"objects", fuzz_objects},
     {"recipe", fuzz_recipe},
     {"records", fuzz_records},

@@ -1,0 +1,156 @@
+#include "weft/comm/tcp/tcp_transport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/exchanges.h"
+#include "tests/support/tcp_proxy.h"
+#include "tests/support/tcp_ranks.h"
+#include "tests/support/transport_checks.h"
+
+namespace weft::tcp_transport_test {
+namespace {
+
+using test::hear;
+using test::TcpProxy;
+using test::TcpRanks;
+using test::tell;
+using testing::HasSubstr;
+
+const std::string kSecret = "what nobody else may read, again and again. ";
+
+// Rank 1 tells rank 0 a text, of many bytes.
+void tell_secret(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  std::string text;
+  while (text.size() < 200'000) text += kSecret;
+  const Channel channel = all.open({"give", "'secret'"});
+  const auto exchange = [&](std::string& room) -> Task<> {
+    const auto bytes = std::as_writable_bytes(std::span(room));
+    if (channel.rank() == 1) {
+      co_await channel.send(0, bytes);
+    } else {
+      co_await channel.receive(1, bytes);
+    }
+  };
+  std::string heard = text;
+  if (transport.rank() == 0) heard.assign(text.size(), ' ');
+  engine.run(exchange(heard));
+  EXPECT_EQ(heard, text);
+}
+
+bool contains(const Bytes& bytes, const std::string& text) {
+  const auto part = std::as_bytes(std::span(text));
+  return std::search(bytes.begin(), bytes.end(), part.begin(), part.end()) !=
+         bytes.end();
+}
+
+TEST(TcpTransport, NobodyInBetweenReadsWhatTravelsUnderAKey) {
+  for (const bool has_key : {true, false}) {
+    TcpRanks ranks(2, has_key);
+    TcpProxy proxy(ranks.first());
+    for (const auto& message : ranks.run(tell_secret, proxy.address())) {
+      EXPECT_EQ(message, "nothing was thrown");
+    }
+    const Bytes& heard = proxy.heard();
+    EXPECT_GT(heard.size(), 200'000u);
+    EXPECT_EQ(contains(heard, kSecret), !has_key);
+  }
+}
+
+TEST(TcpTransport, AChangedByteFailsBothRanksWithTheReason) {
+  // Behind what the first rank says in the handshake and of the members.
+  constexpr std::size_t kBehindTheMeeting = 1000;
+  TcpRanks ranks(2);
+  TcpProxy proxy(ranks.first(), kBehindTheMeeting);
+  const auto messages = ranks.run(
+      [](Transport& transport) {
+        Engine engine(transport);
+        Communicator all(transport);
+        std::vector<int> values(100'000, transport.rank());
+        // Rank 0 may have all of the first sum before the other finds out.
+        for (int i = 0; i < 2; ++i) {
+          engine.run(test::add_up(all.open({"add_up", "'conv1'"}), values));
+        }
+      },
+      proxy.address());
+  EXPECT_THAT(messages[1], HasSubstr("rank 0: is lost: a seal is broken"));
+  EXPECT_THAT(messages[1], HasSubstr("in add_up of 'conv1'"));
+  EXPECT_THAT(messages[0], HasSubstr("rank 1"));
+}
+
+TEST(TcpTransport, LargeMessagesPassEachOther) {
+  const auto messages = TcpRanks(3).run([](Transport& transport) {
+    Engine engine(transport);
+    Communicator all(transport);
+    std::vector<int> values(3'000'000, 1);
+    engine.run(test::add_up(all.open({"add_up", "i32[3000000]"}), values));
+    EXPECT_EQ(values, std::vector<int>(3'000'000, 3));
+    EXPECT_EQ(transport.bytes_sent(), 2u * 12'000'000);
+    EXPECT_EQ(transport.bytes_received(), 2u * 12'000'000);
+  });
+  EXPECT_EQ(messages, std::vector<std::string>(3, "nothing was thrown"));
+}
+
+// More than a rank keeps of what it has no receive for, in the order in which
+// it is received last.
+TEST(TcpTransport, MessagesThatNobodyWaitsForHoldUpNoOthers) {
+  constexpr int kMessages = 600;
+  const auto messages = TcpRanks(2).run([](Transport& transport) {
+    Engine engine(transport);
+    Communicator all(transport);
+    std::vector<Channel> channels;
+    for (int i = 0; i < kMessages; ++i) channels.push_back(all.open({"m", ""}));
+    if (transport.rank() == 1) {
+      std::vector<Engine::Operation> sends;
+      for (int i = 0; i < kMessages; ++i) {
+        sends.push_back(engine.start(tell(channels[static_cast<std::size_t>(i)],
+                                          0, std::vector<int>(4000, i))));
+      }
+      for (const auto& send : sends) engine.wait(send);
+      return;
+    }
+    for (int i = kMessages; i-- > 0;) {
+      std::vector<int> values(4000);
+      engine.run(hear(channels[static_cast<std::size_t>(i)], 1, values));
+      ASSERT_EQ(values, std::vector<int>(4000, i));
+    }
+  });
+  EXPECT_EQ(messages, std::vector<std::string>(2, "nothing was thrown"));
+}
+
+TEST(TcpTransport, WhatWasSaidBeforeLeavingIsStillHeard) {
+  const auto messages = TcpRanks(2).run([](Transport& transport) {
+    Engine engine(transport);
+    Communicator all(transport);
+    const Channel first = all.open({"first", ""});
+    const Channel second = all.open({"second", "i32[5] 'conv1'"});
+    if (transport.rank() == 1) {
+      engine.run(tell(first, 0, {1, 2, 3}));
+      return;
+    }
+    std::vector<int> values(3);
+    engine.run(hear(first, 1, values));
+    EXPECT_EQ(values, (std::vector<int>{1, 2, 3}));
+    std::vector<int> more(5);
+    engine.run(hear(second, 1, more));
+  });
+  EXPECT_EQ(messages[1], "nothing was thrown");
+  EXPECT_THAT(messages[0],
+              HasSubstr("rank 1: is lost: its connection was closed"));
+  EXPECT_THAT(messages[0], HasSubstr("waiting to hear rank 1 20 bytes, in "
+                                     "second of i32[5] 'conv1'"));
+}
+
+TEST(TcpTransport, ARankThatWaitsIsWoken) {
+  const auto messages = TcpRanks(2).run([](Transport& transport) {
+    transport.wake();
+    // It would wait for longer than any test may.
+    EXPECT_FALSE(transport.poll(1e6));
+  });
+  EXPECT_EQ(messages, std::vector<std::string>(2, "nothing was thrown"));
+}
+
+}  // namespace
+}  // namespace weft::tcp_transport_test

@@ -1,0 +1,205 @@
+#include "weft/comm/tcp/meeting.h"
+
+#include <array>
+#include <unistd.h>
+
+#include "weft/comm/tcp/reception.h"
+
+namespace weft::tcp {
+namespace {
+
+// The first rank may be started after the others.
+constexpr double kRetrySeconds = 0.1;
+
+Identity identity_of(const MeetingOptions& options) {
+  return {.rank = static_cast<std::uint32_t>(options.rank),
+          .ranks = static_cast<std::uint32_t>(options.ranks),
+          .run = options.run,
+          .session = {},
+          .key = options.key ? &*options.key : nullptr};
+}
+
+std::string host_name() {
+  std::array<char, 256> name = {};
+  gethostname(name.data(), name.size() - 1);
+  return name[0] == '\0' ? "unknown" : name.data();
+}
+
+// Moves it until it is over.
+void complete(Greeting& greeting, double until) {
+  while (!greeting.is_over()) {
+    if (clock_seconds() >= until) {
+      throw Error(ErrorCode::kUnavailable, "tcp", "{} does not answer",
+                  greeting.name());
+    }
+    std::array<pollfd, 1> wanted = {greeting.wanted()};
+    wait_for(wanted, until - clock_seconds());
+    try {
+      greeting.move();
+    } catch (const Error& error) {
+      throw Error(error).detail("while rank " + greeting.name() + " was met");
+    }
+  }
+}
+
+// A socket that is connected, or why there is none.
+struct Attempt {
+  Socket socket;
+  std::string failure;
+};
+
+Attempt try_to_connect(const Address& address, double until) {
+  Attempt attempt;
+  try {
+    attempt.socket = Socket::connect(address);
+    std::array<pollfd, 1> wanted = {{{attempt.socket.get(), POLLOUT, 0}}};
+    wait_for(wanted, until - clock_seconds());
+    attempt.failure = wanted[0].revents == 0 ? "nobody answers"
+                                             : attempt.socket.connect_failure();
+  } catch (const Error& error) {
+    attempt.failure = error.message();
+  }
+  return attempt;
+}
+
+Socket connect(const Address& address, int rank, double until,
+               const MeetingOptions& options) {
+  if (!options.key && !address.is_loopback()) {
+    throw Error(ErrorCode::kInvalidArgument, "tcp",
+                "rank {} listens at {}, which others than this machine reach, "
+                "and the run has no key",
+                rank, address.text())
+        .hint(kMakeKey);
+  }
+  bool has_said = false;
+  while (true) {
+    Attempt attempt = try_to_connect(address, until);
+    if (attempt.failure.empty()) return std::move(attempt.socket);
+    if (clock_seconds() + kRetrySeconds > until) {
+      throw Error(ErrorCode::kUnavailable, "tcp",
+                  "rank {} is not at {}: {}; waited {:.0f} s for it", rank,
+                  address.text(), attempt.failure, options.timeout);
+    }
+    if (!has_said) {
+      options.say(fmt::format("waits for rank {} at {}", rank, address.text()));
+    }
+    has_said = true;
+    wait_for({}, kRetrySeconds);
+  }
+}
+
+// Gets to know `rank` at the other end of `socket`, and learns of the session
+// there if `self` does not know it yet.
+Connection greet(Socket socket, int rank, Identity& self,
+                 const Member& introduction, double until) {
+  Session session = {};
+  const auto judge = [&](const PeerHello& hello) {
+    session = hello.session;
+    return hello.rank == static_cast<std::uint32_t>(rank)
+               ? Verdict::kWelcome
+               : Verdict::kNoSuchRank;
+  };
+  Greeting greeting =
+      Greeting::dial(std::move(socket), self, judge, introduction);
+  complete(greeting, until);
+  self.session = session;
+  return greeting.take_connection();
+}
+
+void tell(Connection& connection, const std::string& text, double until) {
+  Bytes out;
+  connection.writer.write(
+      {.kind = Frame::Kind::kMeet, .payload = std::as_bytes(std::span(text))},
+      out);
+  for (std::size_t sent = 0; sent < out.size();) {
+    sent += connection.socket.send(std::span(out).subspan(sent));
+    if (sent == out.size()) return;
+    if (clock_seconds() >= until) {
+      throw Error(ErrorCode::kUnavailable, "tcp", "rank {} does not listen",
+                  connection.rank);
+    }
+    std::array<pollfd, 1> wanted = {{{connection.socket.get(), POLLOUT, 0}}};
+    wait_for(wanted, until - clock_seconds());
+  }
+}
+
+// What the first rank says when all have come.
+std::vector<Member> hear_members(Connection& first, double until,
+                                 const MeetingOptions& options) {
+  while (true) {
+    if (const auto frame = first.reader.next()) {
+      const std::string_view text(
+          reinterpret_cast<const char*>(frame->payload.data()),
+          frame->kind == Frame::Kind::kMeet ? frame->payload.size() : 0);
+      return parse_members(text, static_cast<std::size_t>(options.ranks));
+    }
+    if (clock_seconds() >= until) {
+      throw Error(ErrorCode::kUnavailable, "tcp",
+                  "other ranks did not come to the first within {:.0f} s",
+                  options.timeout)
+          .hint("start a process for each of the ranks");
+    }
+    std::array<pollfd, 1> wanted = {{{first.socket.get(), POLLIN, 0}}};
+    wait_for(wanted, until - clock_seconds());
+    try {
+      first.reader.came(first.socket.receive(first.reader.room()));
+    } catch (const Error& error) {
+      throw Error(ErrorCode::kUnavailable, "tcp",
+                  "rank 0 has left before all had come: {}", error.message());
+    }
+  }
+}
+
+std::vector<std::string> hosts_of(const std::vector<Member>& members) {
+  std::vector<std::string> hosts;
+  for (const Member& each : members) hosts.push_back(each.host);
+  return hosts;
+}
+
+}  // namespace
+
+Company meet_as_first(Socket door, const MeetingOptions& options) {
+  const double until = clock_seconds() + options.timeout;
+  Identity self = identity_of(options);
+  self.session = draw_session();
+  Reception reception(door, self, 1, options);
+  std::vector<Member> members = {{host_name(), door.here().text()}};
+  Company company{.rank = 0, .hosts = {}, .connections = {}};
+  for (Arrived& each : reception.receive(until)) {
+    members.push_back(each.member);
+    company.connections.push_back(std::move(each.connection));
+  }
+  for (Connection& each : company.connections) {
+    tell(each, text_of(members), until);
+  }
+  company.hosts = hosts_of(members);
+  return company;
+}
+
+Company meet_at(const Address& first, const MeetingOptions& options) {
+  const double until = clock_seconds() + options.timeout;
+  Identity self = identity_of(options);
+  Company company{.rank = options.rank, .hosts = {}, .connections = {}};
+  // Where the first rank is reached from, others reach this one.
+  Socket to_first = connect(first, 0, until, options);
+  Socket door = Socket::listen(to_first.here().with_port(0));
+  const Member introduction{host_name(), door.here().text()};
+  company.connections.push_back(
+      greet(std::move(to_first), 0, self, introduction, until));
+  const auto members =
+      hear_members(company.connections.front(), until, options);
+  for (int rank = 1; rank < options.rank; ++rank) {
+    const auto address =
+        Address::of_numbers(members[static_cast<std::size_t>(rank)].address);
+    company.connections.push_back(greet(connect(address, rank, until, options),
+                                        rank, self, introduction, until));
+  }
+  Reception reception(door, self, options.rank + 1, options);
+  for (Arrived& each : reception.receive(until)) {
+    company.connections.push_back(std::move(each.connection));
+  }
+  company.hosts = hosts_of(members);
+  return company;
+}
+
+}  // namespace weft::tcp
