@@ -9,6 +9,7 @@
 #include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
 #include "weft/base/version.h"
+#include "weft/comm/transport/transport_def.h"
 #include "weft/data/fetch.h"
 #include "weft/graph/kernel.h"
 #include "weft/graph/kernel_times.h"
@@ -76,6 +77,15 @@ Json kernel_choice() {
           {"complaint", times.complaint()}};
 }
 
+// Whom each transport trusts.
+Json transports() {
+  Json found = Json::object();
+  for (const TransportDef& def : transport_registry().all()) {
+    found[def.name] = def.trust;
+  }
+  return found;
+}
+
 // Both outputs are made from one object, so that they cannot disagree.
 Json examine() {
   const char* data = std::getenv("WEFT_DATA");
@@ -93,6 +103,7 @@ Json examine() {
           {"ops", op_registry().all().size()},
           {"models", model_registry().all().size()},
           {"optimizers", optimizer_registry().all().size()},
+          {"transports", transports()},
           {"WEFT_DATA", data == nullptr ? Json(nullptr) : Json(data)},
           {"cache", data_cache().string()},
           {"data", found_data()},
@@ -131,6 +142,9 @@ void print_text(const Json& found) {
   row("engine",
       fmt::format("{} ops, {} models, {} optimizers", found["ops"].get<int>(),
                   found["models"].get<int>(), found["optimizers"].get<int>()));
+  for (const auto& [name, trust] : found["transports"].items()) {
+    row("transport", fmt::format("{:<7} {}", name, trust.get<std::string>()));
+  }
   row("WEFT_DATA", found["WEFT_DATA"].is_null()
                        ? "not set"
                        : found["WEFT_DATA"].get<std::string>());

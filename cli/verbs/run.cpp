@@ -5,13 +5,12 @@
 #include <map>
 #include <optional>
 
+#include "cli/ranks.h"
 #include "cli/report.h"
 #include "cli/verb.h"
 
 #include "weft/base/parallel.h"
 #include "weft/comm/graph/exported_ranks.h"
-#include "weft/comm/transport/launcher.h"
-#include "weft/comm/transport/thread.h"
 #include "weft/files/exported.h"
 #include "weft/files/safetensors.h"
 
@@ -25,7 +24,7 @@ struct RunArguments {
   std::string output_file;
   std::string placement;
   std::string collective;  // empty: in parts
-  int workers = 0;         // threads; 0: none but this one
+  RankArguments ranks;
   std::int64_t max_frames = TaggedOptions().max_frames;
 
   TaggedOptions tagged() const {
@@ -169,19 +168,20 @@ std::vector<Tensor> run_rank(ExportedFunction& function,
   return results;
 }
 
-// Runs the ranks on threads of this process; the first one's results count.
-std::vector<Tensor> run_on_threads(const RunArguments& arguments) {
+// Runs the ranks of this process; the first one's results count.
+std::vector<Tensor> run_ranks(const RunArguments& arguments,
+                              LocalRanks& ranks) {
   std::vector<Tensor> results;
-  const int compute_threads = thread_count();
-  ThreadWorld world(arguments.workers);
-  world.run([&](Transport& transport) {
-    // Workers share the cores that one would have.
-    set_thread_count(std::max(1, compute_threads / arguments.workers));
+  const int threads = thread_count();
+  ranks.run([&](Transport& transport) {
+    // Threads share the cores that one worker would have; a process is told how
+    // many it has by whoever starts it.
+    set_thread_count(threads_of_rank(ranks, transport, threads, true));
     // Each worker reads the file for itself, as processes do.
     ExportedFunction function(arguments.file, arguments.tagged());
     auto own = run_rank(function, arguments, read_inputs(function, arguments),
                         transport);
-    if (transport.rank() == 0) results = std::move(own);
+    if (transport.rank() == ranks.first()) results = std::move(own);
   });
   return results;
 }
@@ -206,32 +206,21 @@ void print_results(const RunArguments& arguments,
 }
 
 void run(const RunArguments& arguments) {
-  // A launcher's processes know each other before anything else is read.
-  const auto launched = open_launched_transport();
-  if (launched && arguments.workers > 0) {
-    throw Error(ErrorCode::kInvalidArgument, "--workers",
-                "this is one of {} processes that a launcher started",
-                launched->size())
-        .hint("leave out --workers: each process is a worker");
-  }
-  if (!arguments.collective.empty() && !launched && arguments.workers == 0) {
+  const RankChoice choice = choose_ranks(arguments.ranks);
+  if (!arguments.collective.empty() && choice.is_alone()) {
     throw Error(ErrorCode::kInvalidArgument, "--collective",
                 "is for several workers")
-        .hint("--workers 4, or mpirun -n 4");
+        .hint("--workers 4, --transport, or mpirun -n 4");
   }
-  if (arguments.workers > 0) {
-    print_results(arguments, run_on_threads(arguments));
-    return;
-  }
-  ExportedFunction function(arguments.file, arguments.tagged());
-  const auto inputs = read_inputs(function, arguments);
-  if (!launched) {
+  if (choice.is_alone()) {
     // A function that runs alone needs no parts.
-    print_results(arguments, function.run(inputs));
+    ExportedFunction function(arguments.file, arguments.tagged());
+    print_results(arguments, function.run(read_inputs(function, arguments)));
     return;
   }
-  const auto results = run_rank(function, arguments, inputs, *launched);
-  if (launched->rank() == 0) print_results(arguments, results);
+  const auto ranks = open_ranks(choice);
+  const auto results = run_ranks(arguments, *ranks);
+  if (ranks->first() == 0) print_results(arguments, results);
 }
 
 void add_run(CLI::App& verb) {
@@ -247,10 +236,9 @@ void add_run(CLI::App& verb) {
   verb.add_option("--output", arguments->output_file,
                   "write the results there (result0, …) and print nothing")
       ->type_name("FILE");
-  verb.add_option("--workers", arguments->workers,
-                  "run in parts, by as many threads; mpirun and srun start "
-                  "parts as processes")
-      ->check(CLI::Range(1, 1024));
+  add_rank_options(verb, arguments->ranks,
+                   "run in parts, by as many threads; mpirun and srun start "
+                   "parts as processes");
   verb.add_option("--collective", arguments->collective,
                   "every worker runs all of it on its own inputs, and its "
                   "all_reduce ops add up over them; blueconnect takes these "

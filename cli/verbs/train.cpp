@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/recipe_help.h"
 #include "cli/report.h"
 #include "cli/sweep.h"
@@ -12,8 +13,6 @@
 #include "cli/verb.h"
 
 #include "weft/base/parallel.h"
-#include "weft/comm/transport/launcher.h"
-#include "weft/comm/transport/thread.h"
 #include "weft/train/simulated_run.h"
 #include "weft/train/sweep/sweep.h"
 
@@ -31,8 +30,8 @@ struct TrainArguments {
   bool check_numerics = false;
   int patience = -1;  // below 0: as the recipe says
   int threads = 0;
-  int cores = 0;          // of a sweep; 0: those of the machine
-  int workers = 0;        // 0: one, or as many as mpirun started
+  int cores = 0;  // of a sweep; 0: those of the machine
+  RankArguments ranks;
   int servers = -1;       // of these; below 0: as the recipe says
   std::string simulated;  // a network; empty: as the recipe says
 };
@@ -115,24 +114,23 @@ TrainResult run_worker(const TrainArguments& arguments, const Recipe& recipe,
   return trainer.run(observer);
 }
 
-// Workers that are threads of this process share its compute threads.
-TrainResult run_threads(const TrainArguments& arguments, const Recipe& recipe,
-                        TrainObserver& observer) {
-  const int compute_threads = thread_count();
-  ThreadWorld world(arguments.workers);
+// The workers of this process; the result is that of the first.
+TrainResult run_ranks(const TrainArguments& arguments, const Recipe& recipe,
+                      LocalRanks& ranks, TrainObserver& observer) {
+  const int threads = thread_count();
   TrainResult result;
-  world.run([&](Transport& transport) {
-    // The threads of all workers together are those that one would have.
-    set_thread_count(std::max(1, compute_threads / arguments.workers));
+  ranks.run([&](Transport& transport) {
+    set_thread_count(
+        threads_of_rank(ranks, transport, threads, arguments.threads > 0));
     const TrainResult own = run_worker(arguments, recipe, &transport, observer);
-    if (transport.rank() == 0) result = own;
+    if (transport.rank() == ranks.first()) result = own;
   });
   return result;
 }
 
-// A run of this process.
-TrainResult run_here(const TrainArguments& arguments, const Recipe& recipe,
-                     TrainObserver& observer) {
+// A run of this process alone.
+TrainResult run_here(const TrainArguments& arguments, const RankChoice& choice,
+                     const Recipe& recipe, TrainObserver& observer) {
   if (!recipe.simulate.network.empty()) {
     // Workers run one at a time: one core plays all of them, unless the user
     // gives each of them more.
@@ -143,69 +141,61 @@ TrainResult run_here(const TrainArguments& arguments, const Recipe& recipe,
                             .stop = &stop_requested},
                            observer);
   }
-  return arguments.workers > 1
-             ? run_threads(arguments, recipe, observer)
-             : run_worker(arguments, recipe, nullptr, observer);
-}
-
-// Throws Error(kInvalidArgument) for --workers under mpirun.
-void refuse_both(const TrainArguments& arguments, const Transport& launched) {
-  if (arguments.workers == 0) return;
-  throw Error(ErrorCode::kInvalidArgument, "--workers",
-              "this is one of {} processes that a launcher started",
-              launched.size())
-      .hint("leave out --workers: each process is a worker");
+  // One worker exchanges nothing.
+  if (choice.is_alone() || arguments.ranks.workers == 1) {
+    return run_worker(arguments, recipe, nullptr, observer);
+  }
+  return run_ranks(arguments, recipe, *open_ranks(choice), observer);
 }
 
 // Throws Error(kInvalidArgument) for real workers of a simulated network.
 void refuse_real_workers(const TrainArguments& arguments, const Recipe& recipe,
-                         bool is_launched) {
+                         const RankChoice& choice) {
   const int simulated = simulated_workers(recipe);
   if (simulated == 0) return;
   const std::string& network = recipe.simulate.network;
-  if (is_launched) {
+  if (choice.is_launched) {
     throw Error(ErrorCode::kInvalidArgument, "--simulate",
                 "a simulated cluster is one process, and a launcher started "
                 "several")
         .hint("start weft train by itself");
   }
-  if (arguments.workers == 0 || arguments.workers == simulated) return;
+  if (!arguments.ranks.transport.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "--transport",
+                "the workers of the simulated network '{}' have none", network)
+        .hint("leave out --transport, or the simulated network");
+  }
+  const int workers = arguments.ranks.workers;
+  if (workers == 0 || workers == simulated) return;
   throw Error(ErrorCode::kInvalidArgument, "--workers",
-              "{} workers, but the simulated network '{}' has {}",
-              arguments.workers, network, simulated)
+              "{} workers, but the simulated network '{}' has {}", workers,
+              network, simulated)
       .hint("leave out --workers: the network says how many there are");
 }
 
-// Runs this process's part of a launched job, with its share of the machine's
-// threads unless the user gave a number. The first process says what went
-// wrong; the others only when it is the first that is missing.
+// Runs this process's part of a job whose output a launcher gathers: the first
+// process says what went wrong; the others only when it is the first that is
+// missing.
 TrainResult run_launched(const TrainArguments& arguments, const Recipe& recipe,
-                         Transport& launched) {
-  if (arguments.threads == 0) {
-    // Processes on one host share its cores.
-    int others = 0;
-    for (int rank = 0; rank < launched.size(); ++rank) {
-      const bool is_here =
-          launched.host(rank) == launched.host(launched.rank());
-      others += is_here && rank != launched.rank() ? 1 : 0;
-    }
-    set_thread_count(std::max(1, thread_count() / (1 + others)));
-  }
+                         LocalRanks& ranks) {
   try {
     Progress progress;
-    return run_worker(arguments, recipe, &launched, progress);
+    return run_ranks(arguments, recipe, ranks, progress);
   } catch (const Error& error) {
-    if (launched.rank() == 0 || error.where() == "rank 0") throw;
+    if (ranks.first() == 0 || error.where() == "rank 0") throw;
     // All processes have failed for one reason; one of them tells it.
     throw Reported{error.code()};
   }
 }
 
-TrainResult run_workers(const TrainArguments& arguments, const Recipe& recipe,
-                        Transport* launched) {
-  if (launched != nullptr) return run_launched(arguments, recipe, *launched);
+// `ranks` are null where all workers are of this process.
+TrainResult run_workers(const TrainArguments& arguments,
+                        const RankChoice& choice, const Recipe& recipe,
+                        LocalRanks* ranks) {
+  if (choice.is_launched) return run_launched(arguments, recipe, *ranks);
   Progress progress;
-  return run_here(arguments, recipe, progress);
+  return ranks == nullptr ? run_here(arguments, choice, recipe, progress)
+                          : run_ranks(arguments, recipe, *ranks, progress);
 }
 
 void print_simulated(const TrainResult& result) {
@@ -226,11 +216,12 @@ void catch_signals() {
   network_termination = std::signal(SIGTERM, request_stop);
 }
 
-void train_sweep(const TrainArguments& arguments,
+void train_sweep(const TrainArguments& arguments, const RankChoice& choice,
                  const std::vector<SweepRun>& runs) {
   const int cores = arguments.cores > 0 ? arguments.cores : thread_count();
-  const CoreShares shares = share_cores(runs.size(), cores, arguments.threads,
-                                        std::max(arguments.workers, 1));
+  const int workers = std::max(arguments.ranks.workers, 1);
+  const CoreShares shares =
+      share_cores(runs.size(), cores, arguments.threads, workers);
   fmt::print(stderr, "{}\n",
              sweep_headline(name_of(arguments), runs.size(), shares));
   catch_signals();
@@ -240,9 +231,9 @@ void train_sweep(const TrainArguments& arguments,
       {.cores = shares,
        .is_resumed = arguments.is_resumed,
        .stop = &stop_requested,
-       .workers = std::max(arguments.workers, 1)},
+       .workers = workers},
       [&](const Recipe& recipe, TrainObserver& observer) {
-        return run_here(arguments, recipe, observer);
+        return run_here(arguments, choice, recipe, observer);
       },
       progress);
   if (arguments.as_json) {
@@ -269,7 +260,7 @@ void train_sweep(const TrainArguments& arguments,
 // Throws Error(kInvalidArgument) for what only makes sense for a sweep, or for
 // a single run.
 void refuse_mixture(const TrainArguments& arguments, bool is_sweep,
-                    bool is_launched) {
+                    const RankChoice& choice) {
   if (!is_sweep && arguments.cores > 0) {
     throw Error(ErrorCode::kInvalidArgument, "--cores",
                 "there is one run, and cores are shared by several")
@@ -277,20 +268,24 @@ void refuse_mixture(const TrainArguments& arguments, bool is_sweep,
             "--threads says how many threads a run computes with; --set "
             "KEY=A,B makes several runs");
   }
-  if (is_sweep && is_launched) {
+  if (is_sweep && choice.is_launched) {
     throw Error(ErrorCode::kInvalidArgument, "--set",
                 "a sweep is no job for a launcher: its runs share the cores of "
                 "one machine")
         .hint("start weft train by itself, or give each key one value");
   }
+  if (is_sweep && !arguments.ranks.transport.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "--transport",
+                "the runs of a sweep share the cores of one machine")
+        .hint("--workers gives each run that many, or give each key one value");
+  }
 }
 
 void train(const TrainArguments& arguments) {
-  if (const std::string warning = launch_warning(); !warning.empty()) {
-    fmt::print(stderr, "weft: {}\n", warning);
-  }
-  const std::unique_ptr<Transport> launched = open_launched_transport();
-  if (launched) refuse_both(arguments, *launched);
+  const RankChoice choice = choose_ranks(arguments.ranks);
+  // A launcher's processes know each other before anything else is read.
+  std::unique_ptr<LocalRanks> ranks;
+  if (choice.is_launched) ranks = open_ranks(choice);
   std::vector<std::string> overrides = arguments.overrides;
   if (!arguments.simulated.empty()) {
     // Quoted, as its commas would make a sweep.
@@ -308,17 +303,20 @@ void train(const TrainArguments& arguments) {
   std::vector<SweepRun> runs = load_sweep(arguments.recipe, overrides);
   for (SweepRun& run : runs) {
     apply_flags(arguments, run.recipe);
-    refuse_real_workers(arguments, run.recipe, launched != nullptr);
+    refuse_real_workers(arguments, run.recipe, choice);
   }
   const bool is_sweep = runs.size() > 1;
-  refuse_mixture(arguments, is_sweep, launched != nullptr);
-  if (is_sweep) return train_sweep(arguments, runs);
+  refuse_mixture(arguments, is_sweep, choice);
+  if (is_sweep) return train_sweep(arguments, choice, runs);
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   const Recipe& recipe = runs[0].recipe;
+  // Others wait only for what can be run: recipe and flags are read by now.
+  if (!ranks && !choice.is_one_process()) ranks = open_ranks(choice);
   catch_signals();
-  const TrainResult result = run_workers(arguments, recipe, launched.get());
+  const TrainResult result =
+      run_workers(arguments, choice, recipe, ranks.get());
   // All ranks have the same result; the first one prints it.
-  if (launched && launched->rank() != 0) return;
+  if (ranks && ranks->first() != 0) return;
   if (arguments.as_json) {
     print_json(report_of(name_of(arguments), result));
     return;
@@ -336,7 +334,7 @@ void add_train(CLI::App& verb) {
   verb.add_option("-h,--help", arguments->help,
                   "print this, or what a key of recipes means, or a name in "
                   "its value: --help train.batch, --help optimizer, --help "
-                  "qsgd, --help recipe")
+                  "qsgd, --help recipe; or --help transport")
       ->expected(0, 1)
       ->type_name("[KEY]");
   verb.add_option("RECIPE", arguments->recipe, "a TOML file");
@@ -364,10 +362,9 @@ void add_train(CLI::App& verb) {
                   "epochs; 0: never")
       ->check(CLI::Range(0, 1 << 30))
       ->type_name("EPOCHS");
-  verb.add_option("--workers", arguments->workers,
-                  "train with as many workers, threads of this process; "
-                  "mpirun and srun start them as processes")
-      ->check(CLI::Range(1, 1024));
+  add_rank_options(verb, arguments->ranks,
+                   "train with as many workers, threads of this process; "
+                   "mpirun and srun start them as processes");
   verb.add_option("--servers", arguments->servers,
                   "how many of the workers compute nothing and hold the "
                   "parameters, under a policy with servers")
@@ -387,6 +384,9 @@ void add_train(CLI::App& verb) {
   verb.callback([&verb, arguments] {
     if (verb.count("--help") > 0) {
       if (arguments->help.empty()) throw CLI::CallForHelp();
+      if (is_transport_topic(arguments->help)) {
+        return print_transport_help(arguments->help, arguments->as_json);
+      }
       return print_recipe_help(arguments->help, arguments->as_json);
     }
     if (arguments->recipe.empty()) throw CLI::RequiredError("RECIPE");

@@ -3,13 +3,14 @@
 
 import json
 import struct
+import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from weft import CliTest, run  # noqa: E402
+from weft import BIN, CliTest, free_port, run  # noqa: E402
 
 GRAPH = """
 func @scale(%0 "x": f32[N, 2], %1 "factor": f32[2]) -> (f32[N, 2]) {
@@ -75,6 +76,18 @@ class RunTest(CliTest):
                     "--place", "twize=1", parts=("twize", "twice"))
         self.refuse("run", path, "--input", "x=[[1, 2]]", "--workers", "2",
                     "--place", "twice=2", parts=("rank 2", "0 to 1"))
+
+    def test_parts_meet_over_tcp(self) -> None:
+        address = f"127.0.0.1:{free_port()}"
+        command = ["run", str(self.exported(CALLS)), "--input", "x=[[1, 2]]",
+                   "--place", "twice=1", "--transport"]
+        with subprocess.Popen([BIN, *command, f"tcp({address}, rank=1)"],
+                              stdout=subprocess.PIPE, text=True) as second:
+            output = self.succeed(*command, f"tcp({address}, rank=0)")
+            self.assertEqual(second.communicate(timeout=120)[0], "")
+        self.assertEqual(second.returncode, 0)
+        self.assertEqual(json.loads(output)["results"], [
+            {"type": "f32[1, 2]", "value": [[20, 400]]}])
 
     def test_adds_up_over_workers(self) -> None:
         graph = GRAPH.replace("return %2", """%3 = all_reduce(%2) \

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -17,6 +18,13 @@ def run(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run([str(BIN), *map(str, arguments)],
                           capture_output=True, text=True, timeout=300,
                           **{"cwd": ROOT, **options})
+
+
+def free_port() -> int:
+    """A port of this machine at which nobody listens."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        return door.getsockname()[1]
 
 
 # mpirun refuses root unless it is told twice.

@@ -125,6 +125,11 @@ class ExtensionTest(unittest.TestCase):
                                   capture_output=True)
             self.assertEqual(done.returncode, 2)
             self.assertIn(said, done.stderr)
+        done = subprocess.run(
+            [weft, "train", self.folder / "digits.toml", "--out",
+             self.folder / "late", "--transport", "late(2, most=10us)"],
+            check=True, capture_output=True, text=True)
+        self.assertIn("2 workers", done.stderr)
         rows = (self.folder / "spirals/metrics.jsonl").read_text()
         self.assertNotIn('"epoch":2', rows.replace(" ", ""))
         result = subprocess.run([weft, "eval", self.folder / "layers", "--json"],

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "examples/extension/cli/verbs/losses.cpp"
+#include "examples/extension/weft/comm/transport/transports/late.cpp"
 #include "examples/extension/weft/data/augmentations/invert.cpp"
 #include "examples/extension/weft/nn/layers/squeeze_excite.cpp"
 #include "examples/extension/weft/nn/views/weight_norm.cpp"
@@ -22,6 +23,7 @@
 #include "tests/support/exact.h"
 #include "tests/support/optimizer_run.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/transport_checks.h"
 
 #include "weft/comm/transport/thread.h"
 #include "weft/data/loader.h"
@@ -52,6 +54,14 @@ TEST(Extension, ARuleOfAnotherTreeCombines) {
   // 5 long each, of three.
   EXPECT_FLOAT_EQ(result[0], 2);
   EXPECT_FLOAT_EQ(result[1], 8.0f / 3);
+}
+
+TEST(Extension, ATransportOfAnotherTreeCarriesMessages) {
+  TransportRegistry transports("transport");
+  register_transport_late(transports);
+  transports.freeze();
+  const auto call = parse_call("late(4, most=100us)", transports, "test");
+  open_transport(call, {})->run(test::check_sums);
 }
 
 TEST(Extension, ALawOfAnotherTreeCharges) {

@@ -6,6 +6,7 @@
 //
 //   thread  ranks are threads of one process
 //   mpi     ranks are processes started by mpirun or srun
+//   tcp     ranks are processes that meet at an address
 //   sim     ranks of a simulated network with a virtual clock
 //
 // Messages between two ranks with the same tag arrive in the order in which
@@ -155,7 +156,7 @@ class Transport {
   virtual const std::string& host(int rank) const = 0;
   // Seconds since some moment: of this machine, or virtual.
   virtual double now() const = 0;
-  // "thread", "mpi", "sim".
+  // "thread", "mpi", "tcp", "sim".
   virtual std::string_view name() const = 0;
   // Tags are below 2^tag_bits().
   virtual int tag_bits() const { return 30; }
