@@ -109,7 +109,7 @@ TEST(AllReduceChooser, ExplainsWhatItPredicts) {
 TEST(Placement, PutsTheRanksOfAHostSideBySide) {
   const std::vector<std::string> hosts = {"b", "a", "b", "a"};
   const Placement placement = placement_of(hosts);
-  EXPECT_THAT(placement.order, ElementsAre(0, 2, 1, 3));
+  EXPECT_THAT(placement.order.list(), ElementsAre(0, 2, 1, 3));
   EXPECT_EQ(placement.ranks_per_host, 2);
   EXPECT_EQ(placement.hosts, 2);
   EXPECT_EQ(placement.flat_because, "");

@@ -137,11 +137,12 @@ Placement placement_of(std::span<const std::string> hosts) {
   Placement placement;
   placement.hosts = static_cast<int>(names.size());
   placement.ranks_per_host = ranks.front();
-  placement.order.resize(hosts.size());
-  std::iota(placement.order.begin(), placement.order.end(), 0);
-  std::ranges::stable_sort(placement.order, {}, [&](int rank) {
+  std::vector<int> order(hosts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int rank) {
     return host_of[static_cast<std::size_t>(rank)];
   });
+  placement.order = Ranks(std::move(order));
   for (std::size_t host = 0; host < names.size(); ++host) {
     if (ranks[host] == placement.ranks_per_host) continue;
     placement.flat_because =
@@ -196,11 +197,10 @@ Level fit_level(int size, std::span<const Timing> timings) {
 
 Task<Topology> calibrate(Communicator& communicator,
                          const Placement& placement) {
-  WEFT_CHECK(placement.order.size() ==
-             static_cast<std::size_t>(communicator.size()));
+  WEFT_CHECK(placement.order.size() == communicator.size());
   const Channel channel = communicator.open({"calibrate", ""});
   if (communicator.size() == 1) return alone();
-  return measure(channel.among(placement.order),
+  return measure(channel.among(placement.order.list()),
                  circles_of(placement, communicator.size()));
 }
 

@@ -24,7 +24,7 @@ struct Placement {
   int hosts = 1;
   // order[i] is the rank that should be number i, so that the ranks of a host
   // are adjacent; the identity where they are.
-  std::vector<int> order;
+  Ranks order;
   // Why the ranks are taken for one flat level; empty if they are not.
   std::string flat_because;
 };

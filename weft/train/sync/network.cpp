@@ -1,7 +1,6 @@
 #include "weft/train/sync/network.h"
 
 #include <filesystem>
-#include <numeric>
 #include <optional>
 
 #include "weft/comm/collective/calibration.h"
@@ -32,11 +31,11 @@ Task<> find(Communicator& all, const std::string& given,
     // they are numbered.
     if (!placement.flat_because.empty() ||
         !ends_at_hosts(topology, placement)) {
-      std::iota(placement.order.begin(), placement.order.end(), 0);
+      placement.order = Ranks(all.size());
     }
   }
   found.emplace(
-      Network{std::move(topology), all.split(placement.order),
+      Network{std::move(topology), all.split(placement.order.list()),
               placement.flat_because.empty()
                   ? ""
                   : "one level for all, as " + placement.flat_because});
