@@ -28,6 +28,22 @@ TEST(Allocator, GivesTheBlockThatCameLast) {
   EXPECT_EQ(allocate(3 * kMebibyte)->data, data);
 }
 
+TEST(Allocator, ABlockHasRoomForItsRequestAndAQuarterMoreAtMost) {
+  for (std::size_t bytes = 1; bytes < 100'000; bytes += bytes < 300 ? 1 : 97) {
+    const BlockRef block = allocate(bytes);
+    EXPECT_GE(block->capacity, bytes);
+    EXPECT_LE(block->capacity, std::max<std::size_t>(64, bytes + bytes / 4 + 1))
+        << bytes;
+  }
+}
+
+TEST(Allocator, ASmallBlockServesWhatIsNearlyAsLarge) {
+  BlockRef block = allocate(18'000);
+  const std::byte* data = block->data;
+  block = BlockRef();
+  EXPECT_EQ(allocate(18'432)->data, data);
+}
+
 TEST(Allocator, WastesNoLargeBlockOnASmallOne) {
   BlockRef block = allocate(4 * kMebibyte);
   const std::byte* data = block->data;

@@ -13,9 +13,12 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kSmallest = 64;
-// Blocks from 64 bytes to 64 KiB are recycled by powers of two, larger ones by
-// the pool, which keeps the peak of a process near what it uses.
-constexpr std::size_t kClasses = 11;
+// Blocks from 64 bytes to 64 KiB are recycled by sizes, four to a power of two,
+// so that a fifth of a block is unused at most; larger ones by the pool, which
+// keeps the peak of a process near what it uses.
+constexpr int kStepBits = 2;
+constexpr std::uint32_t kSteps = 1u << kStepBits;
+constexpr std::uint32_t kClasses = 10 * kSteps + 1;
 constexpr std::uint32_t kLarge = kClasses;
 // The bound keeps a thread that only frees, as one that consumes what another
 // makes, from collecting memory.
@@ -55,12 +58,23 @@ thread_local bool ThreadCache::closed = false;
 thread_local ThreadCache cache;
 
 std::uint32_t class_of(std::size_t bytes) {
-  const std::size_t rounded =
-      // Any block of a class fits every request of it.
-      std::bit_ceil(bytes < kSmallest ? kSmallest : bytes);
-  const auto index = static_cast<std::uint32_t>(std::countr_zero(rounded) -
-                                                std::countr_zero(kSmallest));
+  if (bytes <= kSmallest) return 0;
+  // The power of two below, and how many steps above it fit the request: so
+  // does any block of the class.
+  const int power = static_cast<int>(std::bit_width(bytes - 1)) - 1;
+  const int step = power - kStepBits;
+  const std::size_t above = bytes - (std::size_t{1} << power);
+  const std::size_t steps = (above + (std::size_t{1} << step) - 1) >> step;
+  const auto doublings =
+      static_cast<std::uint32_t>(power - std::countr_zero(kSmallest));
+  const std::uint32_t index =
+      doublings * kSteps + static_cast<std::uint32_t>(steps);
   return index < kClasses ? index : kLarge;
+}
+
+std::size_t capacity_of(std::uint32_t size_class) {
+  const std::size_t power = kSmallest << (size_class / kSteps);
+  return power + power / kSteps * (size_class % kSteps);
 }
 
 void recycle(Block* block) {
@@ -129,7 +143,7 @@ BlockRef allocate(std::size_t bytes) {
     block->references.store(1, std::memory_order_relaxed);
   } else {
     const std::size_t capacity =
-        size_class == kLarge ? bytes : kSmallest << size_class;
+        size_class == kLarge ? bytes : capacity_of(size_class);
     block = system_block(capacity);
     block->size_class = size_class;
     block->capacity = capacity;
