@@ -6,6 +6,7 @@
 #include "python/src/convert.h"
 #include "python/src/recipes.h"
 
+#include "weft/train/simulated_run.h"
 #include "weft/train/train_loop.h"
 #include "weft/train/trained_model.h"
 #include "weft/train/trainer.h"
@@ -148,7 +149,8 @@ class SignalHook final : public TrainHook {
  public:
   explicit SignalHook(Interrupt& interrupt) : interrupt_(interrupt) {}
 
-  void on_step(TrainLoop&) override {
+  void on_step(TrainLoop&) override { check(); }
+  void check() {
     const py::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) interrupt_.take();
   }
@@ -157,17 +159,66 @@ class SignalHook final : public TrainHook {
   Interrupt& interrupt_;
 };
 
+Recipe recipe_with_folder(const py::object& source,
+                          const Overrides& overrides) {
+  Recipe recipe = recipe_from(source, overrides);
+  if (recipe.log.folder.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "log.folder",
+                "what is no file of a recipe has no name, and so no folder")
+        .hint("settings={\"log.folder\": \"runs/NAME\"}");
+  }
+  return recipe;
+}
+
+// Calls `run`, without the GIL, and raises what Python has raised meanwhile.
+template <class Run>
+TrainResult uninterrupted(Interrupt& interrupt, const Run& run) {
+  TrainResult result;
+  try {
+    const py::gil_scoped_release nogil;
+    result = run();
+  } catch (const Error&) {
+    if (!interrupt.is_taken()) throw;
+  }
+  if (interrupt.is_taken()) interrupt.raise_again();
+  return result;
+}
+
+// The workers of a simulated cluster have no hooks, but one tells how it goes.
+class SignalObserver final : public TrainObserver {
+ public:
+  explicit SignalObserver(Interrupt& interrupt) : hook_(interrupt) {}
+  void on_step(const TrainProgress&) override { hook_.check(); }
+
+ private:
+  SignalHook hook_;
+};
+
+TrainResult simulate(const py::object& source, const Overrides& overrides,
+                     bool is_resumed) {
+  const Recipe recipe = recipe_with_folder(source, overrides);
+  if (recipe.simulate.network.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "simulate.network",
+                "the recipe does not say which cluster is simulated")
+        .hint("settings={\"simulate.network\": \"64@50us,100Mbit/s\"}");
+  }
+  Interrupt interrupt;
+  SignalObserver observer(interrupt);
+  return uninterrupted(interrupt, [&] {
+    return train_simulated(recipe,
+                           {.name = recipe_name(source),
+                            .is_resumed = is_resumed,
+                            .stop = &interrupt.stop()},
+                           observer);
+  });
+}
+
 class PythonTrainer {
  public:
   PythonTrainer(const py::object& source, const Overrides& overrides,
                 const py::object& model, const py::object& data,
                 const py::object& optimizer, bool is_resumed) {
-    Recipe recipe = recipe_from(source, overrides);
-    if (recipe.log.folder.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "log.folder",
-                  "what is no file of a recipe has no name, and so no folder")
-          .hint("settings={\"log.folder\": \"runs/NAME\"}");
-    }
+    Recipe recipe = recipe_with_folder(source, overrides);
     TrainerOptions options{.name = recipe_name(source),
                            .is_resumed = is_resumed,
                            .stop = &interrupt_.stop(),
@@ -190,16 +241,10 @@ class PythonTrainer {
     for (auto& hook : hooks) trainer_->add(std::move(hook));
     trainer_->add(std::make_unique<SignalHook>(interrupt_));
     has_run_ = true;
-    TrainResult result;
-    try {
-      const py::gil_scoped_release nogil;
+    return uninterrupted(interrupt_, [&] {
       TrainObserver quiet;
-      result = trainer_->run(quiet);
-    } catch (const Error&) {
-      if (!interrupt_.is_taken()) throw;
-    }
-    if (interrupt_.is_taken()) interrupt_.raise_again();
-    return result;
+      return trainer_->run(quiet);
+    });
   }
 
  private:
@@ -237,8 +282,15 @@ void bind_loop(py::module_& train) {
       .def_readonly("train_loss", &TrainResult::train_loss)
       .def_readonly("best_epoch", &TrainResult::best_epoch)
       .def_readonly("samples_per_s", &TrainResult::samples_per_s)
+      .def_readonly("workers", &TrainResult::workers)
       .def_property_readonly(
           "test", [](const TrainResult& r) { return from_scores(r.test); })
+      .def_property_readonly(
+          "seconds_here",
+          [](const TrainResult& r) {
+            return r.simulated ? r.simulated->seconds_here : r.seconds;
+          },
+          "On the clock of this machine; `seconds` are of a simulated one's.")
       .def_property_readonly("checkpoint", [](const TrainResult& r) {
         return r.checkpoint.string();
       });
@@ -254,6 +306,7 @@ void bind_train(py::module_& module) {
       .def(py::init<const py::object&, const Overrides&, const py::object&,
                     const py::object&, const py::object&, bool>())
       .def("run", &PythonTrainer::run);
+  train.def("_simulate", &simulate);
   train.def("_export", [](const std::string& checkpoint,
                           const std::string& path, const std::string& data) {
     const py::gil_scoped_release nogil;

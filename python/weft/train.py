@@ -11,9 +11,11 @@ import json
 import os
 
 from weft._weft.optim import Optimizer
-from weft._weft.train import Loop, TrainResult, _export, _Step, _Trainer
+from weft._weft.train import (
+    Loop, TrainResult, _export, _simulate, _Step, _Trainer)
 
-__all__ = ["Data", "Loop", "Step", "TrainResult", "Trainer", "export"]
+__all__ = ["Data", "Loop", "Step", "TrainResult", "Trainer", "export",
+           "simulate"]
 
 
 def _overrides(settings, optimizer):
@@ -92,6 +94,19 @@ class Trainer:
         checkpoint of the last step.
         """
         return self._trainer.run(callbacks)
+
+
+def simulate(recipe, settings=None, *, resume=False):
+    """Trains a recipe by all workers of a cluster that is not there, as
+    `weft train --simulate` does: for real, on a virtual clock.
+
+        result = weft.train.simulate("recipes/digits.toml", {
+            "simulate.network": "64@50us,100Mbit/s", "train.batch": 256})
+        print(result.test["accuracy"], result.seconds)
+
+    The result's seconds are of that clock, and seconds_here of this machine.
+    """
+    return _simulate(_source(recipe), _overrides(settings, None), resume)
 
 
 class Step:

@@ -3,6 +3,7 @@
 import _thread
 import json
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -42,6 +43,41 @@ class TrainTest(unittest.TestCase):
         settings = {"log.folder": str(self.folder / name),
                     **more.pop("settings", {})}
         return weft.train.Trainer(RECIPE, settings, **more)
+
+    def simulate(self, **settings):
+        return weft.train.simulate(RECIPE, {
+            "log.folder": str(self.folder / "simulated"),
+            "simulate.network": "4@50us,100Mbit/s",
+            "simulate.compute": "constant(20ms)",
+            **{key.replace("_", ".", 1): value
+               for key, value in settings.items()}})
+
+    def test_a_simulated_cluster_trains(self):
+        result = self.simulate()
+        self.assertEqual(result.workers, 4)
+        self.assertGreater(result.test["accuracy"], 0.6)
+        # 20 ms of computing for each step, on a clock of its own.
+        self.assertGreater(result.seconds, 0.02 * result.steps)
+        self.assertGreater(result.seconds_here, 0)
+        self.assertEqual(self.simulate().seconds, result.seconds)
+
+    def test_a_simulated_cluster_must_be_named(self):
+        with self.assertRaisesRegex(weft.InvalidArgument, "which cluster"):
+            self.simulate(simulate_network="")
+
+    def test_ctrl_c_ends_a_simulated_cluster(self):
+        record = self.folder / "simulated" / "run.json"
+
+        def interrupt():
+            # Once it trains, which it would do for hours.
+            while not record.exists():
+                pass
+            _thread.interrupt_main()
+
+        with self.assertRaises(KeyboardInterrupt):
+            threading.Thread(target=interrupt).start()
+            self.simulate(train_epochs=100_000)
+        self.assertEqual(self.state_of("simulated")["state"], "interrupted")
 
     def state_of(self, name="run"):
         return json.loads((self.folder / name / "run.json").read_text())

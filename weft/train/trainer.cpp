@@ -324,8 +324,9 @@ Trainer::Trainer(Recipe recipe, TrainerOptions options) {
     throw Error(ErrorCode::kInvalidArgument, "simulate.network",
                 "a Trainer is one worker, and a simulated cluster has several")
         .hint(
-            "weft train --simulate trains so, and train_simulated() "
-            "(weft/train/simulated_run.h); else leave simulate.network out");
+            "weft train --simulate trains so, weft.train.simulate() in Python "
+            "and train_simulated() in C++ (weft/train/simulated_run.h); else "
+            "leave simulate.network out");
   }
   if (options.transport == nullptr) {
     run_ =

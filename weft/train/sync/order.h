@@ -1,8 +1,8 @@
 // Orders: which messages go first where several wait to be sent.
 //
 // [sync] order = "first_use" names one with its options. It gives each
-// parameter a priority, which its messages carry: a simulated network and a
-// server's credit (send_queue.h) let the highest go first. Orders change when
+// parameter a priority, which its messages carry: TCP, a simulated network and
+// a server's credit (send_queue.h) let the highest go first. Orders change when
 // things travel and nothing of what they are. A new one is one file in
 // sync/orders.
 //
