@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/training_runs.h"
 
 #include "weft/base/parallel.h"
 #include "weft/comm/transport/thread.h"
@@ -16,14 +16,10 @@ namespace {
 using test::message_of;
 using ::testing::HasSubstr;
 
-class FreeServerTest : public ::testing::Test {
+class FreeServerTest : public ::testing::Test, public test::TrainingRuns {
  protected:
-  Recipe recipe(const std::string& folder,
-                std::vector<std::string> overrides) const {
-    std::vector<std::string> all = {"log.folder=" +
-                                    (root_.path() / folder).string()};
-    all.insert(all.end(), overrides.begin(), overrides.end());
-    return parse_recipe(R"toml(
+  FreeServerTest()
+      : TrainingRuns(R"toml(
 [model]
 name = "mlp"
 hidden = [32]
@@ -41,30 +37,7 @@ bucket_bytes = 4096
 [simulate]
 network = "4@1us,1GB/s"
 compute = "constant(1ms)"
-)toml",
-                        "test", all);
-  }
-
-  TrainResult simulate(const std::string& folder,
-                       std::vector<std::string> overrides,
-                       bool is_resumed = false) {
-    set_thread_count(1);
-    TrainObserver quiet;
-    return train_simulated(recipe(folder, std::move(overrides)),
-                           {.name = "test", .is_resumed = is_resumed}, quiet);
-  }
-
-  void expect_same_bits(const std::string& a, const std::string& b) const {
-    const SafetensorsFile left(root_.path() / a / "last.safetensors");
-    const SafetensorsFile right(root_.path() / b / "last.safetensors");
-    ASSERT_EQ(left.entries().size(), right.entries().size());
-    for (const auto& entry : left.entries()) {
-      EXPECT_TRUE(identical(left.read(entry), right.read(entry.name)))
-          << entry.name;
-    }
-  }
-
-  test::TemporaryFolder root_;
+)toml") {}
 };
 
 // Real workers, then.
@@ -96,8 +69,8 @@ TEST_F(FreeServerTest, WithoutSlackItIsTheServer) {
   const TrainResult server = simulate("server", {"sync.policy=server"});
   const TrainResult stale = simulate("stale", {"sync.policy=stale_server(0)"});
   EXPECT_NEAR(stale.train_loss, server.train_loss, 1e-4);
-  const SafetensorsFile left(root_.path() / "server" / "last.safetensors");
-  const SafetensorsFile right(root_.path() / "stale" / "last.safetensors");
+  const SafetensorsFile left = last("server");
+  const SafetensorsFile right = last("stale");
   for (const auto& entry : right.entries()) {
     // Each keeps something of its own beside the model.
     if (entry.name.starts_with("sync.")) continue;
@@ -125,18 +98,10 @@ TEST_F(FreeServerTest, AVirtualClockMakesItDeterministic) {
 // equal when they are saved is checked there.
 TEST_F(FreeServerTest, TrainsOnThreads) {
   for (const char* policy : {"stale_server(1)", "async_server"}) {
-    const Recipe same = recipe(
-        fmt::format("threads-{}", policy),
+    const TrainResult result = on_threads(
+        4, fmt::format("threads-{}", policy),
         {fmt::format("sync.policy={}", policy), "train.checkpoint_every=5",
-         kNobody, "optimizer.lr=0.1", "train.epochs=6"});
-    TrainResult result;
-    ThreadWorld(4).run([&](Transport& transport) {
-      set_thread_count(1);
-      TrainObserver quiet;
-      Trainer trainer(same, {.name = "test", .transport = &transport});
-      const TrainResult own = trainer.run(quiet);
-      if (transport.rank() == 0) result = own;
-    });
+         "optimizer.lr=0.1", "train.epochs=6"});
     EXPECT_GT(result.test.get("accuracy"), 0.6) << policy;
   }
 }
@@ -162,7 +127,7 @@ TEST_F(FreeServerTest, ResumesAtTheAgeOfItsOptimizer) {
   part.push_back("train.epochs=2");
   simulate("aged", part);
   const auto updates = [&] {
-    const SafetensorsFile file(root_.path() / "aged" / "last.safetensors");
+    const SafetensorsFile file = last("aged");
     double most = 0;
     for (const auto& entry : file.entries()) {
       if (!entry.name.starts_with("sync.updates.")) continue;

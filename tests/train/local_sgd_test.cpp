@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/training_runs.h"
 
 #include "weft/base/parallel.h"
 #include "weft/comm/transport/thread.h"
@@ -136,14 +136,10 @@ TEST(LocalSgd, IsTheMeanOfTrainingsThatAreAlone) {
   });
 }
 
-class LocalSgdTest : public ::testing::Test {
+class LocalSgdTest : public ::testing::Test, public test::TrainingRuns {
  protected:
-  Recipe recipe(const std::string& folder,
-                std::vector<std::string> overrides) const {
-    std::vector<std::string> all = {"log.folder=" +
-                                    (root_.path() / folder).string()};
-    all.insert(all.end(), overrides.begin(), overrides.end());
-    return parse_recipe(R"toml(
+  LocalSgdTest()
+      : TrainingRuns(R"toml(
 [model]
 name = "mlp"
 hidden = [32]
@@ -160,34 +156,7 @@ topology = "3@1ms,1MB/s"
 [simulate]
 network = "3@1ms,1MB/s"
 compute = "constant(1ms)"
-)toml",
-                        "test", all);
-  }
-
-  TrainResult simulate(const std::string& folder,
-                       std::vector<std::string> overrides,
-                       bool is_resumed = false) {
-    set_thread_count(1);
-    TrainObserver quiet;
-    return train_simulated(recipe(folder, std::move(overrides)),
-                           {.name = "test", .is_resumed = is_resumed}, quiet);
-  }
-
-  SafetensorsFile saved(const std::string& folder) const {
-    return SafetensorsFile(root_.path() / folder / "last.safetensors");
-  }
-
-  void expect_same_bits(const std::string& a, const std::string& b) const {
-    const SafetensorsFile left = saved(a);
-    const SafetensorsFile right = saved(b);
-    ASSERT_EQ(left.entries().size(), right.entries().size());
-    for (const auto& entry : left.entries()) {
-      EXPECT_TRUE(identical(left.read(entry), right.read(entry.name)))
-          << entry.name;
-    }
-  }
-
-  test::TemporaryFolder root_;
+)toml") {}
 };
 
 // Where workers meet in every step, the mean of copies is the copy that the
@@ -196,8 +165,8 @@ TEST_F(LocalSgdTest, OfOneStepIsAllReduce) {
   simulate("allreduce", {"optimizer.name=sgd", "train.drop_last=true"});
   simulate("local", {"optimizer.name=sgd", "train.drop_last=true",
                      "sync.policy=local_sgd(1)"});
-  const SafetensorsFile left = saved("allreduce");
-  const SafetensorsFile right = saved("local");
+  const SafetensorsFile left = last("allreduce");
+  const SafetensorsFile right = last("local");
   for (const auto& entry : left.entries()) {
     const Tensor a = left.read(entry);
     const Tensor b = right.read(entry.name);
@@ -219,7 +188,7 @@ TEST_F(LocalSgdTest, SendsAsMuchLessAsItMeetsLess) {
 
 TEST_F(LocalSgdTest, DoesWithMomentumWhatItIsTold) {
   const auto velocity = [&](const std::string& folder, const char* name) {
-    return saved(folder).read(name);
+    return last(folder).read(name);
   };
   for (const char* momentum : {"averaged", "reset", "kept"}) {
     const TrainResult result = simulate(
@@ -230,7 +199,7 @@ TEST_F(LocalSgdTest, DoesWithMomentumWhatItIsTold) {
   constexpr const char* kBias = "optimizer.velocity.fc1.bias";
   EXPECT_TRUE(identical(velocity("reset", kBias), zero));
   EXPECT_FALSE(identical(velocity("averaged", kBias), zero));
-  EXPECT_EQ(saved("averaged").find("sync.1.optimizer.velocity.fc1.bias"),
+  EXPECT_EQ(last("averaged").find("sync.1.optimizer.velocity.fc1.bias"),
             nullptr);
   // Each worker's own.
   EXPECT_FALSE(
@@ -258,14 +227,7 @@ TEST_F(LocalSgdTest, TrainsTheSameBitsByThreads) {
   const std::vector<std::string> overrides{"sync.policy=local_sgd(4)",
                                            "sync.codec=bf16"};
   simulate("simulated", overrides);
-  std::vector<std::string> real = overrides;
-  real.push_back("simulate.network=\"\"");
-  const Recipe same = recipe("threads", real);
-  ThreadWorld(3).run([&](Transport& transport) {
-    set_thread_count(1);
-    TrainObserver quiet;
-    Trainer(same, {.name = "test", .transport = &transport}).run(quiet);
-  });
+  on_threads(3, "threads", overrides);
   expect_same_bits("simulated", "threads");
 }
 

@@ -9,7 +9,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/heap_use.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/training_runs.h"
 
 #include "weft/base/parallel.h"
 #include "weft/comm/transport/thread.h"
@@ -24,14 +24,10 @@ namespace {
 using test::message_of;
 using testing::HasSubstr;
 
-class SimulateTest : public ::testing::Test {
+class SimulateTest : public ::testing::Test, public test::TrainingRuns {
  protected:
-  Recipe recipe(const std::string& folder,
-                std::vector<std::string> overrides = {}) const {
-    std::vector<std::string> all = {"log.folder=" +
-                                    (root_.path() / folder).string()};
-    all.insert(all.end(), overrides.begin(), overrides.end());
-    return parse_recipe(R"(
+  SimulateTest()
+      : TrainingRuns(R"toml(
 [model]
 name = "mlp"
 hidden = [32]
@@ -46,46 +42,9 @@ batch = 128
 [sync]
 topology = "4@1ms,1MB/s"
 bucket_bytes = 4096
-)",
-                        "test", all);
-  }
-
-  TrainResult simulate(const std::string& folder,
-                       std::vector<std::string> overrides = {},
-                       bool is_resumed = false) {
-    overrides.push_back("simulate.network=\"4@1ms,1MB/s\"");
-    set_thread_count(1);
-    TrainObserver quiet;
-    return train_simulated(recipe(folder, std::move(overrides)),
-                           {.name = "test", .is_resumed = is_resumed}, quiet);
-  }
-
-  TrainResult train_threads(const std::string& folder,
-                            std::vector<std::string> overrides = {}) {
-    const Recipe same = recipe(folder, std::move(overrides));
-    TrainResult result;
-    ThreadWorld(4).run([&](Transport& transport) {
-      set_thread_count(1);
-      TrainObserver quiet;
-      Trainer trainer(same, {.name = "test", .transport = &transport});
-      const TrainResult own = trainer.run(quiet);
-      if (transport.rank() == 0) result = own;
-    });
-    return result;
-  }
-
-  // Every tensor of the last checkpoint, as bits.
-  void expect_same_bits(const std::string& a, const std::string& b) const {
-    const SafetensorsFile left(root_.path() / a / "last.safetensors");
-    const SafetensorsFile right(root_.path() / b / "last.safetensors");
-    ASSERT_EQ(left.entries().size(), right.entries().size());
-    for (const auto& entry : left.entries()) {
-      EXPECT_TRUE(identical(left.read(entry), right.read(entry.name)))
-          << entry.name;
-    }
-  }
-
-  test::TemporaryFolder root_;
+[simulate]
+network = "4@1ms,1MB/s"
+)toml") {}
 };
 
 TEST_F(SimulateTest, TrainsTheBitsThatThreadsTrain) {
@@ -94,7 +53,7 @@ TEST_F(SimulateTest, TrainsTheBitsThatThreadsTrain) {
       const std::vector<std::string> overrides{"sync.policy=" + policy,
                                                "sync.codec=" + codec};
       const std::string name = policy + codec;
-      const TrainResult threads = train_threads("t" + name, overrides);
+      const TrainResult threads = on_threads(4, "t" + name, overrides);
       const TrainResult simulated = simulate("s" + name, overrides);
       EXPECT_EQ(simulated.workers, 4);
       EXPECT_EQ(simulated.train_loss, threads.train_loss) << name;
