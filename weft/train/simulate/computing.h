@@ -27,7 +27,7 @@ struct StepPrice {
   // there, in seconds from the beginning.
   std::vector<double> use_at;
   std::vector<double> gradient_at;
-  // In which order that happens.
+  // The parameters in the order in which that happens.
   std::vector<std::size_t> uses;
   std::vector<std::size_t> gradients;
 };

@@ -148,8 +148,8 @@ struct SyncPolicyDef {
   // [sync] credit may hold some back.
   bool takes_credit = false;
   // Whether apply() leaves the parameters of its bucket as the next step wants
-  // them, whatever becomes of others; null: it never does.
-  bool (*applies_each)(const SyncRecipe& recipe) = nullptr;
+  // them, whatever becomes of others.
+  bool applies_each = false;
   // Whether buckets hold the sum of all gradients from exchange() to apply().
   bool leaves_sums = false;
   // In all that follows, `options` are complete.

@@ -168,7 +168,7 @@ std::optional<Refusal> forward_declines(const SyncRecipe& recipe,
                                         const Optimizer& optimizer) {
   if (!recipe.overlap_forward) return std::nullopt;
   const SyncPolicyDef& policy = *policy_of(recipe).def;
-  if (policy.applies_each == nullptr || !policy.applies_each(recipe)) {
+  if (!policy.applies_each) {
     return Refusal{"policy " + in_quotes(recipe.policy),
                    "it changes all parameters together, when everything has "
                    "come",

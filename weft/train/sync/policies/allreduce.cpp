@@ -83,7 +83,7 @@ void register_sync_policy_allreduce(SyncPolicyRegistry& policies) {
   policies.add({.name = "allreduce",
                 .summary = "every worker gets the sum of all gradients",
                 .uses_collective = true,
-                .applies_each = [](const SyncRecipe&) { return true; },
+                .applies_each = true,
                 .leaves_sums = true,
                 // What is sparsified is clipped before, as in Deep Gradient
                 // Compression; else the sum is clipped, as one worker would.

@@ -407,8 +407,7 @@ void register_sync_policy_server(SyncPolicyRegistry& policies) {
        .takes_rules = true,
        .has_servers = true,
        .takes_credit = true,
-       // Late ones would be waited for where workers meet, and not before.
-       .applies_each = [](const SyncRecipe&) { return true; },
+       .applies_each = true,
        .declines = server_declines,
        .declines_workers = quorum_declines_workers,
        // An owner sees the gradients of its own buckets only.
