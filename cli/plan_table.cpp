@@ -5,35 +5,10 @@
 
 #include "cli/terminal.h"
 
+#include "weft/runtime/plan/step_times.h"
+
 namespace weft::cli {
 namespace {
-
-// A few runs average out interruptions, and are over before anybody waits.
-constexpr int kTimedRuns = 5;
-
-std::vector<void*> addresses(std::span<const Tensor> tensors) {
-  std::vector<void*> result;
-  for (const Tensor& tensor : tensors) result.push_back(tensor.raw());
-  return result;
-}
-
-// Seconds per run of each step, after one run to warm up.
-std::vector<double> time_steps(Plan& plan, std::span<const Tensor> arguments,
-                               std::span<const Tensor> results) {
-  const auto in = addresses(arguments);
-  const auto out = addresses(results);
-  const Tensor arena =
-      Tensor::empty({DType::kU8, {static_cast<Dim>(plan.arena_bytes())}});
-  std::vector<double> seconds(plan.steps().size());
-  // The first run meets the memory for the first time, which takes longer.
-  plan.run(in, out, arena.raw());
-  for (int i = 0; i < kTimedRuns; ++i) {
-    plan.run_timed(in, out, arena.raw(), seconds);
-  }
-  for (double& each : seconds) each /= kTimedRuns;
-  // The sums of all runs become means.
-  return seconds;
-}
 
 // The unit that says more: arithmetic for products, traffic for the rest.
 std::string speed(const Cost& cost, double seconds) {

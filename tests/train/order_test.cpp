@@ -16,9 +16,11 @@
 #include "weft/train/step/step.h"
 #include "weft/train/step/training_task.h"
 #include "weft/train/sync/bucket.h"
+#include "weft/train/sync/credit_queue.h"
+#include "weft/train/sync/gather.h"
 #include "weft/train/sync/rules.h"
-#include "weft/train/sync/send_queue.h"
 #include "weft/train/sync/slices.h"
+#include "weft/train/sync/turns.h"
 
 namespace weft::order_test {
 namespace {
@@ -58,6 +60,10 @@ TEST(Order, ChangesWhenThingsTravelAndNotWhatTheyAre) {
     const std::vector<std::vector<std::string>> others{
         {"sync.order=first_use"},
         {"sync.order=random"},
+        {"sync.order=last_use", "sync.credit=2048"},
+        {"sync.order=tic"},
+        {"sync.order=tac"},
+        {"sync.order=p3(slice=500)", "sync.bucket_bytes=2048"},
         {"sync.overlap_forward=true"},
         {"sync.overlap_forward=true", "sync.overlap=false",
          "sync.order=first_use"}};
@@ -144,6 +150,64 @@ TEST(Order, GivesEachParameterAPriority) {
               HasSubstr("did you mean 'first_use'?"));
 }
 
+// What an order sets holds where the recipe says nothing else.
+TEST(Order, SetsWhatGoesWithIt) {
+  const auto sync_of = [](const std::string& keys) {
+    return parse_recipe(
+               "[model]\nname = \"mlp\"\n[data]\nname = \"digits\"\n"
+               "[optimizer]\nname = \"sgd\"\n[sync]\n" +
+                   keys,
+               "recipe")
+        .sync;
+  };
+  const SyncRecipe p3 = sync_of("order = \"p3\"");
+  EXPECT_TRUE(p3.slices);
+  EXPECT_TRUE(p3.overlap_forward);
+  EXPECT_EQ(p3.bucket_bytes, 160000);
+  EXPECT_EQ(p3.credit, 640000);
+  const SyncRecipe other =
+      sync_of("order = \"p3(slice=1000)\"\ncredit = 0\nslices = false");
+  EXPECT_FALSE(other.slices);
+  EXPECT_EQ(other.bucket_bytes, 4000);
+  EXPECT_EQ(other.credit, 0);
+  EXPECT_EQ(sync_of("order = \"tic\"").credit, 4 << 18);
+  // Its messages cannot be held back.
+  EXPECT_EQ(sync_of("order = \"tic\"\npolicy = \"local_sgd\"").credit, 0);
+}
+
+// The first layer has to come before anything can be computed, and then each
+// in its turn.
+TEST(Order, OfAChainIsThatOfItsLayers) {
+  nn::Sequential model{nn::Linear{6, 5}, nn::relu, nn::Linear{5, 4}, nn::relu,
+                       nn::Linear{4, 2}};
+  model.initialize(1);
+  const auto task = make_task("classification");
+  const StepDescription description(
+      model, *task,
+      {{"input", {DType::kF32, {3, 6}}}, {"label", {DType::kI32, {3}}}});
+  Step step(description, StepCut::kGradients);
+  TransferGraph graph = step.transfers();
+  ASSERT_EQ(graph.transfers.size(), 6u);
+  const auto names = description.tensors(EntryRole::kParameter);
+  for (double& seconds : graph.transfers) seconds = 1;
+  for (auto& computation : graph.computations) computation.seconds = 1;
+  const auto uses = step.first_uses();
+  for (const char* order : {"first_use", "tic", "tac"}) {
+    SyncRecipe recipe;
+    recipe.order = order;
+    const auto priorities =
+        priorities_of(recipe, {.first_uses = uses, .graph = graph});
+    for (std::size_t a = 0; a < names.size(); ++a) {
+      for (std::size_t b = 0; b < names.size(); ++b) {
+        // "0.weight" belongs to the first layer.
+        if (names[a].name[0] >= names[b].name[0]) continue;
+        EXPECT_GT(priorities[a], priorities[b])
+            << order << names[a].name << names[b].name;
+      }
+    }
+  }
+}
+
 TEST(Order, KnowsWhatAStepUsesFirst) {
   nn::Sequential model{nn::Linear{6, 5}, nn::relu, nn::Linear{5, 2}};
   model.initialize(1);
@@ -215,6 +279,75 @@ TEST(Slices, CoverEachValueOnce) {
   }
 }
 
+Task<> note_and_add(Channel channel, std::uint32_t number,
+                    std::vector<std::uint32_t>& order,
+                    std::vector<double>& sum) {
+  order.push_back(number);
+  co_await sum_over_workers(channel, sum);
+}
+
+// Workers come to their buckets in different orders; sums begin in one, by what
+// the first worker has and what it finds most urgent.
+TEST(Turns, AreTheSameOnAllWorkers) {
+  constexpr std::size_t kBuckets = 6;
+  constexpr int kRanks = 5;
+  for (const std::int64_t credit : {std::int64_t{1}, std::int64_t{400}}) {
+    std::vector<std::vector<std::uint32_t>> orders(kRanks);
+    SimWorld world(parse_topology("5@10us,1MB/s"));
+    world.run_ranks([&](Transport& transport) {
+      Communicator all(transport);
+      std::vector<int> everyone(kRanks);
+      std::iota(everyone.begin(), everyone.end(), 0);
+      Communicator sums = all.split(everyone);
+      Turns turns(all.split(everyone), kBuckets, credit);
+      const auto engine = transport.start_engine({});
+      std::vector<NamedTensor> parameters;
+      for (std::size_t b = 0; b < kBuckets; ++b) {
+        parameters.push_back(
+            {fmt::format("p{}", b), Tensor::zeros({DType::kF32, {50}})});
+      }
+      for (int step = 0; step < 3; ++step) {
+        std::vector<Bucket> buckets = make_buckets(parameters, 200);
+        ASSERT_EQ(buckets.size(), kBuckets);
+        std::vector<std::vector<double>> values;
+        for (std::uint32_t b = 0; b < kBuckets; ++b) {
+          buckets[b].set_priority(static_cast<int>(b));
+          values.push_back({1.0 * transport.rank(), 1.0 * b});
+        }
+        std::vector<AsyncEngine::Operation> under_way;
+        for (std::uint32_t i = 0; i < kBuckets; ++i) {
+          const std::uint32_t b =
+              (i * (transport.rank() % 2 == 0 ? 1 : 5) +
+               static_cast<std::uint32_t>(transport.rank())) %
+              kBuckets;
+          under_way.push_back(engine->submit([&, b] {
+            auto& order = orders[static_cast<std::size_t>(transport.rank())];
+            const auto sum = [](Communicator& in, std::uint32_t number,
+                                std::vector<std::uint32_t>& noted,
+                                std::vector<double>& into) -> Task<> {
+              const Channel channel =
+                  in.open({"sum", fmt::format("{}", number)});
+              co_await note_and_add(channel, number, noted, into);
+            };
+            return turns.pass(buckets[b], sum(sums, b, order, values[b]));
+          }));
+        }
+        for (const auto& operation : under_way) engine->wait(operation);
+        for (std::uint32_t b = 0; b < kBuckets; ++b) {
+          EXPECT_EQ(values[b], (std::vector<double>{10, 5.0 * b}));
+        }
+      }
+    });
+    for (const auto& order : orders) EXPECT_EQ(order, orders[0]);
+    // The first bucket of a step finds nothing under way. Of those that wait
+    // the most urgent is next: one at a time.
+    if (credit == 1) {
+      EXPECT_THAT(std::span(orders[0]).first(kBuckets),
+                  ElementsAre(0, 5, 4, 3, 2, 1));
+    }
+  }
+}
+
 Task<> hear(Channel channel, std::span<std::byte> room, int number,
             std::vector<int>& order) {
   Transfer received = channel.receive(0, room);
@@ -224,14 +357,14 @@ Task<> hear(Channel channel, std::span<std::byte> room, int number,
 
 // The first ones go as long as there is credit; of those that wait the most
 // urgent is next, and of equals the one that was there first.
-TEST(SendQueue, LetsTheMostUrgentGoFirst) {
+TEST(CreditQueue, LetsTheMostUrgentGoFirst) {
   const std::vector<int> priorities{0, 1, 3, 2, 3};
   const auto order_of = [&](std::int64_t credit) {
     std::vector<int> order;
     SimWorld world(parse_topology("2@1us,1MB/s"));
     world.run_ranks([&](Transport& transport) {
       Communicator all(transport);
-      SendQueue queue(credit);
+      CreditQueue queue(credit);
       const auto engine = transport.start_engine({});
       std::vector<std::vector<std::byte>> bytes(priorities.size(),
                                                 std::vector<std::byte>(1000));
@@ -240,7 +373,8 @@ TEST(SendQueue, LetsTheMostUrgentGoFirst) {
         under_way.push_back(engine->submit([&, i] {
           const Channel channel = all.open({"pass", fmt::format("{}", i)});
           return transport.rank() == 0
-                     ? queue.send(channel, 1, bytes[i], priorities[i])
+                     ? queue.pass(priorities[i], bytes[i].size(),
+                                  send_message(channel, 1, bytes[i]))
                      : hear(channel, bytes[i], static_cast<int>(i), order);
         }));
       }
@@ -283,7 +417,12 @@ TEST(Order, WhatMakesNoSenseIsRefused) {
     return message_of(
         [&] { check_sync(recipe, *make_optimizer(optimizer, {})); });
   };
-  EXPECT_THAT(refusal([](SyncRecipe& r) { r.credit = 4096; }, "sgd"),
+  EXPECT_THAT(refusal(
+                  [](SyncRecipe& r) {
+                    r.policy = "local_sgd";
+                    r.credit = 4096;
+                  },
+                  "sgd"),
               HasSubstr("one that is held back could hold up all"));
   EXPECT_THAT(refusal([](SyncRecipe& r) { r.slices = true; }, "lamb"),
               HasSubstr("a slice has not all of them"));

@@ -46,7 +46,8 @@ void TrafficLog::add(std::int64_t step, const StepTraffic& traffic) {
       step, traffic.bytes_sent, traffic.bytes_received, traffic.seconds,
       traffic.wire_seconds, traffic.hidden_seconds);
   for (const auto& [name, value] :
-       {std::pair("density", traffic.density), std::pair("xi", traffic.xi),
+       {std::pair("efficiency", traffic.efficiency),
+        std::pair("density", traffic.density), std::pair("xi", traffic.xi),
         std::pair("drift", traffic.drift)}) {
     if (std::isfinite(value)) {
       file_ << fmt::format(", \"{}\": {:.6g}", name, value);

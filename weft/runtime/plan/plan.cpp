@@ -152,6 +152,10 @@ void Plan::State::prepare(const PlanOptions& options) {
   const Storage storage(function, formed, overwritten);
   note_uncopied(storage);
   for (const PlanStep& step : formed) prepare_step(step);
+  std::vector<StepReads> reads = reads_of(function, formed);
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    infos[i].reads = std::move(reads[i]);
+  }
   for (const ValueId id : function.results()) {
     result_types.push_back(function.type(id));
   }

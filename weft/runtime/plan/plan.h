@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/compiler/step_reads.h"
 #include "weft/graph/function.h"
 #include "weft/graph/kernel.h"
 
@@ -20,6 +21,7 @@ struct StepInfo {
   std::vector<std::string> declined;  // candidates that did not take it
   std::vector<KernelTime> times;      // measured, of those that competed
   Cost cost;
+  StepReads reads;
 };
 
 // Nodes that move bytes, which no step does: what they would copy lies where it

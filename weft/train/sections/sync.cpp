@@ -129,6 +129,16 @@ const Fields<SyncRecipe>& sync_fields() {
 void read_sync(SectionReader& section, Recipe& recipe) {
   SyncRecipe& sync = recipe.sync;
   read_fields(section, sync_fields(), sync);
+  const Call<SyncOrderDef> order = order_of(sync);
+  if (order.def->defaults != nullptr) {
+    SyncRecipe other = sync;
+    order.def->defaults(order.options, other);
+    for (const Field<SyncRecipe>& field : sync_fields()) {
+      if (section.find(field.spec.name) == nullptr) {
+        field.set(sync, field.get(other));
+      }
+    }
+  }
   section.refuse_unknown();
   // From here on the recipe holds the network itself, and not the name of a
   // file that other machines may not have.

@@ -1,5 +1,6 @@
 #include "weft/train/simulate/computing.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace weft {
@@ -54,6 +55,16 @@ double SimulatedComputing::seconds(int rank, std::int64_t step,
   const double measured =
       is_measured() ? step_->seconds * examples / step_->examples : 0;
   return law_->seconds({.rank = rank, .number = step, .measured = measured});
+}
+
+double SimulatedComputing::charged(double measured) const {
+  constexpr int kSteps = 5;
+  double least = law_->seconds({.measured = measured});
+  for (int step = 1; step < kSteps; ++step) {
+    least =
+        std::min(least, law_->seconds({.number = step, .measured = measured}));
+  }
+  return least;
 }
 
 std::string SimulatedComputing::text() const {

@@ -57,6 +57,9 @@ class SimulatedComputing {
   const StepPrice& step_price(
       const std::function<StepPrice(MeasuredRuns)>& measure,
       std::span<const double> bytes);
+  // What a step is charged that takes so long here, if nothing delays it: the
+  // least of a worker's first few.
+  double charged(double measured) const;
   // As the first caller measures it; nothing where the law speaks of a whole
   // step.
   const SyncPrice& sync_price(const std::function<SyncPrice()>& measure);

@@ -188,6 +188,44 @@ std::vector<std::int64_t> Step::first_uses() const {
   return uses;
 }
 
+TransferGraph Step::transfers() {
+  TransferGraph graph;
+  graph.transfers.resize(parameters_);
+  const auto add_argument = [&](std::size_t argument,
+                                TransferGraph::Computation& computation) {
+    const auto& parameter = parameter_of_[argument];
+    if (parameter) computation.transfers.push_back(*parameter);
+  };
+  if (!is_tagged()) {
+    for (const StepInfo& step : plan().steps()) {
+      TransferGraph::Computation& computation =
+          graph.computations.emplace_back();
+      computation.predecessors = step.reads.predecessors;
+      for (const std::size_t argument : step.reads.arguments) {
+        add_argument(argument, computation);
+      }
+    }
+    return graph;
+  }
+  const Function& function = executable_->function();
+  std::map<ValueId, std::size_t> argument_of;
+  for (std::size_t i = 0; i < function.parameters().size(); ++i) {
+    argument_of[function.parameters()[i]] = i;
+  }
+  for (const Node& node : function.nodes()) {
+    TransferGraph::Computation& computation = graph.computations.emplace_back();
+    for (const ValueId id : node.inputs) {
+      if (function.is_parameter(id)) {
+        add_argument(argument_of.at(id), computation);
+      } else {
+        computation.predecessors.push_back(
+            static_cast<std::size_t>(function.value(id).node));
+      }
+    }
+  }
+  return graph;
+}
+
 MeasureSums Step::measures() const {
   MeasureSums sums;
   // Sums and counts stand in pairs (StepDescription::add_measures).

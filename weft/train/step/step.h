@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/place/transfer_order.h"
 #include "weft/runtime/executable.h"
 #include "weft/train/step/description.h"
 #include "weft/train/step/step_cut.h"
@@ -60,6 +61,11 @@ class Step {
   std::vector<std::int64_t> first_uses() const;
   static constexpr std::int64_t kNeverUsed =
       std::numeric_limits<std::int64_t>::max();
+
+  // What the steps of plan() read of parameters, which are the transfers, and
+  // of each other, without times; where there is no plan, what the nodes of
+  // function() read.
+  TransferGraph transfers();
 
   // What the last run measured.
   MeasureSums measures() const;

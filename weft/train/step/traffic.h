@@ -13,6 +13,8 @@ struct StepTraffic {
   double wire_seconds = 0;    // with anything under way
   double hidden_seconds = 0;  // of these, while the worker was computing
   double seconds = 0;         // of the whole step
+  // Which part of what overlap could save was saved (place/transfer_order.h).
+  double efficiency = kNotMeasured;
   // Where gradients are sparsified, the share of the entries of their sum that
   // are not 0; and in steps that measure them, see sync/drift.h.
   double density = kNotMeasured;

@@ -112,7 +112,8 @@ Task<> FreeServer::exchange(Bucket& bucket, SyncStep step) {
     if (step.must_meet) co_await wait_for_round(shard);
   } else if (is_worker()) {
     const int owner = owner_of(bucket);
-    co_await queue_.send(push, owner, shard.message, bucket.priority());
+    co_await queue_.pass(bucket.priority(), shard.message.size(),
+                         send_message(push, owner, shard.message));
     Transfer received =
         pull.receive(owner, std::as_writable_bytes(std::span(shard.pulled)));
     const std::size_t bytes = co_await received;
@@ -147,8 +148,9 @@ Task<> FreeServer::serve(Bucket& bucket, Shard& shard, int worker) {
       message.resize(co_await received);
       co_await take(bucket, shard, worker, std::move(message));
       collect(bucket, shard, parameters);
-      co_await queue_.send(pull, worker, std::as_bytes(std::span(parameters)),
-                           bucket.priority());
+      const auto pulled = std::as_bytes(std::span(parameters));
+      co_await queue_.pass(bucket.priority(), pulled.size(),
+                           send_message(pull, worker, pulled));
     }
   } catch (...) {
     failure = std::current_exception();

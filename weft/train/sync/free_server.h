@@ -28,8 +28,8 @@
 #include "weft/comm/transport/task_signal.h"
 #include "weft/train/step/step.h"
 #include "weft/train/sync/compressor.h"
+#include "weft/train/sync/credit_queue.h"
 #include "weft/train/sync/policy.h"
-#include "weft/train/sync/send_queue.h"
 
 namespace weft {
 
@@ -109,7 +109,7 @@ class FreeServer : public SyncPolicy {
   std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
   Compressor push_;
-  SendQueue queue_;
+  CreditQueue queue_;
   std::vector<std::unique_ptr<Shard>> shards_;  // by bucket
   std::string codec_;                           // for people
 };

@@ -90,6 +90,9 @@ struct SyncContext {
   // The model's parameters, and their gradients in buckets.
   std::span<const NamedTensor> trainable;
   std::span<Bucket> buckets;
+
+  // The same, with another group of the same workers.
+  SyncContext among(Communicator& group) const;
 };
 
 class SyncPolicy {
@@ -144,8 +147,8 @@ struct SyncPolicyDef {
   bool takes_rules = false;
   // Whether it has servers, which may be ranks of their own ([sync] servers).
   bool has_servers = false;
-  // Whether each of its messages waits for nobody's but its receiver's, so that
-  // [sync] credit may hold some back.
+  // Whether [sync] credit may hold back what it sends: nobody waits for that
+  // before letting through what goes first.
   bool takes_credit = false;
   // Whether apply() leaves the parameters of its bucket as the next step wants
   // them, whatever becomes of others.

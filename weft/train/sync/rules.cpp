@@ -116,11 +116,11 @@ std::optional<Refusal> rule_declines(const SyncRecipe& recipe,
                  "policy = \"server\", or leave rule out"};
 }
 
-// What has servers, for messages.
-std::string policies_with_servers() {
+// The policies that can do something, for messages.
+std::string policies_with(bool SyncPolicyDef::*can) {
   std::string list;
   for (const SyncPolicyDef& def : sync_policy_registry().all()) {
-    if (!def.has_servers) continue;
+    if (!(def.*can)) continue;
     list += (list.empty() ? "" : ", ") + in_quotes(def.name);
   }
   return list;
@@ -131,10 +131,11 @@ std::optional<Refusal> servers_decline(const SyncRecipe& recipe,
   if (recipe.servers == 0 || policy_of(recipe).def->has_servers) {
     return std::nullopt;
   }
-  return Refusal{
-      "policy " + in_quotes(recipe.policy),
-      "that has no servers, and these ranks would do nothing",
-      "policy: one of " + policies_with_servers() + "; or leave servers out"};
+  return Refusal{"policy " + in_quotes(recipe.policy),
+                 "that has no servers, and these ranks would do nothing",
+                 "policy: one of " +
+                     policies_with(&SyncPolicyDef::has_servers) +
+                     "; or leave servers out"};
 }
 
 std::optional<Refusal> credit_declines(const SyncRecipe& recipe,
@@ -142,11 +143,12 @@ std::optional<Refusal> credit_declines(const SyncRecipe& recipe,
   if (recipe.credit == 0 || policy_of(recipe).def->takes_credit) {
     return std::nullopt;
   }
-  return Refusal{
-      "policy " + in_quotes(recipe.policy),
-      "its workers wait for each other's messages, and one that is "
-      "held back could hold up all",
-      "policy: one of " + policies_with_servers() + "; or leave credit out"};
+  return Refusal{"policy " + in_quotes(recipe.policy),
+                 "its workers wait for each other's messages, and one that is "
+                 "held back could hold up all",
+                 "policy: one of " +
+                     policies_with(&SyncPolicyDef::takes_credit) +
+                     "; or leave credit out"};
 }
 
 std::optional<Refusal> slices_decline(const SyncRecipe& recipe,

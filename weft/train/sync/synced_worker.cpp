@@ -10,8 +10,8 @@
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/gather.h"
 #include "weft/train/sync/network.h"
-#include "weft/train/sync/order.h"
 #include "weft/train/sync/prices.h"
+#include "weft/train/sync/priorities.h"
 #include "weft/train/sync/rules.h"
 
 namespace weft {
@@ -97,6 +97,14 @@ std::vector<NamedTensor> kept_beside(const StepDescription& description) {
   return kept;
 }
 
+// Which part of what overlap could save a step has saved (transfer_order.h).
+double efficiency_of(double computing, double wire, double step) {
+  const TransferSchedule schedule{.makespan = step,
+                                  .total = computing + wire,
+                                  .bound = std::max(computing, wire)};
+  return std::clamp(schedule.efficiency(), 0.0, 1.0);
+}
+
 // Measures as the numbers that workers sum, and back.
 std::vector<double> flat(const MeasureSums& sums) {
   std::vector<double> numbers;
@@ -112,6 +120,14 @@ MeasureSums sums_of(const std::vector<double>& numbers) {
     sums.ratios()[i] = {numbers[2 * i], numbers[2 * i + 1]};
   }
   return sums;
+}
+
+std::vector<double> bytes_of(std::span<const NamedTensor> tensors) {
+  std::vector<double> bytes;
+  for (const NamedTensor& named : tensors) {
+    bytes.push_back(static_cast<double>(named.tensor.bytes()));
+  }
+  return bytes;
 }
 
 std::string carried_name(int rank, const std::string& name) {
@@ -162,7 +178,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
   }
   description_.set_gradients(gradients_in(buckets_, slices_, trainable_));
   backward_.emplace(description_, StepCut::kGradients);
-  prioritize(recipe, description.options().seed);
+  prioritize(settled, description.options().seed);
   find_unread();
   policy_ = policy.def->make(
       policy.options,
@@ -212,14 +228,24 @@ void SyncedWorker::find_unread() {
 }
 
 // Messages of a bucket are as urgent as the most urgent of its members.
-void SyncedWorker::prioritize(const SyncRecipe& recipe, std::uint64_t seed) {
-  const std::vector<std::int64_t> uses = backward_->first_uses();
-  const std::vector<int> priorities =
-      priorities_of(recipe, {.first_uses = uses, .seed = seed});
+void SyncedWorker::prioritize(const SyncRecipe& settled, std::uint64_t seed) {
+  const std::vector<NamedTensor> changed = changed_by_runs();
+  const std::vector<double> bytes = bytes_of(trainable_);
+  const Priorities agreed =
+      agreed_priorities(settled, {.backward = *backward_,
+                                  .seed = seed,
+                                  .bytes = bytes,
+                                  .changed = changed,
+                                  .group = group_,
+                                  .computing = computing_});
+  if (!agreed.text.empty()) {
+    chosen_ += (chosen_.empty() ? "" : "\n") + agreed.text;
+  }
   for (Bucket& bucket : buckets_) {
     int most = std::numeric_limits<int>::lowest();
     for (const BucketMember& member : bucket.members()) {
-      most = std::max(most, priorities[slices_[member.parameter].parameter]);
+      most = std::max(most,
+                      agreed.priorities[slices_[member.parameter].parameter]);
     }
     bucket.set_priority(most);
   }
@@ -340,6 +366,8 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
       // kept within what it can be.
       .hidden_seconds = std::clamp(wire - exposed, 0.0, computed - began),
       .seconds = now() - began,
+      .efficiency =
+          efficiency_of(computed - began - waited_, wire, now() - began),
       .density = sum_density,
       .xi = drift.xi,
       .drift = drift.drift};
@@ -453,19 +481,20 @@ void SyncedWorker::wait_for(std::size_t parameter) {
   for (const std::size_t bucket : buckets_of_[parameter]) settle(bucket);
 }
 
-const StepPrice& SyncedWorker::price_of_step(const Batch& batch) {
+std::vector<NamedTensor> SyncedWorker::changed_by_runs() const {
   std::vector<NamedTensor> changed = statistics_;
   changed.insert(changed.end(), carried_.begin(), carried_.end());
-  std::vector<double> bytes;
-  for (const NamedTensor& named : trainable_) {
-    bytes.push_back(static_cast<double>(named.tensor.bytes()));
-  }
+  return changed;
+}
+
+const StepPrice& SyncedWorker::price_of_step(const Batch& batch) {
+  const std::vector<NamedTensor> changed = changed_by_runs();
   return computing_->step_price(
       [&](MeasuredRuns runs) {
         return measure_step(*backward_, batch, changed, trainable_.size(),
                             runs);
       },
-      bytes);
+      bytes_of(trainable_));
 }
 
 void SyncedWorker::compute_charged(const Batch& batch, const WorkerStep& step,

@@ -71,6 +71,8 @@ class SyncedWorker : public Worker {
   // The same on a virtual clock: computes at once, and charges for it.
   void compute_charged(const Batch& batch, const WorkerStep& step,
                        double weight);
+  // What runs change beside gradients: statistics, and what is carried.
+  std::vector<NamedTensor> changed_by_runs() const;
   const StepPrice& price_of_step(const Batch& batch);
   SyncPrice price_of_sync(const SyncRecipe& settled,
                           const Optimizer& optimizer);

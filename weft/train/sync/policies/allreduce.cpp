@@ -1,27 +1,54 @@
 // Every worker gets the sum of all gradients and updates its own copy of the
 // model: data-parallel training as in Li et al., "PyTorch Distributed", VLDB
 // 2020. All copies stay equal, bit for bit.
+#include <numeric>
+
 #include "weft/comm/collective/chooser.h"
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/exchange.h"
 #include "weft/train/sync/rank_memory.h"
+#include "weft/train/sync/turns.h"
 #include "weft/train/sync/whole_update.h"
 
 namespace weft {
 namespace {
 
+// It runs on the network's thread, to which communicators belong.
+Task<> make_turns(const SyncContext& context,
+                  std::optional<Communicator>& group,
+                  std::unique_ptr<Turns>& turns) {
+  std::vector<int> all(static_cast<std::size_t>(context.communicator.size()));
+  std::iota(all.begin(), all.end(), 0);
+  group.emplace(context.communicator.split(all));
+  turns =
+      std::make_unique<Turns>(context.communicator.split(all),
+                              context.buckets.size(), context.recipe.credit);
+  co_return;
+}
+
 class AllReducePolicy : public SyncPolicy {
  public:
   explicit AllReducePolicy(const SyncContext& context)
       : communicator_(context.communicator),
-        // make_exchange() writes into network_, which is declared before.
-        exchange_(make_exchange(context, network_)),
         update_(context),
-        buckets_(context.buckets.size()) {}
+        buckets_(context.buckets.size()),
+        credit_(context.recipe.credit) {
+    if (credit_ == 0) {
+      exchange_ = make_exchange(context, network_);
+      return;
+    }
+    // Collectives begin by turns, and so in no order with operations that are
+    // entered elsewhere: they have a group of their own.
+    context.network.wait(context.network.submit(
+        [&] { return make_turns(context, group_, turns_); }));
+    exchange_ = make_exchange(context.among(*group_), network_);
+  }
 
   Task<> exchange(Bucket& bucket, SyncStep step) override {
     // Parameters are left alone until apply(), as backward still reads them.
-    return exchange_->sum(bucket, step);
+    Task<> sum = exchange_->sum(bucket, step);
+    return turns_ == nullptr ? std::move(sum)
+                             : turns_->pass(bucket, std::move(sum));
   }
 
   void apply(Bucket& bucket, const SyncStep& step) override {
@@ -43,16 +70,23 @@ class AllReducePolicy : public SyncPolicy {
   }
 
   std::string text() const override {
-    return fmt::format("{}, {} bucket{}{}", exchange_->text(), buckets_,
-                       buckets_ == 1 ? "" : "s", network_);
+    return fmt::format(
+        "{}, {} bucket{}{}{}", exchange_->text(), buckets_,
+        buckets_ == 1 ? "" : "s",
+        credit_ == 0 ? ""
+                     : fmt::format(" by turns, {} bytes at a time", credit_),
+        network_);
   }
 
  private:
   Communicator& communicator_;
-  std::string network_;  // for people
+  std::string network_;                // for people
+  std::optional<Communicator> group_;  // by turns: that sums are in
+  std::unique_ptr<Turns> turns_;       // null: each begins when it can
   std::unique_ptr<Exchange> exchange_;
   WholeUpdate update_;
   std::size_t buckets_;
+  std::int64_t credit_;
 };
 
 double wire_seconds(const CodecSpeed& codec, const Topology& network,
@@ -83,6 +117,7 @@ void register_sync_policy_allreduce(SyncPolicyRegistry& policies) {
   policies.add({.name = "allreduce",
                 .summary = "every worker gets the sum of all gradients",
                 .uses_collective = true,
+                .takes_credit = true,
                 .applies_each = true,
                 .leaves_sums = true,
                 // What is sparsified is clipped before, as in Deep Gradient

@@ -24,9 +24,9 @@
 #include "weft/train/sync/arrivals.h"
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/compressor.h"
+#include "weft/train/sync/credit_queue.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/rank_memory.h"
-#include "weft/train/sync/send_queue.h"
 
 namespace weft {
 namespace {
@@ -92,7 +92,8 @@ class ServerPolicy : public SyncPolicy {
     if (push.rank() != owner) {
       // A server has no use for what others serve.
       if (!is_worker()) co_return;
-      co_await queue_.send(push, owner, served.message, bucket.priority());
+      co_await queue_.pass(bucket.priority(), served.message.size(),
+                           send_message(push, owner, served.message));
       served.room.resize(most_message_bytes(bucket));
       Transfer received = pull.receive(owner, served.room);
       const std::size_t bytes = co_await received;
@@ -114,7 +115,8 @@ class ServerPolicy : public SyncPolicy {
       if (of.from == owner) continue;
       if (of.is_there) {
         sent.push_back(
-            queue_.send(pull, of.from, served.message, bucket.priority()));
+            queue_.pass(bucket.priority(), served.message.size(),
+                        send_message(pull, of.from, served.message)));
       } else {
         // Who is late listens late, and is not waited for.
         late_sends_.push_back(
@@ -240,7 +242,8 @@ class ServerPolicy : public SyncPolicy {
   }
 
   Task<> send_late(Channel pull, int worker, Bytes message, int priority) {
-    co_await queue_.send(std::move(pull), worker, message, priority);
+    co_await queue_.pass(priority, message.size(),
+                         send_message(std::move(pull), worker, message));
   }
 
   void begin_arrivals(const Channel& push, const Bucket& bucket,
@@ -328,7 +331,7 @@ class ServerPolicy : public SyncPolicy {
   std::vector<NamedTensor> trainable_;
   Compressor push_;
   Compressor pull_;
-  SendQueue queue_;
+  CreditQueue queue_;
   std::vector<Served> served_;
   // Steps that went on without some have left them.
   std::vector<std::unique_ptr<Arrivals>> late_;
