@@ -20,7 +20,8 @@ using TransferSet = std::vector<std::size_t>;
 // Computations that depend on the same transfers, directly or through others.
 struct DependentWork {
   double seconds = 0;
-  // Of the first of them: what is nearer to the beginning breaks ties.
+  // The number of the first of them: what is nearer to the beginning breaks
+  // ties.
   std::size_t first = 0;
 };
 using WorkOfSets = std::map<TransferSet, DependentWork>;
@@ -168,7 +169,8 @@ TransferSchedule schedule_of(const TransferGraph& graph,
       ready[c] = std::max(ready[c], arrives[t]);
     }
   }
-  // By when they can run, and those that can by number.
+  // Those that cannot run yet stand in the order of when they can, the others
+  // in that of their numbers.
   using Waiting = std::pair<double, std::size_t>;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting;
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>>
