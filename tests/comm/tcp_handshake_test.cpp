@@ -104,12 +104,25 @@ TEST(TcpHandshake, EachDirectionAndEachConnectionHasItsOwnKeys) {
               HasSubstr("a seal is broken"));
 }
 
+TEST(TcpHandshake, DatagramsHaveKeysOfTheirOwn) {
+  Handshake one = dialler(kSecond);
+  Handshake other = acceptor(kFirst);
+  meet(one, other);
+  const auto keys = one.datagram_keys();
+  const auto others = other.datagram_keys();
+  ASSERT_TRUE(keys && others);
+  EXPECT_EQ(keys->own, others->other);
+  EXPECT_EQ(keys->other, others->own);
+  EXPECT_NE(keys->own, keys->other);
+}
+
 TEST(TcpHandshake, WithoutKeysNothingIsSealed) {
   Handshake one = dialler({.rank = 1, .ranks = 2});
   Handshake other = acceptor({.rank = 0, .ranks = 2});
   meet(one, other);
   ASSERT_TRUE(one.is_done() && other.is_done());
   EXPECT_EQ(carry(one.take_writer(), other.take_reader(), "plain"), "plain");
+  EXPECT_FALSE(one.datagram_keys());
 }
 
 TEST(TcpHandshake, LeavesWhatFollowsIt) {
@@ -145,6 +158,9 @@ TEST(TcpHandshake, BothSidesSayWhyTheyDoNotBelongTogether) {
       {"own",
        {.rank = 0, .ranks = 3, .key = &key()},
        "a rank of that number is there"},
+      {"datagrams",
+       {.rank = 1, .ranks = 3, .key = &key(), .sends_datagrams = true},
+       "it sends datagrams where this one does not"},
   };
   for (const Stranger& each : strangers) {
     Handshake one = dialler(each.who);

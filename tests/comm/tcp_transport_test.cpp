@@ -46,6 +46,53 @@ bool contains(const Bytes& bytes, const std::string& text) {
          bytes.end();
 }
 
+// Each tells each a number, many times, in datagrams: what has come of it is
+// right, whatever has not.
+void pass_datagrams(Transport& transport) {
+  constexpr int kSize = 50'000;
+  Engine engine(transport);
+  Communicator all(transport);
+  const Channel channel = all.open({"pass", "numbers"});
+  const int size = transport.size();
+  std::vector<std::vector<int>> heard(static_cast<std::size_t>(size),
+                                      std::vector<int>(kSize, -1));
+  std::vector<PartMap> came(heard.size());
+  const std::vector<int> own(kSize, transport.rank());
+  const auto pass = [&](int peer) -> Task<> {
+    const auto from = static_cast<std::size_t>(peer);
+    Transfer out = channel.send_lossy(peer, std::as_bytes(std::span(own)));
+    Transfer in = channel.receive_lossy(
+        peer, std::as_writable_bytes(std::span(heard[from])), came[from]);
+    co_await out;
+    co_await in;
+  };
+  std::vector<Engine::Operation> under_way;
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer != transport.rank()) under_way.push_back(engine.start(pass(peer)));
+  }
+  for (const auto& operation : under_way) engine.wait(operation);
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == transport.rank()) continue;
+    const auto from = static_cast<std::size_t>(peer);
+    EXPECT_GT(came[from].came(), 0u);
+    for (std::size_t i = 0; i < kSize; ++i) {
+      const bool is_there =
+          came[from].has(i * sizeof(int) / PartMap::kPartBytes);
+      ASSERT_EQ(heard[from][i], is_there ? peer : -1);
+    }
+  }
+}
+
+TEST(TcpTransport, MessagesThatMayArriveInPartGoAsDatagrams) {
+  for (const bool has_key : {true, false}) {
+    TcpRanks ranks(3, has_key);
+    ranks.send_datagrams();
+    for (const auto& message : ranks.run(pass_datagrams)) {
+      EXPECT_EQ(message, "nothing was thrown");
+    }
+  }
+}
+
 TEST(TcpTransport, NobodyInBetweenReadsWhatTravelsUnderAKey) {
   for (const bool has_key : {true, false}) {
     TcpRanks ranks(2, has_key);

@@ -65,6 +65,11 @@ TEST_P(Transports, CarryManyMessagesInFlight) {
 
 TEST_P(Transports, KeepGroupsApart) { ranks(kRanks)->run(test::check_groups); }
 
+// None of them loses anything unless it is told to.
+TEST_P(Transports, CarryMessagesThatMayArriveInPartWhole) {
+  ranks(kRanks)->run(test::check_lossy_messages);
+}
+
 TEST_P(Transports, CarryMessagesToOneself) {
   ranks(kRanks)->run(test::check_own_messages);
 }

@@ -23,6 +23,9 @@
 #define LLVMFuzzerTestOneInput fuzz_csv
 #include "tests/fuzz/csv_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_datagram
+#include "tests/fuzz/datagram_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_edge_list
 #include "tests/fuzz/edge_list_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -94,6 +97,7 @@ const Target kTargets[] = {
     {"cifar", fuzz_cifar},
     {"codec", fuzz_codec},
     {"csv", fuzz_csv},
+    {"datagram", fuzz_datagram},
     {"edge_list", fuzz_edge_list},
     {"exported", fuzz_exported},
     {"frame", fuzz_frame},

@@ -32,18 +32,24 @@ class IdleTransport : public Transport {
 class IdleTransfer {
  public:
   IdleTransfer(Transport& transport, Transfer::Kind kind, Tag tag,
-               std::size_t bytes, int priority = 0)
+               std::size_t bytes, int priority = 0, bool is_lossy = false)
       : bytes_(bytes),
         transfer_(
             transport, kind, {.peer = 1, .tag = tag, .priority = priority},
             bytes_.data(), bytes_.size(),
-            std::make_shared<const LedgerEntry>(LedgerEntry{1, 0, "test"})) {}
+            std::make_shared<const LedgerEntry>(LedgerEntry{1, 0, "test"}),
+            nullptr,
+            {is_lossy,
+             is_lossy && kind == Transfer::Kind::kReceive ? &came_ : nullptr}) {
+  }
 
   Transfer& get() { return transfer_; }
   std::vector<std::byte>& bytes() { return bytes_; }
+  const PartMap& came() const { return came_; }
 
  private:
   std::vector<std::byte> bytes_;
+  PartMap came_;
   Transfer transfer_;
 };
 

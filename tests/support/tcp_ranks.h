@@ -36,8 +36,11 @@ class TcpRanks {
   tcp::MeetingOptions options(int rank) const {
     tcp::MeetingOptions options{.rank = rank, .ranks = size_};
     if (has_key_) options.key = test_key();
+    options.sends_datagrams = sends_datagrams_;
     return options;
   }
+
+  void send_datagrams() { sends_datagrams_ = true; }
 
   std::vector<std::string> run(const std::function<void(Transport&)>& body) {
     return run(body, first_);
@@ -63,6 +66,7 @@ class TcpRanks {
  private:
   int size_;
   bool has_key_;
+  bool sends_datagrams_ = false;
   tcp::Socket door_;
   tcp::Address first_;
 };

@@ -54,6 +54,39 @@ void check_sums(Transport& transport) {
   }
 }
 
+namespace {
+
+Task<> pass_lossy(Channel channel, std::size_t size) {
+  const int after = channel.around(channel.rank() + 1);
+  const int before = channel.around(channel.rank() - 1);
+  const std::vector<int> sent(size, channel.rank() + static_cast<int>(size));
+  for (const auto& [to, from] :
+       {std::pair(after, before), std::pair(channel.rank(), channel.rank())}) {
+    std::vector<int> heard(size);
+    PartMap came;
+    Transfer out = channel.send_lossy(to, std::as_bytes(std::span(sent)));
+    Transfer in = channel.receive_lossy(from, bytes_of(heard), came);
+    co_await out;
+    co_await in;
+    expect(came.is_complete(), "a part is missing");
+    expect(heard == std::vector<int>(size, from + static_cast<int>(size)),
+           "a value is wrong");
+  }
+}
+
+}  // namespace
+
+void check_lossy_messages(Transport& transport) {
+  Engine engine(transport);
+  Communicator all(transport);
+  std::vector<Engine::Operation> operations;
+  for (const std::size_t size : {0, 1, 335, 336, 337, 5000, 100000}) {
+    operations.push_back(engine.start(
+        pass_lossy(all.open({"pass", fmt::format("i32[{}]", size)}), size)));
+  }
+  for (const auto& operation : operations) engine.wait(operation);
+}
+
 void check_groups(Transport& transport) {
   Engine engine(transport);
   Communicator all(transport);

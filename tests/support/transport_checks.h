@@ -21,6 +21,9 @@ void check_sums(Transport& transport);
 void check_groups(Transport& transport);
 // A shorter message than its room, and one to oneself.
 void check_own_messages(Transport& transport);
+// Messages that may arrive in part, of many sizes, from each rank to each, and
+// to itself.
+void check_lossy_messages(Transport& transport);
 // Small messages and large ones, which may take different ways, and come before
 // anybody waits for them.
 void check_order(Transport& transport);

@@ -108,6 +108,20 @@ TEST(Servers, AQuorumDoesNotWaitForStragglers) {
   runs.expect_same_bits("most", "again");
 }
 
+// Where nothing is lost nothing is changed.
+TEST(Servers, GradientsMayArriveInPart) {
+  const auto runs = digits();
+  const std::vector<std::string> by_median{"sync.rule=median",
+                                           "sync.policy=server"};
+  const std::vector<std::string> in_part{"sync.rule=median",
+                                         "sync.policy=server(in_part=true)"};
+  runs.simulate("whole", with(kSix, by_median));
+  runs.simulate("in_part", with(kSix, in_part));
+  runs.expect_same_bits("whole", "in_part");
+  runs.on_threads(6, "threads", with(kSix, in_part));
+  runs.expect_same_bits("whole", "threads");
+}
+
 TEST(Servers, ADeadlineThatNobodyMissesChangesNothing) {
   const auto runs = digits();
   runs.simulate("all");
@@ -157,6 +171,18 @@ TEST(Servers, OptionsThatMakeNoSenseAreRefused) {
                   },
                   4),
               HasSubstr("'async_server', 'server', 'stale_server'"));
+  EXPECT_THAT(
+      refusal([](SyncRecipe& r) { r.policy = "server(in_part=true)"; }, 4),
+      HasSubstr("a mean with values that are missing would be no number"));
+  EXPECT_THAT(refusal(
+                  [](SyncRecipe& r) {
+                    r.policy = "server(in_part=true)";
+                    r.rule = "median";
+                    r.codec = "3lc";
+                  },
+                  4),
+              HasSubstr("a message of which a part is missing could not be "
+                        "decoded"));
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ TrainResult train_simulated(const Recipe& recipe, const TrainerOptions& options,
                                                : Queueing::kFirstCome,
        .loss = simulate.loss,
        .retransmit_after = simulate.retransmit_after,
+       .tcp_timeout = simulate.tcp_timeout,
+       .silence = simulate.silence,
        .most_delay = simulate.most_delay,
        .seed = seed,
        .failures = parse_failures(simulate.failures, topology.ranks())});

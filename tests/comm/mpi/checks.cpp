@@ -126,6 +126,7 @@ int run(const std::string& name) {
       {"sums", check_sums},
       {"groups", test::check_groups},
       {"sizes", test::check_own_messages},
+      {"lossy", test::check_lossy_messages},
       {"order", test::check_order},
       {"async", test::check_async},
       {"truncation", test::check_truncation},

@@ -28,6 +28,7 @@ constexpr Layout kLayouts[] = {
     {false, false, kWindow, 0},           // kCredit
     {false, true, 0, kMostNoticeBytes},   // kNotice
     {false, false, 0, kMostPart},         // kMeet
+    {true, true, 0, 0},                   // kSent
 };
 
 bool fits(const Frame& frame, const Layout& layout) {

@@ -32,6 +32,7 @@ struct Frame {
     kCredit,    // `bytes` of whole messages were taken from where they waited
     kNotice,    // `id` is the kind of the notice
     kMeet,      // says who and where ranks are while they meet
+    kSent,      // all parts of lossy message `id` of `tag` have been sent
   };
 
   Kind kind = Kind::kMessage;

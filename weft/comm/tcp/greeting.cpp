@@ -99,6 +99,7 @@ void Greeting::introduce() {
   connection_.rank = static_cast<int>(handshake_.peer().rank);
   connection_.writer = handshake_.take_writer();
   connection_.reader = handshake_.take_reader();
+  connection_.datagram_keys = handshake_.datagram_keys();
   if (!is_dialler_) return;
   connection_.writer.write({.kind = Frame::Kind::kMeet,
                             .payload = std::as_bytes(std::span(introduction_))},

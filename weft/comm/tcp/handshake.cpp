@@ -3,12 +3,16 @@
 #include <algorithm>
 
 #include "weft/base/refusal.h"
+#include "weft/comm/tcp/sodium_bytes.h"
 
 namespace weft::tcp {
 namespace {
 
 constexpr std::string_view kMagic = "weft-tcp";
-constexpr std::uint16_t kProtocol = 1;
+constexpr std::uint16_t kProtocol = 2;
+// What a hello says of its side, in one byte.
+constexpr std::uint8_t kHasKey = 1;
+constexpr std::uint8_t kSendsDatagrams = 2;
 constexpr std::size_t kRunBytes = 16;
 constexpr std::size_t kPublicKeyBytes = crypto_scalarmult_BYTES;
 constexpr std::size_t kHelloBytes = kMagic.size() + sizeof(kProtocol) + 1 +
@@ -40,6 +44,8 @@ constexpr Reason kReasons[] = {
     {"there is no such rank here", "give each rank a number of its own"},
     {"a rank of that number is there already",
      "give each rank a number of its own, and each run a port"},
+    {"it sends datagrams where this one does not, or the other way round",
+     "the same datagrams=true, or none, at every rank"},
 };
 
 Refusal refusal_of(std::string what, Verdict verdict) {
@@ -58,10 +64,6 @@ std::array<unsigned char, kRunBytes> digest_of(const std::string& run) {
 
 std::span<const std::byte> bytes_of(const auto& array) {
   return std::as_bytes(std::span(array));
-}
-
-const unsigned char* unsigned_of(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
 }
 
 StreamKey subkey(std::uint64_t number, const StreamKey& master) {
@@ -102,7 +104,9 @@ Handshake::Handshake(Side side, const Identity& self, std::string peer,
   ByteWriter hello(own_hello_);
   hello.write_all(bytes_of(kMagic));
   hello.write(kProtocol);
-  hello.write(static_cast<std::uint8_t>(self_.key != nullptr));
+  hello.write(
+      static_cast<std::uint8_t>((self_.key != nullptr ? kHasKey : 0) |
+                                (self_.sends_datagrams ? kSendsDatagrams : 0)));
   hello.write(self_.rank);
   hello.write(self_.ranks);
   hello.write_all(bytes_of(digest_of(self_.run)));
@@ -115,6 +119,7 @@ Handshake::~Handshake() {
   sodium_memzero(secret_key_.data(), secret_key_.size());
   sodium_memzero(proofs_.data(), sizeof(proofs_));
   sodium_memzero(streams_.data(), sizeof(streams_));
+  sodium_memzero(datagrams_.data(), sizeof(datagrams_));
 }
 
 std::size_t Handshake::take(std::span<const std::byte> bytes) {
@@ -151,29 +156,30 @@ void Handshake::hear_hello() {
   ByteReader reader(heard_, "hello");
   reader.take(kMagic.size(), "magic");
   const auto version = reader.read<std::uint16_t>("version");
-  const auto has_key = reader.read<std::uint8_t>("has_key");
+  const auto flags = reader.read<std::uint8_t>("flags");
   hello_.rank = reader.read<std::uint32_t>("rank");
   hello_.ranks = reader.read<std::uint32_t>("ranks");
   const auto run = reader.take(kRunBytes, "run");
   std::memcpy(hello_.session.data(),
               reader.take(sizeof(Session), "session").data(), sizeof(Session));
   const auto public_key = reader.take(kPublicKeyBytes, "public key");
-  if (const Verdict verdict = judge_hello(version, has_key, run);
+  if (const Verdict verdict = judge_hello(version, flags, run);
       verdict != Verdict::kWelcome) {
     decline(verdict);
   }
-  if (self_.key != nullptr) make_keys(unsigned_of(public_key.data()));
+  if (self_.key != nullptr) make_keys(raw(public_key.data()));
   write_answer(Verdict::kWelcome);
   state_ = State::kProof;
 }
 
-Verdict Handshake::judge_hello(std::uint16_t version, std::uint8_t has_key,
+Verdict Handshake::judge_hello(std::uint16_t version, std::uint8_t flags,
                                std::span<const std::byte> run) const {
   constexpr Session kUnknown = {};
   const bool is_known = self_.session != kUnknown && hello_.session != kUnknown;
   if (version != kProtocol) return Verdict::kOtherVersion;
-  if (has_key == 0 && self_.key != nullptr) return Verdict::kNoKey;
-  if (has_key != 0 && self_.key == nullptr) return Verdict::kUnwantedKey;
+  const bool has_key = (flags & kHasKey) != 0;
+  if (!has_key && self_.key != nullptr) return Verdict::kNoKey;
+  if (has_key && self_.key == nullptr) return Verdict::kUnwantedKey;
   if (!std::ranges::equal(run, bytes_of(digest_of(self_.run)))) {
     return Verdict::kOtherRun;
   }
@@ -183,6 +189,9 @@ Verdict Handshake::judge_hello(std::uint16_t version, std::uint8_t has_key,
   if (hello_.ranks != self_.ranks) return Verdict::kOtherRanks;
   if (hello_.rank >= self_.ranks) return Verdict::kNoSuchRank;
   if (hello_.rank == self_.rank) return Verdict::kRankTaken;
+  if (((flags & kSendsDatagrams) != 0) != self_.sends_datagrams) {
+    return Verdict::kOtherDatagrams;
+  }
   return judge_(hello_);
 }
 
@@ -201,15 +210,22 @@ void Handshake::make_keys(const unsigned char* peer_public_key) {
   crypto_generichash_init(&state, self_.key->bytes().data(),
                           self_.key->bytes().size(), master.size());
   crypto_generichash_update(&state, secret.data(), secret.size());
-  crypto_generichash_update(&state, unsigned_of(first.data()), first.size());
-  crypto_generichash_update(&state, unsigned_of(second.data()), second.size());
+  crypto_generichash_update(&state, raw(first.data()), first.size());
+  crypto_generichash_update(&state, raw(second.data()), second.size());
   crypto_generichash_final(&state, master.data(), master.size());
   for (std::size_t side = 0; side < 2; ++side) {
     proofs_[side] = subkey(1 + side, master);
     streams_[side] = subkey(3 + side, master);
+    datagrams_[side] = subkey(5 + side, master);
   }
   sodium_memzero(secret.data(), secret.size());
   sodium_memzero(master.data(), master.size());
+}
+
+std::optional<DatagramKeys> Handshake::datagram_keys() const {
+  if (self_.key == nullptr) return std::nullopt;
+  const auto own = static_cast<std::size_t>(side_);
+  return DatagramKeys{datagrams_[own], datagrams_[1 - own]};
 }
 
 void Handshake::write_answer(Verdict verdict) {

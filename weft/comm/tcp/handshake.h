@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "weft/comm/codec/bytes.h"
+#include "weft/comm/tcp/datagram.h"
 #include "weft/comm/tcp/record.h"
 #include "weft/comm/tcp/run_key.h"
 
@@ -38,6 +39,8 @@ struct Identity {
   std::string run = {};  // a name; ranks of another run have another
   Session session = {};  // zeros: not known yet
   const RunKey* key = nullptr;
+  // Whether messages that may arrive in part go as datagrams: all or none do.
+  bool sends_datagrams = false;
 };
 
 // Why a rank is not let in, or that it is.
@@ -52,6 +55,7 @@ enum class Verdict : std::uint8_t {
   kOtherKey,
   kNoSuchRank,
   kRankTaken,
+  kOtherDatagrams,
 };
 
 struct PeerHello {
@@ -88,13 +92,15 @@ class Handshake {
   // Once it is done, and each once.
   RecordWriter take_writer() { return std::move(writer_); }
   RecordReader take_reader() { return std::move(reader_); }
+  // Nothing where the run has no key.
+  std::optional<DatagramKeys> datagram_keys() const;
 
  private:
   enum class State : std::uint8_t { kHello, kProof, kDone };
 
   void hear_hello();
   void hear_proof();
-  Verdict judge_hello(std::uint16_t version, std::uint8_t has_key,
+  Verdict judge_hello(std::uint16_t version, std::uint8_t flags,
                       std::span<const std::byte> run) const;
   void make_keys(const unsigned char* peer_public_key);
   void write_answer(Verdict verdict);
@@ -113,6 +119,7 @@ class Handshake {
   // What only the two of them can know; of each side, the dialler first.
   std::array<StreamKey, 2> proofs_ = {};
   std::array<StreamKey, 2> streams_ = {};
+  std::array<DatagramKey, 2> datagrams_ = {};
   RecordWriter writer_;
   RecordReader reader_;
 };

@@ -23,6 +23,7 @@ struct Outcome {
   Transfer* transfer = nullptr;
   std::size_t bytes = 0;
   std::optional<Error> failure = {};
+  bool is_in_part = false;  // Transfer::came() says what has come
 };
 
 // A receive and its message, which is copied where there is room for it.

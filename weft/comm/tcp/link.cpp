@@ -59,6 +59,12 @@ void Link::send_notice(const Notice& notice, News& news) {
   write(news);
 }
 
+void Link::say_sent(const Datagrams::Sent& sent, News& news) {
+  if (is_broken()) return;
+  outbox_.sent(sent.tag, sent.message);
+  write(news);
+}
+
 void Link::write(News& news) {
   try {
     while (wants_to_write()) {
@@ -120,6 +126,9 @@ void Link::take(const Frame& frame, News& news) {
            rank(),
            {reinterpret_cast<const char*>(frame.payload.data()),
             frame.payload.size()}});
+      return;
+    case Frame::Kind::kSent:
+      news.sent.push_back({rank(), frame.tag, frame.id});
       return;
     default:
       if (auto outcome = inbox_.take(frame)) {

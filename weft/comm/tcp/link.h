@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/comm/tcp/datagrams.h"
 #include "weft/comm/tcp/inbox.h"
 #include "weft/comm/tcp/outbox.h"
 #include "weft/comm/tcp/socket.h"
@@ -18,12 +19,14 @@ struct Connection {
   Socket socket = {};
   RecordWriter writer = {};
   RecordReader reader = {};
+  std::optional<DatagramKeys> datagram_keys = {};  // where the run has a key
 };
 
 // What has happened.
 struct News {
   std::vector<Outcome> outcomes;
   std::vector<Notice> notices;
+  std::vector<Datagrams::Sent> sent;  // by others, in datagrams
 };
 
 class Link {
@@ -39,6 +42,8 @@ class Link {
   void forget(const Transfer& transfer);
   // Queues it and sends what can be sent now.
   void send_notice(const Notice& notice, News& news);
+  // The same with what is said of a message that went in datagrams.
+  void say_sent(const Datagrams::Sent& sent, News& news);
 
   // Sends and receives what can be moved now. After a notice nothing more is
   // received for now: it may say why the connection is about to end.
@@ -54,6 +59,8 @@ class Link {
   bool is_broken() const { return reason_.has_value(); }
   bool has_ended() const { return has_ended_; }
   void end(News& news);
+  // Fails what waits for it elsewhere, for the same reason.
+  void fail(Transfer& transfer, News& news) const;
 
   // Says that nothing more will be sent.
   void end_sending() { connection_.socket.end_sending(); }
@@ -65,7 +72,6 @@ class Link {
   void write_ahead(News& news);
   void take_records(News& news);
   void take(const Frame& frame, News& news);
-  void fail(Transfer& transfer, News& news) const;
   // Runs `body`; what it throws breaks the connection.
   template <class Body>
   void guard(Body&& body);

@@ -16,7 +16,29 @@ Identity identity_of(const MeetingOptions& options) {
           .ranks = static_cast<std::uint32_t>(options.ranks),
           .run = options.run,
           .session = {},
-          .key = options.key ? &*options.key : nullptr};
+          .key = options.key ? &*options.key : nullptr,
+          .sends_datagrams = options.sends_datagrams};
+}
+
+// Where a rank is met, and where datagrams reach it: the same port of both.
+struct Doors {
+  Socket door;
+  std::optional<DatagramSocket> datagrams;
+};
+
+Doors open_doors(const Address& here, const MeetingOptions& options) {
+  // Another program may receive datagrams at a port that is free for us.
+  constexpr int kAttempts = 16;
+  for (int attempt = 1;; ++attempt) {
+    Doors doors{Socket::listen(here.with_port(0)), std::nullopt};
+    if (!options.sends_datagrams) return doors;
+    try {
+      doors.datagrams = DatagramSocket::bind(doors.door.here());
+      return doors;
+    } catch (const Error&) {
+      if (attempt == kAttempts) throw;
+    }
+  }
 }
 
 std::string host_name() {
@@ -150,6 +172,19 @@ std::vector<Member> hear_members(Connection& first, double until,
   }
 }
 
+// Other ranks reach the first where they have met it.
+std::optional<DatagramPlaces> places_of(std::optional<DatagramSocket> socket,
+                                        const Address& first,
+                                        const std::vector<Member>& members,
+                                        const MeetingOptions& options) {
+  if (!socket) return std::nullopt;
+  DatagramPlaces places{std::move(*socket), {first}, options.datagram_times};
+  for (std::size_t rank = 1; rank < members.size(); ++rank) {
+    places.addresses.push_back(Address::of_numbers(members[rank].address));
+  }
+  return places;
+}
+
 std::vector<std::string> hosts_of(const std::vector<Member>& members) {
   std::vector<std::string> hosts;
   for (const Member& each : members) hosts.push_back(each.host);
@@ -162,6 +197,8 @@ Company meet_as_first(Socket door, const MeetingOptions& options) {
   const double until = clock_seconds() + options.timeout;
   Identity self = identity_of(options);
   self.session = draw_session();
+  std::optional<DatagramSocket> datagrams;
+  if (options.sends_datagrams) datagrams = DatagramSocket::bind(door.here());
   Reception reception(door, self, 1, options);
   std::vector<Member> members = {{host_name(), door.here().text()}};
   Company company{.rank = 0, .hosts = {}, .connections = {}};
@@ -173,6 +210,8 @@ Company meet_as_first(Socket door, const MeetingOptions& options) {
     tell(each, text_of(members), until);
   }
   company.hosts = hosts_of(members);
+  company.datagrams =
+      places_of(std::move(datagrams), door.here(), members, options);
   return company;
 }
 
@@ -182,8 +221,8 @@ Company meet_at(const Address& first, const MeetingOptions& options) {
   Company company{.rank = options.rank, .hosts = {}, .connections = {}};
   // Where the first rank is reached from, others reach this one.
   Socket to_first = connect(first, 0, until, options);
-  Socket door = Socket::listen(to_first.here().with_port(0));
-  const Member introduction{host_name(), door.here().text()};
+  Doors doors = open_doors(to_first.here(), options);
+  const Member introduction{host_name(), doors.door.here().text()};
   company.connections.push_back(
       greet(std::move(to_first), 0, self, introduction, until));
   const auto members =
@@ -194,11 +233,13 @@ Company meet_at(const Address& first, const MeetingOptions& options) {
     company.connections.push_back(greet(connect(address, rank, until, options),
                                         rank, self, introduction, until));
   }
-  Reception reception(door, self, options.rank + 1, options);
+  Reception reception(doors.door, self, options.rank + 1, options);
   for (Arrived& each : reception.receive(until)) {
     company.connections.push_back(std::move(each.connection));
   }
   company.hosts = hosts_of(members);
+  company.datagrams =
+      places_of(std::move(doors.datagrams), first, members, options);
   return company;
 }
 

@@ -28,6 +28,9 @@ struct MeetingOptions {
   // Without one, only addresses that this machine alone reaches are dialled.
   std::optional<RunKey> key = {};
   double timeout = 60;  // seconds
+  // Whether messages that may arrive in part go as datagrams, and when.
+  bool sends_datagrams = false;
+  DatagramTimes datagram_times = {};
   // What people may want to know meanwhile, such as who was turned away.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };

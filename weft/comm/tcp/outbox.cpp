@@ -94,6 +94,10 @@ void Outbox::grant(std::uint32_t id) {
   answers_.push_back({.kind = Frame::Kind::kGrant, .id = id});
 }
 
+void Outbox::sent(Tag tag, std::uint32_t message) {
+  answers_.push_back({.kind = Frame::Kind::kSent, .tag = tag, .id = message});
+}
+
 void Outbox::credit(std::size_t bytes) {
   answers_.push_back({.kind = Frame::Kind::kCredit, .bytes = bytes});
 }

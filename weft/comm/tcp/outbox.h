@@ -30,6 +30,8 @@ class Outbox {
   // Answers: message `id` may come; `bytes` were taken.
   void grant(std::uint32_t id);
   void credit(std::size_t bytes);
+  // All parts of a message that went another way have been sent.
+  void sent(Tag tag, std::uint32_t message);
 
   // The other rank's answers. Throw Error(kDataLoss) for a grant of what was
   // never announced and for more credit than was used.

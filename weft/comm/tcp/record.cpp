@@ -1,5 +1,7 @@
 #include "weft/comm/tcp/record.h"
 
+#include "weft/comm/tcp/sodium_bytes.h"
+
 namespace weft::tcp {
 namespace {
 
@@ -8,13 +10,6 @@ constexpr std::size_t kSealBytes = crypto_secretstream_xchacha20poly1305_ABYTES;
 constexpr std::size_t kMostRecord = kLengthBytes + kMostFrame + kSealBytes;
 // Several records come with one call of the system.
 constexpr std::size_t kReadBytes = 4 * kMostRecord;
-
-unsigned char* raw(std::byte* bytes) {
-  return reinterpret_cast<unsigned char*>(bytes);
-}
-const unsigned char* raw(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
 
 }  // namespace
 

@@ -21,9 +21,18 @@ TcpTransport::TcpTransport(Company company)
   if (wake_ < 0) {
     throw Error(ErrorCode::kExhausted, "tcp", "no descriptor is left");
   }
+  std::vector<Datagrams::Peer> peers;
   for (Connection& each : company.connections) {
     const auto rank = static_cast<std::size_t>(each.rank);
+    if (company.datagrams) {
+      peers.push_back(
+          {each.rank, company.datagrams->addresses[rank], each.datagram_keys});
+    }
     links_[rank] = std::make_unique<Link>(std::move(each));
+  }
+  if (company.datagrams) {
+    datagrams_.emplace(std::move(company.datagrams->socket), rank_,
+                       std::move(peers), company.datagrams->times);
   }
   // Others may have begun, and their first records may have been read with the
   // last bytes of the handshake: the sockets do not tell.
@@ -67,14 +76,30 @@ bool TcpTransport::move(double seconds, News& news) {
     polled_.push_back(each.get());
     ready_.push_back(wanted_of(*each));
   }
+  if (datagrams_) {
+    ready_.push_back(datagrams_->wanted());
+    seconds = std::min(seconds, datagrams_->next_moment() - now());
+  }
   wait_for(ready_, seconds);
   for (std::size_t i = 0; i < polled_.size(); ++i) {
     const short events = ready_[i + 1].revents;
     if ((events & POLLOUT) != 0) polled_[i]->write(news);
     if ((events & ~POLLOUT) != 0) polled_[i]->read(news);
   }
+  if (datagrams_) move_datagrams(ready_.back().revents, news);
   end_broken(news);
   return ready_[0].revents != 0 && take_wake();
+}
+
+void TcpTransport::move_datagrams(short events, News& news) {
+  for (const Datagrams::Sent& sent : std::exchange(news.sent, {})) {
+    datagrams_->sender_is_done(sent, now(), news.outcomes);
+  }
+  if ((events & POLLIN) != 0) datagrams_->read(now(), news.outcomes);
+  std::vector<Datagrams::Sent> sent;
+  datagrams_->write(now(), news.outcomes, sent);
+  for (const Datagrams::Sent& each : sent) link(each.peer).say_sent(each, news);
+  datagrams_->expire(now(), news.outcomes);
 }
 
 void TcpTransport::end_broken(News& news) {
@@ -82,7 +107,12 @@ void TcpTransport::end_broken(News& news) {
   // whoever gets both at once is to know the reason.
   if (!news.notices.empty()) return;
   for (const auto& each : links_) {
-    if (each && each->is_broken() && !each->has_ended()) each->end(news);
+    if (!each || !each->is_broken() || each->has_ended()) continue;
+    each->end(news);
+    if (!datagrams_) continue;
+    for (Transfer* left : datagrams_->end(each->rank())) {
+      each->fail(*left, news);
+    }
   }
 }
 
@@ -90,6 +120,8 @@ bool TcpTransport::settle(News& news) {
   for (Outcome& outcome : news.outcomes) {
     if (outcome.failure) {
       fail(*outcome.transfer, std::move(*outcome.failure));
+    } else if (outcome.is_in_part) {
+      finish_in_part(*outcome.transfer);
     } else {
       finish(*outcome.transfer, outcome.bytes);
     }
@@ -108,6 +140,9 @@ void TcpTransport::start(Transfer& transfer) {
   const int peer = transfer.route().peer;
   if (peer == rank_) {
     own_.start(transfer, news.outcomes);
+  } else if (goes_by_datagrams(transfer)) {
+    datagrams_->start(transfer, now(), news.outcomes);
+    move_datagrams(0, news);
   } else {
     link(peer).start(transfer, news);
   }
@@ -119,9 +154,16 @@ void TcpTransport::abandon(Transfer& transfer) noexcept {
   const int peer = transfer.route().peer;
   if (peer == rank_) {
     own_.forget(transfer);
+  } else if (goes_by_datagrams(transfer)) {
+    datagrams_->forget(transfer);
   } else {
     link(peer).forget(transfer);
   }
+}
+
+bool TcpTransport::goes_by_datagrams(const Transfer& transfer) const {
+  return datagrams_ && transfer.is_lossy() &&
+         !link(transfer.route().peer).has_ended();
 }
 
 void TcpTransport::send_notice(int to, const Notice& notice) noexcept {

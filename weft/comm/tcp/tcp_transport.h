@@ -7,6 +7,9 @@
 // an Error that names it, the operation and the tensor; what it had sent whole
 // may still be received.
 //
+// Messages that may arrive in part go as datagrams, if the ranks have agreed on
+// that; else they are messages like any other.
+//
 // Whoever goes sends all that it has queued, and reads until the others have
 // gone too, or for kLingerSeconds: what it said last, such as why it failed, is
 // then with them.
@@ -19,16 +22,25 @@
 #include <string>
 #include <vector>
 
+#include "weft/comm/tcp/datagrams.h"
 #include "weft/comm/tcp/link.h"
 #include "weft/comm/tcp/own_messages.h"
 
 namespace weft::tcp {
+
+// How messages travel that may arrive in part.
+struct DatagramPlaces {
+  DatagramSocket socket;           // of this rank
+  std::vector<Address> addresses;  // of all, by rank
+  DatagramTimes times = {};
+};
 
 // The ranks of a run, once they have met.
 struct Company {
   int rank = 0;                         // this one
   std::vector<std::string> hosts;       // by rank
   std::vector<Connection> connections;  // to all others
+  std::optional<DatagramPlaces> datagrams = {};
 };
 
 class TcpTransport final : public Transport {
@@ -60,6 +72,8 @@ class TcpTransport final : public Transport {
   void end_broken(News& news);
   // True if a transfer is over.
   bool settle(News& news);
+  void move_datagrams(short events, News& news);
+  bool goes_by_datagrams(const Transfer& transfer) const;
   Link& link(int rank) const { return *links_[static_cast<std::size_t>(rank)]; }
   void pass_failure_on();
   void linger();
@@ -70,6 +84,7 @@ class TcpTransport final : public Transport {
   std::vector<std::string> hosts_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; none to itself
   OwnMessages own_;
+  std::optional<Datagrams> datagrams_;
   int wake_;                   // a descriptor that wake() makes readable
   bool is_over_ = false;       // a transfer, outside of a poll
   bool is_told_ = false;       // a notice came before the first poll

@@ -63,6 +63,22 @@ class Channel {
             route(from), room.data(),
             room.size(), operation_};
   }
+  // The same for a message of which parts may be lost on the way, where the
+  // transport loses any: `room` is as long as the message, and `came` says what
+  // has come. It must live as long.
+  Transfer send_lossy(int to, std::span<const std::byte> bytes) const {
+    return {*transport_,  Transfer::Kind::kSend,
+            route(to),    const_cast<std::byte*>(bytes.data()),
+            bytes.size(), operation_,
+            nullptr,      {.is_allowed = true}};
+  }
+  Transfer receive_lossy(int from, std::span<std::byte> room,
+                         PartMap& came) const {
+    return {*transport_, Transfer::Kind::kReceive,
+            route(from), room.data(),
+            room.size(), operation_,
+            nullptr,     {.is_allowed = true, .came = &came}};
+  }
   // Whether messages of at most this size can be folded; see Transport.
   bool can_fold(int from, std::size_t bytes) const {
     return transport_->can_fold(members_[from], bytes);

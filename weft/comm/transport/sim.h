@@ -58,6 +58,15 @@ struct SimWorldOptions {
   // seconds after it should have arrived, until one arrives.
   double loss = 0;
   double retransmit_after = 1e-3;
+  // Above 0, losses are of segments of TCP with a retransmission timeout of so
+  // many seconds: the messages of one rank to another are no faster than its
+  // congestion control lets them be (Padhye, Firoiu, Towsley and Kurose,
+  // "Modeling TCP Throughput", SIGCOMM 1998, equation 30).
+  double tcp_timeout = 0;
+  // Of a message that may arrive in part (part_map.h) each part is lost with
+  // the chance `loss`, for good; its receiver goes on `silence` seconds after
+  // the last one that came.
+  double silence = 10e-3;
   // Messages arrive late by a random time of up to this (seconds), so that
   // those of different flows overtake each other.
   double most_delay = 0;

@@ -78,6 +78,8 @@ void SimEndpoint::send(Transfer& transfer) {
   message.size = transfer.bytes();
   message.sender = &transfer;
   message.is_sent = true;
+  message.is_lossy = transfer.is_lossy();
+  message.began = now();
   transfer.cookie = reinterpret_cast<std::uintptr_t>(&message);
   if (message.receiver != nullptr) deliver(message);
   const int level = network_.topology().level_between(rank_, route.peer);
@@ -166,6 +168,15 @@ void SimEndpoint::set_alarm(double seconds, std::shared_ptr<Alarm> alarm) {
                      {.alarm = std::move(alarm), .rank = rank_});
 }
 
+// What never came is nothing that the receiver could have.
+void SimEndpoint::drop_lost(const Transfer& receiver, const PartMap& came) {
+  for (std::size_t part = 0; part < came.parts(); ++part) {
+    if (came.has(part) || receiver.data() == nullptr) continue;
+    std::memset(receiver.data() + came.begin(part), 0, came.size(part));
+  }
+  *receiver.came() = came;
+}
+
 // Receives whose messages are there, in the order of the flow.
 void SimEndpoint::end_arrived(std::uint64_t key) {
   const auto flow = flows_.find(key);
@@ -173,6 +184,10 @@ void SimEndpoint::end_arrived(std::uint64_t key) {
     if (Transfer* receiver = message->receiver) {
       if (message->size > receiver->bytes()) {
         fail(*receiver, too_long(*receiver, message->size));
+        has_news_ = true;
+      } else if (receiver->came() != nullptr && message->came.parts() > 0) {
+        drop_lost(*receiver, message->came);
+        finish_in_part(*receiver);
         has_news_ = true;
       } else {
         over(*receiver, message->size);

@@ -74,6 +74,7 @@ class SimEndpoint : public Transport {
   void deliver(SimMessage& message);
   // The sender's buffer is its own again.
   void release_sender(SimMessage& message);
+  void drop_lost(const Transfer& receiver, const PartMap& came);
   void end_arrived(std::uint64_t key);
   void over(Transfer& transfer, std::size_t bytes) {
     finish(transfer, bytes);

@@ -25,7 +25,10 @@ struct SimMessage {
   // The payload, where the send is over and there is no receiver yet.
   Bytes bytes = {};
   int halves = 0;             // under way, on the way out and the way in
-  bool is_held_back = false;  // by a random delay
+  bool is_held_back = false;  // by a random delay, by TCP, or by silence
+  double began = 0;           // when it was sent
+  PartMap came = {};          // of one that may arrive in part
+  bool is_lossy = false;
   bool is_sent = false;
   bool is_claimed = false;    // by a receive, which may have been given up
   bool is_delivered = false;  // its payload is where the receiver wants it

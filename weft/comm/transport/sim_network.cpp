@@ -1,13 +1,25 @@
 #include "weft/comm/transport/sim_network.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "weft/comm/transport/sim_endpoint.h"
 
 namespace weft {
 namespace {
 
-constexpr int kMostNamed = 16;  // ranks in the text of a deadlock
+constexpr int kMostNamed = 16;     // ranks in the text of a deadlock
+constexpr double kSegment = 1448;  // bytes that TCP sends at once
+
+// What a segment takes on average, by equation 30 of Padhye et al., without a
+// bound of the window.
+double tcp_segment_seconds(double loss, double round, double timeout) {
+  constexpr double kAcknowledged = 2;  // segments by one acknowledgement
+  const double congestion = round * std::sqrt(2 * kAcknowledged * loss / 3);
+  const double chance =
+      std::min(1.0, 3 * std::sqrt(3 * kAcknowledged * loss / 8));
+  return congestion + timeout * chance * loss * (1 + 32 * loss * loss);
+}
 
 }  // namespace
 
@@ -110,22 +122,66 @@ void SimNetwork::end(SimErrand errand, int not_resumed) {
 
 void SimNetwork::come_through(SimMessage& message) {
   SimEndpoint& receiver = endpoint(message.to);
-  // What is held back has come through already and is only late.
-  if (!message.is_held_back && is_lost()) {
-    const int level = topology_.level_between(message.from, message.to);
-    if (level >= 0) endpoint(message.from).count_loss(level);
+  const int level = topology_.level_between(message.from, message.to);
+  // What is held back has come through already and is only late; what a rank
+  // sends itself crosses nothing.
+  if (message.is_held_back || level < 0) {
+    receiver.arrived(message);
+    return;
+  }
+  double until = simulator_.now();
+  if (message.is_lossy) {
+    lose_parts(message);
+    // Whoever has not all of it waits for more.
+    if (!message.came.is_complete()) until += options_.silence;
+  } else if (options_.tcp_timeout > 0) {
+    until = tcp_arrival(message);
+  } else if (is_lost()) {
+    endpoint(message.from).count_loss(level);
     // A repetition takes its turn on both cards again.
     transmit(message, simulator_.now() + options_.retransmit_after);
-  } else if (!message.is_held_back && options_.most_delay > 0) {
-    message.is_held_back = true;
-    message.halves = 1;
-    const double delay =
-        options_.most_delay * uniform_from(random_.word(drawn_++));
-    add_errand({.seconds = delay, .release = simulator_.now()},
-               {.message = &message, .rank = message.to});
-  } else {
-    receiver.arrived(message);
+    return;
   }
+  if (options_.most_delay > 0) {
+    until += options_.most_delay * uniform_from(random_.word(drawn_++));
+  }
+  if (!hold_back(message, until)) receiver.arrived(message);
+}
+
+bool SimNetwork::hold_back(SimMessage& message, double until) {
+  const double seconds = until - simulator_.now();
+  if (seconds <= 0) return false;
+  message.is_held_back = true;
+  message.halves = 1;
+  add_errand({.seconds = seconds, .release = simulator_.now()},
+             {.message = &message, .rank = message.to});
+  return true;
+}
+
+void SimNetwork::lose_parts(SimMessage& message) {
+  message.came.reset(message.size);
+  for (std::size_t part = 0; part < message.came.parts(); ++part) {
+    if (!is_lost()) message.came.mark(part);
+  }
+  const int level = topology_.level_between(message.from, message.to);
+  for (std::size_t i = message.came.came(); i < message.came.parts(); ++i) {
+    endpoint(message.from).count_loss(level);
+  }
+}
+
+// Messages of a flow stand in a line in which TCP takes them one by one.
+double SimNetwork::tcp_arrival(const SimMessage& message) {
+  if (options_.loss == 0) return simulator_.now();
+  const Level& fabric =
+      level(topology_.level_between(message.from, message.to));
+  const double round = 2 * fabric.latency + kSegment * fabric.seconds_per_byte;
+  const double segments =
+      std::ceil(static_cast<double>(message.size) / kSegment);
+  double& until = tcp_until_[{message.from, message.to}];
+  until = std::max(until, message.began) +
+          segments *
+              tcp_segment_seconds(options_.loss, round, options_.tcp_timeout);
+  return std::max(until, simulator_.now());
 }
 
 bool SimNetwork::is_lost() {

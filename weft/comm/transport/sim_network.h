@@ -7,6 +7,7 @@
 #include <coroutine>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -93,6 +94,10 @@ class SimNetwork {
   void end(SimErrand errand, int not_resumed);
   void come_through(SimMessage& message);
   bool is_lost();
+  // When it is there, if it is later than `now`, and held back until then.
+  bool hold_back(SimMessage& message, double until);
+  void lose_parts(SimMessage& message);
+  double tcp_arrival(const SimMessage& message);
   void fail_everyone();
   Error deadlock() const;
 
@@ -105,9 +110,11 @@ class SimNetwork {
   std::vector<Simulator::ResourceId> processor_;   // by rank
   std::vector<std::unique_ptr<SimEndpoint>> endpoints_;
   std::vector<SimErrand> errands_;  // by job
-  int running_ = 0;                 // ranks of a run
-  std::exception_ptr failure_;      // of the first that failed
-  std::optional<Error> reason_;     // that, as others see it
+  // Until when TCP keeps what ranks send each other, by sender and receiver.
+  std::map<std::pair<int, int>, double> tcp_until_;
+  int running_ = 0;              // ranks of a run
+  std::exception_ptr failure_;   // of the first that failed
+  std::optional<Error> reason_;  // that, as others see it
   bool is_told_ = false;
 };
 

@@ -8,12 +8,14 @@ namespace weft {
 
 Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
                    std::byte* data, std::size_t bytes,
-                   std::shared_ptr<const LedgerEntry> operation, Fold fold)
+                   std::shared_ptr<const LedgerEntry> operation, Fold fold,
+                   const LossyMessage& lossy)
     : transport_(transport),
       operation_(std::move(operation)),
       data_(data),
       bytes_(bytes),
       fold_(fold),
+      lossy_(lossy),
       route_(route),
       kind_(kind) {
   WEFT_CHECK(route.peer >= 0 && route.peer < transport.size());
@@ -21,6 +23,7 @@ Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
   WEFT_CHECK(data != nullptr || bytes == 0 || !transport.carries_payload());
   WEFT_CHECK(fold == nullptr ||
              (kind == Kind::kReceive && transport.can_fold(route.peer, bytes)));
+  if (lossy_.came != nullptr) lossy_.came->reset(bytes);
   // It is linked first: start() may find it over at once, and unlinks it then.
   transport_.link(*this);
   transport_.start(*this);
@@ -112,6 +115,16 @@ void Transport::start_pause(double, std::coroutine_handle<> waiting) {
 }
 
 void Transport::finish(Transfer& transfer, std::size_t bytes) {
+  // Where nothing is lost, a message is whole.
+  if (transfer.came() != nullptr) transfer.came()->mark_all();
+  count(transfer, bytes);
+}
+
+void Transport::finish_in_part(Transfer& transfer) {
+  count(transfer, transfer.bytes());
+}
+
+void Transport::count(Transfer& transfer, std::size_t bytes) {
   transfer.bytes_ = bytes;
   (transfer.kind() == Transfer::Kind::kSend ? bytes_sent_ : bytes_received_) +=
       bytes;

@@ -29,6 +29,7 @@
 #include "weft/base/error.h"
 #include "weft/comm/transport/fold.h"
 #include "weft/comm/transport/ledger.h"
+#include "weft/comm/transport/part_map.h"
 
 namespace weft {
 
@@ -42,6 +43,13 @@ using Tag = std::uint32_t;
 constexpr std::uint64_t flow_of(int peer, Tag tag) {
   return static_cast<std::uint64_t>(peer) << 32 | tag;
 }
+
+// Both sides say of a message that it may arrive in part; the one that receives
+// is told in `came` what has come.
+struct LossyMessage {
+  bool is_allowed = false;
+  PartMap* came = nullptr;
+};
 
 // A message on its way. It stays where it is made (a task's frame) until it is
 // over; awaiting it gives the number of bytes that came, or throws.
@@ -58,10 +66,12 @@ class Transfer {
   // Starts it. `data` may be null with `bytes` above 0 where the transport
   // does not carry payload. A message longer than the room of its receiver
   // is an Error(kDataLoss) there. A receive with a `fold` (see
-  // Transport::can_fold) combines instead of copying.
+  // Transport::can_fold) combines instead of copying. A message that may arrive
+  // in part has exactly the bytes of its receive, which is over when the rest
+  // is taken for lost; who sends it never learns what became of it.
   Transfer(Transport& transport, Kind kind, const Route& route, std::byte* data,
            std::size_t bytes, std::shared_ptr<const LedgerEntry> operation,
-           Fold fold = nullptr);
+           Fold fold = nullptr, const LossyMessage& lossy = {});
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -77,6 +87,9 @@ class Transfer {
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Fold fold() const { return fold_; }
+  // Whether parts of it may be lost; and on the side that receives, what came.
+  bool is_lossy() const { return lossy_.is_allowed; }
+  PartMap* came() const { return lossy_.came; }
   const LedgerEntry& operation() const { return *operation_; }
 
   // The transport's own, to find what belongs to this transfer.
@@ -90,6 +103,7 @@ class Transfer {
   std::byte* data_;
   std::size_t bytes_;  // wanted; what came, once over
   Fold fold_;
+  LossyMessage lossy_;
   Route route_;
   Kind kind_;
   bool is_over_ = false;
@@ -220,6 +234,8 @@ class Transport {
 
   // Implementations call these from start() or poll(): the transfer is over.
   void finish(Transfer& transfer, std::size_t bytes);
+  // The same for one of which parts may be missing: came() says which.
+  void finish_in_part(Transfer& transfer);
   void fail(Transfer& transfer, Error error);
   void resume_later(std::coroutine_handle<> waiting) {
     ready_.push_back(waiting);
@@ -234,6 +250,7 @@ class Transport {
   friend class Pause;
   void link(Transfer& transfer);
   void unlink(Transfer& transfer);
+  void count(Transfer& transfer, std::size_t bytes);
   void end(Transfer& transfer);
 
   Transfer* first_ = nullptr;

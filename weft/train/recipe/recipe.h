@@ -155,6 +155,8 @@ struct SimulateRecipe {
   // As in comm/transport/sim.h.
   double loss = 0;
   double retransmit_after = 1e-3;  // seconds
+  double tcp_timeout = 0;          // seconds
+  double silence = 10e-3;          // seconds
   double most_delay = 0;           // seconds
   std::string failures;            // "3@10s": as in train/simulate/failures.h
 

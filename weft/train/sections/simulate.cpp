@@ -22,6 +22,16 @@ const Fields<SimulateRecipe>& simulate_fields() {
       field<&R::retransmit_after>(
           "retransmit_after", "that pass until a lost message is sent again",
           {.range = kNotNegative, .unit = "seconds"}),
+      field<&R::tcp_timeout>(
+          "tcp_timeout",
+          "of TCP, which is slowed down by losses of segments; 0: messages are "
+          "lost whole",
+          {.range = kNotNegative, .unit = "seconds"}),
+      field<&R::silence>(
+          "silence",
+          "after which parts that have not come of what may arrive in part are "
+          "taken for lost",
+          {.range = kNotNegative, .unit = "seconds"}),
       field<&R::most_delay>("most_delay",
                             "by which a message may come later, at random",
                             {.range = kNotNegative, .unit = "seconds"}),

@@ -1,14 +1,30 @@
 #include "weft/train/sync/arrivals.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "weft/comm/transport/delay.h"
 
 namespace weft {
+namespace {
+
+// Writes NaN where nothing has come.
+void fill_missing(const PartMap& came, std::span<float> values) {
+  for (std::size_t part = 0; part < came.parts(); ++part) {
+    if (came.has(part)) continue;
+    std::ranges::fill(values.subspan(came.begin(part) / sizeof(float),
+                                     came.size(part) / sizeof(float)),
+                      std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
+}  // namespace
 
 Arrivals::Arrivals(Channel channel, std::span<const int> from, std::size_t most,
-                   Quorum quorum)
-    : channel_(std::move(channel)), quorum_(quorum) {
+                   Quorum quorum, Completeness completeness)
+    : channel_(std::move(channel)),
+      quorum_(quorum),
+      completeness_(completeness) {
   for (const int rank : from) messages_.push_back({.from = rank});
   // Places are fixed before the first message comes, which may be at once.
   for (std::size_t i = 0; i < messages_.size(); ++i) {
@@ -30,10 +46,9 @@ void Arrivals::add_own(std::span<const std::byte> message) {
 Task<> Arrivals::receive(std::size_t index, std::size_t most) {
   try {
     Bytes room(most);
-    Transfer received = channel_.receive(messages_[index].from, room);
-    room.resize(co_await received);
+    const bool is_there = co_await receive_from(messages_[index].from, room);
     // One that is late is read from the network and forgotten.
-    if (!is_closed_) {
+    if (!is_closed_ && is_there) {
       messages_[index].bytes = std::move(room);
       messages_[index].is_there = true;
     }
@@ -42,6 +57,20 @@ Task<> Arrivals::receive(std::size_t index, std::size_t most) {
     failure_ = std::current_exception();
   }
   changed_.notify_all();
+}
+
+Task<bool> Arrivals::receive_from(int rank, Bytes& room) {
+  if (completeness_ == Completeness::kWhole) {
+    Transfer received = channel_.receive(rank, room);
+    room.resize(co_await received);
+    co_return true;
+  }
+  PartMap came;
+  Transfer received = channel_.receive_lossy(rank, room, came);
+  co_await received;
+  fill_missing(came, {reinterpret_cast<float*>(room.data()),
+                      room.size() / sizeof(float)});
+  co_return came.came() > 0;
 }
 
 void Arrivals::count_one() {

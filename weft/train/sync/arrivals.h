@@ -16,6 +16,10 @@
 
 namespace weft {
 
+// Whether messages come whole, or as gradients of which parts may be lost:
+// values of f32, each NaN where it has not come.
+enum class Completeness { kWhole, kInPart };
+
 // How long to wait for the rest, once some are there.
 struct Quorum {
   int least = 0;        // that must have come; 0: all
@@ -24,9 +28,10 @@ struct Quorum {
 
 class Arrivals {
  public:
-  // Receives from now on, at most `most` bytes from each rank of `from`.
+  // Receives from now on, at most `most` bytes from each rank of `from`; of
+  // what comes in part, that many.
   Arrivals(Channel channel, std::span<const int> from, std::size_t most,
-           Quorum quorum);
+           Quorum quorum, Completeness completeness = Completeness::kWhole);
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
 
@@ -40,7 +45,8 @@ class Arrivals {
     Bytes bytes = {};
     bool is_there = false;
   };
-  // In the order of ranks, own included; some may not be there.
+  // In the order of ranks, own included; some may not be there, as those of
+  // which nothing has come.
   const std::vector<Message>& messages() const { return messages_; }
   bool is_complete() const { return arrived_ == messages_.size(); }
   // What came until now is kept, and what comes later is not.
@@ -51,11 +57,14 @@ class Arrivals {
 
  private:
   Task<> receive(std::size_t index, std::size_t most);
+  // False if nothing has come.
+  Task<bool> receive_from(int rank, Bytes& room);
   Task<> ring();
   void count_one();
 
   Channel channel_;
   Quorum quorum_;
+  Completeness completeness_;
   std::vector<Message> messages_;
   std::size_t arrived_ = 0;
   bool is_late_ = false;  // the deadline has passed

@@ -36,4 +36,10 @@ Task<> send_message(Channel channel, int to, std::span<const std::byte> bytes) {
   co_await sent;
 }
 
+Task<> send_lossy_message(Channel channel, int to,
+                          std::span<const std::byte> bytes) {
+  Transfer sent = channel.send_lossy(to, bytes);
+  co_await sent;
+}
+
 }  // namespace weft

@@ -47,5 +47,8 @@ class CreditQueue {
 
 // A message, as work. `bytes` must live until it is over.
 Task<> send_message(Channel channel, int to, std::span<const std::byte> bytes);
+// The same for one that may arrive in part.
+Task<> send_lossy_message(Channel channel, int to,
+                          std::span<const std::byte> bytes);
 
 }  // namespace weft

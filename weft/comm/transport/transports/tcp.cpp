@@ -44,6 +44,9 @@ std::unique_ptr<LocalRanks> open_tcp(const Options& options, const Say& say) {
       .run = option<std::string>(options, "run"),
       .key = tcp::find_run_key(option<std::string>(options, "key")),
       .timeout = option<double>(options, "timeout"),
+      .sends_datagrams = option<bool>(options, "datagrams"),
+      .datagram_times = {.silence = option<double>(options, "silence"),
+                         .pause = option<double>(options, "pause")},
       .say = say};
   return one_rank(std::make_unique<tcp::TcpTransport>(
       meeting.rank == 0
@@ -134,6 +137,22 @@ void register_transport_tcp(TransportRegistry& transports) {
                     .value = 60.0,
                     .summary = "how long ranks wait for each other to come",
                     .range = {.least = 0, .is_open_below = true},
+                    .unit = "seconds"},
+                   {.name = "datagrams",
+                    .value = false,
+                    .summary = "whether messages that may arrive in part go "
+                               "over UDP, at the ports of the same numbers"},
+                   {.name = "silence",
+                    .value = 10e-3,
+                    .summary = "without a datagram of a message, after which "
+                               "the rest of it is lost",
+                    .range = {.least = 0, .is_open_below = true},
+                    .unit = "seconds"},
+                   {.name = "pause",
+                    .value = 10e-6,
+                    .summary = "between two datagrams of this rank: what comes "
+                               "faster than it is read is lost",
+                    .range = kNotNegative,
                     .unit = "seconds"}},
        .declines = tcp_declines,
        .open = open_tcp,

@@ -7,6 +7,11 @@
 //         and once, how they differ from the workers': the same bytes to every
 //         worker, itself included
 //
+// Gradients may arrive in part, where a network loses some: what is missing is
+// NaN, for a rule that bears it (Damaskinos et al., "AGGREGATHOR: Byzantine
+// Machine Learning via Robust Gradient Aggregation", MLSys 2019, section 3.3).
+// Parameters always arrive whole.
+//
 // Ranks that only serve do the same ([sync] servers). Where a quorum suffices,
 // the owner goes on without those that come later, whose gradients are lost
 // (Chen, Pan, Monga, Bengio and Jozefowicz, "Revisiting Distributed Synchronous
@@ -49,6 +54,7 @@ class ServerPolicy : public SyncPolicy {
         price_(context.price),
         roles_(context.roles),
         quorum_(quorum_of(options)),
+        in_part_(option<bool>(options, "in_part")),
         rule_(make_rule(context.recipe)),
         buckets_(context.buckets),
         trainable_(context.trainable.begin(), context.trainable.end()),
@@ -92,8 +98,12 @@ class ServerPolicy : public SyncPolicy {
     if (push.rank() != owner) {
       // A server has no use for what others serve.
       if (!is_worker()) co_return;
+      // GCC 12 destroys twice what is chosen inside of a co_await expression.
+      Task<> sending = in_part_
+                           ? send_lossy_message(push, owner, served.message)
+                           : send_message(push, owner, served.message);
       co_await queue_.pass(bucket.priority(), served.message.size(),
-                           send_message(push, owner, served.message));
+                           std::move(sending));
       served.room.resize(most_message_bytes(bucket));
       Transfer received = pull.receive(owner, served.room);
       const std::size_t bytes = co_await received;
@@ -234,6 +244,12 @@ class ServerPolicy : public SyncPolicy {
   }
 
   void encode_push(const Bucket& bucket, const SyncStep& step, Served& served) {
+    if (in_part_) {
+      // Each value is to be read by itself, and so travels as it is.
+      const auto values = std::as_bytes(bucket.gradient());
+      served.message.assign(values.begin(), values.end());
+      return;
+    }
     push_.encode(bucket, bucket.gradient(), step, communicator_.rank(),
                  served.message);
     const PushEnd end{step.share};
@@ -260,7 +276,10 @@ class ServerPolicy : public SyncPolicy {
     // Those of the step before are let go only now: what completed them was one
     // of their own tasks.
     served.arrivals = std::make_unique<Arrivals>(
-        push, workers_, most_message_bytes(bucket) + sizeof(PushEnd), quorum_);
+        push, workers_,
+        in_part_ ? bucket.bytes()
+                 : most_message_bytes(bucket) + sizeof(PushEnd),
+        quorum_, in_part_ ? Completeness::kInPart : Completeness::kWhole);
   }
 
   Task<> wait_for_late() {
@@ -270,6 +289,28 @@ class ServerPolicy : public SyncPolicy {
     for (const Served& served : served_) {
       if (served.arrivals != nullptr) co_await served.arrivals->rest();
     }
+  }
+
+  // Adds what a worker has pushed to `values`, and returns its share of the
+  // batch.
+  double decode_push(const Bucket& bucket, const SyncStep& step,
+                     const Arrivals::Message& message,
+                     std::span<float> values) const {
+    const std::span<const std::byte> bytes(message.bytes);
+    if (in_part_) {
+      std::memcpy(values.data(), bytes.data(), bytes.size());
+      // It would have to arrive, too.
+      return 1.0 / roles_.workers();
+    }
+    if (bytes.size() < sizeof(PushEnd)) {
+      throw Error(ErrorCode::kDataLoss, bucket.text(),
+                  "rank {} pushed {} bytes", message.from, bytes.size());
+    }
+    PushEnd end;
+    const std::size_t size = bytes.size() - sizeof(PushEnd);
+    std::memcpy(&end, bytes.data() + size, sizeof(PushEnd));
+    push_.add_decoded(bucket, bytes.first(size), step, message.from, values);
+    return end.share;
   }
 
   // The sum of all gradients, in the bucket: where some are not there, the
@@ -282,22 +323,14 @@ class ServerPolicy : public SyncPolicy {
     std::vector<Contribution> arrived;
     for (const Arrivals::Message& message : arrivals.messages()) {
       if (!message.is_there) continue;
-      const std::span<const std::byte> bytes(message.bytes);
-      if (bytes.size() < sizeof(PushEnd)) {
-        throw Error(ErrorCode::kDataLoss, bucket.text(),
-                    "rank {} pushed {} bytes", message.from, bytes.size());
-      }
-      PushEnd end;
-      const std::size_t size = bytes.size() - sizeof(PushEnd);
-      std::memcpy(&end, bytes.data() + size, sizeof(PushEnd));
-      share += end.share;
       if (rule_ != nullptr) all.emplace_back(bucket.gradient().size());
-      push_.add_decoded(
-          bucket, bytes.first(size), step, message.from,
+      share += decode_push(
+          bucket, step, message,
           rule_ != nullptr ? std::span(all.back()) : bucket.gradient());
       if (rule_ != nullptr) arrived.push_back({message.from, all.back()});
     }
-    if (rule_ != nullptr) combine_as_sum(*rule_, arrived, bucket.gradient());
+    // Nobody knows a gradient of a bucket that was lost altogether.
+    if (!arrived.empty()) combine_as_sum(*rule_, arrived, bucket.gradient());
     if (arrivals.is_complete() || !(share > 0)) return;
     for (float& value : bucket.gradient()) {
       value = static_cast<float>(value / share);
@@ -325,6 +358,7 @@ class ServerPolicy : public SyncPolicy {
   SyncPrice price_;
   Roles roles_;
   Quorum quorum_;
+  bool in_part_;  // gradients may arrive so
   std::vector<int> workers_;
   std::unique_ptr<AggregationRule> rule_;  // null: all are added
   std::span<Bucket> buckets_;
@@ -359,10 +393,26 @@ std::optional<Refusal> quorum_declines_workers(const Options& options,
       fmt::format("quorum = {}, or leave it out to wait for all", workers)};
 }
 
+// What is lost must be borne by a rule, and be of some values alone.
+std::optional<Refusal> parts_decline(const Options& options,
+                                     const SyncRecipe& recipe) {
+  if (!option<bool>(options, "in_part")) return std::nullopt;
+  if (recipe.codec != "none" || recipe.sparsify != "none") {
+    return Refusal{"in_part with a codec",
+                   "a message of which a part is missing could not be decoded",
+                   "codec = \"none\" and sparsify = \"none\""};
+  }
+  if (!is_mean(recipe)) return std::nullopt;
+  return Refusal{"in_part with rule 'mean'",
+                 "a mean with values that are missing would be no number",
+                 "rule = \"median\" or another that bears them"};
+}
+
 // A pull that corrects the ones before it must converge.
 std::optional<Refusal> server_declines(const Options& options,
                                        const SyncRecipe& recipe) {
   if (auto refusal = quorum_declines(options)) return refusal;
+  if (auto refusal = parts_decline(options, recipe)) return refusal;
   // "auto" chooses among codecs that do.
   if (recipe.codec == "auto") return std::nullopt;
   const Pipeline pipeline(pipeline_text(recipe));
@@ -405,7 +455,11 @@ void register_sync_policy_server(SyncPolicyRegistry& policies) {
                     .value = 0.0,
                     .summary = "after the first gradients came",
                     .range = kNotNegative,
-                    .unit = "seconds"}},
+                    .unit = "seconds"},
+                   {.name = "in_part",
+                    .value = false,
+                    .summary = "gradients may lose parts on their way, where "
+                               "the network loses any"}},
        .updates_whole_model = false,
        .takes_rules = true,
        .has_servers = true,
