@@ -119,7 +119,7 @@ TEST(SimTransport, LosesPartsOfWhatMayArriveInPart) {
   EXPECT_EQ(pass_lossy(bad, kSize).values, outcome.values);
 }
 
-// By equation 30 of Padhye et al., worked out by hand for 10 % of segments of
+// Equation 30 of Padhye et al. was worked out by hand for 10 % of segments of
 // 1,448 bytes, a round trip of 2 ms and one segment, and a timeout of 200 ms:
 // 3.448e-3 sqrt(0.4 / 3) + 0.2 * 3 sqrt(0.075) * 0.1 * 1.32 = 22.95 ms each.
 TEST(SimTransport, TcpIsSlowedDownByLosses) {

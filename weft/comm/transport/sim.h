@@ -63,7 +63,7 @@ struct SimWorldOptions {
   // congestion control lets them be (Padhye, Firoiu, Towsley and Kurose,
   // "Modeling TCP Throughput", SIGCOMM 1998, equation 30).
   double tcp_timeout = 0;
-  // Of a message that may arrive in part (part_map.h) each part is lost with
+  // Each part of a message that may arrive in part (part_map.h) is lost with
   // the chance `loss`, for good; its receiver goes on `silence` seconds after
   // the last one that came.
   double silence = 10e-3;
