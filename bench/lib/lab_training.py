@@ -134,7 +134,8 @@ class Trainings:
         self._of_other_sources: set[str] = set()
 
     def ours(self, how: Way, steps: int, link: Link | None = None,
-             hosts: int = HOSTS, **recipe: object) -> Run:
+             hosts: int = HOSTS, launcher: str = "mpi",
+             **recipe: object) -> Run:
         """In the lab, or by threads of one process without a `link`."""
         out = self._folder / "run"
         shutil.rmtree(out, ignore_errors=True)
@@ -149,7 +150,7 @@ class Trainings:
             answer = self._finish([self._start([*command, "--workers",
                                                 hosts])])
         else:
-            answer = self._in_lab(link, "mpi", command, hosts)
+            answer = self._in_lab(link, launcher, command, hosts)
         lines = [json.loads(line) for line in
                  (out / "traffic.jsonl").read_text().splitlines()]
         return Run([line["seconds"] for line in lines], _curve(out), answer,
@@ -250,7 +251,8 @@ class Trainings:
 
     def _in_lab(self, link: Link, launcher: str, command: list,
                 hosts: int = HOSTS) -> dict:
-        with Lab(hosts, link) as lab:
+        with Lab(hosts, link,
+                 self._where.build / "bin/weft-lossy-switch") as lab:
             return self._finish(lab.start(
                 launcher, command, cwd=self._where.root, text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE))

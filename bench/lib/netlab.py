@@ -8,6 +8,9 @@ switch. Nothing is added to the machine's own network.
     host0 [eth0] ---- [port0]  switch  [port1] ---- [eth0] host1
           tbf            tbf   (bridge)   tbf          tbf
 
+Where links lose packets the switch is a program instead (bench/lab), which
+limits the way to each host, and eth0 the other end of a TUN device of it.
+
 The namespaces are named after the process that made them, so a lab left
 behind by a process that was killed is known by its name and is removed by the
 next one.
@@ -15,6 +18,7 @@ next one.
 
 import os
 import re
+import secrets
 import shlex
 import shutil
 import signal
@@ -47,6 +51,7 @@ class Link:
     """One host's link, in each direction."""
     bits_per_s: int
     delay_s: float = 0.0
+    loss: float = 0.0  # chance that a packet is lost, for good
 
     @property
     def burst_bytes(self) -> int:
@@ -88,11 +93,40 @@ class Plan:
     def setup(self) -> list[list[str]]:
         switch = self.namespace(SWITCH)
         commands = [_words(f"ip netns add {name}") for name in self.namespaces]
+        if self.link.loss:
+            return commands  # the rest is behind the switch that loses
         commands += [_words(f"ip -n {switch} link add bridge type bridge"),
                      _words(f"ip -n {switch} link set bridge up")]
         for number in range(self.hosts):
             commands += self._connect(number)
         return commands
+
+    def lossy_switch(self, program: Path) -> list[str]:
+        """The switch of links that lose packets, when setup() is done."""
+        hosts = [self.namespace(self.host(i)) for i in range(self.hosts)]
+        return [str(program), str(self.link.loss), str(self.link.bits_per_s),
+                str(self.link.delay_s), str(self._in_flight()), *hosts]
+
+    def _in_flight(self) -> int:
+        """What may wait or be on its way to a host."""
+        delayed = self.link.delay_s * self.link.bits_per_s / 8
+        return self.link.queue_bytes + round(delayed)
+
+    def behind_lossy_switch(self) -> list[list[str]]:
+        """What is left to do when it has made its devices."""
+        lines = []
+        for number in range(self.hosts):
+            host = self.namespace(self.host(number))
+            lines += [f"ip -n {host} addr add {self.address(number)}/24 "
+                      f"dev {INTERFACE}",
+                      f"ip -n {host} link set {INTERFACE} up",
+                      f"ip -n {host} link set lo up",
+                      *self._shape(host, INTERFACE),
+                      # Cubic, which hosts run by default, is as fast under
+                      # such losses, and this machine may run another.
+                      f"ip netns exec {host} sysctl -q -w "
+                      "net.ipv4.tcp_congestion_control=reno"]
+        return [_words(line) for line in lines]
 
     def _connect(self, number: int) -> list[list[str]]:
         switch, port = self.namespace(SWITCH), f"port{number}"
@@ -113,7 +147,7 @@ class Plan:
         lines = [f"tc -n {namespace} qdisc add dev {device} root handle 1: "
                  f"tbf rate {link.bits_per_s}bit burst {link.burst_bytes} "
                  f"limit {link.queue_bytes}"]
-        if link.delay_s > 0 and device == INTERFACE:  # once per direction
+        if link.delay_s > 0 and device == INTERFACE and not link.loss:  # once per direction
             lines.append(f"tc -n {namespace} qdisc add dev {device} parent "
                          f"1:1 netem delay {round(link.delay_s * 1e6)}us "
                          "limit 100000")
@@ -139,6 +173,14 @@ class Plan:
         return self.enter(0, ["mpirun", "-n", self.hosts, "--host", hosts,
                               *options, *command])
 
+    def tcp(self, number: int, command: Sequence[object],
+            options: str = "") -> list[str]:
+        """`command`, a `weft train` or `run`, as the rank of one host."""
+        first = f"{self.address(0)}:{FIRST_PORT}"
+        return self.enter(number, [
+            *command, "--transport", f"tcp({first}, rank={number}, "
+            f"ranks={self.hosts}{', ' if options else ''}{options})"])
+
     def plain(self, number: int) -> dict[str, str]:
         """What the plain launcher adds to the environment of one host."""
         return {"RANK": str(number), "WORLD_SIZE": str(self.hosts),
@@ -150,8 +192,12 @@ class Plan:
 class Lab:
     """The lab of this process, for as long as a `with` lasts."""
 
-    def __init__(self, hosts: int, link: Link):
+    def __init__(self, hosts: int, link: Link,
+                 lossy_switch: Path | None = None):
+        """`lossy_switch`: the program, which links that lose packets need."""
         self.plan = Plan(f"{PREFIX}-{os.getpid()}", hosts, link)
+        self._program = lossy_switch
+        self._switch: subprocess.Popen | None = None
 
     def __enter__(self) -> "Lab":
         require(TOOLS)
@@ -160,20 +206,42 @@ class Lab:
         try:
             for command in self.plan.setup():
                 _checked(command)
+            if self.plan.link.loss:
+                self._start_switch()
         except BaseException:
             self.__exit__()
             raise
         return self
 
+    def _start_switch(self) -> None:
+        if self._program is None:
+            raise LabError("links that lose packets need weft-lossy-switch")
+        self._switch = subprocess.Popen(
+            self.plan.lossy_switch(self._program), text=True,
+            stdout=subprocess.PIPE)
+        if self._switch.stdout.readline().strip() != "ready":
+            raise LabError("the switch that loses packets does not start")
+        for command in self.plan.behind_lossy_switch():
+            _checked(command)
+
     def __exit__(self, *_: object) -> None:
         with uninterrupted():
+            if self._switch:
+                stop([self._switch])
             remove(present(self.plan.name))
 
     def start(self, launcher: str, command: Sequence[object],
               **options) -> list[subprocess.Popen]:
         """`command` on all hosts: one process for mpirun, or one per host.
-        `options` are those of Popen."""
+        "tcp(datagrams=true)" is our own transport with such options; `options`
+        are those of Popen."""
         environment = lab_environment()
+        if launcher.startswith("tcp"):
+            environment["WEFT_KEY"] = secrets.token_hex(32)
+            wanted = launcher.removeprefix("tcp").strip("()")
+            return [subprocess.Popen(self.plan.tcp(number, command, wanted),
+                                     env=environment, **options)
+                    for number in range(self.plan.hosts)]
         if launcher == "mpi":
             require(("mpirun",))
             return [subprocess.Popen(self.plan.mpirun(command),

@@ -1,0 +1,118 @@
+"""What goes first: P3 in the network lab, TicTac's orders on simulated
+networks."""
+
+from dataclasses import replace
+from functools import partial
+from statistics import mean, stdev
+
+from lib.bench import Bar, Bench, Setting
+from lib.lab_training import (
+    RESNET20, SETTLING_STEPS, Run, Trainings, Way, way)
+from lib.lab_ways import trainings
+from lib.netlab import Link
+from lib.suite import marked
+
+HOSTS = 4
+STEPS = 24
+# A dense layer holds most of its 2.4 million values, as in VGG: it computes
+# little, and comes first on the way back.
+VGG_LIKE = replace(
+    RESNET20, dtype="f32", settings=(
+        ("model.name", "sequential"),
+        ("model.layers", '["conv2d(32)", "relu", "max-pool(2)", "conv2d(64)", '
+         '"relu", "max-pool(2)", "conv2d(128)", "relu", "max-pool(2)", '
+         '"flatten", "linear(1024)", "relu", "linear"]')))
+PLAIN = way("no order", policy="server")
+P3 = way("p3", policy="server", order="p3")
+# Seeds of random orders, and what is compared with them.
+SEEDS = (1, 2, 3, 4, 5)
+
+
+def benches(where: Setting) -> list[Bench]:
+    vgg = trainings(where, VGG_LIKE)
+    resnet = trainings(where, RESNET20)
+    return [*(p3_bench(where, vgg, "VGG-like", mbit, 1.3)
+              for mbit in (200, 500, 1000)),
+            *(p3_bench(where, resnet, "ResNet-20", mbit, 1.1)
+              for mbit in (20, 50)),
+            tictac_bench(where, resnet)]
+
+
+def p3_bench(where: Setting, runs: Trainings, model: str, mbit: int,
+             least: float) -> Bench:
+    bar = Bar(f"P3, {model}, {HOSTS} hosts, {mbit} Mbit/s: images/s over no "
+              "order", "images/s", least)
+    return Bench((bar,), partial(race, where, runs, mbit, bar))
+
+
+def race(where: Setting, runs: Trainings, mbit: int, bar: Bar) -> dict:
+    """Both ways in turn, so that what else the machine does meets both."""
+    steps = 8 if where.quick else STEPS
+    pairs = []
+    for _ in range(1 if where.quick else 3):
+        pairs.append([runs.ours(how, steps, Link(mbit * 10**6), HOSTS,
+                                launcher="tcp") for how in (P3, PLAIN)])
+    ratios = sorted(plain.step_s / ours.step_s for ours, plain in pairs)
+    ours, plain = pairs[0]
+    same = ours.report["train_loss"] == plain.report["train_loss"]
+    batch = 128
+    return {bar.name: {
+        "ours": batch / ours.step_s, "peer": batch / plain.step_s,
+        "peer_name": "no order", "ratio": ratios[len(ratios) // 2],
+        "low": ratios[0], "high": ratios[-1],
+        "note": marked(where, "policy server over our TCP; losses "
+                       f"{'are equal' if same else 'DIFFER'}")}}
+
+
+def simulated(where: Setting, runs: Trainings, how: Way, seed: int = 1) -> Run:
+    network = f"{HOSTS}@50us,20MB/s"
+    return runs.ours(how, 8 if where.quick else STEPS, **{
+        "sync.topology": f'"{network}"', "simulate.network": f'"{network}"',
+        "simulate.compute": "normal(60ms, 5%)", "train.seed": seed,
+        "train.dtype": "f32"})
+
+
+def ordered(name: str) -> Way:
+    """All that an order can have, and so the same for each."""
+    return way(name, policy="server", order=name, slices="true",
+               bucket_bytes=16_000, credit=64_000, overlap_forward="true")
+
+
+def tictac_bench(where: Setting, runs: Trainings) -> Bench:
+    what = "ResNet-20, 4 simulated workers, 160 Mbit/s"
+    gain = Bar(f"TAC, {what}: steps/s over random orders", "1/s", 1.15)
+    plain = Bar(f"TAC, {what}: steps/s over the order of backward", "1/s",
+                None)
+    spread = Bar(f"TAC, {what}: deviation of a step over random orders'",
+                 "share", 0.5, at_most=True)
+    kept = Bar(f"TAC, {what}: efficiency E", "share", 0.95)
+
+    def measure() -> dict:
+        def steps(run: Run) -> list[float]:
+            return run.step_seconds[SETTLING_STEPS:]
+
+        drawn = [step for seed in SEEDS[:2 if where.quick else None]
+                 for step in steps(simulated(where, runs, ordered("random"),
+                                             seed))]
+        backward = steps(simulated(where, runs, ordered("backward")))
+        tac = simulated(where, runs, ordered("tac"))
+        ours = steps(tac)
+        efficiency = mean(line["efficiency"]
+                          for line in tac.traffic[SETTLING_STEPS:])
+        note = marked(where, "each with slices, credit and a forward pass that "
+                      "overlaps; computing takes 60 ms, 5 % more or less")
+        rate = 1 / mean(ours)
+        return {
+            gain.name: {"ours": rate, "peer": 1 / mean(drawn),
+                        "peer_name": f"random, of {len(SEEDS)} seeds",
+                        "ratio": mean(drawn) / mean(ours), "note": note},
+            plain.name: {"ours": rate, "peer": 1 / mean(backward),
+                         "peer_name": "backward",
+                         "ratio": mean(backward) / mean(ours), "note": note},
+            spread.name: {"ours": stdev(ours), "peer": stdev(drawn),
+                          "peer_name": "random",
+                          "ratio": stdev(ours) / stdev(drawn), "note": note},
+            kept.name: {"ours": efficiency, "ratio": efficiency,
+                        "note": note}}
+
+    return Bench((gain, plain, spread, kept), measure)
