@@ -44,16 +44,16 @@ TEST(Extension, ARuleOfAnotherTreeCombines) {
   register_aggregation_rule_clipped_mean(rules);
   rules.freeze();
   const auto call = parse_call("clipped_mean(5)", rules, "sync.rule");
-  const auto rule = call.def->make(call.options);
+  const auto rule = call.def->make(call.options, {.workers = 3});
   const std::vector<float> near{3, 4};
   const std::vector<float> far{300, 400};
   const std::vector<float> lost{NAN, 0};
   const std::vector<Contribution> arrived{{0, near}, {1, far}, {2, lost}};
   std::vector<float> result(2);
-  rule->combine(arrived, result);
-  // 5 long each, of three.
-  EXPECT_FLOAT_EQ(result[0], 2);
-  EXPECT_FLOAT_EQ(result[1], 8.0f / 3);
+  rule->combine({.arrived = arrived}, result);
+  // 5 long each.
+  EXPECT_FLOAT_EQ(result[0], 6);
+  EXPECT_FLOAT_EQ(result[1], 8);
 }
 
 TEST(Extension, ATransportOfAnotherTreeCarriesMessages) {

@@ -19,7 +19,8 @@ void TrafficMean::add(const StepTraffic& step) {
 
 StepTraffic TrafficMean::mean() const {
   if (steps_ == 0) return {};
-  // Density, xi and drift belong to single steps, and a mean leaves them out.
+  // Density, xi, drift and a rule's figures belong to single steps, and a mean
+  // leaves them out.
   return {.bytes_sent = sum_.bytes_sent / steps_,
           .bytes_received = sum_.bytes_received / steps_,
           .wire_seconds = sum_.wire_seconds / steps_,
@@ -48,7 +49,9 @@ void TrafficLog::add(std::int64_t step, const StepTraffic& traffic) {
   for (const auto& [name, value] :
        {std::pair("efficiency", traffic.efficiency),
         std::pair("density", traffic.density), std::pair("xi", traffic.xi),
-        std::pair("drift", traffic.drift)}) {
+        std::pair("drift", traffic.drift),
+        std::pair("selected", traffic.selected),
+        std::pair("margin", traffic.margin)}) {
     if (std::isfinite(value)) {
       file_ << fmt::format(", \"{}\": {:.6g}", name, value);
     }

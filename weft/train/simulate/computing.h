@@ -41,6 +41,7 @@ struct SyncPrice {
   double encode = 0;
   double decode = 0;
   double update = 0;
+  double rule = 0;  // of what it makes of all workers' gradients
 };
 
 class SimulatedComputing {

@@ -20,6 +20,9 @@ struct StepTraffic {
   double density = kNotMeasured;
   double xi = kNotMeasured;
   double drift = kNotMeasured;
+  // Of a robust rule, see sync/aggregation_rule.h.
+  double selected = kNotMeasured;
+  double margin = kNotMeasured;
 };
 
 }  // namespace weft

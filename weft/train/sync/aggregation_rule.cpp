@@ -7,21 +7,14 @@ Call<AggregationRuleDef> rule_of(const SyncRecipe& recipe) {
 }
 
 bool is_mean(const SyncRecipe& recipe) {
-  return rule_of(recipe).def->name == SyncRecipe().rule;
+  return rule_of(recipe).def->make == nullptr;
 }
 
-std::unique_ptr<AggregationRule> make_rule(const SyncRecipe& recipe) {
-  if (is_mean(recipe)) return nullptr;
+std::unique_ptr<AggregationRule> make_rule(const SyncRecipe& recipe,
+                                           const RuleContext& context) {
   const auto rule = rule_of(recipe);
-  return rule.def->make(rule.options);
-}
-
-void combine_as_sum(AggregationRule& rule,
-                    std::span<const Contribution> arrived,
-                    std::span<float> result) {
-  rule.combine(arrived, result);
-  const auto count = static_cast<float>(arrived.size());
-  for (float& value : result) value *= count;
+  if (rule.def->make == nullptr) return nullptr;
+  return rule.def->make(rule.options, context);
 }
 
 }  // namespace weft

@@ -46,9 +46,9 @@ void Arrivals::add_own(std::span<const std::byte> message) {
 Task<> Arrivals::receive(std::size_t index, std::size_t most) {
   try {
     Bytes room(most);
-    const bool is_there = co_await receive_from(messages_[index].from, room);
+    co_await receive_from(messages_[index].from, room);
     // One that is late is read from the network and forgotten.
-    if (!is_closed_ && is_there) {
+    if (!is_closed_) {
       messages_[index].bytes = std::move(room);
       messages_[index].is_there = true;
     }
@@ -59,18 +59,17 @@ Task<> Arrivals::receive(std::size_t index, std::size_t most) {
   changed_.notify_all();
 }
 
-Task<bool> Arrivals::receive_from(int rank, Bytes& room) {
+Task<> Arrivals::receive_from(int rank, Bytes& room) {
   if (completeness_ == Completeness::kWhole) {
     Transfer received = channel_.receive(rank, room);
     room.resize(co_await received);
-    co_return true;
+    co_return;
   }
   PartMap came;
   Transfer received = channel_.receive_lossy(rank, room, came);
   co_await received;
   fill_missing(came, {reinterpret_cast<float*>(room.data()),
                       room.size() / sizeof(float)});
-  co_return came.came() > 0;
 }
 
 void Arrivals::count_one() {

@@ -45,8 +45,7 @@ class Arrivals {
     Bytes bytes = {};
     bool is_there = false;
   };
-  // In the order of ranks, own included; some may not be there, as those of
-  // which nothing has come.
+  // In the order of ranks, own included; some may not be there.
   const std::vector<Message>& messages() const { return messages_; }
   bool is_complete() const { return arrived_ == messages_.size(); }
   // What came until now is kept, and what comes later is not.
@@ -57,8 +56,7 @@ class Arrivals {
 
  private:
   Task<> receive(std::size_t index, std::size_t most);
-  // False if nothing has come.
-  Task<bool> receive_from(int rank, Bytes& room);
+  Task<> receive_from(int rank, Bytes& room);
   Task<> ring();
   void count_one();
 

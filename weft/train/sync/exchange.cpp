@@ -159,8 +159,12 @@ void check_ranks(const SyncRecipe& recipe, int ranks) {
     }
   }
   const auto rule = rule_of(recipe);
-  if (rule.def->declines != nullptr) {
-    if (const auto refusal = rule.def->declines(rule.options, workers)) {
+  if (rule.def->declines_workers != nullptr) {
+    const int fewest =
+        policy.def->fewest_contributions == nullptr
+            ? workers
+            : policy.def->fewest_contributions(policy.options, workers);
+    if (const auto refusal = rule.def->declines_workers(rule.options, fewest)) {
       throw refused("sync.rule", in_quotes(recipe.rule), *refusal);
     }
   }

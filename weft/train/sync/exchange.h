@@ -13,12 +13,14 @@
 // Threads: tasks of the network's thread; the rest is pure.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/comm/codec/pipeline.h"
+#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/network.h"
 #include "weft/train/sync/policy.h"
@@ -33,6 +35,13 @@ class Exchange {
   virtual Task<> sum(Bucket& bucket, SyncStep step) = 0;
   // What this worker keeps of its own.
   virtual std::vector<NamedTensor> memory() const { return {}; }
+  // What else is kept, as SyncPolicy has it.
+  virtual std::vector<OwnedTensor> state() const { return {}; }
+  virtual std::string restore(
+      const std::function<Tensor(const std::string&)>& /*read*/) {
+    return "";
+  }
+  virtual RuleFigures rule_figures() const { return {}; }
   // It is for people: "all_reduce(ring) of f32".
   virtual std::string text() const = 0;
 };

@@ -45,6 +45,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/simulate/computing.h"
+#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/roles.h"
 
@@ -126,6 +127,9 @@ class SyncPolicy {
   virtual std::string restore(
       const std::function<Tensor(const std::string&)>& read, int ranks) = 0;
 
+  // How the aggregation rule decided in the last step, where this rank knows.
+  virtual RuleFigures rule_figures() const { return {}; }
+
   // It is for people: "all_reduce(ring) of f32, 3 buckets, …".
   virtual std::string text() const = 0;
 };
@@ -145,6 +149,9 @@ struct SyncPolicyDef {
   // Whether it has each contribution by itself, and makes of them what [sync]
   // rule says. Where it uses a collective, that decides (exchange.h).
   bool takes_rules = false;
+  // The fewest of so many workers' contributions that it makes something of,
+  // which a rule must be content with; null: all.
+  int (*fewest_contributions)(const Options& options, int workers) = nullptr;
   // Whether it has servers, which may be ranks of their own ([sync] servers).
   bool has_servers = false;
   // Whether [sync] credit may hold back what it sends: nobody waits for that

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "weft/base/philox.h"
 #include "weft/base/stopwatch.h"
 #include "weft/train/sync/auto_codec.h"
+#include "weft/train/sync/compressor.h"
+#include "weft/train/sync/lone_rule.h"
 
 namespace weft {
 namespace {
@@ -51,6 +54,33 @@ double update_seconds(const Optimizer& optimizer,
       .seconds;
 }
 
+double rule_seconds_per_byte(const SyncRecipe& recipe, int workers) {
+  if (is_mean(recipe)) return 0;
+  constexpr std::size_t kSize = std::size_t{1} << 16;
+  // Gradients so small that no rule takes one for a lie.
+  std::vector<std::vector<float>> gradients;
+  std::vector<Contribution> arrived;
+  for (int rank = 0; rank < workers; ++rank) {
+    const RandomStream random{1, static_cast<std::uint32_t>(rank), 0};
+    gradients.emplace_back(kSize);
+    for (std::size_t i = 0; i < kSize; ++i) {
+      gradients.back()[i] = 1e-9f * uniform_from(random.word(i));
+    }
+  }
+  for (int rank = 0; rank < workers; ++rank) {
+    arrived.push_back({rank, gradients[static_cast<std::size_t>(rank)]});
+  }
+  const std::vector<float> parameters(kSize, 0.0f);
+  std::vector<float> result(kSize);
+  LoneRule rule(make_rule(recipe, {.workers = workers}), kSize);
+  return median_run<Timed>([&] {
+           const Stopwatch watch;
+           rule.combine(arrived, parameters, result);
+           return Timed{watch.seconds()};
+         }).seconds /
+         (kSize * sizeof(float));
+}
+
 }  // namespace
 
 StepPrice measure_step(Step& backward, const Batch& batch,
@@ -85,17 +115,19 @@ StepPrice measure_step(Step& backward, const Batch& batch,
   return price;
 }
 
-SyncPrice measure_sync(const std::string& codec, int workers,
+SyncPrice measure_sync(const SyncRecipe& recipe, const Roles& roles,
                        const Optimizer& optimizer,
                        std::span<const NamedTensor> trainable) {
   double bytes = 0;
   for (const NamedTensor& named : trainable) {
     bytes += static_cast<double>(named.tensor.bytes());
   }
-  const CodecSpeed speed = measure_codec(codec, workers);
+  const CodecSpeed speed =
+      measure_codec(pipeline_text(recipe), roles.workers() + roles.servers());
   return {.encode = speed.encode_seconds_per_byte,
           .decode = speed.decode_seconds_per_byte,
-          .update = update_seconds(optimizer, trainable) / bytes};
+          .update = update_seconds(optimizer, trainable) / bytes,
+          .rule = rule_seconds_per_byte(recipe, roles.workers())};
 }
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/train/simulate/computing.h"
 #include "weft/train/step/step.h"
+#include "weft/train/sync/roles.h"
 
 namespace weft {
 
@@ -21,10 +22,10 @@ StepPrice measure_step(Step& backward, const Batch& batch,
                        std::span<const NamedTensor> state,
                        std::size_t parameters, MeasuredRuns runs);
 
-// Measures a codec ("topk(0.01) | 3lc", as pipeline_text() has it), for
-// gradients of one of so many workers, and of an optimizer, on copies of the
-// parameters. Takes tenths of a second.
-SyncPrice measure_sync(const std::string& codec, int workers,
+// Measures the codec of a recipe, for gradients of one of so many workers, its
+// aggregation rule, for those of all of them, and an optimizer, on copies of
+// the parameters. Takes tenths of a second.
+SyncPrice measure_sync(const SyncRecipe& recipe, const Roles& roles,
                        const Optimizer& optimizer,
                        std::span<const NamedTensor> trainable);
 

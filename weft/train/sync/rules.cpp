@@ -107,9 +107,12 @@ std::optional<Refusal> measure_declines(const SyncRecipe& recipe,
 std::optional<Refusal> rule_declines(const SyncRecipe& recipe,
                                      const Optimizer&) {
   const auto& policy = *policy_of(recipe).def;
+  const auto rule = rule_of(recipe);
   // A collective says for itself whether it can.
   if (is_mean(recipe) || policy.takes_rules || policy.uses_collective) {
-    return std::nullopt;
+    return rule.def->declines == nullptr
+               ? std::nullopt
+               : rule.def->declines(rule.options, recipe);
   }
   return Refusal{"policy " + in_quotes(recipe.policy),
                  "that does not have each contribution by itself",

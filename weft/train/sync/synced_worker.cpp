@@ -305,7 +305,7 @@ SyncPrice SyncedWorker::price_of_sync(const SyncRecipe& settled,
                                       const Optimizer& optimizer) {
   if (computing_ == nullptr) return {};
   return computing_->sync_price([&] {
-    return measure_sync(pipeline_text(settled), ranks(), optimizer, trainable_);
+    return measure_sync(settled, roles_, optimizer, trainable_);
   });
 }
 
@@ -357,6 +357,7 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
 
   const Traffic after = group_.network().traffic();
   const double wire = after.busy_seconds - before.busy_seconds;
+  const RuleFigures figures = policy_->rule_figures();
   traffic_ = {
       .bytes_sent = static_cast<double>(after.bytes_sent - before.bytes_sent),
       .bytes_received =
@@ -370,7 +371,9 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
           efficiency_of(computed - began - waited_, wire, now() - began),
       .density = sum_density,
       .xi = drift.xi,
-      .drift = drift.drift};
+      .drift = drift.drift,
+      .selected = figures.selected,
+      .margin = figures.margin};
   WorkerTotals result;
   result.have_met = have_met;
   if (!have_met) return result;

@@ -1,26 +1,11 @@
 // The mean, which trusts every worker: one contribution that is wrong moves it
-// as far as it likes.
-#include "weft/train/sync/trimmed.h"
+// as far as it likes. Contributions are added as they come.
+#include "weft/train/sync/aggregation_rule.h"
 
 namespace weft {
-namespace {
-
-class Mean : public AggregationRule {
- public:
-  void combine(std::span<const Contribution> arrived,
-               std::span<float> result) override {
-    trimmed_mean(arrived, 0, result);
-  }
-};
-
-}  // namespace
 
 void register_aggregation_rule_mean(AggregationRuleRegistry& rules) {
-  rules.add({.name = "mean",
-             .summary = "the mean of all",
-             .make = [](const Options&) -> std::unique_ptr<AggregationRule> {
-               return std::make_unique<Mean>();
-             }});
+  rules.add({.name = "mean", .summary = "the mean of all"});
 }
 
 }  // namespace weft

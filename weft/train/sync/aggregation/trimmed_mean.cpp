@@ -2,7 +2,7 @@
 // "Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates",
 // ICML 2018, definition 2).
 #include "weft/base/ranges.h"
-#include "weft/train/sync/trimmed.h"
+#include "weft/train/sync/entrywise.h"
 
 namespace weft {
 namespace {
@@ -10,9 +10,10 @@ namespace {
 class TrimmedMean : public AggregationRule {
  public:
   explicit TrimmedMean(std::size_t trim) : trim_(trim) {}
-  void combine(std::span<const Contribution> arrived,
-               std::span<float> result) override {
-    trimmed_mean(arrived, trim_, result);
+  void combine(const RulePart& part, std::span<float> result) override {
+    const std::size_t count = part.arrived.size();
+    mean_of_middle(part.arrived, trimmed(count, trim_),
+                   static_cast<double>(count), result);
   }
 
  private:
@@ -44,8 +45,9 @@ void register_aggregation_rule_trimmed_mean(AggregationRuleRegistry& rules) {
                                "left out: workers that may be wrong",
                     .range = kAtLeastOne,
                     .unit = "workers"}},
-       .declines = trimmed_mean_declines,
-       .make = [](const Options& options) -> std::unique_ptr<AggregationRule> {
+       .declines_workers = trimmed_mean_declines,
+       .make = [](const Options& options,
+                  const RuleContext&) -> std::unique_ptr<AggregationRule> {
          return std::make_unique<TrimmedMean>(
              static_cast<std::size_t>(option<std::int64_t>(options, "trim")));
        }});

@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "weft/comm/collective/scatter_gather.h"
-#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/exchange.h"
+#include "weft/train/sync/rule_run.h"
+#include "weft/train/sync/shared_message.h"
 
 namespace weft {
 namespace {
@@ -16,11 +17,35 @@ class GatherExchange : public Exchange {
   explicit GatherExchange(const SyncContext& context)
       : communicator_(context.communicator),
         price_(context.price),
-        rule_(make_rule(context.recipe)),
+        rule_(context, RuleRun::Holders::kEveryone),
+        sends_gradients_(policy_of(context.recipe).def->sends_gradients),
         compressor_(context.recipe, context.seed, context.buckets,
                     Compressor::Memory::kKept) {}
 
   Task<> sum(Bucket& bucket, SyncStep step) override {
+    try {
+      co_await gather(bucket, step);
+    } catch (...) {
+      rule_.fail(std::current_exception());
+      throw;
+    }
+  }
+
+  std::vector<NamedTensor> memory() const override {
+    return compressor_.memory();
+  }
+  std::vector<OwnedTensor> state() const override { return rule_.state(); }
+  std::string restore(
+      const std::function<Tensor(const std::string&)>& read) override {
+    return rule_.restore(read);
+  }
+  RuleFigures rule_figures() const override { return rule_.figures(); }
+  std::string text() const override {
+    return "all_gather of messages by " + compressor_.last_pipeline().text();
+  }
+
+ private:
+  Task<> gather(Bucket& bucket, SyncStep step) {
     const std::string& codec = compressor_.pipeline(step.epoch).text();
     // Both channels are opened before anything is waited for: buckets overtake
     // each other, and operations must be entered in the same order everywhere.
@@ -29,9 +54,12 @@ class GatherExchange : public Exchange {
     const Channel gathering = communicator_.open(
         {"all_gather", fmt::format("{} by {}", bucket.text(), codec),
          bucket.priority()});
+    rule_.enter(bucket, step);
     const int rank = gathering.rank();
     Bytes own;
     compressor_.encode(bucket, bucket.gradient(), step, rank, own);
+    // A rule wants to know what stands behind a message.
+    if (!rule_.is_sum()) append_share(share_of(step), own);
     const auto bytes = static_cast<double>(bucket.bytes());
     co_await gathering.pause(price_.encode * bytes);
     // Everyone adds zeros but at its own place, so one sum tells all sizes.
@@ -47,44 +75,37 @@ class GatherExchange : public Exchange {
     co_await all_gather(ScatterMethod::kDirect, gathering, buffer, parts);
     // Messages are decoded in the order of ranks, the own one like the rest:
     // that gives the same bits everywhere.
-    const auto add_decoded = [&](int sender, std::span<float> sum) {
-      const Interval part = parts[sender];
-      compressor_.add_decoded(
-          bucket,
-          std::span<const std::byte>(messages).subspan(part.begin, part.size()),
-          step, sender, sum);
-    };
-    if (rule_ == nullptr) {
-      std::ranges::fill(bucket.gradient(), 0.0f);
-      for (int sender = 0; sender < gathering.size(); ++sender) {
-        add_decoded(sender, bucket.gradient());
+    std::vector<Received> received;
+    if (rule_.is_sum()) std::ranges::fill(bucket.gradient(), 0.0f);
+    for (int sender = 0; sender < gathering.size(); ++sender) {
+      const auto message = std::span<const std::byte>(messages).subspan(
+          parts[sender].begin, parts[sender].size());
+      if (rule_.is_sum()) {
+        compressor_.add_decoded(bucket, message, step, sender,
+                                bucket.gradient());
+      } else {
+        Received& each = received.emplace_back(
+            sender, 0.0, std::vector<float>(bucket.gradient().size()));
+        each.share = add_with_share(compressor_, bucket, message, step, sender,
+                                    each.values);
       }
-    } else {
-      std::vector<std::vector<float>> all(
-          static_cast<std::size_t>(gathering.size()),
-          std::vector<float>(bucket.gradient().size()));
-      std::vector<Contribution> arrived;
-      for (int sender = 0; sender < gathering.size(); ++sender) {
-        std::vector<float>& values = all[static_cast<std::size_t>(sender)];
-        add_decoded(sender, values);
-        arrived.push_back({sender, values});
-      }
-      combine_as_sum(*rule_, arrived, bucket.gradient());
     }
-    co_await gathering.pause(gathering.size() * price_.decode * bytes);
+    if (!rule_.is_sum()) {
+      co_await rule_.combine(bucket, step, std::move(received));
+    }
+    co_await gathering.pause((gathering.size() * price_.decode + price_.rule) *
+                             bytes);
   }
 
-  std::vector<NamedTensor> memory() const override {
-    return compressor_.memory();
-  }
-  std::string text() const override {
-    return "all_gather of messages by " + compressor_.last_pipeline().text();
+  // Changes of a copy count the same, whatever they were made of.
+  double share_of(const SyncStep& step) const {
+    return sends_gradients_ ? step.share : 1.0 / communicator_.size();
   }
 
- private:
   Communicator& communicator_;
   SyncPrice price_;
-  std::unique_ptr<AggregationRule> rule_;  // null: all are added
+  RuleRun rule_;
+  bool sends_gradients_;
   Compressor compressor_;
 };
 

@@ -59,6 +59,9 @@ class AllReducePolicy : public SyncPolicy {
   std::vector<OwnedTensor> state() const override {
     std::vector<OwnedTensor> result =
         rank_memory(exchange_->memory(), communicator_);
+    for (OwnedTensor& kept : exchange_->state()) {
+      result.push_back(std::move(kept));
+    }
     for (OwnedTensor& slot : update_.state()) result.push_back(std::move(slot));
     return result;
   }
@@ -66,7 +69,14 @@ class AllReducePolicy : public SyncPolicy {
   std::string restore(const std::function<Tensor(const std::string&)>& read,
                       int ranks) override {
     update_.restore(read);
-    return restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
+    const std::string note = exchange_->restore(read);
+    return restore_rank_memory(exchange_->memory(), communicator_, read,
+                               ranks) +
+           (note.empty() ? "" : "\n" + note);
+  }
+
+  RuleFigures rule_figures() const override {
+    return exchange_->rule_figures();
   }
 
   std::string text() const override {

@@ -68,6 +68,9 @@ class LocalSgd : public SyncPolicy {
   std::vector<OwnedTensor> state() const override {
     std::vector<OwnedTensor> result =
         rank_memory(exchange_->memory(), communicator_);
+    for (OwnedTensor& kept : exchange_->state()) {
+      result.push_back(std::move(kept));
+    }
     for (OwnedTensor& slot : update_.state()) result.push_back(std::move(slot));
     if (momentum_ != kKept) return result;
     // The first worker's slots have the names that they have anywhere, so that
@@ -94,7 +97,14 @@ class LocalSgd : public SyncPolicy {
     }
     // A checkpoint is saved where all are at one.
     began_.clear();
-    return restore_rank_memory(exchange_->memory(), communicator_, read, ranks);
+    const std::string note = exchange_->restore(read);
+    return restore_rank_memory(exchange_->memory(), communicator_, read,
+                               ranks) +
+           (note.empty() ? "" : "\n" + note);
+  }
+
+  RuleFigures rule_figures() const override {
+    return exchange_->rule_figures();
   }
 
   std::string text() const override {

@@ -21,25 +21,20 @@
 // Lim, Andersen and Kaminsky ("3LC", MLSys 2019, section 3): what was not sent
 // yet, here without a buffer that rounding could part from the truth.
 #include <algorithm>
-#include <cstring>
 
 #include "weft/base/ranges.h"
 #include "weft/train/step/step.h"
-#include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/arrivals.h"
 #include "weft/train/sync/auto_codec.h"
 #include "weft/train/sync/compressor.h"
 #include "weft/train/sync/credit_queue.h"
 #include "weft/train/sync/policy.h"
 #include "weft/train/sync/rank_memory.h"
+#include "weft/train/sync/rule_run.h"
+#include "weft/train/sync/shared_message.h"
 
 namespace weft {
 namespace {
-
-// What stands behind the gradients of a push.
-struct PushEnd {
-  double share = 0;  // of the batch that they are of
-};
 
 Quorum quorum_of(const Options& options) {
   return {.least = static_cast<int>(option<std::int64_t>(options, "quorum")),
@@ -55,7 +50,7 @@ class ServerPolicy : public SyncPolicy {
         roles_(context.roles),
         quorum_(quorum_of(options)),
         in_part_(option<bool>(options, "in_part")),
-        rule_(make_rule(context.recipe)),
+        rule_(context, RuleRun::Holders::kOwner),
         buckets_(context.buckets),
         trainable_(context.trainable.begin(), context.trainable.end()),
         push_(context.recipe, context.seed, context.buckets,
@@ -86,6 +81,7 @@ class ServerPolicy : public SyncPolicy {
         communicator_.open({"push", bucket.text(), bucket.priority()});
     const Channel pull =
         communicator_.open({"pull", bucket.text(), bucket.priority()});
+    rule_.enter(bucket, step);
     Served& served = served_[bucket.number()];
     const int owner = roles_.owner_of(bucket.number());
     if (is_worker()) encode_push(bucket, step, served);
@@ -112,14 +108,13 @@ class ServerPolicy : public SyncPolicy {
           served.room.begin() + static_cast<std::ptrdiff_t>(bytes));
       co_return;
     }
-    co_await served.arrivals->enough();
-    served.arrivals->close();
-    collect(bucket, step, *served.arrivals);
+    co_await collect(bucket, step, *served.arrivals);
     update(bucket, step, served);
-    // It has decoded everyone's messages, updated, and encoded the change.
-    co_await push.pause(
-        (roles_.workers() * price_.decode + price_.update + price_.encode) *
-        bytes_of_bucket);
+    // It has decoded everyone's messages, made something of them, updated, and
+    // encoded the change.
+    co_await push.pause((roles_.workers() * price_.decode + price_.rule +
+                         price_.update + price_.encode) *
+                        bytes_of_bucket);
     std::vector<Task<>> sent;
     for (const Arrivals::Message& of : served.arrivals->messages()) {
       if (of.from == owner) continue;
@@ -161,6 +156,7 @@ class ServerPolicy : public SyncPolicy {
   std::vector<OwnedTensor> state() const override {
     std::vector<OwnedTensor> result =
         rank_memory(push_.memory(), communicator_);
+    for (OwnedTensor& kept : rule_.state()) result.push_back(std::move(kept));
     for (const Bucket& bucket : buckets_) {
       const Served& served = served_[bucket.number()];
       for (const NamedTensor& named : served.state) {
@@ -176,6 +172,7 @@ class ServerPolicy : public SyncPolicy {
                       int ranks) override {
     std::string note =
         restore_rank_memory(push_.memory(), communicator_, read, ranks);
+    note += (note.empty() ? "" : "\n") + rule_.restore(read);
     for (const Bucket& bucket : buckets_) {
       if (!is_owner(bucket)) continue;
       Served& served = served_[bucket.number()];
@@ -193,6 +190,8 @@ class ServerPolicy : public SyncPolicy {
     }
     return note;
   }
+
+  RuleFigures rule_figures() const override { return rule_.figures(); }
 
   std::string text() const override {
     std::string text =
@@ -252,9 +251,7 @@ class ServerPolicy : public SyncPolicy {
     }
     push_.encode(bucket, bucket.gradient(), step, communicator_.rank(),
                  served.message);
-    const PushEnd end{step.share};
-    const auto bytes = std::as_bytes(std::span(&end, 1));
-    served.message.insert(served.message.end(), bytes.begin(), bytes.end());
+    append_share(step.share, served.message);
   }
 
   Task<> send_late(Channel pull, int worker, Bytes message, int priority) {
@@ -277,8 +274,7 @@ class ServerPolicy : public SyncPolicy {
     // of their own tasks.
     served.arrivals = std::make_unique<Arrivals>(
         push, workers_,
-        in_part_ ? bucket.bytes()
-                 : most_message_bytes(bucket) + sizeof(PushEnd),
+        in_part_ ? bucket.bytes() : most_message_bytes(bucket) + kShareBytes,
         quorum_, in_part_ ? Completeness::kInPart : Completeness::kWhole);
   }
 
@@ -291,50 +287,57 @@ class ServerPolicy : public SyncPolicy {
     }
   }
 
-  // Adds what a worker has pushed to `values`, and returns its share of the
-  // batch.
-  double decode_push(const Bucket& bucket, const SyncStep& step,
-                     const Arrivals::Message& message,
-                     std::span<float> values) const {
-    const std::span<const std::byte> bytes(message.bytes);
-    if (in_part_) {
-      std::memcpy(values.data(), bytes.data(), bytes.size());
-      // It would have to arrive, too.
-      return 1.0 / roles_.workers();
+  // Waits for enough of them, and leaves the sum of all gradients in the
+  // bucket, or what the rule puts in its place.
+  Task<> collect(Bucket& bucket, SyncStep step, Arrivals& arrivals) {
+    try {
+      co_await arrivals.enough();
+      arrivals.close();
+      if (rule_.is_sum()) {
+        add(bucket, step, arrivals);
+      } else {
+        co_await rule_.combine(bucket, step, decoded(bucket, step, arrivals));
+      }
+    } catch (...) {
+      rule_.fail(std::current_exception());
+      throw;
     }
-    if (bytes.size() < sizeof(PushEnd)) {
-      throw Error(ErrorCode::kDataLoss, bucket.text(),
-                  "rank {} pushed {} bytes", message.from, bytes.size());
-    }
-    PushEnd end;
-    const std::size_t size = bytes.size() - sizeof(PushEnd);
-    std::memcpy(&end, bytes.data() + size, sizeof(PushEnd));
-    push_.add_decoded(bucket, bytes.first(size), step, message.from, values);
-    return end.share;
   }
 
-  // The sum of all gradients, in the bucket: where some are not there, the
-  // others stand for them by their share of the batch.
-  void collect(const Bucket& bucket, const SyncStep& step,
-               const Arrivals& arrivals) {
+  // Where some are not there, the others stand for them by their share of the
+  // batch.
+  void add(const Bucket& bucket, const SyncStep& step,
+           const Arrivals& arrivals) const {
     double share = 0;
     std::ranges::fill(bucket.gradient(), 0.0f);
-    std::vector<std::vector<float>> all;  // where a rule wants each by itself
-    std::vector<Contribution> arrived;
-    for (const Arrivals::Message& message : arrivals.messages()) {
-      if (!message.is_there) continue;
-      if (rule_ != nullptr) all.emplace_back(bucket.gradient().size());
-      share += decode_push(
-          bucket, step, message,
-          rule_ != nullptr ? std::span(all.back()) : bucket.gradient());
-      if (rule_ != nullptr) arrived.push_back({message.from, all.back()});
+    for (const Arrivals::Message& push : arrivals.messages()) {
+      if (!push.is_there) continue;
+      share += add_with_share(push_, bucket, push.bytes, step, push.from,
+                              bucket.gradient());
     }
-    // Nobody knows a gradient of a bucket that was lost altogether.
-    if (!arrived.empty()) combine_as_sum(*rule_, arrived, bucket.gradient());
     if (arrivals.is_complete() || !(share > 0)) return;
     for (float& value : bucket.gradient()) {
       value = static_cast<float>(value / share);
     }
+  }
+
+  std::vector<Received> decoded(const Bucket& bucket, const SyncStep& step,
+                                const Arrivals& arrivals) const {
+    std::vector<Received> received;
+    for (const Arrivals::Message& push : arrivals.messages()) {
+      if (!push.is_there) continue;
+      Received& each = received.emplace_back(
+          push.from, 0.0, std::vector<float>(bucket.gradient().size()));
+      if (in_part_) {
+        // The share would have to arrive, too, and so all count alike.
+        each.share = 1.0 / roles_.workers();
+        std::memcpy(each.values.data(), push.bytes.data(), push.bytes.size());
+        continue;
+      }
+      each.share = add_with_share(push_, bucket, push.bytes, step, push.from,
+                                  each.values);
+    }
+    return received;
   }
 
   // The true parameters change; the message is how they differ then.
@@ -360,7 +363,7 @@ class ServerPolicy : public SyncPolicy {
   Quorum quorum_;
   bool in_part_;  // gradients may arrive so
   std::vector<int> workers_;
-  std::unique_ptr<AggregationRule> rule_;  // null: all are added
+  RuleRun rule_;
   std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
   Compressor push_;
@@ -462,6 +465,11 @@ void register_sync_policy_server(SyncPolicyRegistry& policies) {
                                "the network loses any"}},
        .updates_whole_model = false,
        .takes_rules = true,
+       .fewest_contributions =
+           [](const Options& options, int workers) {
+             const int least = quorum_of(options).least;
+             return least > 0 ? least : workers;
+           },
        .has_servers = true,
        .takes_credit = true,
        .applies_each = true,

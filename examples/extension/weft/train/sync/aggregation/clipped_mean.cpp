@@ -22,18 +22,16 @@ class ClippedMean : public AggregationRule {
  public:
   explicit ClippedMean(double most) : most_(most) {}
 
-  void combine(std::span<const Contribution> arrived,
-               std::span<float> result) override {
+  void combine(const RulePart& part, std::span<float> result) override {
     std::ranges::fill(result, 0.0f);
-    for (const Contribution& contribution : arrived) {
+    for (const Contribution& contribution : part.arrived) {
       const double length = length_of(contribution.values);
       // A length that is no number says nothing that could be shortened.
       if (!std::isfinite(length)) continue;
-      const double scale = length > most_ ? most_ / length : 1;
-      const auto share =
-          static_cast<float>(scale / static_cast<double>(arrived.size()));
+      const auto scale =
+          static_cast<float>(length > most_ ? most_ / length : 1);
       for (std::size_t i = 0; i < result.size(); ++i) {
-        result[i] += share * contribution.values[i];
+        result[i] += scale * contribution.values[i];
       }
     }
   }
@@ -49,7 +47,8 @@ void register_aggregation_rule_clipped_mean(AggregationRuleRegistry& rules) {
       {.name = "clipped_mean",
        .summary = "the mean of contributions of a bounded length",
        .options = {{"most", 1.0, "their length", kPositive}},
-       .make = [](const Options& options) -> std::unique_ptr<AggregationRule> {
+       .make = [](const Options& options,
+                  const RuleContext&) -> std::unique_ptr<AggregationRule> {
          return std::make_unique<ClippedMean>(option<double>(options, "most"));
        }});
 }
