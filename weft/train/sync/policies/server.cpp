@@ -21,6 +21,7 @@
 // Lim, Andersen and Kaminsky ("3LC", MLSys 2019, section 3): what was not sent
 // yet, here without a buffer that rounding could part from the truth.
 #include <algorithm>
+#include <cstring>
 
 #include "weft/base/ranges.h"
 #include "weft/train/step/step.h"
