@@ -111,3 +111,10 @@ def sgd(
     wrap: Sequence[str] = ...,
     **options: Any,
 ) -> Optimizer: ...
+def yellowfin(
+    variables: Variables,
+    lr: float = ...,
+    *,
+    wrap: Sequence[str] = ...,
+    **options: Any,
+) -> Optimizer: ...

@@ -1,0 +1,318 @@
+// YellowFin, which tunes momentum and rate itself (Zhang and Mitliagkas,
+// "YellowFin and the Art of Momentum Tuning", MLSys 2019). In each step it
+// measures, over all parameters together and by moving means,
+//
+//   h_min, h_max  the least and largest ||g||^2 of late: means of logarithms
+//   C             mean(||g||^2) - ||mean(g)||^2
+//   D             mean(mean(||g||) / mean(||g||^2))
+//
+// chooses momentum and rate for these (single_step.h), and moves as momentum
+// does:
+//
+//   m <- momentum * m + g
+//   p <- p - lr * rate * m
+//
+// The paper keeps differences of p in place of m; while the rate changes slowly
+// both are the same. What the paper leaves open is as in its authors' code:
+// constants, clipping, the slow start.
+#include <limits>
+
+#include "weft/base/ranges.h"
+#include "weft/graph/location.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/reduce.h"
+#include "weft/ops/rounding.h"
+#include "weft/ops/unary.h"
+#include "weft/optim/optimizer.h"
+#include "weft/optim/single_step.h"
+
+namespace weft {
+namespace {
+
+class YellowFin : public Optimizer {
+ public:
+  explicit YellowFin(const Options& options)
+      : first_rate_(option<double>(options, "first_rate")),
+        first_momentum_(option<double>(options, "first_momentum")),
+        decay_(option<double>(options, "decay")),
+        window_(option<std::int64_t>(options, "window")),
+        slow_start_(option<std::int64_t>(options, "slow_start")),
+        clips_(option<bool>(options, "clip")),
+        guard_(option<double>(options, "guard")),
+        is_nesterov_(option<bool>(options, "nesterov")),
+        is_smooth_(option<bool>(options, "smooth")),
+        is_sparse_(option<bool>(options, "sparse")),
+        weight_decay_(option<double>(options, "weight_decay")) {}
+
+  std::vector<Slot> slots(const ParameterInfo& parameter) const override {
+    return {{"velocity", parameter.type}, {"mean", parameter.type}};
+  }
+
+  std::vector<Slot> shared_slots() const override {
+    const TensorType number{DType::kF64, {}};
+    std::vector<Slot> all = {
+        {"measured", {DType::kI64, {}}},
+        {"window", {DType::kF64, {window_}}},
+        {"log_least", number},
+        {"log_most", number},
+        {"square", number},
+        {"norm", number},
+        {"distance", number},
+        {"most", number},
+        {.name = "momentum", .type = number, .initial = first_momentum_},
+        {.name = "rate", .type = number, .initial = first_rate_}};
+    if (is_sparse_) all.push_back({"density", number});
+    return all;
+  }
+
+  bool sees_all_parameters() const override { return true; }
+  bool has_momentum() const override { return true; }
+
+  void update(std::span<ParameterStep> parameters, std::span<Value> shared,
+              const StepTime& time) const override {
+    const std::vector<Value> before(shared.begin(), shared.end());
+    decay_weights(parameters);
+    const Sums sums = sum_up(parameters);
+    // A gradient that is no number says nothing, and changes nothing.
+    const Value is_number = is_finite(sums.square);
+    const Value is_first =
+        equal(before[kMeasured], scalar_like(before[kMeasured], 0));
+    // Scales gradients down to a squared norm of at most `times` h_max.
+    const auto clipped = [&](double times) {
+      const Value scale = sqrt(before[kMost] * times / sums.square);
+      const Value one = scalar_like(scale, 1);
+      return where(is_first, one, minimum(scale, one));
+    };
+    // What explodes must not ruin means that remember a thousand steps.
+    const Value guarded = guard_ > 0 ? clipped(guard_) : scalar(1, DType::kF64);
+    tune(measure(sums, guarded, shared), is_first, shared);
+
+    const auto as_rate = [&](const Value& x) {
+      return cast(x, time.lr.dtype());
+    };
+    const Scales scales{.is_number = is_number,
+                        .measured = as_rate(guarded * (1 - decay_)),
+                        .applied = as_rate(clips_ ? clipped(1) : guarded),
+                        .momentum = as_rate(shared[kMomentum]),
+                        .rate = as_rate(shared[kRate]) * time.lr};
+    for (ParameterStep& step : parameters) {
+      const LayerScope scope("optimizer/" + step.name);
+      move(step, scales);
+    }
+    for (std::size_t i = 0; i < shared.size(); ++i) {
+      shared[i] = where(is_number, shared[i], before[i]);
+    }
+  }
+
+ private:
+  // What is remembered of all parameters together.
+  enum Shared : std::size_t {
+    kMeasured,  // i64[]: steps
+    kWindow,    // squared norms of the last gradients
+    kLogLeast,
+    kLogMost,
+    kSquare,  // mean of squared norms
+    kNorm,
+    kDistance,
+    kMost,  // h_max, by which the next gradient is clipped
+    kMomentum,
+    kRate,
+    kDensity,
+  };
+
+  // Over the elements of all parameters, f64[].
+  struct Sums {
+    Value square;       // of g
+    Value with_mean;    // of g * mean
+    Value mean_square;  // of mean
+    Value density;      // the share of elements of g that are not 0
+  };
+
+  // What one pass over the parameters needs of the pass before it.
+  struct Scales {
+    Value is_number;
+    Value measured;  // of a gradient that joins its mean
+    Value applied;   // of one that joins the velocity
+    Value momentum;
+    Value rate;
+  };
+
+  void decay_weights(std::span<ParameterStep> parameters) const {
+    if (weight_decay_ == 0) return;
+    for (ParameterStep& step : parameters) {
+      step.gradient = step.gradient + step.parameter * weight_decay_;
+    }
+  }
+
+  // The first pass.
+  Sums sum_up(std::span<const ParameterStep> parameters) const {
+    const Value zero = scalar(0, DType::kF64);
+    Sums sums{zero, zero, zero, zero};
+    Value elements = zero;
+    const auto add = [](Value& total, const Value& values) {
+      total = total + cast(sum(values), DType::kF64);
+    };
+    for (const ParameterStep& step : parameters) {
+      const Value& g = step.gradient;
+      const Value& mean = step.slots[1];
+      add(sums.square, square(g));
+      add(sums.with_mean, g * mean);
+      add(sums.mean_square, square(mean));
+      if (!is_sparse_) continue;
+      add(sums.density, cast(not_equal(g, scalar_like(g, 0)), DType::kF32));
+      elements = elements + element_count(g.shape(), DType::kF64);
+    }
+    if (is_sparse_) sums.density = sums.density / elements;
+    return sums;
+  }
+
+  // Follows what the gradients, scaled by `guarded`, say of the objective.
+  NoisyQuadratic measure(const Sums& sums, const Value& guarded,
+                         std::span<Value> shared) const {
+    const Value count = shared[kMeasured] + 1.0;
+    const Value age = cast(count, DType::kF64);
+    // A moving mean begins at 0, of which this is what is left.
+    const Value weight = 1.0 - power(scalar_like(age, decay_), age);
+    const auto follow = [&](Shared slot, const Value& now) {
+      shared[slot] = shared[slot] * decay_ + now * (1 - decay_);
+      return shared[slot] / weight;
+    };
+    const Value square = sums.square * weft::square(guarded);
+    const auto [least, most] = extremes(square + kTuningSmall, shared);
+    shared[kMeasured] = count;
+
+    const Value norms = follow(kNorm, sqrt(square));
+    const Value squares = follow(kSquare, square);
+    // The mean of gradients is moved in the next pass; the square of its norm
+    // follows from what is known before.
+    const Value joins = guarded * (1 - decay_);
+    const Value mean_square = sums.mean_square * (decay_ * decay_) +
+                              sums.with_mean * joins * (2 * decay_) +
+                              sums.square * weft::square(joins);
+    const Value variance = squares - mean_square / weft::square(weight);
+    NoisyQuadratic found{
+        .least_curvature = exp(follow(kLogLeast, log(least + kTuningSmall))),
+        .most_curvature = exp(follow(kLogMost, log(most + kTuningSmall))),
+        .variance = maximum(variance, scalar_like(variance, kTuningSmall)),
+        .distance = follow(kDistance, norms / (squares + kTuningSmall))};
+    if (is_sparse_) {
+      // An element that is mostly 0 is measured in few of the steps.
+      const Value density = follow(kDensity, sums.density);
+      found.least_curvature = found.least_curvature * density;
+      found.most_curvature = found.most_curvature * density;
+      found.variance = found.variance * density;
+      found.distance = found.distance / (sqrt(density) + kTuningSmall);
+    }
+    shared[kMost] = found.most_curvature;
+    return found;
+  }
+
+  // The least and largest of the window, `now` included.
+  std::pair<Value, Value> extremes(const Value& now,
+                                   std::span<Value> shared) const {
+    const Value& measured = shared[kMeasured];
+    const Value place = iota(window_);
+    const Value is_now = equal(
+        place, remainder(measured,
+                         scalar_like(measured, static_cast<double>(window_))));
+    Value& window = shared[kWindow];
+    window = where(is_now, now, window);
+    const Value is_filled = less_equal(place, measured);
+    constexpr double kBeyond = std::numeric_limits<double>::max();
+    return {reduce_min(where(is_filled, window, scalar_like(window, kBeyond))),
+            reduce_max(where(is_filled, window, scalar_like(window, 0)))};
+  }
+
+  // Nothing is tuned by a single gradient, which has no variance.
+  void tune(const NoisyQuadratic& measured, const Value& is_first,
+            std::span<Value> shared) const {
+    const MomentumTuning tuned = single_step(measured);
+    const Value age = cast(shared[kMeasured], DType::kF64);
+    const Value started =
+        minimum(age / static_cast<double>(slow_start_), scalar_like(age, 1));
+    const auto take = [&](Shared slot, const Value& value) {
+      const Value& old = shared[slot];
+      const Value next =
+          is_smooth_ ? old * decay_ + value * (1 - decay_) : value;
+      shared[slot] = where(is_first, old, next);
+    };
+    take(kMomentum, tuned.momentum);
+    take(kRate, tuned.rate * started);
+  }
+
+  // The second pass.
+  void move(ParameterStep& step, const Scales& scales) const {
+    const DType dtype = step.parameter.dtype();
+    const auto of = [&](const Value& x) { return to_dtype(x, dtype); };
+    const auto keep = [&](Value& old, const Value& next) {
+      old = where(scales.is_number, next, old);
+    };
+    const Value velocity = step.slots[0] * of(scales.momentum) +
+                           step.gradient * of(scales.applied);
+    const Value direction = is_nesterov_
+                                ? velocity * of(scales.momentum) +
+                                      step.gradient * of(scales.applied)
+                                : velocity;
+    keep(step.parameter, step.parameter - direction * of(scales.rate));
+    keep(step.slots[0], velocity);
+    keep(step.slots[1],
+         step.slots[1] * decay_ + step.gradient * of(scales.measured));
+  }
+
+  double first_rate_;
+  double first_momentum_;
+  double decay_;
+  std::int64_t window_;
+  std::int64_t slow_start_;
+  bool clips_;
+  double guard_;
+  bool is_nesterov_;
+  bool is_smooth_;
+  bool is_sparse_;
+  double weight_decay_;
+};
+
+}  // namespace
+
+void register_optimizer_yellowfin(OptimizerRegistry& optimizers) {
+  optimizers.add(
+      {.name = "yellowfin",
+       .summary = "momentum, with a rate and a momentum that it finds itself",
+       .options =
+           {{"first_rate", 1e-4, "of the first step, in which nothing is tuned",
+             kPositive},
+            {"first_momentum", 0.0, "of the first step", kBelowOne},
+            {"decay", 0.999, "of the moving means", kBelowOne},
+            {.name = "window",
+             .value = std::int64_t{20},
+             .summary = "whose least and largest gradient stand for curvatures",
+             .range = {.least = 1, .most = 1 << 16},
+             .unit = "steps"},
+            {.name = "slow_start",
+             .value = std::int64_t{200},
+             .summary = "over which the rate grows to what is found",
+             .range = {.least = 1, .most = 1 << 30},
+             .unit = "steps"},
+            {"clip", true,
+             "gradients are scaled down to the largest curvature of late"},
+            {.name = "guard",
+             .value = 100.0,
+             .summary =
+                 "times that a gradient may exceed it, squared, where it "
+                 "is measured; 0: any",
+             .range = {.least = 1, .has_zero = true}},
+            {"nesterov", false, "looks a step of momentum ahead"},
+            {"smooth", false, "rate and momentum follow what is found slowly"},
+            {"sparse", false,
+             "what is measured counts gradients that are mostly 0 by the share "
+             "that is not"},
+            {"weight_decay", 0.0, "added to the gradient, times p", kBelowOne}},
+       .default_lr = 1.0,
+       .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
+         return std::make_unique<YellowFin>(options);
+       }});
+}
+
+}  // namespace weft
