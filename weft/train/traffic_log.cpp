@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <fmt/core.h>
-#include <utility>
+#include <string_view>
 
 #include "weft/base/error.h"
 
@@ -19,8 +19,8 @@ void TrafficMean::add(const StepTraffic& step) {
 
 StepTraffic TrafficMean::mean() const {
   if (steps_ == 0) return {};
-  // Density, xi, drift and a rule's figures belong to single steps, and a mean
-  // leaves them out.
+  // Density, xi, drift and figures belong to single steps, and a mean leaves
+  // them out.
   return {.bytes_sent = sum_.bytes_sent / steps_,
           .bytes_received = sum_.bytes_received / steps_,
           .wire_seconds = sum_.wire_seconds / steps_,
@@ -46,16 +46,18 @@ void TrafficLog::add(std::int64_t step, const StepTraffic& traffic) {
       R"("hidden_seconds": {:.6f})",
       step, traffic.bytes_sent, traffic.bytes_received, traffic.seconds,
       traffic.wire_seconds, traffic.hidden_seconds);
-  for (const auto& [name, value] :
-       {std::pair("efficiency", traffic.efficiency),
-        std::pair("density", traffic.density), std::pair("xi", traffic.xi),
-        std::pair("drift", traffic.drift),
-        std::pair("selected", traffic.selected),
-        std::pair("margin", traffic.margin)}) {
+  const auto write = [&](std::string_view name, double value) {
     if (std::isfinite(value)) {
       file_ << fmt::format(", \"{}\": {:.6g}", name, value);
     }
-  }
+  };
+  write("efficiency", traffic.efficiency);
+  write("density", traffic.density);
+  write("xi", traffic.xi);
+  write("drift", traffic.drift);
+  write("selected", traffic.selected);
+  write("margin", traffic.margin);
+  for (const auto& [name, value] : traffic.figures) write(name, value);
   file_ << "}\n";
   // A run that is killed leaves whole lines, up to its last step.
   file_.flush();

@@ -103,6 +103,7 @@ void TrainLoop::train_batch() {
         "often helps");
     throw;
   }
+  note_ = std::move(totals.note);
   // The step is counted before its loss is judged: messages count from 1.
   ++steps_done_;
   ++position_.batch;

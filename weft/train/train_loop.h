@@ -63,6 +63,8 @@ class TrainLoop {
   EpochMetrics& epoch() { return epoch_; }
   std::int64_t epochs_measured() const { return epochs_measured_; }
   double last_train_loss() const { return last_train_loss_; }
+  // What there is to say of the last step; mostly nothing.
+  const std::string& note() const { return note_; }
 
   // No epoch comes after this one, whatever the recipe says.
   void end_here() { is_ended_ = true; }
@@ -99,6 +101,7 @@ class TrainLoop {
   BatchPosition shown_;  // as position_, but still in an epoch that has ended
   MeasureSums sums_;     // over the epoch so far
   double lr_ = 0;
+  std::string note_;
   EpochMetrics epoch_;
   std::int64_t measured_at_ = -1;  // steps_done_ when last measured
   std::int64_t epochs_measured_ = 0;

@@ -13,7 +13,10 @@ class NarrateHook : public TrainHook {
   // `observer` outlives this.
   explicit NarrateHook(TrainObserver& observer) : observer_(observer) {}
 
-  void on_step(TrainLoop& loop) override { observer_.on_step(loop.progress()); }
+  void on_step(TrainLoop& loop) override {
+    if (!loop.note().empty()) observer_.on_note(loop.note());
+    observer_.on_step(loop.progress());
+  }
   void on_epoch(TrainLoop& loop) override {
     observer_.on_epoch(loop.progress(), loop.epoch());
   }

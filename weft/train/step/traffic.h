@@ -3,6 +3,10 @@
 // Threads: a value type.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "weft/train/step/metrics.h"
 
 namespace weft {
@@ -23,6 +27,8 @@ struct StepTraffic {
   // Of a robust rule, see sync/aggregation_rule.h.
   double selected = kNotMeasured;
   double margin = kNotMeasured;
+  // What the policy tells of the step, by name.
+  std::vector<std::pair<std::string, double>> figures = {};
 };
 
 }  // namespace weft

@@ -38,6 +38,7 @@ struct WorkerTotals {
   // Over the predictions of all batches since they last met, this one included.
   MeasureSums sums;
   bool is_stopping = false;  // some worker was asked to end
+  std::string note = {};     // what there is to say of it; mostly nothing
 };
 
 class Worker {

@@ -19,7 +19,8 @@
 // others are computed; apply() runs after that of its bucket, on the thread
 // that trains. Where something else than gradients travels, prepare() comes
 // first, when all gradients are there; and exchange() and apply() are called in
-// steps of the policy's choice.
+// steps of the policy's choice. Where workers meet, votes() are taken before
+// exchanges are waited for, and counted last.
 //
 // A policy with options of its own is written "server(…)" (base/call_reader.h).
 // A new one is one file in sync/policies.
@@ -45,6 +46,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/simulate/computing.h"
+#include "weft/train/step/metrics.h"
 #include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/roles.h"
@@ -61,6 +63,7 @@ struct SyncStep {
   std::int64_t examples = 0;  // of this worker's part of the batch
   double share = 0;  // what its gradients are of the whole batch's: they all
                      // sum to 1
+  Ratio loss = {};   // of its part; known from prepare() on
   // All copies must be equal after it: something is measured or saved then.
   bool must_meet = true;
 };
@@ -90,6 +93,9 @@ struct SyncContext {
   SyncPrice price = {};
   // The model's parameters, and their gradients in buckets.
   std::span<const NamedTensor> trainable;
+  // Running statistics of batches: each worker has its own, and the first one's
+  // are measured with and saved.
+  std::span<const NamedTensor> statistics = {};
   std::span<Bucket> buckets;
 
   // The same, with another group of the same workers.
@@ -116,6 +122,21 @@ class SyncPolicy {
   virtual void apply(Bucket& /*bucket*/, const SyncStep&) {}
   // What is left to do when all of them are over.
   virtual void end_step(const SyncStep&) {}
+
+  // Numbers of this worker that are summed over all where workers meet: as many
+  // each time. They ride on the message of their totals, so that what is
+  // decided by the sums is decided alike, at no cost.
+  virtual std::vector<double> votes(const SyncStep&) { return {}; }
+  // The sums of these; comes last of all in a step in which workers meet.
+  // Returns what there is to say; empty if nothing.
+  virtual std::string count_votes(const SyncStep&,
+                                  std::span<const double> /*sums*/) {
+    return "";
+  }
+  // What it tells of the last step, for the log of traffic.
+  virtual std::vector<std::pair<std::string, double>> figures() const {
+    return {};
+  }
 
   // All that is changed beside the model's parameters: the same list, in the
   // same order, on all ranks.

@@ -149,6 +149,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
           cut_into_slices(trainable_, recipe.slices ? recipe.bucket_bytes : 0)),
       exchanged_(values_of(slices_)),
       statistics_(kept_beside(description_)),
+      batch_statistics_(description_.tensors(EntryRole::kStatistic)),
       carried_(description_.tensors(EntryRole::kCarried)),
       buckets_(make_buckets(exchanged_, recipe.bucket_bytes)),
       buckets_of_(buckets_of(buckets_, slices_, trainable_.size())),
@@ -194,6 +195,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
        .executables = description.options().executables,
        .price = price_of_sync(settled, optimizer),
        .trainable = exchanged_,
+       .statistics = batch_statistics_,
        .buckets = buckets_});
   for (const auto* part : {&trainable_, &statistics_, &carried_}) {
     state_.insert(state_.end(), part->begin(), part->end());
@@ -342,7 +344,13 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
   const bool have_met =
       overlaps_forward_ ? step_.must_meet : policy_->meets(step_);
   AsyncEngine::Operation summed;
-  if (have_met) summed = submit_totals();
+  std::size_t votes = 0;
+  if (have_met) {
+    const std::vector<double> own = policy_->votes(step_);
+    votes = own.size();
+    totals_.insert(totals_.end(), own.begin(), own.end());
+    summed = submit_totals();
+  }
   double sum_density = kNotMeasured;
   Drift drift;
   if (policy_->exchanges(step_) && (have_met || !overlaps_forward_)) {
@@ -376,6 +384,12 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
       .margin = figures.margin};
   WorkerTotals result;
   result.have_met = have_met;
+  if (have_met) {
+    const auto counted = totals_.end() - static_cast<std::ptrdiff_t>(votes);
+    result.note = policy_->count_votes(step_, {counted, totals_.end()});
+    totals_.erase(counted, totals_.end());
+  }
+  traffic_->figures = policy_->figures();
   if (!have_met) return result;
   result.is_stopping = totals_.back() > 0;
   totals_.pop_back();
@@ -476,6 +490,7 @@ void SyncedWorker::compute(const Batch& batch, const WorkerStep& step) {
           [&](std::size_t parameter) { wait_for(parameter); });
     }
   }
+  if (batch.size > 0) step_.loss = backward_->measures().ratios()[0];
   if (!sends_gradients_) policy_->prepare(step_);
   if (policy_->exchanges(step_)) start_exchanges();
 }

@@ -96,6 +96,7 @@ class SyncedWorker : public Worker {
   std::vector<Slice> slices_;  // of these, as they are exchanged
   std::vector<NamedTensor> exchanged_;
   std::vector<NamedTensor> statistics_;  // what else is kept, frozen ones too
+  std::vector<NamedTensor> batch_statistics_;  // of these, those of batches
   std::vector<NamedTensor> carried_;
   std::vector<Bucket> buckets_;
   std::vector<std::vector<std::size_t>> buckets_of_;  // by trainable parameter
