@@ -208,7 +208,8 @@ TEST_F(LocalSgdTest, DoesWithMomentumWhatItIsTold) {
 }
 
 TEST_F(LocalSgdTest, ResumesToTheSameBits) {
-  for (const char* momentum : {"averaged", "reset", "kept"}) {
+  for (const char* momentum :
+       {"averaged", "reset", "kept", "reset, block_momentum=0.3"}) {
     const std::string policy =
         fmt::format("sync.policy=local_sgd(4, {})", momentum);
     const std::string name = momentum;
@@ -221,6 +222,30 @@ TEST_F(LocalSgdTest, ResumesToTheSameBits) {
     simulate("part" + name, codec, /*is_resumed=*/true);
     expect_same_bits("whole" + name, "part" + name);
   }
+}
+
+// With block momentum the first period moves the model as without, and later
+// ones add what is kept of the moves before.
+TEST_F(LocalSgdTest, BlocksKeepAShareOfTheLastMove) {
+  const std::vector<std::string> plain{"optimizer.name=sgd", "train.epochs=1"};
+  const auto weights = [&](const char* policy, const char* steps) {
+    auto overrides = plain;
+    overrides.insert(overrides.end(), {policy, steps});
+    simulate("block", overrides);
+    return last("block").read("fc2.weight");
+  };
+  constexpr const char* kPlain = "sync.policy=local_sgd(3)";
+  constexpr const char* kBlock =
+      "sync.policy=local_sgd(3, block_momentum=0.5, momentum=kept)";
+  const Tensor start = weights(kPlain, "train.max_steps=3");
+  EXPECT_TRUE(identical(weights(kBlock, "train.max_steps=3"), start));
+  const Tensor without = weights(kPlain, "train.max_steps=6");
+  EXPECT_EQ(last("block").find("sync.block_rate"), nullptr);
+  EXPECT_FALSE(identical(weights(kBlock, "train.max_steps=6"), without));
+  const Tensor velocity = last("block").read("sync.block.fc2.weight");
+  const Tensor rate = last("block").read("sync.block_rate");
+  EXPECT_FLOAT_EQ(static_cast<float>(rate.item()), 0.05f);
+  EXPECT_FALSE(identical(velocity, Tensor::zeros(velocity.type())));
 }
 
 TEST_F(LocalSgdTest, TrainsTheSameBitsByThreads) {
