@@ -68,6 +68,20 @@ TEST(OptionSchema, SaysWhichKindIsDue) {
                      });
 }
 
+TEST(OptionSchema, TakesWordsThatStandForIntegers) {
+  const std::vector<OptionSpec> schema{{.name = "n",
+                                        .value = std::int64_t{1},
+                                        .summary = "",
+                                        .words = {{"auto", 0}}}};
+  EXPECT_EQ(option<std::int64_t>(
+                complete(schema, {{"n", std::string("auto")}}, "it"), "n"),
+            0);
+  test::expect_error(ErrorCode::kInvalidArgument,
+                     {"option 'n' is \"often\", but must be an integer"}, [&] {
+                       complete(schema, {{"n", std::string("often")}}, "it");
+                     });
+}
+
 TEST(Refusal, SaysWhoDeclinesWhatWhyAndWhatWorks) {
   const Error error = refused("sync.collective", "'ring'",
                               {"'topk'", "entries differ", "\"auto\" works"});

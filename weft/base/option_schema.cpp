@@ -15,7 +15,7 @@ std::vector<std::string> names_of(const std::vector<OptionSpec>& schema) {
 }
 
 // `value` as the kind of the option, if it is that kind, or an integer or a
-// text such as "20ms" that stands for a number.
+// text such as "20ms" or "auto" that stands for a number.
 bool convert(const OptionValue& value, const OptionSpec& spec,
              OptionValue& result) {
   const OptionValue& wanted = spec.value;
@@ -35,6 +35,12 @@ bool convert(const OptionValue& value, const OptionSpec& spec,
     const auto quantity = parse_quantity(*text, units_of(spec.unit));
     if (quantity) result = *quantity;
     return quantity.has_value();
+  }
+  if (std::holds_alternative<std::int64_t>(wanted) && text != nullptr) {
+    const auto word = std::ranges::find(
+        spec.words, *text, &std::pair<std::string, std::int64_t>::first);
+    if (word != spec.words.end()) result = word->second;
+    return word != spec.words.end();
   }
   // People write 1 for 1.0. Nothing else is converted: a text that looks like a
   // number is a mistake.

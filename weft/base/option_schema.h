@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/base/error.h"
@@ -47,6 +48,8 @@ struct OptionSpec {
   std::string unit = {};
   // What calls a text holds, or each text of a list; null: it is no call.
   const CallKind* calls = nullptr;
+  // Words that may stand for an integer: "auto" for 0.
+  std::vector<std::pair<std::string, std::int64_t>> words = {};
 };
 
 // An entry of a registry, and what may be said of it.

@@ -114,7 +114,11 @@ std::string allowed_text(const OptionSpec& spec) {
   if (const std::string range = to_string(spec.range); !range.empty()) {
     text += ", " + range;
   }
-  return spec.unit.empty() ? text : text + ", in " + spec.unit;
+  if (!spec.unit.empty()) text += ", in " + spec.unit;
+  for (const auto& [word, number] : spec.words) {
+    text += fmt::format("; {}: {}", word, number);
+  }
+  return text;
 }
 
 }  // namespace weft
