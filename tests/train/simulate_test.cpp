@@ -204,6 +204,34 @@ TEST(ComputeLaw, NormalTimesHaveTheirMeanAndDeviation) {
   EXPECT_NEAR(std::sqrt(squares / kSteps - mean * mean), 0.006, 2e-4);
 }
 
+double mean_of(const std::string& text,
+               const std::function<double(double)>& of) {
+  const auto law = make_compute_law(text, 1);
+  constexpr int kSteps = 40'000;
+  double sum = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    sum += of(law->seconds({.rank = i % 7, .number = i / 7}));
+  }
+  return sum / kSteps;
+}
+
+TEST(ComputeLaw, ExponentialTimesLieAboveTheLeast) {
+  const std::string law = "exponential(20ms, least=5ms)";
+  EXPECT_NEAR(mean_of(law, [](double x) { return x; }), 0.025, 4e-4);
+  EXPECT_EQ(mean_of(law, [](double x) { return x < 0.005; }), 0);
+  // Half of them lie above the median.
+  EXPECT_NEAR(
+      mean_of(law, [](double x) { return x > 0.005 + 0.02 * std::log(2); }),
+      0.5, 0.01);
+}
+
+TEST(ComputeLaw, ParetoTimesHaveAHeavyTail) {
+  const std::string law = "pareto(10ms, shape=3)";
+  EXPECT_NEAR(mean_of(law, [](double x) { return x; }), 0.015, 3e-4);
+  EXPECT_EQ(mean_of(law, [](double x) { return x < 0.01; }), 0);
+  EXPECT_NEAR(mean_of(law, [](double x) { return x > 0.02; }), 0.125, 0.006);
+}
+
 TEST(ComputeLaw, TimesDependOnStepRankAndSeedAlone) {
   const auto law = make_compute_law("normal(20ms, 30%)", 1);
   const LawStep step{.rank = 3, .number = 5};

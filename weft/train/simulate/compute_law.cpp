@@ -19,4 +19,6 @@ PhiloxBlock law_words(std::uint64_t seed, const LawStep& step,
   return random.block(static_cast<std::uint64_t>(step.rank) << 32 | draw);
 }
 
+double inner_share(std::uint32_t word) { return (word + 0.5) / 0x1p32; }
+
 }  // namespace weft

@@ -58,5 +58,7 @@ std::unique_ptr<ComputeLaw> make_compute_law(const std::string& text,
 // Random words of a step: those of `draw` 0, 1, … are independent.
 PhiloxBlock law_words(std::uint64_t seed, const LawStep& step,
                       std::uint64_t draw);
+// A word as a number inside of (0, 1): logarithms and powers of it are finite.
+double inner_share(std::uint32_t word);
 
 }  // namespace weft
