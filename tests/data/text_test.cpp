@@ -107,5 +107,30 @@ TEST(TextReader, OpensThreeParts) {
   EXPECT_EQ(splits.valid->classes(), splits.train->classes());
 }
 
+TEST(TinyShakespeareReader, ReadsCharactersInThreeParts) {
+  const test::TemporaryFolder folder;
+  // Nine in ten are to train on: 18 characters, one and one.
+  folder.write("input.txt", "to be\nor\nnot to bebo");
+  const DataRequest request{.name = "tinyshakespeare",
+                            .folder = folder.path(),
+                            .batch = 1,
+                            .steps = 1};
+  // The others have none that follows.
+  expect_error(ErrorCode::kInvalidArgument, {"too few"},
+               [&] { open_data(request); });
+  std::string text;
+  for (int i = 0; i < 10; ++i) text += "to be\n";
+  folder.write("input.txt", text);
+  const auto splits = open_data(request);
+  EXPECT_EQ(splits.train->classes().size(), 6u);
+  EXPECT_EQ(splits.train->size(), 53);
+  EXPECT_EQ(splits.valid->size(), 2);
+  EXPECT_EQ(splits.test->size(), 2);
+  folder.write("input.txt", text + "x");
+  expect_error(ErrorCode::kDataLoss,
+               {"a character that the training part has not"},
+               [&] { open_data(request); });
+}
+
 }  // namespace
 }  // namespace weft::text_test
