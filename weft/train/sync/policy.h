@@ -1,7 +1,8 @@
 // Sync policies: what workers exchange, and who applies it.
 //
-//   local_sgd  workers update copies of their own, and meet now and then at the
-//              mean of all copies
+//   local_sgd, adacomm
+//              workers update copies of their own, and meet now and then at the
+//              mean of all copies (local_copies.h)
 //   allreduce  every worker gets the sum of all gradients and updates its copy
 //              of the model
 //   server     each bucket of parameters has an owner, who collects gradients
