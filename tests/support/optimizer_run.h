@@ -30,15 +30,17 @@ class OptimizerRun {
     }
   }
 
-  // The next step, with a gradient of each parameter.
-  void step(const std::vector<Value>& gradients, double lr) {
+  // The next step, with a gradient of each parameter, of the parameters before
+  // `late` updates.
+  void step(const std::vector<Value>& gradients, double lr, double late = 0) {
     ++number_;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       steps_[i].gradient = gradients[i];
     }
-    optimizer_->update(steps_, shared_,
-                       {Tensor::scalar(lr, DType::kF32),
-                        Tensor::scalar(number_, DType::kF64)});
+    optimizer_->update(
+        steps_, shared_,
+        {Tensor::scalar(lr, DType::kF32), Tensor::scalar(number_, DType::kF64),
+         Tensor::scalar(late, DType::kF64)});
   }
 
   Tensor parameter(std::size_t i = 0) const {

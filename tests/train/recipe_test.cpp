@@ -292,12 +292,13 @@ TEST(Recipe, LayersAreWrittenOutAndRefusedWhenTheyAreRead) {
                });
 }
 
-TEST(Recipe, AnOptimizerOfAllGradientsNeedsAllParameters) {
+TEST(Recipe, AnOptimizerOfAllGradientsWaitsForAllOfThem) {
   const std::vector<std::string> prodigy{"optimizer={name = \"prodigy\"}"};
   EXPECT_EQ(parse(kRecipe, prodigy).optimizer.name, "prodigy");
   expect_error(ErrorCode::kInvalidArgument,
-               {"looks at all gradients together", "sync.policy"}, [&] {
-                 parse(kRecipe, {prodigy[0], "sync.policy=server"});
+               {"looks at all gradients together", "sync.overlap_forward"},
+               [&] {
+                 parse(kRecipe, {prodigy[0], "sync.overlap_forward=true"});
                });
 }
 

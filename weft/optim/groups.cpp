@@ -46,7 +46,8 @@ class GroupedOptimizer : public Optimizer {
       // No op is added for a factor of 1.
       const Value lr = group.lr_scale == 1 ? time.lr : time.lr * group.lr_scale;
       // Shared slots stand group by group, as shared_slots() lists them.
-      group.optimizer->update(own, shared.first(count), {lr, time.number});
+      group.optimizer->update(own, shared.first(count),
+                              {lr, time.number, time.late});
       shared = shared.subspan(count);
       auto next = own.begin();
       for (ParameterStep& step : parameters) {
@@ -67,6 +68,11 @@ class GroupedOptimizer : public Optimizer {
   bool sees_all_parameters() const override {
     return std::ranges::any_of(groups_, [](const ParameterGroup& group) {
       return group.optimizer->sees_all_parameters();
+    });
+  }
+  bool measures_sizes() const override {
+    return std::ranges::any_of(groups_, [](const ParameterGroup& group) {
+      return group.optimizer->measures_sizes();
     });
   }
   bool has_momentum() const override {

@@ -52,6 +52,9 @@ struct ParameterStep {
 struct StepTime {
   Value lr;      // f32[], what the schedule says
   Value number;  // f64[], of the step, counted from 1
+  // f64[], by how many updates the gradients are late: they are of the
+  // parameters before so many. Undefined where they never are.
+  Value late = {};
 };
 
 class Optimizer {
@@ -85,6 +88,10 @@ class Optimizer {
   virtual bool looks_at_names() const { return false; }
   // Whether a gradient acts in later steps too.
   virtual bool has_momentum() const { return false; }
+  // Whether how far it moves follows from how large gradients were. One of a
+  // part of the batch, where parts are applied one by one, is then given as the
+  // mean over that part, and not scaled by its share.
+  virtual bool measures_sizes() const { return false; }
 };
 
 // "optimizer.SLOT.PARAMETER", and "optimizer.SLOT" of what is shared: the names

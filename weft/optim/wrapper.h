@@ -26,6 +26,7 @@ class OptimizerWrapper : public Optimizer {
     return inner_->sees_all_parameters();
   }
   bool has_momentum() const override { return inner_->has_momentum(); }
+  bool measures_sizes() const override { return inner_->measures_sizes(); }
 
  protected:
   // The values of a wrapper's own slots, of each parameter and shared.

@@ -34,8 +34,9 @@ class Accumulate : public OptimizerWrapper {
     }
     // On steps that are due the quotient is whole: the inner optimizer counts
     // its own.
-    inner().update(parameters, shared,
-                   {time.lr, time.number / static_cast<double>(batches_)});
+    inner().update(
+        parameters, shared,
+        {time.lr, time.number / static_cast<double>(batches_), time.late});
     // A graph has no step that is left out: what was computed is taken or not.
     const auto take = [&](Value& after, const Value& as_before) {
       after = where(is_due, after, as_before);

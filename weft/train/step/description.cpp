@@ -193,6 +193,7 @@ void StepDescription::add_controls() {
   take("lr", EntryRole::kRate, Tensor::scalar(0, DType::kF32));
   // Beyond 2^24 steps f32 would no longer count.
   take("step", EntryRole::kNumber, Tensor::scalar(0, DType::kF64));
+  take("late", EntryRole::kLate, Tensor::scalar(0, DType::kF64));
   take("loss_weight", EntryRole::kLossWeight, Tensor::scalar(1, DType::kF32));
 }
 

@@ -26,6 +26,7 @@ enum class EntryRole {
   kKey,         // i64[2]: what dropout draws from
   kRate,        // f32[]: the learning rate
   kNumber,      // f64[]: of the step, from 1
+  kLate,        // f64[]: updates by which gradients are late
   kLossWeight,  // f32[]: what gradients are scaled by
   kInput,       // a tensor of the batch
   // What a run tells.

@@ -146,8 +146,9 @@ void StagedStep::update() {
   // fewer.
   const TouchedRows touched(optimizer, steps, usual_sizes());
   if (description_.options().clip_norm > 0) clip(steps);
-  optimizer.update(steps, shared,
-                   {only(EntryRole::kRate), only(EntryRole::kNumber)});
+  StepTime time{only(EntryRole::kRate), only(EntryRole::kNumber)};
+  if (reads(cut_, EntryRole::kLate)) time.late = only(EntryRole::kLate);
+  optimizer.update(steps, shared, time);
   touched.put_back(steps);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& each = description_.updated()[i];

@@ -91,6 +91,9 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
       case EntryRole::kNumber:
         number_ = memory;
         break;
+      case EntryRole::kLate:
+        late_ = memory;
+        break;
       case EntryRole::kLossWeight:
         weight_ = memory;
         break;
@@ -154,6 +157,7 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
   rate_.data<float>()[0] = static_cast<float>(controls.lr);
   // Optimizers count from 1, as the bias corrections of Adam do.
   number_.data<double>()[0] = static_cast<double>(controls.number + 1);
+  late_.data<double>()[0] = static_cast<double>(controls.late);
   weight_.data<float>()[0] = static_cast<float>(controls.loss_weight);
   if (on_gradient) {
     ParameterObserver observer(results_.size() - gradients_, parameter_of_,

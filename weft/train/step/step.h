@@ -33,6 +33,7 @@ struct StepControls {
   double lr = 0;
   std::int64_t number = 0;  // of the step, from 0; what dropout draws is by it
   double loss_weight = 1;   // of kGradients
+  std::int64_t late = 0;    // updates by which gradients are, of kUpdate
 };
 
 class Step {
@@ -104,6 +105,7 @@ class Step {
   Tensor key_;
   Tensor rate_;
   Tensor number_;
+  Tensor late_;
   Tensor weight_;
   // It may be shared (StepOptions::executables), and comes last: staging fills
   // what is above.

@@ -52,6 +52,8 @@ bool reads(StepCut cut, EntryRole role) {
       // so the weight is an argument. One worker has all of it.
       return cut == StepCut::kGradients;
     case EntryRole::kGradient:
+    case EntryRole::kLate:
+      // Gradients that a step computes itself are never late.
       return cut == StepCut::kUpdate;
     case EntryRole::kMeasure:
       return false;

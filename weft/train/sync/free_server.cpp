@@ -26,6 +26,7 @@ FreeServer::FreeServer(std::optional<std::int64_t> slack,
       trainable_(context.trainable.begin(), context.trainable.end()),
       push_(context.recipe, context.seed, context.buckets,
             Compressor::Memory::kKept),
+      gives_means_(context.optimizer.measures_sizes()),
       queue_(context.recipe.credit),
       codec_(pipeline_text(context.recipe)) {
   for (const Bucket& bucket : buckets_) {
@@ -70,6 +71,7 @@ void FreeServer::begin_round(Bucket& bucket, Shard& shard) {
   const auto workers = static_cast<std::size_t>(roles_.workers());
   shard.pushes.assign(workers, 0);
   shard.has_finished.assign(workers, false);
+  shard.seen.assign(workers, *shard.updates.data<std::int64_t>());
   for (int worker = 0; worker < roles_.workers(); ++worker) {
     if (worker == communicator_.rank()) continue;
     // They enter no operations, so that their order is nobody's concern.
@@ -87,6 +89,7 @@ void FreeServer::encode(const Bucket& bucket, const SyncStep& step,
   const Header header{.step = step.number,
                       .epoch = step.epoch,
                       .lr = step.lr,
+                      .share = step.share,
                       .examples = step.examples,
                       .is_last = step.must_meet ? 1 : 0};
   shard.message.resize(sizeof(Header) + gradients.size());
@@ -107,7 +110,7 @@ Task<> FreeServer::exchange(Bucket& bucket, SyncStep step) {
   }
   if (is_owner(bucket) && is_worker()) {
     co_await take(bucket, shard, push.rank(), shard.message);
-    collect(bucket, shard, shard.pulled);
+    collect(bucket, shard, push.rank(), shard.pulled);
   } else if (is_owner(bucket)) {
     if (step.must_meet) co_await wait_for_round(shard);
   } else if (is_worker()) {
@@ -147,7 +150,7 @@ Task<> FreeServer::serve(Bucket& bucket, Shard& shard, int worker) {
       Transfer received = push.receive(worker, message);
       message.resize(co_await received);
       co_await take(bucket, shard, worker, std::move(message));
-      collect(bucket, shard, parameters);
+      collect(bucket, shard, worker, parameters);
       const auto pulled = std::as_bytes(std::span(parameters));
       co_await queue_.pass(bucket.priority(), pulled.size(),
                            send_message(pull, worker, pulled));
@@ -170,7 +173,10 @@ Task<> FreeServer::take(Bucket& bucket, Shard& shard, int worker,
     throw bad_push(bucket, worker, "less than a header");
   }
   std::memcpy(&header, message.data(), sizeof(Header));
-  if (header.step < 0 || header.epoch < 0 || header.examples < 0) {
+  const bool has_share =
+      header.examples == 0 || (header.share > 0 && header.share <= 1);
+  if (header.step < 0 || header.epoch < 0 || header.examples < 0 ||
+      !has_share) {
     throw bad_push(bucket, worker, "a header that makes no sense");
   }
   if (header.examples > 0) {
@@ -183,11 +189,15 @@ Task<> FreeServer::take(Bucket& bucket, Shard& shard, int worker,
     push_.add_decoded(
         bucket, std::span<const std::byte>(message).subspan(sizeof(Header)),
         step, worker, values);
+    if (gives_means_) {
+      for (float& value : values) value /= static_cast<float>(header.share);
+    }
     std::int64_t& updates = *shard.updates.data<std::int64_t>();
+    const std::int64_t late = updates - shard.seen[number];
     // A checkpoint of another policy does not say how many there were: at least
     // one for each step.
     updates = std::max(updates, header.step);
-    shard.update->run({}, {.lr = header.lr, .number = updates++});
+    shard.update->run({}, {.lr = header.lr, .number = updates++, .late = late});
     const Channel push = *shard.push;
     co_await push.pause((price_.decode + price_.update) *
                         static_cast<double>(bucket.bytes()));
@@ -211,8 +221,10 @@ bool FreeServer::may_go_on(const Shard& shard, int worker) const {
   return own - *std::ranges::min_element(shard.pushes) <= *slack_;
 }
 
-void FreeServer::collect(const Bucket& bucket, const Shard& shard,
+void FreeServer::collect(const Bucket& bucket, Shard& shard, int worker,
                          std::span<float> into) const {
+  shard.seen[static_cast<std::size_t>(worker)] =
+      *shard.updates.data<std::int64_t>();
   for (std::size_t i = 0; i < bucket.members().size(); ++i) {
     std::ranges::copy(shard.parameters[i].span<float>(),
                       part_of(into, bucket.members()[i]).begin());

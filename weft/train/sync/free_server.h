@@ -14,7 +14,9 @@
 //
 // Gradients travel through the codec and a memory; parameters as they are. A
 // gradient counts by its share of the batch: n pushes of SGD move the model as
-// one step of n workers would.
+// one step of n workers would. An optimizer that looks at all gradients
+// together has all parameters in one bucket, and is told by how many updates a
+// push is late.
 //
 // Threads: as SyncPolicy says.
 #pragma once
@@ -54,6 +56,7 @@ class FreeServer : public SyncPolicy {
     std::int64_t step = 0;
     std::int64_t epoch = 0;
     double lr = 0;
+    double share = 0;
     std::int64_t examples = 0;
     std::int64_t is_last = 0;  // of the round
   };
@@ -66,6 +69,7 @@ class FreeServer : public SyncPolicy {
     Tensor pushed;                   // the memory of these, laid out as bucket
     std::unique_ptr<Step> update;
     std::vector<std::int64_t> pushes;  // in this round, by worker
+    std::vector<std::int64_t> seen;    // updates in what each worker has
     std::vector<bool> has_finished;    // this round, by worker
     TaskSignal changed;                // any of these
     std::exception_ptr failure;        // of a task that serves
@@ -98,7 +102,8 @@ class FreeServer : public SyncPolicy {
   // An owner that computes nothing itself waits so: it ends with the round.
   Task<> wait_for_round(Shard& shard);
   bool may_go_on(const Shard& shard, int worker) const;
-  void collect(const Bucket& bucket, const Shard& shard,
+  // The parameters as they are now, for a worker to go on with.
+  void collect(const Bucket& bucket, Shard& shard, int worker,
                std::span<float> into) const;
 
   Communicator& communicator_;
@@ -109,6 +114,7 @@ class FreeServer : public SyncPolicy {
   std::span<Bucket> buckets_;
   std::vector<NamedTensor> trainable_;
   Compressor push_;
+  bool gives_means_;  // to the optimizer, which measures how large they are
   CreditQueue queue_;
   std::vector<std::unique_ptr<Shard>> shards_;  // by bucket
   std::string codec_;                           // for people

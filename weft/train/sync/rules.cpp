@@ -206,14 +206,8 @@ std::optional<Refusal> use_declines(const SyncRecipe& recipe,
 }
 
 std::optional<Refusal> policy_declines(const SyncRecipe& recipe,
-                                       const Optimizer& optimizer) {
+                                       const Optimizer&) {
   const Call<SyncPolicyDef> policy = policy_of(recipe);
-  if (!policy.def->updates_whole_model && optimizer.sees_all_parameters()) {
-    return Refusal{"this optimizer",
-                   "it looks at all gradients together, and each worker "
-                   "updates a part of the model",
-                   "sync.policy = \"allreduce\""};
-  }
   return policy.def->declines == nullptr
              ? std::nullopt
              : policy.def->declines(policy.options, recipe);

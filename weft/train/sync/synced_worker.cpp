@@ -42,6 +42,19 @@ StepOptions backward_options(StepOptions options, const SyncRecipe& recipe,
   return options;
 }
 
+// An owner of parameters whose optimizer looks at all of them has them all.
+bool wants_one_bucket(const SyncRecipe& recipe, const Optimizer& optimizer) {
+  return !policy_of(recipe).def->updates_whole_model &&
+         optimizer.sees_all_parameters();
+}
+
+std::int64_t bytes_of_buckets(const SyncRecipe& recipe,
+                              const Optimizer& optimizer) {
+  return wants_one_bucket(recipe, optimizer)
+             ? std::numeric_limits<std::int64_t>::max()
+             : recipe.bucket_bytes;
+}
+
 std::vector<NamedTensor> values_of(std::span<const Slice> slices) {
   std::vector<NamedTensor> values;
   for (const Slice& slice : slices) values.push_back(slice.values);
@@ -151,7 +164,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
       statistics_(kept_beside(description_)),
       batch_statistics_(description_.tensors(EntryRole::kStatistic)),
       carried_(description_.tensors(EntryRole::kCarried)),
-      buckets_(make_buckets(exchanged_, recipe.bucket_bytes)),
+      buckets_(make_buckets(exchanged_, bytes_of_buckets(recipe, optimizer))),
       buckets_of_(buckets_of(buckets_, slices_, trainable_.size())),
       measure_every_(recipe.measure_every),
       is_sparsified_(recipe.sparsify != "none" &&
@@ -164,6 +177,10 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
   // Mistakes of the recipe are told before anything is exchanged.
   check_sync(recipe, optimizer);
   share_initial_weights();
+  if (wants_one_bucket(recipe, optimizer)) {
+    chosen_ += (chosen_.empty() ? "" : "\n");
+    chosen_ += "one bucket: the optimizer looks at all gradients together";
+  }
   const SyncRecipe settled = settle(recipe);
   const Call<SyncPolicyDef> policy = policy_of(recipe);
   // What backward has clipped is not clipped again.
