@@ -15,6 +15,12 @@
 // The paper keeps differences of p in place of m; while the rate changes slowly
 // both are the same. What the paper leaves open is as in its authors' code:
 // constants, clipping, the slow start.
+//
+// Late gradients add momentum of their own. Closed-loop YellowFin measures how
+// much there is in all (total_momentum.h), and lets its own follow what is
+// chosen:
+//
+//   momentum <- momentum + gain * (chosen - total)
 #include <limits>
 
 #include "weft/base/ranges.h"
@@ -27,6 +33,7 @@
 #include "weft/ops/unary.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/single_step.h"
+#include "weft/optim/total_momentum.h"
 
 namespace weft {
 namespace {
@@ -44,7 +51,12 @@ class YellowFin : public Optimizer {
         is_nesterov_(option<bool>(options, "nesterov")),
         is_smooth_(option<bool>(options, "smooth")),
         is_sparse_(option<bool>(options, "sparse")),
-        weight_decay_(option<double>(options, "weight_decay")) {}
+        weight_decay_(option<double>(options, "weight_decay")) {
+    if (!option<bool>(options, "closed_loop")) return;
+    gain_ = option<double>(options, "gain");
+    loop_.emplace(option<std::int64_t>(options, "elements"),
+                  option<std::int64_t>(options, "most_late"));
+  }
 
   std::vector<Slot> slots(const ParameterInfo& parameter) const override {
     return {{"velocity", parameter.type}, {"mean", parameter.type}};
@@ -64,11 +76,16 @@ class YellowFin : public Optimizer {
         {.name = "momentum", .type = number, .initial = first_momentum_},
         {.name = "rate", .type = number, .initial = first_rate_}};
     if (is_sparse_) all.push_back({"density", number});
+    if (!loop_) return all;
+    all.push_back({"chosen_momentum", number});
+    all.push_back({"total_momentum", number});
+    for (Slot& slot : loop_->slots()) all.push_back(std::move(slot));
     return all;
   }
 
   bool sees_all_parameters() const override { return true; }
   bool has_momentum() const override { return true; }
+  bool measures_sizes() const override { return true; }
 
   void update(std::span<ParameterStep> parameters, std::span<Value> shared,
               const StepTime& time) const override {
@@ -92,15 +109,20 @@ class YellowFin : public Optimizer {
     const auto as_rate = [&](const Value& x) {
       return cast(x, time.lr.dtype());
     };
+    // In a loop, what is chosen acts from the next step on.
+    const std::span<const Value> acting =
+        loop_ ? std::span<const Value>(before) : shared;
     const Scales scales{.is_number = is_number,
                         .measured = as_rate(guarded * (1 - decay_)),
                         .applied = as_rate(clips_ ? clipped(1) : guarded),
-                        .momentum = as_rate(shared[kMomentum]),
-                        .rate = as_rate(shared[kRate]) * time.lr};
+                        .momentum = as_rate(acting[kMomentum]),
+                        .rate = as_rate(acting[kRate]) * time.lr};
+    std::vector<TotalMomentum::Move> moves;
     for (ParameterStep& step : parameters) {
       const LayerScope scope("optimizer/" + step.name);
-      move(step, scales);
+      moves.push_back(move(step, scales));
     }
+    if (loop_) follow_total(moves, scales, time, before[kMomentum], shared);
     for (std::size_t i = 0; i < shared.size(); ++i) {
       shared[i] = where(is_number, shared[i], before[i]);
     }
@@ -242,23 +264,41 @@ class YellowFin : public Optimizer {
     take(kRate, tuned.rate * started);
   }
 
-  // The second pass.
-  void move(ParameterStep& step, const Scales& scales) const {
+  // The second pass. Gives the gradient and the direction of the move.
+  TotalMomentum::Move move(ParameterStep& step, const Scales& scales) const {
     const DType dtype = step.parameter.dtype();
     const auto of = [&](const Value& x) { return to_dtype(x, dtype); };
     const auto keep = [&](Value& old, const Value& next) {
       old = where(scales.is_number, next, old);
     };
-    const Value velocity = step.slots[0] * of(scales.momentum) +
-                           step.gradient * of(scales.applied);
-    const Value direction = is_nesterov_
-                                ? velocity * of(scales.momentum) +
-                                      step.gradient * of(scales.applied)
-                                : velocity;
+    const Value g = step.gradient * of(scales.applied);
+    const Value velocity = step.slots[0] * of(scales.momentum) + g;
+    const Value direction =
+        is_nesterov_ ? velocity * of(scales.momentum) + g : velocity;
     keep(step.parameter, step.parameter - direction * of(scales.rate));
     keep(step.slots[0], velocity);
     keep(step.slots[1],
          step.slots[1] * decay_ + step.gradient * of(scales.measured));
+    return {g, direction};
+  }
+
+  // Closes the loop. `shared` has the momentum that was chosen.
+  void follow_total(std::span<const TotalMomentum::Move> moves,
+                    const Scales& scales, const StepTime& time,
+                    const Value& acted, std::span<Value> shared) const {
+    const std::size_t first = kDensity + (is_sparse_ ? 1 : 0);
+    const Value chosen = shared[kMomentum];
+    const auto [total, is_there] = loop_->measure(
+        moves, scales.rate, scales.is_number, time, shared.subspan(first + 2));
+    // Momentum of 1, or of -1, would never settle.
+    constexpr double kMostMomentum = 0.999;
+    const Value next =
+        clamp(acted + (chosen - total) * gain_, -kMostMomentum, kMostMomentum);
+    shared[kMomentum] = where(is_there, next, acted);
+    shared[first] = chosen;
+    // What is told is as slow as the loop: one estimate is a rough one.
+    Value& told = shared[first + 1];
+    told = where(is_there, told + (total - told) * gain_, told);
   }
 
   double first_rate_;
@@ -272,6 +312,8 @@ class YellowFin : public Optimizer {
   bool is_smooth_;
   bool is_sparse_;
   double weight_decay_;
+  double gain_ = 0;
+  std::optional<TotalMomentum> loop_;
 };
 
 }  // namespace
@@ -308,7 +350,19 @@ void register_optimizer_yellowfin(OptimizerRegistry& optimizers) {
             {"sparse", false,
              "what is measured counts gradients that are mostly 0 by the share "
              "that is not"},
-            {"weight_decay", 0.0, "added to the gradient, times p", kBelowOne}},
+            {"weight_decay", 0.0, "added to the gradient, times p", kBelowOne},
+            {"closed_loop", false,
+             "momentum makes up for what late gradients add to it"},
+            {"gain", 0.01, "by which it follows in a step", kInside},
+            {.name = "elements",
+             .value = std::int64_t{1000},
+             .summary = "of all parameters by which total momentum is measured",
+             .range = {.least = 1, .most = 1 << 24}},
+            {.name = "most_late",
+             .value = std::int64_t{64},
+             .summary = "by which a gradient may be late and still be measured",
+             .range = {.least = 1, .most = 1 << 16},
+             .unit = "updates"}},
        .default_lr = 1.0,
        .make = [](const Options& options) -> std::unique_ptr<Optimizer> {
          return std::make_unique<YellowFin>(options);
