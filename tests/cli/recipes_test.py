@@ -97,6 +97,13 @@ class RecipesTest(CliTest):
             '["embedding(100)", "lstm", "linear"]}')
         self.assertLess(result["test_loss"], 0.75 * math.log(WORDS))
 
+    def test_shakespeare_lstm(self) -> None:
+        result = self.train("shakespeare-lstm", "tinyshakespeare",
+                            "train.epochs=6", "train.batch=5",
+                            "train.steps=20", "model.hidden=32")
+        # The first letter of three characters is one of four.
+        self.assertLess(result["test_loss"], 1.3 * math.log(4) / 3)
+
     def test_sst_treelstm(self) -> None:
         result = self.train("sst-treelstm", "sst", "train.epochs=3")
         self.assertGreater(result["test_accuracy"], 0.9)

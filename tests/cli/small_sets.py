@@ -77,6 +77,14 @@ def write_ptb(folder: Path) -> None:
             "".join(sentence() for _ in range(count)))
 
 
+def write_tinyshakespeare(folder: Path) -> None:
+    """Lines of two letters, of which the first says which the second is."""
+    chance = random.Random(1)
+    text = "".join(chance.choice(("ab", "bc", "cd", "da")) + "\n"
+                   for _ in range(4000))
+    (folder / "input.txt").write_text(text)
+
+
 def write_sst(folder: Path) -> None:
     """A phrase is as good as the better of its halves."""
     chance = random.Random(1)
@@ -173,7 +181,8 @@ def write_cora(folder: Path) -> None:
 WRITERS = {"mnist": write_mnist, "fashion-mnist": write_mnist,
            "cifar10": write_cifar10, "ptb": write_ptb, "sst": write_sst,
            "adult": write_adult, "chicago-taxi": write_taxi,
-           "multi30k": write_multi30k, "cora": write_cora}
+           "multi30k": write_multi30k, "cora": write_cora,
+           "tinyshakespeare": write_tinyshakespeare}
 
 
 def write_set(name: str, data: Path) -> None:

@@ -77,6 +77,7 @@ class AdaComm : public SyncPolicy {
 
   void prepare(const SyncStep& step) override {
     if (!has_begun_) begin(step);
+    was_due_ = false;
     own_loss_.sum += step.loss.sum;
     own_loss_.count += step.loss.count;
     if (step.number == first_step_) first_loss_ = step.loss;
@@ -98,7 +99,7 @@ class AdaComm : public SyncPolicy {
   }
 
   std::vector<double> votes(const SyncStep& step) override {
-    // What the meeting before took is told in this one.
+    // In the order of Vote. What the meeting before took is told in this one.
     return {is_due(step) ? 1.0 : 0.0,
             own_loss_.sum,
             own_loss_.count,
@@ -113,13 +114,15 @@ class AdaComm : public SyncPolicy {
     last_met_ = step.number;
     own_loss_ = {};
     first_loss_ = {};
-    interval_loss_.sum += sums[1];
-    interval_loss_.count += sums[2];
-    if (sums[4] > 0) first_.loss = sums[3] / sums[4];
+    interval_loss_.sum += sums[kLossSum];
+    interval_loss_.count += sums[kLossCount];
+    if (sums[kFirstCount] > 0) {
+      first_.loss = sums[kFirstSum] / sums[kFirstCount];
+    }
     std::string note;
-    was_due_ = sums[0] > 0;
+    was_due_ = sums[kDue] > 0;
     if (rule_.first == 0) {
-      note = calibrate(sums[5], sums[6]);
+      note = calibrate(sums[kComputed], sums[kCommunicated]);
     } else if (was_due_) {
       note = decide(step);
     }
@@ -170,6 +173,16 @@ class AdaComm : public SyncPolicy {
   }
 
  private:
+  enum Vote : std::size_t {
+    kDue,  // 1 where this worker's clock says so
+    kLossSum,
+    kLossCount,
+    kFirstSum,
+    kFirstCount,
+    kComputed,
+    kCommunicated,
+  };
+
   // So many meetings tell what computing and communicating take, behind two
   // that may have touched memory for the first time.
   static constexpr double kSkipped = 2;
@@ -197,13 +210,15 @@ class AdaComm : public SyncPolicy {
   }
 
   // The clock of an interval ticks on through those that a long period, or a
-  // machine that was asleep, has missed.
+  // machine that was asleep, has missed. One that was a little late when others
+  // said that the interval is over has it over, too.
   void begin_interval(const SyncStep& step) {
     ++number_;
     interval_loss_ = {};
     began_at_step_ = step.number + 1;
     const double passed = network_.now() - began_at_;
-    began_at_ += std::floor(passed / interval_.length) * interval_.length;
+    began_at_ +=
+        std::max(std::floor(passed / interval_.length), 1.0) * interval_.length;
   }
 
   std::string decide(const SyncStep& step) {

@@ -1,0 +1,117 @@
+"""YellowFin, which nobody tunes, beside optimizers that were: iterations to a
+loss, what a step costs, and its loop where gradients are late."""
+
+from statistics import median
+
+from lib.bench import Bar, Bench, Setting
+from lib.suite import marked
+from lib.training_curve import Trained, train
+
+SEEDS = (1, 2, 3)
+ADAM = ("3e-4", "1e-3", "2e-3", "5e-3", "1e-2")
+MOMENTUM = ("0.003", "0.01", "0.03", "0.1", "0.3")
+
+
+def race(where: Setting, recipe: str, data: str, epochs: int,
+         least: dict[str, float], sets: tuple[str, ...]) -> Bench:
+    """Iterations to the best loss of another optimizer, at the best of its
+    rates; rates are chosen by the first seed."""
+    bars = {peer: Bar(f"{recipe}: iterations to the loss of tuned {peer}, "
+                      "yellowfin", "times", bar)
+            for peer, bar in least.items()}
+
+    def run(optimizer: str, rate: str, seed: int) -> Trained:
+        # Rates stay as they are: what is compared is what was chosen.
+        return train(where, f"yellowfin-{recipe}", recipe, *sets,
+                     f"optimizer={{name = \"{optimizer}\", lr = {rate}}}",
+                     f"train.epochs={1 if where.quick else epochs}",
+                     f"train.seed={seed}", data=data)
+
+    def measure() -> dict:
+        seeds = SEEDS[:1] if where.quick else SEEDS
+        ours = {seed: run("yellowfin", "1.0", seed) for seed in seeds}
+        found = {}
+        for peer, bar in bars.items():
+            grid = ADAM if peer == "adam" else MOMENTUM
+            tried = {rate: run(peer, rate, seeds[0])
+                     for rate in (grid[1:2] if where.quick else grid)}
+            rate = min(tried, key=lambda each: tried[each].train_loss)
+            ratios, losses = [], []
+            for seed in seeds:
+                other = (tried[rate] if seed == seeds[0]
+                         else run(peer, rate, seed))
+                losses.append(other.train_loss)
+                reached = ours[seed].first_below(other.train_loss, "step")
+                steps = other.epochs[-1]["step"]
+                # A loss that is never reached counts by how far it was not.
+                ratios.append(steps / reached if reached else
+                              other.train_loss / ours[seed].train_loss)
+            found[bar.name] = {
+                "ratio": median(ratios), "low": min(ratios),
+                "high": max(ratios),
+                "note": marked(where, f"{peer} at {rate}, of "
+                               f"{', '.join(grid)}, comes to "
+                               f"{median(losses):.4f} in {steps:,} iterations; "
+                               f"{len(seeds)} seeds; losses are means of "
+                               "epochs; below 1: not reached, the losses' "
+                               "ratio")}
+        return found
+
+    return Bench(tuple(bars.values()), measure)
+
+
+def price(where: Setting) -> Bench:
+    bar = Bar("resnet20 step, b128: yellowfin over momentum", "times", 1.25,
+              at_most=True)
+
+    def measure() -> dict:
+        steps = 10 if where.quick else 40
+
+        def seconds(optimizer: str) -> float:
+            run = train(where, "yellowfin-price", "cifar10-resnet20",
+                        f"optimizer={{name = \"{optimizer}\"}}",
+                        f"train.max_steps={steps}", data="cifar10")
+            return 128 / run.summary["samples_per_s"]
+
+        pairs = [(seconds("yellowfin"), seconds("momentum")) for _ in range(3)]
+        ratios = sorted(ours / peer for ours, peer in pairs)
+        return {bar.name: {"ours": median(ours for ours, _ in pairs),
+                           "peer": median(peer for _, peer in pairs),
+                           "peer_name": "momentum", "ratio": median(ratios),
+                           "low": ratios[0], "high": ratios[-1],
+                           "note": marked(where, f"{steps} steps")}}
+
+    return Bench((bar,), measure)
+
+
+def loop(where: Setting) -> Bench:
+    bar = Bar("digits, 16 workers that wait for nobody: total momentum beside "
+              "the chosen one", "difference", 0.05, at_most=True)
+
+    def measure() -> dict:
+        epochs = 20 if where.quick else 60
+        run = train(where, "yellowfin-loop", "digits",
+                    "optimizer={name = \"yellowfin\", closed_loop = true}",
+                    "sync.policy=async_server", "train.batch=128",
+                    "simulate.compute=exponential(20ms)",
+                    f"train.epochs={epochs}", simulate="16@50us,1Gbit/s")
+        total, chosen, own = (run.state(f"optimizer.{name}") for name in
+                              ("total_momentum", "chosen_momentum",
+                               "momentum"))
+        return {bar.name: {"ours": total, "peer": chosen,
+                           "peer_name": "chosen", "ratio": abs(total - chosen),
+                           "note": marked(where, f"after {epochs} epochs; the "
+                                          f"optimizer's own is {own:.3f}; "
+                                          "accuracy "
+                                          f"{run.summary['test_accuracy']:.3f}"
+                                          )}}
+
+    return Bench((bar,), measure)
+
+
+def benches(where: Setting) -> list[Bench]:
+    return [loop(where), price(where),
+            race(where, "shakespeare-lstm", "tinyshakespeare", 10,
+                 {"adam": 2.0}, ()),
+            race(where, "cifar10-resnet20", "cifar10", 20,
+                 {"adam": 1.3, "momentum": None}, ("train.eval_every=5",))]
