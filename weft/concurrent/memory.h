@@ -21,8 +21,11 @@
 //                       that may lie in another core's cache
 //
 // The last two tell a simulation what its clock must charge; on real memory
-// they are nothing. A Memory may have a type Hardware besides: transactions in
-// hardware (hardware.h).
+// they are nothing. A Memory may have besides
+//
+//   AtomicRef<T>        load, store and fetch_add of a T that is plain memory
+//                       otherwise, as std::atomic_ref
+//   Hardware            transactions in hardware (hardware.h)
 #pragma once
 
 #include <atomic>
@@ -45,6 +48,8 @@ struct RealMemory {
 
   template <class T>
   using Atomic = std::atomic<T>;
+  template <class T>
+  using AtomicRef = std::atomic_ref<T>;
 
   static void fence(std::memory_order order) noexcept {
     std::atomic_thread_fence(order);

@@ -19,7 +19,8 @@ find_package(ZLIB REQUIRED)
 set(base_sources error.cpp file.cpp libraries/gzip.cpp option_schema.cpp
   quantity.cpp
   registry.cpp)
-set(base_headers error.h option_schema.h options.h philox.h registry.h)
+set(base_headers error.h option_schema.h options.h permutation.h philox.h
+  registry.h)
 list(TRANSFORM base_sources PREPEND ${CMAKE_SOURCE_DIR}/weft/base/)
 list(TRANSFORM base_headers PREPEND ${CMAKE_SOURCE_DIR}/weft/base/)
 
@@ -31,6 +32,7 @@ add_library(weft_concurrent_package STATIC
   $<TARGET_OBJECTS:weft_concurrent_base>
   $<TARGET_OBJECTS:weft_concurrent>
   $<TARGET_OBJECTS:weft_concurrent_iterative>
+  $<TARGET_OBJECTS:weft_concurrent_sgd>
   $<TARGET_OBJECTS:weft_concurrent_counter>
   $<TARGET_OBJECTS:weft_concurrent_conflict>
   $<TARGET_OBJECTS:weft_concurrent_stm>)

@@ -142,9 +142,48 @@ class SimulatedAtomic {
   alignas(sizeof(T)) T value_;
 };
 
+// The same of a T that is plain memory otherwise.
+template <class T>
+class SimulatedAtomicRef {
+ public:
+  using Order = std::memory_order;
+
+  explicit SimulatedAtomicRef(T& value) noexcept : value_(&value) {}
+
+  T load(Order order = Order::seq_cst) const noexcept {
+    announce(Operation::Kind::kLoad, order);
+    return *value_;
+  }
+  void store(T value, Order order = Order::seq_cst) const noexcept {
+    announce(Operation::Kind::kStore, order);
+    put(value);
+  }
+  T fetch_add(T value, Order order = Order::seq_cst) const noexcept {
+    announce(Operation::Kind::kReadModifyWrite, order);
+    const T old = *value_;
+    put(old + value);
+    return old;
+  }
+
+ private:
+  void put(T value) const noexcept {
+    const bool changed = std::memcmp(value_, &value, sizeof(T)) != 0;
+    *value_ = value;
+    if (Machine* machine = Machine::current()) machine->after(true, changed);
+  }
+  void announce(Operation::Kind kind, Order order) const noexcept {
+    if (Machine* machine = Machine::current())
+      machine->before({kind, order, value_, sizeof(T)});
+  }
+
+  T* value_;
+};
+
 struct SimulatedMemory {
   template <class T>
   using Atomic = SimulatedAtomic<T>;
+  template <class T>
+  using AtomicRef = SimulatedAtomicRef<T>;
 
   static void fence(std::memory_order order) noexcept {
     if (Machine* machine = Machine::current())
