@@ -50,6 +50,9 @@
 #define LLVMFuzzerTestOneInput fuzz_image
 #include "tests/fuzz/image_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_libsvm
+#include "tests/fuzz/libsvm_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_members
 #include "tests/fuzz/members_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -106,6 +109,7 @@ const Target kTargets[] = {
     {"handshake", fuzz_handshake},
     {"idx", fuzz_idx},
     {"image", fuzz_image},
+    {"libsvm", fuzz_libsvm},
     {"members", fuzz_members},
     {"objects", fuzz_objects},
     {"recipe", fuzz_recipe},
