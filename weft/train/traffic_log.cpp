@@ -55,8 +55,6 @@ void TrafficLog::add(std::int64_t step, const StepTraffic& traffic) {
   write("density", traffic.density);
   write("xi", traffic.xi);
   write("drift", traffic.drift);
-  write("selected", traffic.selected);
-  write("margin", traffic.margin);
   for (const auto& [name, value] : traffic.figures) write(name, value);
   file_ << "}\n";
   // A run that is killed leaves whole lines, up to its last step.

@@ -27,6 +27,7 @@ class SimEndpoint : public Transport {
   // What is sent lies in this process, and is added from where it lies.
   bool can_fold(int, std::size_t) const override { return carries_payload(); }
   bool is_simulated() const override { return true; }
+  bool shares_memory() const override { return true; }
   const std::string& host(int rank) const override;
   std::unique_ptr<AsyncEngine> start_engine(
       const EngineOptions& options) override;

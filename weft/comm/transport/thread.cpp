@@ -67,6 +67,7 @@ class ThreadWorld::State::Endpoint : public Transport {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   std::string_view name() const override { return "thread"; }
+  bool shares_memory() const override { return true; }
   double now() const override {
     return std::chrono::duration<double>(Clock::now() - world_.started).count();
   }

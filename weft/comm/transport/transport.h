@@ -181,6 +181,9 @@ class Transport {
   virtual bool can_fold(int /*peer*/, std::size_t /*bytes*/) const {
     return false;
   }
+  // Whether all ranks are of this process, so that an address means the same to
+  // each.
+  virtual bool shares_memory() const { return false; }
   // True where computing must be charged by pausing (see Pause).
   virtual bool is_simulated() const { return false; }
 

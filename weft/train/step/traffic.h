@@ -11,6 +11,9 @@
 
 namespace weft {
 
+// What else there is to tell of a step, by name; kNotMeasured is not told.
+using Figures = std::vector<std::pair<std::string, double>>;
+
 struct StepTraffic {
   double bytes_sent = 0;
   double bytes_received = 0;
@@ -24,11 +27,7 @@ struct StepTraffic {
   double density = kNotMeasured;
   double xi = kNotMeasured;
   double drift = kNotMeasured;
-  // Of a robust rule, see sync/aggregation_rule.h.
-  double selected = kNotMeasured;
-  double margin = kNotMeasured;
-  // What the policy tells of the step, by name.
-  std::vector<std::pair<std::string, double>> figures = {};
+  Figures figures = {};  // what the policy tells of the step
 };
 
 }  // namespace weft

@@ -41,7 +41,7 @@ class Exchange {
       const std::function<Tensor(const std::string&)>& /*read*/) {
     return "";
   }
-  virtual RuleFigures rule_figures() const { return {}; }
+  virtual Figures figures() const { return {}; }
   // It is for people: "all_reduce(ring) of f32".
   virtual std::string text() const = 0;
 };

@@ -54,7 +54,7 @@ class LocalCopies {
   std::vector<OwnedTensor> state() const;
   std::string restore(const std::function<Tensor(const std::string&)>& read,
                       int ranks);
-  RuleFigures rule_figures() const { return exchange_->rule_figures(); }
+  Figures figures() const { return exchange_->figures(); }
   // "all_reduce(ring) of f32".
   std::string text() const;
 

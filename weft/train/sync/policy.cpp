@@ -17,6 +17,7 @@ SyncContext SyncContext::among(Communicator& group) const {
           .executables = executables,
           .price = price,
           .trainable = trainable,
+          .statistics = statistics,
           .buckets = buckets};
 }
 

@@ -10,6 +10,7 @@
 //   stale_server, async_server
 //              the same, but a push is applied as it comes, and workers go on
 //              without each other
+//   hogwild    workers are threads that add to one model
 //
 // A worker's gradients are scaled by its share of the batch beforehand, so
 // their sum is the gradient of the whole batch.
@@ -48,7 +49,7 @@
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/simulate/computing.h"
 #include "weft/train/step/metrics.h"
-#include "weft/train/sync/aggregation_rule.h"
+#include "weft/train/step/traffic.h"
 #include "weft/train/sync/bucket.h"
 #include "weft/train/sync/roles.h"
 
@@ -135,9 +136,7 @@ class SyncPolicy {
     return "";
   }
   // What it tells of the last step, for the log of traffic.
-  virtual std::vector<std::pair<std::string, double>> figures() const {
-    return {};
-  }
+  virtual Figures figures() const { return {}; }
 
   // All that is changed beside the model's parameters: the same list, in the
   // same order, on all ranks.
@@ -148,9 +147,6 @@ class SyncPolicy {
   // there and could be done without; empty if nothing.
   virtual std::string restore(
       const std::function<Tensor(const std::string&)>& read, int ranks) = 0;
-
-  // How the aggregation rule decided in the last step, where this rank knows.
-  virtual RuleFigures rule_figures() const { return {}; }
 
   // It is for people: "all_reduce(ring) of f32, 3 buckets, …".
   virtual std::string text() const = 0;
@@ -174,6 +170,10 @@ struct SyncPolicyDef {
   // The fewest of so many workers' contributions that it makes something of,
   // which a rule must be content with; null: all.
   int (*fewest_contributions)(const Options& options, int workers) = nullptr;
+  // Whether workers add to one model in the memory that they share: ranks are
+  // of one process then, and the optimizer must be one whose changes can be
+  // added (shared_model.h). Nothing travels.
+  bool shares_model = false;
   // Whether it has servers, which may be ranks of their own ([sync] servers).
   bool has_servers = false;
   // Whether [sync] credit may hold back what it sends: nobody waits for that

@@ -58,8 +58,10 @@ class RuleRun {
   // As SyncPolicy has them.
   std::vector<OwnedTensor> state() const;
   std::string restore(const std::function<Tensor(const std::string&)>& read);
-  RuleFigures figures() const {
-    return rule_ == nullptr ? RuleFigures() : rule_->figures();
+  Figures figures() const {
+    if (rule_ == nullptr) return {};
+    const RuleFigures of = rule_->figures();
+    return {{"selected", of.selected}, {"margin", of.margin}};
   }
 
  private:

@@ -3,6 +3,7 @@
 #include "weft/comm/codec/pipeline_text.h"
 #include "weft/train/sync/aggregation_rule.h"
 #include "weft/train/sync/exchange.h"
+#include "weft/train/sync/shared_model.h"
 
 namespace weft {
 namespace {
@@ -208,6 +209,9 @@ std::optional<Refusal> use_declines(const SyncRecipe& recipe,
 std::optional<Refusal> policy_declines(const SyncRecipe& recipe,
                                        const Optimizer&) {
   const Call<SyncPolicyDef> policy = policy_of(recipe);
+  if (policy.def->shares_model) {
+    if (auto refusal = shared_model_declines(optimizer)) return refusal;
+  }
   return policy.def->declines == nullptr
              ? std::nullopt
              : policy.def->declines(policy.options, recipe);

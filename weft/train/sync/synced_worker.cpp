@@ -143,6 +143,17 @@ std::vector<double> bytes_of(std::span<const NamedTensor> tensors) {
   return bytes;
 }
 
+// Whether memory is shared is known only where the ranks are.
+void check_memory(const SyncRecipe& recipe, const Transport& transport) {
+  const Call<SyncPolicyDef> policy = policy_of(recipe);
+  if (!policy.def->shares_model || transport.shares_memory()) return;
+  throw refused("sync.policy", in_quotes(policy.def->name),
+                {fmt::format("transport '{}'", transport.name()),
+                 "its ranks are processes, and have no memory in common",
+                 "--workers N, which are threads; or policy = "
+                 "\"async_server\""});
+}
+
 std::string carried_name(int rank, const std::string& name) {
   return fmt::format("sync.carried.{}.{}", rank, name);
 }
@@ -176,6 +187,7 @@ SyncedWorker::SyncedWorker(const StepDescription& description,
       exchanges_(buckets_.size()) {
   // Mistakes of the recipe are told before anything is exchanged.
   check_sync(recipe, optimizer);
+  check_memory(recipe, group_.transport());
   share_initial_weights();
   if (wants_one_bucket(recipe, optimizer)) {
     chosen_ += (chosen_.empty() ? "" : "\n");
@@ -382,7 +394,6 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
 
   const Traffic after = group_.network().traffic();
   const double wire = after.busy_seconds - before.busy_seconds;
-  const RuleFigures figures = policy_->rule_figures();
   traffic_ = {
       .bytes_sent = static_cast<double>(after.bytes_sent - before.bytes_sent),
       .bytes_received =
@@ -396,9 +407,7 @@ WorkerTotals SyncedWorker::run(const Batch& batch, const WorkerStep& step) {
           efficiency_of(computed - began - waited_, wire, now() - began),
       .density = sum_density,
       .xi = drift.xi,
-      .drift = drift.drift,
-      .selected = figures.selected,
-      .margin = figures.margin};
+      .drift = drift.drift};
   WorkerTotals result;
   result.have_met = have_met;
   if (have_met) {

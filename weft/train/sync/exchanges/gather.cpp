@@ -39,7 +39,7 @@ class GatherExchange : public Exchange {
       const std::function<Tensor(const std::string&)>& read) override {
     return rule_.restore(read);
   }
-  RuleFigures rule_figures() const override { return rule_.figures(); }
+  Figures figures() const override { return rule_.figures(); }
   std::string text() const override {
     return "all_gather of messages by " + compressor_.last_pipeline().text();
   }

@@ -131,11 +131,13 @@ class AdaComm : public SyncPolicy {
     return note;
   }
 
-  std::vector<std::pair<std::string, double>> figures() const override {
-    return {{"period", static_cast<double>(period_)},
-            {"interval", static_cast<double>(number_)},
-            {"interval_loss", last_loss_},
-            {"due", was_due_ ? 1.0 : 0.0}};
+  Figures figures() const override {
+    Figures figures = copies_.figures();
+    figures.insert(figures.end(), {{"period", static_cast<double>(period_)},
+                                   {"interval", static_cast<double>(number_)},
+                                   {"interval_loss", last_loss_},
+                                   {"due", was_due_ ? 1.0 : 0.0}});
+    return figures;
   }
 
   std::vector<OwnedTensor> state() const override {

@@ -75,8 +75,8 @@ class AllReducePolicy : public SyncPolicy {
            (note.empty() ? "" : "\n" + note);
   }
 
-  RuleFigures rule_figures() const override {
-    return exchange_->rule_figures();
+  Figures figures() const override {
+    return exchange_->figures();
   }
 
   std::string text() const override {

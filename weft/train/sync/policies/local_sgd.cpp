@@ -34,8 +34,8 @@ class LocalSgd : public SyncPolicy {
     return copies_.restore(read, ranks);
   }
 
-  RuleFigures rule_figures() const override {
-    return copies_.rule_figures();
+  Figures figures() const override {
+    return copies_.figures();
   }
   std::string text() const override {
     return fmt::format("local SGD, meeting every {} step{}, {}", period_,

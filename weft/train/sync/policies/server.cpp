@@ -192,7 +192,7 @@ class ServerPolicy : public SyncPolicy {
     return note;
   }
 
-  RuleFigures rule_figures() const override { return rule_.figures(); }
+  Figures figures() const override { return rule_.figures(); }
 
   std::string text() const override {
     std::string text =

@@ -1,0 +1,176 @@
+// Threads over one model, without waiting for each other: each worker reads the
+// model, computes the gradient of its part of the batch there, and adds the
+// update to the model, whatever the others have made of it meanwhile (Niu,
+// Recht, Re, Wright, "Hogwild!", NeurIPS 2011; Alistarh, De Sa, Konstantinov,
+// "The Convergence of Stochastic Gradient Descent in Asynchronous Shared
+// Memory", PODC 2018).
+//
+// A worker's update counts by one over their number, so that a step of all
+// moves the model as far as a step of workers that wait.
+#include <algorithm>
+#include <cmath>
+
+#include "weft/comm/collective/rooted.h"
+#include "weft/train/sync/shared_model.h"
+#include "weft/train/sync/whole_update.h"
+
+namespace weft {
+namespace {
+
+class Hogwild : public SyncPolicy {
+ public:
+  Hogwild(const Options& options, const SyncContext& context)
+      : communicator_(context.communicator),
+        network_(context.network),
+        variant_(option<std::string>(options, "variant")),
+        buckets_(context.buckets),
+        trainable_(context.trainable.begin(), context.trainable.end()),
+        update_(context) {
+    // Groups of parameters may have optimizers of their own.
+    if (!update_.slots().empty()) {
+      throw refused("sync.policy", "'hogwild'",
+                    {"the optimizer's " + update_.slots()[0].name,
+                     "workers that add to one model at any moment would tear "
+                     "it apart",
+                     "optimizer.name = \"sgd\" in all groups"});
+    }
+    for (const NamedTensor& named : trainable_) {
+      views_.push_back(named.tensor.clone());
+    }
+    model_ = join_shared_model(context, concurrent::update_kind(variant_));
+  }
+
+  bool meets(const SyncStep& step) const override { return step.must_meet; }
+  bool exchanges(const SyncStep& step) const override { return meets(step); }
+
+  void prepare(const SyncStep& step) override {
+    // Who has failed has left the network, where the reason is heard.
+    if (model_->has_stopped()) wait_for_all();
+    staleness_ = kNotMeasured;
+    if (step.examples == 0) return;
+    for (std::size_t i = 0; i < trainable_.size(); ++i) {
+      views_[i].copy_from(trainable_[i].tensor);
+    }
+    update_.run(step);
+    leave_changes();
+    staleness_ = static_cast<double>(model_->add(buckets_, trainable_, seen_));
+  }
+
+  // Nothing travels.
+  Task<> exchange(Bucket&, SyncStep) override { co_return; }
+
+  // All have added by now; none goes on before all have read.
+  void end_step(const SyncStep&) override {
+    wait_for_all();
+    seen_ = model_->read(trainable_);
+    wait_for_all();
+  }
+
+  Figures figures() const override { return {{"staleness", staleness_}}; }
+
+  std::vector<OwnedTensor> state() const override { return {}; }
+
+  std::string restore(const std::function<Tensor(const std::string&)>&,
+                      int) override {
+    if (communicator_.rank() == 0) model_->write(trainable_);
+    wait_for_all();
+    seen_ = model_->read(trainable_);
+    return "";
+  }
+
+  std::string text() const override {
+    return fmt::format(
+        "one model in shared memory, {} updates{}", variant_,
+        communicator_.transport().is_simulated()
+            ? ""
+            : "; no two runs of several workers give the same bits");
+  }
+
+ private:
+  // Replaces the gradients in the buckets by what is to be added to the model.
+  void leave_changes() {
+    const float share = 1.0f / static_cast<float>(communicator_.size());
+    for (const Bucket& bucket : buckets_) {
+      for (const BucketMember& member : bucket.members()) {
+        const auto changes = part_of(bucket.gradient(), member);
+        const auto after = trainable_[member.parameter].tensor.span<float>();
+        const auto before = views_[member.parameter].span<float>();
+        bool is_number = true;
+        for (std::size_t i = 0; i < changes.size(); ++i) {
+          changes[i] = (after[i] - before[i]) * share;
+          is_number &= std::isfinite(changes[i]);
+        }
+        if (!is_number) fail(member);
+      }
+    }
+  }
+
+  // Nothing of it has been added, and nobody adds more.
+  [[noreturn]] void fail(const BucketMember& member) {
+    model_->stop();
+    throw Error(ErrorCode::kNumeric, "hogwild",
+                "rank {}: the update of {} is no number", communicator_.rank(),
+                member.name);
+  }
+
+  void wait_for_all() {
+    network_.wait(network_.submit([&] {
+      return barrier(communicator_.open({"barrier", "hogwild"}));
+    }));
+  }
+
+  Communicator& communicator_;
+  AsyncEngine& network_;
+  std::string variant_;
+  std::span<Bucket> buckets_;
+  std::vector<NamedTensor> trainable_;
+  std::vector<Tensor> views_;  // before the update, by parameter
+  WholeUpdate update_;
+  std::shared_ptr<SharedModel> model_;
+  std::uint64_t seen_ = 0;  // updates that the copy has
+  double staleness_ = kNotMeasured;
+};
+
+std::optional<Refusal> hogwild_declines(const Options&,
+                                        const SyncRecipe& recipe) {
+  constexpr const char* kBecause =
+      "workers add to one model in their memory, and nothing travels";
+  const SyncRecipe plain;
+  if (recipe.sparsify != plain.sparsify || recipe.codec != plain.codec) {
+    return Refusal{"sparsifiers and codecs", kBecause,
+                   "leave sync.sparsify and sync.codec out"};
+  }
+  if (recipe.memory != plain.memory) {
+    return Refusal{"memory " + in_quotes(recipe.memory), kBecause,
+                   "leave sync.memory out"};
+  }
+  if (recipe.slices || recipe.order != plain.order) {
+    return Refusal{"slices and orders", kBecause,
+                   "leave sync.slices and sync.order out"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_sync_policy_hogwild(SyncPolicyRegistry& policies) {
+  policies.add(
+      {.name = "hogwild",
+       .summary = "threads add to one model, and do not wait for each other",
+       .options = {{.name = "variant",
+                    .value = std::string("hogwild"),
+                    .summary =
+                        "what becomes of an addition that another meets: "
+                        "it may be lost, it is atomic, or it waits for "
+                        "a lock of the entry's group, or of all",
+                    .choices = {"hogwild", "atomic", "striped", "locked"}}},
+       .sends_gradients = false,
+       .shares_model = true,
+       .declines = hogwild_declines,
+       .make = [](const Options& options,
+                  const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
+         return std::make_unique<Hogwild>(options, context);
+       }});
+}
+
+}  // namespace weft
