@@ -138,27 +138,18 @@ class EpochSgd {
       const std::uint64_t end =
           taken +
           std::min<std::uint64_t>(options_.batch, options_.iterations - taken);
-      // Two samples ahead rows are fetched, and one ahead the entries of x that
-      // they name.
       std::uint64_t sample = problem_.sample(options_.first + taken);
-      std::uint64_t next = sample_ahead(taken + 1, end);
       for (std::uint64_t i = taken; i < end; ++i) {
         if (has_stopped()) return;
-        const std::uint64_t after = sample_ahead(i + 2, end);
-        if (i + 1 < end) shared_.prefetch(problem_.support(next));
+        std::uint64_t following = 0;
+        if (i + 1 < end) {
+          following = problem_.sample(options_.first + i + 1);
+          problem_.prefetch(following);
+        }
         iterate<kKind>(worker, thread, i, sample, sum);
-        sample = next;
-        next = after;
+        sample = following;
       }
     }
-  }
-
-  // The sample of an iteration, if this thread has that one too.
-  std::uint64_t sample_ahead(std::uint64_t number, std::uint64_t end) const {
-    if (number >= end) return 0;
-    const std::uint64_t sample = problem_.sample(options_.first + number);
-    problem_.prefetch(sample);
-    return sample;
   }
 
   template <UpdateKind kKind>

@@ -53,12 +53,6 @@ class SharedVector {
       view[k] = entry(begin + k).load(std::memory_order_relaxed);
   }
 
-  // They are read and added to soon.
-  void prefetch(std::span<const std::uint32_t> indices) const {
-    for (const std::uint32_t index : indices)
-      __builtin_prefetch(&values_[index], /*for writing=*/1);
-  }
-
   // Adds a change to each of these entries; those of 0 are left alone.
   template <UpdateKind kKind>
   void add(std::span<const std::uint32_t> indices,
