@@ -24,8 +24,8 @@ TEST(Libsvm, ReadsExamples) {
       "text");
   EXPECT_EQ(rows.targets, (std::vector<float>{1, -1, 0.25F}));
   EXPECT_EQ(rows.begin, (std::vector<std::uint64_t>{0, 2, 3, 4}));
-  EXPECT_EQ(rows.columns, (std::vector<std::uint32_t>{0, 6, 2, 3}));
-  EXPECT_EQ(rows.values, (std::vector<float>{0.5F, -20, 1, 1}));
+  EXPECT_EQ(rows.columns, (HugeVector<std::uint32_t>{0, 6, 2, 3}));
+  EXPECT_EQ(rows.values, (HugeVector<float>{0.5F, -20, 1, 1}));
   EXPECT_EQ(rows.width, 7U);
 }
 

@@ -19,8 +19,8 @@ find_package(ZLIB REQUIRED)
 set(base_sources error.cpp file.cpp libraries/gzip.cpp option_schema.cpp
   quantity.cpp
   registry.cpp)
-set(base_headers error.h option_schema.h options.h permutation.h philox.h
-  registry.h)
+set(base_headers error.h huge_pages.h option_schema.h options.h permutation.h
+  philox.h registry.h)
 list(TRANSFORM base_sources PREPEND ${CMAKE_SOURCE_DIR}/weft/base/)
 list(TRANSFORM base_headers PREPEND ${CMAKE_SOURCE_DIR}/weft/base/)
 

@@ -105,7 +105,7 @@ class LinearTraining {
   LinearRunOptions options_;
   const std::function<void(const LinearEpoch&)>& on_epoch_;
   LinearModel<Number> model_;
-  std::vector<Number> x_;
+  HugeVector<Number> x_;
   double seconds_ = 0;
   std::vector<IterationTrace> trace_;
   LinearRun result_;

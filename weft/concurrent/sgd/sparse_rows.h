@@ -7,12 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "weft/base/huge_pages.h"
+
 namespace weft::concurrent {
 
 struct SparseRows {
   std::vector<std::uint64_t> begin = {0};  // [rows + 1], of each in these two:
-  std::vector<std::uint32_t> columns;      // ascending within a row
-  std::vector<float> values;
+  HugeVector<std::uint32_t> columns;       // ascending within a row
+  HugeVector<float> values;
   std::vector<float> targets;  // [rows]
   std::uint32_t width = 0;     // above all columns
 
