@@ -187,14 +187,12 @@ class Broken final : public SgdProblem<double> {
 TEST(Sgd, AGradientThatIsNoNumberEndsAllThreads) {
   for (const UpdateKind kind : kShared) {
     std::vector<double> x(2);
-    test::expect_error(
-        ErrorCode::kNumeric, {"sample 100", "no number"}, [&] {
-          // Without the flag the others would run for hours.
-          run_epoch_sgd<double>(Broken(false), x,
-                                {.kind = kind,
-                                 .threads = 4,
-                                 .iterations = std::uint64_t{1} << 50U});
-        });
+    test::expect_error(ErrorCode::kNumeric, {"sample 100", "no number"}, [&] {
+      // Without the flag the others would run for hours.
+      run_epoch_sgd<double>(
+          Broken(false), x,
+          {.kind = kind, .threads = 4, .iterations = std::uint64_t{1} << 50U});
+    });
     // Nothing of it was added.
     EXPECT_EQ(x[1], 0);
   }
@@ -219,7 +217,7 @@ TEST(Sgd, RefusesWhatMakesNoSense) {
   std::vector<double> x(1);
   const auto refused = [&](const SgdOptions& options, const char* why) {
     test::expect_error(ErrorCode::kInvalidArgument, {why},
-                             [&] { run_epoch_sgd<double>(line, x, options); });
+                       [&] { run_epoch_sgd<double>(line, x, options); });
   };
   refused({.threads = 0}, "0 threads");
   refused({.rate = 0}, "rate of 0");
@@ -230,7 +228,7 @@ TEST(Sgd, RefusesWhatMakesNoSense) {
   x.resize(2);
   refused({}, "2 entries");
   test::expect_error(ErrorCode::kInvalidArgument, {"hogwyld", "hogwild"},
-                           [] { update_kind("hogwyld"); });
+                     [] { update_kind("hogwyld"); });
   x.resize(1);
   test::expect_error(ErrorCode::kInvalidArgument, {"0 epochs"}, [&] {
     run_full_sgd<double>(line, x, {.epoch = {}, .epochs = 0});

@@ -207,7 +207,7 @@ std::optional<Refusal> use_declines(const SyncRecipe& recipe,
 }
 
 std::optional<Refusal> policy_declines(const SyncRecipe& recipe,
-                                       const Optimizer&) {
+                                       const Optimizer& optimizer) {
   const Call<SyncPolicyDef> policy = policy_of(recipe);
   if (policy.def->shares_model) {
     if (auto refusal = shared_model_declines(optimizer)) return refusal;

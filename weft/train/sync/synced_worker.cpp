@@ -335,9 +335,8 @@ SyncRecipe SyncedWorker::settle(SyncRecipe recipe) {
 SyncPrice SyncedWorker::price_of_sync(const SyncRecipe& settled,
                                       const Optimizer& optimizer) {
   if (computing_ == nullptr) return {};
-  return computing_->sync_price([&] {
-    return measure_sync(settled, roles_, optimizer, trainable_);
-  });
+  return computing_->sync_price(
+      [&] { return measure_sync(settled, roles_, optimizer, trainable_); });
 }
 
 std::string SyncedWorker::text() const {

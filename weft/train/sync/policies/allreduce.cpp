@@ -75,9 +75,7 @@ class AllReducePolicy : public SyncPolicy {
            (note.empty() ? "" : "\n" + note);
   }
 
-  Figures figures() const override {
-    return exchange_->figures();
-  }
+  Figures figures() const override { return exchange_->figures(); }
 
   std::string text() const override {
     return fmt::format(

@@ -34,9 +34,7 @@ class LocalSgd : public SyncPolicy {
     return copies_.restore(read, ranks);
   }
 
-  Figures figures() const override {
-    return copies_.figures();
-  }
+  Figures figures() const override { return copies_.figures(); }
   std::string text() const override {
     return fmt::format("local SGD, meeting every {} step{}, {}", period_,
                        period_ == 1 ? "" : "s", copies_.text());
