@@ -108,7 +108,8 @@ TEST(Servers, AQuorumDoesNotWaitForStragglers) {
   runs.expect_same_bits("most", "again");
 }
 
-// Where nothing is lost nothing is changed.
+// What a lossy network leaves of gradients is enough for a rule that bears what
+// is missing, and where nothing is lost nothing is changed.
 TEST(Servers, GradientsMayArriveInPart) {
   const auto runs = digits();
   const std::vector<std::string> by_median{"sync.rule=median",
@@ -120,6 +121,13 @@ TEST(Servers, GradientsMayArriveInPart) {
   runs.expect_same_bits("whole", "in_part");
   runs.on_threads(6, "threads", with(kSix, in_part));
   runs.expect_same_bits("whole", "threads");
+  const std::vector<std::string> lossy =
+      with(kSix, {"sync.rule=average_nan", "sync.policy=server(in_part=true)",
+                  "simulate.loss=0.1"});
+  const TrainResult result = runs.simulate("lossy", lossy);
+  EXPECT_GT(result.test.get("accuracy"), 0.8);
+  runs.simulate("again", lossy);
+  runs.expect_same_bits("lossy", "again");
 }
 
 TEST(Servers, ADeadlineThatNobodyMissesChangesNothing) {

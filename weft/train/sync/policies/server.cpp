@@ -409,7 +409,7 @@ std::optional<Refusal> parts_decline(const Options& options,
   if (!is_mean(recipe)) return std::nullopt;
   return Refusal{"in_part with rule 'mean'",
                  "a mean with values that are missing would be no number",
-                 "rule = \"median\" or another that bears them"};
+                 "rule = \"average_nan\" or another that bears them"};
 }
 
 // A pull that corrects the ones before it must converge.
