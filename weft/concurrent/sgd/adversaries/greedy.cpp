@@ -29,7 +29,7 @@ class Greedy final : public Adversary {
   }
 
  private:
-  // By how much its next step changes |x - x*|^2.
+  // How much its next step changes |x - x*|^2.
   static double gain(const ScheduleState& state, int thread) {
     const ScheduledThread& next =
         state.threads[static_cast<std::size_t>(thread)];
