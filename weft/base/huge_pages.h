@@ -30,7 +30,7 @@ struct HugePageAllocator {
   T* allocate(std::size_t count) {
     if (count > std::size_t(-1) / sizeof(T) - kPage) throw std::bad_alloc();
     const std::size_t bytes = count * sizeof(T);
-    // Of less than two pages most would be left over.
+    // Most of the second of less than two pages would be left over.
     const bool is_huge = bytes >= 2 * kPage;
     const std::size_t total =
         is_huge ? (bytes + kPage - 1) / kPage * kPage : bytes;
