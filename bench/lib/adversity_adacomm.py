@@ -32,7 +32,7 @@ def race(where: Setting, workers: int, ratio: float, least: float) -> Bench:
     def measure() -> dict:
         epochs = QUICK_EPOCHS if where.quick else EPOCHS
         law = f"simulate.compute=constant({STEP}s)"
-        common = ("optimizer.name=sgd", "optimizer.lr=0.1",
+        common = ('optimizer={name = "sgd", lr = 0.1, weight_decay = 1e-4}',
                   "sync.collective=ring", law)
 
         def run(policy: str, longer: float) -> object:

@@ -123,7 +123,9 @@ class YellowFin : public Optimizer {
       moves.push_back(move(step, scales));
     }
     if (loop_) follow_total(moves, scales, time, before[kMomentum], shared);
-    for (std::size_t i = 0; i < shared.size(); ++i) {
+    // What the loop remembers of a step that moved nothing is just that.
+    const std::size_t kept = loop_ ? loop_slots() : shared.size();
+    for (std::size_t i = 0; i < kept; ++i) {
       shared[i] = where(is_number, shared[i], before[i]);
     }
   }
@@ -143,6 +145,10 @@ class YellowFin : public Optimizer {
     kRate,
     kDensity,
   };
+
+  // Where the slots of the loop begin, behind the chosen and the total
+  // momentum.
+  std::size_t loop_slots() const { return kDensity + (is_sparse_ ? 3 : 2); }
 
   // Over the elements of all parameters, f64[].
   struct Sums {
@@ -286,10 +292,11 @@ class YellowFin : public Optimizer {
   void follow_total(std::span<const TotalMomentum::Move> moves,
                     const Scales& scales, const StepTime& time,
                     const Value& acted, std::span<Value> shared) const {
-    const std::size_t first = kDensity + (is_sparse_ ? 1 : 0);
+    const std::size_t first = loop_slots() - 2;
     const Value chosen = shared[kMomentum];
-    const auto [total, is_there] = loop_->measure(
-        moves, scales.rate, scales.is_number, time, shared.subspan(first + 2));
+    const auto [total, is_there] =
+        loop_->measure(moves, scales.rate, scales.is_number, time,
+                       shared.subspan(loop_slots()));
     // Momentum of 1, or of -1, would never settle.
     constexpr double kMostMomentum = 0.999;
     const Value next =
