@@ -44,7 +44,7 @@ class TotalMomentum {
     Value momentum;  // f64[]
     Value is_there;  // bool[]
   };
-  // Of the update that is under way, which moves nothing unless `moves`,
+  // Looks at the update that is under way, which moves nothing unless `moves`,
   // bool[]. `own` are the values of slots(), which become the next ones.
   Estimate measure(std::span<const Move> made, const Value& rate,
                    const Value& moves, const StepTime& time,

@@ -79,7 +79,8 @@ class LocalCopies {
   std::vector<NamedTensor> statistics_;
   // Where all copies were when workers last met, once this one has left it.
   std::vector<Tensor> began_;
-  // By parameter, and the rate of the last period; none without block momentum.
+  // Velocities by parameter, and the rate of the last period; none without
+  // block momentum.
   std::vector<NamedTensor> block_;
   std::string network_text_;  // for people
   std::unique_ptr<Exchange> exchange_;

@@ -304,10 +304,10 @@ class AdaComm : public SyncPolicy {
   std::int64_t first_step_ = -1;
   std::int64_t last_met_ = -1;
   LossPoint first_;
-  // Of this worker, since workers last met.
+  // What this worker has lost since workers last met.
   Ratio own_loss_;
   Ratio first_loss_;
-  // Of all, in this interval.
+  // What all have in this interval.
   Ratio interval_loss_;
   std::int64_t number_ = 0;
   std::int64_t began_at_step_ = 0;
