@@ -93,7 +93,7 @@ def formulas(where: Setting) -> Bench:
         run = train(where, "formulas", "digits", *DIGITS,
                     f"sync.policy=local_sgd({period})",
                     f"simulate.compute={law}", f"train.epochs={epochs}",
-                    simulate=f"{workers}@100us,100Mbit/s")
+                    simulate=f"{workers}@20us,100Mbit/s")
         return run.summary["seconds"] / run.summary["steps"]
 
     def measure() -> dict:

@@ -120,8 +120,10 @@ TotalMomentum::Estimate TotalMomentum::measure(std::span<const Move> made,
   const Value is_known = logical_and(
       less_equal(late, scalar_like(late, static_cast<double>(rows_ - 2))),
       greater(count, scalar_like(count, 0)));
-  return {cast(median(sorted, count), DType::kF64),
-          logical_and(is_known, moves)};
+  // Where hardly anything moves, quotients are noise of any size: none counts
+  // for more than parameters that go on as they are, or back, for ever.
+  const Value found = clamp(median(sorted, count), -1, 1);
+  return {cast(found, DType::kF64), logical_and(is_known, moves)};
 }
 
 }  // namespace weft

@@ -41,7 +41,7 @@ class TotalMomentum {
     Value direction;
   };
   struct Estimate {
-    Value momentum;  // f64[]
+    Value momentum;  // f64[], in [-1, 1]
     Value is_there;  // bool[]
   };
   // Looks at the update that is under way, which moves nothing unless `moves`,
