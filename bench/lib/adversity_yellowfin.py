@@ -91,7 +91,9 @@ def loop(where: Setting) -> Bench:
     def measure() -> dict:
         epochs = 20 if where.quick else 60
         run = train(where, "yellowfin-loop", "digits",
-                    "optimizer={name = \"yellowfin\", closed_loop = true}",
+                    # A push is a whole step: sixteen take a sixteenth each.
+                    "optimizer={name = \"yellowfin\", closed_loop = true, "
+                    "lr = 0.0625}",
                     "sync.policy=async_server", "train.batch=128",
                     "simulate.compute=exponential(20ms)",
                     f"train.epochs={epochs}", simulate="16@50us,1Gbit/s")
