@@ -37,6 +37,9 @@ constexpr Command kCommands[] = {
     {"integer", race_integer},
     {"trees", race_trees},
     {"task", race_task},
+    {"rule", measure_rule},
+    {"attacks", train_under_attack},
+    {"in-noise", train_in_noise},
 };
 
 void run(const WorkerOptions& options) {

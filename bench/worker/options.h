@@ -38,5 +38,8 @@ void race_narrow(const WorkerOptions& options);
 void race_integer(const WorkerOptions& options);
 void race_trees(const WorkerOptions& options);
 void race_task(const WorkerOptions& options);
+void measure_rule(const WorkerOptions& options);
+void train_under_attack(const WorkerOptions& options);
+void train_in_noise(const WorkerOptions& options);
 
 }  // namespace weft::bench

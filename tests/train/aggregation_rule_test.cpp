@@ -49,7 +49,7 @@ TEST(AggregationRule, SmallCases) {
       {1, 5, -2}, {2, 5, 7}, {9, 5, 0}, {4, 5, 3}};
   using Floats = std::vector<float>;
   EXPECT_EQ(combined("trimmed_mean(1)", values), (Floats{3, 5, 1.5}));
-  // Of an even number the upper one is in the middle.
+  // The upper one is in the middle of an even number.
   EXPECT_EQ(combined("median", values), (Floats{4, 5, 3}));
   EXPECT_EQ(combined("median", {{1}, {100}, {3}}), (Floats{3}));
   EXPECT_EQ(combined("median", {{7}}), (Floats{7}));

@@ -83,7 +83,7 @@ TEST(RobustRules, KrumScoresByHand) {
   for (std::size_t i = 0; i < scores.size(); ++i) {
     EXPECT_NEAR(scores[i], expected[i], 1e-4) << i;
   }
-  // Of equal scores the lower ranks win.
+  // The lower ranks win where scores are equal.
   EXPECT_EQ(smallest_scores(std::vector<double>{2, 1, 2, 1}, 3),
             (std::vector<std::size_t>{1, 3, 0}));
 }
@@ -129,7 +129,7 @@ TEST(RobustRules, MeanOfWhatIsFinite) {
 // --- Against plain references ------------------------------------------------
 
 TEST(RobustRules, NetworksSort) {
-  // By the principle of zeros and ones, a network that sorts these sorts all.
+  // A network that sorts zeros and ones sorts all (Knuth, section 5.3.4).
   for (std::size_t size = 1; size <= 11; ++size) {
     for (std::size_t first = 0; first < size; ++first) {
       const std::size_t last = std::min(size, first + 1 + size / 3);

@@ -158,8 +158,8 @@ TEST(RuleRun, WhoFindsNobodyChangesNoBit) {
     setup.collective = policy == std::string("server") ? "auto" : "all_gather";
     const auto mean = train(setup);
     for (const char* rule :
-         {"byzantine_sgd(v=5)", "safeguard(threshold=5, long_threshold=5)",
-          "multi_krum(f=0, m=7)"}) {
+         {"byzantine_sgd(v=5, d=100)",
+          "safeguard(threshold=5, long_threshold=5)", "multi_krum(f=0, m=7)"}) {
       setup.rule = rule;
       EXPECT_EQ(train(setup), mean) << policy << rule;
     }
@@ -189,7 +189,7 @@ TEST(RuleRun, CountsWorkersTheSameWhateverTheirShares) {
             return rank == 0 ? 0.5f / kWorkers : 1.0f / kWorkers;
           },
       .share = [](int rank) { return (rank == 0 ? 0.5 : 1.0) / kWorkers; }};
-  // Of equal ones the first is taken.
+  // The first is taken where all are equal.
   for (const char* policy : {"server", "allreduce"}) {
     Training each = setup;
     each.policy = policy;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Of each worker the others whose distances count in its score.
+// The others whose distances count in the score of each worker.
 std::vector<std::vector<std::size_t>> neighbours_of(
     std::span<const double> distances, std::size_t workers, std::size_t wrong) {
   WEFT_CHECK(workers >= wrong + 3);

@@ -19,7 +19,7 @@
 
 namespace weft {
 
-// Of each worker by distances[pair_index(a, b)]; n >= f + 3.
+// The score of each worker by distances[pair_index(a, b)]; n >= f + 3.
 std::vector<double> krum_scores(std::span<const double> distances,
                                 std::size_t workers, std::size_t wrong);
 

@@ -26,7 +26,7 @@ namespace weft {
 // What came from a worker, decoded.
 struct Received {
   int rank = 0;
-  // Of the batch, that its gradients are of: it says so itself.
+  // What its gradients are of the batch: it says so itself.
   double share = 0;
   std::vector<float> values;
 };
@@ -96,7 +96,7 @@ class RuleRun {
   std::vector<Held> held_;                 // by bucket; of some nothing
   std::size_t count_held_ = 0;
   std::vector<Tensor> shared_slots_;
-  // Of the step under way.
+  // This is of the step under way.
   std::optional<Channel> channel_;
   std::size_t measured_ = 0;
   bool is_decided_ = false;

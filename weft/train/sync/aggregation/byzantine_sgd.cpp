@@ -100,7 +100,7 @@ class ByzantineSgd : public AggregationRule {
   void save(std::span<const Tensor> shared_slots) const;
 
   double workers() const { return static_cast<double>(workers_); }
-  // Of contributions.
+  // These are in the scale of contributions.
   double noise() const { return bounds_.noise / workers(); }
   double tube() const {
     return bounds_.gradients_tube(workers(), phase_) / workers();
