@@ -6,7 +6,8 @@
 // The iterate is projected onto the ball of radius 1 around zero, the optimum
 // lies within, and the error is that of the average iterate: the setting of
 // Alistarh, Allen-Zhu and Li ("Byzantine Stochastic Gradient Descent", NeurIPS
-// 2018). A run has lost a right worker if fewer than these are left at its end.
+// 2018). A run has lost a right worker if ByzantineSGD has dropped one.
+#include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
 
@@ -46,7 +47,7 @@ std::vector<double> direction(std::uint64_t seed, std::uint32_t worker,
 
 struct Outcome {
   double error = 0;
-  double selected = kNotMeasured;
+  bool has_lost_right_ones = false;
 };
 
 struct Problem {
@@ -99,7 +100,12 @@ Outcome run(const Problem& problem, std::uint64_t seed) {
       if (length > kRadius) x[i] *= kRadius / length;
       sum[i] += x[i] / static_cast<double>(problem.steps);
     }
-    outcome.selected = rule.figures().selected;
+  }
+  if (problem.rule.starts_with("byzantine_sgd")) {
+    const auto dropped = rule.rule().shared_slots()[1].span<double>();
+    outcome.has_lost_right_ones =
+        std::ranges::count(dropped.first(static_cast<std::size_t>(right)),
+                           0.0) < right;
   }
   for (std::size_t i = 0; i < sum.size(); ++i) {
     outcome.error += std::pow(sum[i] - kOptimum * toward[i], 2) / 2;
@@ -123,7 +129,7 @@ void train_in_noise(const WorkerOptions& options) {
   for (std::int64_t i = 0; i < runs; ++i) {
     const Outcome outcome = run(problem, static_cast<std::uint64_t>(i) + 1);
     error += outcome.error / static_cast<double>(runs);
-    if (outcome.selected < problem.workers - problem.liars) ++losses;
+    if (outcome.has_lost_right_ones) ++losses;
   }
   fmt::print("{}\n",
              Json{{"error", error}, {"runs_with_losses", losses}}.dump());
