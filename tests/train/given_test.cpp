@@ -121,14 +121,15 @@ TEST_F(Given, AnOptimizerTakesNeitherWrappersNorGroupsOfTheRecipe) {
 
 // Workers have no say in what an optimizer of a program's looks at.
 TEST_F(Given, AnOptimizerIsHeldAgainstTheWorkers) {
-  const Recipe recipe = by_objects({"sync.policy=server"});
+  const Recipe recipe = by_objects({"sync.overlap_forward=true"});
   GivenObjects given = objects(recipe);
   EXPECT_NO_THROW(assemble(recipe, 1, given));
   given = objects(recipe);
   given.optimizer = make_optimizer("prodigy", {});
-  expect_error(ErrorCode::kInvalidArgument,
-               {"sync.policy", "in: sync.policy, command line, --set"},
-               [&] { assemble(recipe, 1, given); });
+  expect_error(
+      ErrorCode::kInvalidArgument,
+      {"sync.overlap_forward", "in: sync.overlap_forward, command line, --set"},
+      [&] { assemble(recipe, 1, given); });
 }
 
 TEST_F(Given, PartsMustBeAlike) {

@@ -167,7 +167,7 @@ TEST(Recipe, ReadsHowSeveralWorkersSynchronise) {
   const Recipe recipe = parse(kRecipe +
                               "[sync]\npolicy='server'\ncodec='3lc'\n"
                               "bucket_bytes=1024\noverlap=false\n");
-  EXPECT_EQ(recipe.sync.policy, "server(quorum=0, deadline=0)");
+  EXPECT_EQ(recipe.sync.policy, "server(quorum=0, deadline=0, in_part=false)");
   EXPECT_EQ(recipe.sync.codec, "3lc(s=1, zero_run=true)");
   EXPECT_EQ(recipe.sync.bucket_bytes, 1024);
   EXPECT_FALSE(recipe.sync.overlap);

@@ -533,15 +533,16 @@ TEST_F(WorkersTest, RefusesWhatMakesNoSense) {
          "qsgd(4)");
   expect({"sync.policy=server", "sync.collective=ring"},
          "sync.collective: 'ring' declines policy 'server(quorum=0, "
-         "deadline=0)', because that uses "
+         "deadline=0, in_part=false)', because that uses "
          "no collective",
          "leave");
-  expect(
-      {"sync.policy=server", "sync.codec=qsgd(4)"},
-      "sync.policy: 'server(quorum=0, deadline=0)' declines codec 'qsgd(bits=4",
-      "qsgd(bits=5, bucket=512)");
+  expect({"sync.policy=server", "sync.codec=qsgd(4)"},
+         "sync.policy: 'server(quorum=0, deadline=0, in_part=false)' declines "
+         "codec 'qsgd(bits=4",
+         "qsgd(bits=5, bucket=512)");
   expect({"sync.policy=server", "sync.sparsify=randomk(0.1, scale=true)"},
-         "sync.policy: 'server(quorum=0, deadline=0)' declines codec 'randomk(",
+         "sync.policy: 'server(quorum=0, deadline=0, in_part=false)' declines "
+         "codec 'randomk(",
          "randomk(0.1)");
 
   for (const Keys& works :

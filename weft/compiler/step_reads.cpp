@@ -34,14 +34,17 @@ class Origins {
   // What no step writes is a constant, a view, or parts that lie side by side:
   // its bytes are those of its operands.
   const Origin& of(ValueId id) {
-    const auto found = known_.find(id);
+    const ValueId whole = storage_of(function_, id);
+    const auto found = known_.find(whole);
     if (found != known_.end()) return found->second;
+    Origin origin = of_all(function_.node(function_.value(whole).node).inputs);
+    return known_[whole] = std::move(origin);
+  }
+
+  Origin of_all(std::span<const ValueId> ids) {
     Origin origin;
-    for (const ValueId input :
-         function_.node(function_.value(id).node).inputs) {
-      origin.add(of(input));
-    }
-    return known_[id] = std::move(origin);
+    for (const ValueId id : ids) origin.add(of(id));
+    return origin;
   }
 
  private:
@@ -56,11 +59,11 @@ std::vector<StepReads> reads_of(const Function& function,
   Origins origins(function, steps);
   std::vector<StepReads> reads;
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    Origin origin;
-    for (const ValueId id : steps[s].inputs) origin.add(origins.of(id));
-    // A step that puts the rest of a value in its place reads its other parts
-    // nowhere.
-    origin.steps.erase(s);
+    // A step that puts the rest of a value in its place ends that value, whose
+    // other parts are there by then.
+    const Origin origin = origins.of_all(
+        steps[s].copies.empty() ? steps[s].inputs
+                                : function.node(steps[s].nodes.back()).inputs);
     WEFT_CHECK(origin.steps.empty() || *origin.steps.rbegin() < s,
                "steps come in an order in which they can run");
     reads.push_back({{origin.arguments.begin(), origin.arguments.end()},
