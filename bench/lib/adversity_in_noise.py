@@ -97,7 +97,7 @@ def rates_bench(where: Setting) -> Bench:
 
 def survival_bench(where: Setting) -> Bench:
     """How often right workers are dropped."""
-    factors = (1.0, CALIBRATION, 0.15, 0.1)
+    factors = (1.0, CALIBRATION, 0.05, 0.03)
     workers, liars, steps = 20, 4, 500
     bars = tuple(Bar("in-noise attack: runs that lose a right worker, "
                      f"calibration {factor:g}", "share",
