@@ -12,7 +12,7 @@ from lib.suite import marked
 LOSS = 0.1
 RATE = 10**8
 HOSTS = 4
-LAB_STEPS = 40
+LAB_STEPS = 12
 CURVE_STEPS = 938  # two epochs
 ACCURACY = 0.9
 # What the formula of the simulator wants for Linux's TCP (docs/networks.md).
