@@ -16,7 +16,7 @@ LAB_STEPS = 12
 CURVE_STEPS = 938  # two epochs
 ACCURACY = 0.9
 # What the formula of the simulator wants for Linux's TCP (docs/networks.md).
-TCP_TIMEOUT = "30ms"
+TCP_TIMEOUT = 0.03  # seconds
 
 WHOLE = way("gradients whole", policy="server")
 IN_PART = way("in part", policy="server(in_part=true)", rule="average_nan")
