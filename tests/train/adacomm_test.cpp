@@ -196,7 +196,7 @@ TEST_F(AdaCommTest, ResumesToTheSameBits) {
         "train.checkpoint_every=10", "sync.sparsify=topk(0.2)"};
     simulate("whole" + name, all);
     auto part = all;
-    // In the middle of a period and of an interval.
+    // This is in the middle of a period and of an interval.
     part.push_back("train.max_steps=20");
     simulate("part" + name, part);
     simulate("part" + name, all, /*is_resumed=*/true);

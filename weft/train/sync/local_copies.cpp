@@ -21,23 +21,27 @@ std::string kept_name(int rank, const std::string& slot) {
 
 }  // namespace
 
-std::vector<OptionSpec> LocalCopies::options() {
-  return {{.name = "momentum",
-           .value = std::string(kAveraged),
-           .summary = "what becomes of the optimizers' memories then",
-           .choices = {kAveraged, kReset, kKept}},
-          {.name = "statistics",
-           .value = std::string(kAveraged),
-           .summary = "what becomes of batches' running statistics then; kept: "
-                      "the first worker's are measured with",
-           .choices = {kAveraged, kKept}},
-          {.name = "block_momentum",
-           .value = 0.0,
-           .summary = "share of the last period's move that the next one keeps",
-           .range = kBelowOne}};
+std::vector<OptionSpec> LocalCopies::options(std::vector<OptionSpec> own) {
+  own.insert(
+      own.end(),
+      {{.name = "momentum",
+        .value = std::string(kAveraged),
+        .summary = "what becomes of the optimizers' memories then",
+        .choices = {kAveraged, kReset, kKept}},
+       {.name = "statistics",
+        .value = std::string(kAveraged),
+        .summary = "what becomes of batches' running statistics then; kept: "
+                   "the first worker's are measured with",
+        .choices = {kAveraged, kKept}},
+       {.name = "block_momentum",
+        .value = 0.0,
+        .summary = "share of the last period's move that the next one keeps",
+        .range = kBelowOne}});
+  return own;
 }
 
-std::optional<Refusal> LocalCopies::declines(const SyncRecipe& recipe) {
+std::optional<Refusal> LocalCopies::declines(const Options&,
+                                             const SyncRecipe& recipe) {
   if (recipe.momentum_correction > 0) {
     return Refusal{"momentum_correction",
                    "each worker's optimizer has moved its copy already",

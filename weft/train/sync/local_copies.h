@@ -32,9 +32,11 @@ namespace weft {
 
 class LocalCopies {
  public:
-  // The options of a policy that uses these.
-  static std::vector<OptionSpec> options();
-  static std::optional<Refusal> declines(const SyncRecipe& recipe);
+  // The options of a policy that uses these, behind those of its own.
+  static std::vector<OptionSpec> options(std::vector<OptionSpec> own);
+  // What such a policy declines (SyncPolicyDef).
+  static std::optional<Refusal> declines(const Options& options,
+                                         const SyncRecipe& recipe);
 
   LocalCopies(const Options& options, const SyncContext& context);
 

@@ -325,44 +325,42 @@ class AdaComm : public SyncPolicy {
 };
 
 std::vector<OptionSpec> adacomm_options() {
-  std::vector<OptionSpec> options = {
-      {.name = "tau0",
-       .value = std::int64_t{20},
-       .summary = "the first period, which no later one exceeds; auto: by what "
-                  "computing and communicating are measured to take",
-       .range = {.least = 0, .most = 1 << 30},
-       .unit = "steps",
-       .words = {{"auto", 0}}},
-      {.name = "interval",
-       .value = std::string("60s"),
-       .summary = "after which the period is chosen anew: a time, or \"500it\" "
-                  "for steps",
-       .calls = &kIntervals},
-      {.name = "rule",
-       .value = std::string(kRefined),
-       .summary = "basic follows the loss, up to tau0; refined shortens the "
-                  "period in any case",
-       .choices = {kRefined, kBasic}},
-      {.name = "gamma_c",
-       .value = 0.5,
-       .summary = "by which a refined rule shortens where the loss does not",
-       .range = kInside},
-      {.name = "rate_aware",
-       .value = true,
-       .summary = "whether a smaller rate allows for a longer period"},
-      {.name = "least_loss",
-       .value = 0.0,
-       .summary = "that a training could come to: what is above counts",
-       .range = {.least = -1e9, .most = 1e9}},
-      {.name = "overhead",
-       .value = 0.2,
-       .summary = "that communicating may add to computing under tau0 = auto",
-       .range = kPositive,
-       .unit = "share"}};
-  for (OptionSpec& option : LocalCopies::options()) {
-    options.push_back(std::move(option));
-  }
-  return options;
+  return LocalCopies::options(
+      {{.name = "tau0",
+        .value = std::int64_t{20},
+        .summary =
+            "the first period, which no later one exceeds; auto: by what "
+            "computing and communicating are measured to take",
+        .range = {.least = 0, .most = 1 << 30},
+        .unit = "steps",
+        .words = {{"auto", 0}}},
+       {.name = "interval",
+        .value = std::string("60s"),
+        .summary =
+            "after which the period is chosen anew: a time, or \"500it\" "
+            "for steps",
+        .calls = &kIntervals},
+       {.name = "rule",
+        .value = std::string(kRefined),
+        .summary = "basic follows the loss, up to tau0; refined shortens the "
+                   "period in any case",
+        .choices = {kRefined, kBasic}},
+       {.name = "gamma_c",
+        .value = 0.5,
+        .summary = "by which a refined rule shortens where the loss does not",
+        .range = kInside},
+       {.name = "rate_aware",
+        .value = true,
+        .summary = "whether a smaller rate allows for a longer period"},
+       {.name = "least_loss",
+        .value = 0.0,
+        .summary = "that a training could come to: what is above counts",
+        .range = {.least = -1e9, .most = 1e9}},
+       {.name = "overhead",
+        .value = 0.2,
+        .summary = "that communicating may add to computing under tau0 = auto",
+        .range = kPositive,
+        .unit = "share"}});
 }
 
 }  // namespace
@@ -375,10 +373,7 @@ void register_sync_policy_adacomm(SyncPolicyRegistry& policies) {
        .options = adacomm_options(),
        .uses_collective = true,
        .sends_gradients = false,
-       .declines =
-           [](const Options&, const SyncRecipe& recipe) {
-             return LocalCopies::declines(recipe);
-           },
+       .declines = LocalCopies::declines,
        .make = [](const Options& options,
                   const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
          return std::make_unique<AdaComm>(options, context);

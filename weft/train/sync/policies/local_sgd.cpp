@@ -46,17 +46,13 @@ class LocalSgd : public SyncPolicy {
 };
 
 std::vector<OptionSpec> local_sgd_options() {
-  std::vector<OptionSpec> options = {
-      {.name = "period",
-       .value = std::int64_t{8},
-       .summary = "after which workers meet; they also do at the end of an "
-                  "epoch, and before a checkpoint",
-       .range = {.least = 1, .most = 1 << 30},
-       .unit = "steps"}};
-  for (OptionSpec& option : LocalCopies::options()) {
-    options.push_back(std::move(option));
-  }
-  return options;
+  return LocalCopies::options(
+      {{.name = "period",
+        .value = std::int64_t{8},
+        .summary = "after which workers meet; they also do at the end of an "
+                   "epoch, and before a checkpoint",
+        .range = {.least = 1, .most = 1 << 30},
+        .unit = "steps"}});
 }
 
 }  // namespace
@@ -68,10 +64,7 @@ void register_sync_policy_local_sgd(SyncPolicyRegistry& policies) {
        .options = local_sgd_options(),
        .uses_collective = true,
        .sends_gradients = false,
-       .declines =
-           [](const Options&, const SyncRecipe& recipe) {
-             return LocalCopies::declines(recipe);
-           },
+       .declines = LocalCopies::declines,
        .make = [](const Options& options,
                   const SyncContext& context) -> std::unique_ptr<SyncPolicy> {
          return std::make_unique<LocalSgd>(options, context);
