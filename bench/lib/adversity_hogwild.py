@@ -114,9 +114,8 @@ def full(where: Setting) -> dict:
 # --- Real threads ---------------------------------------------------------------
 
 def write_rows(path: Path, rows: int, columns: list | None) -> Path:
-    """Rows of `columns`, or of 50 to 100 out of a million whose popularity falls
-    with their number to the power of 2/3: half of the rows have the first. A
-    class each, by a hidden model."""
+    """Rows of `columns`, or of 50 to 100 out of a million, popular by Zipf's law,
+    so that the first are in most rows; a class each, by a hidden model."""
     if path.exists():
         return path
     generator = random.Random(SEED)
@@ -129,7 +128,7 @@ def write_rows(path: Path, rows: int, columns: list | None) -> Path:
             chosen: set | list = columns or set()
             size = len(chosen) or generator.randint(50, 100)
             while len(chosen) < size:
-                chosen.add(1 + int(width * generator.random() ** 3))
+                chosen.add(int(width ** generator.random()))
             value = 1 / math.sqrt(size)
             values = [value * (generator.gauss(0, 1) if columns else 1)
                       for _ in range(size)]

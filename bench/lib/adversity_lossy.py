@@ -1,7 +1,7 @@
 """Training where one packet in ten is lost: gradients in part, as datagrams,
-beside TCP, in the lab and on simulated networks."""
+beside TCP Reno, in the lab and on simulated networks."""
 
-from functools import partial
+from functools import cache, partial
 
 from lib.bench import Bar, Bench, Setting
 from lib.lab_training import MLP, Run, Trainings, Way, steps_to, way
@@ -37,7 +37,8 @@ def bench(where: Setting, runs: Trainings, how: str, measure) -> Bench:
                                         gain, equal))
 
 
-def curve(where: Setting, runs: Trainings, how: Way, **lossy: object) -> Run:
+@cache
+def curve(where: Setting, runs: Trainings, how: Way) -> Run:
     """Steps and accuracy: what is trained depends on what is lost, and on no
     time."""
     steps = CURVE_STEPS // 2 if where.quick else CURVE_STEPS
@@ -45,8 +46,7 @@ def curve(where: Setting, runs: Trainings, how: Way, **lossy: object) -> Run:
     return runs.ours(how, steps, **{
         "sync.topology": f'"{network}"', "simulate.network": f'"{network}"',
         "simulate.compute": "constant(10ms)", "simulate.loss": LOSS,
-        "simulate.tcp_timeout": TCP_TIMEOUT}
-        | lossy)
+        "simulate.tcp_timeout": TCP_TIMEOUT})
 
 
 def in_lab(where: Setting, runs: Trainings, how: Way) -> float:
@@ -75,8 +75,8 @@ def compare(where: Setting, runs: Trainings, name: str, measure,
     note = marked(where, f"a step takes {1e3 * found[IN_PART][0]:.0f} ms, "
                   f"{1e3 * found[WHOLE][0]:.0f} over TCP")
     return {gain.name: {"ours": seconds[IN_PART], "peer": seconds[WHOLE],
-                        "peer_name": "TCP", "ratio": ratio, "note": note},
+                        "peer_name": "TCP Reno", "ratio": ratio, "note": note},
             equal.name: {"ours": last[IN_PART], "peer": last[WHOLE],
-                         "peer_name": "TCP", "ratio": less, "note": marked(
+                         "peer_name": "TCP Reno", "ratio": less, "note": marked(
                              where, "held out, after "
                              f"{found[WHOLE][1][-1][0]} steps")}}

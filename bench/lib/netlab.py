@@ -122,8 +122,9 @@ class Plan:
                       f"ip -n {host} link set {INTERFACE} up",
                       f"ip -n {host} link set lo up",
                       *self._shape(host, INTERFACE),
-                      # Cubic, which hosts run by default, is as fast under
-                      # such losses, and this machine may run another.
+                      # A loss is taken for congestion, as most hosts take
+                      # it, whatever this machine runs by default: BBR would
+                      # hardly slow down.
                       f"ip netns exec {host} sysctl -q -w "
                       "net.ipv4.tcp_congestion_control=reno"]
         return [_words(line) for line in lines]
@@ -215,7 +216,8 @@ class Lab:
 
     def _start_switch(self) -> None:
         if self._program is None:
-            raise LabError("links that lose packets need weft-lossy-switch")
+            raise LabError("links that lose packets need weft-lossy-switch: "
+                           "build with -DWEFT_BENCH=ON")
         self._switch = subprocess.Popen(
             self.plan.lossy_switch(self._program), text=True,
             stdout=subprocess.PIPE)

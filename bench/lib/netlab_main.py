@@ -5,12 +5,15 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from lib.netlab import (Lab, LabError, Link, MOST_HOSTS, abandoned, remove,
                         require)
 from lib.netlab_check import check
 
-LAUNCHERS = ("mpi", "plain")
+LAUNCHERS = ("mpi", "plain", "tcp")
+LOSSY_SWITCH = (Path(__file__).resolve().parents[2]
+                / "build/bin/weft-lossy-switch")
 _RATE_UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 _TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -31,6 +34,17 @@ def _quantity(text: str, units: dict) -> tuple[float, float]:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a number and one of {', '.join(units)}")
     return float(match[1]), units[match[2]]
+
+
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a share between 0 and 1")
+    return value
 
 
 def hosts(text: str) -> int:
@@ -59,10 +73,14 @@ def arguments(argv: Sequence[str]) -> argparse.Namespace:
                         "(default: %(default)s)")
     parser.add_argument("--delay", type=seconds, default=0.0,
                         help="of each link, in each direction: 500us, 1ms")
+    parser.add_argument("--loss", type=share, default=0.0,
+                        help="of packets between hosts, which run TCP Reno "
+                        "then: 0.1; needs -DWEFT_BENCH=ON")
     parser.add_argument("--launcher", choices=LAUNCHERS, default="mpi",
                         help="mpi: under mpirun, a rank per host; plain: once "
                         "per host, with RANK, WORLD_SIZE and MASTER_ADDR in "
-                        "the environment (default: %(default)s)")
+                        "the environment; tcp: a `weft train` or `weft run` "
+                        "by ranks over Weft's own TCP (default: %(default)s)")
     options = parser.parse_args(ours)
     if bool(options.verb) == bool(dashes):
         parser.error("give either -- and a command, or check, or clean")
@@ -83,11 +101,14 @@ def report(lab: Lab) -> int:
     """Prints a line per direction of each link; 1 if one is off."""
     link, code = lab.plan.link, 0
     print(f"{lab.plan.hosts} hosts, {link.bits_per_s / 1e6:g} Mbit/s, "
-          f"{2e3 * link.delay_s:g} ms both ways; expected "
+          f"{2e3 * link.delay_s:g} ms both ways, "
+          + (f"{link.loss:.1%} lost, " if link.loss else "") + "expected "
           f"{link.payload_bytes_per_s / 1e6:.3f} MB/s of payload")
     for found in check(lab):
-        verdict = "ok" if found.holds(lab) else "OFF"
-        code = code if found.holds(lab) else 1
+        # What TCP makes of losses is its own.
+        holds = link.loss > 0 or found.holds(lab)
+        verdict = "" if link.loss else "ok" if holds else "OFF"
+        code = code if holds else 1
         share = found.bytes_per_s / link.payload_bytes_per_s
         print(f"{found.source} to {found.target}: "
               f"{found.bytes_per_s / 1e6:.3f} MB/s ({share:.1%}), round trip "
@@ -105,7 +126,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             require(("ip",))
             remove(abandoned())
             return 0
-        with Lab(options.hosts, Link(options.rate, options.delay)) as lab:
+        with Lab(options.hosts,
+                 Link(options.rate, options.delay, options.loss),
+                 LOSSY_SWITCH if LOSSY_SWITCH.exists() else None) as lab:
             if options.verb == "check":
                 return report(lab)
             return lab.run(options.launcher, options.command)

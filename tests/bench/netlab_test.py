@@ -49,6 +49,8 @@ class OptionsTest(unittest.TestCase):
         self.assertIn("'0mbit'", self.refused("--rate", "0mbit", "check"))
         self.assertIn("'1mbit'", self.refused("--delay", "1mbit", "check"))
         self.assertIn("from 2 to 64", self.refused("--hosts", "1", "check"))
+        for loss in ("0", "1", "2", "some"):
+            self.assertIn("not a share", self.refused("--loss", loss, "check"))
         self.assertIn("no command after --", self.refused("--"))
         self.assertIn("give either", self.refused())
         self.assertIn("give either", self.refused("check", "--", "true"))
