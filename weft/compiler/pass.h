@@ -3,7 +3,8 @@
 //
 //   const Function simple = run_passes(function, {.may_round = true});
 //
-// A new pass is one file in weft/compiler/passes/. Most are rewrites, which see
+// A new pass is one file in weft/compiler/passes/; rules that are always used
+// (rule.h) take their turns among them. Most are rewrites, which see
 // one application of an op at a time, all in one walk through the function:
 // what a rewrite makes is seen by the others again. The rest take a whole
 // function, after that walk.
@@ -63,12 +64,12 @@ const PassRegistry& pass_registry();
 struct PassOptions {
   // Whether results may round otherwise than those of the ops one by one.
   bool may_round = true;
-  // Passes that are left out, to find the one that is at fault.
+  // Passes and rules that are left out, to find the one that is at fault.
   std::vector<std::string> without = {};
 };
 
-// Throws Error(kInvalidArgument) for a name that is no pass's, with the nearest
-// one, or that of a pass that is needed.
+// Throws Error(kInvalidArgument) for a name that is no pass's and no rule's,
+// with the nearest one, or that of a pass that is needed.
 void check(const PassOptions& options);
 
 // All passes in order, those left out aside. Dims must be static, since kernels
