@@ -68,7 +68,7 @@ Json products() {
 Json kernel_choice() {
   const KernelPolicy policy = kernel_policy();
   if (policy == KernelPolicy::kRanked) return {{"chosen", "by rank"}};
-  const KernelTimes times = kernel_times_of_machine();
+  const TimesFile times = kernel_times_of_machine();
   return {{"chosen", policy == KernelPolicy::kMeasured
                          ? "by measured time"
                          : "by times measured before"},

@@ -10,16 +10,18 @@
 namespace weft::kernel_times_test {
 namespace {
 
+constexpr std::size_t kMost = 4096;  // entries
+
 const std::vector<KernelTime> kTimes = {{"a:slow", 12e-6}, {"b:fast", 3.5e-6}};
 const std::vector<std::string> kNames = {"a:slow", "b:fast"};
 
-TEST(KernelTimes, ASecondReaderFindsWhatWasAdded) {
+TEST(TimesFile, ASecondReaderFindsWhatWasAdded) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "times.txt";
-  KernelTimes first(file, "machine");
+  TimesFile first(file, "machine", 2, kMost);
   EXPECT_EQ(first.find("call", kNames), nullptr);
   first.add("call", kTimes);
-  const KernelTimes second(file, "machine");
+  const TimesFile second(file, "machine", 2, kMost);
   EXPECT_EQ(second.complaint(), "");
   ASSERT_NE(second.find("call", kNames), nullptr);
   EXPECT_EQ((*second.find("call", kNames))[1].name, "b:fast");
@@ -29,31 +31,31 @@ TEST(KernelTimes, ASecondReaderFindsWhatWasAdded) {
   EXPECT_EQ(second.find("call", {"b:fast", "a:slow"}), nullptr);
 }
 
-TEST(KernelTimes, OfTwoThatMeasureAtOnceBothTakeWhatWasFirst) {
+TEST(TimesFile, OfTwoThatMeasureAtOnceBothTakeWhatWasFirst) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "times.txt";
-  KernelTimes one(file, "machine");
-  KernelTimes other(file, "machine");
+  TimesFile one(file, "machine", 2, kMost);
+  TimesFile other(file, "machine", 2, kMost);
   one.add("call", kTimes);
   const auto held = other.add("call", {{"a:slow", 1e-6}, {"b:fast", 2e-6}});
   EXPECT_EQ(fastest(held).name, "b:fast");
   // And what only one of them measured is kept for both.
   other.add("another", kTimes);
   one.add("third", kTimes);
-  EXPECT_EQ(KernelTimes(file, "machine").size(), 3u);
+  EXPECT_EQ(TimesFile(file, "machine", 2, kMost).size(), 3u);
 }
 
-TEST(KernelTimes, ForeignFilesAreIgnoredWithAWord) {
+TEST(TimesFile, ForeignFilesAreIgnoredWithAWord) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "times.txt";
-  KernelTimes(file, "machine").add("call", kTimes);
-  KernelTimes foreign(file, "another machine");
+  TimesFile(file, "machine", 2, kMost).add("call", kTimes);
+  TimesFile foreign(file, "another machine", 2, kMost);
   EXPECT_NE(foreign.complaint().find("another machine or version"),
             std::string::npos);
   EXPECT_EQ(foreign.size(), 0u);
 }
 
-TEST(KernelTimes, DamagedLinesAreIgnoredWithAWord) {
+TEST(TimesFile, DamagedLinesAreIgnoredWithAWord) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "times.txt";
   for (const char* line :
@@ -63,7 +65,7 @@ TEST(KernelTimes, DamagedLinesAreIgnoredWithAWord) {
         "call\ta:slow=1\tb:fast=1e99", "call\ta:slow=1\tb:fast=2 "}) {
     write_file(file, std::string("machine\nwhole\ta:slow=1.00\tb:fast=2.00\n") +
                          line + "\n");
-    const KernelTimes times(file, "machine");
+    const TimesFile times(file, "machine", 2, kMost);
     EXPECT_EQ(times.size(), 1u) << line;
     EXPECT_NE(times.find("whole", kNames), nullptr) << line;
     EXPECT_NE(times.complaint().find("1 damaged lines"), std::string::npos)
@@ -71,27 +73,27 @@ TEST(KernelTimes, DamagedLinesAreIgnoredWithAWord) {
   }
   for (const char* text : {"", "machine", "\n\n\n", "mach"}) {
     write_file(file, text);
-    EXPECT_EQ(KernelTimes(file, "machine").size(), 0u);
+    EXPECT_EQ(TimesFile(file, "machine", 2, kMost).size(), 0u);
   }
 }
 
-TEST(KernelTimes, AFileIsNoLargerThanItMayBe) {
+TEST(TimesFile, AFileIsNoLargerThanItMayBe) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "times.txt";
   std::string text = "machine\n";
-  for (std::size_t i = 0; i < KernelTimes::kMostEntries + 10; ++i) {
+  for (std::size_t i = 0; i < kMost + 10; ++i) {
     text += fmt::format("call {}\ta=1\tb=2\n", i);
   }
   write_file(file, text);
-  const KernelTimes times(file, "machine");
+  const TimesFile times(file, "machine", 2, kMost);
   EXPECT_TRUE(times.is_full());
-  EXPECT_EQ(times.size(), KernelTimes::kMostEntries);
+  EXPECT_EQ(times.size(), kMost);
 }
 
-TEST(KernelTimes, AFolderThatCannotBeWrittenIsAnError) {
+TEST(TimesFile, AFolderThatCannotBeWrittenIsAnError) {
   const test::TemporaryFolder folder;
   write_file(folder.path() / "in_the_way", "");
-  KernelTimes times(folder.path() / "in_the_way" / "times.txt", "machine");
+  TimesFile times(folder.path() / "in_the_way" / "times.txt", "machine", 2, kMost);
   EXPECT_THROW(times.make_sure_it_can_be_written(), Error);
 }
 

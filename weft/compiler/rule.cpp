@@ -58,8 +58,13 @@ class Matcher {
     }
     if (wanted.holds != nullptr && !wanted.holds({function_, node})) return;
     try_operands(index, id, /*swapped=*/false);
+    // Where both are nodes that come later, these are tried both ways.
+    const auto is_later = [&](const PatternOperand& operand) {
+      return operand.node > static_cast<int>(index);
+    };
     if (count == 2 && node.op->has(kCommutative) &&
-        node.inputs[0] != node.inputs[1]) {
+        node.inputs[0] != node.inputs[1] &&
+        !std::ranges::all_of(wanted.operands, is_later)) {
       try_operands(index, id, /*swapped=*/true);
     }
   }
@@ -98,6 +103,9 @@ class Matcher {
   bool is_output(const PatternOperand& operand, ValueId value) const {
     const Node& node =
         function_.node(match_.nodes[static_cast<std::size_t>(operand.node)]);
+    if (operand.output < 0) {
+      return std::ranges::find(node.outputs, value) != node.outputs.end();
+    }
     return node.outputs[static_cast<std::size_t>(operand.output)] == value;
   }
 
@@ -138,8 +146,7 @@ class Matcher {
       if (operand.node >= 0 && operand.node < static_cast<int>(index)) {
         const Node& node = function_.node(
             match_.nodes[static_cast<std::size_t>(operand.node)]);
-        return distinct(readers_.nodes(
-            node.outputs[static_cast<std::size_t>(operand.output)]));
+        return readers_of(node, operand.output);
       }
       if (operand.number < 0) continue;
       const ValueId known =
@@ -149,6 +156,16 @@ class Matcher {
     WEFT_CHECK(false, "rule {}: node {} hangs on nothing before it", rule_.name,
                index);
     return {};
+  }
+
+  std::vector<NodeId> readers_of(const Node& node, int output) const {
+    std::vector<NodeId> nodes;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (output >= 0 && output != static_cast<int>(i)) continue;
+      const auto readers = readers_.nodes(node.outputs[i]);
+      nodes.insert(nodes.end(), readers.begin(), readers.end());
+    }
+    return distinct(nodes);
   }
 
   std::vector<NodeId> makers(const Node& node) const {

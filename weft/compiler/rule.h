@@ -33,6 +33,8 @@ struct PatternOperand {
   static PatternOperand of(int node, int output = 0) {
     return {node, output, -1};
   }
+  // Any result of the node.
+  static PatternOperand any_of(int node) { return {node, -1, -1}; }
 
   int node;
   int output;

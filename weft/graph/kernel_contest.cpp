@@ -170,7 +170,7 @@ class Contest {
   }
 
   std::mutex mutex_;
-  KernelTimes known_;
+  TimesFile known_;
   bool may_measure_;
 };
 
@@ -193,6 +193,18 @@ KernelPolicy kernel_policy() {
   if (word == "ranked") return KernelPolicy::kRanked;
   throw Error(ErrorCode::kInvalidArgument, "WEFT_KERNELS", "no way '{}'", word)
       .hint("it is measured, cached or ranked");
+}
+
+const KernelTime& fastest(const std::vector<KernelTime>& times) {
+  const auto& best = *std::ranges::min_element(times, {}, &KernelTime::seconds);
+  // The first one is taken unless another is clearly faster, so that noise
+  // decides no near ties.
+  return best.seconds < kGain * times[0].seconds ? best : times[0];
+}
+
+TimesFile kernel_times_of_machine() {
+  // A choice is among two at least.
+  return times_of_machine("kernel", 2, 4096);
 }
 
 KernelChoice choose_fastest_kernel(const OpCall& call) {

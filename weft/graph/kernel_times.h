@@ -22,15 +22,10 @@
 // Threads: safe from any; one measures at a time.
 #pragma once
 
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "weft/graph/kernel.h"
+#include "weft/graph/times_file.h"
 
 namespace weft {
 
@@ -52,44 +47,7 @@ KernelChoice choose_fastest_kernel(const OpCall& call);
 // another one takes less than kGain of its time. `times` is not empty.
 const KernelTime& fastest(const std::vector<KernelTime>& times);
 
-// Measured times in a file that processes share: one line of text for a call.
-class KernelTimes {
- public:
-  static constexpr std::size_t kMostEntries = 4096;
-
-  // Reads `file`, if it is there. `machine` is its first line: a file with
-  // another one is of another machine. Throws nothing: what is damaged or
-  // foreign is not read, and complaint() says so.
-  KernelTimes(std::filesystem::path file, std::string machine);
-
-  // Times of exactly these candidates, or null.
-  const std::vector<KernelTime>* find(
-      const std::string& call, const std::vector<std::string>& names) const;
-  // Keeps the times, unless the file has some by now, and returns those that it
-  // has. Throws Error(kUnavailable) where it cannot be written.
-  std::vector<KernelTime> add(const std::string& call,
-                              std::vector<KernelTime> times);
-  // Creates folder and file. Throws as add() does.
-  void make_sure_it_can_be_written();
-
-  bool is_full() const { return entries_.size() >= kMostEntries; }
-  std::size_t size() const { return entries_.size(); }
-  const std::filesystem::path& file() const { return file_; }
-  const std::string& complaint() const { return complaint_; }
-
- private:
-  void read();
-  void read_line(std::string_view line);
-  void write() const;
-
-  std::filesystem::path file_;
-  std::string machine_;
-  std::string complaint_;
-  std::size_t damaged_ = 0;  // lines
-  std::map<std::string, std::vector<KernelTime>> entries_;
-};
-
 // Those of this machine, as they are in the cache now.
-KernelTimes kernel_times_of_machine();
+TimesFile kernel_times_of_machine();
 
 }  // namespace weft

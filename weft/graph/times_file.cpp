@@ -1,4 +1,4 @@
-#include "weft/graph/kernel_times.h"
+#include "weft/graph/times_file.h"
 
 #include <algorithm>
 #include <cctype>
@@ -30,7 +30,7 @@ class FileLock {
     if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX) != 0) {
       const int reason = errno;
       if (descriptor_ >= 0) ::close(descriptor_);
-      throw Error(ErrorCode::kUnavailable, "kernel times", "{}: {}",
+      throw Error(ErrorCode::kUnavailable, "measured times", "{}: {}",
                   beside.string(), std::strerror(reason));
     }
   }
@@ -69,19 +69,16 @@ std::optional<KernelTime> parse_time(std::string_view text) {
 
 }  // namespace
 
-const KernelTime& fastest(const std::vector<KernelTime>& times) {
-  const auto& best = *std::ranges::min_element(times, {}, &KernelTime::seconds);
-  // The first one is taken unless another is clearly faster, so that noise
-  // decides no near ties.
-  return best.seconds < kGain * times[0].seconds ? best : times[0];
-}
-
-KernelTimes::KernelTimes(fs::path file, std::string machine)
-    : file_(std::move(file)), machine_(std::move(machine)) {
+TimesFile::TimesFile(fs::path file, std::string machine,
+                     std::size_t least_times, std::size_t most_entries)
+    : file_(std::move(file)),
+      machine_(std::move(machine)),
+      least_times_(least_times),
+      most_entries_(most_entries) {
   read();
 }
 
-void KernelTimes::read() {
+void TimesFile::read() {
   std::string text;
   try {
     if (!fs::exists(file_)) return;
@@ -108,7 +105,7 @@ void KernelTimes::read() {
   }
 }
 
-void KernelTimes::read_line(std::string_view line) {
+void TimesFile::read_line(std::string_view line) {
   std::string call(next_part(line, '\t'));
   std::vector<KernelTime> times;
   bool is_whole = !call.empty();
@@ -117,15 +114,14 @@ void KernelTimes::read_line(std::string_view line) {
     is_whole = is_whole && time;
     if (time) times.push_back(*std::move(time));
   }
-  // A choice is among two at least.
-  if (!is_whole || times.size() < 2) {
+  if (!is_whole || times.size() < least_times_) {
     ++damaged_;
   } else if (!is_full()) {
     entries_[std::move(call)] = std::move(times);
   }
 }
 
-const std::vector<KernelTime>* KernelTimes::find(
+const std::vector<KernelTime>* TimesFile::find(
     const std::string& call, const std::vector<std::string>& names) const {
   const auto found = entries_.find(call);
   if (found == entries_.end()) return nullptr;
@@ -135,8 +131,8 @@ const std::vector<KernelTime>* KernelTimes::find(
              : nullptr;
 }
 
-std::vector<KernelTime> KernelTimes::add(const std::string& call,
-                                         std::vector<KernelTime> times) {
+std::vector<KernelTime> TimesFile::add(const std::string& call,
+                                       std::vector<KernelTime> times) {
   const FileLock lock(file_);
   // Another process may have measured in the meantime. What it has found
   // counts, so that all choose alike.
@@ -149,13 +145,23 @@ std::vector<KernelTime> KernelTimes::add(const std::string& call,
   return times;
 }
 
-void KernelTimes::make_sure_it_can_be_written() {
+void TimesFile::add_all(const Entries& entries) {
+  const FileLock lock(file_);
+  read();
+  for (const auto& [call, times] : entries) {
+    if (is_full()) break;
+    entries_.try_emplace(call, times);
+  }
+  write();
+}
+
+void TimesFile::make_sure_it_can_be_written() {
   create_folders(file_.parent_path());
   const FileLock lock(file_);
   if (!fs::exists(file_)) write();
 }
 
-void KernelTimes::write() const {
+void TimesFile::write() const {
   std::string text = machine_ + "\n";
   for (const auto& [call, times] : entries_) {
     text += call;
@@ -167,12 +173,13 @@ void KernelTimes::write() const {
   write_file(file_, text);
 }
 
-KernelTimes kernel_times_of_machine() {
+TimesFile times_of_machine(std::string_view what, std::size_t least_times,
+                           std::size_t most_entries) {
   const std::string machine =
       fmt::format("{}, {}, weft {}, {}", cpu_signature(),
                   to_string(instruction_set()), kVersion, kernel_libraries());
   // Its name tells people what it is of; the first line tells programs.
-  std::string name = "kernels-";
+  std::string name = fmt::format("{}s-", what);
   for (const char c : machine) {
     const bool is_plain =
         std::isalnum(static_cast<unsigned char>(c)) || c == '.';
@@ -184,7 +191,8 @@ KernelTimes kernel_times_of_machine() {
   }
   const fs::path folder = cache_folder();
   return {folder.empty() ? fs::path() : folder / (name + ".txt"),
-          "weft kernel times 1, microseconds: " + machine};
+          fmt::format("weft {} times 1, microseconds: {}", what, machine),
+          least_times, most_entries};
 }
 
 }  // namespace weft

@@ -1,0 +1,81 @@
+#include "weft/compiler/cost_table.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kMostSteps = 65536;
+
+double flops_of(const Function& function, const PlanStep& step) {
+  double flops = 0;
+  for (const NodeId id : step.nodes) {
+    const Node& node = function.node(id);
+    if (node.op->cost() == nullptr) continue;
+    const std::vector<TensorType> inputs = function.input_types(node);
+    const std::vector<TensorType> outputs = function.output_types(node);
+    flops +=
+        node.op->cost()({*node.op, inputs, node.attributes, outputs}).flops;
+  }
+  return flops;
+}
+
+double bytes_of(const Function& function, const PlanStep& step) {
+  double bytes = 0;
+  if (!step.copies.empty()) {
+    for (const PartCopy& copy : step.copies) {
+      bytes += 2 * static_cast<double>(copy.bytes);
+    }
+    return bytes;
+  }
+  for (const ValueId id : step.inputs) {
+    bytes += static_cast<double>(function.type(id).bytes());
+  }
+  for (const ValueId id : step.outputs) {
+    bytes += static_cast<double>(function.type(id).bytes());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+StepCost& StepCost::operator+=(const StepCost& other) {
+  seconds += other.seconds;
+  flops += other.flops;
+  bytes += other.bytes;
+  launches += other.launches;
+  return *this;
+}
+
+CostTable::CostTable(TimesFile file, Timer timer)
+    : file_(std::move(file)), timer_(std::move(timer)) {}
+
+CostTable CostTable::of_machine() {
+  return CostTable(times_of_machine("step", 2, kMostSteps));
+}
+
+StepCost CostTable::cost(const Function& function, const PlanStep& step,
+                         const std::vector<bool>& is_cold) {
+  return {seconds(function, step, is_cold), flops_of(function, step),
+          bytes_of(function, step), 1};
+}
+
+double CostTable::seconds(const Function& function, const PlanStep& step,
+                          const std::vector<bool>& is_cold) {
+  const std::string text = step_text(function, step, is_cold);
+  const auto known = known_.find(text);
+  if (known != known_.end()) return known->second;
+  if (const auto* times = file_.find(text, {"median", "least"})) {
+    return known_[text] = times->front().seconds;
+  }
+  const StepTime time = timer_(function, step, is_cold);
+  timed_[text] = {{"median", time.median}, {"least", time.least}};
+  return known_[text] = time.median;
+}
+
+void CostTable::keep() {
+  if (timed_.empty() || file_.file().empty()) return;
+  file_.make_sure_it_can_be_written();
+  file_.add_all(timed_);
+  timed_.clear();
+}
+
+}  // namespace weft

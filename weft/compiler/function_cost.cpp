@@ -1,0 +1,89 @@
+#include "weft/compiler/function_cost.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "weft/base/cpu.h"
+#include "weft/compiler/frozen.h"
+#include "weft/compiler/places.h"
+
+namespace weft {
+namespace {
+
+double bytes_moved(const Function& function, const PlanStep& step) {
+  double bytes = 0;
+  for (const ValueId id : step.inputs) {
+    bytes += static_cast<double>(function.type(id).bytes());
+  }
+  for (const ValueId id : step.outputs) {
+    bytes += static_cast<double>(function.type(id).bytes());
+  }
+  return bytes;
+}
+
+// Follows a run through its steps, and says of operands how many bytes were
+// moved since they were touched.
+class Reuse {
+ public:
+  Reuse(const Function& function, std::size_t first_frozen, double bytes_of_run)
+      : function_(function), bytes_of_run_(bytes_of_run) {
+    const std::vector<ValueId>& parameters = function.parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      // Arguments were just written. What is frozen was read in the run before.
+      touched_[parameters[i]] = i < first_frozen ? 0 : -bytes_of_run_;
+    }
+  }
+
+  std::vector<bool> cold_operands(const PlanStep& step) {
+    static const double cache = static_cast<double>(last_level_cache_bytes());
+    std::vector<bool> is_cold;
+    for (const ValueId id : step.inputs) {
+      const ValueId storage = storage_of(function_, id);
+      const auto found = touched_.find(storage);
+      // Constants lie as far back as parameters.
+      const double since =
+          moved_ - (found == touched_.end() ? -bytes_of_run_ : found->second);
+      is_cold.push_back(cache > 0 && since > cache);
+    }
+    moved_ += bytes_moved(function_, step);
+    for (const ValueId id : step.inputs) {
+      touched_[storage_of(function_, id)] = moved_;
+    }
+    for (const ValueId id : step.outputs) {
+      touched_[storage_of(function_, id)] = moved_;
+    }
+    return is_cold;
+  }
+
+ private:
+  const Function& function_;
+  double bytes_of_run_;
+  double moved_ = 0;
+  std::unordered_map<ValueId, double> touched_;
+};
+
+}  // namespace
+
+FunctionCost FunctionCosts::cost(const Function& function,
+                                 const std::vector<bool>& is_frozen) {
+  const Function rest = split_frozen(function, is_frozen).rest;
+  const auto first_frozen =
+      static_cast<std::size_t>(std::ranges::count(is_frozen, false));
+  const Function planned =
+      run_passes(specialize(rest, options_.dims), options_.passes);
+  std::vector<PlanStep> steps = form_steps(planned, /*fuse=*/true);
+  const Storage storage(planned, steps, {});
+  double moved = 0;
+  for (const PlanStep& step : steps) moved += bytes_moved(planned, step);
+  Reuse reuse(planned, first_frozen, std::max(moved, options_.bytes_of_run));
+  FunctionCost cost;
+  for (const PlanStep& step : steps) {
+    cost.total += table_.cost(planned, step, reuse.cold_operands(step));
+  }
+  cost.arena_bytes = Places(planned, steps, storage, {}, [](auto&&...) {
+                       return false;
+                     }).arena_bytes();
+  return cost;
+}
+
+}  // namespace weft
