@@ -1,7 +1,6 @@
-// The cheapest set of nodes whose removal leaves no path from the first nodes
-// of a graph to the last ones: a minimum vertex cut, by maximum flow over split
-// nodes (Ford and Fulkerson, 1956; the search for paths is that of Dinic,
-// 1970).
+// The cheapest border between the first nodes of a graph and the last ones: a
+// minimum vertex cut, by maximum flow over split nodes (Ford and Fulkerson,
+// 1956; the search for paths is that of Dinic, 1970).
 //
 // Threads: pure functions.
 #pragma once
@@ -27,9 +26,10 @@ struct CutGraph {
   std::vector<int> sources, sinks;
 };
 
-// What leads to an upper node is upper. Of cuts of one capacity, the one next
-// to the sources. With an endless path, on which no node may be cut, all nodes
-// are upper and `capacity` is kNever or more.
+// What leads to an upper node is upper, and what leads from one to another node
+// is cut: the capacity is the smallest of all that hold to this. Of cuts of one
+// capacity, the one next to the sources. With an endless path, on which no node
+// may be cut, all nodes are upper and `capacity` is kNever or more.
 VertexCut min_vertex_cut(const CutGraph& graph);
 
 }  // namespace weft

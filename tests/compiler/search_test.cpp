@@ -1,0 +1,278 @@
+// The search for cheaper functions, by costs that tests make up.
+#include "weft/compiler/search.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+
+#include "tests/support/errors.h"
+#include "tests/support/op_case.h"
+#include "tests/support/temporary_folder.h"
+
+#include "weft/base/file.h"
+#include "weft/compiler/structure.h"
+#include "weft/graph/builder.h"
+#include "weft/graph/text.h"
+#include "weft/ops/ops.h"
+#include "weft/runtime/executable.h"
+
+namespace weft::search_test {
+namespace {
+
+// A step takes a microsecond, and one more for each thousand of its flops.
+StepTime by_flops(const Function& function, const PlanStep& step,
+                  const std::vector<bool>&) {
+  double seconds = 1e-6;
+  for (const NodeId id : step.nodes) {
+    const Node& node = function.node(id);
+    const auto inputs = function.input_types(node);
+    const auto outputs = function.output_types(node);
+    seconds +=
+        1e-9 *
+        node.op->cost()({*node.op, inputs, node.attributes, outputs}).flops;
+  }
+  return {seconds, seconds};
+}
+
+CostTable table(CostTable::Timer timer = by_flops) {
+  return CostTable(TimesFile("", "", 2, 10), std::move(timer));
+}
+
+std::vector<bool> frozen_behind(const Function& function, std::size_t first) {
+  std::vector<bool> frozen(function.parameters().size(), true);
+  std::fill_n(frozen.begin(), first, false);
+  return frozen;
+}
+
+SearchResult search_for(const Function& function, SearchOptions options = {},
+                        CostTable::Timer timer = by_flops) {
+  CostTable costs = table(std::move(timer));
+  FunctionCosts function_costs(costs, {});
+  return search(function, frozen_behind(function, 1), function_costs, options);
+}
+
+// conv3x3(x) + conv1x1(x), then a relu.
+Function residual_example() {
+  FunctionBuilder builder("f");
+  return builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {1, 6, 6, 2}}, "x");
+    const Value w = builder.parameter({DType::kF32, {3, 3, 2, 2}}, "w");
+    const Value v = builder.parameter({DType::kF32, {1, 1, 2, 2}}, "v");
+    return std::vector{
+        relu(conv2d(x, w, {.padding = {1, 1, 1, 1}}) + conv2d(x, v))};
+  });
+}
+
+TEST(Search, FindsTheResidualExampleOnlyWhereCostsMayRise) {
+  // Three rows and columns take a little more than one.
+  const auto timer = [](const Function& function, const PlanStep& step,
+                        const std::vector<bool>&) {
+    const Node& node = function.node(step.nodes.back());
+    const bool is_small = node.op->name() == "conv2d" &&
+                          function.type(node.inputs[1]).shape[0] == 1;
+    const double seconds = is_small ? 0.97e-5 : 1e-5;
+    return StepTime{seconds, seconds};
+  };
+  const Function start = residual_example();
+  const SearchResult greedy = search_for(start, {.alpha = 1}, timer);
+  EXPECT_TRUE(have_one_structure(greedy.function, start));
+  const SearchResult relaxed = search_for(start, {.alpha = 1.05}, timer);
+  const auto convolutions = [](const Function& function) {
+    return std::ranges::count_if(function.nodes(), [](const Node& node) {
+      return node.op->name() == "conv2d";
+    });
+  };
+  EXPECT_EQ(convolutions(relaxed.function), 1);
+  ASSERT_EQ(relaxed.taken.size(), 2u);
+  EXPECT_EQ(relaxed.taken[0].rule, "enlarge_kernel");
+  EXPECT_LT(relaxed.taken[0].gain, 0);
+  EXPECT_EQ(relaxed.taken[1].rule, "add_convolutions");
+  EXPECT_NEAR(relaxed.after, 1e-5, 1e-9);
+}
+
+// x of ones, a kernel of ones and one of 2: 9 + 2 in the middle, 4 + 2 in the
+// corners, whether there are two convolutions or one.
+TEST(Search, KeepsTheNumbersOfTheResidualExample) {
+  FunctionBuilder builder("f");
+  const Function start = builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {1, 3, 3, 1}}, "x");
+    const Value w = builder.parameter({DType::kF32, {3, 3, 1, 1}}, "w");
+    const Value v = builder.parameter({DType::kF32, {1, 1, 1, 1}}, "v");
+    return std::vector{conv2d(x, w, {.padding = {1, 1, 1, 1}}) + conv2d(x, v)};
+  });
+  const SearchResult result = search_for(start, {.alpha = 10});
+  ASSERT_FALSE(result.taken.empty());
+  const auto filled = [](const Shape& shape, double value) {
+    return full({DType::kF32, shape}, value).tensor();
+  };
+  const Tensor y =
+      Executable(result.function)
+          .run(std::vector{filled({1, 3, 3, 1}, 1), filled({3, 3, 1, 1}, 1),
+                           filled({1, 1, 1, 1}, 2)})[0];
+  EXPECT_EQ(y.data<float>()[4], 11);
+  EXPECT_EQ(y.data<float>()[0], 6);
+}
+
+// Four gates, each a product with the state, as an LSTM's cell has them.
+Function four_gates(Dim width) {
+  FunctionBuilder builder("f");
+  return builder.build([&] {
+    const Value x = builder.parameter({DType::kF32, {1, width}}, "x");
+    std::vector<Value> results;
+    for (int i = 0; i < 4; ++i) {
+      const Value w = builder.parameter({DType::kF32, {width, width}},
+                                        fmt::format("w{}", i));
+      results.push_back(tanh(matmul(x, w)));
+    }
+    return results;
+  });
+}
+
+TEST(Search, MergesTheGatesOfACell) {
+  const SearchResult result = search_for(four_gates(8), {.alpha = 1.2});
+  const auto products = std::ranges::count_if(
+      result.function.nodes(),
+      [](const Node& node) { return node.op->name() == "matmul"; });
+  EXPECT_EQ(products, 1);
+  EXPECT_LT(result.after, result.before);
+}
+
+TEST(Search, IsNeverWorseAndBetterWithMoreFreedom) {
+  const Function start = four_gates(8);
+  double before = search_for(start, {.alpha = 1}).before;
+  for (const double alpha : {1.0, 1.01, 1.05, 1.1, 1.3}) {
+    const SearchResult result = search_for(start, {.alpha = alpha});
+    EXPECT_LE(result.after, before);
+    before = result.after;
+  }
+  before = search_for(start).before;
+  for (const int budget : {1, 2, 4, 100}) {
+    const SearchResult result =
+        search_for(start, {.alpha = 1.2, .budget = budget});
+    EXPECT_LE(result.after, before);
+    before = result.after;
+  }
+}
+
+TEST(Search, IsTheSameForTheSameCosts) {
+  const Function start = four_gates(8);
+  const SearchResult one = search_for(start, {.alpha = 1.2});
+  const SearchResult other = search_for(start, {.alpha = 1.2});
+  EXPECT_EQ(to_string(one.function), to_string(other.function));
+  EXPECT_EQ(one.expanded, other.expanded);
+  EXPECT_EQ(one.tried, other.tried);
+}
+
+// Splits, concats and their likes undo each other; the search ends all the
+// same, and no function is looked into twice.
+TEST(Search, EndsWhereRulesUndoEachOther) {
+  const SearchResult result =
+      search_for(four_gates(4), {.alpha = 100, .budget = 200});
+  EXPECT_LE(result.expanded, 200u);
+  EXPECT_FALSE(result.is_out_of_time);
+}
+
+// A table that lies makes a function slow, never wrong.
+TEST(Search, ComputesTheSameWhateverTheCosts) {
+  std::mt19937 random(1);
+  const auto lies = [&](const Function&, const PlanStep&,
+                        const std::vector<bool>&) {
+    const double seconds = 1e-6 * static_cast<double>(1 + random() % 1000);
+    return StepTime{seconds, seconds};
+  };
+  for (const Function& start : {four_gates(8), residual_example()}) {
+    std::vector<Tensor> arguments;
+    for (const ValueId id : start.parameters()) {
+      arguments.push_back(testing::random_tensor(
+          {.type = start.type(id)}, static_cast<std::uint64_t>(id)));
+    }
+    const std::vector<Tensor> expected = Executable(start).run(arguments);
+    for (int round = 0; round < 20; ++round) {
+      const SearchResult result =
+          search_for(start, {.alpha = 3, .budget = 50}, lies);
+      verify(result.function);
+      const std::vector<Tensor> actual =
+          Executable(result.function).run(arguments);
+      for (std::size_t i = 0; i < actual.size(); ++i) {
+        testing::expect_close(actual[i], expected[i], 64);
+      }
+    }
+  }
+}
+
+TEST(Search, SplitReachesTheSameCostWithLessSearch) {
+  FunctionBuilder builder("f");
+  const Function start = builder.build([&] {
+    Value x = builder.parameter({DType::kF32, {1, 8}}, "x");
+    for (int i = 0; i < 12; ++i) {
+      const auto weights = [&](const char* name) {
+        return builder.parameter({DType::kF32, {8, 8}},
+                                 fmt::format("{}{}", name, i));
+      };
+      x = tanh(matmul(x, weights("a"))) * sigmoid(matmul(x, weights("b")));
+    }
+    return std::vector{x};
+  });
+  const SearchResult whole =
+      search_for(start, {.alpha = 1.05, .budget = 1000, .is_split = false});
+  const SearchResult parts =
+      search_for(start, {.alpha = 1.05, .budget = 1000, .part_nodes = 12});
+  EXPECT_GT(parts.parts, 1u);
+  EXPECT_LE(parts.after, 1.02 * whole.after);
+  EXPECT_LT(5 * parts.tried, whole.tried);
+}
+
+TEST(Search, KeepsALimitOfMemory) {
+  const Function start = four_gates(8);
+  CostTable costs = table();
+  FunctionCosts function_costs(costs, {});
+  const auto frozen = frozen_behind(start, 1);
+  SearchOptions options{.alpha = 1.2};
+  const std::size_t need = function_costs.cost(start, frozen).arena_bytes;
+  options.objective.arena_limit = need;
+  const SearchResult result = search(start, frozen, function_costs, options);
+  EXPECT_LE(function_costs.cost(result.function, frozen).arena_bytes, need);
+}
+
+TEST(Search, RefusesOptionsOutOfRange) {
+  const Function start = four_gates(4);
+  test::expect_error(ErrorCode::kInvalidArgument, {"alpha"},
+                     [&] { search_for(start, {.alpha = 0.9}); });
+  test::expect_error(ErrorCode::kInvalidArgument, {"budget"},
+                     [&] { search_for(start, {.budget = 0}); });
+  test::expect_error(
+      ErrorCode::kInvalidArgument, {"merge_product", "merge_products"},
+      [&] { search_for(start, {.without = {"merge_product"}}); });
+}
+
+TEST(CostTable, KeepsWhatItTimedAndIgnoresDamage) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "steps.txt";
+  int count = 0;
+  const auto timer = [&](const Function&, const PlanStep&,
+                         const std::vector<bool>&) {
+    ++count;
+    return StepTime{2e-6, 1e-6};
+  };
+  const Function start = four_gates(8);
+  const auto cost = [&] {
+    CostTable costs(TimesFile(path, "machine", 2, 100), timer);
+    FunctionCosts function_costs(costs, {});
+    const double seconds =
+        function_costs.cost(start, frozen_behind(start, 1)).total.seconds;
+    costs.keep();
+    return seconds;
+  };
+  EXPECT_NEAR(cost(), 4 * 2e-6 + 4 * 2e-6, 4e-6);
+  const int timed = count;
+  EXPECT_GT(timed, 0);
+  const double again = cost();
+  EXPECT_EQ(count, timed);
+  EXPECT_EQ(again, cost());
+  write_file(path, "another machine\n");
+  cost();
+  EXPECT_EQ(count, 2 * timed);
+}
+
+}  // namespace
+}  // namespace weft::search_test
