@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "cli/optimize_report.h"
 #include "cli/plan_table.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -14,6 +15,7 @@
 #include "weft/compiler/inline_calls.h"
 #include "weft/compiler/pass.h"
 #include "weft/files/exported.h"
+#include "weft/files/optimized.h"
 #include "weft/graph/text.h"
 #include "weft/train/step/step.h"
 #include "weft/train/trained_model.h"
@@ -162,6 +164,11 @@ void inspect_exported(const InspectArguments& arguments, const fs::path& path) {
   const ExportedFunction exported(path);
   if (!arguments.with_dot) {
     fmt::print("{}: an exported function\n", path.string());
+    const SafetensorsFile file(path);
+    if (const auto report = optimize_report(file.metadata(), path.string())) {
+      fmt::print("\n");
+      print_optimize_report(*report);
+    }
   }
   print_functions(exported.function().graph(), arguments);
 }

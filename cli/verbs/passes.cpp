@@ -1,4 +1,5 @@
-// weft passes: what simplifies a graph before it is planned.
+// weft passes: what simplifies a graph before it is planned, and the rules of
+// weft optimize.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/core.h>
@@ -7,12 +8,13 @@
 #include "cli/verb.h"
 
 #include "weft/compiler/pass.h"
+#include "weft/compiler/rule.h"
 
 namespace weft::cli {
 namespace {
 
 struct PassesArguments {
-  std::string name;
+  std::string name;  // of a pass or a rule
   bool as_json = false;
 };
 
@@ -38,9 +40,31 @@ Json as_json(const PassDef& pass) {
           {"is_needed", pass.is_needed}};
 }
 
-void print_one(const PassDef& pass) {
-  fmt::print("{}: {} ({})\n", pass.name, pass.summary, guard_of(pass));
-  for (const PassSample& sample : pass.samples) {
+const char* guard_of(const RuleDef& rule) {
+  if (rule.use == RuleUse::kAlways) return "where results may round";
+  return rule.holds_in_training
+             ? "where it is measured to pay"
+             : "where it is measured to pay, not in training";
+}
+
+Json as_json(const RuleDef& rule) {
+  return {{"name", rule.name},
+          {"summary", rule.summary},
+          {"is_measured", rule.use == RuleUse::kMeasured},
+          {"keeps_bits", rule.keeps_bits},
+          {"holds_in_training", rule.holds_in_training}};
+}
+
+template <class Def>
+void print_line(const Def& def) {
+  fmt::print("{:<24} {} ({})\n", def.name, def.summary, guard_of(def));
+}
+
+// A pass, or a rule.
+template <class Def>
+void print_one(const Def& def) {
+  fmt::print("{}: {} ({})\n", def.name, def.summary, guard_of(def));
+  for (const auto& sample : def.samples) {
     if (sample.after.empty()) {
       fmt::print("\nleft alone:\n{}\n", sample.before);
     } else {
@@ -49,7 +73,15 @@ void print_one(const PassDef& pass) {
   }
 }
 
+void run_on_rule(const RuleDef& rule, bool as_json) {
+  if (as_json) return print_json(Json::array({cli::as_json(rule)}));
+  print_one(rule);
+}
+
 void run(const PassesArguments& arguments) {
+  if (const RuleDef* rule = rule_registry().find(arguments.name)) {
+    return run_on_rule(*rule, arguments.as_json);
+  }
   if (!arguments.name.empty() && !arguments.as_json) {
     return print_one(pass_registry().get(arguments.name));
   }
@@ -59,17 +91,23 @@ void run(const PassesArguments& arguments) {
   if (arguments.as_json) {
     Json all = Json::array();
     for (const PassDef* pass : passes) all.push_back(as_json(*pass));
+    if (arguments.name.empty()) {
+      for (const RuleDef& rule : rule_registry().all()) {
+        all.push_back(as_json(rule));
+      }
+    }
     return print_json(all);
   }
   for (const PassDef* pass : passes) {
-    fmt::print("{:<18} {} ({})\n", pass->name, pass->summary, guard_of(*pass));
+    print_line(*pass);
   }
+  for (const RuleDef& rule : rule_registry().all()) print_line(rule);
 }
 
 void add_passes(CLI::App& verb) {
   auto arguments = std::make_shared<PassesArguments>();
   verb.add_option("NAME", arguments->name,
-                  "one pass: what it makes of its samples");
+                  "one pass or rule: what it makes of its samples");
   verb.add_flag("--json", arguments->as_json, "print one JSON array");
   verb.callback([arguments] { run(*arguments); });
 }

@@ -20,8 +20,8 @@ namespace weft::search_test {
 namespace {
 
 // A step takes a microsecond, and one more for each thousand of its flops.
-StepTime by_flops(const Function& function, const PlanStep& step,
-                  const std::vector<bool>&) {
+MeasuredTime by_flops(const Function& function, const PlanStep& step,
+                      const std::vector<bool>&) {
   double seconds = 1e-6;
   for (const NodeId id : step.nodes) {
     const Node& node = function.node(id);
@@ -71,7 +71,7 @@ TEST(Search, FindsTheResidualExampleOnlyWhereCostsMayRise) {
     const bool is_small = node.op->name() == "conv2d" &&
                           function.type(node.inputs[1]).shape[0] == 1;
     const double seconds = is_small ? 0.97e-5 : 1e-5;
-    return StepTime{seconds, seconds};
+    return MeasuredTime{seconds, seconds};
   };
   const Function start = residual_example();
   const SearchResult greedy = search_for(start, {.alpha = 1}, timer);
@@ -178,7 +178,7 @@ TEST(Search, ComputesTheSameWhateverTheCosts) {
   const auto lies = [&](const Function&, const PlanStep&,
                         const std::vector<bool>&) {
     const double seconds = 1e-6 * static_cast<double>(1 + random() % 1000);
-    return StepTime{seconds, seconds};
+    return MeasuredTime{seconds, seconds};
   };
   for (const Function& start : {four_gates(8), residual_example()}) {
     std::vector<Tensor> arguments;
@@ -252,7 +252,7 @@ TEST(CostTable, KeepsWhatItTimedAndIgnoresDamage) {
   const auto timer = [&](const Function&, const PlanStep&,
                          const std::vector<bool>&) {
     ++count;
-    return StepTime{2e-6, 1e-6};
+    return MeasuredTime{2e-6, 1e-6};
   };
   const Function start = four_gates(8);
   const auto cost = [&] {

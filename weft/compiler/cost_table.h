@@ -27,8 +27,8 @@ struct StepCost {
 class CostTable {
  public:
   // How long a step takes; tests give times of their own.
-  using Timer = std::function<StepTime(const Function&, const PlanStep&,
-                                       const std::vector<bool>& is_cold)>;
+  using Timer = std::function<MeasuredTime(const Function&, const PlanStep&,
+                                           const std::vector<bool>& is_cold)>;
 
   explicit CostTable(TimesFile file, Timer timer = time_step);
   // That of this machine. What its file lacks or has damaged is measured.

@@ -23,7 +23,7 @@
 namespace weft {
 
 // What is to be small: a weighted sum, under a limit.
-struct Objective {
+struct SearchObjective {
   double seconds = 1;
   double flops = 0;
   double bytes = 0;
@@ -48,7 +48,7 @@ struct SearchOptions {
   double seconds = 60;
   std::size_t part_nodes = 30;
   bool is_split = true;
-  Objective objective = {};
+  SearchObjective objective = {};
   // Whether rules that do not hold in training are left out.
   bool in_training = false;
   std::vector<std::string> without = {};  // rules
@@ -59,6 +59,8 @@ struct SearchStep {
   std::string rule;
   std::string layer;  // where it fits; may be empty
   double gain = 0;    // of the objective, by the cost table
+
+  bool operator==(const SearchStep&) const = default;
 };
 
 struct SearchResult {

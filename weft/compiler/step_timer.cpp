@@ -128,8 +128,8 @@ std::string step_text(const Function& function, const PlanStep& step,
   return text;
 }
 
-StepTime time_step(const Function& function, const PlanStep& step,
-                   const std::vector<bool>& is_cold) {
+MeasuredTime time_step(const Function& function, const PlanStep& step,
+                       const std::vector<bool>& is_cold) {
   const std::unique_ptr<PreparedKernel> kernel = prepare(function, step);
   Operands operands(function, step, is_cold);
   // The first run meets code and memory for the first time.

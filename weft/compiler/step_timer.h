@@ -16,7 +16,7 @@ namespace weft {
 std::string step_text(const Function& function, const PlanStep& step,
                       const std::vector<bool>& is_cold);
 
-struct StepTime {
+struct MeasuredTime {
   double median;  // seconds
   double least;
 };
@@ -25,7 +25,7 @@ struct StepTime {
 // some milliseconds. Cold operands are other ones in each run, as many as
 // outgrow the last-level cache. Throws Error(kUnsupported) where no kernel
 // takes the step.
-StepTime time_step(const Function& function, const PlanStep& step,
-                   const std::vector<bool>& is_cold);
+MeasuredTime time_step(const Function& function, const PlanStep& step,
+                       const std::vector<bool>& is_cold);
 
 }  // namespace weft

@@ -81,7 +81,7 @@ Graph read_graph(const SafetensorsFile& file) {
 }  // namespace
 
 void export_function(const std::filesystem::path& path,
-                     const GraphFunction& function) {
+                     const GraphFunction& function, const TextMetadata& more) {
   const std::string& name = function.function().name();
   refuse_host_code(function.graph());
   std::vector<NamedTensor> tensors;
@@ -96,9 +96,10 @@ void export_function(const std::filesystem::path& path,
   const Json info{{"format", kFunctionFormat},
                   {"entry", name},
                   {"hidden", std::move(hidden)}};
-  write_safetensors(
-      path, tensors,
-      {{kGraphKey, to_string(function.graph())}, {kFunctionKey, info.dump()}});
+  TextMetadata metadata = more;
+  metadata[kGraphKey] = to_string(function.graph());
+  metadata[kFunctionKey] = info.dump();
+  write_safetensors(path, tensors, metadata);
 }
 
 bool is_exported_function(const std::filesystem::path& path) {

@@ -20,17 +20,19 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/files/safetensors.h"
 #include "weft/runtime/jit/graph_function.h"
 
 namespace weft {
 
-// Writes the file atomically. Throws Error(kUnsupported) for a function that
-// calls code of the host, captured values of a function around it or draws with
-// the random key around its call,
+// Writes the file atomically, with `more` beside its own metadata. Throws
+// Error(kUnsupported) for a function that calls code of the host, captured
+// values of a function around it or draws with the random key around its call,
 // Error(kInvalidArgument) for a variable that died or has no value, and as
 // write_safetensors() does.
 void export_function(const std::filesystem::path& path,
-                     const GraphFunction& function);
+                     const GraphFunction& function,
+                     const TextMetadata& more = {});
 
 // Whether a function was exported to this file. False where there is none, and
 // where it cannot be read.

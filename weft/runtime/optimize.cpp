@@ -1,0 +1,150 @@
+#include "weft/runtime/optimize.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/base/stopwatch.h"
+#include "weft/compiler/frozen.h"
+#include "weft/graph/phases.h"
+#include "weft/runtime/plan/plan.h"
+
+namespace weft {
+namespace {
+
+// What is not faster by so much has won nothing: noise would decide.
+constexpr double kLeastGain = 0.99;
+constexpr std::size_t kLeastRounds = 7;
+constexpr double kSecondsOfRace = 1;
+
+// A plan with memory to run in.
+class Runner {
+ public:
+  Runner(const Function& function, const std::vector<bool>& is_frozen,
+         const Bindings& dims, const std::vector<std::string>& without)
+      : function_(specialize(split_frozen(function, is_frozen).rest, dims)),
+        plan_(function_, {.without = without}) {
+    for (const ValueId id : function_.parameters()) {
+      add(function_.type(id), arguments_);
+    }
+    for (const TensorType& type : plan_.result_types()) add(type, results_);
+    add({DType::kU8, {static_cast<Dim>(plan_.arena_bytes())}}, arena_);
+  }
+
+  double run() {
+    const Stopwatch watch;
+    plan_.run(arguments_, results_, arena_.front());
+    return watch.seconds();
+  }
+
+ private:
+  // Zeros as indices, ordinary numbers as floats; all of it is written, so that
+  // no page lies in the cache for being empty.
+  void add(const TensorType& type, std::vector<void*>& addresses) {
+    tensors_.push_back(Tensor::empty(type));
+    std::memset(tensors_.back().raw(), is_floating(type.dtype) ? 0x3c : 0,
+                type.bytes());
+    addresses.push_back(tensors_.back().raw());
+  }
+
+  Function function_;
+  Plan plan_;
+  std::vector<Tensor> tensors_;
+  std::vector<void*> arguments_, results_, arena_;
+};
+
+// Median seconds of each, which run in turns.
+std::vector<double> race(std::vector<Runner>& runners) {
+  std::vector<std::vector<double>> times(runners.size());
+  for (Runner& runner : runners) runner.run();
+  const Stopwatch all;
+  for (std::size_t round = 0;
+       round < kLeastRounds || all.seconds() < kSecondsOfRace; ++round) {
+    for (std::size_t i = 0; i < runners.size(); ++i) {
+      times[i].push_back(runners[i].run());
+    }
+  }
+  std::vector<double> medians;
+  for (std::vector<double>& each : times) {
+    std::ranges::sort(each);
+    medians.push_back(each[each.size() / 2]);
+  }
+  return medians;
+}
+
+void require_plan(const Function& function, const Bindings& dims) {
+  if (has_control(function)) {
+    throw Error(ErrorCode::kUnsupported, "@" + function.name(),
+                "it branches, loops or calls, and the search takes functions "
+                "that have one plan")
+        .hint("optimize the functions that it calls");
+  }
+  for (const ValueId id : function.parameters()) {
+    if (determines(dims, function.type(id).shape)) continue;
+    throw Error(ErrorCode::kUnsupported, "@" + function.name(),
+                "nothing says how large {} is", to_string(function.type(id)));
+  }
+}
+
+void note(const SearchResult& search, OptimizeReport& report) {
+  report.predicted_after = search.after;
+  report.steps = search.taken;
+  report.refused = search.refused;
+}
+
+void count(const SearchResult& search, OptimizeReport& report) {
+  report.parts = std::max(report.parts, search.parts);
+  report.expanded += search.expanded;
+  report.tried += search.tried;
+  report.timed += search.timed;
+  report.is_out_of_time = report.is_out_of_time || search.is_out_of_time;
+}
+
+}  // namespace
+
+Optimized optimize(const Function& function, const std::vector<bool>& is_frozen,
+                   const Bindings& dims, const OptimizeOptions& options) {
+  require_plan(function, dims);
+  CostTable table = CostTable::of_machine();
+  if (!table.complaint().empty()) {
+    fmt::print(stderr, "weft: step times: {}\n", table.complaint());
+  }
+  FunctionCosts costs(table,
+                      {.dims = dims, .passes = {.without = options.without}});
+  // The greedy search comes first: what it finds costs the relaxed one nothing
+  // to time again.
+  std::vector<SearchResult> found;
+  std::vector<std::string> names;
+  SearchOptions greedy = options.search;
+  greedy.alpha = 1;
+  found.push_back(search(function, is_frozen, costs, greedy));
+  names.emplace_back("greedy");
+  if (options.search.alpha > 1) {
+    found.push_back(search(function, is_frozen, costs, options.search));
+    names.emplace_back("relaxed");
+  }
+  table.keep();
+
+  Optimized result{function, {}};
+  OptimizeReport& report = result.report;
+  std::vector<Runner> runners;
+  runners.emplace_back(function, is_frozen, dims, options.without);
+  for (const SearchResult& each : found) {
+    count(each, report);
+    runners.emplace_back(each.function, is_frozen, dims, options.without);
+  }
+  const std::vector<double> seconds = race(runners);
+  report.predicted_before = report.predicted_after = found[0].before;
+  report.measured_before = report.measured_after = seconds[0];
+  report.refused = found.back().refused;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    // The later one, which searched further, must be clearly faster.
+    if (!(seconds[i + 1] < kLeastGain * report.measured_after)) continue;
+    result.function = found[i].function;
+    report.taken = names[i];
+    report.measured_after = seconds[i + 1];
+    note(found[i], report);
+  }
+  return result;
+}
+
+}  // namespace weft
