@@ -5,7 +5,7 @@
 
 #include "weft/base/stopwatch.h"
 #include "weft/compiler/frozen.h"
-#include "weft/graph/phases.h"
+#include "weft/compiler/inline_calls.h"
 #include "weft/runtime/plan/plan.h"
 
 namespace weft {
@@ -52,24 +52,25 @@ class Runner {
   std::vector<void*> arguments_, results_, arena_;
 };
 
-// Median seconds of each, which run in turns.
+// The least seconds of each, which run in turns: what else the machine does
+// only makes a run longer.
 std::vector<double> race(std::vector<Runner>& runners) {
-  std::vector<std::vector<double>> times(runners.size());
+  std::vector<double> least(runners.size(), 1e30);
   for (Runner& runner : runners) runner.run();
   const Stopwatch all;
   for (std::size_t round = 0;
        round < kLeastRounds || all.seconds() < kSecondsOfRace; ++round) {
     for (std::size_t i = 0; i < runners.size(); ++i) {
-      times[i].push_back(runners[i].run());
+      least[i] = std::min(least[i], runners[i].run());
     }
   }
-  std::vector<double> medians;
-  for (std::vector<double>& each : times) {
-    std::ranges::sort(each);
-    medians.push_back(each[each.size() / 2]);
-  }
-  return medians;
+  return least;
 }
+
+struct Contender {
+  std::string name;
+  SearchResult search;
+};
 
 void require_plan(const Function& function, const Bindings& dims) {
   if (has_control(function)) {
@@ -112,37 +113,41 @@ Optimized optimize(const Function& function, const std::vector<bool>& is_frozen,
                       {.dims = dims, .passes = {.without = options.without}});
   // The greedy search comes first: what it finds costs the relaxed one nothing
   // to time again.
-  std::vector<SearchResult> found;
-  std::vector<std::string> names;
+  std::vector<Contender> contenders;
   SearchOptions greedy = options.search;
   greedy.alpha = 1;
-  found.push_back(search(function, is_frozen, costs, greedy));
-  names.emplace_back("greedy");
+  contenders.push_back({"greedy", search(function, is_frozen, costs, greedy)});
   if (options.search.alpha > 1) {
-    found.push_back(search(function, is_frozen, costs, options.search));
-    names.emplace_back("relaxed");
+    contenders.push_back(
+        {"relaxed", search(function, is_frozen, costs, options.search)});
   }
   table.keep();
 
   Optimized result{function, {}};
   OptimizeReport& report = result.report;
+  report.predicted_before = report.predicted_after =
+      contenders[0].search.before;
+  report.refused = contenders.back().search.refused;
+  for (const Contender& each : contenders) count(each.search, report);
+  // What no rule changed needs no race against itself.
+  std::erase_if(contenders, [](const Contender& each) {
+    return each.search.taken.empty();
+  });
   std::vector<Runner> runners;
   runners.emplace_back(function, is_frozen, dims, options.without);
-  for (const SearchResult& each : found) {
-    count(each, report);
-    runners.emplace_back(each.function, is_frozen, dims, options.without);
+  for (const Contender& each : contenders) {
+    runners.emplace_back(each.search.function, is_frozen, dims,
+                         options.without);
   }
   const std::vector<double> seconds = race(runners);
-  report.predicted_before = report.predicted_after = found[0].before;
   report.measured_before = report.measured_after = seconds[0];
-  report.refused = found.back().refused;
-  for (std::size_t i = 0; i < found.size(); ++i) {
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
     // The later one, which searched further, must be clearly faster.
     if (!(seconds[i + 1] < kLeastGain * report.measured_after)) continue;
-    result.function = found[i].function;
-    report.taken = names[i];
+    result.function = contenders[i].search.function;
+    report.taken = contenders[i].name;
     report.measured_after = seconds[i + 1];
-    note(found[i], report);
+    note(contenders[i].search, report);
   }
   return result;
 }

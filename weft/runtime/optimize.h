@@ -24,7 +24,7 @@ struct OptimizeReport {
   // Seconds of a run by the cost table, before and after.
   double predicted_before = 0;
   double predicted_after = 0;
-  // The same measured: medians of runs in turns.
+  // The same measured: the least of runs in turns.
   double measured_before = 0;
   double measured_after = 0;
   std::vector<SearchStep> steps = {};
