@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "weft/runtime/optimize.h"
+#include "weft/runtime/optimize_report.h"
 
 namespace weft::cli {
 

@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"crossings", measure_crossings},
     {"recursion", measure_recursion},
     {"planning", measure_planning},
+    {"optimized", race_optimized},
     {"loops", race_loops},
     {"special-values", race_special_values},
     {"narrow", race_narrow},

@@ -105,6 +105,10 @@ void print_step(Assembly& assembly, const Recipe& recipe,
   }
   if (arguments.with_dot) fail_dot(arguments);
   Plan& plan = step.plan();
+  if (const OptimizeReport* report = step.optimize_report()) {
+    print_optimize_report(*report);
+    fmt::print("\n");
+  }
   print_plan(plan, step.arguments(), step.results());
 }
 

@@ -112,17 +112,28 @@ std::string graph_name(const py::handle& callable) {
   return name.empty() ? "jit" : name;
 }
 
+// Which search for faster graphs a word stands for.
+std::optional<SearchOptions> search_options(const std::string& word) {
+  if (word == "none") return std::nullopt;
+  if (word == "greedy") return SearchOptions{.alpha = 1, .in_training = true};
+  if (word == "relaxed") return SearchOptions{.in_training = true};
+  throw Error(ErrorCode::kInvalidArgument, "jit", "optimize is no '{}'", word)
+      .hint("it is \"none\", \"greedy\" or \"relaxed\"");
+}
+
 std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
                               const py::object& results, bool relax_dims,
-                              bool fuse, std::size_t max_graphs,
-                              std::size_t warn_after, std::int64_t max_frames,
-                              int workers, std::optional<bool> batching) {
+                              bool fuse, const std::string& optimize,
+                              std::size_t max_graphs, std::size_t warn_after,
+                              std::int64_t max_frames, int workers,
+                              std::optional<bool> batching) {
   JitOptions options;
   options.name = graph_name(callable);
   if (!signature.is_none()) options.signature = types_from(signature);
   if (!results.is_none()) options.results = types_from(results);
   options.relax_dims = relax_dims;
   options.fuse = fuse;
+  options.search = search_options(optimize);
   options.max_graphs = max_graphs;
   options.warn_after = warn_after;
   // It is refused here, at the decorator, and not at the first call.
@@ -177,9 +188,9 @@ void bind_jit(py::module_& module) {
   py::class_<Jit>(module, "Jit", py::custom_type_setup(&make_collectable))
       .def(py::init(&make_jit), py::arg("function"), py::kw_only(),
            py::arg("input_signature"), py::arg("results"),
-           py::arg("relax_dims"), py::arg("fuse"), py::arg("max_graphs"),
-           py::arg("warn_after"), py::arg("max_frames"), py::arg("workers"),
-           py::arg("batching"))
+           py::arg("relax_dims"), py::arg("fuse"), py::arg("optimize"),
+           py::arg("max_graphs"), py::arg("warn_after"), py::arg("max_frames"),
+           py::arg("workers"), py::arg("batching"))
       .def("__call__", &Jit::call)
       .def(
           "__get__",

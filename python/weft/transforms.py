@@ -12,6 +12,7 @@ def jit(
     results=None,
     relax_dims=True,
     fuse=True,
+    optimize="none",
     max_graphs=64,
     warn_after=8,
     max_frames=1_000_000,
@@ -27,6 +28,8 @@ def jit(
     input_signature: a TensorType for each argument, then there is one graph.
     results: TensorTypes of what is returned, for a function that calls itself.
     fuse=False: every op by itself, with the bits of eager execution.
+    optimize: "greedy" or "relaxed" looks for faster graphs by measured cost
+    before they run, which takes seconds for each kind of arguments.
 
     What a function reads from around it counts too: it is traced once for each
     precision and for the modes of the layers that it calls, and draws with the
@@ -45,6 +48,7 @@ def jit(
             results=results,
             relax_dims=relax_dims,
             fuse=fuse,
+            optimize=optimize,
             max_graphs=max_graphs,
             warn_after=warn_after,
             max_frames=max_frames,
@@ -57,6 +61,7 @@ def jit(
         results=results,
         relax_dims=relax_dims,
         fuse=fuse,
+        optimize=optimize,
         max_graphs=max_graphs,
         warn_after=warn_after,
         max_frames=max_frames,

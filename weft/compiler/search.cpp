@@ -30,6 +30,11 @@ std::string scope_of(const Function& function, const Match& match) {
   return function.node(match.nodes.back()).location.scope;
 }
 
+double value_of(const SearchObjective& objective, const StepCost& cost) {
+  return objective.seconds * cost.seconds + objective.flops * cost.flops +
+         objective.bytes * cost.bytes + objective.launches * cost.launches;
+}
+
 // A function on the way, and how it was made.
 struct Candidate {
   Function function;
@@ -59,7 +64,7 @@ class GraphSearch {
     const std::size_t timed = costs_.table().timed();
     const FunctionCost start = costs_.cost(function, is_frozen);
     limit_ = options_.objective.arena_limit;
-    result.before = options_.objective(start.total);
+    result.before = value_of(options_.objective, start.total);
     if (options_.is_split && function.nodes().size() > options_.part_nodes) {
       // A limit of the whole says nothing about parts.
       limit_.reset();
@@ -73,7 +78,7 @@ class GraphSearch {
       result.parts = 1;
     }
     const FunctionCost end = costs_.cost(result.function, is_frozen);
-    result.after = options_.objective(end.total);
+    result.after = value_of(options_.objective, end.total);
     const bool is_too_large =
         options_.objective.arena_limit &&
         end.arena_bytes >
@@ -162,7 +167,7 @@ class GraphSearch {
     if (limit_ && cost.arena_bytes > *limit_) {
       return std::numeric_limits<double>::infinity();
     }
-    return options_.objective(cost.total);
+    return value_of(options_.objective, cost.total);
   }
 
   Found search_part(const Function& function,

@@ -5,6 +5,7 @@
 #include "weft/base/hash.h"
 #include "weft/compiler/flat/lowering.h"
 #include "weft/compiler/inline_calls.h"
+#include "weft/runtime/optimize.h"
 
 namespace weft {
 namespace {
@@ -48,6 +49,7 @@ struct Executable::State {
     std::vector<TensorType> results;
     std::optional<Plan> plan;
     std::optional<TaggedExecutor> tagged;
+    std::optional<OptimizeReport> report;
 
     bool takes(std::span<const Tensor> tensors) const {
       return std::equal(arguments.begin(), arguments.end(), tensors.begin(),
@@ -173,8 +175,17 @@ Executable::State::Planned& Executable::State::find(
 }
 
 void Executable::State::plan(Planned& planned, const Bindings& bindings) {
+  Function specialized = specialize(function, bindings);
+  if (options.search) {
+    const std::vector<bool> none_frozen(function.parameters().size());
+    Optimized optimized =
+        optimize(specialized, none_frozen, {},
+                 {.search = *options.search, .without = options.without});
+    specialized = std::move(optimized.function);
+    planned.report = std::move(optimized.report);
+  }
   planned.plan.emplace(
-      specialize(function, bindings),
+      specialized,
       // A fused step keeps values to itself, and an error could not name the
       // op.
       PlanOptions{options.donated, options.fuse && !options.check_numerics,
@@ -189,6 +200,11 @@ void Executable::State::plan(Planned& planned, const Bindings& bindings) {
 }
 
 void Executable::State::lower_to_tagged(Planned& planned) {
+  if (options.search) {
+    throw Error(ErrorCode::kUnsupported, "@" + function.name(),
+                "it branches, loops or calls, and only functions that have one "
+                "plan are searched for faster ones");
+  }
   TaggedOptions tagged = options.tagged;
   tagged.check_numerics = tagged.check_numerics || options.check_numerics;
   tagged.fuse = tagged.fuse && options.fuse;
@@ -237,6 +253,12 @@ TaggedExecutor& Executable::tagged_for(std::span<const Tensor> arguments) {
   throw Error(ErrorCode::kUnsupported, "@" + state_->function.name(),
               "it neither branches nor loops nor calls: it has one plan")
       .hint("plan_for() gives it");
+}
+
+const OptimizeReport* Executable::optimize_report_for(
+    std::span<const Tensor> arguments) {
+  const State::Planned& planned = state_->find(arguments);
+  return planned.report ? &*planned.report : nullptr;
 }
 
 std::vector<TensorType> Executable::result_types(

@@ -17,11 +17,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weft/compiler/search_options.h"
 #include "weft/graph/function.h"
+#include "weft/runtime/optimize_report.h"
 #include "weft/runtime/plan/plan.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/symbol.h"
@@ -42,6 +45,10 @@ struct ExecutableOptions {
   std::vector<std::string> without = {};
   // How a function that branches, loops or calls is executed.
   TaggedOptions tagged = {};
+  // Looks for a faster form of each combination of shapes before it is planned
+  // (optimize.h), which takes seconds. A function that branches, loops or calls
+  // is refused.
+  std::optional<SearchOptions> search = {};
   // Plans that are kept, at least one. Of more combinations of shapes the one
   // that was used longest ago is planned anew when it returns.
   std::size_t most_plans = 64;
@@ -83,6 +90,9 @@ class Executable {
   // other shapes come.
   Plan& plan_for(std::span<const Tensor> arguments);
   TaggedExecutor& tagged_for(std::span<const Tensor> arguments);
+  // What the search found for these shapes; null where none was wanted. It is
+  // good as long as plan_for()'s plan.
+  const OptimizeReport* optimize_report_for(std::span<const Tensor> arguments);
   // The types of the results for arguments of these shapes.
   std::vector<TensorType> result_types(std::span<const Tensor> arguments);
 

@@ -19,7 +19,7 @@ bool is_shared(const Function& function) {
 // All that a plan is made by.
 bool plan_alike(const ExecutableOptions& a, const ExecutableOptions& b) {
   return a.donated == b.donated && a.check_numerics == b.check_numerics &&
-         a.fuse == b.fuse && a.without == b.without &&
+         a.fuse == b.fuse && a.without == b.without && a.search == b.search &&
          a.most_plans == b.most_plans;
 }
 

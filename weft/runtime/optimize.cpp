@@ -6,6 +6,7 @@
 #include "weft/base/stopwatch.h"
 #include "weft/compiler/frozen.h"
 #include "weft/compiler/inline_calls.h"
+#include "weft/compiler/search.h"
 #include "weft/runtime/plan/plan.h"
 
 namespace weft {
@@ -14,7 +15,7 @@ namespace {
 // What is not faster by so much has won nothing: noise would decide.
 constexpr double kLeastGain = 0.99;
 constexpr std::size_t kLeastRounds = 7;
-constexpr double kSecondsOfRace = 1;
+constexpr double kSecondsOfRace = 0.5;
 
 // A plan with memory to run in.
 class Runner {
@@ -78,6 +79,13 @@ void require_plan(const Function& function, const Bindings& dims) {
                 "it branches, loops or calls, and the search takes functions "
                 "that have one plan")
         .hint("optimize the functions that it calls");
+  }
+  for (const Node& node : function.nodes()) {
+    if (!node.op->has(kCollective) && !node.op->has(kHost)) continue;
+    throw Error(ErrorCode::kUnsupported, "@" + function.name(),
+                "{} would meet other ranks, or run code of the program, each "
+                "time that it is measured",
+                node.op->name());
   }
   for (const ValueId id : function.parameters()) {
     if (determines(dims, function.type(id).shape)) continue;

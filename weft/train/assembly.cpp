@@ -42,6 +42,15 @@ void refuse_wrappers_and_groups(const OptimizerRecipe& optimizer) {
       .hint("wrap what is given, and leave optimizer.wrap and groups out");
 }
 
+std::optional<SearchOptions> search_options(const CompilerRecipe& compiler) {
+  if (compiler.search == "none") return std::nullopt;
+  return SearchOptions{
+      .alpha = compiler.search == "greedy" ? 1 : compiler.alpha,
+      .budget = static_cast<int>(compiler.budget),
+      .seconds = compiler.search_seconds,
+      .in_training = true};
+}
+
 }  // namespace
 
 DataOptions data_options(const Recipe& recipe, int workers) {
@@ -122,6 +131,7 @@ StepOptions step_options(const Recipe& recipe) {
                       .clip_norm = recipe.optimizer.clip_norm,
                       .seed = static_cast<std::uint64_t>(train.seed),
                       .check_numerics = train.check_numerics};
+  options.search = search_options(recipe.compiler);
   options.tagged.max_frames = train.max_frames;
   options.tagged.workers = static_cast<int>(train.recursion_workers);
   if (train.batching == "always") options.tagged.batching = Batching::kAlways;

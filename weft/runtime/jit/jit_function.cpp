@@ -271,6 +271,7 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
   } else {
     ExecutableOptions options;
     options.fuse = options_.fuse;
+    options.search = options_.search;
     options.tagged = options_.tagged;
     pass.traced.function =
         std::make_shared<GraphFunction>(program.build(), open.name, pass.hidden,

@@ -42,6 +42,8 @@ struct JitOptions {
   bool relax_dims = true;
   // Off: every op runs by itself, with the bits of eager execution.
   bool fuse = true;
+  // Looks for faster graphs before they run (runtime/optimize.h).
+  std::optional<SearchOptions> search = std::nullopt;
   // How a function that branches, loops or calls itself is run.
   TaggedOptions tagged = {};
   std::size_t max_graphs = 64;  // the least recently used one goes

@@ -163,6 +163,18 @@ struct SimulateRecipe {
   bool operator==(const SimulateRecipe&) const = default;
 };
 
+// What the compiler does beyond its passes.
+struct CompilerRecipe {
+  // Substitutions in the step's graph that are searched for: "none", "greedy"
+  // or "relaxed".
+  std::string search = "none";
+  double alpha = 1.05;
+  std::int64_t budget = 300;
+  double search_seconds = 60;
+
+  bool operator==(const CompilerRecipe&) const = default;
+};
+
 struct LogRecipe {
   std::string folder;  // load_recipe() puts runs/NAME for an empty one
 
@@ -177,6 +189,7 @@ struct Recipe {
   TrainRecipe train;
   SyncRecipe sync;
   SimulateRecipe simulate;
+  CompilerRecipe compiler;
   LogRecipe log;
   // Sections that keep nothing elsewhere, by name; each is complete.
   std::map<std::string, Options> more;

@@ -57,6 +57,7 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
   settings.check_numerics = description.options().check_numerics;
   settings.without = description.options().without;
   settings.tagged = description.options().tagged;
+  settings.search = description.options().search;
   const std::vector<Entry>& entries = description.entries();
   std::vector<bool> is_read(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -276,6 +277,11 @@ BatchSource::Answer answer_of(const StepDescription& description) {
     if (!lazy->step) lazy->step.emplace(lazy->description, StepCut::kPredict);
     return lazy->step->predict(known);
   };
+}
+
+const OptimizeReport* Step::optimize_report() {
+  fill_inputs();
+  return executable_->optimize_report_for(arguments_);
 }
 
 TaggedExecutor& Step::tagged() {

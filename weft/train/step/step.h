@@ -82,6 +82,8 @@ class Step {
   // zeros.
   Plan& plan();
   TaggedExecutor& tagged();
+  // What the search for faster graphs found; null where none was wanted.
+  const OptimizeReport* optimize_report();
   // What runs pass to these, in the order of the function's parameters.
   const std::vector<Tensor>& arguments() const { return arguments_; }
   const std::vector<Tensor>& results() const { return results_; }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/compiler/search_options.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/dtype.h"
 
@@ -22,6 +24,8 @@ struct StepOptions {
   bool check_numerics = false;
   // Passes of the compiler that are left out (compiler/pass.h).
   std::vector<std::string> without = {};
+  // Substitutions are searched for the step's graph (runtime/optimize.h).
+  std::optional<SearchOptions> search = {};
   TaggedOptions tagged = {};  // of a model that branches, loops or calls
   // Whose executables steps run, where several workers of this process run the
   // same ones in turn; null: each step has its own. It outlives the steps.
