@@ -1,14 +1,18 @@
-// weft-bench optimized MODEL --side S --batch B --alpha A: a network for
-// inference, as it is, searched greedily and searched with freedom. Requests:
-// `report`; `run start`, `run greedy`, `run relaxed`, and `run`, the fastest.
+// weft-bench optimized NETWORK --side S --batch B --alpha A: a network for
+// inference, as it is, searched greedily and searched with freedom. NETWORK is
+// a model of images of S x S pixels, or `sru` or `lstm-gates`, S wide, of 20
+// steps with a product for each gate. Requests: `report`, `whole` (a search of
+// the whole at once); `run start`, `run greedy` and `run`, which is the last.
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 
 #include "weft/compiler/frozen.h"
 #include "weft/compiler/search.h"
 #include "weft/graph/builder.h"
+#include "weft/nn/init.h"
 #include "weft/nn/model.h"
 #include "weft/nn/staging.h"
+#include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
 #include "weft/runtime/optimize.h"
 
@@ -24,11 +28,16 @@ struct Network {
   TensorType input;
 };
 
-Network build(const WorkerOptions& options) {
+Network build_images(const WorkerOptions& options) {
   const Dim side = options.integer("side");
-  ModelInput input{.example = {side, side, 3}, .classes = kClasses};
-  const ModelDef& def = model_registry().get(options.model);
-  const auto model = build_model(def.name, input, Options());
+  const ModelInput input{.example = {side, side, 3}, .classes = kClasses};
+  Options model_options;
+  const auto bypass = options.values.find("bypass");
+  if (bypass != options.values.end()) {
+    model_options["bypass"] = bypass->second;
+  }
+  const auto model =
+      build_model(model_registry().get(options.model), input, model_options);
   model->initialize(1);
   model->train(false);
   Network network;
@@ -36,13 +45,94 @@ Network build(const WorkerOptions& options) {
   FunctionBuilder builder("predict");
   const Value x = builder.parameter(network.input, "x");
   const nn::Staging staged(*model, builder);
-  network.function = builder.build([&] {
-    return std::vector{dynamic_cast<nn::Layer&>(*model)(x)};
-  });
+  network.function = builder.build(
+      [&] { return std::vector{dynamic_cast<nn::Layer&>(*model)(x)}; });
   for (const auto& named : model->parameters()) {
-    network.parameters.push_back(named.parameter->variable.value().tensor());
+    network.parameters.push_back(named.parameter->variable.tensor());
   }
   return network;
+}
+
+// What a cell is made of, whose gates have a product each.
+class Cell {
+ public:
+  Cell(FunctionBuilder& builder, Network& network, Dim width, Dim batch)
+      : builder_(builder), network_(network), width_(width), batch_(batch) {}
+
+  Value weights(const std::string& name) {
+    const Tensor drawn = nn::initial_value({DType::kF32, {width_, width_}},
+                                           nn::Init::normal(0.02), 1, name);
+    network_.parameters.push_back(drawn);
+    return builder_.parameter(drawn.type(), name);
+  }
+  Value zeros() const { return full({DType::kF32, {batch_, width_}}, 0); }
+
+ private:
+  FunctionBuilder& builder_;
+  Network& network_;
+  Dim width_, batch_;
+};
+
+using Step = std::function<Value(const Value& x, const Value& h)>;
+
+// Lei et al., "Simple recurrent units", 2017, with its products step by step.
+Step sru(Cell& cell) {
+  const Value w = cell.weights("w");
+  const Value wf = cell.weights("wf");
+  const Value wr = cell.weights("wr");
+  auto c = std::make_shared<Value>(cell.zeros());
+  return [=](const Value& x, const Value&) {
+    const Value f = sigmoid(matmul(x, wf));
+    const Value r = sigmoid(matmul(x, wr));
+    const Value candidate = matmul(x, w);
+    *c = f * *c + (1 - f) * candidate;
+    return r * tanh(*c) + (1 - r) * x;
+  };
+}
+
+Step lstm_gates(Cell& cell) {
+  std::vector<Value> of_x, of_h;
+  for (const char* gate : {"i", "f", "g", "o"}) {
+    of_x.push_back(cell.weights(fmt::format("w{}", gate)));
+    of_h.push_back(cell.weights(fmt::format("u{}", gate)));
+  }
+  auto c = std::make_shared<Value>(cell.zeros());
+  return [=](const Value& x, const Value& h) {
+    std::vector<Value> gates;
+    for (std::size_t k = 0; k < 4; ++k) {
+      gates.push_back(matmul(x, of_x[k]) + matmul(h, of_h[k]));
+    }
+    *c = sigmoid(gates[1]) * *c + sigmoid(gates[0]) * tanh(gates[2]);
+    return sigmoid(gates[3]) * tanh(*c);
+  };
+}
+
+Network build_recurrent(const WorkerOptions& options, Step (*make)(Cell&)) {
+  constexpr Dim kSteps = 20;
+  const Dim width = options.integer("side");
+  const Dim batch = options.integer("batch");
+  Network network;
+  network.input = {DType::kF32, {kSteps, batch, width}};
+  FunctionBuilder builder("predict");
+  const Value xs = builder.parameter(network.input, "x");
+  network.function = builder.build([&] {
+    Cell cell(builder, network, width, batch);
+    const Step step = make(cell);
+    Value h = cell.zeros();
+    for (Dim t = 0; t < kSteps; ++t) {
+      h = step(reshape(slice_axis(xs, 0, t, t + 1), {batch, width}), h);
+    }
+    return std::vector{h};
+  });
+  return network;
+}
+
+Network build(const WorkerOptions& options) {
+  if (options.model == "sru") return build_recurrent(options, sru);
+  if (options.model == "lstm-gates") {
+    return build_recurrent(options, lstm_gates);
+  }
+  return build_images(options);
 }
 
 // A form of the network with its weights prepared, and room for a run.

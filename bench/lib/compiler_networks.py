@@ -1,0 +1,103 @@
+"""Networks for inference: what the search makes of them against the greedy one,
+and against other runtimes on the same threads."""
+
+from functools import partial
+
+from lib.bench import Bar, Bench, Setting
+from lib.measure import race
+from lib.worker import Worker
+
+# Weft's name and options, the side of an image.
+NETWORKS = {"squeezenet": ("squeezenet", 224),
+            "resnet18": ("resnet18", 224),
+            "resnet50": ("resnet50", 224),
+            "inception-v3": ("inception_v3", 299)}
+PEERS = {"onnxruntime": ("onnxruntime", 1.0), "openvino": ("OpenVINO", 1.0),
+         "compile": ("torch.compile", 1.2)}
+BATCHES = (1, 8)
+ALPHA = 1.05
+
+
+def benches(where: Setting) -> list[Bench]:
+    found = []
+    for network in NETWORKS:
+        for batch in BATCHES:
+            found.append(against_greedy(where, network, batch))
+            found += [against_peer(where, network, batch, peer)
+                      for peer in PEERS]
+    return found
+
+
+def ours(where: Setting, network: str, batch: int) -> "Form":
+    name, side = NETWORKS[network]
+    command = [where.worker, "optimized", name, "--side", side, "--batch",
+               batch, "--alpha", ALPHA, "--threads", where.threads]
+    if network == "squeezenet":
+        command += ["--bypass", "complex"]
+    return Form(Worker(command, where.threads, timeout_s=900, rests=True), "run")
+
+
+class Form:
+    """One of the forms that a worker has: as it is, greedy or relaxed."""
+
+    def __init__(self, worker: Worker, form: str):
+        self.worker, self.form = worker, form
+
+    def ask(self, request: str) -> dict:
+        return self.worker.ask(self.form if request == "run" else request)
+
+
+def bars_of(network: str, batch: int) -> tuple[Bar, ...]:
+    title = f"{network}, batch {batch}"
+    return (Bar(f"{title}: relaxed over greedy", "runs/s", 0.99),
+            Bar(f"{title}: searched over as it is", "runs/s", 1.0),
+            Bar(f"{title}: predicted over measured", "times", None))
+
+
+def against_greedy(where: Setting, network: str, batch: int) -> Bench:
+    bars = bars_of(network, batch)
+    return Bench(bars, partial(measure, where, network, batch, bars))
+
+
+def measure(where: Setting, network: str, batch: int,
+            bars: tuple[Bar, ...]) -> dict:
+    relaxed = ours(where, network, batch)
+    with relaxed.worker as worker:
+        greedy, start = Form(worker, "run greedy"), Form(worker, "run start")
+        report = worker.ask("report")
+        rules = ", ".join(f"{count} {rule}" for rule, count
+                          in sorted(report["relaxed"]["rules"].items()))
+        against = race(relaxed, greedy, where.pairs)
+        before = race(relaxed, start, where.pairs)
+    predicted = report["relaxed"]["after"] * against.ours
+    return {
+        bars[0].name: row(against, "greedy", rules or "nothing was changed"),
+        bars[1].name: row(before, "as it is",
+                          f"{report['relaxed']['tried']} graphs were priced"),
+        bars[2].name: {"ours": predicted, "ratio": predicted,
+                       "note": "of the relaxed form"}}
+
+
+def against_peer(where: Setting, network: str, batch: int, peer: str) -> Bench:
+    name, least = PEERS[peer]
+    bar = Bar(f"{network}, batch {batch}: over {name}", "runs/s", least)
+    return Bench((bar,), partial(measure_peer, where, network, batch, peer,
+                                 bar))
+
+
+def measure_peer(where: Setting, network: str, batch: int, peer: str,
+                 bar: Bar) -> dict:
+    command = [where.peers.python, where.root / "bench/peers/torch_infer.py",
+               network, "--runtime", peer, "--side", NETWORKS[network][1],
+               "--batch", batch, "--threads", where.threads]
+    relaxed = ours(where, network, batch)
+    with relaxed.worker, Worker(command, where.threads, timeout_s=900,
+                                rests=True) as theirs:
+        result = race(relaxed, theirs, where.pairs)
+    return {bar.name: row(result, PEERS[peer][0], "")}
+
+
+def row(result, peer: str, note: str) -> dict:
+    return {"ours": result.ours, "peer": result.peer, "peer_name": peer,
+            "ratio": result.ratio, "low": result.low, "high": result.high,
+            "note": note}
