@@ -3,6 +3,8 @@
 // transpose; so are averaging and its gradient.
 #include "weft/ops/pool.h"
 
+#include <algorithm>
+
 #include "weft/graph/registry.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
@@ -26,6 +28,13 @@ Attributes same_windows(const Attributes& attributes) {
   return {{"window", attributes.integers("window")},
           {"strides", attributes.integers("strides")},
           {"padding", attributes.integers("padding")}};
+}
+
+// The attributes of averaging, or of its transpose, over the same windows.
+Attributes same_means(const Attributes& attributes) {
+  Attributes result = same_windows(attributes);
+  result.set("counts_padding", attributes.flag("counts_padding"));
+  return result;
 }
 
 Window pool_window(const OpCall& call) {
@@ -199,11 +208,17 @@ void pool_gather_reference(const OpCall& call,
   from_doubles(y, outputs[0]);
 }
 
-// How many pixels of the image each window sees. They are fewer at the edges,
-// where windows hang over.
+// How many pixels each window's mean is over. They are fewer at the edges,
+// where windows hang over, unless padding counts.
 std::vector<double> tap_counts(const OpCall& call, const Shape& x,
                                const Shape& y) {
   std::vector<double> counts(static_cast<std::size_t>(y.num_elements()));
+  if (call.attributes.flag("counts_padding")) {
+    const Window window = pool_window(call);
+    std::ranges::fill(counts, static_cast<double>(window.rows.kernel *
+                                                  window.columns.kernel));
+    return counts;
+  }
   for_each_tap(call, x, y, [&](std::size_t, std::size_t o, std::int64_t) {
     counts[o] += 1;
   });
@@ -273,14 +288,14 @@ Gradients pool_gather_gradient(const GradientContext& g) {
 // Averaging is linear, so its gradient needs dy and the image's shape only.
 Gradients avg_gradient(const GradientContext& g) {
   static const OpDef& op = op_registry().get("avg_pool_gradient");
-  Attributes attributes = same_windows(g.attributes());
+  Attributes attributes = same_means(g.attributes());
   attributes.set("shape", g.x(0).shape());
   return {call(op, {&g.dy()}, attributes, {})};
 }
 
 Gradients avg_gradient_gradient(const GradientContext& g) {
   static const OpDef& op = op_registry().get("avg_pool");
-  return {call(op, {&g.dy()}, same_windows(g.attributes()), {})};
+  return {call(op, {&g.dy()}, same_means(g.attributes()), {})};
 }
 
 // It takes one comparison or addition per tap.
@@ -320,6 +335,13 @@ std::vector<OpSample> image_samples() {
   return all;
 }
 
+// Padding counts where windows leave gaps.
+std::vector<OpSample> avg_samples() {
+  std::vector<OpSample> all = image_samples();
+  all[3].attributes.set("counts_padding", true);
+  return all;
+}
+
 InputSample position_sample(const PoolCase& c) {
   const Integers& window = c.options.window;
   return {{DType::kU8, pooled_shape(c)},
@@ -355,6 +377,7 @@ std::vector<OpSample> avg_gradient_samples() {
     attributes.set("shape", c.x);
     all.push_back({{{{DType::kF32, pooled_shape(c)}}}, attributes});
   }
+  all[3].attributes.set("counts_padding", true);
   return all;
 }
 
@@ -396,17 +419,19 @@ void register_pool(OpRegistry& ops) {
       .batch(batch_images<2>, sum_of_linear_in_first)
       .samples(pool_gather_samples);
   add_windows(ops.add("avg_pool"))
-      .summary("means of windows; padding does not count")
+      .summary("means of windows; padding does not count unless it is said to")
       .signature("(x) -> y")
+      .attribute("counts_padding", false)
       .infer(infer_avg)
       .reference(avg_reference)
       .gradient(avg_gradient)
       .batch(batch_images<1>, sum_of_linear)
-      .samples(image_samples);
+      .samples(avg_samples);
   add_windows(ops.add("avg_pool_gradient"))
       .summary("the transpose of avg_pool")
       .signature("(dy) -> dx")
       .required("shape", Shape())
+      .attribute("counts_padding", false)
       .infer(infer_avg_gradient)
       .reference(avg_gradient_reference)
       .gradient(avg_gradient_gradient)
@@ -420,9 +445,12 @@ Value max_pool(const Operand& x, const PoolOptions& options) {
       call_all(op, {x.value, 1}, to_attributes(options), x.location).front());
 }
 
-Value avg_pool(const Operand& x, const PoolOptions& options) {
+Value avg_pool(const Operand& x, const PoolOptions& options,
+               bool counts_padding) {
   static const OpDef& op = op_registry().get("avg_pool");
-  return call(op, {x.value}, to_attributes(options), x.location);
+  Attributes attributes = to_attributes(options);
+  attributes.set("counts_padding", counts_padding);
+  return call(op, {x.value}, attributes, x.location);
 }
 
 }  // namespace weft

@@ -17,7 +17,9 @@ struct PoolOptions {
 
 // Padding never wins a maximum.
 Value max_pool(const Operand& x, const PoolOptions& options = {});
-// Padding does not count in the mean.
-Value avg_pool(const Operand& x, const PoolOptions& options = {});
+// Padding does not count in the mean, unless `counts_padding`: then each mean
+// is over the whole window, with zeros beyond the image.
+Value avg_pool(const Operand& x, const PoolOptions& options = {},
+               bool counts_padding = false);
 
 }  // namespace weft

@@ -25,6 +25,7 @@ struct Geometry {
   std::int64_t batch, x_rows, x_columns, y_rows, y_columns, channels;
   std::int64_t window_rows, window_columns;
   std::int64_t stride_rows, stride_columns, before_rows, before_columns;
+  bool counts_padding;  // of means alone
 
   Geometry(const OpCall& call, const Shape& x, const Shape& y)
       : batch(x[0]),
@@ -38,7 +39,9 @@ struct Geometry {
         stride_rows(call.attributes.integers("strides")[0]),
         stride_columns(call.attributes.integers("strides")[1]),
         before_rows(call.attributes.integers("padding")[0]),
-        before_columns(call.attributes.integers("padding")[2]) {}
+        before_columns(call.attributes.integers("padding")[2]),
+        counts_padding(call.attributes.find("counts_padding") != nullptr &&
+                       call.attributes.flag("counts_padding")) {}
 
   std::int64_t image_size() const { return x_rows * x_columns * channels; }
   std::int64_t result_size() const { return y_rows * y_columns * channels; }
@@ -68,8 +71,10 @@ struct Geometry {
     return std::max<std::int64_t>(0, above) * window_columns +
            std::max<std::int64_t>(0, left);
   }
-  // How many pixels it sees.
+  // How many pixels its mean is over: those that it sees, unless padding
+  // counts.
   std::int64_t tap_count(std::int64_t row, std::int64_t column) const {
+    if (counts_padding) return window_rows * window_columns;
     const auto count = [](std::int64_t begin, std::int64_t window,
                           std::int64_t size) {
       return std::min(begin + window, size) - std::max<std::int64_t>(begin, 0);
@@ -347,8 +352,6 @@ class AvgPool : public PoolKernel<T> {
     T* y = static_cast<T*>(buffers.outputs[0]);
     this->for_each_row([&](std::int64_t image, std::int64_t row) {
       for (std::int64_t column = 0; column < g.y_columns; ++column) {
-        // Padding does not count: the mean is over the pixels that the window
-        // sees.
         const float scale = 1.f / static_cast<float>(g.tap_count(row, column));
         const std::int64_t result =
             image * g.result_size() + (row * g.y_columns + column) * g.channels;
