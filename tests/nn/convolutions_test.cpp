@@ -34,6 +34,25 @@ TEST(Conv1d, StridesDilatesAndSeparatesGroups) {
                    Tensor::of<float>({1, 2, 2}, {7, 70, 13, 130}), 1e-5));
 }
 
+TEST(Conv2d, TakesKernelsThatAreNoSquares) {
+  nn::Conv2d layer(1, 1, nn::KernelSize{1, 3}, {.bias = false});
+  put(layer, "weight", Tensor::of<float>({1, 3, 1, 1}, {1, 2, 3}));
+  const Value y = layer(Tensor::of<float>({1, 2, 3, 1}, {1, 2, 3, 10, 20, 30}));
+  EXPECT_TRUE(near(y.tensor(),
+                   Tensor::of<float>({1, 2, 3, 1}, {8, 14, 8, 80, 140, 80}),
+                   1e-5));
+}
+
+TEST(Conv2d, StartsAsItIsTold) {
+  nn::Conv2d layer(2, 3, 3, {.init = nn::Init::constant(0.5)});
+  layer.initialize(1);
+  const auto start = [&](const char* name) {
+    return nn::find_parameter(layer, name)->variable.tensor();
+  };
+  EXPECT_EQ(start("weight").item(7), 0.5);
+  EXPECT_EQ(start("bias").item(0), 0);
+}
+
 TEST(ConvTranspose2d, PutsTheKernelAtEachPixel) {
   nn::ConvTranspose2d layer(1, 1, 2, {.stride = 2, .padding = 0});
   put(layer, "weight", Tensor::of<float>({2, 2, 1, 1}, {1, 2, 3, 4}));

@@ -279,9 +279,10 @@ TEST(Recipe, LayersAreWrittenOutAndRefusedWhenTheyAreRead) {
   const Recipe recipe =
       with("[\"max-pool\", \"residual([dropout(0.25)])\", \"linear\"]");
   EXPECT_EQ(option<std::vector<std::string>>(recipe.model.options, "layers"),
-            (std::vector<std::string>{"max-pool(window=2, stride=0, padding=0)",
-                                      "residual(layers=[dropout(rate=0.25)])",
-                                      "linear(outputs=0, bias=true)"}));
+            (std::vector<std::string>{
+                "max-pool(window=2, stride=0, padding=0, ceil=false)",
+                "residual(layers=[dropout(rate=0.25)])",
+                "linear(outputs=0, bias=true)"}));
   EXPECT_EQ(parse(to_toml(recipe)), recipe);
   expect_error(ErrorCode::kInvalidArgument,
                {"did you mean 'linear'?", "layers.1", "model.layers"},

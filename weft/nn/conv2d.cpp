@@ -25,26 +25,38 @@ void ConvOptions::check(std::string_view layer, std::int64_t inputs,
               inputs, outputs);
 }
 
-Conv2dOptions ConvOptions::of_kernel(std::int64_t kernel) const {
+Init ConvOptions::weight_init(std::int64_t fan_in) const {
+  return init.value_or(Init::fan_in(fan_in));
+}
+
+Init ConvOptions::bias_init(std::int64_t fan_in) const {
+  return init ? Init::constant(0) : Init::fan_in(fan_in);
+}
+
+Conv2dOptions ConvOptions::of_kernel(const KernelSize& kernel) const {
   return {.strides = {stride, stride},
           // "Same" padding depends on the kernel, which options alone do not
           // know.
           .padding = padding == kSame
-                         ? same_padding(kernel, kernel, dilation)
+                         ? same_padding(kernel.rows, kernel.columns, dilation)
                          : Integers{padding, padding, padding, padding},
           .dilation = {dilation, dilation},
           .groups = groups};
 }
 
-Conv2d::Conv2d(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
+Conv2d::Conv2d(std::int64_t inputs, std::int64_t outputs, KernelSize kernel,
                ConvOptions options)
     : options_(options), kernel_(kernel) {
   options.check("conv2d", inputs, outputs);
   const std::int64_t per_group = inputs / options.groups;
   // One output sums over a window of its group's channels: that is its fan-in.
-  const Init init = Init::fan_in(kernel * kernel * per_group);
-  weight_ = parameter("weight", {kernel, kernel, per_group, outputs}, init);
-  if (options.bias) bias_ = parameter("bias", {outputs}, init);
+  const std::int64_t fan_in = kernel.rows * kernel.columns * per_group;
+  weight_ =
+      parameter("weight", {kernel.rows, kernel.columns, per_group, outputs},
+                options.weight_init(fan_in));
+  if (options.bias) {
+    bias_ = parameter("bias", {outputs}, options.bias_init(fan_in));
+  }
 }
 
 Value Conv2d::forward(const Value& x) {
@@ -58,9 +70,12 @@ Conv1d::Conv1d(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
     : options_(options), kernel_(kernel) {
   options.check("conv1d", inputs, outputs);
   const std::int64_t per_group = inputs / options.groups;
-  const Init init = Init::fan_in(kernel * per_group);
-  weight_ = parameter("weight", {kernel, per_group, outputs}, init);
-  if (options.bias) bias_ = parameter("bias", {outputs}, init);
+  const std::int64_t fan_in = kernel * per_group;
+  weight_ = parameter("weight", {kernel, per_group, outputs},
+                      options.weight_init(fan_in));
+  if (options.bias) {
+    bias_ = parameter("bias", {outputs}, options.bias_init(fan_in));
+  }
 }
 
 // An image of one row.
@@ -104,11 +119,14 @@ ConvTranspose2d::ConvTranspose2d(std::int64_t inputs, std::int64_t outputs,
         .hint("\"same\" padding settles the size: it takes none");
   }
   const std::int64_t per_group = outputs / options.groups;
-  const Init init = Init::fan_in(kernel * kernel * per_group);
+  const std::int64_t fan_in = kernel * kernel * per_group;
   // The shape is that of the convolution whose transpose this is: its inputs
   // are the outputs here.
-  weight_ = parameter("weight", {kernel, kernel, per_group, inputs}, init);
-  if (options.bias) bias_ = parameter("bias", {outputs}, init);
+  weight_ = parameter("weight", {kernel, kernel, per_group, inputs},
+                      options.weight_init(fan_in));
+  if (options.bias) {
+    bias_ = parameter("bias", {outputs}, options.bias_init(fan_in));
+  }
 }
 
 Dim ConvTranspose2d::size_from(Dim size) const {

@@ -1,13 +1,25 @@
-// A convolution over NHWC images: [N, H, W, inputs] to [N, H', W', outputs].
 // Convolutions over NHWC images and over rows [batch, length, channels].
 //
 // Threads: as Module.
 #pragma once
 
+#include <optional>
+
 #include "weft/nn/module.h"
 #include "weft/ops/conv.h"
 
 namespace weft::nn {
+
+// In pixels; one number is the side of a square.
+struct KernelSize {
+  std::int64_t rows;
+  std::int64_t columns;
+
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr KernelSize(std::int64_t side) : rows(side), columns(side) {}
+  constexpr KernelSize(std::int64_t rows, std::int64_t columns)
+      : rows(rows), columns(columns) {}
+};
 
 struct ConvOptions {
   std::int64_t stride = 1;
@@ -16,22 +28,30 @@ struct ConvOptions {
   std::int64_t dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
+  // How the weight starts; the bias then starts at zero.
+  std::optional<Init> init = {};
 
   static constexpr std::int64_t kSame = -1;
 
   // Throws Error(kInvalidArgument) when the groups do not divide the channels.
   void check(std::string_view layer, std::int64_t inputs,
              std::int64_t outputs) const;
-  // The op's, for a square kernel.
-  Conv2dOptions of_kernel(std::int64_t kernel) const;
+  // The op's.
+  Conv2dOptions of_kernel(const KernelSize& kernel) const;
+  // How a weight starts of which one output sums over `fan_in` numbers, and a
+  // bias beside it.
+  Init weight_init(std::int64_t fan_in) const;
+  Init bias_init(std::int64_t fan_in) const;
 };
 
+// Images [N, H, W, inputs] to [N, H', W', outputs].
 class Conv2d : public Layer {
  public:
-  // weight: f32[kernel, kernel, inputs / groups, outputs], bias:
-  // f32[outputs]; both start uniform with bound 1/sqrt(inputs of one output).
-  // Throws Error(kInvalidArgument) when groups divide no channels.
-  Conv2d(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
+  // weight: f32[kernel rows, kernel columns, inputs / groups, outputs], bias:
+  // f32[outputs]; both start uniform with bound 1/sqrt(inputs of one output)
+  // unless the options say otherwise. Throws Error(kInvalidArgument) when
+  // groups divide no channels.
+  Conv2d(std::int64_t inputs, std::int64_t outputs, KernelSize kernel,
          ConvOptions options = {});
 
  protected:
@@ -39,7 +59,7 @@ class Conv2d : public Layer {
 
  private:
   ConvOptions options_;
-  std::int64_t kernel_;
+  KernelSize kernel_;
   ParameterRef weight_;
   ParameterRef bias_;
 };

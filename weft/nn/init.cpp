@@ -32,6 +32,10 @@ Init Init::he_uniform(std::int64_t inputs) {
   return uniform(std::sqrt(6 / static_cast<double>(inputs)));
 }
 
+Init Init::he_normal(std::int64_t fan) {
+  return normal(std::sqrt(2 / static_cast<double>(fan)));
+}
+
 Tensor initial_value(const TensorType& type, const Init& init,
                      std::uint64_t seed, std::string_view name) {
   WEFT_CHECK(init.kind != Init::Kind::kGiven, "nothing to draw");

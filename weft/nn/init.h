@@ -35,6 +35,10 @@ struct Init {
   // Uniform with bound sqrt(6/fan_in): keeps the variance through ReLUs
   // (He et al., 2015, eq. 10).
   static Init he_uniform(std::int64_t inputs);
+  // Normal with deviation sqrt(2/fan): keeps the variance through ReLUs, of
+  // what goes forward with the inputs of one output, and of gradients with the
+  // outputs of one input (He et al., 2015, eq. 10 and 14).
+  static Init he_normal(std::int64_t fan);
 };
 
 // A tensor filled as `init` says, which is not kGiven.

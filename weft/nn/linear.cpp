@@ -9,9 +9,11 @@
 namespace weft::nn {
 
 Linear::Linear(std::int64_t inputs, std::int64_t outputs, LinearOptions options)
-    : weight_(parameter("weight", {inputs, outputs}, Init::fan_in(inputs))) {
+    : weight_(parameter("weight", {inputs, outputs},
+                        options.init.value_or(Init::fan_in(inputs)))) {
   if (options.bias) {
-    bias_ = parameter("bias", {outputs}, Init::fan_in(inputs));
+    bias_ = parameter("bias", {outputs},
+                      options.init ? Init::constant(0) : Init::fan_in(inputs));
   }
 }
 

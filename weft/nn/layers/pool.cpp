@@ -27,14 +27,17 @@ void add_pool(LayerRegistry& layers, const char* name, const char* summary) {
              "on each side",
              kLayerSizesOrNone,
              {},
-             "pixels"}},
+             "pixels"},
+            {"ceil", false,
+             "rounds the number of windows up: the last may hang over"}},
        .make = [](const ModelInput&,
                   const Options& options) -> std::unique_ptr<nn::Layer> {
          return std::make_unique<Pool>(
              option<std::int64_t>(options, "window"),
              nn::PoolLayerOptions{
                  .stride = option<std::int64_t>(options, "stride"),
-                 .padding = option<std::int64_t>(options, "padding")});
+                 .padding = option<std::int64_t>(options, "padding"),
+                 .ceil = option<bool>(options, "ceil")});
        }});
 }
 
@@ -43,6 +46,18 @@ void add_pool(LayerRegistry& layers, const char* name, const char* summary) {
 void register_layer_pool(LayerRegistry& layers) {
   add_pool<nn::MaxPool2d>(layers, "max-pool", "the largest pixel of a window");
   add_pool<nn::AvgPool2d>(layers, "avg-pool", "the mean of a window");
+  layers.add({.name = "adaptive-avg-pool",
+              .summary = "means of as many windows as are asked for",
+              .takes = "[height, width, channels]",
+              .makes = "[size, size, channels]",
+              .rank = 3,
+              .options = {{"size", std::int64_t{1},
+                           "windows in a row and in a column", kLayerSizes}},
+              .make = [](const ModelInput&,
+                         const Options& options) -> std::unique_ptr<nn::Layer> {
+                return std::make_unique<nn::AdaptiveAvgPool2d>(
+                    option<std::int64_t>(options, "size"));
+              }});
   layers.add({.name = "global-avg-pool",
               .summary = "the mean of each channel",
               .takes = "[height, width, channels]",
