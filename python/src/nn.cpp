@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <variant>
 
 #include "python/src/convert.h"
 #include "python/src/options.h"
@@ -240,6 +241,19 @@ void bind_attention(py::module_& module) {
           "length] and is true where a row looks.");
 }
 
+// The side of a square, or rows and columns.
+using ImageKernel =
+    std::variant<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
+
+std::int64_t kernel_size(std::int64_t size) { return size; }
+
+nn::KernelSize kernel_size(const ImageKernel& kernel) {
+  if (const auto* side = std::get_if<std::int64_t>(&kernel)) return {*side};
+  const auto& [rows, columns] =
+      std::get<std::pair<std::int64_t, std::int64_t>>(kernel);
+  return {rows, columns};
+}
+
 void bind_layers(py::module_& module) {
   bind_layer<nn::Linear>(module, "Linear")
       .def(py::init([](std::int64_t inputs, std::int64_t outputs, bool bias) {
@@ -248,14 +262,15 @@ void bind_layers(py::module_& module) {
            }),
            py::arg("inputs"), py::arg("outputs"), py::arg("bias") = true);
   const auto convolution =
-      []<class Conv>(py::class_<Conv, nn::Layer, std::shared_ptr<Conv>> bound) {
+      []<class Kernel, class Conv>(
+          py::class_<Conv, nn::Layer, std::shared_ptr<Conv>> bound) {
         bound.def(
             py::init([](std::int64_t inputs, std::int64_t outputs,
-                        std::int64_t kernel, std::int64_t stride,
+                        const Kernel& kernel, std::int64_t stride,
                         std::optional<std::int64_t> padding,
                         std::int64_t dilation, std::int64_t groups, bool bias) {
               return std::make_shared<Conv>(
-                  inputs, outputs, kernel,
+                  inputs, outputs, kernel_size(kernel),
                   conv_options(stride, padding, dilation, groups, bias));
             }),
             py::arg("inputs"), py::arg("outputs"), py::arg("kernel"),
@@ -263,8 +278,9 @@ void bind_layers(py::module_& module) {
             py::arg("dilation") = 1, py::arg("groups") = 1,
             py::arg("bias") = true);
       };
-  convolution(bind_layer<nn::Conv1d>(module, "Conv1d"));
-  convolution(bind_layer<nn::Conv2d>(module, "Conv2d"));
+  convolution.operator()<std::int64_t>(
+      bind_layer<nn::Conv1d>(module, "Conv1d"));
+  convolution.operator()<ImageKernel>(bind_layer<nn::Conv2d>(module, "Conv2d"));
   bind_layer<nn::ConvTranspose2d>(module, "ConvTranspose2d")
       .def(py::init([](std::int64_t inputs, std::int64_t outputs,
                        std::int64_t kernel, std::int64_t stride,
@@ -318,19 +334,23 @@ void bind_layers(py::module_& module) {
       };
   recurrent(bind_layer<nn::Lstm>(module, "Lstm"));
   recurrent(bind_layer<nn::Gru>(module, "Gru"));
+  recurrent(bind_layer<nn::Sru>(module, "Sru"));
   const auto pool =
       []<class Pool>(py::class_<Pool, nn::Layer, std::shared_ptr<Pool>> bound) {
-        bound.def(
-            py::init([](std::int64_t window, std::int64_t stride,
-                        std::int64_t padding) {
-              return std::make_shared<Pool>(
-                  window,
-                  nn::PoolLayerOptions{.stride = stride, .padding = padding});
-            }),
-            py::arg("window"), py::arg("stride") = 0, py::arg("padding") = 0);
+        bound.def(py::init([](std::int64_t window, std::int64_t stride,
+                              std::int64_t padding, bool ceil) {
+                    return std::make_shared<Pool>(
+                        window, nn::PoolLayerOptions{.stride = stride,
+                                                     .padding = padding,
+                                                     .ceil = ceil});
+                  }),
+                  py::arg("window"), py::arg("stride") = 0,
+                  py::arg("padding") = 0, py::arg("ceil") = false);
       };
   pool(bind_layer<nn::MaxPool2d>(module, "MaxPool2d"));
   pool(bind_layer<nn::AvgPool2d>(module, "AvgPool2d"));
+  bind_layer<nn::AdaptiveAvgPool2d>(module, "AdaptiveAvgPool2d")
+      .def(py::init<std::int64_t>(), py::arg("size"));
   bind_layer<nn::GlobalAvgPool>(module, "GlobalAvgPool").def(py::init<>());
   bind_layer<nn::Flatten>(module, "Flatten").def(py::init<>());
   bind_layer<nn::Relu>(module, "Relu").def(py::init<>());

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence, Set
 from weft._weft import InvalidArgument, Variable
 
 from weft._weft.nn import (
+    AdaptiveAvgPool2d,
     AvgPool2d,
     BatchNorm,
     Conv1d,
@@ -44,6 +45,7 @@ from weft._weft.nn import (
     Relu,
     ResidualBlock,
     RmsNorm,
+    Sru,
     _layer_scope,
     layers,
     model,

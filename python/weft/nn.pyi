@@ -52,7 +52,7 @@ class Conv2d(Layer):
         self,
         inputs: int,
         outputs: int,
-        kernel: int,
+        kernel: int | tuple[int, int],
         stride: int = ...,
         padding: int | None = ...,
         dilation: int = ...,
@@ -128,15 +128,36 @@ class Gru(Layer):
         dropout: float = ...,
     ) -> None: ...
 
+class Sru(Layer):
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int,
+        layers: int = ...,
+        carried_batch: int = ...,
+        dropout: float = ...,
+    ) -> None: ...
+
 class MaxPool2d(Layer):
     def __init__(
-        self, window: int, stride: int = ..., padding: int = ...
+        self,
+        window: int,
+        stride: int = ...,
+        padding: int = ...,
+        ceil: bool = ...,
     ) -> None: ...
 
 class AvgPool2d(Layer):
     def __init__(
-        self, window: int, stride: int = ..., padding: int = ...
+        self,
+        window: int,
+        stride: int = ...,
+        padding: int = ...,
+        ceil: bool = ...,
     ) -> None: ...
+
+class AdaptiveAvgPool2d(Layer):
+    def __init__(self, size: int) -> None: ...
 
 class GlobalAvgPool(Layer): ...
 class Flatten(Layer): ...

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "weft/base/call_reader.h"
-#include "weft/graph/builder.h"
+#include "weft/graph/program.h"
 #include "weft/nn/staging.h"
 #include "weft/tensor/symbol.h"
 
@@ -42,7 +42,8 @@ TensorType type_behind(nn::Layer& layer, const TensorType& example, Dim batch) {
   layer.train(false);
   // The layer is traced, and nothing computed: shapes follow from inference
   // alone, and it needs no parameters yet.
-  FunctionBuilder builder("layer");
+  Program program;  // layers may loop, and a loop's body is a function too
+  FunctionBuilder& builder = program.builder("layer");
   const nn::Staging staged(layer, builder);
   const Value x = builder.parameter(type, "x");
   const Function function =

@@ -4,8 +4,15 @@
 
 #include "weft/nn/dropout.h"
 #include "weft/nn/scope.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/control.h"
+#include "weft/ops/matmul.h"
 #include "weft/ops/recurrent.h"
+#include "weft/ops/shape.h"
+#include "weft/ops/slice.h"
+#include "weft/ops/unary.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft::nn {
 namespace {
@@ -117,11 +124,83 @@ class Gru::Cell : public Layer {
   ParameterRef h_;
 };
 
+class Sru::Cell : public Layer {
+ public:
+  Cell(std::int64_t inputs, std::int64_t hidden, std::int64_t carried_batch)
+      : hidden_(hidden),
+        // The highway goes past the units, and needs as many numbers as these.
+        blocks_(inputs == hidden ? 3 : 4),
+        weight_(parameter(
+            "weight", {inputs, blocks_ * hidden},
+            // This keeps the variance of the inputs (section
+            // 3.3).
+            Init::uniform(std::sqrt(3 / static_cast<double>(inputs))))),
+        state_weight_(
+            parameter("state_weight", {2 * hidden}, Init::constant(0))),
+        bias_(parameter("bias", {2 * hidden}, Init::constant(0))) {
+    if (carried_batch == 0) return;
+    c_ = parameter("c", {carried_batch, hidden}, Init::constant(0),
+                   Role::kCarried);
+  }
+
+ protected:
+  Value forward(const Value& input) override {
+    const Value x = to_f32(input);
+    // All products of all steps are one: they need no state.
+    const Value products = product_of(x);
+    const Value bias = value_of(bias_);
+    const Value state_weight = value_of(state_weight_);
+    const Value highway = blocks_ == 3 ? x : block(products, 3);
+    // A layer then starts with the variance that it is given: gates begin at
+    // one half, and so with b = 0 (section 3.3, alpha = sqrt(1 + 2 exp(b))).
+    const std::vector<Value> scanned = {
+        block(products, 0), block(products, 1) + block(bias, 0),
+        block(products, 2) + block(bias, 1), highway * std::sqrt(3.0)};
+    const Value forget_weight = block(state_weight, 0);
+    const Value reset_weight = block(state_weight, 1);
+    const auto step = [&](const std::vector<Value>& carried,
+                          const std::vector<Value>& at) {
+      const Value& before = carried[0];
+      const Value f = sigmoid(at[1] + forget_weight * before);  // eq. 1
+      const Value c = f * before + (1 - f) * at[0];             // eq. 2
+      const Value r = sigmoid(at[2] + reset_weight * before);   // eq. 3
+      return std::vector{c, r * c + (1 - r) * at[3]};           // eq. 4
+    };
+    const std::vector<Value> made =
+        scan({first_state(c_, x, hidden_)}, scanned, step);
+    if (c_) c_->variable.assign(made[0]);
+    return made[1];
+  }
+
+ private:
+  Value product_of(const Value& x) const {
+    const Shape& shape = x.shape();
+    const Dim rows = dim_multiply(shape[0], shape[1]);
+    const Value y = matmul(reshape(x, {rows, shape[2]}), value_of(weight_));
+    return reshape(y, {shape[0], shape[1], blocks_ * hidden_});
+  }
+  // The numbers of all units in one of the blocks of the last axis.
+  Value block(const Value& x, std::int64_t index) const {
+    return slice_axis(x, -1, index * hidden_, (index + 1) * hidden_);
+  }
+
+  std::int64_t hidden_;
+  std::int64_t blocks_;
+  ParameterRef weight_;
+  ParameterRef state_weight_;
+  ParameterRef bias_;
+  ParameterRef c_;
+};
+
 Lstm::Lstm(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options) {
   stack<Cell>(inputs, hidden, options);
 }
 
 Gru::Gru(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options) {
+  stack<Cell>(inputs, hidden, options);
+}
+
+Sru::Sru(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options) {
   stack<Cell>(inputs, hidden, options);
 }
 

@@ -49,4 +49,19 @@ class Gru : public RecurrentStack {
   class Cell;
 };
 
+// Simple recurrent units (Lei et al., "Simple recurrent units for highly
+// parallelizable recurrence", 2017, eq. 1 to 4): the state of a unit meets no
+// other's, so that only elementwise steps go one by one. Layer k has k.weight
+// [inputs, 3 hidden], [inputs, 4 hidden] where inputs and hidden differ, in the
+// order candidate, forget, reset, highway; k.state_weight and k.bias [2
+// hidden]. The weight starts uniform with bound sqrt(3/inputs), the others at
+// zero.
+class Sru : public RecurrentStack {
+ public:
+  Sru(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options = {});
+
+ private:
+  class Cell;
+};
+
 }  // namespace weft::nn

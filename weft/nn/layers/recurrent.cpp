@@ -76,6 +76,9 @@ void register_layer_recurrent(LayerRegistry& layers) {
   add_recurrent<nn::Gru>(
       layers, "gru",
       "gated recurrent units; of running text their state runs on");
+  add_recurrent<nn::Sru>(
+      layers, "sru",
+      "simple recurrent units; of running text their state runs on");
   layers.add({.name = "last-step",
               .summary = "what a sequence ends with",
               .takes = "[steps, width]",
