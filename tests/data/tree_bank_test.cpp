@@ -8,6 +8,7 @@
 #include "tests/support/temporary_folder.h"
 
 #include "weft/data/registry.h"
+#include "weft/data/sentence_bank.h"
 
 namespace weft::tree_bank_test {
 namespace {
@@ -112,6 +113,55 @@ TEST(TreeBank, TreesBecomeTables) {
   EXPECT_THAT(row(1, 2), ElementsAre(1, -1, -1, -1, -1, -1));
 }
 
+// What stands in row `i` of a batch's feature.
+std::vector<std::int32_t> row_of(const Tensor& feature, std::size_t i) {
+  const auto all = feature.span<std::int32_t>();
+  const std::size_t size =
+      all.size() / static_cast<std::size_t>(feature.shape()[0]);
+  return {all.begin() + static_cast<std::ptrdiff_t>(i * size),
+          all.begin() + static_cast<std::ptrdiff_t>((i + 1) * size)};
+}
+
+TEST(SentenceBank, NodesBecomeRowsOfWords) {
+  using Examples = SentenceBank::Examples;
+  const auto trees = parse_trees(std::string(kLovely) + "\n(1 lovely)", "t", 5);
+  const SentenceBank bank(trees, 3);
+  EXPECT_THAT(bank.words(),
+              ElementsAre("<pad>", "<unk>", "lovely", "'s", "It"));
+  const std::vector<ParseTree> read = {trees[0], one("(0 (1 new) (2 It))")};
+  const DatasetRef sentences =
+      bank.dataset(read, Examples::kSentences, "s", {"a"});
+  ASSERT_EQ(sentences->size(), 2);
+  EXPECT_EQ(sentences->features()[0].varying, std::vector<int>{0});
+  const DatasetRef phrases = bank.dataset(read, Examples::kPhrases, "s", {"a"});
+  ASSERT_EQ(phrases->size(), 8);
+
+  const auto read_rows = [](const Dataset& data,
+                            const std::vector<std::int64_t>& rows) {
+    const auto count = static_cast<Dim>(rows.size());
+    // What was there before must not be taken for words.
+    const Tensor words = Tensor::empty({DType::kI32, {count, 3}});
+    std::ranges::fill(words.span<std::int32_t>(), 7);
+    const Tensor labels = Tensor::empty({DType::kI32, {count}});
+    data.read(rows, std::vector{words.view(), labels.view()});
+    return std::pair{words, labels};
+  };
+  const auto [whole, kinds] = read_rows(*sentences, {1, 0});
+  EXPECT_THAT(row_of(whole, 0), ElementsAre(1, 4, 0));
+  EXPECT_THAT(row_of(whole, 1), ElementsAre(4, 3, 2));
+  EXPECT_THAT(kinds.span<std::int32_t>(), ElementsAre(0, 3));
+  // The nodes in the order in which they end.
+  const auto [parts, labels] = read_rows(*phrases, {1, 3, 4, 7});
+  EXPECT_THAT(row_of(parts, 0), ElementsAre(3, 0, 0));
+  EXPECT_THAT(row_of(parts, 1), ElementsAre(3, 2, 0));
+  EXPECT_THAT(row_of(parts, 2), ElementsAre(4, 3, 2));
+  EXPECT_THAT(row_of(parts, 3), ElementsAre(1, 4, 0));
+  EXPECT_THAT(labels.span<std::int32_t>(), ElementsAre(2, 4, 3, 0));
+  std::int64_t size = 0;
+  phrases->measure(3, {&size, 1});
+  EXPECT_EQ(size, 2);
+}
+
 TEST(TreeBank, IsReadFromItsFolder) {
   const test::TemporaryFolder folder;
   for (const char* part : {"train.txt", "dev.txt", "test.txt"}) {
@@ -119,11 +169,20 @@ TEST(TreeBank, IsReadFromItsFolder) {
   }
   const DatasetDef& sst = dataset_registry().get("sst");
   EXPECT_TRUE(sst.is_in(folder.path()));
-  const DatasetSplits splits =
-      sst.open({.name = "sst", .folder = folder.path()});
+  const auto open = [&](const char* examples) {
+    return sst.open({.name = "sst",
+                     .folder = folder.path(),
+                     .options = {{"examples", std::string(examples)}}});
+  };
+  const DatasetSplits splits = open("trees");
   EXPECT_EQ(splits.train->size(), 1);
   EXPECT_EQ(splits.valid->features()[0].type.shape, (Shape{5, 2}));
   EXPECT_EQ(splits.test->classes().size(), 5u);
+  EXPECT_EQ(open("sentences").train->size(), 1);
+  const DatasetSplits phrases = open("phrases");
+  EXPECT_EQ(phrases.train->size(), 5);
+  EXPECT_EQ(phrases.test->size(), 1);
+  EXPECT_EQ(phrases.test->features()[0].type.shape, (Shape{3}));
 }
 
 }  // namespace

@@ -68,15 +68,18 @@ class Trees final : public Dataset {
 
 }  // namespace
 
-TreeBank::TreeBank(const std::vector<ParseTree>& train, std::int64_t most_nodes)
-    : most_nodes_(most_nodes) {
+std::vector<std::string> words_of_trees(const std::vector<ParseTree>& trees) {
   WordCounts counts;
-  for (const ParseTree& tree : train) {
+  for (const ParseTree& tree : trees) {
     for (const auto& node : tree.nodes) {
       if (!node.word.empty()) ++counts[node.word];
     }
   }
-  words_ = words_by_frequency(counts);
+  return words_by_frequency(counts);
+}
+
+TreeBank::TreeBank(const std::vector<ParseTree>& train, std::int64_t most_nodes)
+    : words_(words_of_trees(train)), most_nodes_(most_nodes) {
   words_.emplace(words_.begin(), kUnknownWord);
 }
 

@@ -8,6 +8,9 @@
 
 namespace weft {
 
+// The words of the leaves, the most frequent first (data/text.h).
+std::vector<std::string> words_of_trees(const std::vector<ParseTree>& trees);
+
 // What the three parts of a tree bank share: its words, by how often they
 // occur in training, and the size of its largest tree.
 class TreeBank {

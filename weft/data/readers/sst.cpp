@@ -2,6 +2,7 @@
 // and test.txt, a labelled parse tree a line.
 #include "weft/base/file.h"
 #include "weft/data/registry.h"
+#include "weft/data/sentence_bank.h"
 #include "weft/data/tree_bank.h"
 
 namespace weft {
@@ -29,21 +30,51 @@ bool is_sst(const fs::path& folder) {
          fs::is_regular_file(folder / "test.txt", ignored);
 }
 
-DatasetSplits open_sst(const DataRequest& request) {
-  std::vector<ParseTree> train = read_part(request.folder / "train.txt");
-  std::vector<ParseTree> valid = read_part(request.folder / "dev.txt");
-  std::vector<ParseTree> test = read_part(request.folder / "test.txt");
-  // All parts share one table size, so that a model that was trained on one can
-  // be measured on another.
-  std::size_t most = 1;
-  for (const auto* part : {&train, &valid, &test}) {
-    for (const ParseTree& tree : *part)
-      most = std::max(most, tree.nodes.size());
+struct SstParts {
+  std::vector<ParseTree> train, valid, test;
+
+  // All parts share their largest size, so that a model that was trained on one
+  // can be measured on another.
+  std::int64_t most(std::int64_t (*size)(const ParseTree&)) const {
+    std::int64_t found = 1;
+    for (const auto* part : {&train, &valid, &test}) {
+      for (const ParseTree& tree : *part) found = std::max(found, size(tree));
+    }
+    return found;
   }
-  const TreeBank bank(train, static_cast<std::int64_t>(most));
-  return {.train = bank.dataset(std::move(train), "sst", sentiments()),
-          .test = bank.dataset(std::move(test), "sst", sentiments()),
-          .valid = bank.dataset(std::move(valid), "sst", sentiments())};
+};
+
+DatasetSplits as_trees(SstParts parts) {
+  const TreeBank bank(parts.train, parts.most([](const ParseTree& tree) {
+    return static_cast<std::int64_t>(tree.nodes.size());
+  }));
+  return {.train = bank.dataset(std::move(parts.train), "sst", sentiments()),
+          .test = bank.dataset(std::move(parts.test), "sst", sentiments()),
+          .valid = bank.dataset(std::move(parts.valid), "sst", sentiments())};
+}
+
+// Whatever is trained on, whole sentences are what is measured.
+DatasetSplits as_sentences(const SstParts& parts,
+                           SentenceBank::Examples trained) {
+  const SentenceBank bank(parts.train, parts.most(count_leaves));
+  const auto made = [&](const std::vector<ParseTree>& part,
+                        SentenceBank::Examples examples) {
+    return bank.dataset(part, examples, "sst", sentiments());
+  };
+  return {.train = made(parts.train, trained),
+          .test = made(parts.test, SentenceBank::Examples::kSentences),
+          .valid = made(parts.valid, SentenceBank::Examples::kSentences)};
+}
+
+DatasetSplits open_sst(const DataRequest& request) {
+  SstParts parts{.train = read_part(request.folder / "train.txt"),
+                 .valid = read_part(request.folder / "dev.txt"),
+                 .test = read_part(request.folder / "test.txt")};
+  const auto& examples = option<std::string>(request.options, "examples");
+  if (examples == "trees") return as_trees(std::move(parts));
+  return as_sentences(parts, examples == "phrases"
+                                 ? SentenceBank::Examples::kPhrases
+                                 : SentenceBank::Examples::kSentences);
 }
 
 }  // namespace
@@ -51,6 +82,11 @@ DatasetSplits open_sst(const DataRequest& request) {
 void register_data_sst(DatasetRegistry& registry) {
   registry.add({.name = "sst",
                 .summary = "Stanford Sentiment Treebank, 8,544 parse trees",
+                .options = {{.name = "examples",
+                             .value = std::string("trees"),
+                             .summary = "parse trees, rows of words, or rows "
+                                        "of words of every phrase to train on",
+                             .choices = {"trees", "sentences", "phrases"}}},
                 .open = open_sst,
                 .is_in = is_sst,
                 .terms = "states none: it cannot be fetched; put train.txt, "
