@@ -14,6 +14,11 @@ std::unique_ptr<nn::Module> build_model(const ModelDef& def,
                 input.categories.size())
         .hint("model.name = \"mlp\", or name them in data.ignore");
   }
+  if (input.words > 0 && !def.takes_words) {
+    throw Error(ErrorCode::kInvalidArgument, "model " + def.name,
+                "examples are rows of words, of which it knows nothing")
+        .hint("model.name = \"lstm-classifier\" classifies texts");
+  }
   return def.build(input, complete(def.options, options, "model " + def.name));
 }
 
@@ -26,6 +31,14 @@ void require_image(std::string_view model, const ModelInput& input,
               "an example is {}, but the model takes images [height, width, "
               "channels] of at least {} x {}",
               to_string(shape), side, side);
+}
+
+void require_words(std::string_view model, const ModelInput& input) {
+  if (input.example.rank() == 1 && input.words > 0 && input.classes > 0) return;
+  throw Error(ErrorCode::kInvalidArgument, std::string(model),
+              "an example is {} of {} words, but the model takes a row of "
+              "words",
+              to_string(input.example), input.words);
 }
 
 void require_trees(std::string_view model, const ModelInput& input) {

@@ -20,7 +20,7 @@ namespace weft {
 struct ModelInput {
   Shape example;             // one input, without the batch axis
   std::int64_t classes = 0;  // or words of the vocabulary, or numbers to tell
-  std::int64_t words = 0;    // in trees
+  std::int64_t words = 0;    // that an example is made of; 0: of none
   // How many categories each of the last columns of `example` tells apart,
   // where that is a row of a table (nn/table_row.h). Empty: all are numbers.
   std::vector<std::int64_t> categories = {};
@@ -37,6 +37,8 @@ struct ModelDef {
   // Whether it makes vectors of categories; else build_model() refuses them, as
   // their numbers mean nothing.
   bool takes_categories = false;
+  // Whether it reads words; else build_model() refuses these likewise.
+  bool takes_words = false;
   // `options` are complete. Throws Error(kInvalidArgument) for an input that
   // does not suit the model.
   std::unique_ptr<nn::Module> (*build)(const ModelInput& input,
@@ -58,6 +60,10 @@ std::unique_ptr<nn::Module> build_model(const ModelDef& def,
 // `side`.
 void require_image(std::string_view model, const ModelInput& input,
                    std::int64_t side);
+// Models of texts call this. Throws Error(kInvalidArgument) naming `model`
+// unless the example is a row of words, of which there are some, and so of
+// classes.
+void require_words(std::string_view model, const ModelInput& input);
 // Models of trees (nn/tree.h) call this. Throws Error(kInvalidArgument) naming
 // `model` unless the example is a table [rows, 2] of nodes with words.
 void require_trees(std::string_view model, const ModelInput& input);

@@ -3,11 +3,13 @@
 
 #include "weft/nn/activation.h"
 #include "weft/nn/attention.h"
+#include "weft/nn/auxiliary_head.h"
 #include "weft/nn/conv2d.h"
 #include "weft/nn/dropout.h"
 #include "weft/nn/embedding.h"
 #include "weft/nn/linear.h"
 #include "weft/nn/norm.h"
+#include "weft/nn/padded_words.h"
 #include "weft/nn/pool.h"
 #include "weft/nn/positions.h"
 #include "weft/nn/recurrent.h"

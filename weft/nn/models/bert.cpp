@@ -2,7 +2,6 @@
 // (Devlin et al., "BERT: Pre-training of deep bidirectional Transformers for
 // language understanding", 2019). As it stands it is BERT-base; texts are of
 // one segment.
-#include "weft/base/error.h"
 #include "weft/nn/model.h"
 #include "weft/nn/transformer.h"
 #include "weft/ops/shape.h"
@@ -47,12 +46,7 @@ class Bert : public nn::Layer {
 
 std::unique_ptr<nn::Module> build_bert(const ModelInput& input,
                                        const Options& options) {
-  if (input.example.rank() != 1 || input.words < 1) {
-    throw Error(ErrorCode::kInvalidArgument, "model bert",
-                "an example is {} of {} words, but the model takes a row of "
-                "tokens",
-                to_string(input.example), input.words);
-  }
+  require_words("model bert", input);
   const auto width = option<std::int64_t>(options, "width");
   const auto dropout = option<double>(options, "dropout");
   return std::make_unique<Bert>(
@@ -75,6 +69,7 @@ void register_model_bert(ModelRegistry& models) {
                     kAtLeastOne},
                    {"heads", std::int64_t{12}, "of a layer", kAtLeastOne},
                    {"dropout", 0.0, "of tokens and of each layer", kBelowOne}},
+       .takes_words = true,
        .build = build_bert});
 }
 

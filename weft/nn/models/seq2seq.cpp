@@ -5,7 +5,6 @@
 // tells have one table for both ends of the decoder.
 #include <cmath>
 
-#include "weft/base/error.h"
 #include "weft/nn/embedding.h"
 #include "weft/nn/model.h"
 #include "weft/nn/positions.h"
@@ -112,12 +111,7 @@ class Seq2seq : public nn::SequenceToSequence {
 
 std::unique_ptr<nn::Module> build_seq2seq(const ModelInput& input,
                                           const Options& options) {
-  if (input.example.rank() != 1 || input.words < 1 || input.classes < 1) {
-    throw Error(ErrorCode::kInvalidArgument, "model seq2seq",
-                "an example is {} of {} words, but the model takes a row of "
-                "words and tells others",
-                to_string(input.example), input.words);
-  }
+  require_words("model seq2seq", input);
   return std::make_unique<Seq2seq>(
       Seq2seqOptions{.source_words = input.words,
                      .target_words = input.classes,
@@ -144,6 +138,7 @@ void register_model_seq2seq(ModelRegistry& models) {
                     "numbers between the dense layers of a layer; 0: 4 width",
                     kNotNegative},
                    {"dropout", 0.0, "of words and of each layer", kBelowOne}},
+       .takes_words = true,
        .build = build_seq2seq});
 }
 

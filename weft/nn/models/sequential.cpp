@@ -52,6 +52,7 @@ void register_model_sequential(ModelRegistry& models) {
                                       "\"conv2d(16, kernel=3)\", \"relu\", …; "
                                       "see weft layers",
                            .calls = calls_of<layer_registry>()}},
+              .takes_words = true,
               .build = build_sequential});
 }
 

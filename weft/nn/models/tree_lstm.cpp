@@ -97,6 +97,7 @@ void register_model_tree_lstm(ModelRegistry& models) {
        .options = {{"embedding", std::int64_t{150}, "of a word", kAtLeastOne},
                    {"hidden", std::int64_t{150}, "of a node", kAtLeastOne},
                    {"dropout", 0.0, "of the words", kBelowOne}},
+       .takes_words = true,
        .build = build_tree_lstm});
 }
 

@@ -63,6 +63,7 @@ void register_model_tree_rnn(ModelRegistry& models) {
               .options = {{"hidden", std::int64_t{35}, "of a word and a node",
                            kAtLeastOne},
                           {"dropout", 0.0, "of the words", kBelowOne}},
+              .takes_words = true,
               .build = build_tree_rnn});
 }
 

@@ -1,15 +1,22 @@
-// Features or images to one of several classes.
+// Features, images or texts to one of several classes.
 #include <algorithm>
 
+#include "weft/nn/auxiliary_head.h"
 #include "weft/nn/scope.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/loss.h"
 #include "weft/train/step/class_guesses.h"
 #include "weft/train/step/hits.h"
 #include "weft/train/step/row_predictor.h"
+#include "weft/train/step/text_guesses.h"
 #include "weft/train/step/training_task.h"
 
 namespace weft {
 namespace {
+
+// What a head in the middle counts beside the one at the end (Szegedy et al.,
+// 2015; 0.4 as torchvision trains Inception-v3).
+constexpr double kAuxiliaryWeight = 0.4;
 
 class Classification final : public TrainingTask {
  public:
@@ -19,12 +26,13 @@ class Classification final : public TrainingTask {
   }
   std::string_view deciding_metric() const override { return "accuracy"; }
   std::string unit(const DataDescription& data) const override {
+    if (!data.words().empty()) return "sentences";
     return data.features()[0].type.shape.rank() == 3 ? "img" : "rows";
   }
 
   std::optional<Refusal> declines(const DataDescription& data) const override {
-    if (data.is_sequential() || !data.words().empty() ||
-        data.features().size() != 2) {
+    if (data.is_sequential() || data.features().size() != 2 ||
+        (!data.words().empty() && data.features()[1].type.shape.rank() > 0)) {
       return Refusal{in_quotes(data.name()),
                      "it has no examples that are one of several classes each",
                      ""};
@@ -44,27 +52,34 @@ class Classification final : public TrainingTask {
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape,
             .classes = static_cast<std::int64_t>(data.classes().size()),
+            .words = static_cast<std::int64_t>(data.words().size()),
             .categories = data.category_counts()};
   }
 
   Objective objective(nn::Module& model,
                       std::span<const Value> batch) const override {
-    const Value logits = logits_of(model, batch[0]);
+    const auto [logits, auxiliary] = heads_of(model, batch[0]);
     const Value& label = batch[1];
     const Value count = element_count(label.shape(), DType::kF32);
     const Value loss = mean(cross_entropy(logits, label));
+    const Value whole =
+        auxiliary.is_defined()
+            ? loss + kAuxiliaryWeight *
+                         mean(cross_entropy(nn::to_f32(auxiliary), label))
+            : loss;
     // Measures are sums with their counts, which add up over batches of any
     // size; the loss that is trained on is the batch's mean.
-    return {loss, {{loss * count, count}, {count_hits(logits, label), count}}};
+    return {whole, {{loss * count, count}, {count_hits(logits, label), count}}};
   }
 
   std::vector<Value> prediction(nn::Module& model,
                                 std::span<const Value> known) const override {
-    return {softmax(logits_of(model, known[0]))};
+    return {softmax(heads_of(model, known[0]).logits)};
   }
 
   std::unique_ptr<Predictor> predictor(
       const PredictorContext& context) const override {
+    if (!context.data.words().empty()) return guess_classes_of_texts(context);
     if (context.data.table() == nullptr)
       return guess_classes_of_images(context);
     return predict_rows(context, [names = context.data.classes()](
@@ -76,9 +91,14 @@ class Classification final : public TrainingTask {
  private:
   // bf16 has 8 significant bits, too few for the sum of exponentials in a cross
   // entropy.
-  static Value logits_of(nn::Module& model, const Value& input) {
-    return nn::to_f32(
-        model_as<nn::Layer>(model, "classification", "a layer")(input));
+  static nn::AuxiliaryHead::Heads heads_of(nn::Module& model,
+                                           const Value& input) {
+    if (auto* several = dynamic_cast<nn::AuxiliaryHead*>(&model)) {
+      const auto [logits, auxiliary] = several->heads(input);
+      return {nn::to_f32(logits), auxiliary};
+    }
+    auto& layer = model_as<nn::Layer>(model, "classification", "a layer");
+    return {nn::to_f32(layer(input)), Value()};
   }
 };
 
@@ -86,7 +106,7 @@ class Classification final : public TrainingTask {
 
 void register_training_task_classification(TrainingTaskRegistry& tasks) {
   tasks.add({.name = "classification",
-             .summary = "features or images to one of several classes",
+             .summary = "features, images or texts to one of several classes",
              .make = [](const Options&) -> std::unique_ptr<TrainingTask> {
                return std::make_unique<Classification>();
              }});
