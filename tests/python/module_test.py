@@ -212,6 +212,19 @@ class Models(unittest.TestCase):
             layers=["conv2d(4)", "relu", "flatten", "linear"],
         ),
         "vae": dict(example=(8, 8, 1), hidden=16, code=4),
+        "alexnet": dict(example=(63, 63, 3), classes=3, hidden=8),
+        "densenet121": dict(example=(29, 29, 3), classes=3, growth=4),
+        "densenet-bc": dict(example=(8, 8, 3), classes=3, depth=10),
+        "inception-v3": dict(example=(75, 75, 3), classes=3),
+        "mobilenet-v2": dict(example=(32, 32, 3), classes=3, width=0.25),
+        "resnet18": dict(example=(8, 8, 3), classes=3, width=4, small=True),
+        "resnet34": dict(example=(8, 8, 3), classes=3, width=4, small=True),
+        "resnet50": dict(example=(8, 8, 3), classes=3, width=4, small=True),
+        "squeezenet": dict(example=(21, 21, 3), classes=3, bypass="complex"),
+        "vgg16": dict(example=(32, 32, 3), classes=3, width=4, hidden=8),
+        "vgg19": dict(example=(32, 32, 3), classes=3, width=4, hidden=8),
+        "lstm-classifier": dict(example=(5,), classes=3, words=20),
+        "sru-classifier": dict(example=(5,), classes=3, words=20),
         "tree-rnn": dict(example=(7, 2), classes=5, words=20),
         "tree-lstm": dict(example=(7, 2), classes=5, words=20),
     }
@@ -220,7 +233,8 @@ class Models(unittest.TestCase):
         # A translator takes two sequences, and nodes are scored in pairs:
         # these are no layers.
         self.assertEqual(set(weft.nn.models()),
-                         set(self.ARGUMENTS) | {"seq2seq", "node-embedding"})
+                         set(self.ARGUMENTS)
+                         | {"seq2seq", "gnmt", "node-embedding"})
         for name, arguments in self.ARGUMENTS.items():
             model = weft.nn.model(name, **arguments)
             model.initialize(seed=1)
@@ -228,7 +242,7 @@ class Models(unittest.TestCase):
             if name in ("lstm-lm", "gpt"):
                 x = weft.zeros(shape, "i32")
                 wanted = (5, 2, 30)
-            elif name == "bert":
+            elif name == "bert" or name.endswith("classifier"):
                 x, wanted = weft.zeros(shape, "i32"), (2, 3)
             elif name.startswith("tree"):
                 # A node of two leaves: its left child lies two rows further.
