@@ -40,6 +40,14 @@ class RecipesTest(CliTest):
             self.assertLess(result["train_loss"], 1.8, dtype)
             self.assertGreater(result["test_accuracy"], 0.5, dtype)
 
+    def test_densenet_cifar10(self) -> None:
+        # Ten of the hundred layers, which are enough for digits.
+        result = self.train(
+            "densenet-cifar10", "cifar10", "train.max_steps=60",
+            "train.batch=32", "model.depth=10", "data.augment=[]",
+            'optimizer.lr="cosine(from=0.4, to=0.001, warmup=10)"')
+        self.assertGreater(result["test_accuracy"], 0.5)
+
     def test_digits_ternary(self) -> None:
         recipe = ROOT / "recipes" / "digits-ternary.toml"
         result = self.json_of("train", recipe, "--threads", 1,
@@ -108,6 +116,23 @@ class RecipesTest(CliTest):
         result = self.train("sst-treelstm", "sst", "train.epochs=3")
         self.assertGreater(result["test_accuracy"], 0.9)
 
+    def read_sentences(self, recipe: str) -> None:
+        result = self.train(
+            recipe, "sst", "train.epochs=6", "train.batch=32",
+            "model.hidden=32", "model.embedding=32", "model.dropout=0.0",
+            'optimizer.lr="cosine(from=0.01, to=0.0001)"')
+        self.assertGreater(result["test_accuracy"], 0.9)
+        run = (self.folder / "run", "--data", self.folder)
+        said = self.json_of("predict", "--json", *run, "word12 word31 new")
+        self.assertEqual(said["class"], "positive")
+        self.assertEqual(said["unknown"], ["new"])
+
+    def test_sst_lstm(self) -> None:
+        self.read_sentences("sst-lstm")
+
+    def test_sst_sru(self) -> None:
+        self.read_sentences("sst-sru")
+
     def test_adult(self) -> None:
         result = self.train("adult", "adult")
         self.assertGreater(result["test_accuracy"], 0.95)
@@ -140,6 +165,14 @@ class RecipesTest(CliTest):
         self.assertEqual(beam[0]["text"], "word4 word1 word2 word3")
         self.assertEqual(len(beam), 4)
         self.assertGreater(beam[0]["score"], beam[1]["score"])
+
+    def test_multi30k_by_recurrent_layers(self) -> None:
+        result = self.train(
+            "multi30k", "multi30k", "train.epochs=10", "train.batch=32",
+            'model={name = "gnmt", width = 64, layers = 2, dropout = 0.0}',
+            'optimizer.lr="cosine(from=0.02, to=0.0001, warmup=30)"')
+        self.assertLess(result["test_perplexity"], 1.3)
+        self.assertGreater(result["test_bleu"], 80)
 
     def test_none_is_left_out(self) -> None:
         recipes = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
