@@ -11,7 +11,7 @@ from lib.worker import Worker
 NETWORKS = {"squeezenet": ("squeezenet", 224),
             "resnet18": ("resnet18", 224),
             "resnet50": ("resnet50", 224),
-            "inception-v3": ("inception_v3", 299)}
+            "inception-v3": ("inception-v3", 299)}
 PEERS = {"onnxruntime": ("onnxruntime", 1.0), "openvino": ("OpenVINO", 1.0),
          "compile": ("torch.compile", 1.2)}
 BATCHES = (1, 8)
