@@ -119,6 +119,7 @@ class RecipesTest(CliTest):
     def read_sentences(self, recipe: str) -> None:
         result = self.train(
             recipe, "sst", "train.epochs=6", "train.batch=32",
+            "data.examples=phrases",
             "model.hidden=32", "model.embedding=32", "model.dropout=0.0",
             'optimizer.lr="cosine(from=0.01, to=0.0001)"')
         self.assertGreater(result["test_accuracy"], 0.9)
