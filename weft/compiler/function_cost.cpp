@@ -43,7 +43,7 @@ class Reuse {
       // Constants lie as far back as parameters.
       const double since =
           moved_ - (found == touched_.end() ? -bytes_of_run_ : found->second);
-      is_cold.push_back(cache > 0 && since > cache);
+      is_cold.push_back(cache > 0 && 2 * since > cache);
     }
     moved_ += bytes_moved(function_, step);
     for (const ValueId id : step.inputs) {
