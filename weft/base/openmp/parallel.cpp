@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <omp.h>
+#include <optional>
+
+#include "weft/base/team.h"
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -34,6 +37,12 @@ int current_core() { return -1; }
 void leave_core(int, int) {}
 #endif
 
+void leave_caller(int self, int caller, int threads) {
+  if (self > 0 && caller >= 0 && current_core() == caller) {
+    leave_core(caller, threads);
+  }
+}
+
 }  // namespace
 
 int thread_count() { return omp_get_max_threads(); }
@@ -60,14 +69,35 @@ void parallel_ranges(std::int64_t size, std::int64_t grain,
   {
     const std::int64_t count = omp_get_num_threads();
     const std::int64_t self = omp_get_thread_num();
-    if (self > 0 && caller >= 0 && current_core() == caller) {
-      leave_core(caller, threads);
-    }
+    leave_caller(omp_get_thread_num(), caller, threads);
     // The ranges differ by one element at most, and follow from size and count
     // alone.
     const std::int64_t begin = size * self / count;
     const std::int64_t end = size * (self + 1) / count;
     if (begin < end) function(body, begin, end);
+  }
+}
+
+void run_team(int most, TeamFunction function, void* body) {
+  const int threads =
+      std::max(1, omp_in_parallel() ? 1 : std::min(thread_count(), most));
+  if (threads == 1) {
+    SpinBarrier barrier(1);
+    TeamMember alone(0, 1, barrier);
+    function(body, alone);
+    return;
+  }
+  const int caller = current_core();
+  // The system may give fewer threads than were asked for: the first one that
+  // is there says how many meet.
+  std::optional<SpinBarrier> barrier;
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp single
+    barrier.emplace(omp_get_num_threads());
+    leave_caller(omp_get_thread_num(), caller, threads);
+    TeamMember self(omp_get_thread_num(), omp_get_num_threads(), *barrier);
+    function(body, self);
   }
 }
 

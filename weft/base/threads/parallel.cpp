@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/team.h"
+
 namespace weft {
 
 namespace {
@@ -142,6 +144,14 @@ void parallel_ranges(std::int64_t size, std::int64_t grain,
   }
   Job job{function, body, size, count};
   pool().run(job);
+}
+
+// The pool's threads come when they are free, which may be never while their
+// callers wait for each other.
+void run_team(int, TeamFunction function, void* body) {
+  SpinBarrier barrier(1);
+  TeamMember alone(0, 1, barrier);
+  function(body, alone);
 }
 
 }  // namespace detail
