@@ -117,12 +117,13 @@ class Contest {
  public:
   // Times of all `names`, measured now if need be; none where they may not be
   // measured, or not be kept.
-  std::vector<KernelTime> times(const OpCall& call,
-                                const std::vector<std::string>& names) {
+  std::vector<KernelTime> times(const std::string& text,
+                                const std::vector<std::string>& names,
+                                const MeasureWays& measure) {
     // One contest at a time: kernels that were measured beside each other would
-    // share the cores.
+    // share the cores. One that is made ready for a contest may measure its own
+    // ways first.
     const std::lock_guard lock(mutex_);
-    const std::string text = signature(call);
     if (const auto* known = known_.find(text, names)) return *known;
     if (!may_measure_) return {};
     if (known_.is_full()) {
@@ -131,7 +132,7 @@ class Contest {
     }
     try {
       known_.make_sure_it_can_be_written();
-      return known_.add(text, measure(call, names));
+      return known_.add(text, measure());
     } catch (const Error& error) {
       stop(error.what());
       return {};
@@ -159,20 +160,23 @@ class Contest {
     may_measure_ = false;
   }
 
-  // "2 threads, matmul(f32[1024, 1024], …) {transpose_a = false, …}".
-  static std::string signature(const OpCall& call) {
-    std::string text =
-        fmt::format("{} threads, {}(", thread_count(), call.op.name());
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      text += (i == 0 ? "" : ", ") + to_string(call.inputs[i]);
-    }
-    return text + ") " + to_string(call.attributes);
-  }
-
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;
   TimesFile known_;
   bool may_measure_;
 };
+
+// "2 threads, matmul(f32[1024, 1024], known f32[1024, 1024]) {…}".
+std::string signature(const OpCall& call) {
+  std::string text =
+      fmt::format("{} threads, {}(", thread_count(), call.op.name());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    text += i == 0 ? "" : ", ";
+    // What is known need not be packed in every run.
+    if (call.known_input(i) != nullptr) text += "known ";
+    text += to_string(call.inputs[i]);
+  }
+  return text + ") " + to_string(call.attributes);
+}
 
 bool is_worth_measuring(const OpCall& call) {
   std::size_t bytes = 0;
@@ -207,6 +211,13 @@ TimesFile kernel_times_of_machine() {
   return times_of_machine("kernel", 2, 4096);
 }
 
+std::vector<KernelTime> times_of_ways(const std::string& what,
+                                      const std::vector<std::string>& names,
+                                      const MeasureWays& measure) {
+  if (kernel_policy() == KernelPolicy::kRanked) return {};
+  return Contest::of_machine().times(what, names, measure);
+}
+
 KernelChoice choose_fastest_kernel(const OpCall& call) {
   if (kernel_policy() == KernelPolicy::kRanked || !is_worth_measuring(call)) {
     return choose_kernel(call);
@@ -214,7 +225,8 @@ KernelChoice choose_fastest_kernel(const OpCall& call) {
   auto names = rivals(call);
   if (names.size() < 2) return choose_kernel(call);
   put_ranked_first(call, names);
-  auto times = Contest::of_machine().times(call, names);
+  auto times = Contest::of_machine().times(
+      signature(call), names, [&] { return measure(call, names); });
   if (times.empty()) return choose_kernel(call);
   KernelChoice choice =
       choose_kernel(call, kernel_registry(), fastest(times).name);

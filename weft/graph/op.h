@@ -31,9 +31,16 @@ struct OpCall {
   const Attributes& attributes;
   // Filled once inference has run; empty before.
   std::span<const TensorType> outputs = {};
+  // By operand: its value, where it is known to be the same in every run, else
+  // null; empty where none is. A kernel may keep what it makes of one, packed
+  // weights say, instead of reading it in every run.
+  std::span<const Tensor* const> known = {};
 
   const TensorType& input(std::size_t index) const { return inputs[index]; }
   bool has_input(std::size_t index) const { return index < inputs.size(); }
+  const Tensor* known_input(std::size_t index) const {
+    return index < known.size() ? known[index] : nullptr;
+  }
 
   // The caller's mistake: an Error that names the op and shows its operands.
   // The builder adds where the op was called.

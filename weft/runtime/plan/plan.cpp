@@ -14,6 +14,7 @@
 #include "weft/graph/collectives.h"
 #include "weft/graph/index_check.h"
 #include "weft/graph/kernel_times.h"
+#include "weft/graph/registry.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/plan/first_bad.h"
 
@@ -61,6 +62,20 @@ struct IndexedArgument {
   IndexCheck check;
   const PlannedStep* step;
 };
+
+// The tensors of operands that are constants of the function; null for others.
+std::vector<const Tensor*> known_operands(const Function& function,
+                                          const Node& node) {
+  static const OpDef& constant = op_registry().get("constant");
+  std::vector<const Tensor*> known(node.inputs.size(), nullptr);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (function.is_parameter(node.inputs[i])) continue;
+    const Node& source = function.node(function.value(node.inputs[i]).node);
+    if (source.op != &constant) continue;
+    known[i] = &source.attributes.get<Tensor>("value");
+  }
+  return known;
+}
 
 Cost cost_of(const Function& function, const Node& node) {
   if (node.op->cost() == nullptr) return {};
@@ -241,7 +256,9 @@ void Plan::State::prepare_step(const PlanStep& step) {
     planned.meets_other_ranks = meets_other_ranks(*node.op, node.attributes);
     planned.is_host = node.op->has(kHost);
     const auto inputs = function.input_types(node);
-    const OpCall call{*node.op, inputs, node.attributes, planned.output_types};
+    const auto known = known_operands(function, node);
+    const OpCall call{*node.op, inputs, node.attributes, planned.output_types,
+                      known};
     KernelChoice choice = choose_fastest_kernel(call);
     planned.index_check = IndexCheck::of(call);
     info.kernel = choice.description();
