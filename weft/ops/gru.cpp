@@ -18,6 +18,7 @@ using namespace recurrent;  // NOLINT: this file's own support
 
 std::vector<TensorType> infer_gru(const OpCall& call) {
   const Sizes size = checked_sizes(call);
+  check_weights(call);
   const Dim columns = dim_multiply(3, size.hidden);
   check_operand(call, 2, {size.inputs, columns});
   check_operand(call, 3, {size.hidden, columns});
@@ -56,10 +57,11 @@ void gru_reference(const OpCall& call, std::span<const TensorView> inputs,
                    std::span<const TensorView> outputs) {
   const auto [steps, batch, width, hidden] = Sizes(call);
   const Dim columns = 3 * hidden;
-  Doubles x = to_doubles(inputs[0]);
+  const DType weights = weights_dtype(call.attributes);
+  Doubles x = rounded_rows(to_doubles(inputs[0]), width, weights);
   Doubles h = to_doubles(inputs[1]);
-  const Doubles w_ih = to_doubles(inputs[2]);
-  const Doubles w_hh = to_doubles(inputs[3]);
+  const Doubles w_ih = rounded_columns(to_doubles(inputs[2]), columns, weights);
+  const Doubles w_hh = rounded_columns(to_doubles(inputs[3]), columns, weights);
   const Doubles b_ih = to_doubles(inputs[4]);
   const Doubles b_hh = to_doubles(inputs[5]);
   Doubles y;
@@ -71,7 +73,8 @@ void gru_reference(const OpCall& call, std::span<const TensorView> inputs,
     Doubles from_h = zeros(batch * columns);
     add_product(row_of(x, t * batch, width), w_ih.data(), from_x.data(), batch,
                 width, columns);
-    add_product(h.data(), w_hh.data(), from_h.data(), batch, hidden, columns);
+    add_product(rounded_rows(h, hidden, weights).data(), w_hh.data(),
+                from_h.data(), batch, hidden, columns);
     for (Dim row = 0; row < batch; ++row) {
       const auto input = [&](Dim column) {
         return from_x[static_cast<std::size_t>(row * columns + column)] +
@@ -175,7 +178,9 @@ void gru_gradient_reference(const OpCall& call,
 
 // The same two written with other ops, step by step: what higher derivatives
 // are taken of, and what runs where no kernel does.
-std::vector<Value> lower_gru(const Attributes&, std::span<const Value> inputs) {
+std::vector<Value> lower_gru(const Attributes& attributes,
+                             std::span<const Value> inputs) {
+  require_f32_weights(attributes, "gru");
   const std::int64_t hidden = inputs[1].shape()[1];
   Value h = inputs[1];
   // The input's product does not depend on the state: it is one product over
@@ -233,6 +238,7 @@ std::vector<Value> lower_gru_gradient(const Attributes&,
 }
 
 Gradients gru_rule(const GradientContext& g) {
+  require_f32_weights(g.attributes(), "gru");
   // The gates have a gradient only while a gradient is differentiated.
   // gru_gradient takes none for them, so the plain form is differentiated then.
   if (g.dy(2).is_defined()) return lowered_gradient(g);
@@ -274,6 +280,7 @@ void register_gru(OpRegistry& ops) {
   ops.add("gru")
       .summary("a gated recurrent unit over a whole sequence")
       .signature("(x, h, w_ih, w_hh, b_ih, b_hh) -> y, h_last, gates")
+      .attribute(kWeights, DType::kF32)
       .infer(infer_gru)
       .reference(gru_reference)
       .lower(lower_gru)
@@ -300,12 +307,13 @@ void register_gru(OpRegistry& ops) {
 
 std::array<Value, 2> gru(const Operand& x, const Operand& h,
                          const Operand& w_ih, const Operand& w_hh,
-                         const Operand& b_ih, const Operand& b_hh) {
+                         const Operand& b_ih, const Operand& b_hh,
+                         DType weights) {
   static const OpDef& op = op_registry().get("gru");
   const std::array inputs = {*x.value,    *h.value,    *w_ih.value,
                              *w_hh.value, *b_ih.value, *b_hh.value};
   // The gates are there for the gradient, and no caller's.
-  auto result = call_all(op, inputs, {}, x.location);
+  auto result = call_all(op, inputs, {{kWeights, weights}}, x.location);
   return {std::move(result[0]), std::move(result[1])};
 }
 

@@ -18,6 +18,7 @@ using namespace recurrent;  // NOLINT: this file's own support
 
 std::vector<TensorType> infer_lstm(const OpCall& call) {
   const Sizes size = checked_sizes(call);
+  check_weights(call);
   const Dim columns = dim_multiply(4, size.hidden);
   check_operand(call, 2, size.state());
   check_operand(call, 3, {size.inputs, columns});
@@ -59,11 +60,12 @@ void lstm_reference(const OpCall& call, std::span<const TensorView> inputs,
                     std::span<const TensorView> outputs) {
   const auto [steps, batch, width, hidden] = Sizes(call);
   const Dim columns = 4 * hidden;
-  Doubles x = to_doubles(inputs[0]);
+  const DType weights = weights_dtype(call.attributes);
+  Doubles x = rounded_rows(to_doubles(inputs[0]), width, weights);
   Doubles h = to_doubles(inputs[1]);
   Doubles c = to_doubles(inputs[2]);
-  const Doubles w_ih = to_doubles(inputs[3]);
-  const Doubles w_hh = to_doubles(inputs[4]);
+  const Doubles w_ih = rounded_columns(to_doubles(inputs[3]), columns, weights);
+  const Doubles w_hh = rounded_columns(to_doubles(inputs[4]), columns, weights);
   const Doubles bias = to_doubles(inputs[5]);
   Doubles y, cells;
   Doubles gates = zeros(steps * batch * columns);
@@ -72,7 +74,8 @@ void lstm_reference(const OpCall& call, std::span<const TensorView> inputs,
     double* z = row_of(gates, t * batch, columns);
     add_product(row_of(x, t * batch, width), w_ih.data(), z, batch, width,
                 columns);
-    add_product(h.data(), w_hh.data(), z, batch, hidden, columns);
+    add_product(rounded_rows(h, hidden, weights).data(), w_hh.data(), z, batch,
+                hidden, columns);
     for (Dim row = 0; row < batch; ++row, z += columns) {
       for (Dim j = 0; j < columns; ++j) {
         z[j] += bias[static_cast<std::size_t>(j)];
@@ -174,8 +177,9 @@ void lstm_gradient_reference(const OpCall& call,
 
 // The same two written with other ops, step by step: what higher derivatives
 // are taken of, and what runs where no kernel does.
-std::vector<Value> lower_lstm(const Attributes&,
+std::vector<Value> lower_lstm(const Attributes& attributes,
                               std::span<const Value> inputs) {
+  require_f32_weights(attributes, "lstm");
   const std::int64_t hidden = inputs[1].shape()[1];
   Value h = inputs[1];
   Value c = inputs[2];
@@ -237,6 +241,7 @@ std::vector<Value> lower_lstm_gradient(const Attributes&,
 
 // The gates and cells have a gradient only while a gradient is differentiated.
 Gradients lstm_rule(const GradientContext& g) {
+  require_f32_weights(g.attributes(), "lstm");
   if (g.dy(3).is_defined() || g.dy(4).is_defined()) return lowered_gradient(g);
   static const OpDef& op = op_registry().get("lstm_gradient");
   // Zeros stand for results that no gradient came back from: the op takes those
@@ -281,6 +286,7 @@ void register_lstm(OpRegistry& ops) {
       .signature(
           "(x, h, c, w_ih, w_hh, bias) -> y, h_last, c_last, gates, "
           "cells")
+      .attribute(kWeights, DType::kF32)
       .infer(infer_lstm)
       .reference(lstm_reference)
       .lower(lower_lstm)
@@ -308,11 +314,11 @@ void register_lstm(OpRegistry& ops) {
 
 std::array<Value, 3> lstm(const Operand& x, const Operand& h, const Operand& c,
                           const Operand& w_ih, const Operand& w_hh,
-                          const Operand& bias) {
+                          const Operand& bias, DType weights) {
   static const OpDef& op = op_registry().get("lstm");
   const std::array inputs = {*x.value,    *h.value,    *c.value,
                              *w_ih.value, *w_hh.value, *bias.value};
-  auto result = call_all(op, inputs, {}, x.location);
+  auto result = call_all(op, inputs, {{kWeights, weights}}, x.location);
   // Gates and cells are there for the gradient, and no caller's.
   return {std::move(result[0]), std::move(result[1]), std::move(result[2])};
 }

@@ -67,6 +67,76 @@ inline Sizes checked_sizes(const OpCall& call) {
   return size;
 }
 
+// What the products of a layer are computed in: an attribute of the op. The
+// state, the gates and all sums stay as the operands are.
+inline constexpr const char* kWeights = "weights";
+
+inline DType weights_dtype(const Attributes& attributes) {
+  return attributes.get<DType>(kWeights);
+}
+
+// Throws through call.error for another dtype than there are.
+inline void check_weights(const OpCall& call) {
+  const DType dtype = weights_dtype(call.attributes);
+  if (dtype == DType::kF32) return;
+  if (dtype != DType::kBF16 && dtype != DType::kI8) {
+    throw call.error("multiplies weights of f32, bf16 or i8, not of {}",
+                     to_string(dtype));
+  }
+  if (call.input(0).dtype != DType::kF32) {
+    throw call.error("rounds weights of f32 to {}, not of {}", to_string(dtype),
+                     to_string(call.input(0).dtype));
+  }
+}
+
+// Weights of bf16 and i8 are for what a trained layer says: no gradient is that
+// of rounding, and other ops have no such products.
+inline void require_f32_weights(const Attributes& attributes,
+                                std::string_view op) {
+  const DType dtype = weights_dtype(attributes);
+  if (dtype == DType::kF32) return;
+  throw Error(ErrorCode::kUnsupported, op,
+              "has no gradient, and no plain form, with weights of {}",
+              to_string(dtype))
+      .hint("train with weights of f32; narrow ones are for serving");
+}
+
+// `numbers` as products in `dtype` see them, where the numbers of one scale lie
+// `stride` apart, `count` of them from `first` on: rounded to bf16, or to
+// multiples of a 127th of the largest.
+inline void round_for_product(double* first, Dim count, Dim stride,
+                              DType dtype) {
+  if (dtype == DType::kF32) return;
+  double largest = 0;
+  for (Dim i = 0; i < count; ++i) {
+    largest = std::max(largest, std::abs(first[i * stride]));
+  }
+  for (Dim i = 0; i < count; ++i) {
+    double& number = first[i * stride];
+    if (dtype == DType::kBF16) {
+      number = static_cast<float>(bfloat16(static_cast<float>(number)));
+    } else if (largest > 0) {
+      number = std::nearbyint(number / largest * 127) * largest / 127;
+    }
+  }
+}
+// Each row of a left operand by itself.
+inline Doubles rounded_rows(Doubles rows, Dim width, DType dtype) {
+  for (std::size_t at = 0; at < rows.size();
+       at += static_cast<std::size_t>(width)) {
+    round_for_product(rows.data() + at, width, 1, dtype);
+  }
+  return rows;
+}
+// Each column of weights by itself.
+inline Doubles rounded_columns(Doubles weights, Dim columns, DType dtype) {
+  const Dim rows = static_cast<Dim>(weights.size()) / std::max<Dim>(1, columns);
+  for (Dim j = 0; j < columns && rows > 0; ++j) {
+    round_for_product(weights.data() + j, rows, columns, dtype);
+  }
+  return weights;
+}
+
 // Rows [m, k] times columns [k, n], added to y.
 inline void add_product(const double* a, const double* b, double* y, Dim m,
                         Dim k, Dim n) {
