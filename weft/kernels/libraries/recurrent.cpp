@@ -428,6 +428,15 @@ std::optional<std::string> declines(const OpCall& call) {
   return std::nullopt;
 }
 
+std::optional<std::string> declines_forward(const OpCall& call) {
+  const auto weights = call.attributes.get<DType>("weights");
+  if (weights != DType::kF32) {
+    return fmt::format("multiplies weights of f32, not of {}",
+                       to_string(weights));
+  }
+  return declines(call);
+}
+
 template <class Kernel>
 std::unique_ptr<PreparedKernel> prepare(const OpCall& call) {
   return std::make_unique<Kernel>(call);
@@ -437,8 +446,9 @@ void add_kernels(KernelRegistry& kernels) {
   kernels.add({.op = "lstm",
                .name = "onednn+simd:lstm",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<Lstm>});
+               .declines = declines_forward,
+               .prepare = prepare<Lstm>,
+               .competes = true});
   kernels.add({.op = "lstm_gradient",
                .name = "onednn+simd:lstm_gradient",
                .rank = 10,
@@ -447,8 +457,9 @@ void add_kernels(KernelRegistry& kernels) {
   kernels.add({.op = "gru",
                .name = "onednn+simd:gru",
                .rank = 10,
-               .declines = declines,
-               .prepare = prepare<Gru>});
+               .declines = declines_forward,
+               .prepare = prepare<Gru>,
+               .competes = true});
   kernels.add({.op = "gru_gradient",
                .name = "onednn+simd:gru_gradient",
                .rank = 10,
