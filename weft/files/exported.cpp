@@ -158,6 +158,8 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
         {entry->value(parameters[i]).name, entry->type(parameters[i])});
   }
   std::vector<Hidden> hidden;
+  ExecutableOptions options;
+  options.tagged = std::move(tagged);
   std::size_t result = entry->results().size();
   // What variables are assigned are the last results. With more of them than
   // results, the number wraps around and fails the check below.
@@ -176,6 +178,8 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
       throw damaged("'" + each.tensor + "' is assigned something else");
     }
     const Tensor value = file.read(*stored);
+    // Nobody else has what is read here: it changes only by being assigned.
+    if (!each.is_assigned) options.frozen.emplace_back(count + i, value);
     if (!each.is_variable) {
       hidden.push_back(Hidden::captured(value));
       continue;
@@ -185,8 +189,6 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
     hidden.push_back(Hidden::of(variables_.back().state()));
     hidden.back().is_assigned = each.is_assigned;
   }
-  ExecutableOptions options;
-  options.tagged = std::move(tagged);
   function_ = std::make_unique<GraphFunction>(
       std::move(graph), info.entry, std::move(hidden), std::move(options));
 }

@@ -9,6 +9,7 @@ namespace {
 // every module.
 thread_local const RandomKeyScope* innermost_key = nullptr;
 thread_local DType compute_dtype = DType::kF32;
+thread_local DType recurrent_weights = DType::kF32;
 
 const Value& checked(const Value& key) {
   if (key.type() == RandomKeyScope::type()) return key;
@@ -60,5 +61,18 @@ PrecisionScope::PrecisionScope(DType dtype) : outer_(compute_dtype) {
 PrecisionScope::~PrecisionScope() { compute_dtype = outer_; }
 
 DType PrecisionScope::current() { return compute_dtype; }
+
+RecurrentWeightsScope::RecurrentWeightsScope(DType dtype)
+    : outer_(recurrent_weights) {
+  if (dtype != DType::kF32 && dtype != DType::kBF16 && dtype != DType::kI8) {
+    throw Error(ErrorCode::kUnsupported, "recurrent weights",
+                "they are f32, bf16 or i8, not {}", to_string(dtype));
+  }
+  recurrent_weights = dtype;
+}
+
+RecurrentWeightsScope::~RecurrentWeightsScope() { recurrent_weights = outer_; }
+
+DType RecurrentWeightsScope::current() { return recurrent_weights; }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 // What layers take from around them instead of from an argument: the random
-// key of this step, and the dtype that heavy ops compute in.
+// key of this step, the dtype that heavy ops compute in, and the one that
+// recurrent layers have their weights in.
 //
 // A staged function (runtime/jit) takes the key as a hidden argument, and is
 // traced once per dtype; once per layer that calls it, if it draws.
@@ -43,6 +44,22 @@ class PrecisionScope {
   ~PrecisionScope();
   PrecisionScope(const PrecisionScope&) = delete;
   PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+  static DType current();
+
+ private:
+  DType outer_;
+};
+
+// While it lives, recurrent layers multiply by weights of `dtype`: f32, or bf16
+// or i8 for a model that is served (ops/recurrent.h).
+class RecurrentWeightsScope {
+ public:
+  // Throws Error(kUnsupported) for another dtype.
+  explicit RecurrentWeightsScope(DType dtype);
+  ~RecurrentWeightsScope();
+  RecurrentWeightsScope(const RecurrentWeightsScope&) = delete;
+  RecurrentWeightsScope& operator=(const RecurrentWeightsScope&) = delete;
 
   static DType current();
 

@@ -5,6 +5,7 @@
 #include "weft/base/hash.h"
 #include "weft/compiler/flat/lowering.h"
 #include "weft/compiler/inline_calls.h"
+#include "weft/runtime/fold_frozen.h"
 #include "weft/runtime/optimize.h"
 
 namespace weft {
@@ -68,11 +69,15 @@ struct Executable::State {
     } else {
       verify(function);
     }
+    freeze_parameters();
   }
 
+  void freeze_parameters();
   void check_donations();
+  void check_frozen(std::span<const Tensor> arguments) const;
   Planned& find(std::span<const Tensor> arguments);
   void plan(Planned& planned, const Bindings& bindings);
+  Function searched(Planned& planned, const Bindings& bindings);
   void lower_to_tagged(Planned& planned);
   std::vector<Tensor> run_tagged(TaggedExecutor& tagged,
                                  std::span<const Tensor> arguments,
@@ -80,6 +85,8 @@ struct Executable::State {
 
   Graph graph;  // empty unless the function branches, loops or calls
   Function function;
+  // The same with constants, where parameters are frozen: what is planned.
+  std::optional<Function> frozen;
   ExecutableOptions options;
   // One per combination of shapes, the one that was used last in front.
   std::vector<std::unique_ptr<Planned>> plans;
@@ -102,10 +109,34 @@ Executable::Executable(Graph graph, std::string_view entry,
   state_->check_donations();
 }
 
+void Executable::State::freeze_parameters() {
+  if (options.frozen.empty()) return;
+  frozen = fold_frozen(function, options.frozen);
+  for (Function& each : graph.functions) {
+    if (each.name() == function.name()) each = *frozen;
+  }
+}
+
+void Executable::State::check_frozen(std::span<const Tensor> arguments) const {
+  for (const auto& [parameter, value] : options.frozen) {
+    if (arguments[parameter].raw() == value.raw()) continue;
+    throw Error(ErrorCode::kInvalidArgument, "@" + function.name(),
+                "the parameter '{}' is frozen, and this is another tensor",
+                function.value(function.parameters()[parameter]).name)
+        .hint("plan anew for other values, or freeze nothing that changes");
+  }
+}
+
 void Executable::State::check_donations() {
   const Function& f = function;
   WEFT_CHECK(options.most_plans > 0);
   for (const auto& [parameter, result] : options.donated) {
+    for (const auto& [index, value] : options.frozen) {
+      if (index != parameter) continue;
+      throw Error(ErrorCode::kInvalidArgument, "@" + f.name(),
+                  "the parameter '{}' is frozen, and cannot be donated",
+                  f.value(f.parameters()[parameter]).name);
+    }
     WEFT_CHECK(parameter < f.parameters().size() &&
                result < f.results().size());
     const TensorType& from = f.type(f.parameters()[parameter]);
@@ -175,15 +206,9 @@ Executable::State::Planned& Executable::State::find(
 }
 
 void Executable::State::plan(Planned& planned, const Bindings& bindings) {
-  Function specialized = specialize(function, bindings);
-  if (options.search) {
-    const std::vector<bool> none_frozen(function.parameters().size());
-    Optimized optimized =
-        optimize(specialized, none_frozen, {},
-                 {.search = *options.search, .without = options.without});
-    specialized = std::move(optimized.function);
-    planned.report = std::move(optimized.report);
-  }
+  const Function specialized =
+      options.search ? searched(planned, bindings)
+                     : specialize(frozen ? *frozen : function, bindings);
   planned.plan.emplace(
       specialized,
       // A fused step keeps values to itself, and an error could not name the
@@ -197,6 +222,21 @@ void Executable::State::plan(Planned& planned, const Bindings& bindings) {
     arena = Tensor();  // free the old one before the new one is taken
     arena = Tensor::empty({DType::kU8, {static_cast<Dim>(bytes)}});
   }
+}
+
+// Rules see frozen parameters as such: what they make of them is folded behind
+// the search.
+Function Executable::State::searched(Planned& planned,
+                                     const Bindings& bindings) {
+  std::vector<bool> is_frozen(function.parameters().size());
+  for (const auto& [parameter, value] : options.frozen) {
+    is_frozen[parameter] = true;
+  }
+  Optimized optimized =
+      optimize(specialize(function, bindings), is_frozen, {},
+               {.search = *options.search, .without = options.without});
+  planned.report = std::move(optimized.report);
+  return fold_frozen(optimized.function, options.frozen);
 }
 
 void Executable::State::lower_to_tagged(Planned& planned) {
@@ -270,6 +310,7 @@ void Executable::run(std::span<const Tensor> arguments,
                      std::span<const Tensor> results, RunObserver* observer) {
   State& state = *state_;
   State::Planned& planned = state.find(arguments);
+  state.check_frozen(arguments);
   const auto& types = planned.results;
   if (results.size() != types.size()) {
     throw Error(ErrorCode::kInvalidArgument, "@" + state.function.name(),
@@ -319,6 +360,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
   // The executor takes memory for results as they come, so none need be taken
   // before.
   if (planned.tagged && state_->options.donated.empty()) {
+    state_->check_frozen(arguments);
     return state_->run_tagged(*planned.tagged, arguments, {});
   }
   std::vector<Tensor> results = destinations(arguments);
@@ -330,6 +372,7 @@ std::vector<Tensor> Executable::run_consuming(
     std::span<const Tensor> arguments) {
   State::Planned& planned = state_->find(arguments);
   if (!planned.tagged || state_->options.donated.empty()) return run(arguments);
+  state_->check_frozen(arguments);
   return state_->run_tagged(*planned.tagged, arguments,
                             destinations(arguments));
 }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "weft/compiler/search_options.h"
+#include "weft/graph/frozen.h"
 #include "weft/graph/function.h"
 #include "weft/runtime/optimize_report.h"
 #include "weft/runtime/plan/plan.h"
@@ -35,6 +36,11 @@ struct ExecutableOptions {
   // (parameter, result) pairs that share memory: the result overwrites the
   // argument. A pair that cannot be computed in place costs one copy.
   std::vector<std::pair<std::size_t, std::size_t>> donated = {};
+  // Parameters whose values do not change any more, as weights that are served:
+  // kernels pack them once, instead of in every run. Their bytes must stay as
+  // they are, and every run must be given these very tensors. None may be
+  // donated.
+  Frozen frozen = {};
   // Check every op's results for NaN and infinity as it runs, and its indices.
   // Fuses nothing, so that the error can name the op: for diagnosis. Without,
   // indices that are arguments are checked, computed ones clamped.
@@ -58,7 +64,8 @@ class Executable {
  public:
   // Checks the function, and plans nothing yet: the first run for each
   // combination of shapes does, and is slow. Throws what verify() throws, and
-  // Error(kInvalidArgument) for a donation between different types.
+  // Error(kInvalidArgument) for a donation between different types, or of what
+  // is frozen, and as freeze().
   explicit Executable(Function function, ExecutableOptions options = {});
   // The function `entry` of a graph. Throws Error(kInvalidArgument) if there
   // is none.
@@ -71,7 +78,8 @@ class Executable {
 
   // Runs on `arguments` into `results`, whose types must be the function's.
   // A donated result must be the very argument it overwrites (share memory).
-  // Throws Error(kInvalidArgument) naming the parameter that does not fit; what
+  // Throws Error(kInvalidArgument) naming the parameter that does not fit, or
+  // that is frozen and another tensor; what
   // Plan::run() and TaggedExecutor::run() throw.
   void run(std::span<const Tensor> arguments, std::span<const Tensor> results,
            RunObserver* observer = nullptr);

@@ -29,7 +29,8 @@ std::shared_ptr<Executable> ExecutableCache::get(Graph graph,
                                                  std::string_view entry,
                                                  ExecutableOptions options) {
   const Function* function = graph.find(entry);
-  if (function == nullptr || !is_shared(*function)) {
+  // What is frozen are tensors of one of those who ask.
+  if (function == nullptr || !is_shared(*function) || !options.frozen.empty()) {
     return std::make_shared<Executable>(std::move(graph), entry,
                                         std::move(options));
   }

@@ -22,7 +22,8 @@ class ExecutableCache {
  public:
   // An executable of the function `entry`: the one that was made of an equal
   // function with equal options, as long as the cache lives, or a new one.
-  // Functions that branch, loop or call have one each. Throws as Executable.
+  // Functions that branch, loop or call, or have frozen parameters, have one
+  // each. Throws as Executable.
   std::shared_ptr<Executable> get(Graph graph, std::string_view entry,
                                   ExecutableOptions options);
 

@@ -29,6 +29,8 @@ class GraphFunction::Derivative {
       : of_(of.executables_),
         outputs_(of.result_count()),
         options_(of.options_) {
+    // What goes backward has other parameters, and is no matter of serving.
+    options_.frozen.clear();
     if (has_control(of_->function())) {
       forward_ = of_;
       wrt_ = std::move(wrt);

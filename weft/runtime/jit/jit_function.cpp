@@ -26,7 +26,8 @@ constexpr int kMostPasses = 4;
 // What a graph depends on beside arguments and modes.
 std::int64_t surroundings() {
   // A precision is a dtype, which fits in a byte.
-  return static_cast<std::int64_t>(current_device() << 8) |
+  return static_cast<std::int64_t>(current_device() << 16) |
+         static_cast<std::int64_t>(RecurrentWeightsScope::current()) << 8 |
          static_cast<std::int64_t>(PrecisionScope::current());
 }
 

@@ -1,0 +1,16 @@
+// Parameters that never change, and what depends on them alone, as constants.
+//
+// Threads: pure functions.
+#pragma once
+
+#include "weft/graph/frozen.h"
+
+namespace weft {
+
+// The function with constants in the place of what frozen parameters alone
+// decide, which is computed now. It has the same parameters, so that it is
+// called as before, but nothing reads the frozen ones. Costs a run of what is
+// computed. Throws as freeze() does.
+Function fold_frozen(const Function& function, const Frozen& frozen);
+
+}  // namespace weft
