@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/report.h"
+#include "cli/serving.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
@@ -17,6 +18,7 @@ namespace {
 struct EvalArguments {
   std::string checkpoint;
   std::string data;
+  ServingArguments serving;
   std::string split = "test";
   bool as_json = false;
   int threads = 0;
@@ -47,9 +49,10 @@ void eval(const EvalArguments& arguments) {
   const Assembly& assembly = trained.assembly;
   auto source =
       assembly.data->measure(part_of(trained, arguments.split), Shard());
+  const StepOptions options =
+      serving_options(trained, arguments.serving.weights());
   const StepDescription description(*assembly.model, *assembly.task,
-                                    source->inputs(),
-                                    step_options(trained.recipe));
+                                    source->inputs(), options);
   Evaluation evaluation(description, std::move(source));
   // Loading is not timed, only measuring.
   const Stopwatch watch;
@@ -58,7 +61,7 @@ void eval(const EvalArguments& arguments) {
       {.model = trained.model(),
        .task = *assembly.task,
        .data = assembly.data->description(),
-       .options = step_options(trained.recipe)},
+       .options = options},
       *assembly.data->measure(part_of(trained, arguments.split), Shard()));
   for (const auto& [metric, value] : predicted) scores.set(metric.name, value);
   const double seconds = watch.seconds();
@@ -107,6 +110,7 @@ void add_eval(CLI::App& verb) {
       ->type_name("DIR");
   verb.add_option("--split", arguments->split, "test, valid or train")
       ->check(CLI::IsMember({"test", "valid", "train"}));
+  add_serving_options(verb, arguments->serving);
   verb.add_flag("--json", arguments->as_json, "print one JSON object");
   verb.add_option("--threads", arguments->threads, "compute threads")
       ->check(CLI::Range(1, 1024));

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/report.h"
+#include "cli/serving.h"
 #include "cli/verb.h"
 
 #include "weft/files/exported.h"
@@ -15,6 +16,7 @@ struct ExportArguments {
   std::string checkpoint;
   std::string file;
   std::string data;
+  ServingArguments serving;
   bool as_json = false;
 };
 
@@ -44,7 +46,8 @@ std::string signature_of(const ExportedFunction& function) {
 }
 
 void export_model(const ExportArguments& arguments) {
-  export_trained(arguments.checkpoint, arguments.file, arguments.data);
+  export_trained(arguments.checkpoint, arguments.file, arguments.data,
+                 arguments.serving.weights());
   // What is told is read from the file, so that it is known to be good.
   const ExportedFunction function(arguments.file);
   if (arguments.as_json) {
@@ -67,6 +70,7 @@ void add_export(CLI::App& verb) {
       ->required();
   verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
+  add_serving_options(verb, arguments->serving);
   verb.add_flag("--json", arguments->as_json, "print one JSON object");
   verb.callback([arguments] { export_model(*arguments); });
 }

@@ -5,6 +5,7 @@
 
 #include "cli/picture.h"
 #include "cli/report.h"
+#include "cli/serving.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
@@ -17,6 +18,7 @@ struct PredictArguments {
   std::string checkpoint;
   std::string input;
   std::string data;
+  ServingArguments serving;
   bool as_json = false;
 };
 
@@ -27,7 +29,8 @@ void predict(const PredictArguments& arguments) {
       task.predictor({.model = trained.model(),
                       .task = task,
                       .data = trained.assembly.data->description(),
-                      .options = step_options(trained.recipe)})
+                      .options = serving_options(trained,
+                                                 arguments.serving.weights())})
           ->predict(arguments.input);
   if (arguments.as_json) {
     print_json(prediction.json);
@@ -52,6 +55,7 @@ void add_predict(CLI::App& verb) {
       ->required();
   verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
+  add_serving_options(verb, arguments->serving);
   verb.add_flag("--json", arguments->as_json, "print one JSON object");
   verb.callback([arguments] { predict(*arguments); });
 }

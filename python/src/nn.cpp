@@ -139,6 +139,7 @@ py::class_<Layer, nn::Layer, std::shared_ptr<Layer>> bind_layer(
 using Layers = ScopeManager<LayerScope, std::string>;
 using RandomKey = ScopeManager<RandomKeyScope, Value>;
 using Precision = ScopeManager<PrecisionScope, DType>;
+using RecurrentWeights = ScopeManager<RecurrentWeightsScope, DType>;
 
 void bind_scopes(py::module_& module) {
   bind_manager<Layers>(module, "_layer_scope",
@@ -156,6 +157,14 @@ void bind_scopes(py::module_& module) {
                           "compute in this dtype.")
       .def(py::init([](const py::object& dtype) {
              return std::make_unique<Precision>(dtype_from(dtype));
+           }),
+           py::arg("dtype"));
+  bind_manager<RecurrentWeights>(
+      module, "recurrent_weights",
+      "Recurrent layers in its with block multiply by weights of this dtype: "
+      "f32, or bf16 or i8 to serve a trained model.")
+      .def(py::init([](const py::object& dtype) {
+             return std::make_unique<RecurrentWeights>(dtype_from(dtype));
            }),
            py::arg("dtype"));
 }

@@ -52,6 +52,7 @@ from weft._weft.nn import (
     models,
     precision,
     random_key,
+    recurrent_weights,
     seen_values,
     view_parameters,
     views,

@@ -1,5 +1,6 @@
 #include "weft/nn/recurrent.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "weft/nn/dropout.h"
@@ -30,6 +31,16 @@ Value first_state(const ParameterRef& carried, const Value& x,
 
 }  // namespace
 
+// One layer: what has the weights.
+class RecurrentCell : public Layer {};
+
+bool has_recurrent_layer(const Module& model) {
+  return std::ranges::any_of(
+      model.declared_parameters(), [](const Module::Declared& each) {
+        return dynamic_cast<const RecurrentCell*>(each.module) != nullptr;
+      });
+}
+
 template <class Cell>
 void RecurrentStack::stack(std::int64_t inputs, std::int64_t hidden,
                            const RecurrentOptions& options) {
@@ -52,7 +63,7 @@ Value RecurrentStack::forward(const Value& x) {
   return y;
 }
 
-class Lstm::Cell : public Layer {
+class Lstm::Cell : public RecurrentCell {
  public:
   Cell(std::int64_t inputs, std::int64_t hidden, std::int64_t carried_batch)
       : hidden_(hidden),
@@ -74,7 +85,8 @@ class Lstm::Cell : public Layer {
     const Value x = to_f32(input);
     const auto [all, h, c] =
         lstm(x, first_state(h_, x, hidden_), first_state(c_, x, hidden_),
-             value_of(w_ih_), value_of(w_hh_), value_of(bias_));
+             value_of(w_ih_), value_of(w_hh_), value_of(bias_),
+             RecurrentWeightsScope::current());
     // What the last step left is where the next batch goes on.
     if (h_) h_->variable.assign(h);
     if (c_) c_->variable.assign(c);
@@ -90,7 +102,7 @@ class Lstm::Cell : public Layer {
   ParameterRef c_;
 };
 
-class Gru::Cell : public Layer {
+class Gru::Cell : public RecurrentCell {
  public:
   Cell(std::int64_t inputs, std::int64_t hidden, std::int64_t carried_batch)
       : hidden_(hidden),
@@ -110,7 +122,7 @@ class Gru::Cell : public Layer {
     const Value x = to_f32(input);
     const auto [all, h] =
         gru(x, first_state(h_, x, hidden_), value_of(w_ih_), value_of(w_hh_),
-            value_of(b_ih_), value_of(b_hh_));
+            value_of(b_ih_), value_of(b_hh_), RecurrentWeightsScope::current());
     if (h_) h_->variable.assign(h);
     return all;
   }

@@ -1,5 +1,6 @@
 // Recurrent layers over whole sequences, [steps, batch, width]. They compute
-// in f32 whatever the precision around them.
+// in f32 whatever the precision around them; what they multiply by is what
+// RecurrentWeightsScope says (graph/surroundings.h).
 //
 // Threads: as Module.
 #pragma once
@@ -63,5 +64,8 @@ class Sru : public RecurrentStack {
  private:
   class Cell;
 };
+
+// Whether an Lstm or a Gru is somewhere in the model.
+bool has_recurrent_layer(const Module& model);
 
 }  // namespace weft::nn

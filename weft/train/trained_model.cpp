@@ -1,5 +1,6 @@
 #include "weft/train/trained_model.h"
 
+#include "weft/nn/recurrent.h"
 #include "weft/train/step/export.h"
 
 namespace weft {
@@ -41,16 +42,32 @@ TrainedModel load_trained(const std::filesystem::path& path,
   return result;
 }
 
+StepOptions serving_options(TrainedModel& trained, DType recurrent_weights) {
+  if (recurrent_weights != DType::kF32 &&
+      !nn::has_recurrent_layer(trained.model())) {
+    throw Error(ErrorCode::kInvalidArgument, trained.path.string(),
+                "the model {} has no recurrent layer, whose weights could be "
+                "{}",
+                trained.recipe.model.name, to_string(recurrent_weights));
+  }
+  StepOptions options = step_options(trained.recipe);
+  options.recurrent_weights = recurrent_weights;
+  options.is_frozen = true;
+  return options;
+}
+
 void export_trained(const std::filesystem::path& path,
                     const std::filesystem::path& file,
-                    const std::filesystem::path& data_folder) {
+                    const std::filesystem::path& data_folder,
+                    DType recurrent_weights) {
   TrainedModel trained = load_trained(path, data_folder);
   const auto source =
       trained.assembly.data->measure(trained.assembly.held_out(), Shard());
   // Only the types of its inputs are asked of the source.
-  export_step(file,
-              StepDescription(trained.model(), *trained.assembly.task,
-                              source->inputs(), step_options(trained.recipe)));
+  export_step(
+      file,
+      StepDescription(trained.model(), *trained.assembly.task, source->inputs(),
+                      serving_options(trained, recurrent_weights)));
 }
 
 }  // namespace weft

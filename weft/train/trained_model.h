@@ -27,10 +27,18 @@ struct TrainedModel {
 TrainedModel load_trained(const std::filesystem::path& path,
                           const std::filesystem::path& data_folder = {});
 
+// How a trained model is served: its parameters are frozen, and its recurrent
+// layers have weights of `recurrent_weights` (ops/recurrent.h). Throws
+// Error(kInvalidArgument) for narrow weights where the model has no recurrent
+// layer.
+StepOptions serving_options(TrainedModel& trained,
+                            DType recurrent_weights = DType::kF32);
+
 // Puts what such a model predicts into a file by itself. Throws as
-// load_trained() and export_step() (step/export.h).
+// load_trained(), serving_options() and export_step() (step/export.h).
 void export_trained(const std::filesystem::path& path,
                     const std::filesystem::path& file,
-                    const std::filesystem::path& data_folder = {});
+                    const std::filesystem::path& data_folder = {},
+                    DType recurrent_weights = DType::kF32);
 
 }  // namespace weft

@@ -64,6 +64,7 @@ std::vector<Value> StagedStep::of_role(EntryRole role) const {
 std::vector<Value> StagedStep::predict() {
   const RandomKeyScope random(only(EntryRole::kKey));
   const PrecisionScope precision(description_.options().dtype);
+  const RecurrentWeightsScope weights(description_.options().recurrent_weights);
   const ModeScope mode(*description_.model(), /*is_training=*/false);
   std::vector<Value> predictions = description_.task()->prediction(
       *description_.model(), of_role(EntryRole::kInput));
@@ -74,6 +75,7 @@ std::vector<Value> StagedStep::predict() {
 void StagedStep::measure() {
   const RandomKeyScope random(only(EntryRole::kKey));
   const PrecisionScope precision(description_.options().dtype);
+  const RecurrentWeightsScope weights(description_.options().recurrent_weights);
   // The mode of this moment goes into the graph: dropout and the statistics
   // of batches are settled while it is built.
   const ModeScope mode(*description_.model(), differentiates(cut_));

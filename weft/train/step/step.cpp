@@ -120,6 +120,13 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
       // Each part of the state is overwritten by its next value, in place.
       settings.donated.emplace_back(arguments_.size(), results_.size());
     }
+    const bool is_of_model = entry.role == EntryRole::kParameter ||
+                             entry.role == EntryRole::kFrozen ||
+                             entry.role == EntryRole::kStatistic;
+    if (description.options().is_frozen && is_of_model && is_read[i] &&
+        !is_written) {
+      settings.frozen.emplace_back(arguments_.size(), memory);
+    }
     if (is_read[i]) {
       arguments_.push_back(memory);
       parameter_of_.emplace_back();

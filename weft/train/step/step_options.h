@@ -18,8 +18,14 @@ class ExecutableCache;
 
 struct StepOptions {
   DType dtype = DType::kF32;  // that heavy layers compute in: f32 or bf16
-  double clip_norm = 0;       // 0: gradients are not clipped
-  std::uint64_t seed = 1;     // of dropout
+  // That recurrent layers multiply by: f32; bf16 or i8 where nothing is
+  // differentiated.
+  DType recurrent_weights = DType::kF32;
+  // The model is trained: predictions and measures may keep what they make of
+  // its parameters (ExecutableOptions::frozen).
+  bool is_frozen = false;
+  double clip_norm = 0;    // 0: gradients are not clipped
+  std::uint64_t seed = 1;  // of dropout
   // Throws Error(kNumeric) naming the op in which NaN or infinity appears.
   bool check_numerics = false;
   // Passes of the compiler that are left out (compiler/pass.h).
