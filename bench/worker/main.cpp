@@ -36,6 +36,7 @@ constexpr Command kCommands[] = {
     {"special-values", race_special_values},
     {"narrow", race_narrow},
     {"integer", race_integer},
+    {"recurrent", race_recurrent},
     {"trees", race_trees},
     {"task", race_task},
     {"rule", measure_rule},

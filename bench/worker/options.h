@@ -37,6 +37,7 @@ void race_loops(const WorkerOptions& options);
 void race_special_values(const WorkerOptions& options);
 void race_narrow(const WorkerOptions& options);
 void race_integer(const WorkerOptions& options);
+void race_recurrent(const WorkerOptions& options);
 void race_trees(const WorkerOptions& options);
 void race_task(const WorkerOptions& options);
 void measure_rule(const WorkerOptions& options);
