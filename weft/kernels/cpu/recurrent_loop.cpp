@@ -1,6 +1,7 @@
-// LSTM and GRU of few sequences at once, as one loop over time that streams
-// packed weights (kernels/recurrent/sequence.h). Weights whose values are known
-// are packed when the kernel is made ready, others in every run.
+// LSTM and GRU of few sequences at once, and of any number with narrow weights,
+// as one loop over time that streams packed weights
+// (kernels/recurrent/sequence.h). Weights whose values are known are packed
+// when the kernel is made ready, others in every run.
 #include <optional>
 
 #include "weft/base/parallel.h"
@@ -143,7 +144,9 @@ std::optional<std::string> declines(const OpCall& call) {
   for (const TensorType& type : call.inputs) {
     if (type.shape.num_elements() == 0) return "an operand is empty";
   }
-  if (call.input(0).shape[1] > kMostRows) {
+  // No library multiplies by narrow weights.
+  if (call.input(0).shape[1] > kMostRows &&
+      call.attributes.get<DType>("weights") == DType::kF32) {
     return fmt::format("takes up to {} sequences at once", kMostRows);
   }
   return std::nullopt;
@@ -154,7 +157,8 @@ std::optional<std::string> yields(const OpCall& call) {
   constexpr Operands kOperands = operands_of(kCell);
   const bool is_known = call.known_input(kOperands.w_ih) != nullptr &&
                         call.known_input(kOperands.w_hh) != nullptr;
-  if (is_known || call.input(0).shape[0] >= kStepsOfPacking) {
+  if (is_known || call.input(0).shape[0] >= kStepsOfPacking ||
+      call.attributes.get<DType>("weights") != DType::kF32) {
     return std::nullopt;
   }
   return fmt::format("would pack the weights in each run, for {} steps",

@@ -12,6 +12,10 @@
 namespace weft::recurrent {
 namespace {
 
+// Steps whose products with x are taken together.
+constexpr std::size_t kSomeAhead = 8;
+constexpr std::size_t kMostAhead = 32;
+
 // --- The model ---------------------------------------------------------------
 // Rough figures of a processor of the last ten years, per thread: they decide
 // what is worth timing, and no more.
@@ -34,19 +38,26 @@ std::size_t vectors_of(const SequenceShape& shape,
   return shape.weight_blocks() * parameters.units / machine_lanes();
 }
 
-// Sums of a batch in registers, beside one weight and one number for each row.
+// Rows whose sums are in registers at once; a batch of more is cut.
+constexpr std::size_t kMostRows = 4;
+std::size_t rows_at_once(const SequenceShape& shape) {
+  return std::min(shape.batch, kMostRows);
+}
+
+// The sums in registers, beside one weight and one number for each row.
 bool fits_registers(const SequenceShape& shape,
                     const LoopParameters& parameters) {
+  const std::size_t rows = rows_at_once(shape);
   const std::size_t sums =
-      shape.batch * vectors_of(shape, parameters) * parameters.chains;
-  return sums + shape.batch + 1 <= machine_registers();
+      rows * vectors_of(shape, parameters) * parameters.chains;
+  return sums + rows + 1 <= machine_registers();
 }
 
 // --- Timing ------------------------------------------------------------------
 // A run is so long that products taken ahead pay if they ever do, unless the
 // weights are large: then fewer steps show it.
-constexpr std::size_t kMostSteps = 32;
-constexpr std::size_t kLeastSteps = 8;
+constexpr std::size_t kMostSteps = kMostAhead;
+constexpr std::size_t kLeastSteps = kSomeAhead;
 constexpr double kBytesOfRun = 256 << 20;
 
 std::size_t steps_of_run(const SequenceShape& shape) {
@@ -156,8 +167,14 @@ constexpr std::size_t kLeastWeights = 1 << 14;
 }  // namespace
 
 LoopParameters default_parameters(const SequenceShape& shape, int threads) {
-  LoopParameters parameters{machine_lanes(), 2, 1, threads};
+  LoopParameters parameters{machine_lanes(), 2, kMostAhead, threads};
   if (!fits_registers(shape, parameters)) parameters.chains = 1;
+  return parameters;
+}
+
+LoopParameters paper_parameters(const SequenceShape& shape, int threads) {
+  LoopParameters parameters = default_parameters(shape, threads);
+  parameters.ahead = 1;
   return parameters;
 }
 
@@ -171,7 +188,8 @@ double predicted_seconds(const SequenceShape& shape,
   const auto panels = static_cast<double>(state.panels());
   const double share = std::ceil(panels / threads) / panels;
   const auto vectors = static_cast<double>(vectors_of(shape, parameters));
-  const double sums = rows * vectors * static_cast<double>(parameters.chains);
+  const double sums = static_cast<double>(rows_at_once(shape)) * vectors *
+                      static_cast<double>(parameters.chains);
   // Two sums can begin in a cycle, unless they wait for those before them.
   const double adds_per_cycle = std::min(2.0, sums / kLatency);
   const auto arithmetic = [&](const PanelLayout& layout) {
@@ -198,7 +216,7 @@ std::vector<LoopParameters> candidates(const SequenceShape& shape,
   std::vector<LoopParameters> all;
   for (const std::size_t wide : {1u, 2u}) {
     for (const std::size_t chains : {1u, 2u, 4u}) {
-      for (const std::size_t ahead : {1u, 8u, 32u}) {
+      for (const std::size_t ahead : {std::size_t{1}, kSomeAhead, kMostAhead}) {
         for (const int team : {1, threads}) {
           const LoopParameters one{wide * machine_lanes(), chains, ahead, team};
           if (!fits_registers(shape, one)) continue;
@@ -225,16 +243,27 @@ std::vector<double> time_candidates(
   return seconds;
 }
 
-LoopParameters fastest_parameters(const SequenceShape& shape, int threads) {
+std::vector<LoopParameters> timed_parameters(const SequenceShape& shape,
+                                             int threads) {
   std::vector<LoopParameters> timed = {default_parameters(shape, threads)};
-  if (shape.weight_blocks() * shape.hidden * (shape.inputs + shape.hidden) <
-      kLeastWeights) {
-    return timed[0];
-  }
   for (const LoopParameters& each : candidates(shape, threads)) {
     if (timed.size() > kTimedCandidates) break;
     if (each != timed[0]) timed.push_back(each);
   }
+  return timed;
+}
+
+double seconds_of_step(const SequenceShape& shape,
+                       const LoopParameters& parameters) {
+  return time_candidates(shape, {parameters})[0] /
+         static_cast<double>(steps_of_run(shape));
+}
+
+LoopParameters fastest_parameters(const SequenceShape& shape, int threads) {
+  const std::size_t weights =
+      shape.weight_blocks() * shape.hidden * (shape.inputs + shape.hidden);
+  if (weights < kLeastWeights) return default_parameters(shape, threads);
+  const auto timed = timed_parameters(shape, threads);
   std::vector<std::string> names;
   for (const LoopParameters& each : timed) names.push_back(to_string(each));
   const auto times = times_of_ways(description(shape, threads), names, [&] {

@@ -15,9 +15,11 @@ namespace weft::recurrent {
 inline constexpr std::size_t kTimedCandidates = 8;
 inline constexpr double kSecondsEach = 0.02;
 
-// The loop of the paper: one vector of units, as few chains as hide the latency
-// of sums, products with x within each step, all threads.
+// What is good almost everywhere: one vector of units, two chains if registers
+// allow, products with x taken ahead, all threads.
 LoopParameters default_parameters(const SequenceShape& shape, int threads);
+// The loop as the paper has it: the same, but with x multiplied in each step.
+LoopParameters paper_parameters(const SequenceShape& shape, int threads);
 
 // All that fit the registers of this machine, the likely fastest first, by what
 // the model says of a step.
@@ -27,16 +29,24 @@ std::vector<LoopParameters> candidates(const SequenceShape& shape, int threads);
 double predicted_seconds(const SequenceShape& shape,
                          const LoopParameters& parameters);
 
+// Measured seconds of a step, in the runs that a search makes.
+double seconds_of_step(const SequenceShape& shape,
+                       const LoopParameters& parameters);
+
+// What a search times: the default first, then the likely fastest.
+std::vector<LoopParameters> timed_parameters(const SequenceShape& shape,
+                                             int threads);
+
 // Seconds of a run over some steps with each of `parameters`, on weights that
 // are already packed: the shortest of those that fit kSecondsEach. `steps` of
 // the shape is not regarded.
 std::vector<double> time_candidates(
     SequenceShape shape, const std::vector<LoopParameters>& parameters);
 
-// The fastest of the default and the first of candidates(), by times that are
-// kept beside those of kernels (graph/kernel_times.h), by cell, sizes, batch,
-// format and threads. The default where the layer is too small to be worth it,
-// where kernels are chosen by rank, and unless another one is clearly faster.
+// The fastest of timed_parameters(), by times that are kept beside those of
+// kernels (graph/kernel_times.h), by cell, sizes, batch, format and threads.
+// The default where the layer is too small to be worth it, where kernels are
+// chosen by rank, and unless another one is clearly faster.
 LoopParameters fastest_parameters(const SequenceShape& shape, int threads);
 
 }  // namespace weft::recurrent

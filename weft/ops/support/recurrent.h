@@ -75,11 +75,17 @@ inline DType weights_dtype(const Attributes& attributes) {
   return attributes.get<DType>(kWeights);
 }
 
+// Whether operands are rounded before they are multiplied. Those of f64, which
+// is for checks, are as they are.
+inline bool is_narrow(DType weights) {
+  return weights == DType::kBF16 || weights == DType::kI8;
+}
+
 // Throws through call.error for another dtype than there are.
 inline void check_weights(const OpCall& call) {
   const DType dtype = weights_dtype(call.attributes);
-  if (dtype == DType::kF32) return;
-  if (dtype != DType::kBF16 && dtype != DType::kI8) {
+  if (dtype == DType::kF32 || dtype == call.input(0).dtype) return;
+  if (!is_narrow(dtype)) {
     throw call.error("multiplies weights of f32, bf16 or i8, not of {}",
                      to_string(dtype));
   }
@@ -94,7 +100,7 @@ inline void check_weights(const OpCall& call) {
 inline void require_f32_weights(const Attributes& attributes,
                                 std::string_view op) {
   const DType dtype = weights_dtype(attributes);
-  if (dtype == DType::kF32) return;
+  if (!is_narrow(dtype)) return;
   throw Error(ErrorCode::kUnsupported, op,
               "has no gradient, and no plain form, with weights of {}",
               to_string(dtype))
@@ -106,7 +112,7 @@ inline void require_f32_weights(const Attributes& attributes,
 // multiples of a 127th of the largest.
 inline void round_for_product(double* first, Dim count, Dim stride,
                               DType dtype) {
-  if (dtype == DType::kF32) return;
+  if (!is_narrow(dtype)) return;
   double largest = 0;
   for (Dim i = 0; i < count; ++i) {
     largest = std::max(largest, std::abs(first[i * stride]));

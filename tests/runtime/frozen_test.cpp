@@ -1,0 +1,134 @@
+// Executables whose parameters do not change.
+#include "weft/graph/frozen.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+
+#include "weft/graph/builder.h"
+#include "weft/graph/program.h"
+#include "weft/graph/text.h"
+#include "weft/ops/control.h"
+#include "weft/ops/ops.h"
+#include "weft/runtime/executable.h"
+
+namespace weft::frozen_test {
+namespace {
+
+using test::expect_error;
+
+constexpr Dim kHidden = 40;
+
+// (x, weights with x and with the state) -> the states of a GRU.
+Function layer() {
+  const auto f32 = [](Shape shape) { return TensorType{DType::kF32, shape}; };
+  FunctionBuilder builder("layer");
+  const Value x = builder.parameter(f32({12, 1, kHidden}), "x");
+  const Value w_ih = builder.parameter(f32({kHidden, 3 * kHidden}), "w_ih");
+  const Value w_hh = builder.parameter(f32({kHidden, 3 * kHidden}), "w_hh");
+  return builder.build([&] {
+    const Value h = full(f32({1, kHidden}), 0.5);
+    const Value bias = full(f32({3 * kHidden}), 0.1);
+    return std::vector<Value>{gru(x, h, w_ih, w_hh, bias, bias)[0]};
+  });
+}
+
+Tensor numbers(const TensorType& type, float step) {
+  const Tensor tensor = Tensor::empty(type);
+  for (Dim i = 0; i < tensor.size(); ++i) {
+    tensor.data<float>()[i] = 0.2f * std::sin(step * static_cast<float>(i));
+  }
+  return tensor;
+}
+
+std::vector<Tensor> arguments_of(const Function& function) {
+  std::vector<Tensor> arguments;
+  for (const ValueId id : function.parameters()) {
+    arguments.push_back(numbers(function.type(id),
+                                1.3f + static_cast<float>(arguments.size())));
+  }
+  return arguments;
+}
+
+TEST(Frozen, WeightsArePackedOnceAndGiveTheSameBits) {
+  const Function function = layer();
+  const auto arguments = arguments_of(function);
+  Executable plain(function);
+  Executable frozen(function,
+                    {.frozen = {{1, arguments[1]}, {2, arguments[2]}}});
+  EXPECT_TRUE(identical(plain.run(arguments)[0], frozen.run(arguments)[0]));
+  const auto kernel_of = [&](Executable& executable) {
+    std::string kernel;
+    for (const StepInfo& step : executable.plan_for(arguments).steps()) {
+      if (step.name == "gru") kernel = step.kernel;
+    }
+    return kernel;
+  };
+  EXPECT_NE(kernel_of(frozen).find("packed once"), std::string::npos)
+      << kernel_of(frozen);
+  EXPECT_EQ(kernel_of(plain).find("packed once"), std::string::npos)
+      << kernel_of(plain);
+  // The signature is as it was.
+  EXPECT_EQ(to_string(frozen.function()), to_string(function));
+}
+
+TEST(Frozen, AnotherTensorInItsPlaceIsRefused) {
+  const Function function = layer();
+  auto arguments = arguments_of(function);
+  Executable frozen(function, {.frozen = {{2, arguments[2]}}});
+  frozen.run(arguments);
+  arguments[2] = arguments[2].clone();
+  expect_error(ErrorCode::kInvalidArgument, {"'w_hh'", "another tensor"},
+               [&] { frozen.run(arguments); });
+  // What is not frozen may be any.
+  arguments = arguments_of(function);
+  Executable other(function, {.frozen = {{2, arguments[2]}}});
+  arguments[1] = arguments[1].clone();
+  other.run(arguments);
+}
+
+TEST(Frozen, WhatIsOverwrittenOrOfAnotherTypeIsRefused) {
+  FunctionBuilder builder("next");
+  const Value x = builder.parameter({DType::kF32, {3}}, "state");
+  const Function function =
+      builder.build([&] { return std::vector<Value>{x + x}; });
+  const Tensor value = numbers({DType::kF32, {3}}, 1);
+  expect_error(ErrorCode::kInvalidArgument, {"'state'", "donated"}, [&] {
+    Executable(function, {.donated = {{0, 0}}, .frozen = {{0, value}}});
+  });
+  expect_error(ErrorCode::kInvalidArgument, {"'state'", "f32[4]"}, [&] {
+    Executable(function, {.frozen = {{0, numbers({DType::kF32, {4}}, 1)}}});
+  });
+}
+
+TEST(Frozen, FunctionsThatLoopTakeThemToo) {
+  const TensorType type{DType::kF32, {3}};
+  Program program;
+  program.define("main", {type, type}, [](const std::vector<Value>& v) {
+    const auto last = while_loop(
+        {full({DType::kI64, {}}, 0), v[0]},
+        [](const std::vector<Value>& now) {
+          return less(now[0], full({DType::kI64, {}}, 4));
+        },
+        [&](const std::vector<Value>& now) {
+          return std::vector<Value>{now[0] + 1, now[1] + v[1]};
+        });
+    return std::vector<Value>{last[1]};
+  });
+  const Graph graph = program.build();
+  const Tensor x = numbers({DType::kF32, {3}}, 1);
+  const Tensor weight = numbers({DType::kF32, {3}}, 2);
+  Executable frozen(graph, "main", {.frozen = {{1, weight}}});
+  EXPECT_TRUE(frozen.is_tagged());
+  const auto results = frozen.run(std::vector{x, weight});
+  for (Dim i = 0; i < 3; ++i) {
+    EXPECT_NEAR(results[0].item(i), x.item(i) + 4 * weight.item(i), 1e-6);
+  }
+  expect_error(ErrorCode::kInvalidArgument, {"another tensor"}, [&] {
+    frozen.run(std::vector{x, weight.clone()});
+  });
+}
+
+}  // namespace
+}  // namespace weft::frozen_test
