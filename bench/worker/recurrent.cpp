@@ -3,10 +3,11 @@
 //   ops      separate ops: a product for each gate, elementwise ops
 //   library  the kernel that calls the library's products
 //   onednn   oneDNN's own LSTM or GRU
-//   fixed    the loop with its default parameters
 //   loop     the loop with the parameters of the search
 // Work is sequences, a part of one where the steps of `ops` are fewer. The
-// request `latency` answers with the p50 and p99 of a run, in seconds.
+// request `latency` answers with the p50 and p99 of a run in seconds, `search`
+// with the seconds of a search that nothing is known of, and of a run with the
+// paper's parameters, with the default, and with what was found.
 #include <algorithm>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -14,6 +15,7 @@
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 
+#include "weft/base/parallel.h"
 #include "weft/base/philox.h"
 #include "weft/base/stopwatch.h"
 #include "weft/graph/builder.h"
@@ -281,12 +283,9 @@ std::unique_ptr<Way> make_way(const Problem& problem, const std::string& way) {
   if (way == "library") {
     return std::make_unique<KernelWay>(problem, "onednn+simd:" + problem.op());
   }
-  if (way == "fixed") {
-    // A choice by rank measures nothing.
-    setenv("WEFT_KERNELS", "ranked", 1);
-  } else if (way != "loop") {
+  if (way != "loop") {
     throw Error(ErrorCode::kInvalidArgument, "weft-bench", "no way '{}'", way)
-        .hint("ops, library, onednn, fixed, loop");
+        .hint("ops, library, onednn, loop");
   }
   return std::make_unique<KernelWay>(problem, "simd:" + problem.op() + "_loop");
 }
@@ -307,6 +306,28 @@ Json latencies(Way& way) {
         share * static_cast<double>(seconds.size() - 1))];
   };
   return {{"p50", at(0.5)}, {"p99", at(0.99)}, {"runs", seconds.size()}};
+}
+
+Json search(const Problem& problem) {
+  const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  const recurrent::SequenceShape shape{
+      problem.cell,         size(problem.steps),  size(problem.batch),
+      size(problem.hidden), size(problem.hidden), problem.weights};
+  const Stopwatch watch;
+  auto timed = recurrent::timed_parameters(shape, thread_count());
+  const auto seconds = recurrent::time_candidates(shape, timed);
+  const double seconds_of_search = watch.seconds();
+  const auto best = timed[static_cast<std::size_t>(
+      std::ranges::min_element(seconds) - seconds.begin())];
+  // Once more, each of the same runs.
+  const auto again = recurrent::time_candidates(
+      shape,
+      {recurrent::paper_parameters(shape, thread_count()), timed[0], best});
+  return {{"seconds", seconds_of_search},
+          {"paper", again[0]},
+          {"default", again[1]},
+          {"best", again[2]},
+          {"found", to_string(best)}};
 }
 
 }  // namespace
@@ -334,6 +355,7 @@ void race_recurrent(const WorkerOptions& options) {
             return Json{{"work", sequences}, {"seconds", block.seconds()}};
           }},
          {"latency", [&] { return latencies(*way); }},
+         {"search", [&] { return search(problem); }},
          {"about",
           [&] {
             return Json{{"kernel", way->says()},
