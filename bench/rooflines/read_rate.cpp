@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -28,7 +29,7 @@ float sum(const float* data, std::size_t count) {
 #pragma omp simd
     for (std::size_t k = 0; k < kLanes; ++k) sums[k] += data[i + k];
   }
-  return sums[0] + sums[kLanes - 1];
+  return std::accumulate(sums, sums + kLanes, 0.f);
 }
 
 // Bytes a second of one pass, in which each thread reads its part `rounds`

@@ -34,10 +34,9 @@ LoopPlan plan_loop(const RecurrentLayer& layer, const LoopChip& chip,
   plan.compute_tiles = dots + units * chip.elementwise_tiles;
   const std::int64_t rounds = divided_up(layer.hidden, units) *
                               divided_up(layer.reduction(), plan.tile.width());
-  // Each dot product reads a bank of its own: what it multiplies in each round,
-  // a byte a number.
-  plan.memory_tiles =
-      dots * divided_up(rounds * chip.lanes, chip.memory_tile_bytes);
+  // Each dot product reads a bank of its own, a byte a number in each round.
+  plan.memory_tiles = std::max(
+      dots, divided_up(dots * rounds * chip.lanes, chip.memory_tile_bytes));
   // Equation of section 4.3: a round begins in every cycle, and what follows
   // the last one is waited for, as the next step needs all of the state.
   plan.step_cycles =
