@@ -81,16 +81,19 @@ TEST(RecurrentLoop, TakesOneToFourSequencesOfAnyLength) {
   }
 }
 
-// No step leaves the state as it was; the library's definition says so.
-TEST(RecurrentLoop, LeavesSequencesWithoutStepsToOthers) {
-  const Call none("lstm", sample(Cell::kLstm, 0, 1, 2, 3));
-  EXPECT_TRUE(candidate("lstm", "simd:lstm_loop").declines(none.get()));
-  const auto operands = none.random_operands();
-  const auto kernel = choose_kernel(none.get()).kernel;
-  const auto results = none.run(*kernel, operands);
-  for (Dim i = 0; i < 3; ++i) {
-    EXPECT_EQ(results[1].item(i), operands[1].item(i));
-    EXPECT_EQ(results[2].item(i), operands[2].item(i));
+TEST(RecurrentLoop, WithoutStepsTheStateStaysAsItWas) {
+  for (const Cell cell : {Cell::kLstm, Cell::kGru}) {
+    const Call none(op_of(cell), sample(cell, 0, 2, 2, 3));
+    const auto operands = none.random_operands();
+    const KernelChoice choice = choose_kernel(none.get());
+    EXPECT_EQ(choice.name, loop_of(cell));
+    const auto results = none.run(*choice.kernel, operands);
+    for (Dim i = 0; i < 6; ++i) {
+      EXPECT_EQ(results[1].item(i), operands[1].item(i));
+      if (cell == Cell::kLstm) {
+        EXPECT_EQ(results[2].item(i), operands[2].item(i));
+      }
+    }
   }
 }
 

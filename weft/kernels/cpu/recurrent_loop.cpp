@@ -2,6 +2,7 @@
 // as one loop over time that streams packed weights
 // (kernels/recurrent/sequence.h). Weights whose values are known are packed
 // when the kernel is made ready, others in every run.
+#include <cstring>
 #include <optional>
 
 #include "weft/base/parallel.h"
@@ -100,6 +101,7 @@ class RecurrentLoop : public PreparedKernel {
   }
 
   void run(const KernelBuffers& buffers) noexcept override {
+    if (shape_.steps == 0) return keep_states(buffers);
     auto* memory = static_cast<std::byte*>(buffers.scratch);
     const Panels input_weights = input_weights_.panels(buffers, memory);
     memory += input_weights_.scratch_bytes();
@@ -130,6 +132,12 @@ class RecurrentLoop : public PreparedKernel {
   }
 
  private:
+  void keep_states(const KernelBuffers& buffers) const noexcept {
+    const std::size_t bytes = shape_.batch * shape_.hidden * sizeof(float);
+    std::memcpy(buffers.outputs[1], buffers.inputs[1], bytes);
+    if (kIsLstm) std::memcpy(buffers.outputs[2], buffers.inputs[2], bytes);
+  }
+
   SequenceShape shape_;
   LoopParameters parameters_;
   SequenceFunction function_;
@@ -141,9 +149,11 @@ std::optional<std::string> declines(const OpCall& call) {
     return fmt::format("computes in f32, not in {}",
                        to_string(call.input(0).dtype));
   }
-  for (const TensorType& type : call.inputs) {
+  // The first one may have no steps: then the state stays as it was.
+  for (const TensorType& type : call.inputs.subspan(1)) {
     if (type.shape.num_elements() == 0) return "an operand is empty";
   }
+  if (call.input(0).shape[2] == 0) return "there are no inputs";
   // No library multiplies by narrow weights.
   if (call.input(0).shape[1] > kMostRows &&
       call.attributes.get<DType>("weights") == DType::kF32) {
@@ -157,12 +167,12 @@ std::optional<std::string> yields(const OpCall& call) {
   constexpr Operands kOperands = operands_of(kCell);
   const bool is_known = call.known_input(kOperands.w_ih) != nullptr &&
                         call.known_input(kOperands.w_hh) != nullptr;
-  if (is_known || call.input(0).shape[0] >= kStepsOfPacking ||
+  const Dim steps = call.input(0).shape[0];
+  if (is_known || steps == 0 || steps >= kStepsOfPacking ||
       call.attributes.get<DType>("weights") != DType::kF32) {
     return std::nullopt;
   }
-  return fmt::format("would pack the weights in each run, for {} steps",
-                     call.input(0).shape[0]);
+  return fmt::format("would pack the weights in each run, for {} steps", steps);
 }
 
 template <Cell kCell>
