@@ -64,7 +64,7 @@ class RandomGraph {
     const Value x = any();
     const Dim rows = x.shape()[0];
     const Dim columns = x.shape()[1];
-    switch (below(13)) {
+    switch (below(14)) {
       case 0:
         return tanh(x);
       case 1:
@@ -91,6 +91,8 @@ class RandomGraph {
         return cast(cast(x, DType::kF32), x.dtype());
       case 11:
         return tanh(cumsum(x, 1));
+      case 12:
+        return cell(x);
       default:
         return reshape(broadcast_to(x, x.shape()), {rows, columns});
     }
@@ -114,6 +116,23 @@ class RandomGraph {
                       bias.shape()[1] == product.shape()[1] &&
                       bias.shape()[0] == 1;
     return relu(fits ? product + reshape(bias, {bias.shape()[1]}) : product);
+  }
+
+  // A step of an LSTM, whose weights never change.
+  Value cell(const Value& x) {
+    if (x.dtype() != DType::kF32) return x;
+    const Dim size = x.shape()[1];
+    const auto weights = [&](std::uint64_t seed) {
+      return Value(testing::random_tensor(
+          {{DType::kF32, {size, 4 * size}}, -0.5, 0.5}, seed));
+    };
+    const Value h = tanh(x);
+    const Value z = matmul(x, weights(1)) + matmul(h, weights(2));
+    const auto gate = [&](Dim k) {
+      return slice_axis(z, 1, k * size, (k + 1) * size);
+    };
+    const Value c = sigmoid(gate(0)) * x + sigmoid(gate(3)) * tanh(gate(1));
+    return sigmoid(gate(2)) * tanh(c);
   }
 
   Value cut_and_joined(const Value& x) {

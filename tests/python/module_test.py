@@ -327,6 +327,24 @@ class Surroundings(unittest.TestCase):
             self.assertEqual(f(x).dtype, "bf16")
         self.assertEqual(f(x).dtype, "f32")
 
+    def test_recurrent_weights(self):
+        layer = weft.nn.Lstm(6, 20)
+        layer.initialize(seed=1)
+        f = weft.jit(layer)
+        x = weft.ones((5, 2, 6))
+        exact = np.asarray(f(x))
+        for dtype in ("bf16", "i8"):
+            with weft.nn.recurrent_weights(dtype):
+                narrow = np.asarray(f(x))
+                np.testing.assert_array_equal(narrow, layer(x))
+            self.assertTrue(0 < abs(narrow - exact).max() < 1e-2, dtype)
+        np.testing.assert_array_equal(f(x), exact)
+        with weft.nn.recurrent_weights("i8"):
+            with self.assertRaisesRegex(weft.Error, "serving"):
+                weft.grad(lambda x: layer(x).sum())(x)
+        with self.assertRaisesRegex(weft.Error, "f16"):
+            weft.nn.recurrent_weights("f16").__enter__()
+
     def test_batch_norm_by_its_statistics(self):
         layer = weft.nn.BatchNorm(2)
         layer.initialize(seed=1)

@@ -1,0 +1,207 @@
+// Cells of separate ops that are found, and those that only look like some.
+#include "weft/compiler/recurrent_cells.h"
+
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+
+#include "weft/graph/builder.h"
+#include "weft/ops/ops.h"
+#include "weft/runtime/executable.h"
+
+namespace weft::recurrent_cells_test {
+namespace {
+
+constexpr Dim kBatch = 2, kInputs = 5, kHidden = 19;
+using Values = std::vector<Value>;
+
+Tensor numbers(const Shape& shape, double seed) {
+  const Tensor tensor = Tensor::empty({DType::kF32, shape});
+  for (Dim i = 0; i < tensor.size(); ++i) {
+    tensor.data<float>()[i] =
+        static_cast<float>(0.4 * std::sin(seed + 0.7 * static_cast<double>(i)));
+  }
+  return tensor;
+}
+
+// A function of x, h, c and of weights, of some steps, which may be frozen.
+class Unrolled {
+ public:
+  // The next states of x, h, c.
+  using Step =
+      std::function<Values(const Values& states, const Values& weights)>;
+
+  Unrolled(const std::vector<Shape>& weights, const Step& step) {
+    FunctionBuilder builder("cell");
+    const auto take = [&](const Shape& shape) {
+      arguments_.push_back(
+          numbers(shape, static_cast<double>(arguments_.size())));
+      return builder.parameter(arguments_.back().type());
+    };
+    Values x;
+    for (int t = 0; t < 3; ++t) x.push_back(take({kBatch, kInputs}));
+    Value h = take({kBatch, kHidden});
+    Value c = take({kBatch, kHidden});
+    const std::size_t first = arguments_.size();
+    Values w;
+    for (const Shape& shape : weights) w.push_back(take(shape));
+    function_ = builder.build([&] {
+      Values results;
+      for (const Value& each : x) {
+        const Values next = step({each, h, c}, w);
+        h = next[0];
+        if (next.size() > 1) c = next[1];
+        results.push_back(h + 1.0);
+      }
+      results.push_back(c);
+      return results;
+    });
+    for (std::size_t i = first; i < arguments_.size(); ++i) {
+      frozen_.emplace_back(i, arguments_[i]);
+    }
+  }
+
+  // How many cells of the op a plan has, once it was seen to compute the same.
+  int cells(const std::string& op, bool is_frozen = true) const {
+    Executable plain(function_, {.fuse = false});
+    Executable served(function_, {.frozen = is_frozen ? frozen_ : Frozen()});
+    const auto expected = plain.run(arguments_);
+    const auto results = served.run(arguments_);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      for (Dim k = 0; k < expected[i].size(); ++k) {
+        EXPECT_NEAR(results[i].item(k), expected[i].item(k), 2e-6);
+      }
+    }
+    int count = 0;
+    for (const StepInfo& step : served.plan_for(arguments_).steps()) {
+      if (step.name != op) continue;
+      ++count;
+      EXPECT_NE(step.kernel.find("packed once"), std::string::npos)
+          << step.kernel;
+    }
+    return count;
+  }
+
+ private:
+  Function function_;
+  std::vector<Tensor> arguments_;
+  Frozen frozen_;
+};
+
+const std::vector<Shape> kMerged = {
+    {kInputs, 4 * kHidden}, {kHidden, 4 * kHidden}, {4 * kHidden}};
+
+Value gate(const Value& z, std::int64_t k) {
+  return slice(z, {0, k * kHidden}, {kBatch, (k + 1) * kHidden});
+}
+
+Values lstm_of(const Value& i, const Value& f, const Value& g, const Value& o,
+               const Value& c) {
+  const Value next = sigmoid(f) * c + sigmoid(i) * tanh(g);
+  return {sigmoid(o) * tanh(next), next};
+}
+
+TEST(RecurrentCells, OneProductForAllGatesInAnyOrder) {
+  const Unrolled lstm(kMerged, [](const Values& s, const Values& w) {
+    const Value z = matmul(s[0], w[0]) + matmul(s[1], w[1]) + w[2];
+    return lstm_of(gate(z, 2), gate(z, 0), gate(z, 3), gate(z, 1), s[2]);
+  });
+  EXPECT_EQ(lstm.cells("lstm"), 3);
+}
+
+TEST(RecurrentCells, OnlyWeightsThatNeverChange) {
+  const Unrolled lstm(kMerged, [](const Values& s, const Values& w) {
+    const Value z = matmul(s[0], w[0]) + matmul(s[1], w[1]) + w[2];
+    return lstm_of(gate(z, 0), gate(z, 1), gate(z, 2), gate(z, 3), s[2]);
+  });
+  EXPECT_EQ(lstm.cells("lstm"), 3);
+  EXPECT_EQ(lstm.cells("lstm", false), 0);
+}
+
+TEST(RecurrentCells, AProductForEachGateWithAndWithoutBiases) {
+  std::vector<Shape> weights;
+  for (int k = 0; k < 4; ++k) {
+    // Some weights lie transposed, as PyTorch has them.
+    weights.push_back(k == 1 ? Shape{kHidden, kInputs}
+                             : Shape{kInputs, kHidden});
+    weights.push_back({kHidden, kHidden});
+    weights.push_back({kHidden});
+  }
+  const Unrolled lstm(weights, [](const Values& s, const Values& w) {
+    const auto z = [&](std::size_t k) {
+      const Value from_x = matmul(s[0], w[3 * k], {.transpose_b = k == 1});
+      const Value from_h = matmul(s[1], w[3 * k + 1]);
+      // Sums stand in any order; one gate has no bias, another has two.
+      if (k == 0) return from_h + from_x;
+      if (k == 2) return (from_x + w[3 * k + 2]) + (from_h + w[2]);
+      return w[3 * k + 2] + from_h + from_x;
+    };
+    const Value next = tanh(z(2)) * sigmoid(z(0)) + s[2] * sigmoid(z(1));
+    return Values{tanh(next) * sigmoid(z(3)), next};
+  });
+  EXPECT_EQ(lstm.cells("lstm"), 3);
+}
+
+TEST(RecurrentCells, GruInBothForms) {
+  for (const bool is_short : {false, true}) {
+    const Unrolled gru(
+        {{kInputs, 3 * kHidden},
+         {kHidden, 3 * kHidden},
+         {3 * kHidden},
+         {3 * kHidden}},
+        [&](const Values& s, const Values& w) {
+          const Value from_x = matmul(s[0], w[0]) + w[2];
+          const Value from_h = matmul(s[1], w[1]) + w[3];
+          const Value r = sigmoid(gate(from_x, 0) + gate(from_h, 0));
+          const Value z = sigmoid(gate(from_x, 1) + gate(from_h, 1));
+          const Value n = tanh(gate(from_x, 2) + r * gate(from_h, 2));
+          return Values{is_short ? n + z * (s[1] - n)
+                                 : (1.0 - z) * n + z * s[1]};
+        });
+    EXPECT_EQ(gru.cells("gru"), 3) << is_short;
+  }
+}
+
+// Each differs from a cell in one thing.
+TEST(RecurrentCells, WhatIsChangedIsLeftAlone) {
+  using Change = std::function<Values(const Value&, const Values&)>;
+  const std::vector<Change> changes = {
+      // A clipped gate.
+      [](const Value& z, const Values& s) {
+        return lstm_of(gate(z, 0), clamp(gate(z, 1), -0.3, 0.3), gate(z, 2),
+                       gate(z, 3), s[2]);
+      },
+      // A clipped cell.
+      [](const Value& z, const Values& s) {
+        const Value next = clamp(
+            sigmoid(gate(z, 1)) * s[2] + sigmoid(gate(z, 0)) * tanh(gate(z, 2)),
+            -0.2, 0.2);
+        return Values{sigmoid(gate(z, 3)) * tanh(next), next};
+      },
+      // Another function of a gate.
+      [](const Value& z, const Values& s) {
+        const Value next = sigmoid(gate(z, 1)) * s[2] +
+                           sigmoid(gate(z, 0)) * sigmoid(gate(z, 2));
+        return Values{sigmoid(gate(z, 3)) * tanh(next), next};
+      },
+      // A peephole.
+      [](const Value& z, const Values& s) {
+        return lstm_of(gate(z, 0) + s[2], gate(z, 1), gate(z, 2), gate(z, 3),
+                       s[2]);
+      },
+      // A gate that is read twice.
+      [](const Value& z, const Values& s) {
+        const Value i = sigmoid(gate(z, 0));
+        const Value next = (1.0 - i) * s[2] + i * tanh(gate(z, 2));
+        return Values{sigmoid(gate(z, 3)) * tanh(next), next};
+      }};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const Unrolled lstm(kMerged, [&](const Values& s, const Values& w) {
+      return changes[i](matmul(s[0], w[0]) + matmul(s[1], w[1]) + w[2], s);
+    });
+    EXPECT_EQ(lstm.cells("lstm"), 0) << i;
+  }
+}
+
+}  // namespace
+}  // namespace weft::recurrent_cells_test
