@@ -4,7 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth", "weft-all-reduce",
+TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth",
+           "weft-read-rate", "weft-all-reduce",
            "weft-micro", "weft-cli", "weft-concurrent-bench", "weft-python")
 
 

@@ -46,8 +46,8 @@ std::unique_ptr<PreparedKernel> prepare_conv(const OpCall& call) {
   }
   const auto description = forward(c, attr, bias);
   auto program = std::make_unique<onednn::Program>();
-  const Slot weights = program->in_layout(c.weights(), Slot::input(1),
-                                          description.weights_desc());
+  const Slot weights =
+      program->in_layout(call, 1, c.weights(), description.weights_desc());
   std::vector<onednn::Argument> arguments = {
       {DNNL_ARG_SRC, image(c.x), Slot::input(0)},
       {DNNL_ARG_WEIGHTS, description.weights_desc(), weights},

@@ -31,8 +31,8 @@ std::unique_ptr<PreparedKernel> prepare_integer_conv(const OpCall& call) {
       c.free_weights(DType::kI8), image(c.y), c.strides, c.dilation,
       c.padding_before, c.padding_after);
   auto program = std::make_unique<onednn::Program>();
-  const Slot weights = program->in_layout(c.weights(), Slot::input(1),
-                                          description.weights_desc());
+  const Slot weights =
+      program->in_layout(call, 1, c.weights(), description.weights_desc());
   program->add(dnnl::convolution_forward(description),
                description.scratchpad_desc(),
                {{DNNL_ARG_SRC, image(c.x), Slot::input(0)},

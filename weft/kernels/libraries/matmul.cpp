@@ -23,28 +23,33 @@ std::unique_ptr<PreparedKernel> prepare_matmul(const OpCall& call) {
   const int rank = product.y.shape.rank();
   const auto a = onednn::matrix(product.a, rank, product.transpose_a);
   const auto b = onednn::matrix(product.b, rank, product.transpose_b);
+  // Weights that never change may lie as oneDNN likes it best.
+  const bool is_free = rank == 2 && call.known_input(1) != nullptr;
+  const auto weights =
+      is_free ? onednn::any_layout(product.b.dtype, {product.k(), product.n()})
+              : b;
   const auto y = onednn::matrix(product.y, rank);
   const auto attr = onednn::attributes();
   auto program = std::make_unique<onednn::Program>();
   std::vector<onednn::Argument> arguments = {
-      {DNNL_ARG_SRC, a, Slot::input(0)},
-      {DNNL_ARG_WEIGHTS, b, Slot::input(1)},
-      {DNNL_ARG_DST, y, Slot::output(0)}};
+      {DNNL_ARG_SRC, a, Slot::input(0)}, {DNNL_ARG_DST, y, Slot::output(0)}};
+  const auto add = [&](const auto& description) {
+    const auto& layout = description.weights_desc();
+    arguments.push_back(
+        {DNNL_ARG_WEIGHTS, layout, program->in_layout(call, 1, b, layout)});
+    program->add(dnnl::matmul(description), description.scratchpad_desc(),
+                 arguments);
+  };
   if (product.has_bias) {
     // oneDNN wants a bias of the rank of the result, which is 1 in all but the
     // last dim.
     memory::dims dims(static_cast<std::size_t>(rank), 1);
     dims.back() = product.n();
     const auto bias = onednn::dense(call.input(2).dtype, dims);
-    const auto description =
-        onednn::describe<dnnl::matmul>(attr, a, b, bias, y);
     arguments.push_back({DNNL_ARG_BIAS, bias, Slot::input(2)});
-    program->add(dnnl::matmul(description), description.scratchpad_desc(),
-                 arguments);
+    add(onednn::describe<dnnl::matmul>(attr, a, weights, bias, y));
   } else {
-    const auto description = onednn::describe<dnnl::matmul>(attr, a, b, y);
-    program->add(dnnl::matmul(description), description.scratchpad_desc(),
-                 arguments);
+    add(onednn::describe<dnnl::matmul>(attr, a, weights, y));
   }
   if (product.is_relu) program->end_with_relu(product.y);
   return program;

@@ -142,6 +142,22 @@ Slot Program::in_layout(const dnnl::memory::desc& from, Slot slot,
   return copy;
 }
 
+Slot Program::in_layout(const OpCall& call, std::size_t input,
+                        const dnnl::memory::desc& from,
+                        const dnnl::memory::desc& to) {
+  const Tensor* known = call.known_input(input);
+  if (known == nullptr || from == to) {
+    return in_layout(from, Slot::input(input), to);
+  }
+  kept_.push_back(
+      Tensor::empty({DType::kU8, {static_cast<Dim>(to.get_size())}}));
+  dnnl::memory source(from, engine(), known->raw());
+  dnnl::memory target(to, engine(), kept_.back().raw());
+  dnnl::reorder(source, target).execute(stream_, source, target);
+  stream_.wait();
+  return {Slot::kKept, kept_.size() - 1};
+}
+
 void Program::run(const KernelBuffers& buffers) noexcept {
   const auto address = [&](const Slot& slot) -> void* {
     switch (slot.kind) {
@@ -149,6 +165,8 @@ void Program::run(const KernelBuffers& buffers) noexcept {
         return buffers.inputs[slot.index];
       case Slot::kOutput:
         return buffers.outputs[slot.index];
+      case Slot::kKept:
+        return kept_[slot.index].raw();
       case Slot::kScratch:
         break;
     }

@@ -42,9 +42,10 @@ auto describe_backward(const dnnl::primitive_attr& attr, const Hint& hint,
   return backward_descriptor<Primitive>(engine(), attr, hint, args...);
 }
 
-// Where an argument lies: in an operand, a result, or the scratch memory.
+// Where an argument lies: in an operand, a result, the scratch memory, or in
+// what the program keeps.
 struct Slot {
-  enum Kind { kInput, kOutput, kScratch } kind;
+  enum Kind { kInput, kOutput, kScratch, kKept } kind;
   std::size_t index;  // for scratch: the offset in bytes
 
   static Slot input(std::size_t index) { return {kInput, index}; }
@@ -76,6 +77,10 @@ class Program : public PreparedKernel {
   // `slot` in layout `to`: itself, or a copy made by a reorder.
   Slot in_layout(const dnnl::memory::desc& from, Slot slot,
                  const dnnl::memory::desc& to);
+  // The same of an operand: what is known of the call is copied now, once, and
+  // anything else in every run.
+  Slot in_layout(const OpCall& call, std::size_t input,
+                 const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
   void run(const KernelBuffers& buffers) noexcept override;
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
@@ -92,6 +97,7 @@ class Program : public PreparedKernel {
 
   dnnl::stream stream_;
   std::vector<Step> steps_;
+  std::vector<Tensor> kept_;
   std::optional<TensorType> relu_;  // of output 0
   std::size_t scratch_bytes_ = 0;
   std::string implementation_;
