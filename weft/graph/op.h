@@ -31,8 +31,8 @@ struct OpCall {
   const Attributes& attributes;
   // Filled once inference has run; empty before.
   std::span<const TensorType> outputs = {};
-  // By operand: its value, where it is known to be the same in every run, else
-  // null; empty where none is. A kernel may keep what it makes of one, packed
+  // The values of operands that are known to be the same in every run, null for
+  // others; empty where none is. A kernel may keep what it makes of one, packed
   // weights say, instead of reading it in every run.
   std::span<const Tensor* const> known = {};
 

@@ -34,7 +34,8 @@ struct PanelLayout {
   std::size_t panel_bytes() const {
     return groups() * group * columns() * size_of(dtype);
   }
-  // Of all panels, and scales and offsets behind them; a multiple of 64.
+  // All panels take so many, and scales and offsets behind them; a multiple of
+  // 64.
   std::size_t bytes() const;
 
   bool operator==(const PanelLayout&) const = default;
@@ -53,7 +54,7 @@ class Panels {
   const std::byte* panel(std::size_t index) const {
     return memory_ + index * panel_bytes_;
   }
-  // By column of the panel; of i8 alone.
+  // Those of i8 have one for each column of the panel.
   const float* scales(std::size_t index) const {
     return scales_ + index * columns_;
   }

@@ -126,8 +126,8 @@ HWY_INLINE void for_each_product(Rows rows, std::size_t count,
     }
     row += kRows;
   };
-  // Of weights that were read, use is made for as many rows as there are
-  // registers for.
+  // Weights that were read are used for as many rows as there are registers
+  // for.
   constexpr std::size_t kMost = kSums / kVectors;
   if constexpr (kMost >= 4) {
     while (row + 4 <= count) rows_of.template operator()<4>();
