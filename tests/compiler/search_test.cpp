@@ -222,6 +222,32 @@ TEST(Search, SplitReachesTheSameCostWithLessSearch) {
   EXPECT_LT(5 * parts.tried, whole.tried);
 }
 
+// 20,000 nodes of 100 kinds of layers: most of the time goes into what is
+// priced, and equal parts are searched once.
+TEST(Search, EndsInTimeForAGraphOfTwentyThousandNodes) {
+  FunctionBuilder builder("f");
+  const Function start = builder.build([&] {
+    Value x = builder.parameter({DType::kF32, {1, 8}}, "x");
+    std::vector<Value> weights;
+    for (int i = 0; i < 200; ++i) {
+      weights.push_back(
+          builder.parameter({DType::kF32, {8, 8}}, fmt::format("w{}", i)));
+    }
+    for (std::size_t i = 0; i < 4000; ++i) {
+      const Value& a = weights[2 * i % 200];
+      const Value& b = weights[(2 * i + 1) % 200];
+      x = tanh(matmul(x, a)) * sigmoid(matmul(x, b));
+    }
+    return std::vector{x};
+  });
+  ASSERT_GE(start.nodes().size(), 20000u);
+  const SearchResult result =
+      search_for(start, {.alpha = 1.05, .budget = 20, .seconds = 10});
+  verify(result.function);
+  EXPECT_LE(result.after, result.before);
+  EXPECT_GT(result.parts, 500u);
+}
+
 TEST(Search, KeepsALimitOfMemory) {
   const Function start = four_gates(8);
   CostTable costs = table();

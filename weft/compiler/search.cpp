@@ -201,7 +201,7 @@ class GraphSearch {
       // The list grows while it is read.
       const Function source = all[place].function;
       for_each_substitution(source, [&](Function next, SearchStep step) {
-        if (is_out_of_time() || !is_new(next)) return;
+        if (!is_new(next)) return;
         const double cost = cost_of(next, is_frozen);
         step.gain = all[place].cost - cost;
         if (!(cost < options_.alpha * all[best].cost)) return;
@@ -218,6 +218,7 @@ class GraphSearch {
     const Readers readers(function);
     for (const RuleDef* rule : rules_) {
       for (const Match& match : find_matches(function, readers, *rule)) {
+        if (is_out_of_time()) return;
         body(apply(function, match),
              SearchStep{rule->name, scope_of(function, match)});
       }
