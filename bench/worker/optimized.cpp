@@ -6,7 +6,6 @@
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 
-#include "weft/compiler/frozen.h"
 #include "weft/compiler/search.h"
 #include "weft/graph/builder.h"
 #include "weft/nn/init.h"
@@ -138,12 +137,11 @@ Network build(const WorkerOptions& options) {
 // A form of the network with its weights prepared, and room for a run.
 class Form {
  public:
-  Form(const Function& function, const Network& network,
-       const std::vector<bool>& is_frozen)
-      : parts_(split_frozen(function, is_frozen)),
-        executable_(parts_.rest),
-        arguments_(Executable(parts_.preparation).run(network.parameters)) {
-    arguments_.insert(arguments_.begin(), Tensor::zeros(network.input));
+  Form(const Function& function, const Network& network, const Frozen& frozen)
+      : executable_(function, {.frozen = frozen}) {
+    arguments_.push_back(Tensor::zeros(network.input));
+    arguments_.insert(arguments_.end(), network.parameters.begin(),
+                      network.parameters.end());
     for (const TensorType& type : executable_.result_types(arguments_)) {
       results_.push_back(Tensor::empty(type));
     }
@@ -159,7 +157,6 @@ class Form {
   }
 
  private:
-  FrozenParts parts_;
   Executable executable_;
   std::vector<Tensor> arguments_;
   std::vector<Tensor> results_;
@@ -172,6 +169,10 @@ void race_optimized(const WorkerOptions& options) {
   const Network network = build(options);
   std::vector<bool> is_frozen(network.function.parameters().size(), true);
   is_frozen[0] = false;
+  Frozen frozen;
+  for (std::size_t i = 0; i < network.parameters.size(); ++i) {
+    frozen.emplace_back(i + 1, network.parameters[i]);
+  }
   CostTable table = CostTable::of_machine();
   FunctionCosts costs(table, {});
   const auto search_with = [&](double alpha, bool is_split) {
@@ -182,9 +183,9 @@ void race_optimized(const WorkerOptions& options) {
   const SearchResult relaxed =
       search_with(std::stod(options.text("alpha")), true);
   table.keep();
-  Form forms[] = {{network.function, network, is_frozen},
-                  {greedy.function, network, is_frozen},
-                  {relaxed.function, network, is_frozen}};
+  Form forms[] = {{network.function, network, frozen},
+                  {greedy.function, network, frozen},
+                  {relaxed.function, network, frozen}};
   const auto to_json = [](const SearchResult& result) {
     std::map<std::string, int> rules;
     for (const SearchStep& step : result.taken) ++rules[step.rule];

@@ -21,7 +21,7 @@ namespace {
 
 // A step takes a microsecond, and one more for each thousand of its flops.
 MeasuredTime by_flops(const Function& function, const PlanStep& step,
-                      const std::vector<bool>&) {
+                      const std::vector<OperandState>&) {
   double seconds = 1e-6;
   for (const NodeId id : step.nodes) {
     const Node& node = function.node(id);
@@ -66,7 +66,7 @@ Function residual_example() {
 TEST(Search, FindsTheResidualExampleOnlyWhereCostsMayRise) {
   // Three rows and columns take a little more than one.
   const auto timer = [](const Function& function, const PlanStep& step,
-                        const std::vector<bool>&) {
+                        const std::vector<OperandState>&) {
     const Node& node = function.node(step.nodes.back());
     const bool is_small = node.op->name() == "conv2d" &&
                           function.type(node.inputs[1]).shape[0] == 1;
@@ -176,7 +176,7 @@ TEST(Search, EndsWhereRulesUndoEachOther) {
 TEST(Search, ComputesTheSameWhateverTheCosts) {
   std::mt19937 random(1);
   const auto lies = [&](const Function&, const PlanStep&,
-                        const std::vector<bool>&) {
+                        const std::vector<OperandState>&) {
     const double seconds = 1e-6 * static_cast<double>(1 + random() % 1000);
     return MeasuredTime{seconds, seconds};
   };
@@ -276,7 +276,7 @@ TEST(CostTable, KeepsWhatItTimedAndIgnoresDamage) {
   const auto path = folder.path() / "steps.txt";
   int count = 0;
   const auto timer = [&](const Function&, const PlanStep&,
-                         const std::vector<bool>&) {
+                         const std::vector<OperandState>&) {
     ++count;
     return MeasuredTime{2e-6, 1e-6};
   };

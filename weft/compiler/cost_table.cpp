@@ -53,20 +53,20 @@ CostTable CostTable::of_machine() {
 }
 
 StepCost CostTable::cost(const Function& function, const PlanStep& step,
-                         const std::vector<bool>& is_cold) {
-  return {seconds(function, step, is_cold), flops_of(function, step),
+                         const std::vector<OperandState>& states) {
+  return {seconds(function, step, states), flops_of(function, step),
           bytes_of(function, step), 1};
 }
 
 double CostTable::seconds(const Function& function, const PlanStep& step,
-                          const std::vector<bool>& is_cold) {
-  const std::string text = step_text(function, step, is_cold);
+                          const std::vector<OperandState>& states) {
+  const std::string text = step_text(function, step, states);
   const auto known = known_.find(text);
   if (known != known_.end()) return known->second;
   if (const auto* times = file_.find(text, {"median", "least"})) {
     return known_[text] = times->back().seconds;
   }
-  const MeasuredTime time = timer_(function, step, is_cold);
+  const MeasuredTime time = timer_(function, step, states);
   timed_[text] = {{"median", time.median}, {"least", time.least}};
   // What else the machine does only makes a run longer.
   return known_[text] = time.least;

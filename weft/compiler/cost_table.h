@@ -27,8 +27,9 @@ struct StepCost {
 class CostTable {
  public:
   // How long a step takes; tests give times of their own.
-  using Timer = std::function<MeasuredTime(const Function&, const PlanStep&,
-                                           const std::vector<bool>& is_cold)>;
+  using Timer =
+      std::function<MeasuredTime(const Function&, const PlanStep&,
+                                 const std::vector<OperandState>& states)>;
 
   explicit CostTable(TimesFile file, Timer timer = time_step);
   // That of this machine. What its file lacks or has damaged is measured.
@@ -36,7 +37,7 @@ class CostTable {
 
   // Throws what time_step() throws.
   StepCost cost(const Function& function, const PlanStep& step,
-                const std::vector<bool>& is_cold);
+                const std::vector<OperandState>& states);
 
   // How many steps were timed since it was made.
   std::size_t timed() const { return timed_.size(); }
@@ -48,7 +49,7 @@ class CostTable {
 
  private:
   double seconds(const Function& function, const PlanStep& step,
-                 const std::vector<bool>& is_cold);
+                 const std::vector<OperandState>& states);
 
   TimesFile file_;
   Timer timer_;

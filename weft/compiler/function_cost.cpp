@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "weft/base/cpu.h"
 #include "weft/compiler/frozen.h"
@@ -30,20 +31,23 @@ class Reuse {
     const std::vector<ValueId>& parameters = function.parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       // Arguments were just written. What is frozen was read in the run before.
-      touched_[parameters[i]] = i < first_frozen ? 0 : -bytes_of_run_;
+      const bool is_known = i >= first_frozen;
+      touched_[parameters[i]] = is_known ? -bytes_of_run_ : 0;
+      if (is_known) known_.insert(parameters[i]);
     }
   }
 
-  std::vector<bool> cold_operands(const PlanStep& step) {
+  std::vector<OperandState> states_of(const PlanStep& step) {
     static const double cache = static_cast<double>(last_level_cache_bytes());
-    std::vector<bool> is_cold;
+    std::vector<OperandState> states;
     for (const ValueId id : step.inputs) {
       const ValueId storage = storage_of(function_, id);
       const auto found = touched_.find(storage);
       // Constants lie as far back as parameters.
       const double since =
           moved_ - (found == touched_.end() ? -bytes_of_run_ : found->second);
-      is_cold.push_back(cache > 0 && 2 * since > cache);
+      states.push_back({.is_cold = cache > 0 && 2 * since > cache,
+                        .is_known = known_.contains(id)});
     }
     moved_ += bytes_moved(function_, step);
     for (const ValueId id : step.inputs) {
@@ -52,7 +56,7 @@ class Reuse {
     for (const ValueId id : step.outputs) {
       touched_[storage_of(function_, id)] = moved_;
     }
-    return is_cold;
+    return states;
   }
 
  private:
@@ -60,6 +64,7 @@ class Reuse {
   double bytes_of_run_;
   double moved_ = 0;
   std::unordered_map<ValueId, double> touched_;
+  std::unordered_set<ValueId> known_;
 };
 
 }  // namespace
@@ -78,7 +83,7 @@ FunctionCost FunctionCosts::cost(const Function& function,
   Reuse reuse(planned, first_frozen, std::max(moved, options_.bytes_of_run));
   FunctionCost cost;
   for (const PlanStep& step : steps) {
-    cost.total += table_.cost(planned, step, reuse.cold_operands(step));
+    cost.total += table_.cost(planned, step, reuse.states_of(step));
   }
   cost.arena_bytes = Places(planned, steps, storage, {}, [](auto&&...) {
                        return false;

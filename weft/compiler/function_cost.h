@@ -36,8 +36,8 @@ class FunctionCosts {
 
   // `is_frozen` has an entry for each parameter: what depends on frozen ones
   // alone is computed once, and costs nothing. An operand is taken to come
-  // from memory where more than half of the last-level cache was moved since it was
-  // touched last. Throws what CostTable::cost() throws.
+  // from memory where more than half of the last-level cache was moved since it
+  // was touched last. Throws what CostTable::cost() throws.
   FunctionCost cost(const Function& function,
                     const std::vector<bool>& is_frozen);
 

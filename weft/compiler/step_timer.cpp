@@ -16,20 +16,6 @@ namespace {
 constexpr double kSecondsPerStep = 4e-3;
 constexpr std::size_t kLeastRuns = 5;
 constexpr std::size_t kMostRuns = 200;
-// Copies of cold operands: more than these would take longer to make than they
-// are worth.
-constexpr std::size_t kMostCopies = 64;
-
-std::unique_ptr<PreparedKernel> prepare(const Function& function,
-                                        const PlanStep& step) {
-  if (step.loop) return std::make_unique<LoopKernel>(*step.loop);
-  if (!step.copies.empty()) return copy_parts(step.copies);
-  const Node& node = function.node(step.nodes.back());
-  const std::vector<TensorType> inputs = function.input_types(node);
-  const std::vector<TensorType> outputs = function.output_types(node);
-  return choose_fastest_kernel({*node.op, inputs, node.attributes, outputs})
-      .kernel;
-}
 
 // All of it is written: pages that nobody has written are one and the same,
 // and lie in the cache.
@@ -41,41 +27,60 @@ Tensor filled(const TensorType& type) {
   return tensor;
 }
 
+// Reads every cache line, and so puts it into the cache.
+void touch(const Tensor& tensor) {
+  constexpr std::size_t kLine = 64;
+  const auto* bytes = static_cast<const volatile unsigned char*>(tensor.raw());
+  for (std::size_t i = 0; i < tensor.bytes(); i += kLine) {
+    static_cast<void>(bytes[i]);
+  }
+}
+
+// What takes the place of everything else in the caches.
+const Tensor& sweeper() {
+  static const Tensor bytes =
+      filled({DType::kU8, {static_cast<Dim>(2 * last_level_cache_bytes())}});
+  return bytes;
+}
+
 class Operands {
  public:
   Operands(const Function& function, const PlanStep& step,
-           const std::vector<bool>& is_cold) {
-    std::size_t cold_bytes = 0;
-    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      if (is_cold[i]) cold_bytes += function.type(step.inputs[i]).bytes();
-    }
-    const std::size_t cache = last_level_cache_bytes();
-    // Twice the cache has been read when the first copy's turn comes again.
-    copies_ = cold_bytes == 0 ? 1
-                              : std::clamp<std::size_t>(
-                                    2 * cache / cold_bytes + 1, 1, kMostCopies);
-    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      const TensorType& type = function.type(step.inputs[i]);
-      std::vector<Tensor>& tensors = inputs_.emplace_back();
-      for (std::size_t copy = 0; copy < (is_cold[i] ? copies_ : 1); ++copy) {
-        tensors.push_back(filled(type));
-      }
+           const std::vector<OperandState>& states)
+      : states_(states) {
+    for (const ValueId id : step.inputs) {
+      add(function.type(id), inputs_, input_addresses_);
     }
     for (const ValueId id : step.outputs) {
-      outputs_.push_back(filled(function.type(id)));
-      output_addresses_.push_back(outputs_.back().raw());
+      add(function.type(id), outputs_, output_addresses_);
     }
-    input_addresses_.resize(inputs_.size());
   }
 
-  double run(PreparedKernel& kernel, std::size_t turn) {
+  // The kernel that a plan would run.
+  std::unique_ptr<PreparedKernel> prepare(const Function& function,
+                                          const PlanStep& step) const {
+    if (step.loop) return std::make_unique<LoopKernel>(*step.loop);
+    if (!step.copies.empty()) return copy_parts(step.copies);
+    const Node& node = function.node(step.nodes.back());
+    const std::vector<TensorType> inputs = function.input_types(node);
+    const std::vector<TensorType> outputs = function.output_types(node);
+    std::vector<const Tensor*> known;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      known.push_back(states_[i].is_known ? &inputs_[i] : nullptr);
+    }
+    // A step of one node has its operands, but for those that are views.
+    if (known.size() != inputs.size()) known.clear();
+    return choose_fastest_kernel(
+               {*node.op, inputs, node.attributes, outputs, known})
+        .kernel;
+  }
+
+  double run(PreparedKernel& kernel) {
     if (!scratch_.is_defined()) {
       scratch_ =
           filled({DType::kU8, {static_cast<Dim>(kernel.scratch_bytes())}});
     }
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      input_addresses_[i] = inputs_[i][turn % inputs_[i].size()].raw();
-    }
+    cool();
     const Stopwatch watch;
     kernel.run(
         {input_addresses_.data(), output_addresses_.data(), scratch_.raw()});
@@ -83,8 +88,24 @@ class Operands {
   }
 
  private:
-  std::size_t copies_;
-  std::vector<std::vector<Tensor>> inputs_;
+  static void add(const TensorType& type, std::vector<Tensor>& tensors,
+                  std::vector<void*>& addresses) {
+    tensors.push_back(filled(type));
+    addresses.push_back(tensors.back().raw());
+  }
+
+  void cool() const {
+    if (std::ranges::none_of(states_, &OperandState::is_cold)) return;
+    touch(sweeper());
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!states_[i].is_cold) touch(inputs_[i]);
+    }
+    for (const Tensor& tensor : outputs_) touch(tensor);
+    touch(scratch_);
+  }
+
+  const std::vector<OperandState>& states_;
+  std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;
   std::vector<void*> input_addresses_;
   std::vector<void*> output_addresses_;
@@ -94,14 +115,15 @@ class Operands {
 }  // namespace
 
 std::string step_text(const Function& function, const PlanStep& step,
-                      const std::vector<bool>& is_cold) {
+                      const std::vector<OperandState>& states) {
   std::map<ValueId, std::size_t> numbers;
   std::string text = fmt::format("{} threads:", thread_count());
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     numbers.try_emplace(step.inputs[i], numbers.size());
-    text += fmt::format(" %{} {}{}", numbers[step.inputs[i]],
+    text += fmt::format(" %{} {}{}{}", numbers[step.inputs[i]],
                         to_string(function.type(step.inputs[i])),
-                        is_cold[i] ? " cold" : "");
+                        states[i].is_cold ? " cold" : "",
+                        states[i].is_known ? " known" : "");
   }
   for (const NodeId id : step.nodes) {
     const Node& node = function.node(id);
@@ -129,16 +151,17 @@ std::string step_text(const Function& function, const PlanStep& step,
 }
 
 MeasuredTime time_step(const Function& function, const PlanStep& step,
-                       const std::vector<bool>& is_cold) {
-  const std::unique_ptr<PreparedKernel> kernel = prepare(function, step);
-  Operands operands(function, step, is_cold);
+                       const std::vector<OperandState>& states) {
+  Operands operands(function, step, states);
+  const std::unique_ptr<PreparedKernel> kernel =
+      operands.prepare(function, step);
   // The first run meets code and memory for the first time.
-  operands.run(*kernel, 0);
+  operands.run(*kernel);
   std::vector<double> times;
   const Stopwatch all;
   while (times.size() < kLeastRuns ||
          (times.size() < kMostRuns && all.seconds() < kSecondsPerStep)) {
-    times.push_back(operands.run(*kernel, times.size() + 1));
+    times.push_back(operands.run(*kernel));
   }
   std::ranges::sort(times);
   return {times[times.size() / 2], times.front()};

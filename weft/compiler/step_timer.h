@@ -10,11 +10,18 @@
 
 namespace weft {
 
+// How an operand of a step comes to it.
+struct OperandState {
+  bool is_cold = false;   // from memory rather than from a cache
+  bool is_known = false;  // the same in every run: kernels may pack it once
+
+  bool operator==(const OperandState&) const = default;
+};
+
 // What a step does, whatever its values are called: equal texts are equal work
-// on this many threads. `is_cold` says of each operand of the step whether it
-// comes from memory rather than from a cache.
+// on this many threads. `states` has an entry for each operand of the step.
 std::string step_text(const Function& function, const PlanStep& step,
-                      const std::vector<bool>& is_cold);
+                      const std::vector<OperandState>& states);
 
 struct MeasuredTime {
   double median;  // seconds
@@ -22,10 +29,10 @@ struct MeasuredTime {
 };
 
 // Prepares the step, as a plan would, and runs it on operands of its types for
-// some milliseconds. Cold operands are other ones in each run, as many as
-// outgrow the last-level cache. Throws Error(kUnsupported) where no kernel
+// some milliseconds. Where some are cold, the caches are swept before each run,
+// and what is warm is read again. Throws Error(kUnsupported) where no kernel
 // takes the step.
 MeasuredTime time_step(const Function& function, const PlanStep& step,
-                       const std::vector<bool>& is_cold);
+                       const std::vector<OperandState>& states);
 
 }  // namespace weft

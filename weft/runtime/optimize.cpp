@@ -7,6 +7,7 @@
 #include "weft/compiler/frozen.h"
 #include "weft/compiler/inline_calls.h"
 #include "weft/compiler/search.h"
+#include "weft/graph/frozen.h"
 #include "weft/runtime/plan/plan.h"
 
 namespace weft {
@@ -17,12 +18,35 @@ constexpr double kLeastGain = 0.99;
 constexpr std::size_t kLeastRounds = 7;
 constexpr double kSecondsOfRace = 0.5;
 
+// Zeros as indices, ordinary numbers as floats; all of it is written, so that
+// no page lies in the cache for being empty.
+Tensor filled(const TensorType& type) {
+  const Tensor tensor = Tensor::empty(type);
+  std::memset(tensor.raw(), is_floating(type.dtype) ? 0x3c : 0, type.bytes());
+  return tensor;
+}
+
+// What is left of a function behind its preparation, with constants in the
+// place of what was prepared.
+Function prepared(const Function& function, const std::vector<bool>& is_frozen,
+                  const Bindings& dims) {
+  const Function rest =
+      specialize(split_frozen(function, is_frozen).rest, dims);
+  Frozen frozen;
+  const auto first =
+      static_cast<std::size_t>(std::ranges::count(is_frozen, false));
+  for (std::size_t i = first; i < rest.parameters().size(); ++i) {
+    frozen.emplace_back(i, filled(rest.type(rest.parameters()[i])));
+  }
+  return freeze(rest, frozen);
+}
+
 // A plan with memory to run in.
 class Runner {
  public:
   Runner(const Function& function, const std::vector<bool>& is_frozen,
          const Bindings& dims, const std::vector<std::string>& without)
-      : function_(specialize(split_frozen(function, is_frozen).rest, dims)),
+      : function_(prepared(function, is_frozen, dims)),
         plan_(function_, {.without = without}) {
     for (const ValueId id : function_.parameters()) {
       add(function_.type(id), arguments_);
@@ -38,12 +62,8 @@ class Runner {
   }
 
  private:
-  // Zeros as indices, ordinary numbers as floats; all of it is written, so that
-  // no page lies in the cache for being empty.
   void add(const TensorType& type, std::vector<void*>& addresses) {
-    tensors_.push_back(Tensor::empty(type));
-    std::memset(tensors_.back().raw(), is_floating(type.dtype) ? 0x3c : 0,
-                type.bytes());
+    tensors_.push_back(filled(type));
     addresses.push_back(tensors_.back().raw());
   }
 
