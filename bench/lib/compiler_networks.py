@@ -16,6 +16,9 @@ PEERS = {"onnxruntime": ("onnxruntime", 1.0), "openvino": ("OpenVINO", 1.0),
          "compile": ("torch.compile", 1.2)}
 BATCHES = (1, 8)
 ALPHA = 1.05
+# Cells of 1,024 units, with a product for each gate.
+CELLS = {"sru": "SRU", "lstm-gates": "LSTM"}
+UNITS = 1024
 
 
 def benches(where: Setting) -> list[Bench]:
@@ -25,16 +28,37 @@ def benches(where: Setting) -> list[Bench]:
             found.append(against_greedy(where, network, batch))
             found += [against_peer(where, network, batch, peer)
                       for peer in PEERS]
-    return found
+    return found + [merged_gates(where, cell) for cell in CELLS]
 
 
 def ours(where: Setting, network: str, batch: int) -> "Form":
     name, side = NETWORKS[network]
-    command = [where.worker, "optimized", name, "--side", side, "--batch",
-               batch, "--alpha", ALPHA, "--threads", where.threads]
-    if network == "squeezenet":
-        command += ["--bypass", "complex"]
-    return Form(Worker(command, where.threads, timeout_s=900, rests=True), "run")
+    more = ["--bypass", "complex"] if network == "squeezenet" else []
+    return Form(started(where, name, side, batch, more), "run")
+
+
+def started(where: Setting, network: str, side: int, batch: int,
+            more: list) -> Worker:
+    return Worker([where.worker, "optimized", network, "--side", side,
+                   "--batch", batch, "--alpha", ALPHA, "--threads",
+                   where.threads, *more], where.threads, timeout_s=900,
+                  rests=True)
+
+
+def merged_gates(where: Setting, cell: str) -> Bench:
+    bar = Bar(f"{CELLS[cell]} of {UNITS}: merged over separate gates, batch 1",
+              "runs/s", 1.3)
+
+    def measure_cell() -> dict:
+        worker = started(where, cell, UNITS, 1, [])
+        with worker:
+            report = worker.ask("report")["relaxed"]
+            result = race(worker, Form(worker, "run start"), where.pairs)
+        rules = ", ".join(f"{count} {rule}" for rule, count
+                          in sorted(report["rules"].items()))
+        return {bar.name: row(result, "separate", rules)}
+
+    return Bench((bar,), measure_cell)
 
 
 class Form:

@@ -198,7 +198,7 @@ Function rejoined(const Function& function,
   const Readers readers(function);
   std::vector<Replacement> replacements;
   for (const std::vector<NodeId>& nodes : parts) {
-    const GraphPart part = part_of(function, readers, nodes);
+    const FunctionPart part = part_of(function, readers, nodes);
     replacements.push_back(
         {part.nodes, part.results, part.inputs, [part](const NewValue& values) {
            std::vector<Value> arguments;

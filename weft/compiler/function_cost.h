@@ -15,7 +15,7 @@ namespace weft {
 
 struct FunctionCost {
   StepCost total;
-  // Of the arena of a plan that overwrites nothing in place.
+  // The arena of a plan that overwrites nothing in place.
   std::size_t arena_bytes = 0;
 };
 
@@ -41,7 +41,7 @@ class FunctionCosts {
   FunctionCost cost(const Function& function,
                     const std::vector<bool>& is_frozen);
 
-  // Of parts of a function whose runs move so many bytes.
+  // Costs asked from now on are those of parts whose runs move so many bytes.
   void set_bytes_of_run(double bytes) { options_.bytes_of_run = bytes; }
   CostTable& table() { return table_; }
 

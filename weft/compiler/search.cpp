@@ -117,7 +117,7 @@ class GraphSearch {
     std::vector<Replacement> replacements;
     result.refused.clear();
     for (const std::vector<NodeId>& nodes : parts) {
-      GraphPart part = part_of(whole, readers, nodes);
+      FunctionPart part = part_of(whole, readers, nodes);
       std::vector<bool> inputs_frozen;
       for (const ValueId id : part.inputs) {
         inputs_frozen.push_back(frozen[static_cast<std::size_t>(id)]);

@@ -141,10 +141,10 @@ std::vector<std::vector<NodeId>> split_in_order(const Function& function,
   return parts;
 }
 
-GraphPart part_of(const Function& function, const Readers& readers,
+FunctionPart part_of(const Function& function, const Readers& readers,
                   std::vector<NodeId> nodes) {
   const std::set<NodeId> inside(nodes.begin(), nodes.end());
-  GraphPart part{std::move(nodes), {}, {}, Function()};
+  FunctionPart part{std::move(nodes), {}, {}, Function()};
   FunctionCopy copy(function, "part");
   std::set<ValueId> seen;
   for (const NodeId id : part.nodes) {

@@ -31,13 +31,13 @@ std::vector<std::vector<NodeId>> split_in_order(const Function& function,
 
 // A part as a function: from what it reads from outside, which `inputs` names,
 // to what is read of it, `results`.
-struct GraphPart {
+struct FunctionPart {
   std::vector<NodeId> nodes;
   std::vector<ValueId> inputs;
   std::vector<ValueId> results;
   Function function;
 };
-GraphPart part_of(const Function& function, const Readers& readers,
+FunctionPart part_of(const Function& function, const Readers& readers,
                   std::vector<NodeId> nodes);
 
 }  // namespace weft
