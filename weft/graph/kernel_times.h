@@ -46,10 +46,11 @@ KernelChoice choose_fastest_kernel(const OpCall& call);
 // Measures each of some ways to do the same, in the order of their names.
 using MeasureWays = std::function<std::vector<KernelTime>()>;
 
-// The times of ways that a kernel has to compute something, the first of which
-// is what it does unmeasured: out of the file, or measured now and kept there.
-// `what` names all that they depend on but the machine. None where they may not
-// be measured or not be kept; then one line on standard error says so.
+// For plans and eager calls alike: the times of ways that a kernel has to
+// compute something, the first of which is what it does unmeasured: out of the
+// file, or measured now and kept there. `what` names all that they depend on
+// but the machine. None where they may not be measured or not be kept; then one
+// line on standard error says so.
 std::vector<KernelTime> times_of_ways(const std::string& what,
                                       const std::vector<std::string>& names,
                                       const MeasureWays& measure);

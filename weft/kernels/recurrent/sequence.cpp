@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "weft/kernels/recurrent/sequences.h"
-#include "weft/kernels/simd/targets.h"
 
 namespace weft::recurrent {
 namespace {
@@ -26,9 +25,6 @@ std::string to_string(const LoopParameters& parameters) {
                      parameters.units, parameters.chains, parameters.ahead,
                      parameters.threads);
 }
-
-std::size_t machine_lanes() { return uses_avx512() ? 16 : 8; }
-std::size_t machine_registers() { return uses_avx512() ? 32 : 16; }
 
 PanelLayout input_layout(const SequenceShape& shape, std::size_t units) {
   return layout_of(shape, units, shape.inputs);

@@ -1,4 +1,5 @@
-// The loops of recurrent layers with weights of f32.
+// The loops of recurrent layers with weights of f32, and what all formats have
+// of this machine.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weft/kernels/recurrent/sequence_f32.cpp"
 #include <hwy/foreach_target.h>
@@ -17,6 +18,16 @@ weft::recurrent::SequenceFunction find(
   return recurrent::find_loop<recurrent::F32Format>(shape, parameters);
 }
 
+std::size_t lanes() { return simd::kLanes; }
+std::size_t registers() {
+  // AVX-512 and NEON have 32, AVX2 has half of them.
+#if HWY_TARGET == HWY_AVX2
+  return 16;
+#else
+  return 32;
+#endif
+}
+
 }  // namespace
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -28,6 +39,9 @@ SequenceFunction find_sequence_f32(const SequenceShape& shape,
                                    const LoopParameters& parameters) {
   return WEFT_FOR_MACHINE(find)(shape, parameters);
 }
+
+std::size_t machine_lanes() { return WEFT_FOR_MACHINE(lanes)(); }
+std::size_t machine_registers() { return WEFT_FOR_MACHINE(registers)(); }
 
 }  // namespace weft::recurrent
 #endif

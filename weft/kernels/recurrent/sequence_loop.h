@@ -27,7 +27,11 @@ using weft::recurrent::SequenceFunction;
 using weft::recurrent::SequenceShape;
 
 // Sums that live in registers, with a few more for what is multiplied.
-inline constexpr std::size_t kSums = kLanes >= 16 ? 24 : 12;
+#if HWY_TARGET == HWY_AVX2
+inline constexpr std::size_t kSums = 12;
+#else
+inline constexpr std::size_t kSums = 24;
+#endif
 
 // One vector's worth of a cell's units, the last one maybe partial.
 struct UnitSpan {
