@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "weft/graph/builder.h"
+#include "weft/graph/program.h"
+#include "weft/ops/control.h"
 #include "weft/ops/ops.h"
 #include "weft/runtime/executable.h"
 
@@ -159,6 +161,57 @@ TEST(RecurrentCells, GruInBothForms) {
                                  : (1.0 - z) * n + z * s[1]};
         });
     EXPECT_EQ(gru.cells("gru"), 3) << is_short;
+  }
+}
+
+// Where a sequence has ended, its states stay: what is around a cell is no
+// matter of it.
+TEST(RecurrentCells, SequencesOfDifferentLengths) {
+  const Unrolled lstm(kMerged, [](const Values& s, const Values& w) {
+    const Value z = matmul(s[0], w[0]) + matmul(s[1], w[1]) + w[2];
+    const Values next =
+        lstm_of(gate(z, 0), gate(z, 1), gate(z, 2), gate(z, 3), s[2]);
+    const Value goes_on =
+        less(slice(s[0], {0, 0}, {kBatch, 1}), full({DType::kF32, {}}, 0.1));
+    return Values{where(goes_on, next[0], s[1]), where(goes_on, next[1], s[2])};
+  });
+  EXPECT_EQ(lstm.cells("lstm"), 3);
+}
+
+// The body of a scan is given its weights from outside.
+TEST(RecurrentCells, TheBodyOfAScan) {
+  const auto f32 = [](Shape shape) { return TensorType{DType::kF32, shape}; };
+  const std::vector<TensorType> types = {
+      f32({6, kBatch, kInputs}), f32({kBatch, kHidden}), f32({kBatch, kHidden}),
+      f32(kMerged[0]),           f32(kMerged[1]),        f32(kMerged[2])};
+  Program program;
+  program.define("main", types, [](const Values& v) {
+    return scan(Values{v[1], v[2]}, Values{v[0]},
+                [&](const Values& state, const Values& x) {
+                  const Value z =
+                      matmul(x[0], v[3]) + matmul(state[0], v[4]) + v[5];
+                  Values next = lstm_of(gate(z, 0), gate(z, 1), gate(z, 2),
+                                        gate(z, 3), state[1]);
+                  next.push_back(next[0]);
+                  return next;
+                });
+  });
+  const Graph graph = program.build();
+  std::vector<Tensor> arguments;
+  for (const TensorType& type : types) {
+    arguments.push_back(
+        numbers(type.shape, static_cast<double>(arguments.size())));
+  }
+  Executable plain(graph, "main");
+  Executable served(
+      graph, "main",
+      {.frozen = {{3, arguments[3]}, {4, arguments[4]}, {5, arguments[5]}}});
+  const auto expected = plain.run(arguments);
+  const auto results = served.run(arguments);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    for (Dim k = 0; k < expected[i].size(); ++k) {
+      EXPECT_NEAR(results[i].item(k), expected[i].item(k), 2e-6);
+    }
   }
 }
 

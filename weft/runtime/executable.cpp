@@ -5,6 +5,7 @@
 #include "weft/base/hash.h"
 #include "weft/compiler/flat/lowering.h"
 #include "weft/compiler/inline_calls.h"
+#include "weft/compiler/sink_constants.h"
 #include "weft/runtime/fold_frozen.h"
 #include "weft/runtime/optimize.h"
 
@@ -115,6 +116,7 @@ void Executable::State::freeze_parameters() {
   for (Function& each : graph.functions) {
     if (each.name() == function.name()) each = *frozen;
   }
+  graph = sink_constants(std::move(graph), function.name());
 }
 
 void Executable::State::check_frozen(std::span<const Tensor> arguments) const {
