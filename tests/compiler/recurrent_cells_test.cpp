@@ -5,6 +5,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 
+#include "weft/compiler/flat/flat_graph.h"
 #include "weft/graph/builder.h"
 #include "weft/graph/program.h"
 #include "weft/ops/control.h"
@@ -213,6 +214,11 @@ TEST(RecurrentCells, TheBodyOfAScan) {
       EXPECT_NEAR(results[i].item(k), expected[i].item(k), 2e-6);
     }
   }
+  const auto text = [&](Executable& executable) {
+    return to_string(executable.tagged_for(arguments).graph());
+  };
+  EXPECT_NE(text(served).find("= lstm("), std::string::npos) << text(served);
+  EXPECT_EQ(text(plain).find("= lstm("), std::string::npos);
 }
 
 // Each differs from a cell in one thing.

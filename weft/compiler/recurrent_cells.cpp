@@ -6,6 +6,7 @@
 
 #include "weft/graph/registry.h"
 #include "weft/ops/support/slicing.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft {
 namespace {
@@ -134,7 +135,9 @@ class CellFinder {
         slice_ranges({*node.op, inputs, node.attributes}, whole);
     const bool has_all_rows = ranges[0].begin == 0 && ranges[0].step == 1 &&
                               ranges[0].size == whole[0];
-    if (!has_all_rows || ranges[1].step != 1) return false;
+    if (!has_all_rows || ranges[1].step != 1 || is_symbolic(ranges[1].begin)) {
+      return false;
+    }
     return collect(node.inputs[0], ranges[1].begin + first, width, sum);
   }
 
@@ -146,7 +149,8 @@ class CellFinder {
   }
   std::optional<GateSum> sum_of(ValueId z) const {
     GateSum sum;
-    if (shape(z).rank() != 2 || !collect(z, 0, shape(z)[1], sum)) {
+    if (shape(z).rank() != 2 || is_symbolic(shape(z)[1]) ||
+        !collect(z, 0, shape(z)[1], sum)) {
       return std::nullopt;
     }
     return sum;

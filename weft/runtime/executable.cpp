@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "weft/base/hash.h"
+#include "weft/compiler/dead_nodes.h"
 #include "weft/compiler/flat/lowering.h"
+#include "weft/compiler/form_cells.h"
 #include "weft/compiler/inline_calls.h"
 #include "weft/compiler/sink_constants.h"
 #include "weft/runtime/fold_frozen.h"
@@ -117,6 +119,16 @@ void Executable::State::freeze_parameters() {
     if (each.name() == function.name()) each = *frozen;
   }
   graph = sink_constants(std::move(graph), function.name());
+  // A plan finds cells by itself. Bodies of loops are cut into regions, after
+  // which none is whole any more.
+  const bool may_form =
+      options.fuse && !options.check_numerics &&
+      std::ranges::find(options.without, "form_recurrent_cells") ==
+          options.without.end();
+  if (!may_form) return;
+  for (Function& each : graph.functions) {
+    each = eliminate_dead_nodes(form_cells(each));
+  }
 }
 
 void Executable::State::check_frozen(std::span<const Tensor> arguments) const {
