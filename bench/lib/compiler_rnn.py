@@ -8,9 +8,9 @@ from functools import cache, partial
 from statistics import geometric_mean
 
 from lib.bench import Bar, Bench, Setting
-from lib.measure import Race, race
+from lib.measure import Race, race, rate
 from lib.suite import answer, marked
-from lib.worker import Worker
+from lib.worker import OneShot, Worker
 
 
 @dataclass(frozen=True)
@@ -168,25 +168,32 @@ def mean(measured: Measurements, peer: str, bar: Bar) -> dict:
 
 
 def roof_bench(measured: Measurements) -> Bench:
-    bars = {problem: Bar(f"{problem.name}: of the roof of its weights", "GB/s",
+    bars = {problem: Bar(f"{problem.name}: of the roof of its weights", "µs",
                          LEAST_OF_ROOF)
             for problem in PROBLEMS if problem.hidden >= 1024}
     return Bench((*bars.values(),), partial(roofs, measured, bars))
 
 
 def roofs(measured: Measurements, bars: dict[Problem, Bar]) -> dict:
+    """The weights with the state are read in each step, at the rate of where
+    they lie; products with x, which are taken for many steps at once, are
+    limited by arithmetic. One comes after the other."""
     where, rows = measured.where, {}
+    peak = rate(OneShot([where.build / "bin" / "weft-fma-peak",
+                         where.threads]))
     for problem, bar in bars.items():
         size = 4 * problem.step_weights
-        roof = answer([where.build / "bin" / "weft-read-rate", size,
+        read = answer([where.build / "bin" / "weft-read-rate", size,
                        where.threads])["bytes_per_second"]
-        # Products with x are taken ahead, and their weights read now and then:
-        # none of that counts for the rate, and its time does.
-        rate = size * measured.steps(problem) / measured.latency(problem)["p50"]
+        roof = size / read + 2 * problem.step_weights / peak
+        step = measured.latency(problem)["p50"] / measured.steps(problem)
         rows[bar.name] = {
-            "ours": rate / 1e9, "peer": roof / 1e9, "peer_name": "read rate",
-            "ratio": rate / roof,
-            "note": marked(where, f"{size / 1e6:.1f} MB of weights a step")}
+            "ours": 1e6 * step, "peer": 1e6 * roof, "peer_name": "roof",
+            "ratio": roof / step,
+            "note": marked(where, f"of a step; {size / 1e6:.1f} MB of weights "
+                           f"at {read / 1e9:.1f} GB/s, "
+                           f"{2e-6 * problem.step_weights:.1f} MFLOP at "
+                           f"{peak / 1e9:.0f} GF/s")}
     return rows
 
 
