@@ -38,19 +38,20 @@ std::size_t vectors_of(const SequenceShape& shape,
   return shape.weight_blocks() * parameters.units / machine_lanes();
 }
 
-// Rows whose sums are in registers at once; a batch of more is cut.
+// As the loop has it: sums take three quarters of the registers, and a batch
+// of more rows than have room is cut.
 constexpr std::size_t kMostRows = 4;
-std::size_t rows_at_once(const SequenceShape& shape) {
-  return std::min(shape.batch, kMostRows);
+std::size_t rows_at_once(const SequenceShape& shape,
+                         const LoopParameters& parameters) {
+  const std::size_t room =
+      machine_registers() * 3 / 4 / vectors_of(shape, parameters);
+  return std::clamp<std::size_t>(room, 1, std::min(shape.batch, kMostRows));
 }
-
-// The sums in registers, beside one weight and one number for each row.
 bool fits_registers(const SequenceShape& shape,
                     const LoopParameters& parameters) {
-  const std::size_t rows = rows_at_once(shape);
-  const std::size_t sums =
-      rows * vectors_of(shape, parameters) * parameters.chains;
-  return sums + rows + 1 <= machine_registers();
+  return rows_at_once(shape, parameters) * vectors_of(shape, parameters) *
+             parameters.chains <=
+         machine_registers() * 3 / 4;
 }
 
 // --- Timing ------------------------------------------------------------------
@@ -188,8 +189,8 @@ double predicted_seconds(const SequenceShape& shape,
   const auto panels = static_cast<double>(state.panels());
   const double share = std::ceil(panels / threads) / panels;
   const auto vectors = static_cast<double>(vectors_of(shape, parameters));
-  const double sums = static_cast<double>(rows_at_once(shape)) * vectors *
-                      static_cast<double>(parameters.chains);
+  const double sums = static_cast<double>(rows_at_once(shape, parameters)) *
+                      vectors * static_cast<double>(parameters.chains);
   // Two sums can begin in a cycle, unless they wait for those before them.
   const double adds_per_cycle = std::min(2.0, sums / kLatency);
   const auto arithmetic = [&](const PanelLayout& layout) {
