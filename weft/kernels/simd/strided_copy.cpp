@@ -61,8 +61,14 @@ void copy_rows(const std::byte* from, std::int64_t from_stride, std::byte* to,
       return copy_rows<16>(from, from_stride, to, to_stride, rows);
     case 32:
       return copy_rows<32>(from, from_stride, to, to_stride, rows);
+    case 48:
+      return copy_rows<48>(from, from_stride, to, to_stride, rows);
     case 64:
       return copy_rows<64>(from, from_stride, to, to_stride, rows);
+    case 96:
+      return copy_rows<96>(from, from_stride, to, to_stride, rows);
+    case 128:
+      return copy_rows<128>(from, from_stride, to, to_stride, rows);
     default:
       break;
   }
