@@ -102,7 +102,8 @@ std::vector<OpSample> norm_samples(
     const std::vector<std::pair<double, double>>& bounds) {
   std::vector<OpSample> all;
   for (const auto& x : {floats({4, 3}), floats({2, 3, 2, 5}, 1, 3),
-                        floats({6, 8}, -1, 1, DType::kBF16)}) {
+                        floats({6, 8}, -1, 1, DType::kBF16),
+                        floats({6, 8}, -1, 1, DType::kF16)}) {
     OpSample sample{{x}, {{"epsilon", 1e-3}}};
     for (const auto& [low, high] : bounds) {
       sample.inputs.push_back(floats({x.type.shape.back()}, low, high));
