@@ -39,6 +39,20 @@ std::string joined(std::vector<KernelTime> times) {
   return joined(parts);
 }
 
+// What batch norm gains where it runs chunk by chunk (compiler/chunks.h).
+void print_chunks(const Plan& plan) {
+  std::size_t count = 0;
+  double saved = 0;
+  for (const StepInfo& step : plan.steps()) {
+    if (step.chunk == 0) continue;
+    ++count;
+    saved += step.unchunked_bytes - step.cost.bytes;
+  }
+  if (count == 0) return;
+  fmt::print("in chunks of the batch: {} steps, which move {} less\n", count,
+             bytes_text(saved));
+}
+
 }  // namespace
 
 void print_plan(Plan& plan, std::span<const Tensor> arguments,
@@ -52,6 +66,11 @@ void print_plan(Plan& plan, std::span<const Tensor> arguments,
                step.kernel, seconds[i] * 1e6,
                total > 0 ? 100 * seconds[i] / total : 0,
                speed(step.cost, seconds[i]));
+    if (step.chunk > 0) {
+      fmt::print("    chunks of {}: moves {}, its parts by themselves {}\n",
+                 step.chunk, bytes_text(step.cost.bytes),
+                 bytes_text(step.unchunked_bytes));
+    }
     if (!step.times.empty()) {
       fmt::print("    measured: {}\n", joined(step.times));
     }
@@ -67,6 +86,7 @@ void print_plan(Plan& plan, std::span<const Tensor> arguments,
     fmt::print("not copied: {}\n",
                bytes_text(static_cast<double>(uncopied.bytes)));
   }
+  print_chunks(plan);
   fmt::print("{} steps, {:.3f} ms; arena {} ({} without reuse)\n",
              seconds.size(), total * 1e3,
              bytes_text(static_cast<double>(plan.arena_bytes())),

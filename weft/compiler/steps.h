@@ -36,6 +36,11 @@ struct PlanStep {
   // What is left to copy of a node whose other parts lie where they belong
   // (storage.h); `inputs` and `outputs` are those of the rest.
   std::vector<PartCopy> copies;
+  // Steps that run in turn over `chunk` examples of a batch at a time
+  // (chunks.h). What only they read is there for one chunk at a time.
+  std::vector<PlanStep> parts;
+  Dim chunk = 0;
+  double unchunked_bytes = 0;  // that the parts would move by themselves
 };
 
 // They come in an order in which they can run. Constants and views are no

@@ -11,7 +11,8 @@ namespace {
 
 // A run within the operand or the result of a step that has one node.
 const Node* only_node(const Function& function, const PlanStep& step) {
-  return step.loop ? nullptr : &function.node(step.nodes.front());
+  const bool is_one = !step.loop && step.parts.empty();
+  return is_one ? &function.node(step.nodes.front()) : nullptr;
 }
 
 std::size_t last_of(const std::vector<std::size_t>& steps) {

@@ -228,7 +228,7 @@ void Executable::State::plan(Planned& planned, const Bindings& bindings) {
       // A fused step keeps values to itself, and an error could not name the
       // op.
       PlanOptions{options.donated, options.fuse && !options.check_numerics,
-                  options.check_numerics, options.without});
+                  options.check_numerics, options.without, options.batch_norm});
   planned.results = planned.plan->result_types();
   const std::size_t bytes = planned.plan->arena_bytes();
   // Runs come one after the other, so that all plans can use one arena.
@@ -263,6 +263,7 @@ void Executable::State::lower_to_tagged(Planned& planned) {
   tagged.check_numerics = tagged.check_numerics || options.check_numerics;
   tagged.fuse = tagged.fuse && options.fuse;
   tagged.without = options.without;
+  tagged.batch_norm = options.batch_norm;
   // Regions have plans of their own, which are made with these options.
   tagged.donated = options.donated;
   FlatGraph flat = lower(graph, function.name(), planned.arguments);

@@ -49,6 +49,8 @@ struct ExecutableOptions {
   bool fuse = true;
   // Passes that are left out (compiler/pass.h): to find the one at fault.
   std::vector<std::string> without = {};
+  // How far batch norm is fused with what is around it.
+  BatchNormForm batch_norm = BatchNormForm::kAuto;
   // How a function that branches, loops or calls is executed.
   TaggedOptions tagged = {};
   // Looks for a faster form of each combination of shapes before it is planned

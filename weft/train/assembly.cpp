@@ -132,6 +132,7 @@ StepOptions step_options(const Recipe& recipe) {
                       .seed = static_cast<std::uint64_t>(train.seed),
                       .check_numerics = train.check_numerics};
   options.search = search_options(recipe.compiler);
+  options.batch_norm = batch_norm_form(recipe.compiler.batch_norm);
   options.tagged.max_frames = train.max_frames;
   options.tagged.workers = static_cast<int>(train.recursion_workers);
   if (train.batching == "always") options.tagged.batching = Batching::kAlways;

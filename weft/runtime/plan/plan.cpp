@@ -6,38 +6,17 @@
 #include <set>
 
 #include "weft/base/stopwatch.h"
+#include "weft/compiler/chunks.h"
 #include "weft/compiler/index_sources.h"
-#include "weft/compiler/part_copies.h"
 #include "weft/compiler/pass.h"
 #include "weft/compiler/places.h"
-#include "weft/compiler/steps.h"
 #include "weft/graph/collectives.h"
-#include "weft/graph/index_check.h"
-#include "weft/graph/kernel_times.h"
-#include "weft/graph/registry.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/plan/first_bad.h"
+#include "weft/runtime/plan/step_kernel.h"
 
 namespace weft {
 namespace {
-
-// An element at a time, on one thread: from so many bytes on somebody waits.
-constexpr double kManyBytes = 4 << 20;
-constexpr double kManyFlops = 4 << 20;
-
-// Says once for each op that a slow kernel was all there was.
-void warn_of_reference(const StepInfo& info) {
-  if (info.cost.bytes < kManyBytes && info.cost.flops < kManyFlops) return;
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  const std::lock_guard lock(mutex);
-  if (!warned.insert(info.name).second) return;
-  fmt::print(
-      stderr,
-      "weft: {} has no fast kernel for its operands: {}; an element at a "
-      "time is computed\n",
-      info.name, info.text);
-}
 
 // A step, ready to run.
 struct PlannedStep {
@@ -62,27 +41,6 @@ struct IndexedArgument {
   IndexCheck check;
   const PlannedStep* step;
 };
-
-// The tensors of operands that are constants of the function; null for others.
-std::vector<const Tensor*> known_operands(const Function& function,
-                                          const Node& node) {
-  static const OpDef& constant = op_registry().get("constant");
-  std::vector<const Tensor*> known(node.inputs.size(), nullptr);
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (function.is_parameter(node.inputs[i])) continue;
-    const Node& source = function.node(function.value(node.inputs[i]).node);
-    if (source.op != &constant) continue;
-    known[i] = &source.attributes.get<Tensor>("value");
-  }
-  return known;
-}
-
-Cost cost_of(const Function& function, const Node& node) {
-  if (node.op->cost() == nullptr) return {};
-  const auto inputs = function.input_types(node);
-  const auto outputs = function.output_types(node);
-  return node.op->cost()({*node.op, inputs, node.attributes, outputs});
-}
 
 }  // namespace
 
@@ -137,7 +95,9 @@ Plan::Plan(const Function& function, const PlanOptions& options)
     // Without fusion every op keeps the bits that it has eagerly, so nothing
     // may be reassociated either.
     : state_(std::make_unique<State>(
-          run_passes(function, {options.fuse, options.without}))) {
+          run_passes(in_form(function, options.batch_norm),
+                     {options.fuse,
+                      passes_without(options.without, options.batch_norm)}))) {
   state_->prepare(options);
 }
 
@@ -158,8 +118,10 @@ const std::vector<TensorType>& Plan::result_types() const {
 void Plan::State::prepare(const PlanOptions& options) {
   check_numerics = options.check_numerics;
   // Fused ops keep no values of their own, in which a NaN could be looked for.
-  std::vector<PlanStep> formed =
-      form_steps(function, options.fuse && !options.check_numerics);
+  const bool fuse = options.fuse && !options.check_numerics;
+  std::vector<PlanStep> formed = form_steps(function, fuse);
+  if (fuse)
+    formed = chunk_steps(function, std::move(formed), options.batch_norm);
   std::vector<ValueId> overwritten;
   for (const auto& [parameter, result] : options.donated) {
     overwritten.push_back(function.parameters()[parameter]);
@@ -219,66 +181,32 @@ void Plan::State::note_uncopied(const Storage& storage) {
 }
 
 void Plan::State::prepare_step(const PlanStep& step) {
+  StepKernel prepared = prepare_kernel(function, step);
   PlannedStep planned;
-  StepInfo info;
   // The last node is the one whose result leaves the step; errors name it.
   planned.node = &function.node(step.nodes.back());
   for (const ValueId id : step.outputs) {
     planned.output_types.push_back(function.type(id));
   }
-  for (const NodeId id : step.nodes) {
-    const Node& node = function.node(id);
-    info.text += (info.text.empty() ? "" : "\n") + to_string(function, node);
-    info.name += (info.name.empty() ? "" : ", ") + node.op->name();
-    info.cost.flops += cost_of(function, node).flops;
+  if (step.nodes.size() == 1) {
+    planned.meets_other_ranks =
+        meets_other_ranks(*planned.node->op, planned.node->attributes);
+    planned.is_host = planned.node->op->has(kHost);
   }
-  if (step.loop) {
-    // Only what enters and leaves a loop moves through memory; counting every
-    // op would make fusion look useless.
-    info.name = "loop(" + info.name + ")";
-    for (const ValueId id : step.inputs) {
-      info.cost.bytes += static_cast<double>(function.type(id).bytes());
-    }
-    for (const ValueId id : step.outputs) {
-      info.cost.bytes += static_cast<double>(function.type(id).bytes());
-    }
-    auto kernel = std::make_unique<LoopKernel>(*step.loop);
-    info.kernel = kernel->is_generated() ? "loop:generated" : "loop:tiles";
-    planned.kernel = std::move(kernel);
-  } else if (!step.copies.empty()) {
-    for (const PartCopy& part : step.copies) {
-      info.cost.bytes += 2 * static_cast<double>(part.bytes);
-    }
-    info.kernel = "plan:copy_parts";
-    planned.kernel = copy_parts(step.copies);
-  } else {
-    const Node& node = *planned.node;
-    planned.meets_other_ranks = meets_other_ranks(*node.op, node.attributes);
-    planned.is_host = node.op->has(kHost);
-    const auto inputs = function.input_types(node);
-    const auto known = known_operands(function, node);
-    const OpCall call{*node.op, inputs, node.attributes, planned.output_types,
-                      known};
-    KernelChoice choice = choose_fastest_kernel(call);
-    planned.index_check = IndexCheck::of(call);
-    info.kernel = choice.description();
-    info.declined = std::move(choice.declined);
-    info.times = std::move(choice.times);
-    info.cost = cost_of(function, node);
-    if (choice.name == kReferenceKernel) warn_of_reference(info);
-    planned.kernel = std::move(choice.kernel);
-    planned.in_place = choice.in_place;
-  }
+  planned.index_check = std::move(prepared.index_check);
+  planned.in_place = prepared.in_place;
+  planned.kernel = std::move(prepared.kernel);
   // Steps run one after the other, and none leaves anything in its scratch.
   scratch_bytes = std::max(scratch_bytes, planned.kernel->scratch_bytes());
   steps.push_back(std::move(planned));
-  infos.push_back(std::move(info));
+  infos.push_back(std::move(prepared.info));
 }
 
 // Whether the kernel of a step may write an output over these inputs.
 bool Plan::State::can_overwrite(const PlanStep& step, std::size_t index,
                                 const std::vector<std::size_t>& inputs,
                                 std::size_t output) const {
+  if (!step.parts.empty()) return false;
   if (!step.loop) {
     // A kernel promises this for its first operand and its first result. A
     // second operand with the same bytes would see what was written.

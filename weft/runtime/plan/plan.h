@@ -7,22 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "weft/compiler/step_reads.h"
+#include "weft/compiler/batch_norm_form.h"
 #include "weft/graph/function.h"
-#include "weft/graph/kernel.h"
+#include "weft/runtime/plan/step_info.h"
 
 namespace weft {
-
-// What a step is, for `weft inspect` and profiles.
-struct StepInfo {
-  std::string name;                   // "conv2d", "loop(multiply, add, relu)"
-  std::string kernel;                 // "onednn:convolution"
-  std::string text;                   // the node or nodes in the text form
-  std::vector<std::string> declined;  // candidates that did not take it
-  std::vector<KernelTime> times;      // measured, of those that competed
-  Cost cost;
-  StepReads reads;
-};
 
 // Nodes that move bytes, which no step does: what they would copy lies where it
 // belongs (storage.h). Of some only a part does; these have a step for the
@@ -39,6 +28,8 @@ struct PlanOptions {
   bool check_numerics = false;
   // Passes that are left out (compiler/pass.h).
   std::vector<std::string> without = {};
+  // How far batch norm is fused with what is around it.
+  BatchNormForm batch_norm = BatchNormForm::kAuto;
 };
 
 // Is told during a run how far it has come, on the thread that runs: gradients

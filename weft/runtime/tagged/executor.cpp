@@ -104,7 +104,8 @@ struct TaggedExecutor::State {
                               // fused loop does not store.
                               .fuse = options.fuse && !options.check_numerics,
                               .check_numerics = options.check_numerics,
-                              .without = options.without};
+                              .without = options.without,
+                              .batch_norm = options.batch_norm};
     session.is_timed = options.is_timed;
     session.before_work = options.before_work;
     const bool batched =

@@ -13,6 +13,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "weft/compiler/batch_norm_form.h"
 #include "weft/compiler/flat/flat_graph.h"
 #include "weft/runtime/tagged/peers.h"
 
@@ -45,6 +46,8 @@ struct TaggedOptions {
   bool fuse = true;
   // Passes that are left out of the plans of regions (compiler/pass.h).
   std::vector<std::string> without = {};
+  // How far batch norm is fused with what is around it, in these plans.
+  BatchNormForm batch_norm = BatchNormForm::kAuto;
   // Measure the seconds that regions take.
   bool is_timed = false;
   // (parameter, result) pairs of the entry that share memory in every run: the

@@ -171,6 +171,7 @@ struct CompilerRecipe {
   double alpha = 1.05;
   std::int64_t budget = 300;
   double search_seconds = 60;
+  std::string batch_norm = "auto";  // compiler/batch_norm_form.h
 
   bool operator==(const CompilerRecipe&) const = default;
 };

@@ -1,3 +1,4 @@
+#include "weft/compiler/batch_norm_form.h"
 #include "weft/train/recipe/fields.h"
 #include "weft/train/recipe/section_def.h"
 
@@ -20,7 +21,13 @@ const Fields<CompilerRecipe>& compiler_fields() {
                         {.range = {.least = 1, .most = 1 << 24}}),
       field<&R::search_seconds>("search_seconds",
                                 "after which the best that was found is taken",
-                                {.range = kPositive, .unit = "seconds"})};
+                                {.range = kPositive, .unit = "seconds"}),
+      field<&R::batch_norm>(
+          "batch_norm",
+          "how far batch norm in training is fused with what is around it: "
+          "auto fuses all where that saves time; none, rcf, mvf, bnff and icf "
+          "each fuse more than the one before",
+          {.choices = batch_norm_form_names()})};
   return fields;
 }
 

@@ -56,6 +56,7 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
   ExecutableOptions settings;
   settings.check_numerics = description.options().check_numerics;
   settings.without = description.options().without;
+  settings.batch_norm = description.options().batch_norm;
   settings.tagged = description.options().tagged;
   settings.search = description.options().search;
   const std::vector<Entry>& entries = description.entries();

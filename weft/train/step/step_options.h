@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/compiler/batch_norm_form.h"
 #include "weft/compiler/search_options.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/dtype.h"
@@ -32,6 +33,8 @@ struct StepOptions {
   std::vector<std::string> without = {};
   // Substitutions are searched for the step's graph (runtime/optimize.h).
   std::optional<SearchOptions> search = {};
+  // How far batch norm is fused with the convolutions around it.
+  BatchNormForm batch_norm = BatchNormForm::kAuto;
   TaggedOptions tagged = {};  // of a model that branches, loops or calls
   // Whose executables steps run, where several workers of this process run the
   // same ones in turn; null: each step has its own. It outlives the steps.
