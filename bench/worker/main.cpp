@@ -42,6 +42,7 @@ constexpr Command kCommands[] = {
     {"rule", measure_rule},
     {"attacks", train_under_attack},
     {"in-noise", train_in_noise},
+    {"batch-norm", race_batch_norm},
 };
 
 void run(const WorkerOptions& options) {

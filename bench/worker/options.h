@@ -43,5 +43,6 @@ void race_task(const WorkerOptions& options);
 void measure_rule(const WorkerOptions& options);
 void train_under_attack(const WorkerOptions& options);
 void train_in_noise(const WorkerOptions& options);
+void race_batch_norm(const WorkerOptions& options);
 
 }  // namespace weft::bench
