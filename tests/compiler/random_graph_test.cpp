@@ -64,7 +64,7 @@ class RandomGraph {
     const Value x = any();
     const Dim rows = x.shape()[0];
     const Dim columns = x.shape()[1];
-    switch (below(14)) {
+    switch (below(15)) {
       case 0:
         return tanh(x);
       case 1:
