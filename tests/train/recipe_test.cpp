@@ -99,8 +99,8 @@ TEST(Recipe, RefusesUnknownKeysWithTheNearestOne) {
   expect_refused(
       7, "[optimiser]",
       {"unknown key 'optimiser' (did you mean 'optimizer'?)",
-       "keys at this place: model, task, data, optimizer, train, sync, "
-       "simulate, log"});
+       "keys at this place: model, task, data, optimizer, train, compiler, "
+       "sync, simulate, log"});
   expect_refused(14, "bach = 3",
                  {"unknown key 'train.bach' (did you mean 'train.batch'?)",
                   "keys at this place: epochs, batch"});
@@ -211,7 +211,7 @@ TEST(RecipeOverride, IsNamedInErrors) {
                {"unknown key 'optimiser' (did you mean 'optimizer'?)",
                 "in: command line, --set optimiser.lr=0.1",
                 "keys at this place: model, task, data, optimizer, train, "
-                "sync, simulate, log"},
+                "compiler, sync, simulate, log"},
                [] { parse(kRecipe, {"optimiser.lr=0.1"}); });
   expect_error(ErrorCode::kInvalidArgument,
                {"train.epochs", "--set train.epochs=many"},
