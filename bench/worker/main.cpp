@@ -32,6 +32,7 @@ constexpr Command kCommands[] = {
     {"recursion", measure_recursion},
     {"planning", measure_planning},
     {"optimized", race_optimized},
+    {"within-memory", race_within_memory},
     {"loops", race_loops},
     {"special-values", race_special_values},
     {"narrow", race_narrow},

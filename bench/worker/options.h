@@ -33,6 +33,7 @@ void measure_crossings(const WorkerOptions& options);
 void measure_recursion(const WorkerOptions& options);
 void measure_planning(const WorkerOptions& options);
 void race_optimized(const WorkerOptions& options);
+void race_within_memory(const WorkerOptions& options);
 void race_loops(const WorkerOptions& options);
 void race_special_values(const WorkerOptions& options);
 void race_narrow(const WorkerOptions& options);

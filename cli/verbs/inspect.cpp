@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/optimize_report.h"
+#include "cli/recompute_report.h"
 #include "cli/plan_table.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -107,6 +108,10 @@ void print_step(Assembly& assembly, const Recipe& recipe,
   Plan& plan = step.plan();
   if (const OptimizeReport* report = step.optimize_report()) {
     print_optimize_report(*report);
+    fmt::print("\n");
+  }
+  if (const RecomputeReport* report = plan.recomputed()) {
+    print_recompute_report(*report);
     fmt::print("\n");
   }
   print_plan(plan, step.arguments(), step.results());

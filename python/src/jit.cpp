@@ -6,6 +6,7 @@
 #include "python/src/operators.h"
 #include "python/src/tree.h"
 
+#include "weft/base/quantity.h"
 #include "weft/files/exported.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/jit/jit_function.h"
@@ -121,9 +122,22 @@ std::optional<SearchOptions> search_options(const std::string& word) {
       .hint("it is \"none\", \"greedy\" or \"relaxed\"");
 }
 
+// "200MB", or a number of bytes.
+std::optional<std::size_t> memory_limit(const py::object& memory) {
+  if (memory.is_none()) return std::nullopt;
+  const auto bytes = py::isinstance<py::str>(memory)
+                         ? parse_quantity(memory.cast<std::string>(), kByteUnits)
+                         : memory.cast<double>();
+  if (bytes && *bytes >= 1) return static_cast<std::size_t>(*bytes);
+  throw Error(ErrorCode::kInvalidArgument, "jit", "memory is no '{}'",
+              std::string(py::str(memory)))
+      .hint("it is bytes, as a number or as \"200MB\"");
+}
+
 std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
                               const py::object& results, bool relax_dims,
                               bool fuse, const std::string& optimize,
+                              const py::object& memory,
                               std::size_t max_graphs, std::size_t warn_after,
                               std::int64_t max_frames, int workers,
                               std::optional<bool> batching) {
@@ -134,6 +148,7 @@ std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
   options.relax_dims = relax_dims;
   options.fuse = fuse;
   options.search = search_options(optimize);
+  options.memory_limit = memory_limit(memory);
   options.max_graphs = max_graphs;
   options.warn_after = warn_after;
   // It is refused here, at the decorator, and not at the first call.
@@ -189,7 +204,7 @@ void bind_jit(py::module_& module) {
       .def(py::init(&make_jit), py::arg("function"), py::kw_only(),
            py::arg("input_signature"), py::arg("results"),
            py::arg("relax_dims"), py::arg("fuse"), py::arg("optimize"),
-           py::arg("max_graphs"), py::arg("warn_after"), py::arg("max_frames"),
+           py::arg("memory"), py::arg("max_graphs"), py::arg("warn_after"), py::arg("max_frames"),
            py::arg("workers"), py::arg("batching"))
       .def("__call__", &Jit::call)
       .def(

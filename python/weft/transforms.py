@@ -13,6 +13,7 @@ def jit(
     relax_dims=True,
     fuse=True,
     optimize="none",
+    memory=None,
     max_graphs=64,
     warn_after=8,
     max_frames=1_000_000,
@@ -30,6 +31,8 @@ def jit(
     fuse=False: every op by itself, with the bits of eager execution.
     optimize: "greedy" or "relaxed" looks for faster graphs by measured cost
     before they run, which takes seconds for each kind of arguments.
+    memory: what the values of a call may take, as "200MB" or in bytes: what would
+    be kept for long is computed again, bit for bit.
 
     What a function reads from around it counts too: it is traced once for each
     precision and for the modes of the layers that it calls, and draws with the
@@ -49,6 +52,7 @@ def jit(
             relax_dims=relax_dims,
             fuse=fuse,
             optimize=optimize,
+            memory=memory,
             max_graphs=max_graphs,
             warn_after=warn_after,
             max_frames=max_frames,
@@ -62,6 +66,7 @@ def jit(
         relax_dims=relax_dims,
         fuse=fuse,
         optimize=optimize,
+        memory=memory,
         max_graphs=max_graphs,
         warn_after=warn_after,
         max_frames=max_frames,

@@ -44,7 +44,7 @@ struct OptionSpec {
   NumberRange range = {};                 // of a number, or of each in a list
   std::vector<std::string> choices = {};  // of a text; none: any
   // "steps", "bytes"; empty: none. Numbers of "seconds" may be written "20ms",
-  // those that are a "share" "5%" (base/quantity.h).
+  // those of "bytes" "200MB", those that are a "share" "5%" (base/quantity.h).
   std::string unit = {};
   // What calls a text holds, or each text of a list; null: it is no call.
   const CallKind* calls = nullptr;

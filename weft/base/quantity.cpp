@@ -24,6 +24,7 @@ std::optional<double> parse_quantity(std::string_view text,
 
 std::span<const Unit> units_of(std::string_view unit) {
   if (unit == "seconds") return kTimeUnits;
+  if (unit == "bytes") return kByteUnits;
   if (unit == "share") return kShareUnits;
   return {};
 }

@@ -1,4 +1,4 @@
-// Numbers with a unit, as people write them: "20ms", "5%".
+// Numbers with a unit, as people write them: "20ms", "200MB", "5%".
 //
 // Threads: pure functions.
 #pragma once
@@ -22,6 +22,9 @@ struct Unit {
 
 inline constexpr std::array<Unit, 4> kTimeUnits = {
     {{"ns", 1, 1e9}, {"us", 1, 1e6}, {"ms", 1, 1e3}, {"s", 1, 1}}};
+// They are powers of 1000, as for disks and networks.
+inline constexpr std::array<Unit, 4> kByteUnits = {
+    {{"B", 1, 1}, {"KB", 1e3, 1}, {"MB", 1e6, 1}, {"GB", 1e9, 1}}};
 inline constexpr std::array<Unit, 1> kShareUnits = {{{"%", 1, 100}}};
 
 // The unit of that name; null if there is none.
@@ -32,7 +35,7 @@ const Unit* find_unit(std::span<const Unit> units, std::string_view name);
 std::optional<double> parse_quantity(std::string_view text,
                                      std::span<const Unit> units);
 
-// How an option that is a number of `unit` ("seconds", "share") may be written
+// How an option that is a number of `unit` ("seconds", "bytes", "share") may be written
 // beside a plain number; none for other units.
 std::span<const Unit> units_of(std::string_view unit);
 

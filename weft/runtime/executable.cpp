@@ -228,7 +228,8 @@ void Executable::State::plan(Planned& planned, const Bindings& bindings) {
       // A fused step keeps values to itself, and an error could not name the
       // op.
       PlanOptions{options.donated, options.fuse && !options.check_numerics,
-                  options.check_numerics, options.without, options.batch_norm});
+                  options.check_numerics, options.without, options.batch_norm,
+                  options.memory_limit});
   planned.results = planned.plan->result_types();
   const std::size_t bytes = planned.plan->arena_bytes();
   // Runs come one after the other, so that all plans can use one arena.
@@ -258,6 +259,12 @@ void Executable::State::lower_to_tagged(Planned& planned) {
     throw Error(ErrorCode::kUnsupported, "@" + function.name(),
                 "it branches, loops or calls, and only functions that have one "
                 "plan are searched for faster ones");
+  }
+  if (options.memory_limit) {
+    throw Error(ErrorCode::kUnsupported, "@" + function.name(),
+                "it branches, loops or calls, and only functions that have one "
+                "plan are fitted into a given memory")
+        .hint("max_frames bounds what is alive at once");
   }
   TaggedOptions tagged = options.tagged;
   tagged.check_numerics = tagged.check_numerics || options.check_numerics;

@@ -57,6 +57,10 @@ struct ExecutableOptions {
   // (optimize.h), which takes seconds. A function that branches, loops or calls
   // is refused.
   std::optional<SearchOptions> search = {};
+  // Bytes that the values of a run may take beside arguments and results: what
+  // would be kept for long is computed again (compiler/recompute.h), bit for
+  // bit. A function that branches, loops or calls is refused.
+  std::optional<std::size_t> memory_limit = {};
   // Plans that are kept, at least one. Of more combinations of shapes the one
   // that was used longest ago is planned anew when it returns.
   std::size_t most_plans = 64;

@@ -20,7 +20,8 @@ bool is_shared(const Function& function) {
 bool plan_alike(const ExecutableOptions& a, const ExecutableOptions& b) {
   return a.donated == b.donated && a.check_numerics == b.check_numerics &&
          a.fuse == b.fuse && a.without == b.without && a.search == b.search &&
-         a.batch_norm == b.batch_norm && a.most_plans == b.most_plans;
+         a.batch_norm == b.batch_norm && a.memory_limit == b.memory_limit &&
+         a.most_plans == b.most_plans;
 }
 
 }  // namespace

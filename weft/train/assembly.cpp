@@ -133,6 +133,9 @@ StepOptions step_options(const Recipe& recipe) {
                       .check_numerics = train.check_numerics};
   options.search = search_options(recipe.compiler);
   options.batch_norm = batch_norm_form(recipe.compiler.batch_norm);
+  if (train.memory > 0) {
+    options.memory_limit = static_cast<std::size_t>(train.memory);
+  }
   options.tagged.max_frames = train.max_frames;
   options.tagged.workers = static_cast<int>(train.recursion_workers);
   if (train.batching == "always") options.tagged.batching = Batching::kAlways;

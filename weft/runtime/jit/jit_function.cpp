@@ -273,6 +273,7 @@ JitFunction::Pass JitFunction::trace_once(const ArgumentKey& key,
     ExecutableOptions options;
     options.fuse = options_.fuse;
     options.search = options_.search;
+    options.memory_limit = options_.memory_limit;
     options.tagged = options_.tagged;
     pass.traced.function =
         std::make_shared<GraphFunction>(program.build(), open.name, pass.hidden,

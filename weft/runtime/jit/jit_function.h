@@ -44,6 +44,9 @@ struct JitOptions {
   bool fuse = true;
   // Looks for faster graphs before they run (runtime/optimize.h).
   std::optional<SearchOptions> search = std::nullopt;
+  // Bytes that the values of a call may take: what would be kept for long is
+  // computed again (ExecutableOptions::memory_limit).
+  std::optional<std::size_t> memory_limit = std::nullopt;
   // How a function that branches, loops or calls itself is run.
   TaggedOptions tagged = {};
   std::size_t max_graphs = 64;  // the least recently used one goes

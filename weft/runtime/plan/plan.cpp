@@ -7,9 +7,12 @@
 
 #include "weft/base/stopwatch.h"
 #include "weft/compiler/chunks.h"
+#include "weft/compiler/cost_table.h"
 #include "weft/compiler/index_sources.h"
 #include "weft/compiler/pass.h"
 #include "weft/compiler/places.h"
+#include "weft/compiler/recompute.h"
+#include "weft/compiler/steps.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/text.h"
 #include "weft/runtime/plan/first_bad.h"
@@ -48,6 +51,8 @@ struct Plan::State {
   explicit State(Function f) : function(std::move(f)) {}
 
   void prepare(const PlanOptions& options);
+  void keep_within(std::size_t limit, std::vector<PlanStep>& formed,
+                   const PlanOptions& options);
   void prepare_step(const PlanStep& step);
   bool can_overwrite(const PlanStep& step, std::size_t index,
                      const std::vector<std::size_t>& inputs,
@@ -80,6 +85,7 @@ struct Plan::State {
   std::vector<StepInfo> infos;
   std::vector<TensorType> result_types;
   UncopiedNodes uncopied;
+  std::optional<RecomputeReport> recomputed;
   // Where things are in memory: what of `Places` a run reads.
   std::vector<Tensor> constants;
   std::vector<ResultCopy> copies;
@@ -111,6 +117,9 @@ std::size_t Plan::buffer_bytes() const { return state_->buffer_bytes; }
 std::size_t Plan::unshared_bytes() const { return state_->unshared_bytes; }
 const std::vector<StepInfo>& Plan::steps() const { return state_->infos; }
 const UncopiedNodes& Plan::uncopied() const { return state_->uncopied; }
+const RecomputeReport* Plan::recomputed() const {
+  return state_->recomputed ? &*state_->recomputed : nullptr;
+}
 const std::vector<TensorType>& Plan::result_types() const {
   return state_->result_types;
 }
@@ -120,8 +129,11 @@ void Plan::State::prepare(const PlanOptions& options) {
   // Fused ops keep no values of their own, in which a NaN could be looked for.
   const bool fuse = options.fuse && !options.check_numerics;
   std::vector<PlanStep> formed = form_steps(function, fuse);
-  if (fuse)
+  if (options.memory_limit) {
+    keep_within(*options.memory_limit, formed, options);
+  } else if (fuse) {
     formed = chunk_steps(function, std::move(formed), options.batch_norm);
+  }
   std::vector<ValueId> overwritten;
   for (const auto& [parameter, result] : options.donated) {
     overwritten.push_back(function.parameters()[parameter]);
@@ -171,6 +183,49 @@ void Plan::State::prepare(const PlanOptions& options) {
   for (std::size_t j = 0; j < writers.size(); ++j) {
     if (writers[j] < steps.size()) steps[writers[j]].results.push_back(j);
   }
+}
+
+// Puts other steps in the place of those that were formed, and the function
+// that they are of.
+void Plan::State::keep_within(std::size_t limit, std::vector<PlanStep>& formed,
+                              const PlanOptions& options) {
+  // Kernels say what may be overwritten, and what they take beside it. Those of
+  // the steps that come out are prepared by themselves.
+  for (const PlanStep& step : formed) prepare_step(step);
+  std::optional<CostTable> table;
+  const auto seconds = [&](std::size_t step) {
+    if (!table) table = CostTable::of_machine();
+    // What a step reads a second time was last touched long ago.
+    return table
+        ->cost(function, formed[step],
+               std::vector<OperandState>(formed[step].inputs.size(),
+                                         {.is_cold = true}))
+        .seconds;
+  };
+  auto found = recompute(
+      function, formed,
+      {.limit = limit,
+       .scratch = scratch_bytes,
+       .donated = options.donated,
+       .can_overwrite =
+           [&](std::size_t step, const std::vector<std::size_t>& inputs,
+               std::size_t output) {
+             return can_overwrite(formed[step], step, inputs, output);
+           },
+       .seconds = seconds});
+  steps.clear();
+  infos.clear();
+  scratch_bytes = 0;
+  if (!found) return;
+  if (table) {
+    if (!table->complaint().empty()) {
+      fmt::print(stderr, "weft: step times: {}\n", table->complaint());
+    }
+    table->keep();
+  }
+  function = std::move(found->steps.function);
+  formed = std::move(found->steps.steps);
+  recomputed = std::move(found->report);
 }
 
 void Plan::State::note_uncopied(const Storage& storage) {

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/compiler/batch_norm_form.h"
+#include "weft/compiler/recompute_report.h"
+#include "weft/compiler/step_reads.h"
 #include "weft/graph/function.h"
 #include "weft/runtime/plan/step_info.h"
 
@@ -30,6 +33,11 @@ struct PlanOptions {
   std::vector<std::string> without = {};
   // How far batch norm is fused with what is around it.
   BatchNormForm batch_norm = BatchNormForm::kAuto;
+  // Bytes that the arena may have. To keep within, steps run a second time
+  // where their values would be kept for long (compiler/recompute.h), which is
+  // priced by measured times: steps that are new to this machine are timed.
+  // Steps are then those of the whole batch, whatever batch_norm says.
+  std::optional<std::size_t> memory_limit = {};
 };
 
 // Is told during a run how far it has come, on the thread that runs: gradients
@@ -52,7 +60,7 @@ class Plan {
   // Plans `function`, whose dims must all be static. This is slow: it
   // simplifies, chooses a kernel for every step and generates code. Throws
   // Error(kUnsupported) if no kernel takes a node, or if a donated parameter is
-  // also another result.
+  // also another result; Error(kExhausted) if the memory limit cannot be met.
   Plan(const Function& function, const PlanOptions& options);
   ~Plan();
   Plan(Plan&&) noexcept;
@@ -64,6 +72,9 @@ class Plan {
   std::size_t unshared_bytes() const;
   const std::vector<StepInfo>& steps() const;
   const UncopiedNodes& uncopied() const;
+  // What is computed again to keep within the memory limit; null where there is
+  // none, or nothing had to be.
+  const RecomputeReport* recomputed() const;
   const std::vector<TensorType>& result_types() const;
 
   // Runs with the arguments and results at these addresses. `arena` has

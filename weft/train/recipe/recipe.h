@@ -103,6 +103,9 @@ struct TrainRecipe {
   std::int64_t steps = 35;     // words per example, for text
   bool drop_last = false;
   bool check_numerics = false;
+  // Bytes that the values of a step may take beside parameters and gradients
+  // (compiler/recompute.h); 0: any.
+  double memory = 0;
   // How a model that branches, loops or calls itself is run
   // (runtime/tagged/executor.h): activations that may be alive at once, workers
   // (0: as many as pay), and whether one step is computed for many of them at

@@ -37,6 +37,11 @@ const Fields<TrainRecipe>& train_fields() {
       field<&R::check_numerics>(
           "check_numerics",
           "name the op in which NaN or infinity appears (slow)"),
+      field<&R::memory>(
+          "memory",
+          "that the values of a step may take, beside parameters and results: "
+          "what would be kept for long is computed again; 0: any",
+          {.range = {.least = 0, .most = 1e15}, .unit = "bytes"}),
       field<&R::max_frames>(
           "max_frames",
           "activations that may be alive at once, where a model branches, "

@@ -59,6 +59,10 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
   settings.batch_norm = description.options().batch_norm;
   settings.tagged = description.options().tagged;
   settings.search = description.options().search;
+  // What only reads the model keeps nothing for later.
+  if (differentiates(cut)) {
+    settings.memory_limit = description.options().memory_limit;
+  }
   const std::vector<Entry>& entries = description.entries();
   std::vector<bool> is_read(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -35,6 +35,9 @@ struct StepOptions {
   std::optional<SearchOptions> search = {};
   // How far batch norm is fused with the convolutions around it.
   BatchNormForm batch_norm = BatchNormForm::kAuto;
+  // Bytes that the values of a training step may take
+  // (ExecutableOptions::memory_limit).
+  std::optional<std::size_t> memory_limit = {};
   TaggedOptions tagged = {};  // of a model that branches, loops or calls
   // Whose executables steps run, where several workers of this process run the
   // same ones in turn; null: each step has its own. It outlives the steps.

@@ -1,0 +1,96 @@
+// Recipes that bound the memory of a step.
+#include <cstring>
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+
+#include "weft/optim/optimizer.h"
+#include "weft/train/assembly.h"
+#include "weft/train/step/step.h"
+
+namespace weft::memory_test {
+namespace {
+
+// Dropout, statistics and gradients that are clipped, on the digits.
+Recipe recipe(std::vector<std::string> overrides = {}) {
+  return parse_recipe(R"(
+[model]
+name = "sequential"
+layers = ["conv2d(8)", "batch-norm", "relu", "dropout(0.3)",
+          "residual([conv2d, batch-norm, relu, conv2d])",
+          "conv2d(8)", "batch-norm", "relu", "flatten", "linear"]
+[data]
+name = "digits"
+[optimizer]
+name = "momentum"
+lr = 0.05
+clip_norm = 1.0
+[train]
+batch = 64
+)",
+                      "test", overrides);
+}
+
+// A few steps: the losses, and the state that they leave.
+struct Steps {
+  std::vector<double> losses;
+  std::vector<NamedTensor> state;
+  std::size_t arena_bytes = 0;
+  bool is_recomputed = false;
+
+  explicit Steps(const Recipe& recipe) {
+    const Assembly assembly = assemble(recipe);
+    assembly.model->initialize(1);
+    const auto source = assembly.data->train(Shard());
+    const StepDescription description(*assembly.model, *assembly.task,
+                                      source->inputs(), step_options(recipe),
+                                      assembly.optimizer.get());
+    Step step(description, StepCut::kTrain);
+    arena_bytes = step.plan().arena_bytes();
+    is_recomputed = step.plan().recomputed() != nullptr;
+    for (int i = 0; i < 4; ++i) {
+      step.run(source->next().tensors, {.lr = 0.05, .number = i});
+      losses.push_back(step.loss());
+    }
+    for (const NamedTensor& named : description.state()) {
+      state.push_back({named.name, named.tensor.clone()});
+    }
+  }
+};
+
+TEST(Memory, KeepsEveryBitOfTraining) {
+  const Steps whole(recipe());
+  EXPECT_FALSE(whole.is_recomputed);
+  const std::size_t limit = whole.arena_bytes * 7 / 10;
+  const Steps bounded(recipe({fmt::format("train.memory={}", limit)}));
+  EXPECT_TRUE(bounded.is_recomputed);
+  EXPECT_LE(bounded.arena_bytes, limit);
+  EXPECT_EQ(bounded.losses, whole.losses);
+  ASSERT_EQ(bounded.state.size(), whole.state.size());
+  for (std::size_t i = 0; i < whole.state.size(); ++i) {
+    const Tensor& expected = whole.state[i].tensor;
+    EXPECT_EQ(std::memcmp(bounded.state[i].tensor.raw(), expected.raw(),
+                          expected.bytes()),
+              0)
+        << whole.state[i].name;
+  }
+}
+
+TEST(Memory, IsWrittenWithItsUnit) {
+  EXPECT_EQ(recipe({"train.memory=\"200MB\""}).train.memory, 200e6);
+  EXPECT_EQ(step_options(recipe({"train.memory=\"64KB\""})).memory_limit,
+            64000u);
+  EXPECT_EQ(step_options(recipe()).memory_limit, std::nullopt);
+  test::expect_error(ErrorCode::kInvalidArgument, {"memory", "200 parsecs"},
+                     [] { recipe({"train.memory=\"200 parsecs\""}); });
+}
+
+TEST(Memory, SaysWhatWouldDo) {
+  test::expect_error(ErrorCode::kExhausted,
+                     {"10000 bytes", "the least that was reached"},
+                     [] { Steps(recipe({"train.memory=\"10KB\""})); });
+}
+
+}  // namespace
+}  // namespace weft::memory_test
