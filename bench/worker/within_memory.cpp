@@ -1,11 +1,11 @@
 // weft-bench within-memory MODEL --batch B: a training step with all the memory
 // that it takes, and with a half and a third of that. Requests: `report`;
 // `run whole`, `run half` and `run third`.
+#include <cstring>
+
 #include "bench/worker/options.h"
 #include "bench/worker/serve.h"
 #include "bench/worker/training.h"
-
-#include <cstring>
 
 namespace weft::bench {
 namespace {
@@ -73,8 +73,7 @@ class Form {
 void race_within_memory(const WorkerOptions& options) {
   const std::uint64_t baseline = status_bytes("VmRSS");
   const RacedModel& raced = raced_model(options.model);
-  const std::vector<Tensor> batch =
-      some_batch(raced, options.integer("batch"));
+  const std::vector<Tensor> batch = some_batch(raced, options.integer("batch"));
   Form whole(raced, batch, std::nullopt);
   const std::size_t bytes = whole.arena_bytes();
   Form half(raced, batch, bytes / 2);

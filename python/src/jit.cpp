@@ -125,9 +125,10 @@ std::optional<SearchOptions> search_options(const std::string& word) {
 // "200MB", or a number of bytes.
 std::optional<std::size_t> memory_limit(const py::object& memory) {
   if (memory.is_none()) return std::nullopt;
-  const auto bytes = py::isinstance<py::str>(memory)
-                         ? parse_quantity(memory.cast<std::string>(), kByteUnits)
-                         : memory.cast<double>();
+  const auto bytes =
+      py::isinstance<py::str>(memory)
+          ? parse_quantity(memory.cast<std::string>(), kByteUnits)
+          : memory.cast<double>();
   if (bytes && *bytes >= 1) return static_cast<std::size_t>(*bytes);
   throw Error(ErrorCode::kInvalidArgument, "jit", "memory is no '{}'",
               std::string(py::str(memory)))
@@ -137,10 +138,9 @@ std::optional<std::size_t> memory_limit(const py::object& memory) {
 std::unique_ptr<Jit> make_jit(py::object callable, const py::object& signature,
                               const py::object& results, bool relax_dims,
                               bool fuse, const std::string& optimize,
-                              const py::object& memory,
-                              std::size_t max_graphs, std::size_t warn_after,
-                              std::int64_t max_frames, int workers,
-                              std::optional<bool> batching) {
+                              const py::object& memory, std::size_t max_graphs,
+                              std::size_t warn_after, std::int64_t max_frames,
+                              int workers, std::optional<bool> batching) {
   JitOptions options;
   options.name = graph_name(callable);
   if (!signature.is_none()) options.signature = types_from(signature);
@@ -204,8 +204,8 @@ void bind_jit(py::module_& module) {
       .def(py::init(&make_jit), py::arg("function"), py::kw_only(),
            py::arg("input_signature"), py::arg("results"),
            py::arg("relax_dims"), py::arg("fuse"), py::arg("optimize"),
-           py::arg("memory"), py::arg("max_graphs"), py::arg("warn_after"), py::arg("max_frames"),
-           py::arg("workers"), py::arg("batching"))
+           py::arg("memory"), py::arg("max_graphs"), py::arg("warn_after"),
+           py::arg("max_frames"), py::arg("workers"), py::arg("batching"))
       .def("__call__", &Jit::call)
       .def(
           "__get__",

@@ -84,7 +84,8 @@ class EverySchedule {
     // A moving input that something else is made instead of is lost.
     const std::size_t moving =
         now.moving == s && !is_kept ? stages_[s - 1].output : 0;
-    if (held(now) + moving + stage.forward > limit_) return;
+    const std::size_t beside = moving + stages_[now.left - 1].gradient;
+    if (held(now) + beside + stage.forward > limit_) return;
     if (s + 1 < now.left && (now.inputs >> (s + 1) & 1u) == 0) {
       Moment next = now;
       next.moving = s + 1;
@@ -136,30 +137,31 @@ std::vector<ChainStage> random_chain(std::mt19937& random, std::size_t count,
     stage.saved = stage.output + (is_even ? 4 : below(8));
     stage.forward = stage.saved + below(3);
     stage.backward = stage.saved + below(3);
+    // There is nothing behind the last one.
+    if (i + 1 < count) stage.gradient = below(4);
     stages.push_back(stage);
   }
   return stages;
 }
 
 TEST(CheckpointChain, RunsOnceWhereThereIsRoom) {
-  const std::vector<ChainStage> stages(3, {1, 4, 8, 8, 8});
+  const std::vector<ChainStage> stages(3, {1, 4, 8, 8, 8, 0});
   const auto schedule = checkpoint_chain(stages, 24);
   ASSERT_TRUE(schedule);
   EXPECT_EQ(schedule->seconds, 3);
   using A = ChainAction;
-  EXPECT_EQ(schedule->actions,
-            (std::vector<A>{{A::kForwardSaving, 0},
-                            {A::kForwardSaving, 1},
-                            {A::kForwardSaving, 2},
-                            {A::kBackward, 2},
-                            {A::kBackward, 1},
-                            {A::kBackward, 0}}));
+  EXPECT_EQ(schedule->actions, (std::vector<A>{{A::kForwardSaving, 0},
+                                               {A::kForwardSaving, 1},
+                                               {A::kForwardSaving, 2},
+                                               {A::kBackward, 2},
+                                               {A::kBackward, 1},
+                                               {A::kBackward, 0}}));
 }
 
 // Four equal stages: with room for one stage's values and one checkpoint, the
 // first two run again.
 TEST(CheckpointChain, KeepsTheMiddleOfEqualStages) {
-  const std::vector<ChainStage> stages(4, {1, 1, 4, 4, 4});
+  const std::vector<ChainStage> stages(4, {1, 1, 4, 4, 4, 0});
   EXPECT_EQ(checkpoint_chain(stages, 16)->seconds, 4);
   EXPECT_EQ(checkpoint_chain(stages, 13)->seconds, 5);
   EXPECT_EQ(checkpoint_chain(stages, 9)->seconds, 6);

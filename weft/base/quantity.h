@@ -35,8 +35,8 @@ const Unit* find_unit(std::span<const Unit> units, std::string_view name);
 std::optional<double> parse_quantity(std::string_view text,
                                      std::span<const Unit> units);
 
-// How an option that is a number of `unit` ("seconds", "bytes", "share") may be written
-// beside a plain number; none for other units.
+// How an option that is a number of `unit` ("seconds", "bytes", "share") may be
+// written beside a plain number; none for other units.
 std::span<const Unit> units_of(std::string_view unit);
 
 }  // namespace weft

@@ -38,10 +38,11 @@ ChainOrder::ChainOrder(const OrderMemory& memory,
   }
   find_turn();
   find_stages();
-  if (forward_.size() < 2) return;
-  find_saved();
-  find_backward();
-  measure();
+  do {
+    find_saved();
+    find_backward();
+  } while (join_stages());
+  if (forward_.size() > 1) measure();
 }
 
 // The forward pass fills memory with what the backward pass reads, which frees
@@ -75,7 +76,12 @@ void ChainOrder::find_stages() {
     if (version.first >= last || version.bytes == 0) continue;
     change[version.first] += version.bytes;
     change[last] -= version.bytes;
-    if (!memory_.may_repeat(memory_.maker(buffer))) continue;
+    // What is not read backward need not be there when its stage begins again:
+    // what it is made from is.
+    if (!is_backward(version.last) ||
+        !memory_.may_repeat(memory_.maker(buffer))) {
+      continue;
+    }
     for (std::size_t i = version.first; i < last; ++i) {
       if (largest[i] == kNoOutput ||
           versions_[largest[i]].bytes < version.bytes) {
@@ -110,6 +116,7 @@ void ChainOrder::find_stages() {
 }
 
 void ChainOrder::find_saved() {
+  saved_.clear();
   for (std::size_t stage = 0; stage < forward_.size(); ++stage) {
     std::vector<std::size_t>& saved = saved_.emplace_back();
     for (std::size_t i = forward_[stage].begin; i < forward_[stage].end; ++i) {
@@ -124,9 +131,11 @@ void ChainOrder::find_saved() {
   }
 }
 
-// A stage runs backward from the first step that reads what it saved to where
-// the stage before it begins to.
+// A stage runs backward from the first step that reads what it saved, or the
+// last that reads its output, to where the stage before it begins to: the next
+// stage's backward pass reads that output, too, as its input.
 void ChainOrder::find_backward() {
+  backward_.clear();
   std::size_t end = memory_.step_count();
   for (std::size_t stage = 0; stage < forward_.size(); ++stage) {
     std::size_t begin = end;
@@ -135,31 +144,71 @@ void ChainOrder::find_backward() {
         if (is_backward(reader)) begin = std::min(begin, reader);
       }
     }
+    if (outputs_[stage] != kNoOutput) {
+      const std::size_t last = versions_[outputs_[stage]].last;
+      if (is_backward(last)) begin = std::min(begin, last);
+    }
     backward_.push_back({begin, end});
     end = begin;
   }
   backward_.back().begin = turn_ + 1;
 }
 
+// Joins a stage without a backward pass of its own with the one before, which
+// reads in its place. Returns whether there was one.
+bool ChainOrder::join_stages() {
+  std::vector<Range> forward{forward_[0]};
+  std::vector<std::size_t> outputs{outputs_[0]};
+  for (std::size_t i = 1; i < forward_.size(); ++i) {
+    if (backward_[i].begin == backward_[i].end) {
+      forward.back().end = forward_[i].end;
+      outputs.back() = outputs_[i];
+    } else {
+      forward.push_back(forward_[i]);
+      outputs.push_back(outputs_[i]);
+    }
+  }
+  const bool are_fewer = forward.size() < forward_.size();
+  forward_ = std::move(forward);
+  outputs_ = std::move(outputs);
+  return are_fewer;
+}
+
 void ChainOrder::measure() {
   const std::vector<std::size_t> profile =
       memory_.profile(each_once(memory_.step_count()));
+  // What the first stages keep at a position, which the schedule counts.
+  const auto kept = [&](std::size_t position, std::size_t stages) {
+    std::size_t bytes = 0;
+    const auto count = [&](std::size_t buffer) {
+      const OrderMemory::Version& version = versions_[buffer];
+      if (version.first < position && position <= version.last) {
+        bytes += version.bytes;
+      }
+    };
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+      if (outputs_[stage] != kNoOutput) count(outputs_[stage]);
+      for (const std::size_t buffer : saved_[stage]) count(buffer);
+    }
+    return bytes;
+  };
   const auto most_beside = [&](Range range, std::size_t stage) {
     std::size_t most = 0;
     for (std::size_t i = range.begin; i < range.end; ++i) {
-      // What earlier stages keep is counted by the schedule.
-      std::size_t kept = 0;
-      const auto count = [&](std::size_t buffer) {
-        const OrderMemory::Version& version = versions_[buffer];
-        if (version.first < i && i <= version.last) kept += version.bytes;
-      };
-      for (std::size_t before = 0; before < stage; ++before) {
-        count(outputs_[before]);
-        for (const std::size_t buffer : saved_[before]) count(buffer);
-      }
-      most = std::max(most, profile[i] - std::min(profile[i], kept));
+      most = std::max(most, profile[i] - std::min(profile[i], kept(i, stage)));
     }
     return most;
+  };
+  // What is there when a stage begins to run backward, and is none of it.
+  const auto left_to = [&](std::size_t stage) {
+    const std::size_t begin = backward_[stage].begin;
+    std::size_t bytes = 0;
+    for (const OrderMemory::Version& version : versions_) {
+      if (version.first < begin && begin <= version.last) {
+        bytes += version.bytes;
+      }
+    }
+    return bytes - kept(begin, stage + 1);
   };
   for (std::size_t i = 0; i < forward_.size(); ++i) {
     ChainStage stage;
@@ -173,6 +222,7 @@ void ChainOrder::measure() {
     }
     stage.forward = most_beside(forward_[i], i);
     stage.backward = most_beside(backward_[i], i);
+    if (i + 1 < forward_.size()) stage.gradient = left_to(i);
     stages_.push_back(stage);
   }
 }
@@ -216,8 +266,8 @@ std::optional<StepOrder> ChainOrder::order_within(std::size_t bytes) const {
       has_run[action.stage] = true;
       append(forward_[action.stage]);
     } else {
-      const std::vector<std::size_t> again = runs_again(
-          action.stage, action.kind == ChainAction::kForwardSaving);
+      const std::vector<std::size_t> again =
+          runs_again(action.stage, action.kind == ChainAction::kForwardSaving);
       order.insert(order.end(), again.begin(), again.end());
     }
   }

@@ -38,19 +38,19 @@ class ChainOrder {
   void find_stages();
   void find_saved();
   void find_backward();
+  bool join_stages();
   void measure();
   bool is_backward(std::size_t position) const { return position > turn_; }
-  std::vector<std::size_t> runs_again(std::size_t stage,
-                                      bool with_saved) const;
+  std::vector<std::size_t> runs_again(std::size_t stage, bool with_saved) const;
 
   const OrderMemory& memory_;
   const std::vector<double>& seconds_;
-  std::vector<OrderMemory::Version> versions_;    // by buffer
+  std::vector<OrderMemory::Version> versions_;     // by buffer
   std::vector<std::vector<std::size_t>> readers_;  // by buffer: positions
-  std::size_t turn_ = 0;  // the last forward position
+  std::size_t turn_ = 0;                           // the last forward position
   std::vector<Range> forward_;
-  std::vector<Range> backward_;                 // by stage
-  std::vector<std::size_t> outputs_;            // by stage: a buffer
+  std::vector<Range> backward_;                  // by stage
+  std::vector<std::size_t> outputs_;             // by stage: a buffer
   std::vector<std::vector<std::size_t>> saved_;  // by stage: buffers
   std::vector<ChainStage> stages_;
 };

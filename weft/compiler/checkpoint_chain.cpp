@@ -53,7 +53,9 @@ class Chain {
   Cell best(std::size_t s, std::size_t t, std::size_t m) {
     Cell found{kNever, s};
     const ChainStage& stage = stages_[s];
-    if (slots(stage.forward) > m) return found;
+    // What ends before the last stage runs forward again.
+    const std::size_t gradient = slots(stages_[t].gradient);
+    if (slots(stage.forward) + gradient > m) return found;
     // C2 of the paper: s keeps what its backward pass reads.
     const std::size_t saved = slots(stage.saved);
     if (slots(stage.backward) <= m && saved <= m) {
@@ -69,7 +71,9 @@ class Chain {
       const std::size_t input =
           before == s ? 0 : slots(stages_[before - 1].output);
       const std::size_t output = slots(stages_[before].output);
-      if (input + slots(stages_[before].forward) > m || output > m) break;
+      if (input + slots(stages_[before].forward) + gradient > m || output > m) {
+        break;
+      }
       const double seconds = forward + cell(next, t, m - output).seconds +
                              cell(s, before, m).seconds;
       if (seconds < found.seconds) found = {seconds, next};

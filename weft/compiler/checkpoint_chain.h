@@ -26,6 +26,9 @@ struct ChainStage {
   std::size_t saved = 0;     // what its backward pass reads, with its output
   std::size_t forward = 0;   // while it runs forward, beside its input
   std::size_t backward = 0;  // while it runs backward, beside its input
+  // What later stages leave to its backward pass: it is there while stages
+  // before it run forward again.
+  std::size_t gradient = 0;
 };
 
 struct ChainAction {

@@ -74,16 +74,15 @@ class Chooser {
           std::ranges::binary_search(readers_[v], peak)) {
         continue;
       }
-      const std::size_t next =
-          *std::ranges::upper_bound(readers_[v], peak);
+      const std::size_t next = *std::ranges::upper_bound(readers_[v], peak);
       // What it is made from is kept until then where it is there at the peak
       // anyway, or computed again as well.
       for (const std::size_t kept_from : {peak, next}) {
         found.push_back({0, version.bytes, next, {}});
         add(maker, next, kept_from, found.back());
         const std::size_t size = found.size();
-        if (kept_from == next && found[size - 1].steps ==
-                                     found[size - 2].steps) {
+        if (kept_from == next &&
+            found[size - 1].steps == found[size - 2].steps) {
           found.pop_back();
         }
       }

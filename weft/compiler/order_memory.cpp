@@ -126,7 +126,8 @@ std::vector<OrderMemory::Version> OrderMemory::versions(
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t step = order[i];
     for (const std::size_t buffer : reads_[step]) {
-      WEFT_CHECK(latest[buffer] != kNoBuffer, "a step runs before what it reads");
+      WEFT_CHECK(latest[buffer] != kNoBuffer,
+                 "a step runs before what it reads");
       found[latest[buffer]].last = i;
     }
     const std::size_t first_written = found.size();
@@ -192,8 +193,7 @@ void OrderMemory::add_donations(const StepOrder& order,
     std::optional<std::size_t> written;
     bool must_wait = false;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const bool is_written =
-          !written && order[i] == maker_[donation.result];
+      const bool is_written = !written && order[i] == maker_[donation.result];
       if (is_written) written = i;
       if (!written || !donation.is_read[order[i]]) continue;
       must_wait = must_wait || !is_written || !donation.is_in_place;

@@ -57,9 +57,9 @@ class OrderMemory {
     std::size_t input;
   };
   struct Donation {
-    std::size_t result;         // a buffer
+    std::size_t result;              // a buffer
     std::vector<bool> is_read = {};  // by step: whether it reads the old value
-    bool is_in_place = false;   // the step that writes may read the old value
+    bool is_in_place = false;  // the step that writes may read the old value
   };
 
   void find_overwrites(const std::vector<PlanStep>& steps,

@@ -95,8 +95,8 @@ class Repeater {
 
   const Function& from_;
   const std::vector<PlanStep>& steps_;
-  std::vector<ValueId> latest_;     // by value: of parameters and outputs
-  std::vector<bool> is_returned_;   // by value
+  std::vector<ValueId> latest_;    // by value: of parameters and outputs
+  std::vector<bool> is_returned_;  // by value
   std::unordered_map<ValueId, ValueId> inside_;  // the step that is being made
   std::map<std::pair<NodeId, std::vector<ValueId>>, std::vector<ValueId>>
       passive_;

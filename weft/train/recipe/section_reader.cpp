@@ -1,6 +1,9 @@
 #include "weft/train/recipe/section_reader.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
+
+#include "weft/base/quantity.h"
 
 namespace weft {
 namespace {
@@ -121,9 +124,27 @@ bool take_all(const toml::array& list, std::vector<T>& values) {
 
 }  // namespace
 
+// "200MB" where numbers of the unit may be written so; nothing for another
+// text.
+std::optional<double> SectionReader::read_quantity(
+    const OptionSpec& spec, const toml::node& node) const {
+  const std::span<const Unit> units = units_of(spec.unit);
+  if (units.empty() || !node.is_string()) return std::nullopt;
+  const std::string& text = node.as_string()->get();
+  if (const auto quantity = parse_quantity(text, units)) return quantity;
+  std::vector<std::string_view> names;
+  for (const Unit& unit : units) names.push_back(unit.name);
+  throw error(
+      spec.name, &node,
+      fmt::format("{} must be a number of {}, or a text of a number "
+                  "and one of {}, not '{}'",
+                  path_of(spec.name), spec.unit, fmt::join(names, ", "), text));
+}
+
 // The kind of the default is the kind that is due.
-void SectionReader::read_value(const std::string& key, const toml::node& node,
+void SectionReader::read_value(const OptionSpec& spec, const toml::node& node,
                                OptionValue& value) const {
+  const std::string& key = spec.name;
   std::visit(
       [&]<class T>(T& held) {
         if constexpr (std::is_same_v<T, std::string>) {
@@ -133,6 +154,10 @@ void SectionReader::read_value(const std::string& key, const toml::node& node,
           if (!node.is_boolean()) wrong_type(key, node, "true or false");
           held = node.as_boolean()->get();
         } else if constexpr (std::is_same_v<T, double>) {
+          if (const auto quantity = read_quantity(spec, node)) {
+            held = *quantity;
+            return;
+          }
           // Whole numbers are numbers too: a rate may be written 1.
           if (!node.is_number()) wrong_type(key, node, "a number");
           held = *node.value<double>();
@@ -156,7 +181,7 @@ OptionValue SectionReader::read(const OptionSpec& spec) {
   const toml::node* node = find(spec.name);
   if (node == nullptr) return default_of(spec);
   OptionValue value = spec.value;
-  read_value(spec.name, *node, value);
+  read_value(spec, *node, value);
   const auto reason = declines(spec, value);
   if (!reason) {
     // canonical() reads calls within texts, whose mistakes then say where they

@@ -94,7 +94,9 @@ class SectionReader {
               std::string message) const;
 
  private:
-  void read_value(const std::string& key, const toml::node& node,
+  std::optional<double> read_quantity(const OptionSpec& spec,
+                                      const toml::node& node) const;
+  void read_value(const OptionSpec& spec, const toml::node& node,
                   OptionValue& value) const;
   Error unknown(const std::string& name, const toml::node& node) const;
   [[noreturn]] void wrong_type(const std::string& key, const toml::node& node,
