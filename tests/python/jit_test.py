@@ -204,6 +204,25 @@ class Tracing(unittest.TestCase):
         found = weft.jit(f, fuse=False)(x)
         self.assertEqual(found.tolist(), f(weft.tensor(x)).tolist())
 
+    def test_less_memory_gives_the_same_bits(self):
+        def loss(w, x):
+            for _ in range(6):
+                x = weft.tanh(x @ w)
+            return (x * x).mean()
+
+        rng = np.random.default_rng(1)
+        w = rng.normal(size=(32, 32)).astype(np.float32)
+        x = rng.normal(size=(256, 32)).astype(np.float32)
+        slope = weft.grad(loss)
+        expected = weft.jit(slope)(w, x).tolist()
+        for memory in ("220KB", 220_000):
+            found = weft.jit(slope, memory=memory)(w, x)
+            self.assertEqual(found.tolist(), expected)
+        with self.assertRaisesRegex(Exception, "the least that was reached"):
+            weft.jit(slope, memory="4KB")(w, x)
+        with self.assertRaisesRegex(ValueError, "memory is no 'much'"):
+            weft.jit(slope, memory="much")
+
     def test_graphs_have_a_text(self):
         f = weft.jit(lambda x: weft.relu(x) + 1)
         text = repr(f.graph(weft.ones(3)))

@@ -14,7 +14,7 @@ namespace {
 
 // Dropout, statistics and gradients that are clipped, on the digits.
 Recipe recipe(std::vector<std::string> overrides = {}) {
-  return parse_recipe(R"(
+  return parse_recipe(R"toml(
 [model]
 name = "sequential"
 layers = ["conv2d(8)", "batch-norm", "relu", "dropout(0.3)",
@@ -28,7 +28,7 @@ lr = 0.05
 clip_norm = 1.0
 [train]
 batch = 64
-)",
+)toml",
                       "test", overrides);
 }
 

@@ -34,9 +34,11 @@ class Recomputer {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       seconds_.push_back(memory_.may_repeat(i) ? options_.seconds(i) : 0);
     }
-    const std::optional<StepOrder> greedy = greedy_order(once);
-    const std::optional<StepOrder> chain = chain_order();
+    std::optional<StepOrder> greedy = greedy_order(once);
+    std::optional<StepOrder> chain = chain_order();
     if (!greedy && !chain) fail();
+    if (greedy) greedy = without_needless_runs(*greedy);
+    if (chain) chain = without_needless_runs(*chain);
     const bool is_chain =
         chain && (!greedy || seconds_of(*chain) < seconds_of(*greedy));
     const StepOrder& order = is_chain ? *chain : *greedy;
@@ -121,6 +123,45 @@ class Recomputer {
       room -= std::min(room, bytes - options_.limit);
     }
     return std::nullopt;
+  }
+
+  // What was given up before something else was may find room after all: runs
+  // are left out, the dearest first, where the account stays below `most`.
+  StepOrder without_needless_runs(const StepOrder& order,
+                                  std::size_t most) const {
+    std::vector<bool> has_run(steps_.size(), false);
+    std::vector<std::size_t> again;  // positions
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (has_run[order[i]]) again.push_back(i);
+      has_run[order[i]] = true;
+    }
+    std::ranges::stable_sort(again, std::greater<>(), [&](std::size_t i) {
+      return seconds_[order[i]];
+    });
+    std::vector<bool> is_needed(order.size(), true);
+    const auto left = [&] {
+      StepOrder found;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        if (is_needed[i]) found.push_back(order[i]);
+      }
+      return found;
+    };
+    for (const std::size_t i : again) {
+      is_needed[i] = false;
+      is_needed[i] = peak(left()) > most;
+    }
+    return left();
+  }
+
+  StepOrder without_needless_runs(const StepOrder& order) {
+    // The account may go as far up as there is room in the arena; gaps may take
+    // that, and then it may not go up at all.
+    const std::size_t room = options_.limit - arena_bytes(order);
+    for (const std::size_t most : {peak(order) + room, peak(order)}) {
+      StepOrder fewer = without_needless_runs(order, most);
+      if (arena_bytes(fewer) <= options_.limit) return fewer;
+    }
+    return order;
   }
 
   [[noreturn]] void fail() const {

@@ -6,6 +6,7 @@
 // - a greedy one: where the most memory is taken, the value is given up whose
 //   computing again, with what that needs, takes the least time for a byte;
 //   and so on until the limit is met or nothing helps any more.
+// From both, runs are left out again that turn out not to be needed.
 // Steps that run again are the same steps on the same operands, so that every
 // result keeps its bits.
 //
