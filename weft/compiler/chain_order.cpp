@@ -64,55 +64,54 @@ void ChainOrder::find_turn() {
   }
 }
 
-void ChainOrder::find_stages() {
-  // By position: what crosses it and is read forward behind it.
-  std::vector<std::size_t> change(turn_ + 2, 0), largest(turn_ + 1, kNoOutput);
+ChainOrder::Crossing ChainOrder::crossing() const {
+  Crossing found{std::vector<std::size_t>(turn_ + 1, 0),
+                 std::vector<std::size_t>(turn_ + 1, kNoOutput)};
   for (std::size_t buffer = 0; buffer < versions_.size(); ++buffer) {
     const OrderMemory::Version& version = versions_[buffer];
     std::size_t last = version.first;
     for (const std::size_t reader : readers_[buffer]) {
       if (!is_backward(reader)) last = std::max(last, reader);
     }
-    if (version.first >= last || version.bytes == 0) continue;
-    change[version.first] += version.bytes;
-    change[last] -= version.bytes;
     // What is not read backward need not be there when its stage begins again:
     // what it is made from is.
-    if (!is_backward(version.last) ||
-        !memory_.may_repeat(memory_.maker(buffer))) {
-      continue;
-    }
+    const bool may_be_output = version.bytes > 0 && is_backward(version.last) &&
+                               memory_.may_repeat(memory_.maker(buffer));
     for (std::size_t i = version.first; i < last; ++i) {
-      if (largest[i] == kNoOutput ||
-          versions_[largest[i]].bytes < version.bytes) {
-        largest[i] = buffer;
+      found.bytes[i] += version.bytes;
+      std::size_t& largest = found.largest[i];
+      if (may_be_output &&
+          (largest == kNoOutput || versions_[largest].bytes < version.bytes)) {
+        largest = buffer;
       }
     }
   }
+  return found;
+}
+
+void ChainOrder::find_stages() {
+  const Crossing crosses = crossing();
   std::vector<std::size_t> cuts;
-  std::size_t bytes = 0;
+  std::vector<std::size_t> outputs;
   for (std::size_t i = 0; i < turn_; ++i) {
-    bytes += change[i];
-    const std::size_t value = largest[i];
+    const std::size_t value = crosses.largest[i];
     if (value == kNoOutput) continue;
     const std::size_t own = versions_[value].bytes;
-    const bool is_new = outputs_.empty() || outputs_.back() != value;
-    if (!is_new || (bytes - own) * kSmall > own) continue;
+    const bool is_new = outputs.empty() || outputs.back() != value;
+    if (!is_new || (crosses.bytes[i] - own) * kSmall > own) continue;
     cuts.push_back(i);
-    outputs_.push_back(value);
+    outputs.push_back(value);
   }
   const std::size_t every = cuts.size() / kMostStages + 1;
-  std::vector<std::size_t> outputs;
   std::size_t begin = 0;
   for (std::size_t i = every - 1; i < cuts.size(); i += every) {
     forward_.push_back({begin, cuts[i] + 1});
-    outputs.push_back(outputs_[i]);
+    outputs_.push_back(outputs[i]);
     begin = cuts[i] + 1;
   }
   forward_.push_back({begin, turn_ + 1});
   // What the last stage makes goes to the backward pass alone.
-  outputs.push_back(kNoOutput);
-  outputs_ = std::move(outputs);
+  outputs_.push_back(kNoOutput);
 }
 
 void ChainOrder::find_saved() {

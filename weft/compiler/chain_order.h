@@ -33,8 +33,15 @@ class ChainOrder {
   struct Range {
     std::size_t begin, end;
   };
+  // At each forward position: the bytes of what is there and read forward
+  // behind it, and the largest such value that can be a stage's output.
+  struct Crossing {
+    std::vector<std::size_t> bytes;
+    std::vector<std::size_t> largest;
+  };
 
   void find_turn();
+  Crossing crossing() const;
   void find_stages();
   void find_saved();
   void find_backward();

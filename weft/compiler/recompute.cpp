@@ -135,9 +135,8 @@ class Recomputer {
       if (has_run[order[i]]) again.push_back(i);
       has_run[order[i]] = true;
     }
-    std::ranges::stable_sort(again, std::greater<>(), [&](std::size_t i) {
-      return seconds_[order[i]];
-    });
+    std::ranges::stable_sort(again, std::greater<>(),
+                             [&](std::size_t i) { return seconds_[order[i]]; });
     std::vector<bool> is_needed(order.size(), true);
     const auto left = [&] {
       StepOrder found;
