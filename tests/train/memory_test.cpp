@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/train_step.h"
+#include "tests/support/values.h"
 
+#include "weft/nn/model.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/assembly.h"
 #include "weft/train/step/step.h"
@@ -74,6 +76,36 @@ TEST(Memory, KeepsEveryBitOfTraining) {
                           expected.bytes()),
               0)
         << whole.state[i].name;
+  }
+}
+
+// Steps of ResNet-20 in a half and a third of the memory.
+TEST(Memory, KeepsEveryBitOfResNet20) {
+  const auto optimizer = make_optimizer("momentum", {});
+  const Tensor labels = Tensor::zeros({DType::kI32, {4}});
+  const std::vector<Tensor> batch{test::pattern({4, 32, 32, 3}), labels};
+  std::size_t arena_bytes = 0;
+  const auto losses = [&](std::optional<std::size_t> limit) {
+    const auto model = build_model(model_registry().get("resnet20"),
+                                   {.example = {32, 32, 3}, .classes = 10}, {});
+    model->initialize(3);
+    StepOptions options;
+    options.memory_limit = limit;
+    test::TrainStep step(*model, "classification", *optimizer,
+                         {batch[0].type(), labels.type()}, options);
+    arena_bytes = step.step().plan().arena_bytes();
+    std::vector<double> found;
+    for (int i = 0; i < 3; ++i) {
+      step.run(batch, 0.05, i);
+      found.push_back(step.loss());
+    }
+    return found;
+  };
+  const std::vector<double> expected = losses(std::nullopt);
+  const std::size_t whole = arena_bytes;
+  for (const std::size_t part : {2, 3}) {
+    EXPECT_EQ(losses(whole / part), expected);
+    EXPECT_LE(arena_bytes, whole / part);
   }
 }
 
