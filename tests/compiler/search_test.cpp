@@ -289,7 +289,7 @@ TEST(CostTable, KeepsWhatItTimedAndIgnoresDamage) {
     costs.keep();
     return seconds;
   };
-  EXPECT_NEAR(cost(), 4 * 2e-6 + 4 * 2e-6, 4e-6);
+  EXPECT_NEAR(cost(), 4 * 1e-6 + 4 * 1e-6, 2e-6);
   const int timed = count;
   EXPECT_GT(timed, 0);
   const double again = cost();

@@ -58,7 +58,7 @@ TEST(RecurrentSearch, KeepsWhatItFindsAndIsNeverWorseThanTheDefault) {
   }
   std::vector<std::string> names;
   for (const LoopParameters& each : timed) names.push_back(to_string(each));
-  const KernelTimes known = kernel_times_of_machine();
+  const TimesFile known = kernel_times_of_machine();
   EXPECT_EQ(known.size(), 1u);
   const auto* times = known.find(
       "1 threads, recurrent loop: gru, 96 inputs, 80 hidden, 1 batch, f32",
