@@ -4,8 +4,8 @@
 #include <set>
 
 #include "cli/optimize_report.h"
-#include "cli/recompute_report.h"
 #include "cli/plan_table.h"
+#include "cli/recompute_report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 

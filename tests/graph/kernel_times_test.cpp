@@ -93,7 +93,8 @@ TEST(TimesFile, AFileIsNoLargerThanItMayBe) {
 TEST(TimesFile, AFolderThatCannotBeWrittenIsAnError) {
   const test::TemporaryFolder folder;
   write_file(folder.path() / "in_the_way", "");
-  TimesFile times(folder.path() / "in_the_way" / "times.txt", "machine", 2, kMost);
+  TimesFile times(folder.path() / "in_the_way" / "times.txt", "machine", 2,
+                  kMost);
   EXPECT_THROW(times.make_sure_it_can_be_written(), Error);
 }
 

@@ -320,7 +320,7 @@ Function apply_everywhere(Function function, const RuleDef& rule) {
     const std::vector<Match> matches = find_matches(function, readers, rule);
     std::vector<bool> is_taken(function.nodes().size());
     std::vector<Replacement> replacements;
-    // Of matches that share a node the first is taken; the others are looked
+    // Where matches share a node, the first is taken; the others are looked
     // for again.
     for (const Match& match : matches) {
       if (std::ranges::any_of(match.nodes, [&](NodeId id) {

@@ -142,7 +142,7 @@ std::vector<std::vector<NodeId>> split_in_order(const Function& function,
 }
 
 FunctionPart part_of(const Function& function, const Readers& readers,
-                  std::vector<NodeId> nodes) {
+                     std::vector<NodeId> nodes) {
   const std::set<NodeId> inside(nodes.begin(), nodes.end());
   FunctionPart part{std::move(nodes), {}, {}, Function()};
   FunctionCopy copy(function, "part");

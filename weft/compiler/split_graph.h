@@ -38,6 +38,6 @@ struct FunctionPart {
   Function function;
 };
 FunctionPart part_of(const Function& function, const Readers& readers,
-                  std::vector<NodeId> nodes);
+                     std::vector<NodeId> nodes);
 
 }  // namespace weft

@@ -17,7 +17,7 @@ std::optional<KernelWindow> common_window(const MatchView& match) {
 bool are_mergeable_convolutions(const MatchView& match) {
   const MatchedNode a = match.node(0);
   const MatchedNode b = match.node(1);
-  // Of a pair, the one that stands first is the first.
+  // The one that stands first in the function is the first of the pair.
   return a.node.outputs[0] < b.node.outputs[0] &&
          a.node.inputs.size() == b.node.inputs.size() &&
          a.operand(1).dtype == b.operand(1).dtype &&
