@@ -10,6 +10,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/op_case.h"
 
+#include "weft/compiler/rule.h"
 #include "weft/graph/builder.h"
 #include "weft/graph/text.h"
 #include "weft/ops/ops.h"
@@ -22,13 +23,16 @@ Function function_of(const std::string& text) {
   return parse_graph(text).functions.at(0);
 }
 
-// All passes but `pass` that can be left out.
+// All passes but `pass` that can be left out, and all rules.
 PassOptions alone(const PassDef& pass) {
   PassOptions options;
   for (const PassDef& each : pass_registry().all()) {
     if (each.name != pass.name && !each.is_needed) {
       options.without.push_back(each.name);
     }
+  }
+  for (const RuleDef& each : rule_registry().all()) {
+    options.without.push_back(each.name);
   }
   return options;
 }
