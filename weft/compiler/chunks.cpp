@@ -4,6 +4,7 @@
 #include <set>
 
 #include "weft/base/cpu.h"
+#include "weft/base/parallel.h"
 #include "weft/compiler/chunk_runs.h"
 #include "weft/graph/registry.h"
 
@@ -200,6 +201,10 @@ std::vector<PlanStep> chunk_steps(const Function& function,
   if ((!must_pay && !is_forced) || cache == 0 || !has_moments(function)) {
     return steps;
   }
+  // The bytes that chunks save are time only where one thread waits for them.
+  // Several threads divide the few examples of a chunk, and meet at each part:
+  // that was measured to cost more (docs/results/compiler.md).
+  if (must_pay && thread_count() > 1) return steps;
   return chunk_steps(function, std::move(steps),
                      {.cache_bytes = cache,
                       .chunk_bytes = cache / kChunkShare,
