@@ -201,9 +201,9 @@ std::vector<PlanStep> chunk_steps(const Function& function,
   if ((!must_pay && !is_forced) || cache == 0 || !has_moments(function)) {
     return steps;
   }
-  // The bytes that chunks save are time only where one thread waits for them.
   // Several threads divide the few examples of a chunk, and meet at each part:
-  // that was measured to cost more (docs/results/compiler.md).
+  // in some runs that cost half as much again, in others nothing, and it never
+  // gained more than some percent (docs/results/compiler.md).
   if (must_pay && thread_count() > 1) return steps;
   return chunk_steps(function, std::move(steps),
                      {.cache_bytes = cache,
