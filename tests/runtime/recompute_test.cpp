@@ -203,7 +203,7 @@ class RandomStep {
 
 TEST(Recompute, KeepsTheBitsOfRandomGraphs) {
   int recomputed = 0;
-  for (unsigned seed = 0; seed < 12; ++seed) {
+  for (unsigned seed = 0; seed < 36; ++seed) {
     SCOPED_TRACE(seed);
     const Function function = RandomStep(seed).build();
     Executable plain(function);
@@ -220,6 +220,8 @@ TEST(Recompute, KeepsTheBitsOfRandomGraphs) {
     ++recomputed;
     expect_same_bits(run(limited, function), run(plain, function));
   }
+  // Times are measured, so that which orders are found is the machine's matter:
+  // some third to a half of these graphs fit.
   EXPECT_GE(recomputed, 6);
 }
 
