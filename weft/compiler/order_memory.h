@@ -46,7 +46,7 @@ class OrderMemory {
   // code of the program may not.
   bool may_repeat(std::size_t step) const { return may_repeat_[step]; }
 
-  // In the order in which they are made.
+  // They come in the order in which they are made.
   std::vector<Version> versions(const StepOrder& order) const;
   // The bytes that are taken while each run runs.
   std::vector<std::size_t> profile(const StepOrder& order) const;
