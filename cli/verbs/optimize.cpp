@@ -33,6 +33,27 @@ struct OptimizeArguments {
   bool as_json = false;
 };
 
+// A trained model is exported first, beside the result: what is at its place
+// stays there unless all goes well.
+OptimizeReport optimize_model(const OptimizeArguments& arguments,
+                              const fs::path& to) {
+  const fs::path from = arguments.model;
+  if (is_exported_function(from)) {
+    return optimize_exported(from, to, arguments.batch, arguments.options);
+  }
+  struct Exported {
+    fs::path file;
+    ~Exported() {
+      std::error_code nobody_asks;
+      fs::remove(file, nobody_asks);
+    }
+  };
+  const Exported exported{to.string() + ".exported"};
+  export_trained(from, exported.file, arguments.data);
+  return optimize_exported(exported.file, to, arguments.batch,
+                           arguments.options);
+}
+
 void run_optimize(OptimizeArguments& arguments) {
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   SearchOptions& search = arguments.options.search;
@@ -42,15 +63,7 @@ void run_optimize(OptimizeArguments& arguments) {
     search.objective.arena_limit = static_cast<std::size_t>(arguments.memory);
   }
   const fs::path to = arguments.file;
-  // A trained model is exported first, to the place of the result: who has a
-  // full disk learns it now.
-  fs::path from = arguments.model;
-  if (!is_exported_function(from)) {
-    export_trained(from, to, arguments.data);
-    from = to;
-  }
-  const OptimizeReport report =
-      optimize_exported(from, to, arguments.batch, arguments.options);
+  const OptimizeReport report = optimize_model(arguments, to);
   if (!arguments.picture.empty()) {
     write_file(arguments.picture, optimize_picture(report));
   }

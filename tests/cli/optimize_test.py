@@ -65,6 +65,9 @@ class OptimizeTest(CliTest):
                     "merge_product", parts=("merge_products",))
         self.refuse("optimize", self.folder / "none", "-o", self.fast,
                     parts=("none",))
+        # Nothing is left behind, not even what is made on the way.
+        self.assertEqual([each.name for each in self.folder.iterdir()
+                          if "fast" in each.name], [])
 
 
 if __name__ == "__main__":

@@ -19,18 +19,10 @@ double flops_of(const Function& function, const PlanStep& step) {
 }
 
 double bytes_of(const Function& function, const PlanStep& step) {
+  if (step.copies.empty()) return moved_bytes(function, step);
   double bytes = 0;
-  if (!step.copies.empty()) {
-    for (const PartCopy& copy : step.copies) {
-      bytes += 2 * static_cast<double>(copy.bytes);
-    }
-    return bytes;
-  }
-  for (const ValueId id : step.inputs) {
-    bytes += static_cast<double>(function.type(id).bytes());
-  }
-  for (const ValueId id : step.outputs) {
-    bytes += static_cast<double>(function.type(id).bytes());
+  for (const PartCopy& copy : step.copies) {
+    bytes += 2 * static_cast<double>(copy.bytes);
   }
   return bytes;
 }

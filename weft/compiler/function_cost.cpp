@@ -11,17 +11,6 @@
 namespace weft {
 namespace {
 
-double bytes_moved(const Function& function, const PlanStep& step) {
-  double bytes = 0;
-  for (const ValueId id : step.inputs) {
-    bytes += static_cast<double>(function.type(id).bytes());
-  }
-  for (const ValueId id : step.outputs) {
-    bytes += static_cast<double>(function.type(id).bytes());
-  }
-  return bytes;
-}
-
 // Follows a run through its steps, and says of operands how many bytes were
 // moved since they were touched.
 class Reuse {
@@ -49,7 +38,7 @@ class Reuse {
       states.push_back({.is_cold = cache > 0 && 2 * since > cache,
                         .is_known = known_.contains(id)});
     }
-    moved_ += bytes_moved(function_, step);
+    moved_ += moved_bytes(function_, step);
     for (const ValueId id : step.inputs) {
       touched_[storage_of(function_, id)] = moved_;
     }
@@ -79,7 +68,7 @@ FunctionCost FunctionCosts::cost(const Function& function,
   std::vector<PlanStep> steps = form_steps(planned, /*fuse=*/true);
   const Storage storage(planned, steps, {});
   double moved = 0;
-  for (const PlanStep& step : steps) moved += bytes_moved(planned, step);
+  for (const PlanStep& step : steps) moved += moved_bytes(planned, step);
   Reuse reuse(planned, first_frozen, std::max(moved, options_.bytes_of_run));
   FunctionCost cost;
   for (const PlanStep& step : steps) {

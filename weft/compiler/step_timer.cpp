@@ -68,8 +68,8 @@ class Operands {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       known.push_back(states_[i].is_known ? &inputs_[i] : nullptr);
     }
-    // A step of one node has its operands, but for those that are views.
-    if (known.size() != inputs.size()) known.clear();
+    WEFT_CHECK(known.size() == inputs.size(),
+               "a step of one node reads others");
     return choose_fastest_kernel(
                {*node.op, inputs, node.attributes, outputs, known})
         .kernel;

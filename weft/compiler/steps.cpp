@@ -315,4 +315,15 @@ std::vector<PlanStep> form_steps(const Function& function, bool fuse) {
   return steps;
 }
 
+double moved_bytes(const Function& function, const PlanStep& step) {
+  double bytes = 0;
+  for (const ValueId id : step.inputs) {
+    bytes += static_cast<double>(function.type(id).bytes());
+  }
+  for (const ValueId id : step.outputs) {
+    bytes += static_cast<double>(function.type(id).bytes());
+  }
+  return bytes;
+}
+
 }  // namespace weft

@@ -37,19 +37,6 @@ Cost cost_of(const Function& function, const Node& node) {
   return node.op->cost()({*node.op, inputs, node.attributes, outputs});
 }
 
-// What enters and leaves a step through memory. Counting every op of a fused
-// one would make fusion look useless.
-double moved_bytes(const Function& function, const PlanStep& step) {
-  double bytes = 0;
-  for (const ValueId id : step.inputs) {
-    bytes += static_cast<double>(function.type(id).bytes());
-  }
-  for (const ValueId id : step.outputs) {
-    bytes += static_cast<double>(function.type(id).bytes());
-  }
-  return bytes;
-}
-
 StepInfo describe(const Function& function, const PlanStep& step) {
   StepInfo info;
   for (const NodeId id : step.nodes) {
