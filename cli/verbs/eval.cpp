@@ -1,4 +1,4 @@
-// weft eval CHECKPOINT: measures a trained model on a part of its data.
+// weft eval MODEL: measures a trained model on a part of its data.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -9,14 +9,13 @@
 
 #include "weft/base/parallel.h"
 #include "weft/base/stopwatch.h"
-#include "weft/train/step/evaluation.h"
-#include "weft/train/trained_model.h"
+#include "weft/train/model_in_use.h"
 
 namespace weft::cli {
 namespace {
 
 struct EvalArguments {
-  std::string checkpoint;
+  std::string model;
   std::string data;
   ServingArguments serving;
   std::string split = "test";
@@ -24,87 +23,78 @@ struct EvalArguments {
   int threads = 0;
 };
 
-DataPart part_of(const TrainedModel& trained, const std::string& split) {
+DataPart part_of(ModelInUse& model, const std::string& split) {
   for (const DataPart part :
        {DataPart::kTrain, DataPart::kValid, DataPart::kTest}) {
-    if (to_string(part) == split && trained.assembly.data->has(part)) {
-      return part;
-    }
+    if (to_string(part) == split && model.data().has(part)) return part;
   }
   throw Error(ErrorCode::kInvalidArgument, "eval",
-              "the data '{}' has no part '{}'", trained.recipe.data.name,
+              "the data '{}' has no part '{}'", model.recipe().data.name,
               split);
 }
 
-double metric(const TrainedModel& trained, const char* name) {
+double metric(const ModelInUse& model, const char* name) {
   // Not every checkpoint has every metric.
-  const auto found = trained.info.metrics.find(name);
-  return found == trained.info.metrics.end() ? kNotMeasured : found->second;
+  const auto found = model.info().metrics.find(name);
+  return found == model.info().metrics.end() ? kNotMeasured : found->second;
 }
 
 void eval(const EvalArguments& arguments) {
   // The number is set before anything is computed.
   if (arguments.threads > 0) set_thread_count(arguments.threads);
-  TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
-  const Assembly& assembly = trained.assembly;
-  auto source =
-      assembly.data->measure(part_of(trained, arguments.split), Shard());
-  const StepOptions options =
-      serving_options(trained, arguments.serving.weights());
-  const StepDescription description(*assembly.model, *assembly.task,
-                                    source->inputs(), options);
-  Evaluation evaluation(description, std::move(source));
+  const auto model = open_model(
+      arguments.model, {.data_folder = arguments.data,
+                        .recurrent_weights = arguments.serving.weights()});
+  const DataPart part = part_of(*model, arguments.split);
+  auto source = model->data().measure(part, Shard());
+  const std::int64_t examples = source->examples_per_epoch();
+  const auto evaluate = model->evaluation(std::move(source));
   // Loading is not timed, only measuring.
   const Stopwatch watch;
-  Scores scores(assembly.task->metrics(), evaluation.run());
-  const auto predicted = assembly.task->score_predictions(
-      {.model = trained.model(),
-       .task = *assembly.task,
-       .data = assembly.data->description(),
-       .options = options},
-      *assembly.data->measure(part_of(trained, arguments.split), Shard()));
+  Scores scores(model->task().metrics(), evaluate());
+  const auto predicted = model->task().score_predictions(
+      model->context(), *model->data().measure(part, Shard()));
   for (const auto& [metric, value] : predicted) scores.set(metric.name, value);
   const double seconds = watch.seconds();
-  const auto examples = evaluation.examples();
   if (arguments.as_json) {
     // A run is called as its folder is.
-    const std::string folder = trained.recipe.log.folder;
+    const std::string folder = model->recipe().log.folder;
     Json json = report_of(
         std::filesystem::path(folder).filename().string(),
         // The checkpoint says what training measured; only the scores are new.
-        {.steps = trained.info.step,
-         .epochs =
-             static_cast<std::int64_t>(metric(trained, "epochs_measured")),
+        {.steps = model->info().step,
+         .epochs = static_cast<std::int64_t>(metric(*model, "epochs_measured")),
          .seconds = seconds,
-         .train_loss = metric(trained, "train_loss"),
+         .train_loss = metric(*model, "train_loss"),
          .test = scores,
          .predicted = predicted,
          .deciding = {},
-         .best_epoch = static_cast<std::int64_t>(metric(trained, "best_epoch")),
+         .best_epoch = static_cast<std::int64_t>(metric(*model, "best_epoch")),
          .samples_per_s = static_cast<double>(examples) / seconds,
          .traffic = {},
          .simulated = {},
-         .checkpoint = trained.path});
+         .checkpoint = model->path()});
     json["split"] = arguments.split;
     json["examples"] = examples;
     print_json(json);
     return;
   }
   std::string text;
-  for (const MetricDef& metric : assembly.task->metrics()) {
+  for (const MetricDef& metric : model->task().metrics()) {
     text += "  " + metric_text(metric, scores);
   }
   for (const PredictionScore& score : predicted) {
     text += "  " + metric_text(score.metric, scores);
   }
-  fmt::print("{} ({})  {} examples{}  {:.2f} s\n", trained.recipe.data.name,
+  fmt::print("{} ({})  {} examples{}  {:.2f} s\n", model->recipe().data.name,
              arguments.split, grouped(examples), text, seconds);
 }
 
 void add_eval(CLI::App& verb) {
   auto arguments = std::make_shared<EvalArguments>();
-  verb.add_option("CHECKPOINT", arguments->checkpoint,
-                  "a .safetensors file, or the folder of a run")
+  verb.add_option("MODEL", arguments->model,
+                  "what weft export wrote, a checkpoint, or the folder of a "
+                  "run")
       ->required();
   verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");

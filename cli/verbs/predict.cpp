@@ -1,4 +1,4 @@
-// weft predict CHECKPOINT INPUT: what a trained model makes of an input.
+// weft predict MODEL INPUT: what a trained model makes of an input.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -9,13 +9,13 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
-#include "weft/train/trained_model.h"
+#include "weft/train/model_in_use.h"
 
 namespace weft::cli {
 namespace {
 
 struct PredictArguments {
-  std::string checkpoint;
+  std::string model;
   std::string input;
   std::string data;
   ServingArguments serving;
@@ -23,15 +23,11 @@ struct PredictArguments {
 };
 
 void predict(const PredictArguments& arguments) {
-  TrainedModel trained = load_trained(arguments.checkpoint, arguments.data);
-  const TrainingTask& task = *trained.assembly.task;
-  const Prediction prediction =
-      task.predictor({.model = trained.model(),
-                      .task = task,
-                      .data = trained.assembly.data->description(),
-                      .options = serving_options(trained,
-                                                 arguments.serving.weights())})
-          ->predict(arguments.input);
+  const auto model = open_model(
+      arguments.model, {.data_folder = arguments.data,
+                        .recurrent_weights = arguments.serving.weights()});
+  const auto predictor = model->predictor();
+  const Prediction prediction = predict_typed(*predictor, arguments.input);
   if (arguments.as_json) {
     print_json(prediction.json);
     return;
@@ -47,13 +43,15 @@ void predict(const PredictArguments& arguments) {
 
 void add_predict(CLI::App& verb) {
   auto arguments = std::make_shared<PredictArguments>();
-  verb.add_option("CHECKPOINT", arguments->checkpoint,
-                  "a .safetensors file, or the folder of a run")
+  verb.add_option("MODEL", arguments->model,
+                  "what weft export wrote, a checkpoint, or the folder of a "
+                  "run")
       ->required();
   verb.add_option("INPUT", arguments->input,
                   "what the model is given: a PNG or JPEG file, or a sentence")
       ->required();
-  verb.add_option("--data", arguments->data, "folder of the data")
+  verb.add_option("--data", arguments->data,
+                  "folder of the data that a checkpoint was trained on")
       ->type_name("DIR");
   add_serving_options(verb, arguments->serving);
   verb.add_flag("--json", arguments->as_json, "print one JSON object");

@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from small_sets import digits  # noqa: E402
-from weft import CliTest  # noqa: E402
+from weft import ROOT, CliTest  # noqa: E402
 
 
 class ExportTest(CliTest):
@@ -41,6 +41,47 @@ class ExportTest(CliTest):
                             self.net)
         self.assertIn("(image: f32[N, 8, 8, 1]) -> f32[N, 10]", text)
         self.assertIn(f"weft run {self.net} --input image=", text)
+
+    def test_the_file_stands_alone(self) -> None:
+        checkpoint = self.folder / "run" / "best.safetensors"
+        self.succeed("export", checkpoint, "-o", self.net)
+        picture = ROOT / "data" / "digits" / "sample.png"
+        told = self.json_of("predict", checkpoint, picture)
+        measured = self.json_of("eval", checkpoint, "--threads", 1)
+        checkpoint.unlink()
+        self.assertEqual(self.json_of("predict", self.net, picture), told)
+        again = self.json_of("eval", self.net, "--threads", 1)
+        for timed in ("seconds", "samples_per_s", "checkpoint",
+                      "peak_rss_bytes"):
+            again.pop(timed), measured.pop(timed)
+        self.assertEqual(again, measured)
+        self.assertEqual(again["examples"], 360)
+        # What is known of the data is in the file: to predict needs no more.
+        self.assertEqual(
+            self.json_of("predict", self.net, picture, "--data",
+                         self.folder / "nowhere"), told)
+        self.refuse("predict", self.net, "eight.png", parts=("no such file",))
+        self.refuse("eval", self.net, "--data", self.folder / "nowhere",
+                    parts=("nowhere",))
+
+    def test_damage_is_found(self) -> None:
+        self.succeed("export", self.folder / "run", "-o", self.net)
+        content = bytearray(self.net.read_bytes())
+        content[-5] ^= 4
+        self.net.write_bytes(content)
+        for verb in (("predict", self.net, "x.png"), ("eval", self.net),
+                     ("run", self.net), ("inspect", self.net, "--graph")):
+            self.refuse(*verb, parts=("checksum", "export the model anew"))
+
+    def test_a_function_alone_says_nothing_of_data(self) -> None:
+        self.succeed("export", self.folder / "run", "-o", self.net)
+        self.succeed("optimize", self.net, "-o", self.folder / "fast.weft",
+                     "--budget", 1)
+        fast = self.folder / "fast.weft"
+        picture = ROOT / "data" / "digits" / "sample.png"
+        self.assertEqual(self.json_of("predict", fast, picture)["class"],
+                         self.json_of("predict", self.net, picture)["class"])
+        self.refuse("eval", fast, parts=("'evaluate'", "only predicts"))
 
     def test_refusals(self) -> None:
         best = self.folder / "run" / "best.safetensors"

@@ -64,6 +64,18 @@ class TablesTest(CliTest):
         self.assertRegex(text, r"price \d+")
         self.assertIn("taken as missing: kilograms", text)
 
+    def test_a_file_of_the_model_needs_no_table(self) -> None:
+        checkpoint = self.train("regression",
+                                'label = "price"\nignore = "heavy,dear"')
+        model = self.folder / "cakes.weft"
+        self.succeed("export", checkpoint, "-o", model, "--data", self.table)
+        row = "kilograms=4,kind=cream"
+        told = self.predict(checkpoint, row)
+        self.table.unlink()
+        self.assertEqual(self.json_of("predict", model, row), told)
+        self.refuse("predict", model, "kilogram=4",
+                    parts=("'kilogram'", "did you mean 'kilograms'"))
+
     def test_a_file_has_a_line_for_each_row(self) -> None:
         checkpoint = self.train("binary", 'ignore = "price,dear"')
         rows = self.write("rows.csv", "kind,kilograms\ncream,2\nnut,8\n")

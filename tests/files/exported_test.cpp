@@ -118,6 +118,76 @@ TEST(Exported, CodeOfTheHostCannotBe) {
                [&] { export_function(folder / "x.weft", *graph); });
 }
 
+TEST(Exported, FunctionsOfAFileShareTheirTensors) {
+  const TemporaryFolder folder;
+  const Value weight = Tensor::zeros({DType::kF32, {1000}});
+  const Variable count(Tensor::scalar(1.0f), {.name = "count"});
+  const auto sum_of = jit([&](const Value& x) { return sum(weight + x); });
+  const auto counts = jit([&](const Value& x) {
+    count.assign_add(x);
+    return sum(weight * 2) + count.read();
+  });
+  const Value two = Tensor::scalar(2.0f);
+  counts(two);
+  const auto path = folder / "x.weft";
+  const auto first = sum_of.graph(two);
+  const auto second = counts.graph(two);
+  export_functions(path,
+                   {{kMainFunction, first.get()}, {"count", second.get()}},
+                   {{"note", "kept"}});
+  EXPECT_LT(std::filesystem::file_size(path), 2 * 1000 * sizeof(float));
+  const ExportedFile file(path);
+  EXPECT_EQ(file.tensors().entries().size(), 2u);
+  EXPECT_TRUE(file.has("count"));
+  EXPECT_FALSE(file.has("other"));
+  EXPECT_EQ(texts_beside_functions(file.metadata()),
+            (TextMetadata{{"note", "kept"}}));
+  EXPECT_EQ(ExportedFunction(path).run({two.tensor()})[0].item(), 2000);
+  ExportedFunction counting(file, "count");
+  EXPECT_EQ(counting.run({two.tensor()})[0].item(), 5);
+  EXPECT_EQ(counting.run({two.tensor()})[0].item(), 7);
+  // What was assigned did not reach the file.
+  EXPECT_EQ(ExportedFunction(file, "count").run({two.tensor()})[0].item(), 5);
+  expect_error(ErrorCode::kDataLoss, {"x.weft", "weft.function.other"},
+               [&] { ExportedFunction other(file, "other"); });
+}
+
+TEST(Exported, TensorsOutliveTheOpenFile) {
+  const TemporaryFolder folder;
+  const Value weight = f32({3}, {1, 2, 3});
+  export_function(folder / "x.weft", *jit([&](const Value& x) {
+                                        return x * weight;
+                                      }).graph(weight));
+  std::optional<SafetensorsFile> file(folder / "x.weft");
+  const Tensor mapped = file->map(file->entries()[0]);
+  EXPECT_FALSE(mapped.owns_uniquely());
+  file.reset();
+  std::filesystem::remove(folder / "x.weft");
+  EXPECT_TRUE(identical(mapped, weight.tensor()));
+}
+
+// Every byte of a file counts: of the header, whose damage the parser may see
+// first, as of the tensors.
+TEST(Exported, AChangedByteIsFound) {
+  const TemporaryFolder folder;
+  const auto path = folder / "x.weft";
+  const Value captured = f32({2}, {1, 2});
+  export_function(
+      path, *jit([&](const Value& x) { return x + captured; }).graph(captured));
+  const std::string whole = read_text(path);
+  for (std::size_t i = 0; i < whole.size(); i += i < 64 ? 1 : 7) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    write_file(folder / "y.weft", damaged);
+    EXPECT_THROW(ExportedFunction(folder / "y.weft"), Error) << "byte " << i;
+  }
+  std::string last = whole;
+  last.back() = static_cast<char>(last.back() ^ 64);
+  write_file(folder / "y.weft", last);
+  expect_error(ErrorCode::kDataLoss, {"y.weft", "checksum"},
+               [&] { ExportedFunction damaged(folder / "y.weft"); });
+}
+
 TEST(Exported, RefusesDamage) {
   const TemporaryFolder folder;
   const auto path = folder / "x.weft";
@@ -130,12 +200,21 @@ TEST(Exported, RefusesDamage) {
                                   const std::vector<NamedTensor>& tensors) {
     TextMetadata metadata = file.metadata();
     metadata[key] = text;
+    // A checksum would find all of this before it is looked at.
+    metadata.erase("weft.checksum");
     write_safetensors(folder / "y.weft", tensors, metadata);
     expect_error(ErrorCode::kDataLoss, {"y.weft"},
                  [&] { ExportedFunction damaged(folder / "y.weft"); });
   };
   const std::string graph = file.metadata().at("weft.graph");
-  const std::string info = file.metadata().at("weft.function");
+  std::string info = file.metadata().at("weft.function");
+  expect_error(ErrorCode::kDataLoss, {"checksum is missing"}, [&] {
+    TextMetadata metadata = file.metadata();
+    metadata.erase("weft.checksum");
+    write_safetensors(folder / "y.weft", std::vector{tensor}, metadata);
+    ExportedFunction damaged(folder / "y.weft");
+  });
+  info.replace(info.find("\"format\":2"), 10, "\"format\":1");
   expect_damaged("weft.graph", graph.substr(0, graph.size() / 2), {tensor});
   expect_damaged("weft.graph", "", {tensor});
   expect_damaged("weft.function", "{}", {tensor});

@@ -26,6 +26,9 @@
 #define LLVMFuzzerTestOneInput fuzz_datagram
 #include "tests/fuzz/datagram_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_description
+#include "tests/fuzz/description_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_edge_list
 #include "tests/fuzz/edge_list_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -101,6 +104,7 @@ const Target kTargets[] = {
     {"codec", fuzz_codec},
     {"csv", fuzz_csv},
     {"datagram", fuzz_datagram},
+    {"description", fuzz_description},
     {"edge_list", fuzz_edge_list},
     {"exported", fuzz_exported},
     {"frame", fuzz_frame},

@@ -11,7 +11,9 @@
 
 #include "weft/files/exported.h"
 #include "weft/nn/nn.h"
+#include "weft/train/model_in_use.h"
 #include "weft/train/recipe_step.h"
+#include "weft/train/step/evaluation.h"
 #include "weft/train/trained_model.h"
 #include "weft/train/trainer.h"
 
@@ -181,6 +183,63 @@ TEST_F(ExportOfRuns, EqualsTheStepAndItsCheckpoint) {
     EXPECT_TRUE(
         identical(ExportedFunction(folder_ / file).run(known).at(0), expected))
         << file;
+  }
+}
+
+// A file that stands alone says what its checkpoint says, and measures the
+// same.
+TEST_F(ExportOfRuns, StandsAlone) {
+  TrainObserver quiet;
+  Trainer(recipe(), {.name = "run"}).run(quiet);
+  export_trained(folder_ / "run", folder_ / "net.weft");
+  const auto checkpoint = open_model(folder_ / "run");
+  const auto file = open_model(folder_ / "net.weft");
+  EXPECT_EQ(file->info().metrics, checkpoint->info().metrics);
+  EXPECT_EQ(file->description().classes(), checkpoint->description().classes());
+  std::vector<std::vector<double>> sums;
+  for (ModelInUse* model : {checkpoint.get(), file.get()}) {
+    const auto evaluate =
+        model->evaluation(model->data().measure(DataPart::kTest, Shard()));
+    const MeasureSums first = evaluate();
+    auto& told = sums.emplace_back();
+    for (const Ratio& ratio : first.ratios()) {
+      told.insert(told.end(), {ratio.sum, ratio.count});
+    }
+    EXPECT_EQ(evaluate().loss(), first.loss());
+  }
+  EXPECT_EQ(sums[0], sums[1]);
+  EXPECT_EQ(sums[1].at(1), 360);
+  const std::string picture = WEFT_SOURCE_DIR "/data/digits/sample.png";
+  EXPECT_EQ(predict_typed(*file->predictor(), picture).json,
+            predict_typed(*checkpoint->predictor(), picture).json);
+  expect_error(ErrorCode::kUnavailable, {"nothing.png", "no such file"},
+               [&] { predict_typed(*file->predictor(), "nothing.png"); });
+  expect_error(ErrorCode::kInvalidArgument, {"net.weft", "was settled"}, [&] {
+    open_model(folder_ / "net.weft", {.recurrent_weights = DType::kBF16});
+  });
+}
+
+// What a task draws to measure is drawn in the same way from a file.
+TEST(Export, MeasuresWhatTheModelMeasures) {
+  const TemporaryFolder folder;
+  const auto model =
+      build_model(model_registry().get("vae"), {.example = {4, 4, 1}},
+                  {{"hidden", std::int64_t{8}}});
+  model->initialize(2);
+  const auto task = make_task("autoencoder");
+  const StepDescription description(*model, *task, {{"image", images(3)}},
+                                    {.seed = 7});
+  export_step(folder / "vae.weft", description);
+  ExportedFunction evaluate(ExportedFile(folder / "vae.weft"),
+                            kEvaluateFunction);
+  Step step(description, StepCut::kEvaluate);
+  const std::vector batch{test::pattern(images(3).shape)};
+  for (const std::int64_t number : {0, 1}) {
+    step.run(batch, {.number = number});
+    const Tensor key = Tensor::of<std::int64_t>({2}, {7, number});
+    const MeasureSums told = measure_sums(evaluate.run({key, batch[0]}));
+    EXPECT_EQ(told.loss(), step.measures().loss()) << number;
+    EXPECT_EQ(told.mean(3), step.measures().mean(3)) << number;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "weft/ops/ops.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/step/step.h"
+#include "weft/train/step/step_functions.h"
 #include "weft/train/step/translator.h"
 
 namespace weft::sequence_to_sequence_test {
@@ -47,9 +48,6 @@ class SequenceToSequenceTask : public ::testing::Test {
     return make_task(name, options);
   }
   const Dataset& data() const { return *splits_.train; }
-  nn::SequenceToSequence& translating() {
-    return dynamic_cast<nn::SequenceToSequence&>(*model_);
-  }
 
   test::TemporaryFolder folder_;
   DatasetSplits splits_;
@@ -122,24 +120,27 @@ TEST_F(SequenceToSequenceTask, TrainsOnRaggedBatchesAndTranslates) {
     step.run(loader.next().tensors, {.lr = 0.01, .number = i});
   }
   EXPECT_LT(step.loss(), 0.05);
-  const PredictorContext context{
-      .model = *model_, .task = *told, .data = data(), .options = {}};
+  const PredictorContext context{data(), functions_of(description)};
   Loader test(splits_.test, {.batch = 5});
   const auto scores = told->score_predictions(context, test);
   ASSERT_EQ(scores.size(), 1u);
   EXPECT_EQ(scores[0].metric.name, "bleu");
   EXPECT_NEAR(scores[0].value, 100, 1e-9);
-  const Prediction prediction = told->predictor(context)->predict("c d e");
+  const Prediction prediction = told->predictor(context)->predict({"c d e"});
   EXPECT_EQ(prediction.lines, std::vector<std::string>{"C D E"});
   EXPECT_EQ(prediction.json["translation"], "C D E");
   EXPECT_EQ(prediction.json["beam"].size(), 2u);
   test::expect_error(ErrorCode::kInvalidArgument, {"no words"},
-                     [&] { told->predictor(context)->predict(" "); });
+                     [&] { told->predictor(context)->predict({" "}); });
 }
 
 // What the search says of a translation is what the model says of its words.
 TEST_F(SequenceToSequenceTask, SearchTellsTheModelsProbabilities) {
-  Translator translator(translating(), {.beam = 3}, DType::kF32);
+  const auto searching =
+      task("sequence-to-sequence", {{"beam", std::int64_t{3}}});
+  const StepDescription description(*model_, *searching,
+                                    example_inputs(data()));
+  Translator translator(functions_of(description), {.beam = 3});
   const std::vector<Translator::Sentence> sources = {
       {4, 2}, {5, 6, 7, 5, 4, 2}, {8, 4, 2}};
   const auto found = translator.translate(sources);

@@ -13,15 +13,15 @@ class Table final : public Dataset {
     size_ = static_cast<std::int64_t>(records.rows());
     const TableColumns& columns = schema->columns;
     features_ = {{"features", {DType::kF32, {columns.width()}}},
-                 {"label", schema->labels.type()}};
-    classes_ = schema->labels.classes();
-    target_scale_ = schema->labels.scale();
+                 {"label", schema->labels->type()}};
+    classes_ = schema->labels->classes();
+    target_scale_ = schema->labels->scale();
     category_counts_ = columns.category_counts();
     // All records are encoded now: to parse a field takes longer than to copy
     // its numbers, and each epoch would do it again.
     encode(records, columns);
     // Labels are read once: a record's text is not kept.
-    values_ = schema->labels.read(records);
+    values_ = schema->labels->read(records);
     table_ = std::move(schema);
   }
 
@@ -82,10 +82,11 @@ Records read_records(std::string_view text, std::string_view where,
 std::shared_ptr<const TableSchema> fit(const Records& records,
                                        std::span<const std::size_t> training,
                                        const TableOptions& options) {
-  TableLabels labels(records, training, options);
-  TableColumns columns(records, training, options, labels.columns());
-  return std::make_shared<TableSchema>(
-      TableSchema{std::move(columns), std::move(labels)});
+  auto labels =
+      std::make_shared<const TableLabels>(records, training, options);
+  return std::make_shared<TableSchema>(TableSchema{
+      TableColumns(records, training, options, labels->columns()),
+      labels->columns(), labels});
 }
 
 }  // namespace

@@ -8,14 +8,17 @@
 #include "weft/data/dataset.h"
 #include "weft/data/table_columns.h"
 #include "weft/data/table_labels.h"
+#include "weft/data/table_options.h"
 
 namespace weft {
 
-// How a table is read: fitted to its training part, and the same for all
-// others.
+// How the rows of a table are read: fitted to its training part, and the same
+// for all others.
 struct TableSchema {
   TableColumns columns;
-  TableLabels labels;
+  std::vector<std::string> label_columns;  // that are to be told
+  // null where only the description of the data is there.
+  std::shared_ptr<const TableLabels> labels = nullptr;
 };
 
 // Reads `text` as (features f32[columns], label). Numbers are standardised and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -171,8 +172,6 @@ TableColumns::TableColumns(const Records& records,
       fit_category(records, training, place, column);
     } else {
       fit_number(records, training, place, options.standardize, column);
-      ++numbers_;
-      if (column.has_indicator) ++indicators_;
     }
     columns_.push_back(std::move(column));
     places_.push_back(place);
@@ -180,6 +179,23 @@ TableColumns::TableColumns(const Records& records,
   if (columns_.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "data.ignore",
                 "of {} no column is left to predict from", records.where());
+  }
+  count();
+}
+
+TableColumns::TableColumns(std::vector<TableColumn> columns,
+                           std::vector<std::string> others)
+    : columns_(std::move(columns)), others_(std::move(others)) {
+  places_.resize(columns_.size());
+  std::iota(places_.begin(), places_.end(), std::size_t{0});
+  count();
+}
+
+void TableColumns::count() {
+  for (const TableColumn& column : columns_) {
+    if (column.is_category) continue;
+    ++numbers_;
+    if (column.has_indicator) ++indicators_;
   }
   // A category is one number here, its place among the others; models make of
   // it what they like.

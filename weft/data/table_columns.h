@@ -48,6 +48,10 @@ class TableColumns {
                const TableOptions& options,
                const std::vector<std::string>& told);
 
+  // Those of a table that was fitted before, in its order.
+  TableColumns(std::vector<TableColumn> columns,
+               std::vector<std::string> others);
+
   const std::vector<TableColumn>& columns() const { return columns_; }
   // Those that the file has beside: to be told, or ignored.
   const std::vector<std::string>& others() const { return others_; }
@@ -65,6 +69,8 @@ class TableColumns {
               std::string_view where) const;
 
  private:
+  void count();
+
   std::vector<TableColumn> columns_;
   std::vector<std::size_t> places_;  // in the training file
   std::vector<std::string> others_;

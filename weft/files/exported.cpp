@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "weft/files/safetensors.h"
+#include "weft/files/exported_format.h"
 #include "weft/graph/text.h"
 
 namespace weft {
@@ -10,101 +10,41 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kGraphKey = "weft.graph";
-constexpr const char* kFunctionKey = "weft.function";
-constexpr int kFunctionFormat = 1;
-
-// A callback is a closure of the running program, which no text can name. It is
-// refused before a file is begun.
-void refuse_host_code(const Graph& graph) {
-  for (const Function& function : graph.functions) {
-    for (const Node& node : function.nodes()) {
-      if (!node.op->has(kHost)) continue;
-      throw Error(ErrorCode::kUnsupported, "@" + function.name(),
-                  "calls code of the program, which no file can hold")
-          .detail("node: " + to_string(function, node));
-    }
-  }
-}
-
-Tensor value_of(const Hidden& hidden, const std::string& function) {
-  if (hidden.kind == Hidden::Kind::kRandomKey) {
-    throw Error(ErrorCode::kUnsupported, "@" + function,
-                "draws with the random key around it, which no file can hold")
-        .hint(
-            "switch training off by model.train(false), or take the key as an "
-            "argument and open its scope inside");
-  }
-  if (!hidden.is_variable()) {
-    // Such a value exists only while the outer function runs.
-    if (hidden.value.is_staged()) {
-      throw Error(ErrorCode::kUnsupported, "@" + function,
-                  "captured a value of a function around it")
-          .hint("export the outer function");
-    }
-    return hidden.value.tensor();
-  }
-  const VariableRef variable = hidden.variable.lock();
-  if (variable == nullptr || !variable->value.is_defined()) {
-    throw Error(ErrorCode::kInvalidArgument, "@" + function,
-                "the variable '{}' has no value to save", hidden.name);
-  }
-  return variable->value;
-}
-
-const char* kind_of(const Hidden& hidden) {
-  if (!hidden.is_variable()) return "constant";
-  return hidden.is_assigned ? "assigned" : "variable";
-}
-
-const std::string& text_at(const SafetensorsFile& file, const char* key) {
-  const auto found = file.metadata().find(key);
-  if (found == file.metadata().end()) {
-    throw Error(ErrorCode::kDataLoss, file.path().string(),
-                "there is no function in it: its metadata has no '{}'", key);
-  }
-  return found->second;
-}
-
-Graph read_graph(const SafetensorsFile& file) {
+Graph read_graph(const std::string& text, const std::string& where) {
   try {
-    return parse_graph(text_at(file, kGraphKey), file.path().string());
+    return parse_graph(text, where);
   } catch (const Error& error) {
     // The parser takes bad text for its caller's mistake. Here the text comes
     // from a file, and the caller has done nothing wrong.
     if (error.code() != ErrorCode::kInvalidArgument) throw;
-    throw Error(ErrorCode::kDataLoss, file.path().string(), "damaged graph: {}",
-                error.what());
+    throw Error(ErrorCode::kDataLoss, where, "damaged graph: {}", error.what());
   }
+}
+
+void check_sum(const SafetensorsFile& file) {
+  // Files of an older Weft have none.
+  const auto found = file.metadata().find(kChecksumKey);
+  if (found == file.metadata().end()) return;
+  FileChecksum sum;
+  sum.add(file.metadata());
+  for (const SafetensorsEntry& entry : file.entries()) {
+    const Tensor tensor = file.map(entry);
+    sum.add(entry.name, entry.type,
+            {static_cast<const std::uint8_t*>(tensor.raw()), tensor.bytes()});
+  }
+  if (sum.text() == found->second) return;
+  throw Error(ErrorCode::kDataLoss, file.path().string(),
+              "damaged: its checksum is {}, and {} is written in it",
+              sum.text(), found->second)
+      .hint("get the file again, or export the model anew");
 }
 
 }  // namespace
 
-void export_function(const std::filesystem::path& path,
-                     const GraphFunction& function, const TextMetadata& more) {
-  const std::string& name = function.function().name();
-  refuse_host_code(function.graph());
-  std::vector<NamedTensor> tensors;
-  Json hidden = Json::array();
-  for (const Hidden& each : function.hidden()) {
-    // Variables of two layers may have one name.
-    const std::string tensor = fmt::format(
-        "{}.{}", tensors.size(), each.name.empty() ? "captured" : each.name);
-    hidden.push_back({{"tensor", tensor}, {"kind", kind_of(each)}});
-    tensors.push_back({tensor, value_of(each, name)});
-  }
-  const Json info{{"format", kFunctionFormat},
-                  {"entry", name},
-                  {"hidden", std::move(hidden)}};
-  TextMetadata metadata = more;
-  metadata[kGraphKey] = to_string(function.graph());
-  metadata[kFunctionKey] = info.dump();
-  write_safetensors(path, tensors, metadata);
-}
-
 bool is_exported_function(const std::filesystem::path& path) {
   try {
-    return SafetensorsFile(path).metadata().contains(kFunctionKey);
+    return SafetensorsFile(path).metadata().contains(
+        function_key(kMainFunction));
   } catch (const Error&) {
     // What is no file of tensors is no function either, and this only asks.
     return false;
@@ -115,11 +55,13 @@ ExportedInfo parse_exported_info(std::string_view text,
                                  std::string_view where) {
   try {
     const Json json = Json::parse(text);
-    if (json.at("format") != kFunctionFormat) {
-      throw Error(ErrorCode::kUnsupported, where,
-                  "another format of functions than {}", kFunctionFormat);
-    }
     ExportedInfo info;
+    info.format = json.at("format");
+    if (info.format < 1 || info.format > kFunctionFormat) {
+      throw Error(ErrorCode::kUnsupported, where,
+                  "format {} of functions, where 1 to {} are known",
+                  info.format, kFunctionFormat);
+    }
     info.entry = json.at("entry");
     for (const Json& each : json.at("hidden")) {
       const std::string kind = each.at("kind");
@@ -137,16 +79,56 @@ ExportedInfo parse_exported_info(std::string_view text,
   }
 }
 
+ExportedFile::ExportedFile(const std::filesystem::path& path) : file_(path) {
+  check_sum(file_);
+  if (!has(kMainFunction)) {
+    throw Error(ErrorCode::kDataLoss, path.string(),
+                "there is no function in it: its metadata has no '{}'",
+                function_key(kMainFunction));
+  }
+}
+
+bool ExportedFile::has(std::string_view function) const {
+  return file_.metadata().contains(function_key(function));
+}
+
+const std::string& ExportedFile::text(const std::string& key) const {
+  const auto found = file_.metadata().find(key);
+  if (found == file_.metadata().end()) {
+    throw Error(ErrorCode::kDataLoss, path().string(),
+                "damaged function: its metadata has no '{}'", key);
+  }
+  return found->second;
+}
+
+TextMetadata texts_beside_functions(const TextMetadata& metadata) {
+  TextMetadata rest;
+  for (const auto& [key, text] : metadata) {
+    const bool is_of_function = key == kChecksumKey ||
+                                key.starts_with(graph_key(kMainFunction)) ||
+                                key.starts_with(function_key(kMainFunction));
+    if (!is_of_function) rest[key] = text;
+  }
+  return rest;
+}
+
 ExportedFunction::ExportedFunction(const std::filesystem::path& path,
+                                   TaggedOptions tagged)
+    : ExportedFunction(ExportedFile(path), kMainFunction, std::move(tagged)) {}
+
+ExportedFunction::ExportedFunction(const ExportedFile& file,
+                                   std::string_view name,
                                    TaggedOptions tagged) {
-  const SafetensorsFile file(path);
+  const std::string path = file.path().string();
   const auto damaged = [&](std::string_view what) {
-    return Error(ErrorCode::kDataLoss, path.string(), "damaged function: {}",
-                 what);
+    return Error(ErrorCode::kDataLoss, path, "damaged function: {}", what);
   };
   const ExportedInfo info =
-      parse_exported_info(text_at(file, kFunctionKey), path.string());
-  Graph graph = read_graph(file);
+      parse_exported_info(file.text(function_key(name)), path);
+  if (info.format > 1 && !file.metadata().contains(kChecksumKey)) {
+    throw damaged("its checksum is missing");
+  }
+  Graph graph = read_graph(file.text(graph_key(name)), path);
   const Function* entry = graph.find(info.entry);
   if (entry == nullptr) throw damaged("its entry is missing");
   const auto& parameters = entry->parameters();
@@ -167,7 +149,7 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
   for (std::size_t i = 0; i < info.hidden.size(); ++i) {
     const ExportedHidden& each = info.hidden[i];
     const TensorType& type = entry->type(parameters[count + i]);
-    const SafetensorsEntry* stored = file.find(each.tensor);
+    const SafetensorsEntry* stored = file.tensors().find(each.tensor);
     if (stored == nullptr || stored->type != type) {
       throw damaged("'" + each.tensor + "' is no " + to_string(type));
     }
@@ -177,7 +159,9 @@ ExportedFunction::ExportedFunction(const std::filesystem::path& path,
                              entry->type(entry->results()[result++]) != type)) {
       throw damaged("'" + each.tensor + "' is assigned something else");
     }
-    const Tensor value = file.read(*stored);
+    // What is assigned is overwritten, and the file must not be.
+    const Tensor value = each.is_assigned ? file.tensors().read(*stored)
+                                          : file.tensors().map(*stored);
     // Nobody else has what is read here: it changes only by being assigned.
     if (!each.is_assigned) options.frozen.emplace_back(count + i, value);
     if (!each.is_variable) {

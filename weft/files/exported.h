@@ -5,17 +5,26 @@
 //   ExportedFunction model("model.weft");
 //   const Tensor y = model.run({x})[0];
 //
-// Format: "weft.graph" of the metadata is the text form of all functions;
-// "weft.function" is
-//   {"format": 1, "entry": "predict.1", "hidden":
+// A file may have further functions by name, as the model of `weft export` has
+// one to measure with. They share the tensors that they have in common.
+//
+// Format: "weft.graph" of the metadata is the text form of all functions that
+// the main one calls; "weft.function" is
+//   {"format": 2, "entry": "predict.1", "hidden":
 //     [{"tensor": "weight", "kind": "constant"}, …]}
 // where kind is "constant", "variable" or "assigned", and the hidden
-// parameters come last.
+// parameters come last. A further function has "weft.graph.NAME" and
+// "weft.function.NAME". "weft.checksum" tells a file that is damaged by mistake
+// (base/checksum.h); it is no signature.
+//
+// Tensors that are not assigned stay in the file, which is mapped: functions of
+// several processes share their memory.
 //
 // Threads: caller synchronises.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +34,9 @@
 
 namespace weft {
 
+// The name of the function that `weft run` runs.
+inline constexpr const char* kMainFunction = "";
+
 // Writes the file atomically, with `more` beside its own metadata. Throws
 // Error(kUnsupported) for a function that calls code of the host, captured
 // values of a function around it or draws with the random key around its call,
@@ -33,6 +45,11 @@ namespace weft {
 void export_function(const std::filesystem::path& path,
                      const GraphFunction& function,
                      const TextMetadata& more = {});
+// The same for several, by name; kMainFunction is one of them.
+using FunctionsByName = std::map<std::string, const GraphFunction*>;
+void export_functions(const std::filesystem::path& path,
+                      const FunctionsByName& functions,
+                      const TextMetadata& more = {});
 
 // Whether a function was exported to this file. False where there is none, and
 // where it cannot be read.
@@ -46,10 +63,32 @@ struct ExportedHidden {
   bool is_assigned = false;
 };
 struct ExportedInfo {
+  int format = 0;
   std::string entry;
   std::vector<ExportedHidden> hidden;
 };
 ExportedInfo parse_exported_info(std::string_view text, std::string_view where);
+
+// An open file of functions.
+class ExportedFile {
+ public:
+  // Reads all of the file once, to check it. Throws Error(kDataLoss) for a
+  // damaged file or one of another kind.
+  explicit ExportedFile(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return file_.path(); }
+  const SafetensorsFile& tensors() const { return file_; }
+  const TextMetadata& metadata() const { return file_.metadata(); }
+  bool has(std::string_view function) const;
+  // What the metadata has under `key`. Throws Error(kDataLoss) if it has not.
+  const std::string& text(const std::string& key) const;
+
+ private:
+  SafetensorsFile file_;
+};
+
+// What the metadata of such a file says beside its functions.
+TextMetadata texts_beside_functions(const TextMetadata& metadata);
 
 class ExportedFunction {
  public:
@@ -57,6 +96,8 @@ class ExportedFunction {
   // Error(kDataLoss) for a damaged file or one of another kind.
   explicit ExportedFunction(const std::filesystem::path& path,
                             TaggedOptions tagged = {});
+  ExportedFunction(const ExportedFile& file, std::string_view name,
+                   TaggedOptions tagged = {});
 
   // The arguments' names and types; dims may be symbols.
   struct Argument {

@@ -69,7 +69,8 @@ OptimizeReport optimize_exported(const std::filesystem::path& from,
                                  const std::filesystem::path& to,
                                  std::int64_t batch,
                                  const OptimizeOptions& options) {
-  const ExportedFunction exported(from);
+  const ExportedFile file(from);
+  const ExportedFunction exported(file, kMainFunction);
   const Function& function = exported.function().function();
   HiddenParts hidden = parts_of(exported.function());
   const Optimized optimized =
@@ -82,9 +83,11 @@ OptimizeReport optimize_exported(const std::filesystem::path& from,
     now_hidden.push_back(Hidden::captured(tensor));
   }
   const std::string name = parts.rest.name();
+  TextMetadata more = texts_beside_functions(file.metadata());
+  more[kReportKey] = to_json(optimized.report);
   export_function(
       to, GraphFunction({{std::move(parts.rest)}}, name, std::move(now_hidden)),
-      {{kReportKey, to_json(optimized.report)}});
+      more);
   return optimized.report;
 }
 

@@ -16,8 +16,9 @@ namespace weft {
 
 // Reads an exported function, optimizes it with everything frozen that it does
 // not assign, computes once what depends on that alone, and writes the rest.
-// Free dims are `batch` where it is measured, and stay free in the file. Throws
-// as ExportedFunction, optimize() and export_function() do.
+// Free dims are `batch` where it is measured, and stay free in the file. What
+// else the metadata says stays; further functions do not. Throws as
+// ExportedFunction, optimize() and export_function() do.
 OptimizeReport optimize_exported(const std::filesystem::path& from,
                                  const std::filesystem::path& to,
                                  std::int64_t batch,

@@ -71,16 +71,13 @@ void check_names(std::span<const NamedTensor> tensors) {
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
     : path_(path),
-      map_(path),
-      header_(parse_safetensors(map_.bytes(), path.string())) {}
+      map_(std::make_shared<const MappedFile>(path)),
+      header_(parse_safetensors(map_->bytes(), path.string())) {}
 
-Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
-  Tensor result = Tensor::empty(entry.type);
-  const std::size_t bytes = result.bytes();
-  if (bytes == 0) return result;
+ByteSpan SafetensorsFile::bytes_of(const SafetensorsEntry& entry) const {
   const std::size_t begin = header_.data_begin + entry.begin;
   // The header was accepted only with all of its offsets inside of the file.
-  const ByteSpan data = map_.bytes().subspan(begin, bytes);
+  const ByteSpan data = map_->bytes().subspan(begin, entry.type.bytes());
   // A bool of another value than 0 or 1 is undefined in C++.
   if (entry.type.dtype == DType::kBool) {
     const auto wrong = std::find_if(data.begin(), data.end(),
@@ -92,10 +89,27 @@ Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
                   entry.name, *wrong);
     }
   }
-  // The bytes are copied, since tensors may outlive the map and be written
-  // into.
-  std::memcpy(result.raw(), data.data(), bytes);
+  return data;
+}
+
+Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
+  Tensor result = Tensor::empty(entry.type);
+  const ByteSpan data = bytes_of(entry);
+  // The bytes are copied, since whoever reads may write into the tensor.
+  if (!data.empty()) std::memcpy(result.raw(), data.data(), data.size());
   return result;
+}
+
+Tensor SafetensorsFile::map(const SafetensorsEntry& entry) const {
+  const ByteSpan data = bytes_of(entry);
+  const auto address = reinterpret_cast<std::uintptr_t>(data.data());
+  if (data.empty() || address % size_of(entry.type.dtype) != 0) {
+    return read(entry);
+  }
+  using Owner = std::shared_ptr<const MappedFile>;
+  return Tensor::wrap(entry.type, const_cast<std::uint8_t*>(data.data()),
+                      new Owner(map_),
+                      [](void* owner) { delete static_cast<Owner*>(owner); });
 }
 
 Tensor SafetensorsFile::read(std::string_view name) const {

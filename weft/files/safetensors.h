@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,12 +71,19 @@ class SafetensorsFile {
   // A copy of a tensor's bytes. Throws Error(kDataLoss) for a bool that is
   // neither 0 nor 1.
   Tensor read(const SafetensorsEntry& entry) const;
+  // The bytes where they are mapped, which nobody may write: they stay as long
+  // as the tensor does. A copy where they are not aligned to their dtype, as in
+  // files that others wrote. Throws as read().
+  Tensor map(const SafetensorsEntry& entry) const;
   // Throws Error(kInvalidArgument) with the nearest name if there is none.
   Tensor read(std::string_view name) const;
 
  private:
+  ByteSpan bytes_of(const SafetensorsEntry& entry) const;
+
   std::filesystem::path path_;
-  MappedFile map_;
+  // Tensors that lie in it keep it.
+  std::shared_ptr<const MappedFile> map_;
   SafetensorsHeader header_;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "weft/train/files/checkpoint.h"
+#include "weft/train/model_in_use.h"
 #include "weft/train/step/export.h"
 
 namespace weft {
@@ -96,7 +97,14 @@ void RecipeStep::save(const std::filesystem::path& path) const {
 }
 
 void RecipeStep::export_model(const std::filesystem::path& path) const {
-  export_step(path, in_use());
+  const CheckpointInfo info{
+      .recipe = kept_text(recipe_),
+      .step = steps_done_,
+      .position = source_->position(),
+      .seed = static_cast<std::uint64_t>(recipe_.train.seed),
+      .metrics = {}};
+  export_step(path, in_use(),
+              model_metadata(info, assembly_.data->description(), ""));
 }
 
 void RecipeStep::load(const std::filesystem::path& path) {

@@ -1,6 +1,7 @@
 #include "weft/train/trained_model.h"
 
 #include "weft/nn/recurrent.h"
+#include "weft/train/model_in_use.h"
 #include "weft/train/step/export.h"
 
 namespace weft {
@@ -67,7 +68,9 @@ void export_trained(const std::filesystem::path& path,
   export_step(
       file,
       StepDescription(trained.model(), *trained.assembly.task, source->inputs(),
-                      serving_options(trained, recurrent_weights)));
+                      serving_options(trained, recurrent_weights)),
+      model_metadata(trained.info, trained.assembly.data->description(),
+                     trained.path));
 }
 
 }  // namespace weft

@@ -14,6 +14,7 @@
 #include "weft/train/run_record.h"
 #include "weft/train/step/evaluation.h"
 #include "weft/train/step/single_worker.h"
+#include "weft/train/step/step_functions.h"
 #include "weft/train/sync/agreement.h"
 #include "weft/train/sync/exchange.h"
 #include "weft/train/sync/roles.h"
@@ -278,10 +279,11 @@ class Trainer::Run {
       scores = Scores(loop_.metrics(), test.run());
     }
     predicted = assembly_.task->score_predictions(
-        {.model = *assembly_.model,
-         .task = *assembly_.task,
-         .data = assembly_.data->description(),
-         .options = step_options(recipe_)},
+        {.data = assembly_.data->description(),
+         .functions = functions_of(
+             StepDescription(*assembly_.model, *assembly_.task,
+                             example_inputs(assembly_.data->description()),
+                             step_options(recipe_)))},
         *assembly_.data->measure(part, Shard()));
     for (const auto& [metric, value] : predicted) {
       scores.set(metric.name, value);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "weft/train/step/image_input.h"
-#include "weft/train/step/step.h"
 
 namespace weft {
 namespace {
@@ -22,14 +21,11 @@ bool are_digits(const std::vector<std::string>& classes) {
 class ClassGuesses final : public Predictor {
  public:
   explicit ClassGuesses(const PredictorContext& context)
-      : data_(context.data),
-        step_(StepDescription(context.model, context.task,
-                              single_image_inputs(data_), context.options),
-              StepCut::kPredict) {}
+      : data_(context.data), predict_(context.functions(kPredictFunction)) {}
 
-  Prediction predict(const std::string& path) override {
+  Prediction predict(const PredictorInput& input) override {
     Prediction result;
-    result.picture = fitted_image(path, data_);
+    result.picture = fitted_image(input, data_);
     const std::vector<Guess> guesses =
         guess(image_input(*result.picture, data_));
     const char* kind = are_digits(data_.classes()) ? "digit" : "class";
@@ -46,7 +42,7 @@ class ClassGuesses final : public Predictor {
     }
     nlohmann::ordered_json classes = nlohmann::ordered_json::object();
     for (const Guess& each : guesses) classes[each.name] = each.probability;
-    result.json = {{"image", path},
+    result.json = {{"image", input.text},
                    {"class", guesses[0].name},
                    {"probability", guesses[0].probability},
                    {"classes", classes}};
@@ -56,7 +52,7 @@ class ClassGuesses final : public Predictor {
  private:
   // The most probable first.
   std::vector<Guess> guess(const Tensor& input) {
-    const Tensor probabilities = step_.predict(std::vector{input}).at(0);
+    const Tensor probabilities = predict_(std::vector{input}).at(0);
     std::vector<Guess> guesses;
     for (std::int64_t i = 0; i < probabilities.size(); ++i) {
       guesses.push_back({data_.classes()[static_cast<std::size_t>(i)],
@@ -69,7 +65,7 @@ class ClassGuesses final : public Predictor {
   }
 
   const DataDescription& data_;
-  Step step_;
+  ModelFunction predict_;
 };
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "weft/train/step/export.h"
 
+#include <algorithm>
+
 #include "weft/compiler/dead_nodes.h"
 #include "weft/files/exported.h"
 #include "weft/graph/function_copy.h"
 #include "weft/graph/program.h"
 #include "weft/train/step/staged_step.h"
+#include "weft/train/step/step_functions.h"
 
 namespace weft {
 namespace {
@@ -45,44 +48,83 @@ Hidden hidden_of(const Entry& entry, std::vector<Variable>& variables) {
   return hidden;
 }
 
-}  // namespace
+// Arguments come with each call; all else is kept in the file. What measuring
+// draws differs from batch to batch.
+bool is_argument(StepCut cut, EntryRole role) {
+  return role == EntryRole::kInput ||
+         (role == EntryRole::kKey && cut == StepCut::kEvaluate);
+}
 
-void export_step(const std::filesystem::path& path,
-                 const StepDescription& description) {
-  refuse_to_replace(path);
+// A cut of the description that keeps its values, and the variables that it
+// refers to weakly.
+struct ExportedCut {
+  std::unique_ptr<GraphFunction> function;
+  std::vector<Variable> variables;
+};
+
+ExportedCut export_cut(const StepDescription& description, StepCut cut) {
   Program program;
-  FunctionBuilder& builder = program.builder(name_of(StepCut::kExport));
-  StagedStep staged(description, StepCut::kExport, builder);
+  FunctionBuilder& builder = program.builder(name_of(cut));
+  StagedStep staged(description, cut, builder);
   std::vector<const Entry*> entries;  // of the parameters
+  std::ptrdiff_t carried = 0;
   for (std::size_t i = 0; i < description.entries().size(); ++i) {
-    if (staged.is_read(i)) entries.push_back(&description.entries()[i]);
+    const Entry& entry = description.entries()[i];
+    if (staged.is_read(i)) entries.push_back(&entry);
+    carried += entry.role == EntryRole::kCarried ? 1 : 0;
   }
   const Function function =
       // What only training needs must not be in the file, nor the parameters
       // that it reads.
-      eliminate_dead_nodes(builder.build([&] { return staged.compute(); }));
+      eliminate_dead_nodes(builder.build([&] {
+        std::vector<Value> results = staged.compute();
+        // What is assigned comes last in a file; among the entries, what is
+        // carried comes before the measures.
+        if (cut == StepCut::kEvaluate) {
+          std::rotate(results.begin(), results.begin() + carried,
+                      results.end());
+        }
+        return results;
+      }));
 
   // Arguments come first in a file, and what is hidden last.
   const std::vector<bool> is_used = used_values(function);
   FunctionCopy copy(function, function.name());
-  std::vector<Variable> variables;  // which hidden ones refer to weakly
+  ExportedCut result;
   std::vector<Hidden> hidden;
-  for (const bool wants_inputs : {true, false}) {
+  for (const bool wants_arguments : {true, false}) {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const ValueId parameter = function.parameters()[i];
-      const bool is_input = entries[i]->role == EntryRole::kInput;
-      if (is_input != wants_inputs) continue;
+      const bool is_given = is_argument(cut, entries[i]->role);
+      if (is_given != wants_arguments) continue;
       const bool is_needed = is_used[static_cast<std::size_t>(parameter)];
-      // Inputs stay, needed or not: callers give them in order.
-      if (!is_input && !is_needed) continue;
+      // Arguments stay, needed or not: callers give them in order.
+      if (!is_given && !is_needed) continue;
       copy.add_parameter(parameter);
-      if (!is_input) hidden.push_back(hidden_of(*entries[i], variables));
+      if (!is_given) hidden.push_back(hidden_of(*entries[i], result.variables));
     }
   }
   for (const Node& node : function.nodes()) copy.add_node(node);
   program.add(copy.finish());
-  export_function(
-      path, GraphFunction(program.build(), function.name(), std::move(hidden)));
+  result.function = std::make_unique<GraphFunction>(
+      program.build(), function.name(), std::move(hidden));
+  return result;
+}
+
+}  // namespace
+
+void export_step(const std::filesystem::path& path,
+                 const StepDescription& description, const TextMetadata& more) {
+  refuse_to_replace(path);
+  const ExportedCut predict = export_cut(description, StepCut::kExport);
+  const ExportedCut evaluate = export_cut(description, StepCut::kEvaluate);
+  FunctionsByName functions{{kMainFunction, predict.function.get()},
+                            {kEvaluateFunction, evaluate.function.get()}};
+  const auto added = task_functions(description);
+  for (const auto& [name, function] : added) functions[name] = function.get();
+  // The task's read the model's variables, where averages may stand in.
+  const InUseScope in_use(description);
+  export_functions(path, functions, more);
 }
 
 }  // namespace weft

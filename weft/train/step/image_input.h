@@ -3,23 +3,16 @@
 // Threads: pure functions.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
 #include "weft/data/image.h"
+#include "weft/train/step/predictor.h"
 
 namespace weft {
 
-// The picture in the file `path`, PNG or JPEG, in the size and channels of the
-// data's first feature, u8[height, width, channels]. Throws what reading and
-// decoding throw.
-Image fitted_image(const std::string& path, const DataDescription& data);
-
-// The tensors of a batch of one image, as the data's features are, pixels as
-// numbers.
-std::vector<BatchInput> single_image_inputs(const DataDescription& data);
+// The picture in a file, PNG or JPEG, in the size and channels of the data's
+// first feature, u8[height, width, channels]. Throws Error(kInvalidArgument)
+// for an input that is no file, and what decoding throws.
+Image fitted_image(const PredictorInput& input, const DataDescription& data);
 
 // f32[1, height, width, channels]: its pixels, scaled as the training data
 // was.

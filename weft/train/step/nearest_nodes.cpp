@@ -3,32 +3,19 @@
 #include <algorithm>
 #include <numeric>
 
-#include "weft/train/step/step.h"
-
 namespace weft {
 namespace {
 
 constexpr std::size_t kMostTold = 5;
 
-std::vector<BatchInput> single_pair(const DataDescription& data) {
-  std::vector<BatchInput> inputs;
-  for (const Feature& feature : data.features()) {
-    TensorType type{feature.type.dtype, {1}};
-    for (const Dim dim : feature.type.shape) type.shape.push_back(dim);
-    inputs.push_back({feature.name, type});
-  }
-  return inputs;
-}
-
 class NearestNodes final : public Predictor {
  public:
   explicit NearestNodes(const PredictorContext& context)
       : names_(context.data.classes()),
-        step_(StepDescription(context.model, context.task,
-                              single_pair(context.data), context.options),
-              StepCut::kPredict) {}
+        predict_(context.functions(kPredictFunction)) {}
 
-  Prediction predict(const std::string& name) override {
+  Prediction predict(const PredictorInput& input) override {
+    const std::string& name = input.text;
     const auto found = std::ranges::find(names_, name);
     if (found == names_.end()) {
       throw Error(ErrorCode::kInvalidArgument, "predict", "no node '{}'", name)
@@ -36,9 +23,8 @@ class NearestNodes final : public Predictor {
                             names_.front()));
     }
     const std::ptrdiff_t node = found - names_.begin();
-    const Tensor scores = step_
-                              .predict(std::vector{Tensor::of<std::int32_t>(
-                                  {1}, {static_cast<std::int32_t>(node)})})
+    const Tensor scores = predict_(std::vector{Tensor::of<std::int32_t>(
+                                       {1}, {static_cast<std::int32_t>(node)})})
                               .at(0);
     std::vector<std::int64_t> order(names_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -61,7 +47,7 @@ class NearestNodes final : public Predictor {
 
  private:
   const std::vector<std::string>& names_;
-  Step step_;
+  ModelFunction predict_;
 };
 
 }  // namespace

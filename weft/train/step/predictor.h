@@ -1,4 +1,4 @@
-// What `weft predict` does with a trained model: something that a person names
+// What `weft predict` does with a trained model: something that a person gives
 // goes in, an answer comes out.
 //
 // Threads: caller synchronises.
@@ -9,14 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/file.h"
 #include "weft/data/dataset.h"
 #include "weft/data/image.h"
-#include "weft/nn/module.h"
-#include "weft/train/step/step_options.h"
+#include "weft/train/step/model_functions.h"
 
 namespace weft {
-
-class TrainingTask;
 
 struct Prediction {
   // What was looked at, or what was made; to be drawn above the lines.
@@ -25,20 +23,29 @@ struct Prediction {
   nlohmann::ordered_json json;
 };
 
+// What a person gives: a sentence or a row, which is the text itself; or a
+// file, which the text names, and whose bytes outlive the call.
+struct PredictorInput {
+  std::string text;
+  std::optional<ByteSpan> file = std::nullopt;
+};
+
 class Predictor {
  public:
   virtual ~Predictor() = default;
-  // `input` is as the user wrote it: a file, a sentence, a row. Throws
-  // Error(kInvalidArgument) for what is none, and what reading a file throws.
-  virtual Prediction predict(const std::string& input) = 0;
+  // Throws Error(kInvalidArgument) for what is no input of this model's, and
+  // Error(kDataLoss) for a file that is damaged.
+  virtual Prediction predict(const PredictorInput& input) = 0;
 };
 
-// What a predictor is made from; all of it outlives the predictor.
+// Predicts for what was typed: where a file is called so, its content is given.
+// Throws as MappedFile and predict() do.
+Prediction predict_typed(Predictor& predictor, const std::string& typed);
+
+// What a predictor is made from; both outlive it.
 struct PredictorContext {
-  nn::Module& model;  // trained
-  const TrainingTask& task;
-  const DataDescription& data;  // that it was trained on
-  StepOptions options;
+  const DataDescription& data;  // that the model was trained on
+  ModelFunctions functions;
 };
 
 }  // namespace weft

@@ -1,18 +1,23 @@
 #include "weft/train/step/row_predictor.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fmt/ranges.h>
 
-#include "weft/base/file.h"
 #include "weft/data/csv.h"
 #include "weft/data/table.h"
-#include "weft/train/step/step.h"
 
 namespace weft {
 namespace {
 
 constexpr std::size_t kMostRowBytes = std::size_t{64} << 20;
+
+std::string text_of(const PredictorInput& input) {
+  if (input.file->size() > kMostRowBytes) {
+    throw Error(ErrorCode::kExhausted, input.text,
+                "more than {} bytes of rows at once", kMostRowBytes);
+  }
+  return {input.file->begin(), input.file->end()};
+}
 
 // "age=39,job=baker" as a table of one row.
 std::string table_of(const std::string& row) {
@@ -94,17 +99,13 @@ class RowPredictor final : public Predictor {
                std::function<RowAnswer(std::span<const float>)> tell)
       : data_(context.data),
         tell_(std::move(tell)),
-        step_(StepDescription(context.model, context.task, inputs_of(data_),
-                              context.options),
-              StepCut::kPredict) {}
+        predict_(context.functions(kPredictFunction)) {}
 
-  Prediction predict(const std::string& input) override {
-    std::error_code ignored;
+  Prediction predict(const PredictorInput& input) override {
     // What is no file is a row itself.
-    const bool is_file = std::filesystem::is_regular_file(input, ignored);
-    const Records records(
-        is_file ? read_text(input, kMostRowBytes) : table_of(input),
-        is_file ? input : "row", {.has_header = true});
+    const bool is_file = input.file.has_value();
+    const Records records(is_file ? text_of(input) : table_of(input.text),
+                          is_file ? input.text : "row", {.has_header = true});
     if (records.rows() == 0) {
       throw Error(ErrorCode::kInvalidArgument, records.where(), "no rows");
     }
@@ -117,21 +118,10 @@ class RowPredictor final : public Predictor {
           records, row,
           rows.data<float>() + row * static_cast<std::size_t>(rows.shape()[1]));
     }
-    return told(step_.predict(std::vector{rows}).at(0), columns, is_file);
+    return told(predict_(std::vector{rows}).at(0), columns, is_file);
   }
 
  private:
-  static std::vector<BatchInput> inputs_of(const DataDescription& data) {
-    std::vector<BatchInput> inputs;
-    for (const Feature& feature : data.features()) {
-      // The batch axis is open: a file of any number of rows is one batch.
-      TensorType type{feature.type.dtype, {1}};
-      for (const Dim dim : feature.type.shape) type.shape.push_back(dim);
-      inputs.push_back({feature.name, type});
-    }
-    return inputs;
-  }
-
   Prediction told(const Tensor& predictions, const RowColumns& columns,
                   bool is_file) const {
     Prediction result;
@@ -156,7 +146,7 @@ class RowPredictor final : public Predictor {
 
   const DataDescription& data_;
   std::function<RowAnswer(std::span<const float>)> tell_;
-  Step step_;
+  ModelFunction predict_;
 };
 
 }  // namespace

@@ -243,17 +243,19 @@ TransferGraph Step::transfers() {
   return graph;
 }
 
-MeasureSums Step::measures() const {
+MeasureSums measure_sums(std::span<const Tensor> sums_and_counts) {
   MeasureSums sums;
-  // Sums and counts stand in pairs (StepDescription::add_measures).
-  for (std::size_t i = 0; i < measures_.size(); i += 2) {
-    const double count = measures_[i + 1].item();
-    for (std::int64_t k = 0; k < measures_[i].size(); ++k) {
-      sums.ratios().push_back({measures_[i].item(k), count});
+  // They stand in pairs (StepDescription::add_measures).
+  for (std::size_t i = 0; i + 1 < sums_and_counts.size(); i += 2) {
+    const double count = sums_and_counts[i + 1].item();
+    for (std::int64_t k = 0; k < sums_and_counts[i].size(); ++k) {
+      sums.ratios().push_back({sums_and_counts[i].item(k), count});
     }
   }
   return sums;
 }
+
+MeasureSums Step::measures() const { return measure_sums(measures_); }
 
 double Step::loss() const {
   return Ratio{measures_.at(0).item(), measures_.at(1).item()}.mean();

@@ -114,6 +114,9 @@ class Step {
   std::shared_ptr<Executable> executable_;
 };
 
+// What a run measures, from the sums and counts that it tells in turn.
+MeasureSums measure_sums(std::span<const Tensor> sums_and_counts);
+
 // Answers sources that ask the model (data/batch_source.h): its predictions, by
 // the parameters as they are when it is asked. The step is made when it is
 // asked first.

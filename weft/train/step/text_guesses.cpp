@@ -4,34 +4,19 @@
 
 #include "weft/data/text.h"
 #include "weft/train/step/row_predictor.h"
-#include "weft/train/step/step.h"
 
 namespace weft {
 namespace {
-
-// One text of any length, and what stands for its class.
-std::vector<BatchInput> text_inputs(const DataDescription& data) {
-  std::vector<BatchInput> inputs;
-  for (const Feature& feature : data.features()) {
-    BatchInput input{feature.name, {feature.type.dtype, {1}}};
-    for (const Dim dim : feature.type.shape) input.type.shape.push_back(dim);
-    for (const int axis : feature.varying) input.varying.push_back(axis + 1);
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
-}
 
 class TextGuesses final : public Predictor {
  public:
   explicit TextGuesses(const PredictorContext& context)
       : data_(context.data),
         vocabulary_(context.data.words()),
-        step_(StepDescription(context.model, context.task,
-                              text_inputs(context.data), context.options),
-              StepCut::kPredict) {}
+        predict_(context.functions(kPredictFunction)) {}
 
-  Prediction predict(const std::string& text) override {
-    const auto words = split_words(text);
+  Prediction predict(const PredictorInput& input) override {
+    const auto words = split_words(input.text);
     if (words.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "predict",
                   "the text has no words");
@@ -46,7 +31,7 @@ class TextGuesses final : public Predictor {
       }
       numbers.data<std::int32_t>()[i] = number;
     }
-    const Tensor probabilities = step_.predict(std::vector{numbers}).at(0);
+    const Tensor probabilities = predict_(std::vector{numbers}).at(0);
     RowAnswer answer = tell_class(data_.classes(), probabilities.span<float>());
     Prediction result;
     result.lines.push_back(std::move(answer.text));
@@ -62,7 +47,7 @@ class TextGuesses final : public Predictor {
  private:
   const DataDescription& data_;
   Vocabulary vocabulary_;
-  Step step_;
+  ModelFunction predict_;
 };
 
 }  // namespace

@@ -13,6 +13,11 @@ std::vector<MeasureDef> TrainingTask::measures() const {
   return measures;
 }
 
+std::map<std::string, GraphFunctionRef> TrainingTask::functions(
+    nn::Module&) const {
+  return {};
+}
+
 std::vector<PredictionScore> TrainingTask::score_predictions(
     const PredictorContext&, BatchSource&) const {
   return {};

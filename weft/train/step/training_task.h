@@ -6,6 +6,7 @@
 // Threads: immutable once fitted.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@
 #include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
 #include "weft/nn/model.h"
+#include "weft/runtime/jit/graph_function.h"
 #include "weft/train/step/metrics.h"
 #include "weft/train/step/objective.h"
 #include "weft/train/step/predictor.h"
@@ -64,6 +66,12 @@ class TrainingTask {
   // What the model makes of these.
   virtual std::vector<Value> prediction(nn::Module& model,
                                         std::span<const Value> known) const = 0;
+
+  // What the model computes beside predictions, by name, for the two below:
+  // staged in the mode and precision of the moment, it reads the model's values
+  // as they are when it runs. A file of the model holds it too.
+  virtual std::map<std::string, GraphFunctionRef> functions(
+      nn::Module& model) const;
 
   // What sums over batches of one graph cannot tell, as the BLEU of
   // translations that are searched for: found from the predictions for all of

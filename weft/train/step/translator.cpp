@@ -13,10 +13,12 @@
 #include "weft/ops/shape.h"
 #include "weft/runtime/jit/jit.h"
 #include "weft/tensor/symbol.h"
-#include "weft/train/step/mode_scope.h"
 
 namespace weft {
 namespace {
+
+constexpr const char* kEncode = "encode";
+constexpr const char* kNextWords = "next_words";
 
 // Sources that are searched together: enough rows for large products.
 constexpr std::size_t kGroup = 32;
@@ -44,7 +46,8 @@ class SentencePredictor final : public Predictor {
         target_(data.classes()),
         translator_(std::move(translator)) {}
 
-  Prediction predict(const std::string& sentence) override {
+  Prediction predict(const PredictorInput& input) override {
+    const std::string& sentence = input.text;
     const auto numbers = encode_sentence(source_, sentence);
     // The end of the sentence is one word.
     if (numbers.size() == 1) {
@@ -83,47 +86,53 @@ class SentencePredictor final : public Predictor {
 
 }  // namespace
 
-Translator::Translator(nn::SequenceToSequence& model,
-                       const TranslatorOptions& options, DType dtype)
-    : model_(model), options_(options), dtype_(dtype) {
+std::map<std::string, GraphFunctionRef> translator_functions(
+    nn::SequenceToSequence& model, std::int64_t width) {
   const TensorType source{DType::kI32, {symbol("N"), symbol("T")}};
   // Sources are read once, and repeated for the beginnings that are searched
   // beside each other.
-  encode_ = jit(
-      [&model, width = options.beam](const Value& numbers) {
+  const auto encode = jit(
+      [&model, width](const Value& numbers) {
         const Value is_word =
             not_equal(numbers, scalar_like(numbers, kPadding));
         return std::vector{repeat_rows(model.encode(numbers, is_word), width),
                            repeat_rows(is_word, width)};
       },
-      {.name = "encode", .signature = std::vector{source}});
-}
-
-// How wide an encoded word is shows only when there is one.
-void Translator::stage_decoder(const Value& encoded) {
+      {.name = kEncode, .signature = std::vector{source}});
+  const Tensor one_word = Tensor::zeros({DType::kI32, {1, 1}});
+  // How wide an encoded word is shows only when there is one.
+  const std::vector<Value> encoded = encode(one_word);
   const Dim rows = symbol("N");
   const Dim length = symbol("T");
   const std::vector<TensorType> signature = {
-      {encoded.dtype(), {rows, length, encoded.shape().back()}},
+      {encoded[0].dtype(), {rows, length, encoded[0].shape().back()}},
       {DType::kBool, {rows, length}},
       {DType::kI32, {rows, symbol("U")}},
       {DType::kI32, {}}};
-  next_ = jit(
-      [&model = model_](const Value& source, const Value& is_word,
-                        const Value& told, const Value& last) {
+  const auto next = jit(
+      [&model](const Value& source, const Value& is_word, const Value& told,
+               const Value& last) {
         const Value place =
             // Only the last word's row asks for logits, which take more time
             // than all else.
             gather(model.decode(source, is_word, told), last, 1);
         return log_softmax(nn::to_f32(model.logits(place)));
       },
-      {.name = "next_words", .signature = signature});
+      {.name = kNextWords, .signature = signature});
+  const Tensor told = Tensor::zeros({DType::kI32, {width, 1}});
+  return {{kEncode, encode.graph(one_word)},
+          {kNextWords, next.graph(encoded[0], encoded[1], told,
+                                  Tensor::scalar(std::int32_t{0}))}};
 }
+
+Translator::Translator(const ModelFunctions& functions,
+                       const TranslatorOptions& options)
+    : options_(options),
+      encode_(functions(kEncode)),
+      next_(functions(kNextWords)) {}
 
 std::vector<std::vector<Hypothesis>> Translator::translate(
     const std::vector<Sentence>& sources) {
-  const ModeScope mode(model_, /*is_training=*/false);
-  const PrecisionScope precision(dtype_);
   std::vector<std::size_t> order(sources.size());
   std::iota(order.begin(), order.end(), 0);
   // Sources of like length are searched together, so that little padding is
@@ -158,8 +167,7 @@ std::vector<std::vector<Hypothesis>> Translator::translate_group(
     std::ranges::copy(*sources[i], source.data<std::int32_t>() +
                                        static_cast<Dim>(i) * padded);
   }
-  const std::vector<Value> encoded = encode_(source);
-  if (!next_) stage_decoder(encoded[0]);
+  const std::vector<Tensor> encoded = encode_(std::vector{source});
   const BeamOptions options{.width = options_.beam,
                             .length_penalty = options_.length_penalty,
                             .most_words = most_words(longest),
@@ -177,8 +185,9 @@ std::vector<std::vector<Hypothesis>> Translator::translate_group(
                       words.data<std::int32_t>() + row * room);
         }
         const auto last = static_cast<std::int32_t>(length - 1);
-        return next_(encoded[0], encoded[1], words, Tensor::scalar(last))
-            .tensor();
+        return next_(std::vector{encoded[0], encoded[1], words,
+                                 Tensor::scalar(last)})
+            .at(0);
       });
 }
 

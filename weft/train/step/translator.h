@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "weft/nn/sequence_to_sequence.h"
+#include "weft/runtime/jit/graph_function.h"
 #include "weft/train/step/beam_search.h"
 #include "weft/train/step/predictor.h"
 
@@ -23,10 +24,8 @@ class Translator {
  public:
   using Sentence = std::vector<std::int32_t>;
 
-  // The model is trained, and outlives this. Its numbers may change between
-  // calls of translate().
-  Translator(nn::SequenceToSequence& model, const TranslatorOptions& options,
-             DType dtype);
+  // `functions` have those of translator_functions(), for the same width.
+  Translator(const ModelFunctions& functions, const TranslatorOptions& options);
 
   // The hypotheses for each source, the best first. Sources end with <eos>
   // (data/parallel_text.h); translations have neither <bos> nor <eos>, and no
@@ -37,18 +36,21 @@ class Translator {
  private:
   std::vector<std::vector<Hypothesis>> translate_group(
       const std::vector<const Sentence*>& sources);
-  void stage_decoder(const Value& encoded);
 
-  nn::SequenceToSequence& model_;
   TranslatorOptions options_;
-  DType dtype_;
-  // (source i32[N, T]) to what is known of it, one row for each beginning.
-  std::function<std::vector<Value>(const Value& source)> encode_;
-  // (encoded, is_word, told i32[N, U], last i32[]) to the logarithms of the
-  // probabilities of the word behind place `last`, f32[N, words].
-  std::function<Value(const Value&, const Value&, const Value&, const Value&)>
-      next_;
+  ModelFunction encode_;
+  ModelFunction next_;
 };
+
+// What such a search asks of a model, which outlives them:
+//   "encode"      (source i32[N, T]) -> encoded [N width, T, …],
+//                 is_word bool[N width, T]: what is known of a source, one row
+//                 for each beginning that is searched beside the others
+//   "next_words"  (encoded, is_word, told i32[N, U], last i32[]) -> f32[N,
+//                 words]: the logarithms of the probabilities of the word
+//                 behind place `last`
+std::map<std::string, GraphFunctionRef> translator_functions(
+    nn::SequenceToSequence& model, std::int64_t width);
 
 // Translates for `weft predict`: sentences of `data`, whose words() are the
 // source's and whose classes() the target's.

@@ -14,7 +14,6 @@
 #include "weft/ops/reduce.h"
 #include "weft/ops/unary.h"
 #include "weft/train/step/image_input.h"
-#include "weft/train/step/step.h"
 #include "weft/train/step/training_task.h"
 
 namespace weft {
@@ -30,16 +29,12 @@ Value bernoulli_loss(const Value& logits, const Value& x) {
 class Reconstruction final : public Predictor {
  public:
   explicit Reconstruction(const PredictorContext& context)
-      : data_(context.data),
-        step_(
-            StepDescription(context.model, context.task,
-                            single_image_inputs(context.data), context.options),
-            StepCut::kPredict) {}
+      : data_(context.data), predict_(context.functions(kPredictFunction)) {}
 
-  Prediction predict(const std::string& path) override {
-    const Image image = fitted_image(path, data_);
+  Prediction predict(const PredictorInput& given) override {
+    const Image image = fitted_image(given, data_);
     const Tensor input = image_input(image, data_);
-    const std::vector<Tensor> results = step_.predict(std::vector{input});
+    const std::vector<Tensor> results = predict_(std::vector{input});
     double error = 0;
     Image made = image;
     for (std::int64_t i = 0; i < input.size(); ++i) {
@@ -60,7 +55,7 @@ class Reconstruction final : public Predictor {
       code.push_back(results[1].item(i));
     }
     prediction.json = {
-        {"image", path}, {"code", code}, {"mean_difference", error}};
+        {"image", given.text}, {"code", code}, {"mean_difference", error}};
     return prediction;
   }
 
@@ -81,7 +76,7 @@ class Reconstruction final : public Predictor {
   }
 
   const DataDescription& data_;
-  Step step_;
+  ModelFunction predict_;
 };
 
 class AutoencoderTask final : public TrainingTask {

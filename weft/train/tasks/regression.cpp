@@ -61,7 +61,7 @@ class Regression final : public TrainingTask {
   }
   void fit(const DataDescription& data) override {
     scale_ = data.target_scale();
-    if (data.table()) label_ = data.table()->labels.columns()[0];
+    if (data.table()) label_ = data.table()->label_columns[0];
   }
   ModelInput model_input(const DataDescription& data) const override {
     return {.example = data.features()[0].type.shape,

@@ -92,9 +92,15 @@ class SequenceToSequence final : public TrainingTask {
     return {log_softmax(logits_of(model, known[0], known[1]))};
   }
 
+  std::map<std::string, GraphFunctionRef> functions(
+      nn::Module& model) const override {
+    return translator_functions(translating(model), search_.beam);
+  }
+
   std::unique_ptr<Predictor> predictor(
       const PredictorContext& context) const override {
-    return translate_sentences(context.data, translator(context));
+    return translate_sentences(context.data,
+                               Translator(context.functions, search_));
   }
 
   std::vector<PredictionScore> score_predictions(
@@ -108,7 +114,7 @@ class SequenceToSequence final : public TrainingTask {
       append_sentences(batch.tensors[0], sources);
       append_sentences(batch.tensors[1], references);
     }
-    Translator search = translator(context);
+    Translator search(context.functions, search_);
     const auto found = search.translate(sources);
     BleuCounts bleu;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -146,11 +152,6 @@ class SequenceToSequence final : public TrainingTask {
     if (smoothing_ == 0) return loss;
     const Value alike = -sum(mean(log_softmax(logits), {-1}) * weight);
     return loss * (1 - smoothing_) + alike * smoothing_;
-  }
-
-  Translator translator(const PredictorContext& context) const {
-    return Translator(translating(context.model), search_,
-                      context.options.dtype);
   }
 
   // The rows of i32[N, length] without the padding behind them.
