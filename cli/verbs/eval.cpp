@@ -24,10 +24,8 @@ struct EvalArguments {
 };
 
 DataPart part_of(ModelInUse& model, const std::string& split) {
-  for (const DataPart part :
-       {DataPart::kTrain, DataPart::kValid, DataPart::kTest}) {
-    if (to_string(part) == split && model.data().has(part)) return part;
-  }
+  const DataPart part = data_part(split);
+  if (model.data().has(part)) return part;
   throw Error(ErrorCode::kInvalidArgument, "eval",
               "the data '{}' has no part '{}'", model.recipe().data.name,
               split);

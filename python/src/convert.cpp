@@ -406,4 +406,13 @@ py::object from_attribute(const Attribute& attribute) {
       attribute);
 }
 
+std::vector<Tensor> tensors_from(const py::handle& objects) {
+  std::vector<Tensor> all;
+  for (const auto each : objects) {
+    // No line of C++ is given, as an error should name the user's.
+    all.push_back(value_from(each).tensor({}));
+  }
+  return all;
+}
+
 }  // namespace weft::python

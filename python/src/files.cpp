@@ -124,11 +124,7 @@ void bind_files(py::module_& module) {
             return all;
           })
       .def("__call__", [](ExportedFunction& self, const py::args& given) {
-        std::vector<Tensor> arguments;
-        for (const auto each : given) {
-          // No line of C++ is given, as an error should name the user's.
-          arguments.push_back(value_from(each).tensor({}));
-        }
+        const std::vector<Tensor> arguments = tensors_from(given);
         std::vector<Tensor> results;
         {
           const py::gil_scoped_release nogil;

@@ -19,6 +19,7 @@ PYBIND11_MODULE(_weft, module) {
   bind_optim(module);
   bind_files(module);
   bind_train(module);
+  bind_model(module);
   bind_jit(module);
   bind_transforms(module);
 }

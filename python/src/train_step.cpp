@@ -9,32 +9,12 @@
 namespace weft::python {
 namespace {
 
-std::vector<Tensor> tensors_from(const py::handle& tensors) {
-  std::vector<Tensor> all;
-  for (const auto each : tensors) {
-    // No line of C++ is given, as an error should name the user's.
-    all.push_back(value_from(each).tensor({}));
-  }
-  return all;
-}
-
 py::tuple from_tensors(const std::vector<Tensor>& tensors) {
   py::tuple all(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     all[i] = py::cast(Value(tensors[i]));
   }
   return all;
-}
-
-std::optional<DataPart> part_from(const std::optional<std::string>& name) {
-  if (!name) return std::nullopt;
-  for (const DataPart part :
-       {DataPart::kTrain, DataPart::kValid, DataPart::kTest}) {
-    if (to_string(part) == *name) return part;
-  }
-  throw Error(ErrorCode::kInvalidArgument, "part", "data have no part '{}'",
-              *name)
-      .hint("train, valid or test");
 }
 
 }  // namespace
@@ -79,7 +59,8 @@ void bind_step(py::module_& train) {
            })
       .def("evaluate",
            [](RecipeStep& self, const std::optional<std::string>& part) {
-             const std::optional<DataPart> chosen = part_from(part);
+             std::optional<DataPart> chosen;
+             if (part) chosen = data_part(*part);
              Scores scores;
              {
                const py::gil_scoped_release nogil;

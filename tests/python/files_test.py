@@ -9,6 +9,21 @@ import unittest
 
 import weft
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+
+DIGITS = """
+[model]
+name = "mlp"
+hidden = [16]
+[data]
+name = "digits"
+[optimizer]
+name = "adam"
+[train]
+epochs = 1
+"""
+
 
 class Files(unittest.TestCase):
     def setUp(self):
@@ -17,6 +32,30 @@ class Files(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
+
+    def test_a_model_that_stands_alone(self):
+        step = weft.train.Step(DIGITS)
+        for batch in step.batches():
+            step.train(batch)
+        path = self.path("digits.weft")
+        step.export(path)
+        model = weft.open_model(path)
+        self.assertEqual(model.classes, list("0123456789"))
+        self.assertIn("hidden = [16]", model.recipe)
+        self.assertEqual(repr(model), f"<weft.Model mlp of digits, {path}>")
+        self.assertEqual(model.evaluate(), step.evaluate("test"))
+        sample = os.path.join(ROOT, "data", "digits", "sample.png")
+        told = model.predict(sample)
+        self.assertAlmostEqual(sum(told["classes"].values()), 1, 5)
+        with open(sample, "rb") as file:
+            self.assertEqual(model.predict(file.read())["class"],
+                             told["class"])
+        self.assertEqual(model(batch[0]).tolist(),
+                         step.predict(batch[0])[0].tolist())
+        with self.assertRaisesRegex(weft.Error, "no such file"):
+            model.predict("nothing.png")
+        with self.assertRaisesRegex(weft.Error, "no part 'tests'"):
+            model.evaluate("tests")
 
     def test_export(self):
         w = weft.Variable([[1.0], [2.0]])

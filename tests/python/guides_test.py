@@ -16,7 +16,8 @@ class Guides(unittest.TestCase):
         # They write files, and name those of the tree as its readers do.
         folder = tempfile.TemporaryDirectory(prefix="weft-guides-")
         self.addCleanup(folder.cleanup)
-        os.symlink(ROOT / "recipes", Path(folder.name) / "recipes")
+        for part in ("recipes", "data"):
+            os.symlink(ROOT / part, Path(folder.name) / part)
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
 

@@ -57,4 +57,14 @@ std::string_view to_string(DataPart part) {
   WEFT_CHECK(false, "an unknown part");
 }
 
+DataPart data_part(std::string_view name) {
+  for (const DataPart part :
+       {DataPart::kTrain, DataPart::kValid, DataPart::kTest}) {
+    if (to_string(part) == name) return part;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "part", "data have no part '{}'",
+              name)
+      .hint("train, valid or test");
+}
+
 }  // namespace weft

@@ -40,6 +40,8 @@ enum class DataPart { kTrain, kValid, kTest };
 
 // "train", "valid", "test".
 std::string_view to_string(DataPart part);
+// Throws Error(kInvalidArgument) for another name.
+DataPart data_part(std::string_view name);
 
 class TrainingData {
  public:
