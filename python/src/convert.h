@@ -62,7 +62,7 @@ py::object array_from_tensor(const Tensor& tensor);
 // array of NumPy, something that speaks DLPack, a number, or nested lists of
 // numbers. Throws Error(kInvalidArgument) for anything else.
 Value value_from(const py::handle& object);
-// Of each of several.
+// The same for each of several.
 std::vector<Tensor> tensors_from(const py::handle& objects);
 // The same, for what is surely a tensor already: no new lists and numbers.
 bool is_array(const py::handle& object);
