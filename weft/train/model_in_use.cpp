@@ -177,6 +177,11 @@ std::unique_ptr<ModelInUse> open_model(const std::filesystem::path& path,
   return std::make_unique<FileInUse>(path, options);
 }
 
+bool describes_model(const std::filesystem::path& path) {
+  return is_exported_function(path) &&
+         SafetensorsFile(path).metadata().contains(kModelKey);
+}
+
 TextMetadata model_metadata(const CheckpointInfo& info,
                             const DataDescription& data,
                             const std::filesystem::path& checkpoint) {

@@ -79,6 +79,9 @@ class ModelInUse {
 std::unique_ptr<ModelInUse> open_model(const std::filesystem::path& path,
                                        const OpenModelOptions& options = {});
 
+// Whether a file stands alone: it has functions, and says of which data.
+bool describes_model(const std::filesystem::path& path);
+
 // The further texts of a file that stands alone.
 TextMetadata model_metadata(const CheckpointInfo& info,
                             const DataDescription& data,
