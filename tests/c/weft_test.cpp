@@ -102,7 +102,7 @@ TEST_F(CInterface, RefusesWhatIsNoTensor) {
     EXPECT_EQ(results, nullptr);
   };
   weft_tensor wrong = good;
-  wrong.dtype = static_cast<weft_dtype>(99);
+  wrong.dtype = static_cast<weft_dtype>(12);
   expect_refused(wrong, "input 0: it has no dtype");
   wrong = good;
   wrong.rank = 9;
