@@ -13,6 +13,8 @@
 #include "weft/comm/graph/exported_ranks.h"
 #include "weft/files/exported.h"
 #include "weft/files/safetensors.h"
+#include "weft/runtime/profile_totals.h"
+#include "weft/runtime/trace_file.h"
 
 namespace weft::cli {
 namespace {
@@ -24,6 +26,7 @@ struct RunArguments {
   std::string output_file;
   std::string placement;
   std::string collective;  // empty: in parts
+  std::string profile;     // a file; empty: none is written
   RankArguments ranks;
   std::int64_t max_frames = TaggedOptions().max_frames;
 
@@ -205,7 +208,7 @@ void print_results(const RunArguments& arguments,
   print_json({{"results", json}});
 }
 
-void run(const RunArguments& arguments) {
+void run_all(const RunArguments& arguments) {
   const RankChoice choice = choose_ranks(arguments.ranks);
   if (!arguments.collective.empty() && choice.is_alone()) {
     throw Error(ErrorCode::kInvalidArgument, "--collective",
@@ -221,6 +224,19 @@ void run(const RunArguments& arguments) {
   const auto ranks = open_ranks(choice);
   const auto results = run_ranks(arguments, *ranks);
   if (ranks->first() == 0) print_results(arguments, results);
+}
+
+void run(const RunArguments& arguments) {
+  if (arguments.profile.empty()) return run_all(arguments);
+  std::vector<ProfileEvent> events;
+  {
+    Profile profile;
+    run_all(arguments);
+    events = profile.take();
+  }
+  write_trace(arguments.profile, events);
+  // Results stand on standard output.
+  fmt::print(stderr, "{}", profile_text(totals_of(events), machine_roof()));
 }
 
 void add_run(CLI::App& verb) {
@@ -249,6 +265,9 @@ void add_run(CLI::App& verb) {
                   "named follows its operands")
       ->type_name("TEXT")
       ->excludes("--collective");
+  verb.add_option("--profile", arguments->profile,
+                  "record each step and message there, for ui.perfetto.dev")
+      ->type_name("FILE");
   verb.add_option("--max-frames", arguments->max_frames,
                   "activations of recursive functions that may be alive at "
                   "once")

@@ -13,11 +13,16 @@
 #include "cli/verb.h"
 
 #include "weft/base/parallel.h"
+#include "weft/runtime/profile_totals.h"
+#include "weft/runtime/trace_file.h"
 #include "weft/train/simulated_run.h"
 #include "weft/train/sweep/sweep.h"
 
 namespace weft::cli {
 namespace {
+
+// Below the folder of the run.
+constexpr const char* kProfileFile = "profile.json";
 
 struct TrainArguments {
   std::string help;  // a key of recipes
@@ -28,6 +33,7 @@ struct TrainArguments {
   bool is_resumed = false;
   bool as_json = false;
   bool check_numerics = false;
+  bool is_profiled = false;
   int patience = -1;  // below 0: as the recipe says
   int threads = 0;
   int cores = 0;  // of a sweep; 0: those of the machine
@@ -208,6 +214,13 @@ void print_simulated(const TrainResult& result) {
       time.seconds_here);
 }
 
+void print_profile(const Recipe& recipe) {
+  const auto file = std::filesystem::path(recipe.log.folder) / kProfileFile;
+  fmt::print("{}the picture: {}, in ui.perfetto.dev\n",
+             profile_text(totals_of(read_trace(file)), machine_roof()),
+             file.string());
+}
+
 void catch_signals() {
   // Until here a signal ends the process as usual: there is nothing to save.
   std::signal(SIGINT, request_stop);
@@ -268,6 +281,12 @@ void refuse_mixture(const TrainArguments& arguments, bool is_sweep,
             "--threads says how many threads a run computes with; --set "
             "KEY=A,B makes several runs");
   }
+  if (is_sweep && arguments.is_profiled) {
+    throw Error(ErrorCode::kInvalidArgument, "--profile",
+                "a profile is of a whole process, where several runs would "
+                "share it")
+        .hint("give each key one value");
+  }
   if (is_sweep && choice.is_launched) {
     throw Error(ErrorCode::kInvalidArgument, "--set",
                 "a sweep is no job for a launcher: its runs share the cores of "
@@ -300,6 +319,9 @@ void train(const TrainArguments& arguments) {
   if (arguments.servers > 0) {
     overrides.push_back(fmt::format("sync.servers={}", arguments.servers));
   }
+  if (arguments.is_profiled) {
+    overrides.push_back(fmt::format("trace.file={}", kProfileFile));
+  }
   std::vector<SweepRun> runs = load_sweep(arguments.recipe, overrides);
   for (SweepRun& run : runs) {
     apply_flags(arguments, run.recipe);
@@ -324,6 +346,7 @@ void train(const TrainArguments& arguments) {
   print_summary(result);
   if (result.traffic) print_traffic(*result.traffic);
   if (result.simulated) print_simulated(result);
+  if (arguments.is_profiled) print_profile(recipe);
   fmt::print("next: {}\n", next_command(recipe, result));
 }
 
@@ -357,6 +380,9 @@ void add_train(CLI::App& verb) {
   verb.add_flag("--check-numerics", arguments->check_numerics,
                 "find the op in which NaN or infinity first appears, or an "
                 "index lies outside of its axis (slow)");
+  verb.add_flag("--profile", arguments->is_profiled,
+                "say where the time went, kernel by kernel, and record it in "
+                "profile.json of the run's folder, for ui.perfetto.dev");
   verb.add_option("--patience", arguments->patience,
                   "end when held-out data have not become better for so many "
                   "epochs; 0: never")

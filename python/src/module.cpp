@@ -20,6 +20,7 @@ PYBIND11_MODULE(_weft, module) {
   bind_files(module);
   bind_train(module);
   bind_model(module);
+  bind_profile(module);
   bind_jit(module);
   bind_transforms(module);
 }

@@ -49,6 +49,7 @@ from weft._weft import (
     host_func,
     init_scope,
     open_model,
+    profile,
     restore,
     save,
     scan,

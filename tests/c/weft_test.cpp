@@ -110,7 +110,7 @@ TEST_F(CInterface, RefusesWhatIsNoTensor) {
   wrong = good;
   wrong.dims[0] = -1;
   expect_refused(wrong, "a dim of it cannot be");
-  wrong.dims[0] = std::int64_t{1} << 47;
+  wrong.dims[0] = std::int64_t{1} << 48;
   expect_refused(wrong, "a dim of it cannot be");
   wrong = good;
   wrong.data = nullptr;

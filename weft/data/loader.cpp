@@ -6,9 +6,22 @@
 #include <mutex>
 #include <thread>
 
+#include "weft/base/profile.h"
 #include "weft/data/batch_maker.h"
 
 namespace weft {
+namespace {
+
+const SpanKindRef& making() {
+  static const SpanKindRef kind = span_kind({"make batch", "loader"});
+  return kind;
+}
+const SpanKindRef& waiting() {
+  static const SpanKindRef kind = span_kind({"wait for loader", "loader"});
+  return kind;
+}
+
+}  // namespace
 
 // A ring of prefetch + 1 slots. The taker holds the slot that it got last;
 // the maker fills the others in order and waits when all are full.
@@ -28,6 +41,7 @@ class Loader::Worker {
   const Batch& take() {
     // With no batch ahead there is no thread, and nothing to wait for.
     if (slots_.size() == 1) {
+      const ProfiledSpan span(making());
       maker_.make(next_, slots_[0].buffers, slots_[0].batch);
       next_ = after(next_);
       return slots_[0].batch;
@@ -39,7 +53,10 @@ class Loader::Worker {
     // now.
     released_ = taken_;
     room_.notify_one();
-    ready_.wait(lock, [&] { return made_ > taken_ || error_; });
+    {
+      const ProfiledSpan span(waiting());
+      ready_.wait(lock, [&] { return made_ > taken_ || error_; });
+    }
     // Batches that were made before the failure are given out first.
     if (made_ == taken_) std::rethrow_exception(error_);
     Slot& slot = slots_[taken_ % slots_.size()];
@@ -95,6 +112,7 @@ class Loader::Worker {
   }
 
   void run(BatchPosition position) noexcept {
+    profile::name_thread("loader");
     std::unique_lock lock(mutex_);
     for (;; position = after(position)) {
       room_.wait(lock, [&] {
@@ -108,6 +126,7 @@ class Loader::Worker {
       // An exception must not leave the thread: it waits for the next take().
       std::exception_ptr error;
       try {
+        const ProfiledSpan span(making());
         maker_.make(position, slot.buffers, slot.batch);
       } catch (...) {
         error = std::current_exception();

@@ -6,6 +6,7 @@
 
 #include "weft/autodiff/gradient.h"
 #include "weft/base/hash.h"
+#include "weft/base/profile.h"
 #include "weft/graph/collectives.h"
 #include "weft/graph/index_check.h"
 #include "weft/graph/kernel.h"
@@ -31,6 +32,8 @@ struct PreparedCall {
   std::unique_ptr<PreparedKernel> kernel;
   std::optional<IndexCheck> index_check;
   Tensor scratch;
+  std::string kernel_name;
+  SpanKindRef span_kind;  // once it was profiled
 
   bool fits(const OpDef& wanted, std::span<const Value* const> operands,
             const Attributes& attributes) const {
@@ -87,7 +90,9 @@ class KernelCache {
       const Attributes complete = op.complete(attributes);
       call.outputs = op.infer_types(call.inputs, complete);
       const OpCall use{op, call.inputs, complete, call.outputs};
-      call.kernel = choose_kernel(use).kernel;
+      KernelChoice choice = choose_kernel(use);
+      call.kernel_name = choice.description();
+      call.kernel = std::move(choice.kernel);
       call.index_check = IndexCheck::of(use);
     } catch (Error& error) {
       if (location.is_known()) {
@@ -190,6 +195,21 @@ class EagerContext : public Context {
     }
   }
 
+  static const SpanKindRef& kind_of(PreparedCall& call) {
+    if (call.span_kind == nullptr) {
+      const Attributes complete = call.op->complete(call.given);
+      const CostFunction cost_of = call.op->cost();
+      const Cost cost =
+          cost_of == nullptr
+              ? Cost{}
+              : cost_of({*call.op, call.inputs, complete, call.outputs});
+      call.span_kind =
+          weft::span_kind({call.op->name(), "kernel", call.kernel_name,
+                           cost.flops, cost.bytes});
+    }
+    return call.span_kind;
+  }
+
   static void run(PreparedCall& call, std::span<const Value* const> inputs,
                   std::span<const Value> outputs, const Location& location) {
     check_indices(call, inputs, location);
@@ -216,9 +236,15 @@ class EagerContext : public Context {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       results[i] = outputs[i].tensor().raw();
     }
-    call.kernel->run(
-        {pointers, results,
-         call.scratch.is_defined() ? call.scratch.raw() : nullptr});
+    const KernelBuffers buffers{
+        pointers, results,
+        call.scratch.is_defined() ? call.scratch.raw() : nullptr};
+    if (profile::is_on()) {
+      const ProfiledSpan span(kind_of(call));
+      call.kernel->run(buffers);
+    } else {
+      call.kernel->run(buffers);
+    }
     if (meets_others) current_collectives()->throw_failure();
     if (call.op->has(kHost)) throw_host_failure();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/profile.h"
 #include "weft/comm/transport/threaded_engine.h"
 
 namespace weft {
@@ -17,7 +18,8 @@ Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
       fold_(fold),
       lossy_(lossy),
       route_(route),
-      kind_(kind) {
+      kind_(kind),
+      begin_(profile::is_on() ? profile::now() : -1) {
   WEFT_CHECK(route.peer >= 0 && route.peer < transport.size());
   // Only a simulated network moves sizes without bytes.
   WEFT_CHECK(data != nullptr || bytes == 0 || !transport.carries_payload());
@@ -139,6 +141,14 @@ void Transport::fail(Transfer& transfer, Error error) {
 void Transport::end(Transfer& transfer) {
   unlink(transfer);
   transfer.is_over_ = true;
+  if (transfer.begin_ >= 0) {
+    profile::record_message(
+        span_kind(
+            {transfer.kind() == Transfer::Kind::kSend ? "send" : "receive",
+             "network", transfer.operation().text, 0,
+             static_cast<double>(transfer.bytes())}),
+        transfer.begin_, profile::now());
+  }
   // The task is not resumed here: it may start and destroy transfers, and the
   // transport is in the middle of its own lists.
   if (transfer.waiting_) resume_later(transfer.waiting_);

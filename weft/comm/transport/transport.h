@@ -106,6 +106,7 @@ class Transfer {
   LossyMessage lossy_;
   Route route_;
   Kind kind_;
+  double begin_;  // by the clock of profiles; below 0: nobody asks
   bool is_over_ = false;
   // An error is larger than all else here, and there is hardly ever one.
   std::unique_ptr<const Error> failure_;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "weft/base/profile.h"
 #include "weft/base/stopwatch.h"
 #include "weft/compiler/chunks.h"
 #include "weft/compiler/cost_table.h"
@@ -45,6 +46,12 @@ struct IndexedArgument {
   const PlannedStep* step;
 };
 
+// How much of its arena a run has asked for; nothing once it is over.
+const SpanKindRef& arena_quantity() {
+  static const SpanKindRef kind = span_kind({"arena", "memory"});
+  return kind;
+}
+
 }  // namespace
 
 struct Plan::State {
@@ -74,6 +81,7 @@ struct Plan::State {
                         const Places& places);
   void check_indices(const PlannedStep& step, const IndexCheck& check,
                      const void* indices) const;
+  void begin_profile();
   void begin_run(std::span<void* const> arguments,
                  std::span<void* const> results, std::byte* arena);
   void copy_results(std::span<void* const> arguments,
@@ -95,6 +103,7 @@ struct Plan::State {
   std::size_t scratch_bytes = 0;
   std::vector<IndexedArgument> indexed_by_arguments;
   bool check_numerics = false;
+  std::vector<SpanKindRef> span_kinds;  // one per step, once it was profiled
 };
 
 Plan::Plan(const Function& function, const PlanOptions& options)
@@ -377,6 +386,20 @@ void Plan::State::check_indices(const PlannedStep& step,
   }
 }
 
+// Steps are described when somebody first looks.
+void Plan::State::begin_profile() {
+  if (span_kinds.empty()) {
+    for (const StepInfo& info : infos) {
+      span_kinds.push_back(span_kind({info.name, "kernel", info.kernel,
+                                      info.cost.flops, info.cost.bytes}));
+    }
+  }
+  static const SpanKindRef held = span_kind({"held by tensors", "memory"});
+  profile::record_quantity(held, static_cast<double>(live_bytes()));
+  profile::record_quantity(arena_quantity(),
+                           static_cast<double>(buffer_bytes + scratch_bytes));
+}
+
 void Plan::State::begin_run(std::span<void* const> arguments,
                             std::span<void* const> results, std::byte* arena) {
   require_network();
@@ -408,7 +431,10 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
   // The size of the arena is a multiple of kAlignment, and so aligned behind
   // it.
   void* scratch = base + state.buffer_bytes;
-  for (PlannedStep& step : state.steps) {
+  const bool is_profiled = profile::is_on();
+  if (is_profiled) state.begin_profile();
+  for (std::size_t i = 0; i < state.steps.size(); ++i) {
+    PlannedStep& step = state.steps[i];
     if (state.check_numerics && step.index_check) {
       state.check_indices(step, *step.index_check,
                           step.inputs[step.index_check->input()]);
@@ -418,7 +444,12 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
         observer->before_argument(argument);
       }
     }
-    state.run_step(step, scratch);
+    if (is_profiled) {
+      const ProfiledSpan span(state.span_kinds[i]);
+      state.run_step(step, scratch);
+    } else {
+      state.run_step(step, scratch);
+    }
     // Each step is looked at as it ends, so that the first op that gave a NaN
     // is the one that is named.
     if (state.check_numerics) state.check(step);
@@ -428,6 +459,7 @@ void Plan::run(std::span<void* const> arguments, std::span<void* const> results,
     for (const std::size_t result : step.results) observer->on_result(result);
   }
   state.copy_results(arguments, results, base, observer);
+  if (is_profiled) profile::record_quantity(arena_quantity(), 0);
 }
 
 void Plan::run_timed(std::span<void* const> arguments,

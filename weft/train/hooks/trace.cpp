@@ -6,27 +6,34 @@
 #include "weft/train/train_loop.h"
 
 namespace weft {
+namespace {
+
+SpanKindRef loop_span(const char* name) { return span_kind({name, "loop"}); }
+
+const SpanKindRef kHooks = loop_span("hooks");
+const SpanKindRef kWaiting = loop_span("wait for batch");
+const SpanKindRef kComputing = loop_span("compute");
+const SpanKindRef kMeasuring = loop_span("measure");
+const SpanKindRef kSaving = loop_span("save and log");
+
+}  // namespace
 
 void TraceHook::on_start(TrainLoop& loop) {
   if (!loop.worker().is_first()) return;
   const auto path = loop.recipe().log.folder / path_;
   create_folders(path.parent_path());
-  file_.open(path);
-  // Readers of the format take a list whose end is missing, so that a run may
-  // stop anywhere.
-  file_ << "[\n";
-  if (!file_) {
-    throw Error(ErrorCode::kUnavailable, "trace.file", "'{}' cannot be written",
-                path.string());
-  }
-  watch_ = Stopwatch();
+  file_.emplace(path);
+  profile_.emplace();
+  profile::name_thread("training");
+  written_until_ = profile::now();
 }
 
 void TraceHook::on_step(TrainLoop& loop) {
-  const double now = watch_.seconds();
+  const double now = profile::now();
   // The clock goes on behind the last step that is written, so that later
   // events have their own length.
   if (steps_left_ == 0) {
+    profile_.reset();
     written_until_ = now;
     return;
   }
@@ -36,29 +43,27 @@ void TraceHook::on_step(TrainLoop& loop) {
   const StepSeconds& step = loop.last_step_seconds();
   const double begin =
       std::max(written_until_, now - step.waiting - step.computing);
-  write("hooks", loop.steps_done(), begin);
-  write("wait for batch", loop.steps_done(), begin + step.waiting);
-  write("compute", loop.steps_done(), now);
+  write(kHooks, begin);
+  write(kWaiting, begin + step.waiting);
+  write(kComputing, now);
+  if (profile_ && file_) file_->write(profile_->take());
 }
 
-void TraceHook::on_measure(TrainLoop& loop) {
-  write("measure", loop.epoch().epoch, watch_.seconds());
+void TraceHook::on_measure(TrainLoop&) { write(kMeasuring, profile::now()); }
+
+void TraceHook::on_epoch(TrainLoop&) {
+  write(kSaving, profile::now());
+  if (!file_) return;
+  if (profile_) file_->write(profile_->take());
+  file_->flush();  // whole epochs can be read while the run goes on
 }
 
-void TraceHook::on_epoch(TrainLoop& loop) {
-  write("save and log", loop.epoch().epoch, watch_.seconds());
-  file_.flush();  // whole epochs can be read while the run goes on
-}
-
-void TraceHook::write(std::string_view name, std::int64_t number, double end) {
-  // Only the first worker has a file. What cannot be written is left out: a
-  // full disk ends a run where its checkpoints are written, not here.
-  if (file_.is_open()) {
-    file_ << fmt::format(
-        R"({{"name": "{}", "ph": "X", "ts": {:.1f}, "dur": {:.1f}, )"
-        R"("pid": 0, "tid": 0, "args": {{"number": {}}}}},)"
-        "\n",
-        name, 1e6 * written_until_, 1e6 * (end - written_until_), number);
+void TraceHook::write(const SpanKindRef& kind, double end) {
+  // Only the first worker has a file.
+  if (file_) {
+    const ProfileEvent event{kind, ProfileEvent::Form::kSpan,
+                             profile::this_thread(), written_until_, end};
+    file_->write({&event, 1});
   }
   written_until_ = end;
 }

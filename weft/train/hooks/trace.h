@@ -1,24 +1,24 @@
-// Writes where the time of a run goes, as chrome://tracing and Perfetto show
-// it: waiting for a batch, computing, measuring, saving.
+// Writes where the time of a run goes, as Perfetto shows it: waiting for a
+// batch, computing, measuring, saving; and within these each step of the graph
+// with its kernel, the loader, messages, and memory (runtime/trace_file.h).
 //
 // Threads: the loop's.
-// Source:  Google, "Trace Event Format", JSON array format. Its closing bracket
-//          may be missing, so that the trace of a run that was killed can be
-//          read too.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <string_view>
 
-#include "weft/base/stopwatch.h"
+#include "weft/base/profile.h"
+#include "weft/runtime/trace_file.h"
 #include "weft/train/step/train_hook.h"
 
 namespace weft {
 
 // What passed since its last call is an event, so that it runs behind the hooks
-// whose time it tells. With several workers the first one's time is written.
+// whose time it tells. Of several workers of one process all is written, of
+// several processes the first one's.
 class TraceHook : public TrainHook {
  public:
   // `file` is below the run's folder, unless its path is absolute. After the
@@ -26,22 +26,22 @@ class TraceHook : public TrainHook {
   TraceHook(std::filesystem::path file, std::int64_t steps)
       : path_(std::move(file)), steps_left_(steps > 0 ? steps : -1) {}
 
-  // Throws Error(kUnavailable) for a file that cannot be written.
+  // Throws Error(kUnavailable) for a file that cannot be written, and
+  // Error(kInvalidArgument) where the process records a profile already.
   void on_start(TrainLoop& loop) override;
   void on_step(TrainLoop& loop) override;
   void on_measure(TrainLoop& loop) override;
   void on_epoch(TrainLoop& loop) override;
 
  private:
-  // What lasted from the end of the event before until `end`; `number` is that
-  // of the step or epoch.
-  void write(std::string_view name, std::int64_t number, double end);
+  // What lasted from the end of the event before until `end`.
+  void write(const SpanKindRef& kind, double end);
 
   std::filesystem::path path_;
   std::int64_t steps_left_;  // below 0: without end
-  std::ofstream file_;
-  Stopwatch watch_;
-  double written_until_ = 0;  // seconds since on_start()
+  std::optional<Profile> profile_;
+  std::optional<TraceWriter> file_;
+  double written_until_ = 0;  // by the clock of profiles
 };
 
 }  // namespace weft
