@@ -10,11 +10,14 @@
 #include "cli/report.h"
 #include "cli/sweep.h"
 #include "cli/terminal.h"
+#include "cli/text_table.h"
 #include "cli/verb.h"
 
+#include "weft/base/cpu.h"
 #include "weft/base/parallel.h"
 #include "weft/runtime/profile_totals.h"
 #include "weft/runtime/trace_file.h"
+#include "weft/train/memory_forecast.h"
 #include "weft/train/simulated_run.h"
 #include "weft/train/sweep/sweep.h"
 
@@ -34,6 +37,7 @@ struct TrainArguments {
   bool as_json = false;
   bool check_numerics = false;
   bool is_profiled = false;
+  bool is_dry_run = false;
   int patience = -1;  // below 0: as the recipe says
   int threads = 0;
   int cores = 0;  // of a sweep; 0: those of the machine
@@ -214,6 +218,45 @@ void print_simulated(const TrainResult& result) {
       time.seconds_here);
 }
 
+// What a run would take of memory; nothing is trained.
+void show_forecast(const TrainArguments& arguments,
+                   const MemoryForecast& forecast) {
+  const auto free = static_cast<double>(free_memory_bytes());
+  const std::vector<std::pair<std::string, double>> parts = {
+      {"program", forecast.program},
+      {"data", forecast.data},
+      {"parameters", forecast.parameters},
+      {"optimizer state", forecast.optimizer_state},
+      {"plans", forecast.planning},
+      {"training step", forecast.train_step},
+      {"evaluation", forecast.evaluation},
+      {"batches", forecast.batches},
+      {"network", forecast.network},
+      {"in all", forecast.total()}};
+  if (arguments.as_json) {
+    Json json{{"recipe", name_of(arguments)},
+              {"batch", forecast.batch},
+              {"workers", forecast.workers},
+              {"free_bytes", free},
+              {"is_open", forecast.is_open}};
+    for (const auto& [name, bytes] : parts) json["bytes"][name] = bytes;
+    return print_json(json);
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {fmt::format("memory of {}", name_of(arguments)), ""}};
+  for (const auto& [name, bytes] : parts) {
+    rows.push_back({name, bytes_text(bytes)});
+  }
+  fmt::print("{}batch {}, {} {} in this process; {} are free\n",
+             text_table(rows, "<>"), forecast.batch, forecast.workers,
+             forecast.workers == 1 ? "worker" : "workers", bytes_text(free));
+  if (forecast.is_open) {
+    fmt::print(
+        "the model branches or calls itself: what its steps take depends "
+        "on the data, and is not counted\n");
+  }
+}
+
 void print_profile(const Recipe& recipe) {
   const auto file = std::filesystem::path(recipe.log.folder) / kProfileFile;
   fmt::print("{}the picture: {}, in ui.perfetto.dev\n",
@@ -332,6 +375,11 @@ void train(const TrainArguments& arguments) {
   if (is_sweep) return train_sweep(arguments, choice, runs);
   if (arguments.threads > 0) set_thread_count(arguments.threads);
   const Recipe& recipe = runs[0].recipe;
+  if (arguments.is_dry_run) {
+    const int workers = choice.is_one_process() ? arguments.ranks.workers : 1;
+    return show_forecast(arguments,
+                         forecast_memory(recipe, std::max(workers, 1)));
+  }
   // Others wait only for what can be run: recipe and flags are read by now.
   if (!ranks && !choice.is_one_process()) ranks = open_ranks(choice);
   catch_signals();
@@ -380,6 +428,8 @@ void add_train(CLI::App& verb) {
   verb.add_flag("--check-numerics", arguments->check_numerics,
                 "find the op in which NaN or infinity first appears, or an "
                 "index lies outside of its axis (slow)");
+  verb.add_flag("--dry-run", arguments->is_dry_run,
+                "say what the run will take of memory, and train nothing");
   verb.add_flag("--profile", arguments->is_profiled,
                 "say where the time went, kernel by kernel, and record it in "
                 "profile.json of the run's folder, for ui.perfetto.dev");

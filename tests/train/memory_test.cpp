@@ -1,4 +1,5 @@
 // Recipes that bound the memory of a step.
+#include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -6,9 +7,11 @@
 #include "tests/support/train_step.h"
 #include "tests/support/values.h"
 
+#include "weft/base/cpu.h"
 #include "weft/nn/model.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/assembly.h"
+#include "weft/train/memory_forecast.h"
 #include "weft/train/step/step.h"
 
 namespace weft::memory_test {
@@ -122,6 +125,36 @@ TEST(Memory, SaysWhatWouldDo) {
   test::expect_error(ErrorCode::kExhausted,
                      {"10000 bytes", "the least that was reached"},
                      [] { Steps(recipe({"train.memory=\"10KB\""})); });
+}
+
+TEST(Memory, IsToldBeforeARun) {
+  const MemoryForecast small = forecast_memory(recipe({"train.batch=32"}));
+  const MemoryForecast large = forecast_memory(recipe({"train.batch=320"}));
+  EXPECT_EQ(
+      large.train_step,
+      static_cast<double>(Steps(recipe({"train.batch=320"})).arena_bytes));
+  EXPECT_EQ(small.parameters, large.parameters);
+  EXPECT_GT(small.optimizer_state, 0);
+  EXPECT_NEAR(large.train_step / small.train_step, 10, 2);
+  EXPECT_NEAR(large.batches / small.batches, 10, 0.1);
+}
+
+TEST(Memory, ARunThatCannotFitIsRefusedWithABatchThatWould) {
+  EXPECT_NO_THROW(require_memory(recipe(), 1e6));
+  const auto free = static_cast<double>(free_memory_bytes());
+  // What is free changes between the two calls, but not by a third.
+  const std::string said = test::message_of(
+      [&] { require_memory(recipe({"train.batch=640"}), 2 * free); });
+  EXPECT_NE(said.find("a batch of 640 takes"), std::string::npos) << said;
+  int fitting = 0;
+  const std::size_t at = said.find("--set train.batch=");
+  ASSERT_NE(at, std::string::npos) << said;
+  std::sscanf(said.c_str() + at, "--set train.batch=%d", &fitting);
+  EXPECT_NEAR(fitting, 320, 100);
+  EXPECT_NE(test::message_of([&] {
+              require_memory(recipe(), 1e3 * free);
+            }).find("a smaller model"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -199,4 +199,42 @@ std::uint64_t peak_memory_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+std::uint64_t held_memory_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t mapped = 0;
+  std::uint64_t resident = 0;
+  file >> mapped >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+}
+
+std::uint64_t free_memory_bytes() {
+  std::uint64_t free = memory_bytes();
+  std::ifstream machine("/proc/meminfo");
+  for (std::string field, unit; machine >> field;) {
+    std::uint64_t kibibytes = 0;
+    if (field == "MemAvailable:" && machine >> kibibytes) {
+      free = kibibytes * 1024;
+      break;
+    }
+    std::getline(machine, unit);
+  }
+  // A file of the group has a number, or "max".
+  std::uint64_t limit = 0;
+  std::uint64_t used = 0;
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit &&
+      std::ifstream("/sys/fs/cgroup/memory.current") >> used) {
+    free = std::min(free, limit - std::min(limit, used));
+  }
+  rlimit addresses{};
+  getrlimit(RLIMIT_AS, &addresses);
+  if (addresses.rlim_cur != RLIM_INFINITY) {
+    std::uint64_t mapped = 0;
+    std::ifstream("/proc/self/statm") >> mapped;
+    mapped *= static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+    const auto most = static_cast<std::uint64_t>(addresses.rlim_cur);
+    free = std::min(free, most - std::min(most, mapped));
+  }
+  return free;
+}
+
 }  // namespace weft

@@ -54,5 +54,9 @@ std::uint64_t memory_bytes();  // what the machine has
 // not say.
 std::uint64_t last_level_cache_bytes();
 std::uint64_t peak_memory_bytes();  // what this process ever held
+std::uint64_t held_memory_bytes();  // what it holds now
+// What it may still take: of the machine's, and of the limits that were set for
+// it (cgroup v2, ulimit -v).
+std::uint64_t free_memory_bytes();
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include "weft/train/hooks/narrate.h"
 #include "weft/train/hooks/save.h"
 #include "weft/train/hooks/stop_early.h"
+#include "weft/train/memory_forecast.h"
 #include "weft/train/recipe/section_def.h"
 #include "weft/train/run_record.h"
 #include "weft/train/step/evaluation.h"
@@ -116,6 +117,8 @@ class Trainer::Run {
     try {
       add<NarrateHook>(told);
       if (options_.is_resumed) resume(told);
+      // Whoever waits for an epoch should not learn only then.
+      require_room();
       begin_record();
       told.on_start(summary());
       loop_.run();
@@ -154,6 +157,22 @@ class Trainer::Run {
     return std::make_unique<SyncedWorker>(description_, *assembly_.optimizer,
                                           recipe_.sync, *group,
                                           options_.computing);
+  }
+
+  void require_room() {
+    double needed = 0;
+    try {
+      needed = static_cast<double>(worker_->step_bytes());
+    } catch (Error& error) {
+      // Planning takes the memory, where a limit refuses it at once.
+      if (error.code() == ErrorCode::kExhausted) {
+        error.hint(
+            "a smaller train.batch takes less, and with train.memory values "
+            "are computed again; --dry-run says how much");
+      }
+      throw;
+    }
+    require_memory(recipe_, needed);
   }
 
   void resume(TrainObserver& observer) {

@@ -17,6 +17,9 @@ class SingleWorker : public Worker {
   void reset_carried() override { step_.reset_carried(); }
   const std::vector<NamedTensor>& state() const override { return state_; }
   std::vector<NamedTensor> checkpoint() override { return state_; }
+  std::size_t step_bytes() override {
+    return step_.is_tagged() ? 0 : step_.plan().arena_bytes();
+  }
   std::string restore(const CheckpointFile& file) override;
 
  private:

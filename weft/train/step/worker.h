@@ -81,6 +81,9 @@ class Worker {
 
   // What the last step sent and waited for; nothing for a single worker.
   virtual std::optional<StepTraffic> traffic() const { return std::nullopt; }
+  // Bytes that a step takes beside what is held already, where they are known
+  // before it runs.
+  virtual std::size_t step_bytes() { return 0; }
   // "allreduce: ring of f32, 4 workers, …"; empty for a single worker.
   virtual std::string text() const { return {}; }
   // Tells the others that this worker ends, and why.
