@@ -1,4 +1,4 @@
-// A folder per class, full of PNG and JPEG files of one size:
+// A folder per class, full of PNG and JPEG files of one size, or scaled to one:
 //   FOLDER/train/cat/1.png, FOLDER/test/cat/2.jpg …
 // or, without train and test, FOLDER/cat/1.png …, of which a fifth is held
 // out. Files are decoded when they are read, so memory stays small.
@@ -58,7 +58,10 @@ std::vector<fs::path> images_in(const fs::path& folder) {
 class ImageFolder final : public Dataset {
  public:
   // `classes` are those of the training part; empty to take the subfolders.
-  ImageFolder(const fs::path& folder, std::vector<std::string> classes) {
+  // `size`, height and width, is 0 where all files have one of their own.
+  ImageFolder(const fs::path& folder, std::vector<std::string> classes,
+              const ImageHeader& size)
+      : size_y_(size.height), size_x_(size.width), is_scaled_(size.height > 0) {
     name_ = folder.filename().string();
     classes_ = std::move(classes);
     const bool takes_classes = classes_.empty();
@@ -88,8 +91,9 @@ class ImageFolder final : public Dataset {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto row = static_cast<std::size_t>(rows[i]);
       const MappedFile file = open_image_folder(files_[row]);
-      const Image image = decode_image(file.bytes(), files_[row].string(),
-                                       static_cast<int>(channels_));
+      Image image = decode_image(file.bytes(), files_[row].string(),
+                                 static_cast<int>(channels_));
+      if (is_scaled_) image = resize_image(image, size_y_, size_x_);
       // The file may have been replaced since its header was read.
       check_size({image.height, image.width, image.channels}, files_[row]);
       std::memcpy(images + i * bytes, image.pixels.data(), bytes);
@@ -137,7 +141,7 @@ class ImageFolder final : public Dataset {
         size_y_ = header.height;
         size_x_ = header.width;
       }
-      check_size(header, path);
+      if (!is_scaled_) check_size(header, path);
       channels_ = std::max(channels_, header.channels);
     }
   }
@@ -147,15 +151,23 @@ class ImageFolder final : public Dataset {
     throw Error(ErrorCode::kDataLoss, path.string(),
                 "{} x {} pixels, but {} has {} x {}", header.height,
                 header.width, files_[0].string(), size_y_, size_x_)
-        .hint("scale all pictures to one size first");
+        .hint("data.height and data.width scale all pictures to one size");
   }
 
   std::vector<fs::path> files_;
   std::vector<std::int32_t> labels_;
-  std::int64_t size_y_ = 0;
-  std::int64_t size_x_ = 0;
+  std::int64_t size_y_;
+  std::int64_t size_x_;
+  bool is_scaled_;
   std::int64_t channels_ = 1;
 };
+
+OptionSpec side(const char* name) {
+  return {name,
+          std::int64_t{0},
+          "to which pictures are scaled; 0: they have one size already",
+          {.least = 0, .most = kMostImageSide}};
+}
 
 bool is_image_folder(const fs::path& folder) {
   std::error_code ignored;
@@ -164,15 +176,23 @@ bool is_image_folder(const fs::path& folder) {
 
 DatasetSplits open_image_folder(const DataRequest& request) {
   const fs::path& folder = request.folder;
+  const ImageHeader size{
+      .height = option<std::int64_t>(request.options, "height"),
+      .width = option<std::int64_t>(request.options, "width")};
+  if ((size.height == 0) != (size.width == 0)) {
+    throw Error(ErrorCode::kInvalidArgument, "data",
+                "height and width are given together, or neither is");
+  }
+  const auto read = [&](const fs::path& part,
+                        std::vector<std::string> classes) {
+    return std::make_shared<ImageFolder>(part, std::move(classes), size);
+  };
   if (!fs::is_directory(folder / "train")) {
-    return hold_out_fifth(
-        std::make_shared<ImageFolder>(folder, std::vector<std::string>{}));
+    return hold_out_fifth(read(folder, {}));
   }
   DatasetSplits splits;
-  splits.train = std::make_shared<ImageFolder>(folder / "train",
-                                               std::vector<std::string>{});
-  splits.test =
-      std::make_shared<ImageFolder>(folder / "test", splits.train->classes());
+  splits.train = read(folder / "train", {});
+  splits.test = read(folder / "test", splits.train->classes());
   return splits;
 }
 
@@ -181,6 +201,7 @@ DatasetSplits open_image_folder(const DataRequest& request) {
 void register_data_image_folder(DatasetRegistry& registry) {
   registry.add({.name = "image_folder",
                 .summary = "PNG and JPEG files in a folder per class",
+                .options = {side("height"), side("width")},
                 .open = open_image_folder,
                 .is_in = is_image_folder,
                 .terms = "your own data",
