@@ -80,7 +80,7 @@ namespace weft {
 void register_verb_new(cli::VerbRegistry& verbs) {
   verbs.add({.name = "new",
              .summary = "Write a recipe for data of your own, and train",
-             .order = 5,
+             .order = 15,
              .add = cli::add_new});
 }
 

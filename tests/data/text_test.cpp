@@ -127,9 +127,27 @@ TEST(TinyShakespeareReader, ReadsCharactersInThreeParts) {
   EXPECT_EQ(splits.valid->size(), 2);
   EXPECT_EQ(splits.test->size(), 2);
   folder.write("input.txt", text + "x");
-  expect_error(ErrorCode::kDataLoss,
-               {"a character that the training part has not"},
-               [&] { open_data(request); });
+  const auto more = open_data(request);
+  // What only the held-out part has is one further word.
+  EXPECT_EQ(more.train->classes().size(), 7u);
+  EXPECT_EQ(more.train->classes().back(), kUnknownWord);
+}
+
+TEST(CharactersReader, TakesAFileOrTheOnlyOneOfAFolder) {
+  const test::TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 10; ++i) text += "to be\n";
+  folder.write("poem.txt", text);
+  for (const auto& place : {folder.path(), folder / "poem.txt"}) {
+    const auto splits = open_data({.name = "characters",
+                                   .folder = place,
+                                   .batch = 1,
+                                   .steps = 1});
+    EXPECT_EQ(splits.train->size(), 53);
+  }
+  folder.write("other.txt", text);
+  EXPECT_THROW(open_data({.name = "characters", .folder = folder.path()}),
+               Error);
 }
 
 }  // namespace

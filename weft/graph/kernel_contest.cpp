@@ -214,6 +214,8 @@ TimesFile kernel_times_of_machine() {
 std::vector<KernelTime> times_of_ways(const std::string& what,
                                       const std::vector<std::string>& names,
                                       const MeasureWays& measure) {
+  // A line of one would be taken for a damaged one by whoever reads the file.
+  WEFT_CHECK(names.size() >= 2, "{}: a choice is among two at least", what);
   if (kernel_policy() == KernelPolicy::kRanked) return {};
   return Contest::of_machine().times(what, names, measure);
 }

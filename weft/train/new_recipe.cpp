@@ -208,7 +208,7 @@ NewRecipe new_recipe(const fs::path& data) {
   }
   const DatasetDef& def = reader_of(data);
   Choice choice;
-  // Of running text, examples are single words while it is looked at.
+  // Examples of running text are single words while it is looked at.
   DataRequest request{.name = def.name, .folder = data, .batch = 1, .steps = 1};
   if (def.name == "image_folder") {
     const ImageHeader size = usual_size(data);

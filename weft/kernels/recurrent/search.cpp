@@ -265,6 +265,7 @@ LoopParameters fastest_parameters(const SequenceShape& shape, int threads) {
       shape.weight_blocks() * shape.hidden * (shape.inputs + shape.hidden);
   if (weights < kLeastWeights) return default_parameters(shape, threads);
   const auto timed = timed_parameters(shape, threads);
+  if (timed.size() < 2) return timed[0];
   std::vector<std::string> names;
   for (const LoopParameters& each : timed) names.push_back(to_string(each));
   const auto times = times_of_ways(description(shape, threads), names, [&] {

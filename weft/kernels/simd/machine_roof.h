@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// By as many threads as compute here.
+// For as many threads as compute here.
 struct MachineRoof {
   double flops_per_second = 0;  // multiply-adds of f32 in registers
   double bytes_per_second = 0;  // read from memory that no cache holds
