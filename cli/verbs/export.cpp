@@ -1,12 +1,10 @@
 // weft export CHECKPOINT -o FILE: a trained model as a function by itself.
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
-#include "cli/report.h"
+#include "cli/exported_report.h"
 #include "cli/serving.h"
 #include "cli/verb.h"
 
-#include "weft/files/exported.h"
 #include "weft/train/trained_model.h"
 
 namespace weft::cli {
@@ -20,43 +18,10 @@ struct ExportArguments {
   bool as_json = false;
 };
 
-Json to_json(const ExportedFunction& function, const std::string& file) {
-  Json arguments = Json::array();
-  for (const auto& [name, type] : function.arguments()) {
-    arguments.push_back({{"name", name}, {"type", to_string(type)}});
-  }
-  Json results = Json::array();
-  for (const TensorType& type : function.result_types()) {
-    results.push_back(to_string(type));
-  }
-  return {{"file", file}, {"arguments", arguments}, {"results", results}};
-}
-
-std::string signature_of(const ExportedFunction& function) {
-  std::string arguments;
-  for (const auto& [name, type] : function.arguments()) {
-    arguments += fmt::format("{}{}: {}", arguments.empty() ? "" : ", ", name,
-                             to_string(type));
-  }
-  std::string results;
-  for (const TensorType& type : function.result_types()) {
-    results += (results.empty() ? "" : ", ") + to_string(type);
-  }
-  return fmt::format("({}) -> {}", arguments, results);
-}
-
 void export_model(const ExportArguments& arguments) {
   export_trained(arguments.checkpoint, arguments.file, arguments.data,
                  arguments.serving.weights());
-  // What is told is read from the file, so that it is known to be good.
-  const ExportedFunction function(arguments.file);
-  if (arguments.as_json) {
-    print_json(to_json(function, arguments.file));
-    return;
-  }
-  fmt::print("{}: {}\n", arguments.file, signature_of(function));
-  fmt::print("next: weft run {} --input {}=…\n", arguments.file,
-             function.arguments().front().name);
+  print_exported(arguments.file, arguments.as_json);
 }
 
 void add_export(CLI::App& verb) {

@@ -27,6 +27,7 @@ void bind_jit(py::module_& module);
 void bind_nn(py::module_& module);
 void bind_optim(py::module_& module);
 void bind_files(py::module_& module);
+void bind_onnx(py::module_& module);
 void bind_train(py::module_& module);
 void bind_model(py::module_& module);
 void bind_profile(py::module_& module);

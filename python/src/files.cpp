@@ -123,6 +123,13 @@ void bind_files(py::module_& module) {
             }
             return all;
           })
+      .def(
+          "save",
+          [](const ExportedFunction& self, const std::string& path) {
+            const py::gil_scoped_release nogil;
+            export_function(path, self.function());
+          },
+          py::arg("path"), "Writes the function to a file by itself.")
       .def("__call__", [](ExportedFunction& self, const py::args& given) {
         const std::vector<Tensor> arguments = tensors_from(given);
         std::vector<Tensor> results;

@@ -18,6 +18,7 @@ PYBIND11_MODULE(_weft, module) {
   bind_nn(module);
   bind_optim(module);
   bind_files(module);
+  bind_onnx(module);
   bind_train(module);
   bind_model(module);
   bind_profile(module);

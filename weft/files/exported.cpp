@@ -135,10 +135,7 @@ ExportedFunction::ExportedFunction(const ExportedFile& file,
   if (info.hidden.size() > parameters.size()) throw damaged("too much hidden");
   // The check above keeps this difference from wrapping around.
   const std::size_t count = parameters.size() - info.hidden.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    arguments_.push_back(
-        {entry->value(parameters[i]).name, entry->type(parameters[i])});
-  }
+  add_arguments(*entry, count);
   std::vector<Hidden> hidden;
   ExecutableOptions options;
   options.tagged = std::move(tagged);
@@ -173,8 +170,20 @@ ExportedFunction::ExportedFunction(const ExportedFile& file,
     hidden.push_back(Hidden::of(variables_.back().state()));
     hidden.back().is_assigned = each.is_assigned;
   }
-  function_ = std::make_unique<GraphFunction>(
+  function_ = std::make_shared<GraphFunction>(
       std::move(graph), info.entry, std::move(hidden), std::move(options));
+}
+
+ExportedFunction::ExportedFunction(GraphFunctionRef function)
+    : function_(std::move(function)) {
+  add_arguments(function_->function(), function_->argument_count());
+}
+
+void ExportedFunction::add_arguments(const Function& entry, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const ValueId id = entry.parameters()[i];
+    arguments_.push_back({entry.value(id).name, entry.type(id)});
+  }
 }
 
 std::vector<TensorType> ExportedFunction::result_types() const {

@@ -98,6 +98,8 @@ class ExportedFunction {
                             TaggedOptions tagged = {});
   ExportedFunction(const ExportedFile& file, std::string_view name,
                    TaggedOptions tagged = {});
+  // One that comes from elsewhere than a file. It must not assign variables.
+  explicit ExportedFunction(GraphFunctionRef function);
 
   // The arguments' names and types; dims may be symbols.
   struct Argument {
@@ -120,9 +122,11 @@ class ExportedFunction {
   const GraphFunction& function() const { return *function_; }
 
  private:
+  void add_arguments(const Function& entry, std::size_t count);
+
   std::vector<Argument> arguments_;
   std::vector<Variable> variables_;
-  std::unique_ptr<GraphFunction> function_;
+  GraphFunctionRef function_;
 };
 
 }  // namespace weft

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""onnx's own node tests, run by weft.onnx: prints one JSON object with the
+number of tests on dtypes that Weft has, of those that pass, and the reason of
+each other one.
+
+    PYTHONPATH=build/python PEERS/bin/python bench/peers/onnx_node_tests.py
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+import weft
+from onnx import TensorProto, numpy_helper
+
+warnings.filterwarnings("ignore")  # onnx makes its cases with overflows
+
+DTYPES = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16,
+          TensorProto.BFLOAT16, TensorProto.INT8, TensorProto.UINT8,
+          TensorProto.INT16, TensorProto.INT32, TensorProto.INT64,
+          TensorProto.BOOL}
+
+
+def types_of(graph: onnx.GraphProto, found: set) -> None:
+    """The element types that a graph computes with; None for values that are
+    no tensors."""
+    for value in [*graph.input, *graph.output, *graph.value_info]:
+        is_tensor = value.type.WhichOneof("value") == "tensor_type"
+        found.add(value.type.tensor_type.elem_type if is_tensor else None)
+    found.update(tensor.data_type for tensor in graph.initializer)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.name in ("to", "dtype") and attribute.i:
+                found.add(attribute.i)
+            if attribute.HasField("t"):
+                found.add(attribute.t.data_type)
+            if attribute.HasField("g"):
+                types_of(attribute.g, found)
+
+
+def is_supported(model: onnx.ModelProto) -> bool:
+    found: set = set()
+    types_of(model.graph, found)
+    return found <= DTYPES
+
+
+def as_array(value) -> np.ndarray:
+    if isinstance(value, TensorProto):
+        return numpy_helper.to_array(value)
+    return np.asarray(value)
+
+
+def expect_equal(ours: np.ndarray, theirs: np.ndarray, case) -> None:
+    if ours.dtype != theirs.dtype:
+        raise AssertionError(f"is {ours.dtype}, not {theirs.dtype}")
+    if ours.dtype.kind not in "biuf":  # bfloat16 is no dtype of NumPy's own
+        ours, theirs = ours.astype(np.float32), theirs.astype(np.float32)
+    np.testing.assert_allclose(ours, theirs, rtol=case.rtol, atol=case.atol)
+
+
+def fixable(model: onnx.ModelProto, inputs: list) -> dict:
+    """Inputs that may decide shapes: lists and numbers, as operands of the
+    node's are."""
+    return {value.name: array for value, array
+            in zip(model.graph.input, inputs)
+            if array.ndim <= 1 and array.size <= 64}
+
+
+def load(path: Path, model: onnx.ModelProto, inputs: list, fixes: list):
+    """The model, and its inputs that are arguments. Shapes may depend on inputs
+    of the test; such inputs are fixed."""
+    try:
+        return weft.onnx.load(path), inputs
+    except weft.Error as error:
+        if "must not depend on them" not in str(error):
+            raise
+    fixed = fixable(model, inputs)
+    fixes.append(path.stem)
+    left = [array for value, array in zip(model.graph.input, inputs)
+            if value.name not in fixed]
+    return weft.onnx.load(path, fixed=fixed), left
+
+
+def run(case, folder: Path, fixes: list) -> None:
+    path = folder / f"{case.name}.onnx"
+    path.write_bytes(case.model.SerializeToString())
+    for given, expected in case.data_sets:
+        arrays = [as_array(each) for each in given]
+        function, arguments = load(path, case.model, arrays, fixes)
+        results = function(*arguments)
+        if not isinstance(results, tuple):
+            results = (results,)
+        for ours, theirs in zip(results, expected, strict=True):
+            expect_equal(np.asarray(ours), as_array(theirs), case)
+
+
+def reason(error: Exception) -> str:
+    """The line that says what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if isinstance(error, weft.Error) and len(lines) > 1:
+        return re.sub(r"^.*?\): ", "", lines[1])
+    told = [line for line in lines if line.startswith(("Mismatched", "Max "))]
+    return "; ".join(told) or (lines[0] if lines else type(error).__name__)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="part of a test's name")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    from onnx.backend.test.loader import load_model_tests
+    cases = [case for case in load_model_tests(kind="node")
+             if arguments.only in case.name]
+    supported = [case for case in cases if is_supported(case.model)]
+    failures = {}
+    fixes: list = []
+    with tempfile.TemporaryDirectory() as folder:
+        for case in supported:
+            if arguments.verbose:
+                print(case.name, file=sys.stderr, flush=True)
+            try:
+                run(case, Path(folder), fixes)
+            except Exception as error:  # each failure is a result
+                failures[case.name] = reason(error)
+                if arguments.verbose:
+                    print(f"  {error}", file=sys.stderr)
+    print(json.dumps({"onnx": onnx.__version__, "tests": len(cases),
+                      "supported": len(supported), "fixed": len(set(fixes)),
+                      "passed": len(supported) - len(failures),
+                      "failures": failures}))
+
+
+if __name__ == "__main__":
+    main()

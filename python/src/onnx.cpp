@@ -1,0 +1,32 @@
+// What weft.onnx is made of.
+#include "weft/onnx/onnx.h"
+
+#include <pybind11/stl.h>
+
+#include "python/src/convert.h"
+
+#include "weft/files/exported.h"
+
+namespace weft::python {
+
+void bind_onnx(py::module_& module) {
+  module.def(
+      "load_onnx",
+      [](const std::string& path, const py::dict& shapes,
+         const py::dict& fixed) {
+        OnnxImportOptions options;
+        for (const auto& [name, shape] : shapes) {
+          options.shapes.emplace(py::cast<std::string>(name),
+                                 type_of(py::str("f32"), shape).shape);
+        }
+        for (const auto& [name, value] : fixed) {
+          options.fixed.emplace(py::cast<std::string>(name),
+                                value_from(value).tensor({}));
+        }
+        const py::gil_scoped_release nogil;
+        return std::make_unique<ExportedFunction>(import_onnx(path, options));
+      },
+      py::arg("path"), py::arg("shapes"), py::arg("fixed"));
+}
+
+}  // namespace weft::python

@@ -1,0 +1,140 @@
+// Elements by index.
+#include <algorithm>
+
+#include "weft/base/index.h"
+#include "weft/onnx/elementwise.h"
+#include "weft/ops/arithmetic.h"
+#include "weft/ops/compare.h"
+#include "weft/ops/constant.h"
+#include "weft/ops/dynamic_slice.h"
+#include "weft/ops/index.h"
+#include "weft/ops/pick.h"
+#include "weft/ops/rounding.h"
+#include "weft/ops/scatter.h"
+#include "weft/ops/shape.h"
+#include "weft/ops/slice.h"
+#include "weft/ops/unary.h"
+
+namespace weft::onnx {
+namespace {
+
+bool gather_extents(OnnxNode& node) {
+  const OnnxValue& x = node.operand(0);
+  if (!x.is_symbolic() || x.rank() != 1) return false;
+  const Extents all = *x.extents();
+  Extents picked;
+  for (std::int64_t i : node.known_integers(1)) {
+    if (i < 0) i += std::ssize(all);
+    if (i < 0 || i >= std::ssize(all)) {
+      throw node.damaged("index {} of {} dims", i, all.size());
+    }
+    picked.push_back(all[at(i)]);
+  }
+  const bool is_scalar = node.operand(1).rank() == 0;
+  node.set(OnnxValue::of(std::move(picked), is_scalar, x.type().dtype));
+  return true;
+}
+
+void import_gather(OnnxNode& node) {
+  if (gather_extents(node)) return;
+  const Value x = node.input(0);
+  node.set(gather(x, node.input(1), node.axis("axis", 0, x.shape().rank())));
+}
+
+// The indices may be shorter along the other axes: they are seen from their
+// beginnings.
+Value beginning_like(const Value& x, const Shape& shape, int axis) {
+  Integers end(at(x.shape().rank()), kToEnd);
+  bool cuts = false;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i == axis || shape[i] == x.shape()[i]) continue;
+    end[at(i)] = shape[i];
+    cuts = true;
+  }
+  return cuts ? slice(x, Integers(end.size(), 0), end) : x;
+}
+
+void import_gather_elements(OnnxNode& node) {
+  const Value x = node.input(0);
+  const Value indices = node.input(1);
+  const int axis = node.axis("axis", 0, x.shape().rank());
+  node.set(pick(beginning_like(x, indices.shape(), axis), indices, axis));
+}
+
+void import_gather_nd(OnnxNode& node) {
+  node.set(
+      gather_nd(node.input(0), node.input(1), node.integer("batch_dims", 0)));
+}
+
+ScatterMode mode_of(const OnnxNode& node) {
+  const std::string reduction = node.text("reduction", "none");
+  if (reduction == "none") return ScatterMode::kSet;
+  if (reduction == "add") return ScatterMode::kAdd;
+  if (reduction == "max") return ScatterMode::kMax;
+  if (reduction == "min") return ScatterMode::kMin;
+  throw node.unsupported("combines what meets by '{}'", reduction);
+}
+
+void import_scatter_elements(OnnxNode& node) {
+  const Value x = node.input(0);
+  const Value indices = node.input(1);
+  const int rank = x.shape().rank();
+  const int axis = node.axis("axis", 0, rank);
+  const Value part = beginning_like(x, indices.shape(), axis);
+  const Value changed =
+      put_along_axis(part, indices, node.input(2), axis, mode_of(node));
+  if (part.shape() == x.shape()) return node.set(changed);
+  // What the indices do not reach stays.
+  const Value starts = Tensor::zeros({DType::kI64, {static_cast<Dim>(rank)}});
+  node.set(dynamic_update_slice(x, changed, starts));
+}
+
+void import_scatter_nd(OnnxNode& node) {
+  node.set(
+      scatter_nd(node.input(0), node.input(1), node.input(2), mode_of(node)));
+}
+
+// Rows of a cache from a place of each example's own are replaced.
+void import_tensor_scatter(OnnxNode& node) {
+  const Value cache = node.input(0);
+  const Value update = node.input(1);
+  const int rank = cache.shape().rank();
+  const int axis = node.axis("axis", -2, rank);
+  const Dim size = cache.shape()[axis];
+  const Dim count = update.shape()[axis];
+  const Dim batch = cache.shape()[0];
+  Shape of_batch;
+  of_batch.resize(rank, 1);
+  of_batch[0] = batch;
+  Shape along;
+  along.resize(rank, 1);
+  along[axis] = count;
+  const Value begin = node.has(2)
+                          ? reshape(cast(node.input(2), DType::kI64), of_batch)
+                          : full({DType::kI64, of_batch}, 0);
+  Value places = begin + reshape(iota(count), along);
+  if (node.text("mode", "linear") == "circular") {
+    if (is_symbolic(size)) throw node.unsupported("a cache of unknown size");
+    places = remainder(places, scalar_like(places, static_cast<double>(size)));
+  }
+  node.set(put_along_axis(cache, broadcast_to(places, update.shape()), update,
+                          axis));
+}
+
+}  // namespace
+}  // namespace weft::onnx
+
+namespace weft {
+
+void register_onnx_indexing(OnnxRegistry& ops) {
+  using namespace onnx;
+  ops.add({.name = "Gather", .import = import_gather});
+  ops.add({.name = "GatherElements", .import = import_gather_elements});
+  ops.add({.name = "GatherND", .import = import_gather_nd});
+  ops.add({.name = "ScatterElements", .import = import_scatter_elements});
+  ops.add({.name = "Scatter", .import = import_scatter_elements});
+  ops.add({.name = "ScatterND", .import = import_scatter_nd});
+  ops.add({.name = "TensorScatter", .import = import_tensor_scatter});
+}
+
+}  // namespace weft
