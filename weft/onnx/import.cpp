@@ -113,16 +113,6 @@ std::string word_of(std::string_view name) {
   return word.empty() ? "onnx" : word;
 }
 
-void check_opset(const ModelProto& model, std::string_view where) {
-  for (const OpsetProto& opset : model.opsets) {
-    if (!opset.domain.empty() || opset.version >= 7) continue;
-    throw Error(ErrorCode::kUnsupported, where,
-                "opset {} is older than 7, from which on models are read",
-                opset.version)
-        .hint("onnx.version_converter makes a newer model of it");
-  }
-}
-
 }  // namespace
 
 bool is_onnx_file(const std::filesystem::path& path) {
@@ -148,7 +138,6 @@ GraphFunctionRef import_onnx(const std::filesystem::path& path,
   const std::string where = path.string();
   const MappedFile file(path);
   const ModelProto model = parse_model(file.bytes(), where);
-  check_opset(model, where);
   const auto inputs = inputs_of(model.graph);
   check_names(options.shapes, inputs, where);
   check_names(options.fixed, inputs, where);

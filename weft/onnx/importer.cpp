@@ -258,7 +258,10 @@ void Importer::run_node(const NodeProto& proto, Names& names) {
                                                            : *context_);
       def->import(node);
     } else {
-      return fail(proto, names, "there is no importer for this op");
+      return fail(proto, names,
+                  onnx_registry().knows(proto.domain, proto.op)
+                      ? "other opsets of this op are read, but not this one"
+                      : "there is no importer for this op");
     }
   } catch (const FailedBefore&) {
     return fail(proto, names, "");

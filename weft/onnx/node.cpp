@@ -1,5 +1,7 @@
 #include "weft/onnx/node.h"
 
+#include <algorithm>
+
 #include "weft/onnx/importer.h"
 #include "weft/onnx/tensors.h"
 
@@ -29,6 +31,14 @@ const onnx::OnnxOpDef* OnnxRegistry::find(std::string_view domain,
     }
   }
   return nullptr;
+}
+
+bool OnnxRegistry::knows(std::string_view domain,
+                         std::string_view name) const {
+  const auto [first, last] = by_name_.equal_range(name);
+  return std::any_of(first, last, [&](const auto& entry) {
+    return entry.second->domain == domain;
+  });
 }
 
 namespace onnx {
@@ -120,6 +130,14 @@ double OnnxNode::real(std::string_view name,
   if (found != nullptr) return found->real;
   if (!otherwise) throw damaged("attribute '{}' is missing", name);
   return *otherwise;
+}
+
+double OnnxNode::number(std::string_view name, double otherwise) const {
+  const AttributeProto* found = proto_.find(name);
+  if (found != nullptr && found->kind == AttributeProto::Kind::kInteger) {
+    return static_cast<double>(found->integer);
+  }
+  return real(name, otherwise);
 }
 
 std::string OnnxNode::text(std::string_view name,

@@ -86,6 +86,8 @@ class OnnxNode {
                        std::optional<std::int64_t> otherwise = {}) const;
   double real(std::string_view name,
               std::optional<double> otherwise = {}) const;
+  // An integer or a float, which ops differ in.
+  double number(std::string_view name, double otherwise) const;
   std::string text(std::string_view name,
                    std::optional<std::string> otherwise = {}) const;
   Integers integers(std::string_view name, Integers otherwise = {}) const;
@@ -153,8 +155,9 @@ using ImportFunction = void (*)(OnnxNode&);
 struct OnnxOpDef {
   std::string name;
   std::string domain = "";
-  // The opsets that the importer reads.
-  std::int64_t since = 1;
+  // The opsets that the importer reads. Before 7, many ops had other attributes
+  // and no broadcasting.
+  std::int64_t since = 7;
   std::int64_t until = 1 << 30;
   ImportFunction import = nullptr;
   // Runs only in the graph: what it draws is no constant.
@@ -174,6 +177,8 @@ class OnnxRegistry {
   // Null if there is none for this opset.
   const onnx::OnnxOpDef* find(std::string_view domain, std::string_view name,
                               std::int64_t opset) const;
+  // Whether there is one for any opset.
+  bool knows(std::string_view domain, std::string_view name) const;
   const std::deque<onnx::OnnxOpDef>& all() const { return defs_; }
 
  private:

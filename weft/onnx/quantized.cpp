@@ -108,7 +108,8 @@ Value integer_convolution(const Value& x, const Value& zx, const OnnxValue& w,
   if (!is_zero(zx)) {
     if (!is_known(zx) || zx.tensor().size() != 1) {
       throw Error(ErrorCode::kUnsupported, "ConvInteger",
-                  "the image's zero point is computed, or there are several");
+                  "the image's zero point is computed from inputs of the graph, "
+                  "but shapes and constants must not depend on them");
     }
     // Beyond the image lies 0, which the zero point stands for.
     Integers low(at(x.shape().rank()), 0);

@@ -155,8 +155,9 @@ void import_one_hot(OnnxNode& node) {
 // Each run draws the same numbers, other ones than other programs draw: ONNX
 // says how numbers are distributed, and not which they are.
 Value random_key(const OnnxNode& node) {
-  const auto bits = std::bit_cast<std::uint64_t>(node.real("seed", 0));
-  return Tensor::of<std::int64_t>({2}, {static_cast<std::int64_t>(bits), 0});
+  // It is a number of either kind, by the op.
+  const auto seed = node.number("seed", 0);
+  return Tensor::of<std::int64_t>({2}, {std::bit_cast<std::int64_t>(seed), 0});
 }
 
 TensorType random_type(const OnnxNode& node, bool like) {
@@ -222,7 +223,7 @@ namespace weft {
 
 void register_onnx_constants(OnnxRegistry& ops) {
   using namespace onnx;
-  ops.add({.name = "Constant", .import = import_constant});
+  ops.add({.name = "Constant", .since = 1, .import = import_constant});
   ops.add({.name = "ConstantOfShape", .import = import_constant_of_shape});
   ops.add({.name = "Range", .import = import_range});
   ops.add({.name = "EyeLike", .import = import_eye_like});

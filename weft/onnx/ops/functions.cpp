@@ -82,7 +82,7 @@ void register_onnx_functions(OnnxRegistry& ops) {
       {"Tan", import_unary<tan>},
   };
   for (const auto& [name, import] : functions) {
-    ops.add({.name = name, .import = import});
+    ops.add({.name = name, .since = 1, .import = import});
   }
   ops.add({.name = "IsInf", .import = import_is_infinite});
 }

@@ -64,7 +64,7 @@ namespace weft {
 
 void register_onnx_products(OnnxRegistry& ops) {
   using namespace onnx;
-  ops.add({.name = "MatMul", .import = import_matmul});
+  ops.add({.name = "MatMul", .since = 1, .import = import_matmul});
   ops.add({.name = "Gemm", .since = 7, .import = import_gemm});
   ops.add({.name = "Einsum", .import = import_einsum});
 }

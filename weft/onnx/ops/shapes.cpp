@@ -337,18 +337,18 @@ namespace weft {
 
 void register_onnx_shapes(OnnxRegistry& ops) {
   using namespace onnx;
-  ops.add({.name = "Shape", .import = import_shape});
-  ops.add({.name = "Size", .import = import_size});
-  ops.add({.name = "Reshape", .import = import_reshape});
-  ops.add({.name = "Flatten", .import = import_flatten});
-  ops.add({.name = "Squeeze", .import = import_squeeze});
+  ops.add({.name = "Shape", .since = 1, .import = import_shape});
+  ops.add({.name = "Size", .since = 1, .import = import_size});
+  ops.add({.name = "Reshape", .since = 1, .import = import_reshape});
+  ops.add({.name = "Flatten", .since = 1, .import = import_flatten});
+  ops.add({.name = "Squeeze", .since = 1, .import = import_squeeze});
   ops.add({.name = "Unsqueeze", .import = import_unsqueeze});
-  ops.add({.name = "Transpose", .import = import_transpose});
+  ops.add({.name = "Transpose", .since = 1, .import = import_transpose});
   ops.add({.name = "Expand", .import = import_expand});
   ops.add({.name = "Tile", .since = 6, .import = import_tile});
-  ops.add({.name = "Concat", .import = import_concat});
+  ops.add({.name = "Concat", .since = 1, .import = import_concat});
   ops.add({.name = "Split", .since = 2, .import = import_split});
-  ops.add({.name = "Identity", .import = import_identity});
+  ops.add({.name = "Identity", .since = 1, .import = import_identity});
   ops.add({.name = "DepthToSpace", .import = import_depth_to_space});
   ops.add({.name = "SpaceToDepth", .import = import_space_to_depth});
 }
