@@ -47,4 +47,10 @@ void print_exported(const std::string& file, bool as_json) {
   fmt::print("\n");
 }
 
+void print_onnx(const std::string& file, const ExportedFunction& function,
+                bool as_json) {
+  if (as_json) return print_json(to_json(function, file));
+  fmt::print("{}: {}\n", file, signature_of(function));
+}
+
 }  // namespace weft::cli

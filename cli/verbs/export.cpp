@@ -1,11 +1,14 @@
-// weft export CHECKPOINT -o FILE: a trained model as a function by itself.
+// weft export MODEL -o FILE: a trained model as a function by itself, or as one
+// of ONNX.
 #include <CLI/CLI.hpp>
 
 #include "cli/exported_report.h"
 #include "cli/serving.h"
+#include "cli/temporary_export.h"
 #include "cli/verb.h"
 
-#include "weft/train/trained_model.h"
+#include "weft/files/exported.h"
+#include "weft/onnx/onnx.h"
 
 namespace weft::cli {
 namespace {
@@ -18,7 +21,23 @@ struct ExportArguments {
   bool as_json = false;
 };
 
+void export_to_onnx(const ExportArguments& arguments,
+                    const std::filesystem::path& exported) {
+  const ExportedFunction function(exported);
+  export_onnx(arguments.file, function.function());
+  print_onnx(arguments.file, function, arguments.as_json);
+}
+
 void export_model(const ExportArguments& arguments) {
+  if (is_onnx_file(arguments.file)) {
+    if (is_exported_function(arguments.checkpoint)) {
+      return export_to_onnx(arguments, arguments.checkpoint);
+    }
+    const TemporaryExport exported(arguments.checkpoint, arguments.file,
+                                   arguments.data,
+                                   arguments.serving.weights());
+    return export_to_onnx(arguments, exported.file());
+  }
   export_trained(arguments.checkpoint, arguments.file, arguments.data,
                  arguments.serving.weights());
   print_exported(arguments.file, arguments.as_json);
@@ -26,11 +45,13 @@ void export_model(const ExportArguments& arguments) {
 
 void add_export(CLI::App& verb) {
   auto arguments = std::make_shared<ExportArguments>();
-  verb.add_option("CHECKPOINT", arguments->checkpoint,
-                  "a .safetensors file, or the folder of a run")
+  verb.add_option("MODEL", arguments->checkpoint,
+                  "a .safetensors file, the folder of a run, or, for ONNX, an "
+                  "exported function")
       ->required();
   verb.add_option("-o,--output", arguments->file,
-                  "what is written: a file for weft run")
+                  "what is written: a file for weft run, or a model of ONNX "
+                  "where its name ends in .onnx")
       ->type_name("FILE")
       ->required();
   verb.add_option("--data", arguments->data, "folder of the data")
@@ -47,7 +68,7 @@ namespace weft {
 
 void register_verb_export(cli::VerbRegistry& verbs) {
   verbs.add({.name = "export",
-             .summary = "Put a trained model into a file by itself",
+             .summary = "Put a trained model into a file by itself, or into ONNX",
              .order = 35,
              .add = cli::add_export});
 }

@@ -5,6 +5,7 @@
 
 #include "cli/optimize_report.h"
 #include "cli/report.h"
+#include "cli/temporary_export.h"
 #include "cli/verb.h"
 
 #include "weft/base/file.h"
@@ -12,7 +13,6 @@
 #include "weft/compiler/rule.h"
 #include "weft/files/exported.h"
 #include "weft/files/optimized.h"
-#include "weft/train/trained_model.h"
 
 namespace weft::cli {
 namespace {
@@ -33,24 +33,14 @@ struct OptimizeArguments {
   bool as_json = false;
 };
 
-// A trained model is exported first, beside the result: what is at its place
-// stays there unless all goes well.
 OptimizeReport optimize_model(const OptimizeArguments& arguments,
                               const fs::path& to) {
   const fs::path from = arguments.model;
   if (is_exported_function(from)) {
     return optimize_exported(from, to, arguments.batch, arguments.options);
   }
-  struct Exported {
-    fs::path file;
-    ~Exported() {
-      std::error_code nobody_asks;
-      fs::remove(file, nobody_asks);
-    }
-  };
-  const Exported exported{to.string() + ".exported"};
-  export_trained(from, exported.file, arguments.data);
-  return optimize_exported(exported.file, to, arguments.batch,
+  const TemporaryExport exported(from, to, arguments.data);
+  return optimize_exported(exported.file(), to, arguments.batch,
                            arguments.options);
 }
 

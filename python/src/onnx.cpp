@@ -27,6 +27,20 @@ void bind_onnx(py::module_& module) {
         return std::make_unique<ExportedFunction>(import_onnx(path, options));
       },
       py::arg("path"), py::arg("shapes"), py::arg("fixed"));
+  module.def(
+      "save_onnx",
+      [](const GraphFunction& function, const std::string& path) {
+        const py::gil_scoped_release nogil;
+        export_onnx(path, function);
+      },
+      py::arg("function"), py::arg("path"));
+  module.def(
+      "save_onnx",
+      [](const ExportedFunction& function, const std::string& path) {
+        const py::gil_scoped_release nogil;
+        export_onnx(path, function.function());
+      },
+      py::arg("function"), py::arg("path"));
 }
 
 }  // namespace weft::python

@@ -62,6 +62,9 @@
 #define LLVMFuzzerTestOneInput fuzz_objects
 #include "tests/fuzz/objects_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_onnx
+#include "tests/fuzz/onnx_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_recipe
 #include "tests/fuzz/recipe_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -116,6 +119,7 @@ const Target kTargets[] = {
     {"libsvm", fuzz_libsvm},
     {"members", fuzz_members},
     {"objects", fuzz_objects},
+    {"onnx", fuzz_onnx},
     {"recipe", fuzz_recipe},
     {"records", fuzz_records},
     {"safetensors", fuzz_safetensors},

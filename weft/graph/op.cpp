@@ -140,6 +140,11 @@ OpDef& OpDef::lower(LowerFunction function) {
   return *this;
 }
 
+OpDef& OpDef::onnx(OnnxFunction function) {
+  onnx_ = function;
+  return *this;
+}
+
 OpDef& OpDef::cost(CostFunction function) {
   cost_ = function;
   return *this;

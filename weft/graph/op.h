@@ -19,6 +19,7 @@ namespace weft {
 
 class BatchContext;
 class GradientContext;
+class OnnxContext;
 class OpDef;
 class Value;
 // Gives one gradient per input; an undefined Value where none flows.
@@ -85,6 +86,8 @@ using GradientFunction = Gradients (*)(const GradientContext&);
 using BatchFunction = std::vector<Value> (*)(const BatchContext&);
 using CostFunction = Cost (*)(const OpCall&);
 using SamplesFunction = std::vector<OpSample> (*)();
+// Adds the nodes of ONNX that compute the same (graph/onnx.h).
+using OnnxFunction = void (*)(OnnxContext&);
 // Expresses a composite op by others; returns its outputs.
 using LowerFunction = std::vector<Value> (*)(const Attributes&,
                                              std::span<const Value> inputs);
@@ -123,6 +126,8 @@ class OpDef {
   // each; it returns no values where that is not possible.
   OpDef& batch(BatchFunction function, BatchFunction sum = nullptr);
   OpDef& lower(LowerFunction function);
+  // Without it an op is exported as what it lowers to, if it does.
+  OpDef& onnx(OnnxFunction function);
   OpDef& cost(CostFunction function);
   OpDef& samples(SamplesFunction function);
 
@@ -152,6 +157,7 @@ class OpDef {
   BatchFunction batch() const { return batch_; }
   BatchFunction batch_sum() const { return batch_sum_; }
   LowerFunction lower() const { return lower_; }
+  OnnxFunction onnx() const { return onnx_; }
   CostFunction cost() const { return cost_; }
   SamplesFunction samples() const { return samples_; }
 
@@ -179,6 +185,7 @@ class OpDef {
   BatchFunction batch_ = nullptr;
   BatchFunction batch_sum_ = nullptr;
   LowerFunction lower_ = nullptr;
+  OnnxFunction onnx_ = nullptr;
   CostFunction cost_ = nullptr;
   SamplesFunction samples_ = nullptr;
 };

@@ -39,6 +39,15 @@ struct OnnxImportOptions {
 GraphFunctionRef import_onnx(const std::filesystem::path& path,
                              const OnnxImportOptions& options = {});
 
+// The function as a model of ONNX, opset 23. Arguments and results keep their
+// order and shapes; results are called result0, result1, …. Weights are those
+// that the function has now. What is too large for one file, 1 GB of weights,
+// lies in PATH.data beside it. Throws Error(kUnsupported) that names each node
+// that ONNX cannot express, and why; for a function that assigns variables or
+// draws random numbers; and as AtomicFile does.
+void export_onnx(const std::filesystem::path& path,
+                 const GraphFunction& function);
+
 // The dtype of an input. Throws as import_onnx().
 DType onnx_input_dtype(const std::filesystem::path& path,
                        std::string_view input);

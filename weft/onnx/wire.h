@@ -87,6 +87,9 @@ class WireWriter {
   }
   void packed(int field, const std::vector<std::int64_t>& values);
 
+  // The fields of another message, behind those of this one.
+  void append(const WireWriter& other) { written_ += other.written_; }
+
   const std::string& written() const { return written_; }
 
  private:

@@ -7,6 +7,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 
 namespace weft {
 namespace {
@@ -52,6 +53,7 @@ void register_after(OpRegistry& ops) {
       .reference(after_reference)
       .gradient(after_gradient)
       .batch(batch_after)
+      .onnx(onnx_identity)
       .cost([](const OpCall&) { return Cost{}; })
       .samples(after_samples);
 }

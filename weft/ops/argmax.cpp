@@ -6,6 +6,7 @@
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 
 namespace weft {
@@ -89,6 +90,15 @@ OpDef& add_place(OpRegistry& ops, const char* name) {
       .samples(place_samples);
 }
 
+
+template <OnnxName kName>
+void onnx_place(OnnxContext& c) {
+  c.set(c.emit(kName.text, {c.x(0)},
+               {{"axis", c.attributes().integer("axis")},
+                {"keepdims",
+                 std::int64_t{c.attributes().flag("keep_dims")}}}));
+}
+
 }  // namespace
 
 void register_argmax(OpRegistry& ops) {
@@ -96,12 +106,14 @@ void register_argmax(OpRegistry& ops) {
       .summary(
           "index of the first maximum along an axis, as i64; the first NaN "
           "wins")
-      .reference(place_reference<std::greater<>>);
+      .reference(place_reference<std::greater<>>)
+      .onnx(onnx_place<"ArgMax">);
   add_place(ops, "argmin")
       .summary(
           "index of the first minimum along an axis, as i64; the first NaN "
           "wins")
-      .reference(place_reference<std::less<>>);
+      .reference(place_reference<std::less<>>)
+      .onnx(onnx_place<"ArgMin">);
 }
 
 Value argmax(const Operand& x, std::int64_t axis, bool keep_dims) {

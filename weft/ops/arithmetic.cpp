@@ -6,6 +6,7 @@
 #include "weft/ops/compare.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/support/scalar_functions.h"
 #include "weft/ops/unary.h"
@@ -88,6 +89,7 @@ void register_arithmetic(OpRegistry& ops) {
       .reference(elementwise_reference<kAdd>)
       .gradient(add_gradient)
       .batch(batch_elementwise, sum_of_linear)
+      .onnx(onnx_elementwise<"Add">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
   add_binary(ops, "subtract")
@@ -95,6 +97,7 @@ void register_arithmetic(OpRegistry& ops) {
       .reference(elementwise_reference<kSubtract>)
       .gradient(subtract_gradient)
       .batch(batch_elementwise, sum_of_linear)
+      .onnx(onnx_elementwise<"Sub">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
   add_binary(ops, "multiply")
@@ -103,6 +106,7 @@ void register_arithmetic(OpRegistry& ops) {
       .reference(elementwise_reference<kMultiply>)
       .gradient(multiply_gradient)
       .batch(batch_elementwise, sum_of_multilinear)
+      .onnx(onnx_elementwise<"Mul">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
   add_binary(ops, "divide")
@@ -110,6 +114,7 @@ void register_arithmetic(OpRegistry& ops) {
       .reference(elementwise_reference<kDivide>)
       .gradient(divide_gradient)
       .batch(batch_elementwise, sum_of_quotients)
+      .onnx(onnx_elementwise<"Div">)
       // A division is slower than a sum: it counts as four.
       .cost(elementwise_cost<4>)
       // Divisors stay away from 0, where no central difference is near the
@@ -120,6 +125,7 @@ void register_arithmetic(OpRegistry& ops) {
       .traits(kCommutative)
       .reference(elementwise_reference<kMaximum>)
       .gradient(maximum_gradient)
+      .onnx(onnx_elementwise<"Max">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
   add_binary(ops, "minimum")
@@ -127,12 +133,14 @@ void register_arithmetic(OpRegistry& ops) {
       .traits(kCommutative)
       .reference(elementwise_reference<kMinimum>)
       .gradient(minimum_gradient)
+      .onnx(onnx_elementwise<"Min">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integers(binary_samples(-1, 1, -1, 1)); });
   add_binary(ops, "power")
       .summary("a to the power b")
       .reference(elementwise_reference<kPower>)
       .gradient(power_gradient)
+      .onnx(onnx_elementwise<"Pow">)
       // A power counts as the logarithm and the exponential that it takes.
       .cost(elementwise_cost<20>)
       // Bases are positive: the gradient in b needs their logarithm.

@@ -9,6 +9,7 @@
 #include "weft/ops/reduce.h"
 #include "weft/ops/support/moments.h"
 #include "weft/ops/support/normalization.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 
@@ -123,6 +124,14 @@ std::vector<OpSample> norm_gradient_samples() {
   return all;
 }
 
+
+void export_batch_norm(OnnxContext& c) {
+  const std::string y = c.emit(
+      "BatchNormalization", {c.image(0), c.x(1), c.x(2), c.x(3), c.x(4)},
+      {{"epsilon", c.attributes().real("epsilon")}});
+  c.set_image(y);
+}
+
 }  // namespace
 
 void register_batch_norm(OpRegistry& ops) {
@@ -154,6 +163,7 @@ void register_batch_norm(OpRegistry& ops) {
       .infer(infer_normalised)
       .lower(lower_batch_norm_infer)
       .gradient(lowered_gradient)
+      .onnx(export_batch_norm)
       .cost(norm_cost<8>)
       .samples([] {
         return norm_samples({{0.5, 2}, {-1, 1}, {-1, 1}, {0.5, 2}});

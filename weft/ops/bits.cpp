@@ -4,6 +4,7 @@
 #include "weft/ops/compare.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/support/scalar_functions.h"
 
@@ -111,24 +112,36 @@ OpDef& add_shift(OpRegistry& ops, const char* name) {
       .samples(shift_samples);
 }
 
+
+// ONNX has other ops for truths.
+template <OnnxName kName>
+void export_bits(OnnxContext& c) {
+  const bool is_truth = c.type(0).dtype == DType::kBool;
+  export_elementwise(c, (is_truth ? "" : "Bitwise") + std::string(kName.text));
+}
+
 }  // namespace
 
 void register_bits(OpRegistry& ops) {
   add_bits(ops, "bitwise_and")
       .summary("the bits that both have")
       .traits(kCommutative)
-      .reference(bits_reference<kBitwiseAnd>);
+      .reference(bits_reference<kBitwiseAnd>)
+      .onnx(export_bits<"And">);
   add_bits(ops, "bitwise_or")
       .summary("the bits that either has")
       .traits(kCommutative)
-      .reference(bits_reference<kBitwiseOr>);
+      .reference(bits_reference<kBitwiseOr>)
+      .onnx(export_bits<"Or">);
   add_bits(ops, "bitwise_xor")
       .summary("the bits that one has, but not both")
       .traits(kCommutative)
-      .reference(bits_reference<kBitwiseXor>);
+      .reference(bits_reference<kBitwiseXor>)
+      .onnx(export_bits<"Xor">);
   add_bits(ops, "bitwise_not", "(x) -> y")
       .summary("the bits that x has not; of a bool, its opposite")
       .reference(not_reference)
+      .onnx(export_bits<"Not">)
       .samples(not_samples);
   add_shift(ops, "shift_left")
       .summary("a 2^count, without the bits that do not fit; 0 for count < 0")

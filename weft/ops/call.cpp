@@ -1,6 +1,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/control.h"
 #include "weft/ops/recursive.h"
+#include "weft/ops/support/onnx.h"
 
 namespace weft {
 namespace {
@@ -23,6 +24,16 @@ void require_types(const FunctionRef& function,
       .detail("returned: " + to_string(made));
 }
 
+
+void export_call(OnnxContext& c) {
+  OnnxContext::Names arguments;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    arguments.push_back(c.x(i));
+  }
+  const auto results = c.run(c.attributes().function("function"), arguments);
+  for (std::size_t i = 0; i < results.size(); ++i) c.set(i, results[i]);
+}
+
 }  // namespace
 
 void register_call(OpRegistry& ops) {
@@ -36,6 +47,7 @@ void register_call(OpRegistry& ops) {
       .infer([](const OpCall& call) {
         return result_types(call.attributes.function("function"), call.inputs);
       })
+      .onnx(export_call)
       // A call computes nothing of its own: the flops are those of the
       // function's nodes.
       .cost([](const OpCall& call) { return Cost::of(call, 0); });

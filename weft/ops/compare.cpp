@@ -6,6 +6,7 @@
 #include "weft/ops/constant.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/support/scalar_functions.h"
 
@@ -116,45 +117,74 @@ OpDef& predicate(OpRegistry& ops, const char* name) {
       .samples(predicate_samples);
 }
 
+
+// Every integer is finite, which it is also equal to itself for.
+void export_is_finite(OnnxContext& c) {
+  const OnnxOperands x = broadcast_operands(c);
+  const std::string& name = x.names[0];
+  if (!is_floating(c.type(0).dtype)) {
+    return set_like(c, x, c.emit("Equal", {name, name}));
+  }
+  set_like(c, x,
+           c.emit("Not", {c.emit("Or", {c.emit("IsInf", {name}),
+                                        c.emit("IsNaN", {name})})}));
+}
+
+// NaN alone differs from itself.
+void export_is_nan(OnnxContext& c) {
+  const OnnxOperands x = broadcast_operands(c);
+  const std::string& name = x.names[0];
+  set_like(c, x, c.emit("Not", {c.emit("Equal", {name, name})}));
+}
+
 }  // namespace
 
 void register_compare(OpRegistry& ops) {
   comparison(ops, "equal")
       .summary("a == b")
       .traits(kCommutative)
-      .reference(elementwise_reference<std::equal_to<>{}>);
+      .reference(elementwise_reference<std::equal_to<>{}>)
+      .onnx(onnx_elementwise<"Equal">);
   comparison(ops, "not_equal")
       .summary("a != b")
       .traits(kCommutative)
-      .reference(elementwise_reference<std::not_equal_to<>{}>);
+      .reference(elementwise_reference<std::not_equal_to<>{}>)
+      .onnx(onnx_negated<"Equal">);
   comparison(ops, "less")
       .summary("a < b")
-      .reference(elementwise_reference<std::less<>{}>);
+      .reference(elementwise_reference<std::less<>{}>)
+      .onnx(onnx_elementwise<"Less">);
   comparison(ops, "less_equal")
       .summary("a <= b")
-      .reference(elementwise_reference<std::less_equal<>{}>);
+      .reference(elementwise_reference<std::less_equal<>{}>)
+      .onnx(onnx_elementwise<"LessOrEqual">);
   comparison(ops, "greater")
       .summary("a > b")
-      .reference(elementwise_reference<std::greater<>{}>);
+      .reference(elementwise_reference<std::greater<>{}>)
+      .onnx(onnx_elementwise<"Greater">);
   comparison(ops, "greater_equal")
       .summary("a >= b")
-      .reference(elementwise_reference<std::greater_equal<>{}>);
+      .reference(elementwise_reference<std::greater_equal<>{}>)
+      .onnx(onnx_elementwise<"GreaterOrEqual">);
   logic(ops, "logical_and")
       .summary("a and b")
       // Reference loops pass bools as numbers, so truth is a comparison with 0.
       .reference(elementwise_reference<[](auto a, auto b) {
         return a != 0 && b != 0;
-      }>);
+      }>)
+      .onnx(onnx_elementwise<"And">);
   logic(ops, "logical_or")
       .summary("a or b")
       .reference(elementwise_reference<[](auto a, auto b) {
         return a != 0 || b != 0;
-      }>);
+      }>)
+      .onnx(onnx_elementwise<"Or">);
   logic(ops, "logical_xor")
       .summary("a or b, but not both")
       .reference(elementwise_reference<[](auto a, auto b) {
         return (a != 0) != (b != 0);
-      }>);
+      }>)
+      .onnx(onnx_elementwise<"Xor">);
   // It is not made by logic(), which declares two operands and that they
   // commute.
   ops.add("logical_not")
@@ -164,16 +194,19 @@ void register_compare(OpRegistry& ops) {
       .infer(infer_logic)
       .reference(elementwise_reference<[](auto a) { return a == 0; }>)
       .batch(batch_elementwise)
+      .onnx(onnx_elementwise<"Not">)
       .cost(elementwise_cost<1>)
       .samples([] {
         return std::vector<OpSample>{{{bools({3, 5})}, {}}, {{bools({})}, {}}};
       });
   predicate(ops, "is_finite")
       .summary("x is no infinity and not NaN")
-      .reference(elementwise_reference<kIsFinite>);
+      .reference(elementwise_reference<kIsFinite>)
+      .onnx(export_is_finite);
   predicate(ops, "is_nan")
       .summary("x is not a number")
-      .reference(elementwise_reference<kIsNan>);
+      .reference(elementwise_reference<kIsNan>)
+      .onnx(export_is_nan);
   ops.add("where")
       .summary("a where the condition holds, else b")
       .signature("(condition, a, b) -> y")
@@ -186,6 +219,7 @@ void register_compare(OpRegistry& ops) {
       }>)
       .gradient(where_gradient)
       .batch(batch_elementwise, sum_of_choices)
+      .onnx(onnx_elementwise<"Where">)
       .cost(elementwise_cost<1>)
       .samples(where_samples);
 }

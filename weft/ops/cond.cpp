@@ -3,6 +3,7 @@
 #include "weft/ops/constant.h"
 #include "weft/ops/control.h"
 #include "weft/ops/support/closures.h"
+#include "weft/ops/support/onnx.h"
 
 namespace weft {
 namespace {
@@ -25,6 +26,27 @@ std::vector<TensorType> infer_cond(const OpCall& call) {
   return then;
 }
 
+
+// ONNX's branches see what is around them, and so take no operands.
+void export_cond(OnnxContext& c) {
+  OnnxContext::Names arguments;
+  for (std::size_t i = 1; i < c.input_count(); ++i) {
+    arguments.push_back(c.x(i));
+  }
+  const auto branch = [&](const char* attribute, const char* function) {
+    return OnnxContext::Body{
+        attribute, {}, [&c, &arguments, function](const auto&) {
+          return c.run(c.attributes().function(function), arguments);
+        }};
+  };
+  const auto results =
+      c.emit("If", {c.x(0)}, {},
+             {branch("then_branch", "then"),
+              branch("else_branch", "otherwise")},
+             c.call().outputs.size());
+  for (std::size_t i = 0; i < results.size(); ++i) c.set(i, results[i]);
+}
+
 }  // namespace
 
 void register_cond(OpRegistry& ops) {
@@ -35,6 +57,7 @@ void register_cond(OpRegistry& ops) {
       .required("otherwise", FunctionRef())
       .traits(kControl)
       .infer(infer_cond)
+      .onnx(export_cond)
       // Which branch will run is not known here, so no flops are counted for
       // either.
       .cost([](const OpCall& call) { return Cost::of(call, 0); });

@@ -2,6 +2,7 @@
 
 #include "weft/graph/builder.h"
 #include "weft/graph/registry.h"
+#include "weft/ops/support/onnx.h"
 
 namespace weft {
 namespace {
@@ -51,6 +52,28 @@ void iota_reference(const OpCall&, std::span<const TensorView>,
   });
 }
 
+
+void export_full(OnnxContext& c) {
+  const TensorType& type = c.call().outputs[0];
+  const Tensor value =
+      Tensor::scalar(c.attributes().real("value"), type.dtype).reshape({1});
+  if (type.shape.is_scalar()) return c.set(c.constant(value.reshape({})));
+  c.set(c.emit("ConstantOfShape", {c.shape(type.shape)},
+               {{"value", value}}));
+}
+
+void export_iota(OnnxContext& c) {
+  const TensorType& type = c.call().outputs[0];
+  const std::string count =
+      c.emit("ReduceSum", {c.shape(type.shape)},
+             {{"keepdims", std::int64_t{0}}});
+  const std::string y = c.emit("Range", {c.number(0, DType::kI64), count,
+                                         c.number(1, DType::kI64)});
+  c.set(type.dtype == DType::kI64
+            ? y
+            : c.emit("Cast", {y}, {{"to", type.dtype}}));
+}
+
 }  // namespace
 
 void register_constant(OpRegistry& ops) {
@@ -81,6 +104,7 @@ void register_constant(OpRegistry& ops) {
                                       call.attributes.get<Shape>("shape")}};
       })
       .reference(full_reference)
+      .onnx(export_full)
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
       .samples([] {
         return std::vector<OpSample>{
@@ -103,6 +127,7 @@ void register_constant(OpRegistry& ops) {
             TensorType{call.attributes.get<DType>("dtype"), shape}};
       })
       .reference(iota_reference)
+      .onnx(export_iota)
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
       .samples([] {
         return std::vector<OpSample>{{{}, {{"shape", Shape{5}}}}};

@@ -12,6 +12,7 @@
 #include "weft/ops/support/convolution.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/tensor/symbol.h"
 
 namespace weft {
@@ -240,6 +241,45 @@ std::vector<OpSample> samples_weight_gradient() {
   return all;
 }
 
+
+void export_conv2d(OnnxContext& c) {
+  OnnxContext::Names operands = {c.image(0),
+                                 transposed_operand(c, 1, kOnnxKernel)};
+  if (c.input_count() > 2) operands.push_back(c.x(2));
+  // Mixed precision rounds its weights as they are used.
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    if (c.type(i).dtype == c.type(0).dtype) continue;
+    operands[i] = c.emit("Cast", {operands[i]}, {{"to", c.type(0).dtype}});
+  }
+  c.set_image(with_onnx_activation(
+      c, c.emit("Conv", operands, onnx_windows(c.attributes()))));
+}
+
+// What rows and columns are left over behind the last window.
+void export_transposed_conv2d(OnnxContext& c) {
+  const Shape& image = c.attributes().get<Shape>("shape");
+  const Shape& dy = c.type(0).shape;
+  const Shape& w = c.type(1).shape;
+  const Integers& padding = c.attributes().integers("padding");
+  Integers more;
+  for (int side = 0; side < 2; ++side) {
+    if (is_symbolic(image[1 + side]) || is_symbolic(dy[1 + side])) {
+      throw c.unsupported("makes an image of unknown size");
+    }
+    const std::int64_t stride = c.attributes().integers("strides")[at(side)];
+    const std::int64_t span =
+        c.attributes().integers("dilation")[at(side)] * (w[side] - 1) + 1;
+    more.push_back(image[1 + side] + padding[at(2 * side)] +
+                   padding[at(2 * side + 1)] -
+                   ((dy[1 + side] - 1) * stride + span));
+  }
+  Attributes attributes = onnx_windows(c.attributes());
+  attributes.set("output_padding", more);
+  c.set_image(c.emit("ConvTranspose",
+                     {c.image(0), transposed_operand(c, 1, kOnnxKernel)},
+                     attributes));
+}
+
 }  // namespace
 
 void register_conv(OpRegistry& ops) {
@@ -253,6 +293,7 @@ void register_conv(OpRegistry& ops) {
       // The instances may differ in images only: with weights of their own,
       // each would need a convolution of its own.
       .batch(batch_images<1>, sum_of_convolutions)
+      .onnx(export_conv2d)
       .cost([](const OpCall& call) {
         return Cost::of(call, convolution_flops(call.outputs[0].shape,
                                                 call.input(1).shape));
@@ -266,6 +307,7 @@ void register_conv(OpRegistry& ops) {
       .reference(reference_input_gradient)
       .gradient(gradient_of_input_gradient)
       .batch(batch_images<1>, sum_of_multilinear)
+      .onnx(export_transposed_conv2d)
       .cost([](const OpCall& call) {
         return Cost::of(
             call, convolution_flops(call.input(0).shape, call.input(1).shape));

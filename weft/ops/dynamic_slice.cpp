@@ -6,6 +6,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/indexing.h"
 #include "weft/ops/support/moves.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/tensor/symbol.h"
 
@@ -190,6 +191,28 @@ std::vector<OpSample> dynamic_update_slice_samples() {
           floats({30, 40}, -1, 1, DType::kBF16), indices({2}, 9))};
 }
 
+
+void export_dynamic_slice(OnnxContext& c) {
+  if (c.type(1).shape.rank() != 1) {
+    throw c.unsupported("ONNX has no slices of their own for each row");
+  }
+  const auto in_i64 = [&](const std::string& name) {
+    return c.type(1).dtype == DType::kI64
+               ? name
+               : c.emit("Cast", {name}, {{"to", DType::kI64}});
+  };
+  const std::string starts = in_i64(c.x(1));
+  // Negative starts count from the end, ends do not here.
+  const std::string negative =
+      c.emit("Less", {starts, c.number(0, DType::kI64)});
+  const std::string begins = c.emit(
+      "Where",
+      {negative, c.emit("Add", {starts, c.shape(c.type(0).shape)}), starts});
+  const Shape& sizes = c.attributes().get<Shape>("sizes");
+  c.set(c.emit("Slice",
+               {c.x(0), begins, c.emit("Add", {begins, c.shape(sizes)})}));
+}
+
 }  // namespace
 
 void register_dynamic_slice(OpRegistry& ops) {
@@ -201,6 +224,7 @@ void register_dynamic_slice(OpRegistry& ops) {
       .reference(dynamic_slice_reference)
       .gradient(dynamic_slice_gradient)
       .batch(batch_rows, sum_of_linear_in_first)
+      .onnx(export_dynamic_slice)
       .cost([](const OpCall& call) {
         return slice_cost(call.outputs[0], call.input(1));
       })

@@ -11,6 +11,7 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/equation.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/tensor/symbol.h"
 
@@ -341,6 +342,16 @@ std::vector<OpSample> einsum_samples() {
           of("ij,jk->ki", {integers({3, 4}, -9, 9), integers({4, 5}, -9, 9)})};
 }
 
+
+void export_einsum(OnnxContext& c) {
+  OnnxContext::Names operands;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    operands.push_back(c.x(i));
+  }
+  c.set(c.emit("Einsum", operands,
+               {{"equation", c.attributes().text("equation")}}));
+}
+
 }  // namespace
 
 void register_einsum(OpRegistry& ops) {
@@ -350,6 +361,7 @@ void register_einsum(OpRegistry& ops) {
       .required("equation", std::string())
       .infer(infer_einsum)
       .lower(lower_einsum)
+      .onnx(export_einsum)
       .cost(einsum_cost)
       .samples(einsum_samples);
 }

@@ -9,6 +9,7 @@
 #include "weft/ops/recurrent.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/support/doubles.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/recurrent.h"
 
 namespace weft {
@@ -274,6 +275,27 @@ OpSample gru_gradient_sample(const Case& c) {
           {}};
 }
 
+
+// ONNX's gates are update, reset, new.
+void export_gru(OnnxContext& c) {
+  check_onnx_layer(c, 2);
+  const Dim hidden = c.type(1).shape.back();
+  if (is_symbolic(hidden)) throw c.unsupported("a state of unknown size");
+  const std::vector<int> order = {1, 0, 2};
+  const std::string bias =
+      c.emit("Concat", {onnx_gates(c, 4, order), onnx_gates(c, 5, order)},
+             {{"axis", std::int64_t{1}}});
+  const auto results =
+      c.emit("GRU",
+             {c.x(0), onnx_gates(c, 2, order), onnx_gates(c, 3, order), bias,
+              "", onnx_state(c, 1)},
+             {{"hidden_size", std::int64_t{hidden}},
+              {"linear_before_reset", std::int64_t{1}}},
+             2);
+  c.set(0, c.emit("Squeeze", {results[0], c.list({1})}));
+  c.set(1, c.emit("Squeeze", {results[1], c.list({0})}));
+}
+
 }  // namespace
 
 void register_gru(OpRegistry& ops) {
@@ -285,6 +307,7 @@ void register_gru(OpRegistry& ops) {
       .reference(gru_reference)
       .lower(lower_gru)
       .gradient(gru_rule)
+      .onnx(export_gru)
       // Three gates take a product with x and one with h each.
       .cost([](const OpCall& call) {
         return Cost::of(call, product_flops(call, 3));

@@ -3,6 +3,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/support/scalar_functions.h"
 #include "weft/ops/unary.h"
@@ -23,6 +24,7 @@ void register_hyperbolic(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * rsqrt(square(g.x(0)) + 1.0)};
       })
+      .onnx(onnx_elementwise<"Asinh">)
       .cost(elementwise_cost<20>)
       .samples([] { return unary_samples(-4, 4); });
   add_floating_unary(ops, "acosh")
@@ -33,6 +35,7 @@ void register_hyperbolic(OpRegistry& ops) {
         // The factors of x² - 1 do not cancel near 1 nor overflow far from it.
         return {g.dy() * rsqrt(x - 1.0) * rsqrt(x + 1.0)};
       })
+      .onnx(onnx_elementwise<"Acosh">)
       .cost(elementwise_cost<20>)
       .samples([] { return unary_samples(1.2, 9); });
   add_floating_unary(ops, "atanh")
@@ -42,6 +45,7 @@ void register_hyperbolic(OpRegistry& ops) {
         const Value& x = g.x(0);
         return {g.dy() / ((1.0 - x) * (x + 1.0))};
       })
+      .onnx(onnx_elementwise<"Atanh">)
       .cost(elementwise_cost<16>)
       .samples([] { return unary_samples(-0.9, 0.9); });
 }

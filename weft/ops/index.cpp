@@ -5,6 +5,7 @@
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/indexing.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/tensor/symbol.h"
 
@@ -264,6 +265,24 @@ Cost gather_cost(const OpCall& call) {
   return cost;
 }
 
+
+void export_gather(OnnxContext& c) {
+  c.set(c.emit("Gather", {c.x(0), c.x(1)},
+               {{"axis", c.attributes().integer("axis")}}));
+}
+
+void export_one_hot(OnnxContext& c) {
+  const DType dtype = c.attributes().get<DType>("dtype");
+  Tensor values = Tensor::empty({dtype, {2}});
+  for (std::int64_t i = 0; i < 2; ++i) {
+    const Tensor one = Tensor::scalar(static_cast<double>(i), dtype);
+    values.slice(i, i + 1).copy_from(one.reshape({1}));
+  }
+  c.set(c.emit("OneHot",
+               {c.x(0), c.list({c.attributes().integer("depth")}),
+                c.constant(values)}));
+}
+
 }  // namespace
 
 void register_index(OpRegistry& ops) {
@@ -275,6 +294,7 @@ void register_index(OpRegistry& ops) {
       .reference(gather_reference)
       .gradient(gather_gradient)
       .batch(batch_gather, sum_of_linear_in_first)
+      .onnx(export_gather)
       .cost(gather_cost)
       .samples(gather_samples);
   ops.add("scatter_add")
@@ -299,6 +319,7 @@ void register_index(OpRegistry& ops) {
       .infer(infer_one_hot)
       .reference(one_hot_reference)
       .batch(batch_rows)
+      .onnx(export_one_hot)
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
       .samples(one_hot_samples);
 }

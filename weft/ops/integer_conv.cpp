@@ -3,6 +3,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/convolution.h"
 #include "weft/ops/support/doubles.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/support/small_integers.h"
 
@@ -53,6 +54,13 @@ std::vector<OpSample> integer_conv2d_samples() {
   return samples;
 }
 
+
+void export_integer_conv2d(OnnxContext& c) {
+  c.set_image(c.emit("ConvInteger",
+                     {c.image(0), transposed_operand(c, 1, kOnnxKernel)},
+                     onnx_windows(c.attributes())));
+}
+
 }  // namespace
 
 void register_integer_conv(OpRegistry& ops) {
@@ -66,6 +74,7 @@ void register_integer_conv(OpRegistry& ops) {
       .reference(integer_conv2d_reference)
       // As with conv2d, instances may differ in images only.
       .batch(batch_images<1>)
+      .onnx(export_integer_conv2d)
       .cost([](const OpCall& call) {
         return Cost::of(call, convolution_flops(call.outputs[0].shape,
                                                 call.input(1).shape));

@@ -1,5 +1,6 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/integer.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/product.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/support/small_integers.h"
@@ -55,6 +56,25 @@ std::vector<OpSample> integer_matmul_samples() {
   return samples;
 }
 
+
+std::string onnx_integer_factor(OnnxContext& c, std::size_t input,
+                                bool is_transposed) {
+  if (!is_transposed) return c.x(input);
+  Integers order;
+  for (int axis = 0; axis < c.type(input).shape.rank(); ++axis) {
+    order.push_back(axis);
+  }
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return transposed_operand(c, input, order);
+}
+
+void export_integer_matmul(OnnxContext& c) {
+  const Attributes& a = c.attributes();
+  c.set(c.emit("MatMulInteger",
+               {onnx_integer_factor(c, 0, a.flag("transpose_a")),
+                onnx_integer_factor(c, 1, a.flag("transpose_b"))}));
+}
+
 }  // namespace
 
 void register_integer_matmul(OpRegistry& ops) {
@@ -67,6 +87,7 @@ void register_integer_matmul(OpRegistry& ops) {
       .infer(infer_integer_matmul)
       .reference(integer_matmul_reference)
       .batch(batch_integer_matmul)
+      .onnx(export_integer_matmul)
       .cost(product_cost)
       .samples(integer_matmul_samples);
 }

@@ -10,6 +10,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/moves.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/tensor/symbol.h"
 
@@ -234,6 +235,46 @@ std::vector<OpSample> tile_samples() {
           times(integers({3}, 0, 9), {2})};
 }
 
+
+void export_concat(OnnxContext& c) {
+  const int rank = c.type(0).shape.rank();
+  bool is_image = false;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    is_image = is_image || c.is_image(i);
+  }
+  OnnxOperands operands{.are_images = is_image};
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    operands.names.push_back(is_image ? c.image(i) : c.x(i));
+  }
+  set_like(c, operands,
+           c.emit("Concat", operands.names,
+                  {{"axis", onnx_axis(c.attributes().integer("axis"), rank,
+                                      is_image)}}));
+}
+
+void export_split(OnnxContext& c) {
+  const int rank = c.type(0).shape.rank();
+  const bool is_image = c.is_image(0);
+  const Integers& sizes = c.attributes().integers("sizes");
+  const auto parts = c.emit(
+      "Split", {is_image ? c.image(0) : c.x(0), c.list(sizes)},
+      {{"axis",
+        onnx_axis(c.attributes().integer("axis"), rank, is_image)}},
+      sizes.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (is_image) {
+      c.set_image(i, parts[i]);
+    } else {
+      c.set(i, parts[i]);
+    }
+  }
+}
+
+void export_tile(OnnxContext& c) {
+  c.set(c.emit("Tile",
+               {c.x(0), c.list(c.attributes().integers("repeats"))}));
+}
+
 }  // namespace
 
 void register_join(OpRegistry& ops) {
@@ -245,6 +286,7 @@ void register_join(OpRegistry& ops) {
       .reference(concat_reference)
       .gradient(concat_gradient)
       .batch(batch_along_axis, sum_of_linear)
+      .onnx(export_concat)
       .cost(move_cost)
       .samples(concat_samples);
   ops.add("split")
@@ -256,6 +298,7 @@ void register_join(OpRegistry& ops) {
       .reference(split_reference)
       .gradient(split_gradient)
       .batch(batch_along_axis, sum_of_linear)
+      .onnx(export_split)
       .cost(move_cost)
       .samples(split_samples);
   add_mover(ops, "tile")
@@ -265,6 +308,7 @@ void register_join(OpRegistry& ops) {
       .reference(tile_reference)
       .gradient(tile_gradient)
       .batch(batch_tile, sum_of_linear)
+      .onnx(export_tile)
       .samples(tile_samples);
 }
 

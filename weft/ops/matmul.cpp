@@ -7,6 +7,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/product.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
@@ -140,6 +141,33 @@ std::vector<OpSample> matmul_samples() {
   };
 }
 
+
+// Matrices with their last two axes exchanged.
+std::string onnx_factor(OnnxContext& c, std::size_t input, bool is_transposed) {
+  const int rank = c.type(input).shape.rank();
+  const DType dtype = c.type(input).dtype;
+  WEFT_CHECK(is_floating(dtype));
+  if (!is_transposed) return c.x(input);
+  Integers order;
+  for (int axis = 0; axis < rank; ++axis) order.push_back(axis);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return transposed_operand(c, input, order);
+}
+
+void export_matmul(OnnxContext& c) {
+  const Attributes& a = c.attributes();
+  std::string y = c.emit("MatMul", {onnx_factor(c, 0, a.flag("transpose_a")),
+                                    onnx_factor(c, 1, a.flag("transpose_b"))});
+  if (c.input_count() > 2) {
+    std::string bias = c.x(2);
+    if (c.type(2).dtype != c.type(0).dtype) {
+      bias = c.emit("Cast", {bias}, {{"to", c.type(0).dtype}});
+    }
+    y = c.emit("Add", {y, bias});
+  }
+  c.set(with_onnx_activation(c, y));
+}
+
 }  // namespace
 
 void register_matmul(OpRegistry& ops) {
@@ -153,6 +181,7 @@ void register_matmul(OpRegistry& ops) {
       .reference(matmul_reference)
       .gradient(matmul_gradient)
       .batch(batch, sum_of_products)
+      .onnx(export_matmul)
       .cost(product_cost)
       .samples(matmul_samples);
 }

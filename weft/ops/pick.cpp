@@ -6,6 +6,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/indexing.h"
 #include "weft/ops/support/moves.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 
 namespace weft {
@@ -183,6 +184,20 @@ Cost pick_cost(const OpCall& call) {
   return cost;
 }
 
+
+// Indices that lack the axis get it, and the result loses it.
+void export_pick(OnnxContext& c) {
+  const int rank = c.type(0).shape.rank();
+  const std::int64_t axis = resolved_axis(c.attributes().integer("axis"), rank);
+  const bool is_many = c.type(1).shape.rank() == rank;
+  const std::string axes = is_many ? "" : c.list({axis});
+  const std::string indices =
+      is_many ? c.x(1) : c.emit("Unsqueeze", {c.x(1), axes});
+  const std::string y =
+      c.emit("GatherElements", {c.x(0), indices}, {{"axis", axis}});
+  c.set(is_many ? y : c.emit("Squeeze", {y, axes}));
+}
+
 }  // namespace
 
 void register_pick(OpRegistry& ops) {
@@ -194,6 +209,7 @@ void register_pick(OpRegistry& ops) {
       .reference(pick_reference)
       .gradient(pick_gradient)
       .batch(batch_along_axis, sum_of_linear_in_first)
+      .onnx(export_pick)
       .cost(pick_cost)
       .samples(pick_samples);
   ops.add("pick_scatter")

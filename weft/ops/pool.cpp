@@ -9,6 +9,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/window.h"
 
 namespace weft {
@@ -390,6 +391,28 @@ OpDef& add_windows(OpDef& op) {
       .cost(pool_cost);
 }
 
+
+Attributes onnx_pool(const Attributes& a) {
+  const Integers& padding = a.integers("padding");
+  return {{"kernel_shape", a.integers("window")},
+          {"strides", a.integers("strides")},
+          {"pads", Integers{padding[0], padding[2], padding[1], padding[3]}}};
+}
+
+void export_max_pool(OnnxContext& c) {
+  if (c.is_read(1)) {
+    throw c.unsupported("ONNX has no places of maxima within their windows");
+  }
+  c.set_image(c.emit("MaxPool", {c.image(0)}, onnx_pool(c.attributes())));
+}
+
+void export_avg_pool(OnnxContext& c) {
+  Attributes attributes = onnx_pool(c.attributes());
+  attributes.set("count_include_pad",
+                 std::int64_t{c.attributes().flag("counts_padding")});
+  c.set_image(c.emit("AveragePool", {c.image(0)}, attributes));
+}
+
 }  // namespace
 
 void register_pool(OpRegistry& ops) {
@@ -400,6 +423,7 @@ void register_pool(OpRegistry& ops) {
       .reference(max_pool_reference)
       .gradient(max_gradient)
       .batch(batch_images<1>)
+      .onnx(export_max_pool)
       .samples(image_samples);
   add_windows(ops.add("max_pool_scatter"))
       .summary("adds each element at its position of its window")
@@ -426,6 +450,7 @@ void register_pool(OpRegistry& ops) {
       .reference(avg_reference)
       .gradient(avg_gradient)
       .batch(batch_images<1>, sum_of_linear)
+      .onnx(export_avg_pool)
       .samples(avg_samples);
   add_windows(ops.add("avg_pool_gradient"))
       .summary("the transpose of avg_pool")

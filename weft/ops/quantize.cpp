@@ -11,6 +11,7 @@
 #include "weft/ops/rounding.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 
@@ -230,6 +231,35 @@ Value call_fake_quantize(const Operand& x, const Operand& scale,
   return call_with(op, x, scale, zero_point, to_attributes(options));
 }
 
+
+// Scales as ONNX has them: those of one element are scalars.
+std::string onnx_scale(OnnxContext& c, std::size_t input) {
+  const Shape& shape = c.type(input).shape;
+  if (shape != Shape{1}) return c.x(input);
+  return c.emit("Squeeze", {c.x(input)});
+}
+
+void export_quantize(OnnxContext& c) {
+  OnnxContext::Names operands = {c.x(0), onnx_scale(c, 1)};
+  Attributes attributes = {{"axis", c.attributes().integer("axis")}};
+  if (c.input_count() > 2) {
+    operands.push_back(onnx_scale(c, 2));
+  } else {
+    attributes.set("output_dtype", c.attributes().get<DType>("dtype"));
+  }
+  if (c.type(0).dtype != c.type(1).dtype) {
+    operands[0] = c.emit("Cast", {operands[0]}, {{"to", c.type(1).dtype}});
+  }
+  c.set(c.emit("QuantizeLinear", operands, attributes));
+}
+
+void export_dequantize(OnnxContext& c) {
+  OnnxContext::Names operands = {c.x(0), onnx_scale(c, 1)};
+  if (c.input_count() > 2) operands.push_back(onnx_scale(c, 2));
+  c.set(c.emit("DequantizeLinear", operands,
+               {{"axis", c.attributes().integer("axis")}}));
+}
+
 }  // namespace
 
 void register_quantize(OpRegistry& ops) {
@@ -243,6 +273,7 @@ void register_quantize(OpRegistry& ops) {
       .traits(kNoGradient)
       .infer(infer_quantize<false>)
       .lower(lower_quantize)
+      .onnx(export_quantize)
       .cost(elementwise_cost<7>)
       .samples(quantize_samples);
   ops.add("dequantize")
@@ -251,6 +282,7 @@ void register_quantize(OpRegistry& ops) {
       .attribute("axis", std::int64_t{-1})
       .infer(infer_dequantize)
       .lower(lower_dequantize)
+      .onnx(export_dequantize)
       .cost(elementwise_cost<3>)
       .samples(dequantize_samples);
   ops.add("fake_quantize")

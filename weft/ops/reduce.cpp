@@ -10,6 +10,7 @@
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
@@ -335,6 +336,34 @@ Value call_reduction(const OpDef& op, const Operand& x, Integers&& axes,
               x.location);
 }
 
+
+// Truths are reduced as integers.
+template <OnnxName kName>
+void onnx_truths(OnnxContext& c) {
+  Integers axes = c.attributes().integers("axes");
+  const int rank = c.type(0).shape.rank();
+  for (int axis = 0; axis < rank && c.attributes().integers("axes").empty();
+       ++axis) {
+    axes.push_back(axis);
+  }
+  const std::string numbers =
+      c.emit("Cast", {c.x(0)}, {{"to", DType::kI32}});
+  const std::string found =
+      rank == 0 ? numbers
+                : c.emit(kName.text, {numbers, c.list(axes)},
+                         {{"keepdims",
+                           std::int64_t{c.attributes().flag("keep_dims")}}});
+  c.set(c.emit("Cast", {found}, {{"to", DType::kBool}}));
+}
+
+void export_element_count(OnnxContext& c) {
+  const std::string count = c.emit(
+      "ReduceProd", {c.shape(c.attributes().get<Shape>("shape"))},
+      {{"keepdims", std::int64_t{0}}});
+  c.set(c.emit("Cast", {count},
+               {{"to", c.attributes().get<DType>("dtype")}}));
+}
+
 }  // namespace
 
 void register_reduce(OpRegistry& ops) {
@@ -344,6 +373,7 @@ void register_reduce(OpRegistry& ops) {
       .reference(sum_reference)
       .gradient(sum_gradient)
       .batch(batch_reduction, sum_of_sums)
+      .onnx(onnx_reduction<"ReduceSum">)
       .samples([] { return with_integer_axes(reduction_samples()); });
   reduction(ops, "mean")
       .summary("mean over some axes, or all")
@@ -351,36 +381,42 @@ void register_reduce(OpRegistry& ops) {
       .reference(mean_reference)
       .gradient(mean_gradient)
       .batch(batch_reduction, sum_of_linear)
+      .onnx(onnx_reduction<"ReduceMean">)
       .samples(reduction_samples);
   reduction(ops, "max")
       .summary("maximum over some axes, or all; ties share the gradient")
       .infer(infer_extremum)
       .reference(max_reference)
       .gradient(extremum_gradient)
+      .onnx(onnx_reduction<"ReduceMax">)
       .samples([] { return with_integer_axes(reduction_samples()); });
   reduction(ops, "min")
       .summary("minimum over some axes, or all; ties share the gradient")
       .infer(infer_extremum)
       .reference(min_reference)
       .gradient(extremum_gradient)
+      .onnx(onnx_reduction<"ReduceMin">)
       .samples([] { return with_integer_axes(reduction_samples()); });
   reduction(ops, "prod")
       .summary("product over some axes, or all")
       .infer(infer_reduction)
       .reference(product_reference)
       .gradient(product_gradient)
+      .onnx(onnx_reduction<"ReduceProd">)
       .samples(product_samples);
   reduction(ops, "any")
       .summary("whether any element over some axes, or all, is true")
       .traits(kNoGradient)
       .infer(infer_truth)
       .reference(any_reference)
+      .onnx(onnx_truths<"ReduceMax">)
       .samples(truth_samples);
   reduction(ops, "all")
       .summary("whether all elements over some axes, or all, are true")
       .traits(kNoGradient)
       .infer(infer_truth)
       .reference(all_reference)
+      .onnx(onnx_truths<"ReduceMin">)
       .samples(truth_samples);
   ops.add("element_count")
       .summary("the number of elements of a shape, once its dims are known")
@@ -390,6 +426,7 @@ void register_reduce(OpRegistry& ops) {
       .traits(kNoGradient)
       .infer(infer_element_count)
       .reference(element_count_reference)
+      .onnx(export_element_count)
       .cost([](const OpCall& call) { return Cost::of(call, 0); })
       .samples([] {
         return std::vector<OpSample>{

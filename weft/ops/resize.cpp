@@ -6,6 +6,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/doubles.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/resizing.h"
 #include "weft/ops/support/samples.h"
 #include "weft/tensor/symbol.h"
@@ -165,6 +166,20 @@ OpDef& add_resize_options(OpDef& op) {
       .attribute("align_corners", false);
 }
 
+
+void export_resize(OnnxContext& c) {
+  const Attributes& a = c.attributes();
+  const bool is_nearest = a.text("method") == "nearest";
+  c.set_image(c.emit(
+      "Resize", {c.image(0), "", "", c.list(a.integers("size"))},
+      {{"axes", Integers{2, 3}},
+       {"mode", std::string(is_nearest ? "nearest" : "linear")},
+       {"coordinate_transformation_mode",
+        std::string(a.flag("align_corners") ? "align_corners"
+                                            : "half_pixel")},
+       {"nearest_mode", std::string("round_prefer_ceil")}}));
+}
+
 }  // namespace
 
 void register_resize(OpRegistry& ops) {
@@ -175,6 +190,7 @@ void register_resize(OpRegistry& ops) {
       .reference(resize_reference)
       .gradient(resize_rule)
       .batch(batch_images<1>, sum_of_linear)
+      .onnx(export_resize)
       .cost(resize_cost)
       .samples(resize_samples);
   add_resize_options(ops.add("resize_gradient"))

@@ -9,6 +9,7 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/normalization.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 
@@ -158,6 +159,19 @@ std::vector<OpSample> row_norm_gradient_samples() {
   return all;
 }
 
+
+// It normalises in the dtype of its scales, as ONNX has one for all operands.
+void export_layer_norm(OnnxContext& c) {
+  const DType dtype = c.type(0).dtype;
+  const DType inner = c.type(1).dtype;
+  std::string x = c.x(0);
+  if (dtype != inner) x = c.emit("Cast", {x}, {{"to", inner}});
+  std::string y = c.emit("LayerNormalization", {x, c.x(1), c.x(2)},
+                         {{"epsilon", c.attributes().real("epsilon")}});
+  if (dtype != inner) y = c.emit("Cast", {y}, {{"to", dtype}});
+  c.set(y);
+}
+
 }  // namespace
 
 void register_row_norm(OpRegistry& ops) {
@@ -170,6 +184,7 @@ void register_row_norm(OpRegistry& ops) {
       .lower(lower_row_norm<true>)
       .gradient(row_norm_rule<true>)
       .batch(batch_row_norm<true>)
+      .onnx(export_layer_norm)
       .cost(row_norm_cost<8>)
       .samples(row_norm_samples<true>);
   ops.add("layer_norm_gradient")

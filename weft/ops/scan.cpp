@@ -6,6 +6,7 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
 #include "weft/ops/support/closures.h"
+#include "weft/ops/support/onnx.h"
 
 namespace weft {
 namespace {
@@ -130,6 +131,34 @@ std::vector<Value> run_scan(std::vector<Value> carried,
   return carried;
 }
 
+
+void export_scan(OnnxContext& c) {
+  const std::size_t carried = carried_count(c.call());
+  const std::size_t scanned = scanned_count(c.call(), carried);
+  OnnxContext::Names operands, captured;
+  OnnxContext::Body body{"body", {}, nullptr};
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    const bool is_own = i < carried + scanned;
+    (is_own ? operands : captured).push_back(c.x(i));
+    if (!is_own) continue;
+    body.inputs.push_back(i < carried ? c.type(i)
+                                      : slice_type(c.call(), c.type(i)));
+  }
+  body.build = [&](OnnxContext::Names names) {
+    names.insert(names.end(), captured.begin(), captured.end());
+    return c.run(c.attributes().function("body"), names);
+  };
+  const std::size_t outputs = c.call().outputs.size();
+  Attributes attributes = {
+      {"num_scan_inputs", static_cast<std::int64_t>(scanned)}};
+  if (c.attributes().flag("reverse")) {
+    attributes.set("scan_input_directions", Integers(scanned, 1));
+    attributes.set("scan_output_directions", Integers(outputs - carried, 1));
+  }
+  const auto results = c.emit("Scan", operands, attributes, {body}, outputs);
+  for (std::size_t i = 0; i < results.size(); ++i) c.set(i, results[i]);
+}
+
 }  // namespace
 
 void register_scan(OpRegistry& ops) {
@@ -142,6 +171,7 @@ void register_scan(OpRegistry& ops) {
       .attribute("reverse", false)
       .traits(kControl)
       .infer(infer_scan)
+      .onnx(export_scan)
       .cost([](const OpCall& call) { return Cost::of(call, 0); });
 }
 

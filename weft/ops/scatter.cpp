@@ -12,6 +12,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/moves.h"
 #include "weft/ops/support/nd_rows.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
@@ -337,6 +338,26 @@ Cost scatter_nd_cost(const OpCall& call) {
   return cost;
 }
 
+// ONNX's indices are i64 here.
+std::string onnx_tuples(OnnxContext& c) {
+  if (c.type(1).dtype == DType::kI64) return c.x(1);
+  return c.emit("Cast", {c.x(1)}, {{"to", DType::kI64}});
+}
+
+void export_gather_nd(OnnxContext& c) {
+  c.set(c.emit("GatherND", {c.x(0), onnx_tuples(c)},
+               {{"batch_dims", c.attributes().integer("batch_dims")}}));
+}
+
+void export_scatter_nd(OnnxContext& c) {
+  if (c.attributes().integer("batch_dims") != 0) {
+    throw c.unsupported("ONNX's ScatterND has no batch axes");
+  }
+  const std::string& mode = c.attributes().text("mode");
+  c.set(c.emit("ScatterND", {c.x(0), onnx_tuples(c), c.x(2)},
+               {{"reduction", mode == "set" ? std::string("none") : mode}}));
+}
+
 }  // namespace
 
 std::string_view to_string(ScatterMode mode) {
@@ -362,6 +383,7 @@ void register_scatter(OpRegistry& ops) {
       .reference(gather_nd_reference)
       .gradient(gather_nd_gradient)
       .batch(batch_gather_nd, sum_of_linear_in_first)
+      .onnx(export_gather_nd)
       .cost(gather_nd_cost)
       .samples(gather_nd_samples);
   ops.add("scatter_nd")
@@ -373,6 +395,7 @@ void register_scatter(OpRegistry& ops) {
       .reference(scatter_nd_reference)
       .gradient(scatter_nd_gradient)
       .batch(batch_nd)
+      .onnx(export_scatter_nd)
       .cost(scatter_nd_cost)
       .samples(scatter_nd_samples);
 }

@@ -8,6 +8,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/moves.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/tensor/symbol.h"
 
@@ -222,6 +223,39 @@ Shape without_rest(const Operand& x, Shape shape) {
   return shape;
 }
 
+
+void export_reshape(OnnxContext& c) {
+  const Shape& shape = c.attributes().get<Shape>("shape");
+  // A dim of 0 is one, not that of the operand.
+  c.set(c.emit("Reshape", {c.x(0), c.reshaped(shape)},
+               {{"allowzero", std::int64_t{1}}}));
+}
+
+// An order that only says where channels stand is the other one of two names.
+void export_transpose(OnnxContext& c) {
+  const int rank = c.type(0).shape.rank();
+  const Integers order = resolved_permutation(c.attributes(), rank);
+  Integers to_last = {0};
+  Integers to_first = {0, rank - 1};
+  for (int axis = 1; axis < rank - 1; ++axis) {
+    to_last.push_back(axis + 1);
+    to_first.push_back(axis);
+  }
+  to_last.push_back(1);
+  if (rank >= 3 && order == to_first && c.is_image(0)) {
+    return c.set(c.image(0));
+  }
+  if (rank >= 3 && order == to_last && c.call().known_input(0) == nullptr) {
+    return c.set_image(c.x(0));
+  }
+  c.set(transposed_operand(c, 0, order));
+}
+
+void export_broadcast_to(OnnxContext& c) {
+  c.set(c.emit("Expand",
+               {c.x(0), c.shape(c.attributes().get<Shape>("shape"))}));
+}
+
 }  // namespace
 
 void register_shape(OpRegistry& ops) {
@@ -234,6 +268,7 @@ void register_shape(OpRegistry& ops) {
       .reference(reshape_reference)
       .gradient(reshape_gradient)
       .batch(batch_reshape, sum_of_linear)
+      .onnx(export_reshape)
       .cost([](const OpCall&) { return Cost{}; })
       .samples(reshape_samples);
   add_mover(ops, "transpose")
@@ -243,6 +278,7 @@ void register_shape(OpRegistry& ops) {
       .reference(transpose_reference)
       .gradient(transpose_gradient)
       .batch(batch_transpose, sum_of_linear)
+      .onnx(export_transpose)
       .samples(transpose_samples);
   add_mover(ops, "broadcast_to")
       .summary("repeats along axes of size 1 and new leading axes")
@@ -251,6 +287,7 @@ void register_shape(OpRegistry& ops) {
       .reference(broadcast_reference)
       .gradient(broadcast_gradient)
       .batch(batch_broadcast, sum_of_linear)
+      .onnx(export_broadcast_to)
       .samples(broadcast_samples);
 }
 

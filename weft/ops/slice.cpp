@@ -6,6 +6,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/moves.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/tensor/symbol.h"
 
@@ -212,6 +213,58 @@ std::vector<OpSample> pad_samples() {
           around(floats({30, 41}, -1, 1, DType::kBF16), {3, 1}, {0, 2}, 2)};
 }
 
+
+// Far enough for ONNX to take the end of any axis.
+constexpr std::int64_t kOnnxEnd = std::numeric_limits<std::int64_t>::max();
+
+void export_slice(OnnxContext& c) {
+  const int rank = c.type(0).shape.rank();
+  const bool is_image = c.is_image(0);
+  const Attributes& a = c.attributes();
+  Integers steps = a.integers("steps");
+  if (steps.empty()) steps.assign(at(rank), 1);
+  Integers axes, begins, ends, strides;
+  for (int axis = 0; axis < rank; ++axis) {
+    const std::int64_t begin = a.integers("begin")[at(axis)];
+    const std::int64_t end = a.integers("end")[at(axis)];
+    const std::int64_t step = steps[at(axis)];
+    if (begin == 0 && end == kToEnd && step == 1) continue;
+    axes.push_back(onnx_axis(axis, rank, is_image));
+    begins.push_back(begin);
+    // Downward, the end is before the first element.
+    ends.push_back(step < 0 && end == kToEnd ? -kOnnxEnd : end);
+    strides.push_back(step);
+  }
+  if (axes.empty()) return onnx_identity(c);
+  const std::string y =
+      c.emit("Slice", {is_image ? c.image(0) : c.x(0), c.list(begins),
+                       c.list(ends), c.list(axes), c.list(strides)});
+  if (is_image) {
+    c.set_image(y);
+  } else {
+    c.set(y);
+  }
+}
+
+void export_pad(OnnxContext& c) {
+  const int rank = c.type(0).shape.rank();
+  const bool is_image = c.is_image(0);
+  Integers pads(at(2 * rank), 0);
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto to = onnx_axis(axis, rank, is_image);
+    pads[at(to)] = c.attributes().integers("low")[at(axis)];
+    pads[at(to + rank)] = c.attributes().integers("high")[at(axis)];
+  }
+  const std::string y = c.emit(
+      "Pad", {is_image ? c.image(0) : c.x(0), c.list(pads),
+              c.number(c.attributes().real("value"), c.type(0).dtype)});
+  if (is_image) {
+    c.set_image(y);
+  } else {
+    c.set(y);
+  }
+}
+
 }  // namespace
 
 void register_slice(OpRegistry& ops) {
@@ -224,6 +277,7 @@ void register_slice(OpRegistry& ops) {
       .reference(slice_reference)
       .gradient(slice_gradient)
       .batch(batch_slice, sum_of_linear)
+      .onnx(export_slice)
       .samples(slice_samples);
   ops.add("unslice")
       .summary("zeros of a shape, with y where slice would read")
@@ -247,6 +301,7 @@ void register_slice(OpRegistry& ops) {
       .reference(pad_reference)
       .gradient(pad_gradient)
       .batch(batch_pad, sum_of_padded)
+      .onnx(export_pad)
       .samples(pad_samples);
 }
 

@@ -9,6 +9,7 @@
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
 #include "weft/ops/support/log_sum_exp.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 
@@ -194,6 +195,7 @@ void register_softmax(OpRegistry& ops) {
       .reference(softmax_reference)
       .gradient(softmax_rule)
       .batch(batch_along_axis)
+      .onnx(onnx_along_axis<"Softmax">)
       // Subtract, exponentiate (counted as eight) and add.
       .cost(softmax_cost<10>)
       .samples(softmax_samples);
@@ -216,6 +218,7 @@ void register_softmax(OpRegistry& ops) {
       .reference(log_softmax_reference)
       .gradient(log_softmax_rule)
       .batch(batch_along_axis)
+      .onnx(onnx_along_axis<"LogSoftmax">)
       // Subtract, exponentiate (counted as eight) and add.
       .cost(softmax_cost<10>)
       .samples(softmax_samples);

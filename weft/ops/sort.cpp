@@ -10,6 +10,7 @@
 #include "weft/ops/support/axes.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 
 namespace weft {
@@ -234,6 +235,36 @@ std::vector<OpSample> cumsum_samples() {
           along(floats({40}, -1, 1, DType::kBF16), 0, false, false)};
 }
 
+
+void export_top(OnnxContext& c, const std::string& count, bool descending) {
+  const auto results = c.emit(
+      "TopK", {c.x(0), count},
+      {{"axis", c.attributes().integer("axis")},
+       {"largest", std::int64_t{descending}}},
+      2);
+  c.set(0, results[0]);
+  c.set(1, results[1]);
+}
+
+void export_top_k(OnnxContext& c) {
+  export_top(c, c.list({c.attributes().integer("k")}), true);
+}
+
+void export_sort(OnnxContext& c) {
+  const Shape& shape = c.type(0).shape;
+  const int axis = resolved_axis(c.attributes().integer("axis"), shape.rank());
+  export_top(c, c.shape({shape[axis]}), c.attributes().flag("descending"));
+}
+
+void export_cumsum(OnnxContext& c) {
+  c.set(c.emit("CumSum",
+               {c.x(0), c.number(static_cast<double>(
+                                     c.attributes().integer("axis")),
+                                 DType::kI64)},
+               {{"exclusive", std::int64_t{c.attributes().flag("exclusive")}},
+                {"reverse", std::int64_t{c.attributes().flag("reverse")}}}));
+}
+
 }  // namespace
 
 void register_sort(OpRegistry& ops) {
@@ -246,6 +277,7 @@ void register_sort(OpRegistry& ops) {
       .reference(top_k_reference)
       .gradient(order_gradient)
       .batch(batch_along_axis)
+      .onnx(export_top_k)
       .cost(order_cost)
       .samples(top_k_samples);
   ops.add("sort")
@@ -257,6 +289,7 @@ void register_sort(OpRegistry& ops) {
       .reference(sort_reference)
       .gradient(order_gradient)
       .batch(batch_along_axis)
+      .onnx(export_sort)
       .cost(order_cost)
       .samples(sort_samples);
   ops.add("cumsum")
@@ -269,6 +302,7 @@ void register_sort(OpRegistry& ops) {
       .reference(cumsum_reference)
       .gradient(cumsum_gradient)
       .batch(batch_along_axis, sum_of_linear)
+      .onnx(export_cumsum)
       .cost(cumsum_cost)
       .samples(cumsum_samples);
 }

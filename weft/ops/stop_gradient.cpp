@@ -5,6 +5,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 
 namespace weft {
@@ -36,6 +37,7 @@ void register_stop_gradient(OpRegistry& ops) {
       .infer(infer_like_input)
       .reference(stopped_reference)
       .batch(batch_elementwise, sum_of_linear)
+      .onnx(onnx_identity)
       .cost([](const OpCall&) { return Cost{}; })
       .samples(stopped_samples);
 }

@@ -3,6 +3,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/support/scalar_functions.h"
 #include "weft/ops/unary.h"
@@ -46,6 +47,7 @@ void register_trigonometry(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * cos(g.x(0))};
       })
+      .onnx(onnx_elementwise<"Sin">)
       .cost(elementwise_cost<15>)
       .samples([] { return unary_samples(-9, 9); });
   add_floating_unary(ops, "cos")
@@ -54,6 +56,7 @@ void register_trigonometry(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {negate(g.dy() * sin(g.x(0)))};
       })
+      .onnx(onnx_elementwise<"Cos">)
       .cost(elementwise_cost<15>)
       .samples([] { return unary_samples(-9, 9); });
   add_floating_unary(ops, "tan")
@@ -62,6 +65,7 @@ void register_trigonometry(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (square(g.y()) + 1.0)};
       })
+      .onnx(onnx_elementwise<"Tan">)
       .cost(elementwise_cost<20>)
       .samples([] { return unary_samples(-1.2, 1.2); });
   add_floating_unary(ops, "asin")
@@ -70,6 +74,7 @@ void register_trigonometry(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * slope_of_arc(g.x(0))};
       })
+      .onnx(onnx_elementwise<"Asin">)
       .cost(elementwise_cost<12>)
       .samples([] { return unary_samples(-0.9, 0.9); });
   add_floating_unary(ops, "acos")
@@ -78,6 +83,7 @@ void register_trigonometry(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {negate(g.dy() * slope_of_arc(g.x(0)))};
       })
+      .onnx(onnx_elementwise<"Acos">)
       .cost(elementwise_cost<12>)
       .samples([] { return unary_samples(-0.9, 0.9); });
   add_floating_unary(ops, "atan")
@@ -86,6 +92,7 @@ void register_trigonometry(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() / (square(g.x(0)) + 1.0)};
       })
+      .onnx(onnx_elementwise<"Atan">)
       .cost(elementwise_cost<15>)
       .samples([] { return unary_samples(-4, 4); });
   add_binary(ops, "atan2")

@@ -8,6 +8,7 @@
 #include "weft/ops/compare.h"
 #include "weft/ops/support/batching.h"
 #include "weft/ops/support/elementwise.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/support/scalar_functions.h"
 
@@ -145,6 +146,26 @@ Value call_unary(const OpDef& op, const Operand& x) {
   return call(op, {x.value}, {}, x.location);
 }
 
+
+void export_square(OnnxContext& c) {
+  const OnnxOperands x = broadcast_operands(c);
+  set_like(c, x, c.emit("Mul", {x.names[0], x.names[0]}));
+}
+
+void export_clamp(OnnxContext& c) {
+  const OnnxOperands x = broadcast_operands(c);
+  const DType dtype = c.type(0).dtype;
+  set_like(c, x,
+           c.emit("Clip", {x.names[0],
+                           c.number(c.attributes().real("low"), dtype),
+                           c.number(c.attributes().real("high"), dtype)}));
+}
+
+void export_cast(OnnxContext& c) {
+  export_elementwise(c, "Cast",
+                     {{"to", c.attributes().get<DType>("dtype")}});
+}
+
 }  // namespace
 
 void register_unary(OpRegistry& ops) {
@@ -155,6 +176,7 @@ void register_unary(OpRegistry& ops) {
         return {negate(g.dy())};
       })
       .batch(batch_elementwise, sum_of_linear)
+      .onnx(onnx_elementwise<"Neg">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   // Where the slope can be told from y, rules read y and not x (exp, sqrt,
@@ -165,6 +187,7 @@ void register_unary(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * g.y()};
       })
+      .onnx(onnx_elementwise<"Exp">)
       .cost(elementwise_cost<10>)
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "log")
@@ -173,6 +196,7 @@ void register_unary(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() / g.x(0)};
       })
+      .onnx(onnx_elementwise<"Log">)
       .cost(elementwise_cost<10>)
       // Operands keep away from the singularity at 0, where central differences
       // fail.
@@ -184,6 +208,7 @@ void register_unary(OpRegistry& ops) {
         // This is 1 / (2 √x).
         return {g.dy() * 0.5 / g.y()};
       })
+      .onnx(onnx_elementwise<"Sqrt">)
       .cost(elementwise_cost<4>)
       .samples([] { return unary_samples(0.2, 4); });
   add_floating_unary(ops, "rsqrt")
@@ -193,6 +218,7 @@ void register_unary(OpRegistry& ops) {
         // This is -½ x^(-3/2), and y³ spares the power.
         return {g.dy() * -0.5 * (square(g.y()) * g.y())};
       })
+      .onnx(onnx_chain<"Sqrt", "Reciprocal">)
       .cost(elementwise_cost<6>)
       .samples([] { return unary_samples(0.2, 4); });
   add_number_unary(ops, "square")
@@ -201,6 +227,7 @@ void register_unary(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (2.0 * g.x(0))};
       })
+      .onnx(export_square)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   add_floating_unary(ops, "tanh")
@@ -209,6 +236,7 @@ void register_unary(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (1.0 - square(g.y()))};
       })
+      .onnx(onnx_elementwise<"Tanh">)
       .cost(elementwise_cost<15>)
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "sigmoid")
@@ -217,6 +245,7 @@ void register_unary(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (g.y() * (1.0 - g.y()))};
       })
+      .onnx(onnx_elementwise<"Sigmoid">)
       .cost(elementwise_cost<12>)
       .samples([] { return unary_samples(-5, 5); });
   add_number_unary(ops, "relu")
@@ -227,12 +256,14 @@ void register_unary(OpRegistry& ops) {
         return {where(greater(g.y(), scalar_like(g.y(), 0)), g.dy(),
                       scalar_like(g.dy(), 0))};
       })
+      .onnx(onnx_elementwise<"Relu">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   add_floating_unary(ops, "gelu")
       .summary("x Φ(x), with the error function")
       .reference(floating_reference<kGelu>)
       .gradient(gelu_gradient)
+      .onnx(onnx_elementwise<"Gelu">)
       .cost(elementwise_cost<20>)
       .samples([] { return unary_samples(-3, 3); });
   add_floating_unary(ops, "erf")
@@ -241,6 +272,7 @@ void register_unary(OpRegistry& ops) {
       .gradient([](const GradientContext& g) -> Gradients {
         return {g.dy() * (kTwoOverSqrtPi * exp(negate(square(g.x(0)))))};
       })
+      .onnx(onnx_elementwise<"Erf">)
       .cost(elementwise_cost<15>)
       .samples([] { return unary_samples(-2, 2); });
   add_number_unary(ops, "abs")
@@ -250,18 +282,21 @@ void register_unary(OpRegistry& ops) {
         // sign(0) = 0 is what makes the gradient 0 there.
         return {g.dy() * sign(g.x(0))};
       })
+      .onnx(onnx_elementwise<"Abs">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   add_number_unary(ops, "sign")
       .summary("-1, 0 or 1; NaN stays")
       .reference(elementwise_reference<kSign>)
       .traits(kNoGradient)
+      .onnx(onnx_elementwise<"Sign">)
       .cost(elementwise_cost<1>)
       .samples([] { return with_integer_vectors(unary_samples(-2, 2)); });
   add_floating_unary(ops, "floor")
       .summary("the largest integer not above x")
       .reference(floating_reference<kFloor>)
       .traits(kNoGradient)
+      .onnx(onnx_elementwise<"Floor">)
       .cost(elementwise_cost<1>)
       .samples([] { return unary_samples(-9, 9); });
   ops.add("clamp")
@@ -276,6 +311,7 @@ void register_unary(OpRegistry& ops) {
       .reference(clamp_reference)
       .gradient(clamp_gradient)
       .batch(batch_elementwise)
+      .onnx(export_clamp)
       .cost(elementwise_cost<2>)
       .samples(clamp_samples);
   ops.add("cast")
@@ -289,6 +325,7 @@ void register_unary(OpRegistry& ops) {
       .reference(cast_reference)
       .gradient(cast_gradient)
       .batch(batch_elementwise, sum_of_casts)
+      .onnx(export_cast)
       .cost(elementwise_cost<1>)
       .samples(cast_samples);
 }

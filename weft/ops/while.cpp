@@ -1,6 +1,7 @@
 #include "weft/graph/registry.h"
 #include "weft/ops/control.h"
 #include "weft/ops/support/closures.h"
+#include "weft/ops/support/onnx.h"
 
 namespace weft {
 namespace {
@@ -24,6 +25,39 @@ std::vector<TensorType> infer_while(const OpCall& call) {
   return next;
 }
 
+
+// ONNX's body tells whether another step follows; before the first one the
+// condition is asked by itself.
+void export_while(OnnxContext& c) {
+  const std::size_t carried = carried_count(c.call());
+  OnnxContext::Names first, captured;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    (i < carried ? first : captured).push_back(c.x(i));
+  }
+  const auto with_captured = [&](OnnxContext::Names names) {
+    names.insert(names.end(), captured.begin(), captured.end());
+    return names;
+  };
+  const auto holds = [&](const OnnxContext::Names& values) {
+    return c.run(c.attributes().function("condition"),
+                 with_captured(values))[0];
+  };
+  OnnxContext::Body body{
+      "body", {{DType::kI64, {}}, kTruth}, [&](const auto& inputs) {
+        const OnnxContext::Names now(inputs.begin() + 2, inputs.end());
+        auto next =
+            c.run(c.attributes().function("body"), with_captured(now));
+        next.insert(next.begin(), holds(next));
+        return next;
+      }};
+  const auto types = c.call().inputs.first(carried);
+  body.inputs.insert(body.inputs.end(), types.begin(), types.end());
+  OnnxContext::Names operands = {"", holds(first)};
+  operands.insert(operands.end(), first.begin(), first.end());
+  const auto results = c.emit("Loop", operands, {}, {body}, carried);
+  for (std::size_t i = 0; i < results.size(); ++i) c.set(i, results[i]);
+}
+
 }  // namespace
 
 void register_while(OpRegistry& ops) {
@@ -35,6 +69,7 @@ void register_while(OpRegistry& ops) {
       .required("carried", std::int64_t{1})
       .traits(kControl)
       .infer(infer_while)
+      .onnx(export_while)
       .cost([](const OpCall& call) { return Cost::of(call, 0); });
 }
 
