@@ -34,8 +34,7 @@ void export_model(const ExportArguments& arguments) {
       return export_to_onnx(arguments, arguments.checkpoint);
     }
     const TemporaryExport exported(arguments.checkpoint, arguments.file,
-                                   arguments.data,
-                                   arguments.serving.weights());
+                                   arguments.data, arguments.serving.weights());
     return export_to_onnx(arguments, exported.file());
   }
   export_trained(arguments.checkpoint, arguments.file, arguments.data,
@@ -67,10 +66,11 @@ void add_export(CLI::App& verb) {
 namespace weft {
 
 void register_verb_export(cli::VerbRegistry& verbs) {
-  verbs.add({.name = "export",
-             .summary = "Put a trained model into a file by itself, or into ONNX",
-             .order = 35,
-             .add = cli::add_export});
+  verbs.add(
+      {.name = "export",
+       .summary = "Put a trained model into a file by itself, or into ONNX",
+       .order = 35,
+       .add = cli::add_export});
 }
 
 }  // namespace weft

@@ -8,7 +8,9 @@
 #include "tests/support/values.h"
 
 #include "weft/onnx/onnx.h"
+#include "weft/ops/arithmetic.h"
 #include "weft/ops/conv.h"
+#include "weft/ops/join.h"
 #include "weft/ops/pool.h"
 #include "weft/ops/reduce.h"
 #include "weft/ops/shape.h"
@@ -67,9 +69,9 @@ TEST_F(OnnxImport, LeavesOneTranspositionOfAConvolutionalNet) {
   const auto ops = ops_of(function->function());
   EXPECT_EQ(std::ranges::count(ops, "transpose"), 1);
   EXPECT_EQ(ops.front(), "transpose");
-  EXPECT_EQ(to_string(function->function().type(
-                function->function().results()[0])),
-            "f32[N, 8]");
+  EXPECT_EQ(
+      to_string(function->function().type(function->function().results()[0])),
+      "f32[N, 8]");
   // The same by the engine's ops.
   const Tensor x = pattern({2, 3, 8, 8});
   const auto image = [](const Tensor& nchw) {
@@ -79,14 +81,14 @@ TEST_F(OnnxImport, LeavesOneTranspositionOfAConvolutionalNet) {
     return transpose(Value(oihw), {2, 3, 1, 0});
   };
   const Conv2dOptions same{.padding = {1, 1, 1, 1}};
-  const Value r1 = relu(conv2d(image(x), weights(pattern({4, 3, 3, 3}, -1, 1, 1)), same) +
-                        Value(pattern({4}, -1, 1, 2)));
+  const Value r1 =
+      relu(conv2d(image(x), weights(pattern({4, 3, 3, 3}, -1, 1, 1)), same) +
+           Value(pattern({4}, -1, 1, 2)));
   const Value sum =
       conv2d(r1, weights(pattern({4, 4, 3, 3}, -1, 1, 3)), same) + r1;
   const Value expected = mean(max_pool(sum, {}), {1, 2});
-  const Tensor y = call(*function, {x})[0];
-  EXPECT_TRUE(near(y.reshape({2, 2, 4}).slice(0, 1).reshape({2, 4}).slice(0, 1),
-                   expected.tensor().slice(0, 1), 1e-5));
+  const Value twice[] = {expected, expected};
+  EXPECT_TRUE(near(call(*function, {x})[0], concat(twice, 1).tensor(), 1e-5));
 }
 
 // What exporters write for x.view(x.shape[0], -1).
@@ -103,7 +105,8 @@ TEST_F(OnnxImport, ComputesShapesWhileImporting) {
       .node("Reshape", {"x", "to"}, {"y"})
       .output("y");
   const auto function = import(model);
-  EXPECT_EQ(ops_of(function->function()), (std::vector<std::string>{"reshape"}));
+  EXPECT_EQ(ops_of(function->function()),
+            (std::vector<std::string>{"reshape"}));
   const Tensor x = pattern({3, 4, 5});
   EXPECT_TRUE(identical(call(*function, {x})[0], x.reshape({3, 20})));
 }
@@ -146,7 +149,7 @@ TEST_F(OnnxImport, SaysWhichInputDecidesAShape) {
   EXPECT_EQ(function->argument_count(), 1u);
   EXPECT_EQ(call(*function, {pattern({2, 3})})[0].shape(), (Shape{6}));
   expect_error(ErrorCode::kInvalidArgument, {"no input 'too'", "'to'"}, [&] {
-    import(model, {.shapes = {}, .fixed = {{"too", six}}});
+    import(model, {.shapes = {}, .fixed = { { "too", six } }});
   });
 }
 
@@ -200,9 +203,9 @@ TEST_F(OnnxImport, IntegerProductsTakeZeroPoints) {
   const auto function = import(model);
   const std::uint8_t a[] = {11, 0, 255, 7, 12, 200};
   const std::uint8_t b[] = {1, 255, 200, 13, 0, 128};
-  const Tensor y = call(*function,
-                        {Tensor::of<std::uint8_t>({2, 3}, std::span(a)),
-                         Tensor::of<std::uint8_t>({3, 2}, std::span(b))})[0];
+  const Tensor y =
+      call(*function, {Tensor::of<std::uint8_t>({2, 3}, std::span(a)),
+                       Tensor::of<std::uint8_t>({3, 2}, std::span(b))})[0];
   for (int row = 0; row < 2; ++row) {
     for (int column = 0; column < 2; ++column) {
       int expected = 0;
@@ -214,7 +217,8 @@ TEST_F(OnnxImport, IntegerProductsTakeZeroPoints) {
   }
 }
 
-// --- Graphs within ------------------------------------------------------------
+// --- Graphs within
+// ------------------------------------------------------------
 
 TEST_F(OnnxImport, AKnownConditionChoosesNow) {
   OnnxModel then;
@@ -280,14 +284,14 @@ TEST_F(OnnxImport, LoopsCollectResultsOfAKnownNumberOfSteps) {
       .output("last")
       .output("all");
   const auto function = import(model);
-  const auto results =
-      call(*function, {Tensor::of<float>({2}, {2, 1})});
+  const auto results = call(*function, {Tensor::of<float>({2}, {2, 1})});
   EXPECT_EQ(test::numbers(results[0]), (std::vector<double>{256, 1}));
   EXPECT_EQ(test::numbers(results[1]),
             (std::vector<double>{4, 1, 16, 1, 256, 1}));
 }
 
-// --- Recurrent layers -----------------------------------------------------------
+// --- Recurrent layers
+// -----------------------------------------------------------
 
 OnnxModel recurrent(const std::string& op, Dim gates, const Attributes& more,
                     const std::string& lengths) {
@@ -334,7 +338,8 @@ TEST_F(OnnxImport, RecurrentLayersAgreeWithTheirSteps) {
   }
 }
 
-// --- Damaged and hostile models ---------------------------------------------------
+// --- Damaged and hostile models
+// ---------------------------------------------------
 
 TEST_F(OnnxImport, RefusesTensorsThatLieAboutTheirSizes) {
   onnx::WireWriter tensor;

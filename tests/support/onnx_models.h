@@ -28,16 +28,15 @@ class OnnxModel {
   }
   // A list of i64, as shapes and axes are.
   OnnxModel& list(const std::string& name, const Integers& values) {
-    return tensor(name, Tensor::of<std::int64_t>(
-                            {static_cast<Dim>(values.size())},
-                            std::span<const std::int64_t>(values)));
+    return tensor(
+        name, Tensor::of<std::int64_t>({static_cast<Dim>(values.size())},
+                                       std::span<const std::int64_t>(values)));
   }
-  OnnxModel& node(
-      const std::string& op, const std::vector<std::string>& inputs,
-      const std::vector<std::string>& outputs,
-      const Attributes& attributes = {},
-      const std::vector<std::pair<std::string, onnx::WireWriter>>& graphs =
-          {}) {
+  OnnxModel& node(const std::string& op, const std::vector<std::string>& inputs,
+                  const std::vector<std::string>& outputs,
+                  const Attributes& attributes = {},
+                  const std::vector<std::pair<std::string, onnx::WireWriter>>&
+                      graphs = {}) {
     graph_.add_node(op + "_node", op, inputs, outputs, attributes, graphs);
     return *this;
   }

@@ -98,8 +98,8 @@ class NodeContext final : public OnnxContext {
     const Function& function = exporter_.function(reference);
     std::vector<ExportedValue> values;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      values.push_back(exporter_.named(
-          function.type(function.parameters()[i]), arguments[i], false));
+      values.push_back(exporter_.named(function.type(function.parameters()[i]),
+                                       arguments[i], false));
     }
     Names names;
     for (ExportedValue& result : exporter_.run(function, std::move(values))) {
@@ -140,8 +140,7 @@ ExportedValue Exporter::named(const TensorType& type, const std::string& name,
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (is_symbolic(shape[axis])) sources_.push_back({shape[axis], name, axis});
   }
-  ExportedValue value{.type = type,
-                      .depth = static_cast<int>(open_.size())};
+  ExportedValue value{.type = type, .depth = static_cast<int>(open_.size())};
   (is_image ? value.image : value.plain) = name;
   return value;
 }
@@ -172,8 +171,7 @@ std::string Exporter::constant(const Tensor& tensor) {
 std::string Exporter::reordered(ExportedValue& value, const std::string& from,
                                 const Shape& shape, const Integers& order) {
   if (keeps_elements(shape, order)) {
-    return emit("Reshape",
-                {from, this->shape(in_order(shape, order), true)},
+    return emit("Reshape", {from, this->shape(in_order(shape, order), true)},
                 {{"allowzero", std::int64_t{1}}}, {}, 1)[0];
   }
   WEFT_CHECK(value.type.shape.rank() == shape.rank());
@@ -188,8 +186,7 @@ std::string Exporter::plain(ExportedValue& value) {
   }
   const int rank = value.type.shape.rank();
   const std::string made = reordered(
-      value, value.image,
-      in_order(value.type.shape, to_channels_first(rank)),
+      value, value.image, in_order(value.type.shape, to_channels_first(rank)),
       to_channels_last(rank));
   if (value.depth == static_cast<int>(open_.size())) value.plain = made;
   return made;
@@ -204,8 +201,8 @@ std::string Exporter::image(ExportedValue& value) {
     return value.image = constant(
                transpose(Value(value.known), to_channels_first(rank)).tensor());
   }
-  const std::string made = reordered(value, value.plain, value.type.shape,
-                                     to_channels_first(rank));
+  const std::string made =
+      reordered(value, value.plain, value.type.shape, to_channels_first(rank));
   if (value.depth == static_cast<int>(open_.size())) value.image = made;
   return made;
 }
@@ -245,9 +242,9 @@ std::string Exporter::shape(const Shape& shape, bool one_may_follow) {
   std::vector<std::string> parts;
   const auto flush = [&] {
     if (known.empty()) return;
-    parts.push_back(constant(Tensor::of<std::int64_t>(
-        {static_cast<Dim>(known.size())},
-        std::span<const std::int64_t>(known))));
+    parts.push_back(constant(
+        Tensor::of<std::int64_t>({static_cast<Dim>(known.size())},
+                                 std::span<const std::int64_t>(known))));
     known.clear();
   };
   const bool has_zero = std::ranges::count(shape, 0) > 0;
@@ -285,8 +282,7 @@ std::vector<std::string> Exporter::emit(
     }
     for (const std::string& result : body.build(names)) {
       // A graph's results are made in it, and not around it.
-      open_.back().bytes.add_output(
-          emit("Identity", {result}, {}, {}, 1)[0]);
+      open_.back().bytes.add_output(emit("Identity", {result}, {}, {}, 1)[0]);
     }
     graphs.emplace_back(body.attribute,
                         open_.back().bytes.finish(body.attribute));
@@ -371,8 +367,8 @@ void Exporter::run_node(const Function& function, const Node& node,
       for (const ExportedValue* operand : operands) {
         arguments.push_back(*operand);
       }
-      auto made = run(lowered(op, node.attributes, inputs),
-                      std::move(arguments));
+      auto made =
+          run(lowered(op, node.attributes, inputs), std::move(arguments));
       for (std::size_t i = 0; i < made.size(); ++i) *results[i] = made[i];
     } else {
       fail(function, node, values, "ONNX has no such op");
@@ -398,8 +394,7 @@ void Exporter::add_output(const std::string& name, ExportedValue& value) {
   open_.back().bytes.add_output({own, value.type});
 }
 
-WrittenModel Exporter::finish(const std::string& name,
-                              std::string_view where) {
+WrittenModel Exporter::finish(const std::string& name, std::string_view where) {
   if (!failures_.empty()) {
     Error error(ErrorCode::kUnsupported, where,
                 "{} of the function's nodes cannot be exported",

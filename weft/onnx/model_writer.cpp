@@ -67,8 +67,8 @@ WireWriter value_message(const WrittenValue& value) {
     shape.message(1, each);
   }
   WireWriter tensor;
-  tensor.integer(
-      1, static_cast<std::int64_t>(element_type_of(value.type.dtype)));
+  tensor.integer(1,
+                 static_cast<std::int64_t>(element_type_of(value.type.dtype)));
   tensor.message(2, shape);
   WireWriter type;
   type.message(1, tensor);

@@ -33,8 +33,7 @@ const onnx::OnnxOpDef* OnnxRegistry::find(std::string_view domain,
   return nullptr;
 }
 
-bool OnnxRegistry::knows(std::string_view domain,
-                         std::string_view name) const {
+bool OnnxRegistry::knows(std::string_view domain, std::string_view name) const {
   const auto [first, last] = by_name_.equal_range(name);
   return std::any_of(first, last, [&](const auto& entry) {
     return entry.second->domain == domain;

@@ -21,19 +21,17 @@ bool is_byte(const DType dtype) {
 
 bool is_known(const Value& x) { return !x.is_staged(); }
 
-// What is known is computed now.
-class Folding {
- public:
-  explicit Folding(const Value& x)
-      : scope_(is_known(x) ? eager_context() : current_context()) {}
-
- private:
-  ContextScope scope_;
-};
+// What follows from known values alone is computed now.
+template <class Function>
+Value folded(std::initializer_list<const Value*> from, Function&& function) {
+  const bool all = std::ranges::all_of(
+      from, [](const Value* each) { return is_known(*each); });
+  const ContextScope scope(all ? eager_context() : current_context());
+  return function();
+}
 
 Value wide(const Value& x) {
-  const Folding folding(x);
-  return to_dtype(x, DType::kI32);
+  return folded({&x}, [&] { return to_dtype(x, DType::kI32); });
 }
 
 // Whether a zero point makes no difference.
@@ -57,11 +55,10 @@ struct Signed {
 Signed signed_form(const Value& x, const Value& zero_point) {
   Value zero = zero_point.is_defined() ? wide(zero_point) : Value();
   if (x.dtype() == DType::kI8) return {x, zero};
-  const Folding folding(x);
-  const Value moved = cast(cast(x, DType::kI32) - 128, DType::kI8);
-  if (!zero.is_defined()) zero = scalar(0, DType::kI32);
-  const Folding of_zero(zero);
-  return {moved, zero - 128};
+  const Value moved = folded(
+      {&x}, [&] { return cast(cast(x, DType::kI32) - 128, DType::kI8); });
+  if (!zero.is_defined()) return {moved, Tensor::scalar(std::int32_t{-128})};
+  return {moved, folded({&zero}, [&] { return zero - 128; })};
 }
 
 }  // namespace
@@ -80,16 +77,16 @@ Value integer_product(const Value& a, const Value& za, const Value& b,
         left_zero.shape().rank() == 1 && left_zero.shape()[0] != 1
             ? reshape(left_zero, {left_zero.shape()[0], 1})
             : left_zero;
-    Value sums;
-    {
-      const Folding folding(right.numbers);
-      sums = sum(wide(right.numbers), {rank - 2}, true);
-      if (right_zero.is_defined()) {
-        const Folding with_zero(right_zero);
-        const Value count = cast(
-            element_count({b.shape()[rank - 2]}, DType::kI64), DType::kI32);
-        sums = sums - right_zero * count;
-      }
+    Value sums = folded({&right.numbers}, [&] {
+      return sum(wide(right.numbers), {rank - 2}, true);
+    });
+    if (right_zero.is_defined()) {
+      const Value all = folded({&right_zero}, [&] {
+        return right_zero *
+               cast(element_count({b.shape()[rank - 2]}, DType::kI64),
+                    DType::kI32);
+      });
+      sums = folded({&sums, &all}, [&] { return sums - all; });
     }
     product = product - rows * sums;
   }
@@ -107,9 +104,10 @@ Value integer_convolution(const Value& x, const Value& zx, const OnnxValue& w,
   Value image = x;
   if (!is_zero(zx)) {
     if (!is_known(zx) || zx.tensor().size() != 1) {
-      throw Error(ErrorCode::kUnsupported, "ConvInteger",
-                  "the image's zero point is computed from inputs of the graph, "
-                  "but shapes and constants must not depend on them");
+      throw Error(
+          ErrorCode::kUnsupported, "ConvInteger",
+          "the image's zero point is computed from inputs of the graph, "
+          "but shapes and constants must not depend on them");
     }
     // Beyond the image lies 0, which the zero point stands for.
     Integers low(at(x.shape().rank()), 0);
@@ -129,16 +127,14 @@ Value integer_convolution(const Value& x, const Value& zx, const OnnxValue& w,
   }
   const bool has_weight_zero = !is_zero(weights.zero_point);
   if (!is_zero(zx)) {
-    const Folding folding(kernel);
-    Value sums = sum(wide(kernel), taps);
+    Value sums = folded({&kernel}, [&] { return sum(wide(kernel), taps); });
     if (has_weight_zero) {
       const Shape seen(kernel.shape().first(kernel.shape().rank() - 1));
-      const Folding with_zero(weights.zero_point);
-      sums =
-          sums - weights.zero_point * static_cast<double>(seen.num_elements());
+      const auto count = static_cast<double>(seen.num_elements());
+      sums = folded({&sums, &weights.zero_point},
+                    [&] { return sums - weights.zero_point * count; });
     }
-    const ContextScope here(y.is_staged() ? *y.builder() : eager_context());
-    y = y - sums * wide(zx);
+    y = y - folded({&sums, &zx}, [&] { return sums * wide(zx); });
   }
   if (has_weight_zero) {
     // The sum of what each window sees, by weights that are all one.
@@ -158,8 +154,15 @@ bool is_scalar_scale(const Value& scale) {
 }
 
 Value as_scalar(const Value& scale) {
-  const Folding folding(scale);
-  return reshape(scale, {});
+  return folded({&scale}, [&] { return reshape(scale, {}); });
+}
+
+// Of a product, in each column.
+Value joint_scale(const Value& left, const Value& right) {
+  return folded({&left, &right}, [&] {
+    const Value both = as_scalar(left) * right;
+    return both.tensor().size() == 1 ? reshape(both, {}) : both;
+  });
 }
 
 }  // namespace
@@ -184,13 +187,7 @@ std::optional<Value> quantized_convolution(const OnnxValue& x,
       qx->zero_point.is_defined() ? as_scalar(qx->zero_point) : Value();
   const Value sums = integer_convolution(qx->integers.last(), zx, qw->integers,
                                          qw->zero_point, windows, groups);
-  Value scale;
-  {
-    const Folding folding(qw->scale);
-    scale = as_scalar(qx->scale) * qw->scale;
-    if (scale.tensor().size() == 1) scale = reshape(scale, {});
-  }
-  return dequantize(sums, scale);
+  return dequantize(sums, joint_scale(qx->scale, qw->scale));
 }
 
 std::optional<Value> quantized_matmul(const OnnxValue& a, const OnnxValue& b) {
@@ -211,13 +208,7 @@ std::optional<Value> quantized_matmul(const OnnxValue& a, const OnnxValue& b) {
       qa->zero_point.is_defined() ? as_scalar(qa->zero_point) : Value();
   const Value sums = integer_product(qa->integers.plain(), za,
                                      qb->integers.plain(), qb->zero_point);
-  Value scale;
-  {
-    const Folding folding(qb->scale);
-    scale = as_scalar(qa->scale) * qb->scale;
-    if (scale.tensor().size() == 1) scale = reshape(scale, {});
-  }
-  return dequantize(sums, scale);
+  return dequantize(sums, joint_scale(qa->scale, qb->scale));
 }
 
 }  // namespace weft::onnx

@@ -64,11 +64,10 @@ double linear_weight(double distance) {
 
 // Weights of all places that the kernel reaches. Where an image becomes
 // smaller, an antialiased kernel is as much wider.
-std::vector<std::pair<std::int64_t, double>> kernel_taps(
-    const ResizeAxis& axis, double source) {
+std::vector<std::pair<std::int64_t, double>> kernel_taps(const ResizeAxis& axis,
+                                                         double source) {
   const bool is_cubic = axis.mode == "cubic";
-  const double shrink =
-      axis.is_antialiased ? std::min(axis.scale, 1.0) : 1.0;
+  const double shrink = axis.is_antialiased ? std::min(axis.scale, 1.0) : 1.0;
   const double reach = (is_cubic ? 2 : 1) / shrink;
   std::vector<std::pair<std::int64_t, double>> taps;
   const auto first = static_cast<std::int64_t>(std::floor(source - reach)) + 1;
@@ -93,8 +92,7 @@ std::vector<std::pair<std::int64_t, double>> kernel_taps(
 }  // namespace
 
 std::vector<ResizePlace> resize_places(const ResizeAxis& axis) {
-  if (axis.mode != "nearest" && axis.mode != "linear" &&
-      axis.mode != "cubic") {
+  if (axis.mode != "nearest" && axis.mode != "linear" && axis.mode != "cubic") {
     throw Error(ErrorCode::kDataLoss, "Resize", "there is no mode '{}'",
                 axis.mode);
   }
@@ -102,9 +100,9 @@ std::vector<ResizePlace> resize_places(const ResizeAxis& axis) {
   for (std::int64_t i = 0; i < axis.to; ++i) {
     const double source = resize_source(axis, i);
     ResizePlace place;
-    place.is_outside = axis.coordinates == "tf_crop_and_resize" &&
-                       (source < 0 ||
-                        source > static_cast<double>(axis.from - 1));
+    place.is_outside =
+        axis.coordinates == "tf_crop_and_resize" &&
+        (source < 0 || source > static_cast<double>(axis.from - 1));
     if (axis.mode == "nearest") {
       place.taps.emplace_back(nearest_place(axis, source), 1);
     } else {

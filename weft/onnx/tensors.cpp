@@ -41,18 +41,16 @@ fs::path path_within(const fs::path& folder, const TensorProto& tensor,
         fmt::format("lies in '{}', outside of the model's folder", location));
   }
   const fs::path path = folder / name;
-  std::error_code missing;  // then whoever opens the file says so
-  const fs::path real = fs::canonical(path, missing);
-  const fs::path root = fs::canonical(folder.empty() ? "." : folder, missing);
-  if (!missing) {
-    const auto [in_root, in_real] =
-        std::mismatch(root.begin(), root.end(), real.begin(), real.end());
-    if (in_root != root.end()) {
-      throw damaged(tensor, where,
-                    fmt::format("lies in '{}', which leads out of the model's "
-                                "folder",
-                                location));
-    }
+  // What is not there leads nowhere; whoever opens it says so.
+  const fs::path real = fs::weakly_canonical(path);
+  const fs::path root = fs::weakly_canonical(folder.empty() ? "." : folder);
+  const auto [in_root, in_real] =
+      std::mismatch(root.begin(), root.end(), real.begin(), real.end());
+  if (in_root != root.end()) {
+    throw damaged(tensor, where,
+                  fmt::format("lies in '{}', which leads out of the model's "
+                              "folder",
+                              location));
   }
   return path;
 }

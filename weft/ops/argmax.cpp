@@ -90,13 +90,11 @@ OpDef& add_place(OpRegistry& ops, const char* name) {
       .samples(place_samples);
 }
 
-
 template <OnnxName kName>
 void onnx_place(OnnxContext& c) {
   c.set(c.emit(kName.text, {c.x(0)},
                {{"axis", c.attributes().integer("axis")},
-                {"keepdims",
-                 std::int64_t{c.attributes().flag("keep_dims")}}}));
+                {"keepdims", std::int64_t{c.attributes().flag("keep_dims")}}}));
 }
 
 }  // namespace

@@ -124,11 +124,10 @@ std::vector<OpSample> norm_gradient_samples() {
   return all;
 }
 
-
 void export_batch_norm(OnnxContext& c) {
-  const std::string y = c.emit(
-      "BatchNormalization", {c.image(0), c.x(1), c.x(2), c.x(3), c.x(4)},
-      {{"epsilon", c.attributes().real("epsilon")}});
+  const std::string y =
+      c.emit("BatchNormalization", {c.image(0), c.x(1), c.x(2), c.x(3), c.x(4)},
+             {{"epsilon", c.attributes().real("epsilon")}});
   c.set_image(y);
 }
 

@@ -112,7 +112,6 @@ OpDef& add_shift(OpRegistry& ops, const char* name) {
       .samples(shift_samples);
 }
 
-
 // ONNX has other ops for truths.
 template <OnnxName kName>
 void export_bits(OnnxContext& c) {

@@ -24,7 +24,6 @@ void require_types(const FunctionRef& function,
       .detail("returned: " + to_string(made));
 }
 
-
 void export_call(OnnxContext& c) {
   OnnxContext::Names arguments;
   for (std::size_t i = 0; i < c.input_count(); ++i) {

@@ -117,7 +117,6 @@ OpDef& predicate(OpRegistry& ops, const char* name) {
       .samples(predicate_samples);
 }
 
-
 // Every integer is finite, which it is also equal to itself for.
 void export_is_finite(OnnxContext& c) {
   const OnnxOperands x = broadcast_operands(c);

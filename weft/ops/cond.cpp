@@ -26,7 +26,6 @@ std::vector<TensorType> infer_cond(const OpCall& call) {
   return then;
 }
 
-
 // ONNX's branches see what is around them, and so take no operands.
 void export_cond(OnnxContext& c) {
   OnnxContext::Names arguments;
@@ -39,11 +38,10 @@ void export_cond(OnnxContext& c) {
           return c.run(c.attributes().function(function), arguments);
         }};
   };
-  const auto results =
-      c.emit("If", {c.x(0)}, {},
-             {branch("then_branch", "then"),
-              branch("else_branch", "otherwise")},
-             c.call().outputs.size());
+  const auto results = c.emit(
+      "If", {c.x(0)}, {},
+      {branch("then_branch", "then"), branch("else_branch", "otherwise")},
+      c.call().outputs.size());
   for (std::size_t i = 0; i < results.size(); ++i) c.set(i, results[i]);
 }
 

@@ -52,26 +52,22 @@ void iota_reference(const OpCall&, std::span<const TensorView>,
   });
 }
 
-
 void export_full(OnnxContext& c) {
   const TensorType& type = c.call().outputs[0];
   const Tensor value =
       Tensor::scalar(c.attributes().real("value"), type.dtype).reshape({1});
   if (type.shape.is_scalar()) return c.set(c.constant(value.reshape({})));
-  c.set(c.emit("ConstantOfShape", {c.shape(type.shape)},
-               {{"value", value}}));
+  c.set(c.emit("ConstantOfShape", {c.shape(type.shape)}, {{"value", value}}));
 }
 
 void export_iota(OnnxContext& c) {
   const TensorType& type = c.call().outputs[0];
-  const std::string count =
-      c.emit("ReduceSum", {c.shape(type.shape)},
-             {{"keepdims", std::int64_t{0}}});
-  const std::string y = c.emit("Range", {c.number(0, DType::kI64), count,
-                                         c.number(1, DType::kI64)});
-  c.set(type.dtype == DType::kI64
-            ? y
-            : c.emit("Cast", {y}, {{"to", type.dtype}}));
+  const std::string count = c.emit("ReduceSum", {c.shape(type.shape)},
+                                   {{"keepdims", std::int64_t{0}}});
+  const std::string y = c.emit(
+      "Range", {c.number(0, DType::kI64), count, c.number(1, DType::kI64)});
+  c.set(type.dtype == DType::kI64 ? y
+                                  : c.emit("Cast", {y}, {{"to", type.dtype}}));
 }
 
 }  // namespace

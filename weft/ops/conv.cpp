@@ -241,7 +241,6 @@ std::vector<OpSample> samples_weight_gradient() {
   return all;
 }
 
-
 void export_conv2d(OnnxContext& c) {
   OnnxContext::Names operands = {c.image(0),
                                  transposed_operand(c, 1, kOnnxKernel)};

@@ -191,26 +191,30 @@ std::vector<OpSample> dynamic_update_slice_samples() {
           floats({30, 40}, -1, 1, DType::kBF16), indices({2}, 9))};
 }
 
-
 void export_dynamic_slice(OnnxContext& c) {
   if (c.type(1).shape.rank() != 1) {
     throw c.unsupported("ONNX has no slices of their own for each row");
   }
-  const auto in_i64 = [&](const std::string& name) {
-    return c.type(1).dtype == DType::kI64
-               ? name
-               : c.emit("Cast", {name}, {{"to", DType::kI64}});
-  };
-  const std::string starts = in_i64(c.x(1));
-  // Negative starts count from the end, ends do not here.
-  const std::string negative =
-      c.emit("Less", {starts, c.number(0, DType::kI64)});
-  const std::string begins = c.emit(
-      "Where",
-      {negative, c.emit("Add", {starts, c.shape(c.type(0).shape)}), starts});
+  // Positions from a start on, along one axis after another; negative ones
+  // count from the end in both.
+  const Shape& whole = c.type(0).shape;
   const Shape& sizes = c.attributes().get<Shape>("sizes");
-  c.set(c.emit("Slice",
-               {c.x(0), begins, c.emit("Add", {begins, c.shape(sizes)})}));
+  const std::string starts =
+      c.type(1).dtype == DType::kI64
+          ? c.x(1)
+          : c.emit("Cast", {c.x(1)}, {{"to", DType::kI64}});
+  std::string y = c.x(0);
+  for (int axis = 0; axis < whole.rank(); ++axis) {
+    if (sizes[axis] == whole[axis]) continue;
+    const std::string start = c.emit("Gather", {starts, c.list({axis})});
+    const std::string count = c.emit("ReduceSum", {c.shape({sizes[axis]})},
+                                     {{"keepdims", std::int64_t{0}}});
+    const std::string steps = c.emit(
+        "Range", {c.number(0, DType::kI64), count, c.number(1, DType::kI64)});
+    y = c.emit("Gather", {y, c.emit("Add", {start, steps})},
+               {{"axis", std::int64_t{axis}}});
+  }
+  c.set(y);
 }
 
 }  // namespace

@@ -342,7 +342,6 @@ std::vector<OpSample> einsum_samples() {
           of("ij,jk->ki", {integers({3, 4}, -9, 9), integers({4, 5}, -9, 9)})};
 }
 
-
 void export_einsum(OnnxContext& c) {
   OnnxContext::Names operands;
   for (std::size_t i = 0; i < c.input_count(); ++i) {

@@ -10,20 +10,20 @@
 namespace weft {
 namespace {
 
-// ONNX has no functions of its own here, so that digits near 0 are lost; what is
-// made of them, as a softplus, is right to as many digits as 1 has.
+// ONNX has no functions of its own here, so that digits near 0 are lost; what
+// is made of them, as a softplus, is right to as many digits as 1 has.
 void export_expm1(OnnxContext& c) {
   const OnnxOperands x = broadcast_operands(c);
-  set_like(c, x,
-           c.emit("Sub", {c.emit("Exp", x.names),
-                          c.number(1, c.type(0).dtype)}));
+  set_like(
+      c, x,
+      c.emit("Sub", {c.emit("Exp", x.names), c.number(1, c.type(0).dtype)}));
 }
 
 void export_log1p(OnnxContext& c) {
   const OnnxOperands x = broadcast_operands(c);
   set_like(c, x,
-           c.emit("Log", {c.emit("Add", {x.names[0],
-                                         c.number(1, c.type(0).dtype)})}));
+           c.emit("Log",
+                  {c.emit("Add", {x.names[0], c.number(1, c.type(0).dtype)})}));
 }
 
 }  // namespace

@@ -275,7 +275,6 @@ OpSample gru_gradient_sample(const Case& c) {
           {}};
 }
 
-
 // ONNX's gates are update, reset, new.
 void export_gru(OnnxContext& c) {
   check_onnx_layer(c, 2);

@@ -265,7 +265,6 @@ Cost gather_cost(const OpCall& call) {
   return cost;
 }
 
-
 void export_gather(OnnxContext& c) {
   c.set(c.emit("Gather", {c.x(0), c.x(1)},
                {{"axis", c.attributes().integer("axis")}}));
@@ -278,9 +277,8 @@ void export_one_hot(OnnxContext& c) {
     const Tensor one = Tensor::scalar(static_cast<double>(i), dtype);
     values.slice(i, i + 1).copy_from(one.reshape({1}));
   }
-  c.set(c.emit("OneHot",
-               {c.x(0), c.list({c.attributes().integer("depth")}),
-                c.constant(values)}));
+  c.set(c.emit("OneHot", {c.x(0), c.list({c.attributes().integer("depth")}),
+                          c.constant(values)}));
 }
 
 }  // namespace

@@ -54,7 +54,6 @@ std::vector<OpSample> integer_conv2d_samples() {
   return samples;
 }
 
-
 void export_integer_conv2d(OnnxContext& c) {
   c.set_image(c.emit("ConvInteger",
                      {c.image(0), transposed_operand(c, 1, kOnnxKernel)},

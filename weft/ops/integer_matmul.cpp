@@ -56,7 +56,6 @@ std::vector<OpSample> integer_matmul_samples() {
   return samples;
 }
 
-
 std::string onnx_integer_factor(OnnxContext& c, std::size_t input,
                                 bool is_transposed) {
   if (!is_transposed) return c.x(input);

@@ -235,7 +235,6 @@ std::vector<OpSample> tile_samples() {
           times(integers({3}, 0, 9), {2})};
 }
 
-
 void export_concat(OnnxContext& c) {
   const int rank = c.type(0).shape.rank();
   bool is_image = false;
@@ -258,8 +257,7 @@ void export_split(OnnxContext& c) {
   const Integers& sizes = c.attributes().integers("sizes");
   const auto parts = c.emit(
       "Split", {is_image ? c.image(0) : c.x(0), c.list(sizes)},
-      {{"axis",
-        onnx_axis(c.attributes().integer("axis"), rank, is_image)}},
+      {{"axis", onnx_axis(c.attributes().integer("axis"), rank, is_image)}},
       sizes.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (is_image) {
@@ -271,8 +269,7 @@ void export_split(OnnxContext& c) {
 }
 
 void export_tile(OnnxContext& c) {
-  c.set(c.emit("Tile",
-               {c.x(0), c.list(c.attributes().integers("repeats"))}));
+  c.set(c.emit("Tile", {c.x(0), c.list(c.attributes().integers("repeats"))}));
 }
 
 }  // namespace

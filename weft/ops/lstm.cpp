@@ -279,23 +279,21 @@ OpSample lstm_gradient_sample(const Case& c) {
           {}};
 }
 
-
 // ONNX's gates are input, output, forget, cell, with two biases.
 void export_lstm(OnnxContext& c) {
   check_onnx_layer(c, 3);
   const Dim hidden = c.type(1).shape.back();
   if (is_symbolic(hidden)) throw c.unsupported("a state of unknown size");
   const std::vector<int> order = {0, 3, 1, 2};
-  const Tensor none =
-      Tensor::zeros({c.type(0).dtype, {1, 4 * hidden}});
+  const Tensor none = Tensor::zeros({c.type(0).dtype, {1, 4 * hidden}});
   const std::string bias =
       c.emit("Concat", {onnx_gates(c, 5, order), c.constant(none)},
              {{"axis", std::int64_t{1}}});
-  const auto results = c.emit(
-      "LSTM",
-      {c.x(0), onnx_gates(c, 3, order), onnx_gates(c, 4, order), bias, "",
-       onnx_state(c, 1), onnx_state(c, 2)},
-      {{"hidden_size", std::int64_t{hidden}}}, 3);
+  const auto results =
+      c.emit("LSTM",
+             {c.x(0), onnx_gates(c, 3, order), onnx_gates(c, 4, order), bias,
+              "", onnx_state(c, 1), onnx_state(c, 2)},
+             {{"hidden_size", std::int64_t{hidden}}}, 3);
   c.set(0, c.emit("Squeeze", {results[0], c.list({1})}));
   c.set(1, c.emit("Squeeze", {results[1], c.list({0})}));
   c.set(2, c.emit("Squeeze", {results[2], c.list({0})}));

@@ -141,7 +141,6 @@ std::vector<OpSample> matmul_samples() {
   };
 }
 
-
 // Matrices with their last two axes exchanged.
 std::string onnx_factor(OnnxContext& c, std::size_t input, bool is_transposed) {
   const int rank = c.type(input).shape.rank();

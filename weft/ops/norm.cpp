@@ -11,6 +11,7 @@
 #include "weft/ops/support/doubles.h"
 #include "weft/ops/support/moments.h"
 #include "weft/ops/support/normalization.h"
+#include "weft/ops/support/onnx.h"
 #include "weft/ops/support/samples.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
@@ -74,6 +75,25 @@ std::vector<OpSample> moments_samples() {
           {{floats({5, 7, 16}, -1, 1, DType::kBF16)}, {}}};
 }
 
+// Over all axes but the last, the mean first.
+void export_moments(OnnxContext& c) {
+  Integers axes;
+  for (int axis = 0; axis < c.type(0).shape.rank() - 1; ++axis) {
+    axes.push_back(axis);
+  }
+  const DType dtype = c.call().outputs[0].dtype;
+  std::string x = c.x(0);
+  if (c.type(0).dtype != dtype) x = c.emit("Cast", {x}, {{"to", dtype}});
+  const auto mean_of = [&](const std::string& of, bool keeps) {
+    return axes.empty() ? of
+                        : c.emit("ReduceMean", {of, c.list(axes)},
+                                 {{"keepdims", std::int64_t{keeps}}});
+  };
+  const std::string centred = c.emit("Sub", {x, mean_of(x, true)});
+  c.set(0, mean_of(x, false));
+  c.set(1, mean_of(c.emit("Mul", {centred, centred}), false));
+}
+
 }  // namespace
 
 void register_norm(OpRegistry& ops) {
@@ -84,6 +104,7 @@ void register_norm(OpRegistry& ops) {
       .reference(moments_reference)
       .gradient(moments_gradient)
       .batch(batch_moments)
+      .onnx(export_moments)
       .cost(moments_cost)
       .samples(moments_samples);
 }

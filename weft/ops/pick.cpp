@@ -184,7 +184,6 @@ Cost pick_cost(const OpCall& call) {
   return cost;
 }
 
-
 // Indices that lack the axis get it, and the result loses it.
 void export_pick(OnnxContext& c) {
   const int rank = c.type(0).shape.rank();

@@ -391,7 +391,6 @@ OpDef& add_windows(OpDef& op) {
       .cost(pool_cost);
 }
 
-
 Attributes onnx_pool(const Attributes& a) {
   const Integers& padding = a.integers("padding");
   return {{"kernel_shape", a.integers("window")},

@@ -231,7 +231,6 @@ Value call_fake_quantize(const Operand& x, const Operand& scale,
   return call_with(op, x, scale, zero_point, to_attributes(options));
 }
 
-
 // Scales as ONNX has them: those of one element are scalars.
 std::string onnx_scale(OnnxContext& c, std::size_t input) {
   const Shape& shape = c.type(input).shape;

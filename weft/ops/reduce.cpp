@@ -336,8 +336,7 @@ Value call_reduction(const OpDef& op, const Operand& x, Integers&& axes,
               x.location);
 }
 
-
-// Truths are reduced as integers.
+// Truths are reduced as integers: any by their sum, all by the least of them.
 template <OnnxName kName>
 void onnx_truths(OnnxContext& c) {
   Integers axes = c.attributes().integers("axes");
@@ -346,22 +345,21 @@ void onnx_truths(OnnxContext& c) {
        ++axis) {
     axes.push_back(axis);
   }
-  const std::string numbers =
-      c.emit("Cast", {c.x(0)}, {{"to", DType::kI32}});
+  const std::string numbers = c.emit("Cast", {c.x(0)}, {{"to", DType::kI32}});
   const std::string found =
-      rank == 0 ? numbers
-                : c.emit(kName.text, {numbers, c.list(axes)},
-                         {{"keepdims",
-                           std::int64_t{c.attributes().flag("keep_dims")}}});
+      rank == 0
+          ? numbers
+          : c.emit(
+                kName.text, {numbers, c.list(axes)},
+                {{"keepdims", std::int64_t{c.attributes().flag("keep_dims")}}});
   c.set(c.emit("Cast", {found}, {{"to", DType::kBool}}));
 }
 
 void export_element_count(OnnxContext& c) {
-  const std::string count = c.emit(
-      "ReduceProd", {c.shape(c.attributes().get<Shape>("shape"))},
-      {{"keepdims", std::int64_t{0}}});
-  c.set(c.emit("Cast", {count},
-               {{"to", c.attributes().get<DType>("dtype")}}));
+  const std::string count =
+      c.emit("ReduceProd", {c.shape(c.attributes().get<Shape>("shape"))},
+             {{"keepdims", std::int64_t{0}}});
+  c.set(c.emit("Cast", {count}, {{"to", c.attributes().get<DType>("dtype")}}));
 }
 
 }  // namespace
@@ -409,7 +407,7 @@ void register_reduce(OpRegistry& ops) {
       .traits(kNoGradient)
       .infer(infer_truth)
       .reference(any_reference)
-      .onnx(onnx_truths<"ReduceMax">)
+      .onnx(onnx_truths<"ReduceSum">)
       .samples(truth_samples);
   reduction(ops, "all")
       .summary("whether all elements over some axes, or all, are true")

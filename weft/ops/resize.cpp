@@ -166,17 +166,17 @@ OpDef& add_resize_options(OpDef& op) {
       .attribute("align_corners", false);
 }
 
-
 void export_resize(OnnxContext& c) {
   const Attributes& a = c.attributes();
   const bool is_nearest = a.text("method") == "nearest";
+  const Shape& to = c.call().outputs[0].shape;
+  // All four sizes are said: onnxruntime moves transpositions through a node
+  // that names its axes, and then takes the sizes for others.
   c.set_image(c.emit(
-      "Resize", {c.image(0), "", "", c.list(a.integers("size"))},
-      {{"axes", Integers{2, 3}},
-       {"mode", std::string(is_nearest ? "nearest" : "linear")},
+      "Resize", {c.image(0), "", "", c.shape({to[0], to[3], to[1], to[2]})},
+      {{"mode", std::string(is_nearest ? "nearest" : "linear")},
        {"coordinate_transformation_mode",
-        std::string(a.flag("align_corners") ? "align_corners"
-                                            : "half_pixel")},
+        std::string(a.flag("align_corners") ? "align_corners" : "half_pixel")},
        {"nearest_mode", std::string("round_prefer_ceil")}}));
 }
 

@@ -19,7 +19,6 @@ Gradients remainder_gradient(const GradientContext& g) {
           sum_to(negate(g.dy() * floor_divide(a, b)), b.shape())};
 }
 
-
 // Integers have a remainder of their own: what it leaves is a multiple.
 void export_floor_divide(OnnxContext& c) {
   const OnnxOperands x = broadcast_operands(c);
@@ -38,13 +37,11 @@ void export_remainder(OnnxContext& c) {
   const auto& [a, b] = std::tie(x.names[0], x.names[1]);
   const DType dtype = c.type(0).dtype;
   if (!is_floating(dtype)) return set_like(c, x, c.emit("Mod", {a, b}));
-  const std::string rest =
-      c.emit("Mod", {a, b}, {{"fmod", std::int64_t{1}}});
+  const std::string rest = c.emit("Mod", {a, b}, {{"fmod", std::int64_t{1}}});
   const std::string zero = c.number(0, dtype);
-  const std::string differs =
-      c.emit("Less", {c.emit("Mul", {c.emit("Sign", {rest}),
-                                     c.emit("Sign", {b})}),
-                      zero});
+  const std::string differs = c.emit(
+      "Less",
+      {c.emit("Mul", {c.emit("Sign", {rest}), c.emit("Sign", {b})}), zero});
   set_like(c, x, c.emit("Where", {differs, c.emit("Add", {rest, b}), rest}));
 }
 

@@ -159,15 +159,30 @@ std::vector<OpSample> row_norm_gradient_samples() {
   return all;
 }
 
-
 // It normalises in the dtype of its scales, as ONNX has one for all operands.
+// An attribute of ONNX is an f32, which is too few digits for the epsilon of
+// f64.
 void export_layer_norm(OnnxContext& c) {
   const DType dtype = c.type(0).dtype;
   const DType inner = c.type(1).dtype;
+  const double epsilon = c.attributes().real("epsilon");
   std::string x = c.x(0);
   if (dtype != inner) x = c.emit("Cast", {x}, {{"to", inner}});
-  std::string y = c.emit("LayerNormalization", {x, c.x(1), c.x(2)},
-                         {{"epsilon", c.attributes().real("epsilon")}});
+  std::string y;
+  if (inner == DType::kF64) {
+    const std::string last = c.list({-1});
+    const std::string centred =
+        c.emit("Sub", {x, c.emit("ReduceMean", {x, last})});
+    const std::string variance =
+        c.emit("ReduceMean", {c.emit("Mul", {centred, centred}), last});
+    const std::string deviation =
+        c.emit("Sqrt", {c.emit("Add", {variance, c.number(epsilon, inner)})});
+    const std::string normal = c.emit("Div", {centred, deviation});
+    y = c.emit("Add", {c.emit("Mul", {normal, c.x(1)}), c.x(2)});
+  } else {
+    y = c.emit("LayerNormalization", {x, c.x(1), c.x(2)},
+               {{"epsilon", epsilon}});
+  }
   if (dtype != inner) y = c.emit("Cast", {y}, {{"to", dtype}});
   c.set(y);
 }

@@ -131,7 +131,6 @@ std::vector<Value> run_scan(std::vector<Value> carried,
   return carried;
 }
 
-
 void export_scan(OnnxContext& c) {
   const std::size_t carried = carried_count(c.call());
   const std::size_t scanned = scanned_count(c.call(), carried);

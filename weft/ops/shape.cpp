@@ -223,7 +223,6 @@ Shape without_rest(const Operand& x, Shape shape) {
   return shape;
 }
 
-
 void export_reshape(OnnxContext& c) {
   const Shape& shape = c.attributes().get<Shape>("shape");
   // A dim of 0 is one, not that of the operand.
@@ -252,8 +251,8 @@ void export_transpose(OnnxContext& c) {
 }
 
 void export_broadcast_to(OnnxContext& c) {
-  c.set(c.emit("Expand",
-               {c.x(0), c.shape(c.attributes().get<Shape>("shape"))}));
+  c.set(
+      c.emit("Expand", {c.x(0), c.shape(c.attributes().get<Shape>("shape"))}));
 }
 
 }  // namespace

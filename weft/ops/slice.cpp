@@ -213,7 +213,6 @@ std::vector<OpSample> pad_samples() {
           around(floats({30, 41}, -1, 1, DType::kBF16), {3, 1}, {0, 2}, 2)};
 }
 
-
 // Far enough for ONNX to take the end of any axis.
 constexpr std::int64_t kOnnxEnd = std::numeric_limits<std::int64_t>::max();
 
@@ -255,9 +254,9 @@ void export_pad(OnnxContext& c) {
     pads[at(to)] = c.attributes().integers("low")[at(axis)];
     pads[at(to + rank)] = c.attributes().integers("high")[at(axis)];
   }
-  const std::string y = c.emit(
-      "Pad", {is_image ? c.image(0) : c.x(0), c.list(pads),
-              c.number(c.attributes().real("value"), c.type(0).dtype)});
+  const std::string y =
+      c.emit("Pad", {is_image ? c.image(0) : c.x(0), c.list(pads),
+                     c.number(c.attributes().real("value"), c.type(0).dtype)});
   if (is_image) {
     c.set_image(y);
   } else {

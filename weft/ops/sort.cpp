@@ -235,13 +235,11 @@ std::vector<OpSample> cumsum_samples() {
           along(floats({40}, -1, 1, DType::kBF16), 0, false, false)};
 }
 
-
 void export_top(OnnxContext& c, const std::string& count, bool descending) {
-  const auto results = c.emit(
-      "TopK", {c.x(0), count},
-      {{"axis", c.attributes().integer("axis")},
-       {"largest", std::int64_t{descending}}},
-      2);
+  const auto results = c.emit("TopK", {c.x(0), count},
+                              {{"axis", c.attributes().integer("axis")},
+                               {"largest", std::int64_t{descending}}},
+                              2);
   c.set(0, results[0]);
   c.set(1, results[1]);
 }
@@ -257,12 +255,12 @@ void export_sort(OnnxContext& c) {
 }
 
 void export_cumsum(OnnxContext& c) {
-  c.set(c.emit("CumSum",
-               {c.x(0), c.number(static_cast<double>(
-                                     c.attributes().integer("axis")),
-                                 DType::kI64)},
-               {{"exclusive", std::int64_t{c.attributes().flag("exclusive")}},
-                {"reverse", std::int64_t{c.attributes().flag("reverse")}}}));
+  c.set(c.emit(
+      "CumSum",
+      {c.x(0), c.number(static_cast<double>(c.attributes().integer("axis")),
+                        DType::kI64)},
+      {{"exclusive", std::int64_t{c.attributes().flag("exclusive")}},
+       {"reverse", std::int64_t{c.attributes().flag("reverse")}}}));
 }
 
 }  // namespace

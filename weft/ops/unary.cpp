@@ -146,7 +146,6 @@ Value call_unary(const OpDef& op, const Operand& x) {
   return call(op, {x.value}, {}, x.location);
 }
 
-
 void export_square(OnnxContext& c) {
   const OnnxOperands x = broadcast_operands(c);
   set_like(c, x, c.emit("Mul", {x.names[0], x.names[0]}));
@@ -155,15 +154,14 @@ void export_square(OnnxContext& c) {
 void export_clamp(OnnxContext& c) {
   const OnnxOperands x = broadcast_operands(c);
   const DType dtype = c.type(0).dtype;
-  set_like(c, x,
-           c.emit("Clip", {x.names[0],
-                           c.number(c.attributes().real("low"), dtype),
-                           c.number(c.attributes().real("high"), dtype)}));
+  set_like(
+      c, x,
+      c.emit("Clip", {x.names[0], c.number(c.attributes().real("low"), dtype),
+                      c.number(c.attributes().real("high"), dtype)}));
 }
 
 void export_cast(OnnxContext& c) {
-  export_elementwise(c, "Cast",
-                     {{"to", c.attributes().get<DType>("dtype")}});
+  export_elementwise(c, "Cast", {{"to", c.attributes().get<DType>("dtype")}});
 }
 
 }  // namespace

@@ -25,7 +25,6 @@ std::vector<TensorType> infer_while(const OpCall& call) {
   return next;
 }
 
-
 // ONNX's body tells whether another step follows; before the first one the
 // condition is asked by itself.
 void export_while(OnnxContext& c) {
@@ -45,8 +44,7 @@ void export_while(OnnxContext& c) {
   OnnxContext::Body body{
       "body", {{DType::kI64, {}}, kTruth}, [&](const auto& inputs) {
         const OnnxContext::Names now(inputs.begin() + 2, inputs.end());
-        auto next =
-            c.run(c.attributes().function("body"), with_captured(now));
+        auto next = c.run(c.attributes().function("body"), with_captured(now));
         next.insert(next.begin(), holds(next));
         return next;
       }};

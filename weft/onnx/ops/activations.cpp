@@ -13,9 +13,9 @@ namespace {
 template <class Function>
 void set_activation(OnnxNode& node, Function&& function) {
   // Operands beside the first are bounds.
-  node.set(elementwise(
-      std::span(&node.operand(0), 1),
-      [&](std::span<const Value> x) { return function(x[0]); }));
+  node.set(
+      elementwise(std::span(&node.operand(0), 1),
+                  [&](std::span<const Value> x) { return function(x[0]); }));
 }
 
 Value choose(const Value& condition, const Value& a, const Value& b) {

@@ -1,11 +1,10 @@
 // Attention and what stands around it in Transformers.
-#include "weft/ops/attention.h"
-
 #include <cmath>
 #include <limits>
 
 #include "weft/onnx/elementwise.h"
 #include "weft/ops/arithmetic.h"
+#include "weft/ops/attention.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
 #include "weft/ops/control.h"
@@ -28,8 +27,7 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 Value heads_apart(const OnnxNode& node, const Value& x, std::int64_t heads) {
   if (x.shape().rank() == 4) return x;
   const Shape& s = x.shape();
-  const auto width =
-      heads > 0 ? dim_divide_exactly(s[2], heads) : std::nullopt;
+  const auto width = heads > 0 ? dim_divide_exactly(s[2], heads) : std::nullopt;
   if (s.rank() != 3 || !width) {
     throw node.damaged("{} does not come apart into {} heads", to_string(s),
                        heads);
@@ -96,8 +94,7 @@ AttentionOperands attention_operands(OnnxNode& node) {
 
 // Which keys a query may look at, beside the mask: those up to its own place,
 // behind what came before, and those that are no padding.
-std::optional<Value> allowed_keys(const OnnxNode& node, Dim queries,
-                                  Dim keys) {
+std::optional<Value> allowed_keys(const OnnxNode& node, Dim queries, Dim keys) {
   const bool is_causal = node.integer("is_causal", 0) != 0;
   const std::int64_t left = node.integer("left_window_size", -1);
   const std::int64_t right = node.integer("right_window_size", -1);
@@ -119,18 +116,21 @@ std::optional<Value> allowed_keys(const OnnxNode& node, Dim queries,
     place = place + to_dtype(reshape(element_count({past}, DType::kI64), {}),
                              DType::kI64);
   } else if (lengths.is_defined()) {
-    place = place + lengths -
-            reshape(element_count({queries}, DType::kI64), {});
+    place =
+        place + lengths - reshape(element_count({queries}, DType::kI64), {});
   }
   if (is_causal) also(less_equal(key, place));
-  if (left >= 0) also(less_equal(place - key, scalar_like(key, static_cast<double>(left))));
-  if (right >= 0) also(less_equal(key - place, scalar_like(key, static_cast<double>(right))));
+  if (left >= 0)
+    also(less_equal(place - key, scalar_like(key, static_cast<double>(left))));
+  if (right >= 0)
+    also(less_equal(key - place, scalar_like(key, static_cast<double>(right))));
   return allowed;
 }
 
 // What is added to the products; -infinity where a query may not look.
 Value bias_of(const Value& allowed, DType dtype) {
-  return where(allowed, full({dtype, {}}, 0), full({dtype, {}}, kMinusInfinity));
+  return where(allowed, full({dtype, {}}, 0),
+               full({dtype, {}}, kMinusInfinity));
 }
 
 // A mask that is too short says nothing of the last keys, which are left out.
@@ -165,8 +165,8 @@ void attend_by_parts(OnnxNode& node, const AttentionOperands& all,
   const Dim queries = all.query.shape()[2];
   const Dim keys = all.key.shape()[2];
   const double half = std::sqrt(all.scale);
-  Value scores = matmul(all.query * half, all.key * half,
-                        {.transpose_b = true});
+  Value scores =
+      matmul(all.query * half, all.key * half, {.transpose_b = true});
   const std::int64_t wanted = node.integer("qk_matmul_output_mode", 0);
   if (wanted == 0) node.set(3, scores);
   const double cap = node.real("softcap", 0);
@@ -215,7 +215,8 @@ void import_attention(OnnxNode& node) {
   node.set(0, are_flat ? heads_together(y) : y);
 }
 
-// --- Rotary embedding ----------------------------------------------------------
+// --- Rotary embedding
+// ----------------------------------------------------------
 
 // Su et al., 2021: pairs of numbers turned by angles of their places.
 void import_rotary_embedding(OnnxNode& node) {
@@ -224,8 +225,8 @@ void import_rotary_embedding(OnnxNode& node) {
   Value x = given;
   if (is_flat) {
     const std::int64_t heads = node.integer("num_heads");
-    const auto width = heads > 0 ? dim_divide_exactly(x.shape()[2], heads)
-                                 : std::nullopt;
+    const auto width =
+        heads > 0 ? dim_divide_exactly(x.shape()[2], heads) : std::nullopt;
     if (!width) throw node.damaged("{} heads", heads);
     x = reshape(x, {x.shape()[0], x.shape()[1], heads, *width});
   } else {
@@ -276,7 +277,8 @@ void import_rotary_embedding(OnnxNode& node) {
   node.set(is_flat ? reshape(y, given.shape()) : transpose(y, {0, 2, 1, 3}));
 }
 
-// --- Linear attention ----------------------------------------------------------
+// --- Linear attention
+// ----------------------------------------------------------
 
 // A state [keys, values] of each head is read by queries and written by keys;
 // the rules are those of Yang et al., "Gated Delta Networks", 2024.
@@ -291,9 +293,8 @@ void import_linear_attention(OnnxNode& node) {
   const std::int64_t heads = node.integer("kv_num_heads");
   // [steps, batch, heads, width]
   const auto by_steps = [&](std::size_t i, std::int64_t count) {
-    return transpose(
-        cast(heads_apart(node, node.input(i), count), DType::kF32),
-        {2, 0, 1, 3});
+    return transpose(cast(heads_apart(node, node.input(i), count), DType::kF32),
+                     {2, 0, 1, 3});
   };
   const Value q = by_steps(0, q_heads);
   const Value k = by_steps(1, heads);

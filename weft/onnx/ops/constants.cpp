@@ -124,6 +124,18 @@ void import_cast_like(OnnxNode& node) {
   set_converted(node, node.operand(1).type().dtype);
 }
 
+// The bits of another dtype: of those of 8 bits, which a cast keeps.
+void import_bit_cast(OnnxNode& node) {
+  const DType from = node.operand(0).type().dtype;
+  const DType to = node.dtype("to", from);
+  if (from == to) return node.set(node.operand(0));
+  if (size_of(from) != 1 || size_of(to) != 1 || to == DType::kBool) {
+    throw node.unsupported("takes the bits of {} for {}", to_string(from),
+                           to_string(to));
+  }
+  set_converted(node, to);
+}
+
 void import_one_hot(OnnxNode& node) {
   const Value indices = node.input(0);
   const std::int64_t depth = static_cast<std::int64_t>(node.known_real(1));
@@ -228,6 +240,7 @@ void register_onnx_constants(OnnxRegistry& ops) {
   ops.add({.name = "Range", .import = import_range});
   ops.add({.name = "EyeLike", .import = import_eye_like});
   ops.add({.name = "Cast", .since = 6, .import = import_cast});
+  ops.add({.name = "BitCast", .import = import_bit_cast});
   ops.add({.name = "CastLike", .import = import_cast_like});
   ops.add({.name = "OneHot", .import = import_one_hot});
   ops.add({.name = "RandomUniform",

@@ -27,7 +27,9 @@ std::vector<OnnxValue> as_onnx_values(std::span<const Value> values) {
 }
 
 // ONNX writes a truth as a scalar or as a vector of one.
-Value as_truth(const Value& x) { return reshape(x, {}); }
+Value as_truth(const Value& x) {
+  return x.shape().is_scalar() ? x : reshape(x, {});
+}
 
 void set_values(OnnxNode& node, const std::vector<OnnxValue>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) node.set(i, values[i]);
@@ -42,8 +44,7 @@ void import_if(OnnxNode& node) {
         node, node.run(node.known(0).item() != 0 ? then : otherwise, {}));
   }
   node.set_all(cond(
-      as_truth(node.input(0)),
-      [&] { return plain_values(node.run(then, {})); },
+      as_truth(node.input(0)), [&] { return plain_values(node.run(then, {})); },
       [&] { return plain_values(node.run(otherwise, {})); }));
 }
 
@@ -67,14 +68,15 @@ void run_counted_loop(OnnxNode& node, const LoopOperands& loop,
   auto results = scan(
       loop.carried, {counter},
       [&](const std::vector<Value>& carried, const std::vector<Value>& step) {
-        std::vector<OnnxValue> arguments = {
-            step[0], Value(Tensor::scalar(true))};
+        std::vector<OnnxValue> arguments = {step[0],
+                                            Value(Tensor::scalar(true))};
         const auto more = as_onnx_values(carried);
         arguments.insert(arguments.end(), more.begin(), more.end());
         auto made = node.run(body, arguments);
         if (made.empty() || !is_always_true(made[0])) {
-          throw node.unsupported("collects results of steps whose number "
-                                 "depends on what they compute");
+          throw node.unsupported(
+              "collects results of steps whose number "
+              "depends on what they compute");
         }
         made.erase(made.begin());
         return plain_values(made);
@@ -114,19 +116,19 @@ void import_loop(OnnxNode& node) {
   }
   loop.outputs = body.outputs.size() - 1 - loop.carried.size();
   const bool begins =
-      !node.has(1) || (node.operand(1).is_known() &&
-                       node.known(1).item() != 0);
+      !node.has(1) || (node.operand(1).is_known() && node.known(1).item() != 0);
   if (loop.outputs > 0) {
     const auto count = node.has(0) ? node.operand(0).extents() : std::nullopt;
     if (!count || !begins) {
-      throw node.unsupported("collects results of a number of steps that is "
-                             "not known while importing");
+      throw node.unsupported(
+          "collects results of a number of steps that is "
+          "not known while importing");
     }
     return run_counted_loop(node, loop, iota(count->at(0).value));
   }
   const Value limit = node.has(0) ? as_truth(node.input(0)) : Value();
-  const Value first = node.has(1) ? as_truth(node.input(1))
-                                  : Value(Tensor::scalar(true));
+  const Value first =
+      node.has(1) ? as_truth(node.input(1)) : Value(Tensor::scalar(true));
   run_conditional_loop(node, loop, limit, first);
 }
 

@@ -38,23 +38,22 @@ void import_flex_attention(OnnxNode& node) {
   for (Value* each : {&k, &v}) {
     const Shape& of = each->shape();
     if (*times == 1) continue;
-    *each = reshape(broadcast_to(reshape(*each, {of[0], of[1], 1, of[2],
-                                                 of[3]}),
-                                 {of[0], of[1], *times, of[2], of[3]}),
-                    {of[0], s[1], of[2], of[3]});
+    *each =
+        reshape(broadcast_to(reshape(*each, {of[0], of[1], 1, of[2], of[3]}),
+                             {of[0], of[1], *times, of[2], of[3]}),
+                {of[0], s[1], of[2], of[3]});
   }
   const double scale =
       node.real("scale", 1 / std::sqrt(static_cast<double>(s[3])));
   const double half = std::sqrt(scale);
   // Halves are added up in f32.
-  const bool is_half =
-      q.dtype() == DType::kF16 || q.dtype() == DType::kBF16;
+  const bool is_half = q.dtype() == DType::kF16 || q.dtype() == DType::kBF16;
   const DType inner =
       node.dtype("softmax_precision", is_half ? DType::kF32 : q.dtype());
-  const Value scores = to_dtype(
-      matmul(q * half, k * half, {.transpose_b = true}), inner);
-  const Value weights = by_graph(
-      node, "prob_mod", softmax(by_graph(node, "score_mod", scores)));
+  const Value scores =
+      to_dtype(matmul(q * half, k * half, {.transpose_b = true}), inner);
+  const Value weights =
+      by_graph(node, "prob_mod", softmax(by_graph(node, "score_mod", scores)));
   node.set(to_dtype(matmul(weights, to_dtype(v, inner)), v.dtype()));
 }
 
@@ -66,8 +65,7 @@ void import_causal_conv(OnnxNode& node) {
   const Shape& s = x.shape();
   if (s.rank() != 3 || weights.rank() != 3 || is_symbolic(weights[2]) ||
       is_symbolic(s[1]) || weights[0] != s[1]) {
-    throw node.damaged("{} with weights {}", to_string(s),
-                       to_string(weights));
+    throw node.damaged("{} with weights {}", to_string(s), to_string(weights));
   }
   const std::int64_t before = weights[2] - 1;
   const std::vector<Value> both = {
@@ -86,9 +84,8 @@ void import_causal_conv(OnnxNode& node) {
   node.set(0, OnnxValue::channels_last(y));
   if (!node.wants(1)) return;
   Integers begin = {0, 0, before == 0 ? kToEnd : -before};
-  node.set(1, before == 0
-                  ? full({x.dtype(), {s[0], s[1], 0}}, 0)
-                  : slice(padded, begin, {kToEnd, kToEnd, kToEnd}));
+  node.set(1, before == 0 ? full({x.dtype(), {s[0], s[1], 0}}, 0)
+                          : slice(padded, begin, {kToEnd, kToEnd, kToEnd}));
 }
 
 }  // namespace

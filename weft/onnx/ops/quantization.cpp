@@ -84,7 +84,7 @@ void import_quantize_linear(OnnxNode& node) {
         x.value, reshape(scale, along),
         zero.is_defined() ? reshape(zero, along) : Value(), dtype)));
   }
-  const QuantizeOptions options{dtype, x.axis(rank == 0 ? 0 : axis)};
+  const QuantizeOptions options{dtype, rank == 0 ? -1 : x.axis(axis)};
   node.set(x.result(zero.is_defined() ? quantize(x.value, scale, zero, options)
                                       : quantize(x.value, scale, options)));
 }
@@ -104,9 +104,9 @@ void import_dequantize_linear(OnnxNode& node) {
     }
     return node.set(x * repeated_scales(node, scale, at));
   }
-  const Value x = zero.is_defined()
-                      ? dequantize(q.value, scale, zero, q.axis(axis))
-                      : dequantize(q.value, scale, q.axis(axis));
+  const std::int64_t in_place = rank == 0 ? -1 : q.axis(axis);
+  const Value x = zero.is_defined() ? dequantize(q.value, scale, zero, in_place)
+                                    : dequantize(q.value, scale, in_place);
   node.set(OnnxValue::dequantized(q.result(x),
                                   {node.operand(0), scale, zero, axis}));
 }

@@ -55,7 +55,8 @@ Activation activation_named(const OnnxNode& node, std::string name,
       return tanh(x * b) * a;
     };
   }
-  if (name == "softsign") return [](const Value& x) { return x / (abs(x) + 1); };
+  if (name == "softsign")
+    return [](const Value& x) { return x / (abs(x) + 1); };
   if (name == "softplus") {
     return [](const Value& x) { return relu(x) + log1p(exp(negate(abs(x)))); };
   }
@@ -103,11 +104,11 @@ Value of_direction(const OnnxNode& node, std::size_t operand, std::size_t d) {
                  Shape(all.shape().last(all.shape().rank() - 1)));
 }
 
-// Rows of `gates` blocks in another order, transposed: [inputs, gates * hidden].
+// Rows of `gates` blocks in another order, transposed: [inputs, gates *
+// hidden].
 Value gates_reordered(const Value& w, const std::vector<int>& order,
                       std::int64_t hidden) {
-  const ContextScope scope(w.is_staged() ? current_context()
-                                         : eager_context());
+  const ContextScope scope(w.is_staged() ? current_context() : eager_context());
   std::vector<Value> blocks;
   for (const int gate : order) {
     blocks.push_back(slice_axis(w, 0, gate * hidden, (gate + 1) * hidden));
@@ -221,8 +222,8 @@ Value turned_around(const Layer& layer, const Value& x) {
 }
 
 // One step: the states that it makes of those before and of x.
-using Cell = std::function<std::vector<Value>(const Value& x,
-                                              const std::vector<Value>& states)>;
+using Cell = std::function<std::vector<Value>(
+    const Value& x, const std::vector<Value>& states)>;
 
 // All hidden states, then the last states. Beyond the end of a sequence its
 // states stay, and what it returns is 0.
@@ -265,8 +266,8 @@ void set_directions(OnnxNode& node, const Layer& layer,
       const Shape& s = each[i].shape();
       // [steps, batch, hidden] with directions behind the steps; states with
       // directions in front.
-      parts.push_back(reshape(each[i], i == 0 ? Shape{s[0], 1, s[1], s[2]}
-                                              : Shape{1, s[0], s[1]}));
+      parts.push_back(reshape(
+          each[i], i == 0 ? Shape{s[0], 1, s[1], s[2]} : Shape{1, s[0], s[1]}));
     }
     Value all = concat(parts, i == 0 ? 1 : 0);
     if (layer.has_batch_first) {
@@ -322,11 +323,10 @@ void import_gru(OnnxNode& node) {
                           !layer.lengths.is_defined();
     if (is_usual) {
       const std::vector<int> order = {1, 0, 2};
-      const auto [y, last] =
-          gru(x, d.h, gates_reordered(d.w, order, hidden),
-              gates_reordered(d.r, order, hidden),
-              gates_reordered(d.bias_w, order, hidden),
-              gates_reordered(d.bias_r, order, hidden));
+      const auto [y, last] = gru(x, d.h, gates_reordered(d.w, order, hidden),
+                                 gates_reordered(d.r, order, hidden),
+                                 gates_reordered(d.bias_w, order, hidden),
+                                 gates_reordered(d.bias_r, order, hidden));
       return std::vector{y, last};
     }
     const Value inputs = input_products(x, d.w, d.bias_w);
@@ -344,9 +344,8 @@ void import_gru(OnnxNode& node) {
           const Value z = d.activations[0](clipped(layer, in[0] + back[0]));
           const Value r = d.activations[0](clipped(layer, in[1] + back[1]));
           const Value inner =
-              is_linear
-                  ? r * (matmul(h, r_new, {.transpose_b = true}) + b_new)
-                  : matmul(r * h, r_new, {.transpose_b = true}) + b_new;
+              is_linear ? r * (matmul(h, r_new, {.transpose_b = true}) + b_new)
+                        : matmul(r * h, r_new, {.transpose_b = true}) + b_new;
           const Value n = d.activations[1](clipped(layer, in[2] + inner));
           return std::vector{(1 - z) * n + z * h};
         });
@@ -356,8 +355,7 @@ void import_gru(OnnxNode& node) {
 // ONNX's gates are input, output, forget, cell; the engine's input, forget,
 // cell, output.
 void import_lstm(OnnxNode& node) {
-  const Layer layer =
-      layer_of(node, 4, {"Sigmoid", "Tanh", "Tanh"}, true);
+  const Layer layer = layer_of(node, 4, {"Sigmoid", "Tanh", "Tanh"}, true);
   const bool couples = node.integer("input_forget", 0) != 0;
   const std::int64_t hidden = layer.hidden;
   run_directions(node, layer, [&](const Direction& d, const Value& x) {
@@ -372,10 +370,10 @@ void import_lstm(OnnxNode& node) {
     }
     if (is_usual) {
       const std::vector<int> order = {0, 2, 3, 1};
-      const auto [y, h, c] = lstm(x, d.h, d.c,
-                                  gates_reordered(d.w, order, hidden),
-                                  gates_reordered(d.r, order, hidden),
-                                  gates_reordered(bias, order, hidden));
+      const auto [y, h, c] =
+          lstm(x, d.h, d.c, gates_reordered(d.w, order, hidden),
+               gates_reordered(d.r, order, hidden),
+               gates_reordered(bias, order, hidden));
       return std::vector{y, h, c};
     }
     const Value inputs = input_products(x, d.w, bias);

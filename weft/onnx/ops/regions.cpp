@@ -49,10 +49,9 @@ std::vector<Value> four_parts(const Value& images, const Value& rows,
                         less_equal(column, scalar_like(column, last_column))));
         weight = where(inside, weight, scalar_like(weight, 0));
       }
-      const Value index =
-          cast(clamp(row, 0, last_row), DType::kI64) *
-              static_cast<double>(s[2]) +
-          cast(clamp(column, 0, last_column), DType::kI64);
+      const Value index = cast(clamp(row, 0, last_row), DType::kI64) *
+                              static_cast<double>(s[2]) +
+                          cast(clamp(column, 0, last_column), DType::kI64);
       parts.push_back(gather_nd(flat, reshape(index, {n, points, 1}), 1) *
                       reshape(weight, {n, points, 1}));
     }
@@ -68,8 +67,8 @@ Value sum_of_parts(const std::vector<Value>& parts) {
 Value places_in(const Value& begin, const Value& size, std::int64_t bins,
                 std::int64_t count) {
   const std::int64_t places = bins * count;
-  const Value step = (iota(places, begin.dtype()) + 0.5) /
-                     static_cast<double>(places);
+  const Value step =
+      (iota(places, begin.dtype()) + 0.5) / static_cast<double>(places);
   return begin + size * step;  // [regions, 1] by [places]
 }
 
@@ -82,8 +81,9 @@ void import_roi_align(OnnxNode& node) {
   const std::int64_t count = node.integer("sampling_ratio", 0);
   const Shape& s = x.shape();
   if (count < 1) {
-    throw node.unsupported("the number of places in a bin depends on the "
-                           "region; 'sampling_ratio' must be given");
+    throw node.unsupported(
+        "the number of places in a bin depends on the "
+        "region; 'sampling_ratio' must be given");
   }
   if (is_symbolic(s[1]) || is_symbolic(s[2])) {
     throw node.unsupported("an image of unknown size");
@@ -114,21 +114,19 @@ void import_roi_align(OnnxNode& node) {
   // Far outside there is nothing; close by, the edge goes on.
   const auto height = static_cast<double>(s[1]);
   const auto width = static_cast<double>(s[2]);
-  const Value here = logical_and(
-      logical_and(greater_equal(row, scalar_like(row, -1)),
-                  less_equal(row, scalar_like(row, height))),
-      logical_and(greater_equal(column, scalar_like(column, -1)),
-                  less_equal(column, scalar_like(column, width))));
-  const auto parts =
-      four_parts(gather(x, batch), clamp(row, 0, height - 1),
-                 clamp(column, 0, width - 1), false);
+  const Value here =
+      logical_and(logical_and(greater_equal(row, scalar_like(row, -1)),
+                              less_equal(row, scalar_like(row, height))),
+                  logical_and(greater_equal(column, scalar_like(column, -1)),
+                              less_equal(column, scalar_like(column, width))));
+  const auto parts = four_parts(gather(x, batch), clamp(row, 0, height - 1),
+                                clamp(column, 0, width - 1), false);
   const bool is_max = node.text("mode", "avg") == "max";
-  Value taps = is_max ? maximum(maximum(parts[0], parts[1]),
-                                maximum(parts[2], parts[3]))
-                      : sum_of_parts(parts);
+  Value taps =
+      is_max ? maximum(maximum(parts[0], parts[1]), maximum(parts[2], parts[3]))
+             : sum_of_parts(parts);
   taps = where(reshape(here, {n, -1, 1}), taps, scalar_like(taps, 0));
-  const Value bins =
-      reshape(taps, {n, rows, count, columns, count, s[3]});
+  const Value bins = reshape(taps, {n, rows, count, columns, count, s[3]});
   node.set(OnnxValue::channels_last(is_max ? reduce_max(bins, {2, 4})
                                            : mean(bins, {2, 4})));
 }
@@ -163,11 +161,10 @@ void import_deform_conv(OnnxNode& node) {
     const Value place =
         iota(count, x.dtype()) * static_cast<double>(axis.stride) +
         static_cast<double>(tap * axis.dilation - axis.before);
-    return reshape(
-        broadcast_to(reshape(place, is_row ? Shape{1, rows, 1}
-                                           : Shape{1, 1, columns}),
-                     {1, rows, columns}),
-        {1, points});
+    return reshape(broadcast_to(reshape(place, is_row ? Shape{1, rows, 1}
+                                                      : Shape{1, 1, columns}),
+                                {1, rows, columns}),
+                   {1, points});
   };
   std::vector<Value> seen;  // [n, points, channels] of each tap
   const Dim part = channels / moved;
@@ -204,9 +201,9 @@ void import_deform_conv(OnnxNode& node) {
       columns_of.push_back(
           slice_axis(each, 2, g * in_group, (g + 1) * in_group));
     }
-    const Value weights = reshape(
-        slice_axis(w, 3, g * out_group, (g + 1) * out_group),
-        {taps * in_group, out_group});
+    const Value weights =
+        reshape(slice_axis(w, 3, g * out_group, (g + 1) * out_group),
+                {taps * in_group, out_group});
     results.push_back(matmul(concat(columns_of, 2), weights));
   }
   Value y = reshape(concat(results, 2), {n, rows, columns, w.shape()[3]});

@@ -1,8 +1,6 @@
 // Resize and Upsample. What the engine's resize can do is left to it; other
 // forms are, along one axis after another, a gather (nearest) or a product with
 // a matrix of weights.
-#include "weft/ops/resize.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -13,6 +11,7 @@
 #include "weft/ops/constant.h"
 #include "weft/ops/index.h"
 #include "weft/ops/matmul.h"
+#include "weft/ops/resize.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/unary.h"
 #include "weft/tensor/symbol.h"
@@ -42,8 +41,8 @@ void set_sizes(const OnnxNode& node, ResizePlan& plan, const Shape& shape,
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
     ResizeAxis& axis = plan.along[i];
     const Dim from = shape[plan.axes[i]];
-    const bool stays = sizes.empty() ? scales[i] == 1
-                                     : Extent::of(from) == Extent{sizes[i]};
+    const bool stays =
+        sizes.empty() ? scales[i] == 1 : Extent::of(from) == Extent{sizes[i]};
     if (is_symbolic(from)) {
       if (stays) continue;
       throw node.unsupported("resizes an axis of unknown size");
@@ -52,8 +51,8 @@ void set_sizes(const OnnxNode& node, ResizePlan& plan, const Shape& shape,
     if (from < 1) throw node.damaged("resizes nothing");
     if (sizes.empty()) {
       axis.scale = scales[i];
-      axis.to = resized_side(
-          node, std::floor(static_cast<double>(from) * scales[i]));
+      axis.to =
+          resized_side(node, std::floor(static_cast<double>(from) * scales[i]));
     } else {
       axis.to = resized_side(node, static_cast<double>(sizes[i]));
       axis.scale =
@@ -120,8 +119,7 @@ ResizePlan plan_of(const OnnxNode& node) {
   }
   if (std::max(scales.size(), sizes.size()) != plan.axes.size()) {
     throw node.damaged("{} scales or sizes for {} axes",
-                       std::max(scales.size(), sizes.size()),
-                       plan.axes.size());
+                       std::max(scales.size(), sizes.size()), plan.axes.size());
   }
   set_sizes(node, plan, shape, scales, sizes);
   if (!sizes.empty()) keep_aspect(node, plan);
@@ -161,10 +159,10 @@ std::optional<Value> resized_by_op(const OnnxNode& node,
     const bool has_middles =
         axis.coordinates == "half_pixel" ||
         (axis.coordinates == "pytorch_half_pixel" && axis.to > 1);
-    if (axis.mode != "linear" || axis.is_antialiased ||
-        axis.excludes_outside || !(align_corners || has_middles) ||
-        axis.scale != static_cast<double>(axis.to) /
-                          static_cast<double>(axis.from)) {
+    if (axis.mode != "linear" || axis.is_antialiased || axis.excludes_outside ||
+        !(align_corners || has_middles) ||
+        axis.scale !=
+            static_cast<double>(axis.to) / static_cast<double>(axis.from)) {
       return std::nullopt;
     }
     size[at(side)] = axis.to;
@@ -176,8 +174,8 @@ std::optional<Value> resized_by_op(const OnnxNode& node,
 // [places, from] weights, as a constant.
 Value weights_of(const std::vector<ResizePlace>& places, std::int64_t from,
                  DType dtype) {
-  Tensor weights = Tensor::zeros(
-      {DType::kF64, {static_cast<Dim>(places.size()), from}});
+  Tensor weights =
+      Tensor::zeros({DType::kF64, {static_cast<Dim>(places.size()), from}});
   for (std::size_t i = 0; i < places.size(); ++i) {
     for (const auto& [place, weight] : places[i].taps) {
       weights.data<double>()[static_cast<std::int64_t>(i) * from + place] +=
@@ -198,17 +196,17 @@ Value resized_along(const Value& x, int axis, const ResizeAxis& how,
     for (const ResizePlace& place : places) {
       from.push_back(place.taps[0].first);
     }
-    y = gather(x, Value(Tensor::of<std::int64_t>(
-                      {static_cast<Dim>(from.size())}, from)),
-               axis);
+    y = gather(
+        x,
+        Value(Tensor::of<std::int64_t>({static_cast<Dim>(from.size())}, from)),
+        axis);
   } else {
     const Dim before = dim_product(shape.first(axis));
     const Dim behind = dim_product(shape.last(shape.rank() - axis - 1));
     Shape result = shape;
     result[axis] = how.to;
-    const Value product =
-        matmul(weights_of(places, how.from, x.dtype()),
-               reshape(x, {before, shape[axis], behind}));
+    const Value product = matmul(weights_of(places, how.from, x.dtype()),
+                                 reshape(x, {before, shape[axis], behind}));
     y = reshape(product, result);
   }
   const bool has_outside =
@@ -233,8 +231,8 @@ void import_resize(OnnxNode& node) {
   const InPlace x(node.operand(0));
   const DType dtype = x.value.dtype();
   const bool weighs = !plan.along.empty() && plan.along[0].mode != "nearest";
-  Value y = weighs && !is_floating(dtype) ? cast(x.value, DType::kF64)
-                                          : x.value;
+  Value y =
+      weighs && !is_floating(dtype) ? cast(x.value, DType::kF64) : x.value;
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
     const ResizeAxis& axis = plan.along[i];
     const bool stays = axis.scale == 1 && axis.to == axis.from &&

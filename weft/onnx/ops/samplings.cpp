@@ -99,9 +99,8 @@ Value pixels_at(const Value& flat, std::span<const Dim> sizes,
     }
     place = how.padding == "zeros" ? place : placed(place, sizes[i], how);
     const Value whole = cast(clamp(place, 0, last), DType::kI64);
-    index = index.is_defined()
-                ? index * static_cast<double>(sizes[i]) + whole
-                : whole;
+    index = index.is_defined() ? index * static_cast<double>(sizes[i]) + whole
+                               : whole;
   }
   const Shape& s = index.shape();
   const Value pixels = gather_nd(flat, reshape(index, {s[0], s[1], 1}), 1);
@@ -122,19 +121,16 @@ void import_grid_sample(OnnxNode& node) {
                      node.integer("align_corners", 0) != 0};
   const std::string mode = node.text("mode", "linear");
   const Dim batch = x.shape()[0];
-  const Dim points = dim_product(
-      grid.shape().last(axes + 1).first(at(axes)));
-  const Value flat =
-      reshape(x, {batch, dim_product(sizes), x.shape().back()});
+  const Dim points = dim_product(grid.shape().last(axes + 1).first(at(axes)));
+  const Value flat = reshape(x, {batch, dim_product(sizes), x.shape().back()});
   std::vector<AxisTaps> along;
   for (int axis = 0; axis < axes; ++axis) {
     // The grid has the last axis first.
     const Value given = reshape(
         slice_axis(grid, -1, axes - 1 - axis, axes - axis), {batch, points});
     const auto size = static_cast<double>(sizes[at(axis)]);
-    const Value place = how.align_corners
-                            ? (given + 1) * ((size - 1) / 2)
-                            : ((given + 1) * size - 1) * 0.5;
+    const Value place = how.align_corners ? (given + 1) * ((size - 1) / 2)
+                                          : ((given + 1) * size - 1) * 0.5;
     const bool is_cubic = mode == "cubic" || mode == "bicubic";
     along.push_back(axis_taps(
         node, mode, is_cubic ? place : placed(place, sizes[at(axis)], how)));
@@ -193,10 +189,9 @@ void import_affine_grid(OnnxNode& node) {
     Shape along;
     along.resize(grid.rank(), 1);
     along[static_cast<int>(i)] = count;
-    const Value at = align_corners ? place * (2 / (n - 1)) - 1
-                                   : (place * 2 + 1) / n - 1;
-    columns.push_back(
-        reshape(broadcast_to(reshape(at, along), grid), {-1, 1}));
+    const Value at =
+        align_corners ? place * (2 / (n - 1)) - 1 : (place * 2 + 1) / n - 1;
+    columns.push_back(reshape(broadcast_to(reshape(at, along), grid), {-1, 1}));
   }
   columns.push_back(full({theta.dtype(), {dim_product(grid.dims()), 1}}, 1));
   const Value points = concat(columns, 1);

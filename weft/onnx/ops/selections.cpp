@@ -17,8 +17,8 @@ Value places_where(const Tensor& condition) {
   for (std::int64_t i = 0; i < condition.size(); ++i) {
     if (condition.item(i) != 0) places.push_back(i);
   }
-  return Value(Tensor::of<std::int64_t>(
-      {static_cast<Dim>(places.size())}, places));
+  return Value(
+      Tensor::of<std::int64_t>({static_cast<Dim>(places.size())}, places));
 }
 
 void import_compress(OnnxNode& node) {

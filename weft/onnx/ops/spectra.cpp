@@ -1,6 +1,4 @@
 // Fourier transforms, windows and mel filters.
-#include "weft/ops/fourier.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "weft/onnx/elementwise.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/constant.h"
+#include "weft/ops/fourier.h"
 #include "weft/ops/join.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
@@ -52,10 +51,8 @@ Spectrum transform(const Spectrum& x, std::int64_t n) {
 
 // The conjugate of the transform of the conjugate, over n.
 Spectrum inverse_transform(const Spectrum& x, std::int64_t n) {
-  const Spectrum y =
-      transform({x.real, x.imaginary.is_defined() ? negate(x.imaginary)
-                                                  : Value()},
-                n);
+  const Spectrum y = transform(
+      {x.real, x.imaginary.is_defined() ? negate(x.imaginary) : Value()}, n);
   const auto count = static_cast<double>(n);
   return {y.real / count, negate(y.imaginary) / count};
 }
@@ -127,8 +124,8 @@ void import_dft(OnnxNode& node) {
     const std::int64_t half = n / 2 + 1;
     const Value imaginary =
         in.imaginary.is_defined() ? in.imaginary : in.real * 0;
-    const Value y = irfft(of_length(in.real, half),
-                          of_length(imaginary, half), n);
+    const Value y =
+        irfft(of_length(in.real, half), of_length(imaginary, half), n);
     return node.set(parts_joined({y, y}, axis, true));
   }
   Spectrum cut{of_length(in.real, n), Value()};
@@ -187,8 +184,7 @@ void set_window(OnnxNode& node, double a0, double a1, double a2) {
     window.data<double>()[i] =
         a0 - a1 * std::cos(angle) + a2 * std::cos(2 * angle);
   }
-  node.set(to_dtype(Value(window),
-                    node.dtype("output_datatype", DType::kF32)));
+  node.set(to_dtype(Value(window), node.dtype("output_datatype", DType::kF32)));
 }
 
 void import_hann_window(OnnxNode& node) { set_window(node, 0.5, 0.5, 0); }
@@ -235,16 +231,16 @@ void import_mel_matrix(OnnxNode& node) {
     const std::int64_t right = corners[at(band) + 2];
     if (left == middle) set(middle, band, 1);
     for (std::int64_t bin = left; bin < middle; ++bin) {
-      set(bin, band, static_cast<double>(bin - left) /
-                         static_cast<double>(middle - left));
+      set(bin, band,
+          static_cast<double>(bin - left) / static_cast<double>(middle - left));
     }
     for (std::int64_t bin = middle; bin < right; ++bin) {
-      set(bin, band, static_cast<double>(right - bin) /
-                         static_cast<double>(right - middle));
+      set(bin, band,
+          static_cast<double>(right - bin) /
+              static_cast<double>(right - middle));
     }
   }
-  node.set(to_dtype(Value(matrix),
-                    node.dtype("output_datatype", DType::kF32)));
+  node.set(to_dtype(Value(matrix), node.dtype("output_datatype", DType::kF32)));
 }
 
 }  // namespace

@@ -140,10 +140,9 @@ std::string onnx_gates(OnnxContext& c, std::size_t input,
   const Shape& shape = c.type(input).shape;
   const auto gates = static_cast<std::int64_t>(order.size());
   const std::int64_t hidden = shape.back() / gates;
-  const auto parts = c.emit("Split", {c.x(input), c.list(Integers(
-                                                      order.size(), hidden))},
-                            {{"axis", std::int64_t{shape.rank() - 1}}},
-                            order.size());
+  const auto parts =
+      c.emit("Split", {c.x(input), c.list(Integers(order.size(), hidden))},
+             {{"axis", std::int64_t{shape.rank() - 1}}}, order.size());
   OnnxContext::Names blocks;
   for (const int gate : order) {
     blocks.push_back(parts[static_cast<std::size_t>(gate)]);
