@@ -36,6 +36,7 @@ struct RunArguments {
     options.max_frames = max_frames;
     return options;
   }
+  ExecutableOptions executable() const { return {.tagged = tagged()}; }
 };
 
 // Elements are taken in row-major order, which is that of nested lists.
@@ -110,7 +111,7 @@ std::vector<Tensor> run_ranks(const RunArguments& arguments,
     // many it has by whoever starts it.
     set_thread_count(threads_of_rank(ranks, transport, threads, true));
     // Each worker reads the file for itself, as processes do.
-    ExportedFunction function(arguments.file, arguments.tagged());
+    ExportedFunction function(arguments.file, arguments.executable());
     auto own = run_rank(function, arguments, read_inputs(function, arguments),
                         transport);
     if (transport.rank() == ranks.first()) results = std::move(own);
@@ -146,7 +147,7 @@ void run_all(const RunArguments& arguments) {
   }
   if (choice.is_alone()) {
     // A function that runs alone needs no parts.
-    ExportedFunction function(arguments.file, arguments.tagged());
+    ExportedFunction function(arguments.file, arguments.executable());
     print_results(arguments, function.run(read_inputs(function, arguments)));
     return;
   }

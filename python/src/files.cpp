@@ -108,8 +108,8 @@ void bind_files(py::module_& module) {
   py::class_<ExportedFunction>(module, "ExportedFunction",
                                "A function that Jit.export() wrote.")
       .def(py::init([](const std::string& path, std::int64_t max_frames) {
-             TaggedOptions options;
-             options.max_frames = max_frames;
+             ExecutableOptions options;
+             options.tagged.max_frames = max_frames;
              return std::make_unique<ExportedFunction>(path, options);
            }),
            py::arg("path"), py::kw_only(),

@@ -113,12 +113,12 @@ TextMetadata texts_beside_functions(const TextMetadata& metadata) {
 }
 
 ExportedFunction::ExportedFunction(const std::filesystem::path& path,
-                                   TaggedOptions tagged)
-    : ExportedFunction(ExportedFile(path), kMainFunction, std::move(tagged)) {}
+                                   ExecutableOptions options)
+    : ExportedFunction(ExportedFile(path), kMainFunction, std::move(options)) {}
 
 ExportedFunction::ExportedFunction(const ExportedFile& file,
                                    std::string_view name,
-                                   TaggedOptions tagged) {
+                                   ExecutableOptions options) {
   const std::string path = file.path().string();
   const auto damaged = [&](std::string_view what) {
     return Error(ErrorCode::kDataLoss, path, "damaged function: {}", what);
@@ -137,8 +137,6 @@ ExportedFunction::ExportedFunction(const ExportedFile& file,
   const std::size_t count = parameters.size() - info.hidden.size();
   add_arguments(*entry, count);
   std::vector<Hidden> hidden;
-  ExecutableOptions options;
-  options.tagged = std::move(tagged);
   std::size_t result = entry->results().size();
   // What variables are assigned are the last results. With more of them than
   // results, the number wraps around and fails the check below.
@@ -212,6 +210,13 @@ std::vector<Tensor> ExportedFunction::run(
     results.push_back(result.tensor());
   }
   return results;
+}
+
+void ExportedFunction::prepare(const std::vector<Tensor>& arguments,
+                               std::size_t copies) {
+  check_count(arguments);
+  const std::vector<Value> values(arguments.begin(), arguments.end());
+  function_->prepare(values, copies);
 }
 
 }  // namespace weft

@@ -20,7 +20,8 @@
 // Tensors that are not assigned stay in the file, which is mapped: functions of
 // several processes share their memory.
 //
-// Threads: caller synchronises.
+// Threads: run() may be called on several threads at once, unless the function
+//          assigns variables; else the caller synchronises.
 #pragma once
 
 #include <filesystem>
@@ -92,12 +93,12 @@ TextMetadata texts_beside_functions(const TextMetadata& metadata);
 
 class ExportedFunction {
  public:
-  // `tagged` is for a function that branches, loops or calls itself. Throws
+  // What is frozen and donated is decided here, not by `options`. Throws
   // Error(kDataLoss) for a damaged file or one of another kind.
   explicit ExportedFunction(const std::filesystem::path& path,
-                            TaggedOptions tagged = {});
+                            ExecutableOptions options = {});
   ExportedFunction(const ExportedFile& file, std::string_view name,
-                   TaggedOptions tagged = {});
+                   ExecutableOptions options = {});
   // One that comes from elsewhere than a file. It must not assign variables.
   explicit ExportedFunction(GraphFunctionRef function);
 
@@ -116,6 +117,9 @@ class ExportedFunction {
   // Variables keep what the function assigned for the next run. Throws
   // Error(kInvalidArgument) for arguments that do not fit.
   std::vector<Tensor> run(const std::vector<Tensor>& arguments);
+  // Makes plans for arguments of these types by runs, and for as many calls at
+  // once. Variables keep their values. Throws as run() does.
+  void prepare(const std::vector<Tensor>& arguments, std::size_t copies);
 
   // The graph, whose function takes the arguments and then the hidden values;
   // to be run by several ranks, comm/graph/exported_ranks.h.

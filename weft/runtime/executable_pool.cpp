@@ -15,6 +15,17 @@ std::vector<Tensor> ExecutablePool::run(std::span<const Tensor> arguments) {
   return results;
 }
 
+void ExecutablePool::prepare(std::span<const Tensor> arguments,
+                             std::size_t copies) {
+  std::vector<std::unique_ptr<Executable>> taken;
+  for (std::size_t i = 0; i < copies; ++i) {
+    taken.push_back(take());
+    taken.back()->run_consuming(arguments);
+  }
+  const std::lock_guard lock(mutex_);
+  for (auto& each : taken) idle_.push_back(std::move(each));
+}
+
 std::unique_ptr<Executable> ExecutablePool::take() {
   {
     const std::lock_guard lock(mutex_);

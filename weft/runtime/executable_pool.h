@@ -23,6 +23,9 @@ class ExecutablePool {
   // Runs as Executable::run_consuming() does. What runs meanwhile may call it
   // again.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
+  // Runs the same in each of `copies` executables, which then have their plans:
+  // so many calls at once find one. Donated arguments are overwritten.
+  void prepare(std::span<const Tensor> arguments, std::size_t copies);
 
  private:
   std::unique_ptr<Executable> take();

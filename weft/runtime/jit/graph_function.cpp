@@ -182,6 +182,19 @@ std::vector<Value> GraphFunction::call(std::span<const Value> arguments) {
                     : call_recorded(std::move(inputs), tapes);
 }
 
+void GraphFunction::prepare(std::span<const Value> arguments,
+                            std::size_t copies) {
+  std::vector<Tensor> inputs;
+  for (const Value& input : with_hidden(arguments)) {
+    inputs.push_back(input.tensor());
+  }
+  // A run may overwrite these, and the variables keep what they have.
+  for (const Assigned& each : assigned_) {
+    inputs[each.input] = inputs[each.input].clone();
+  }
+  executables_->prepare(inputs, copies);
+}
+
 // One call node. What the callee depends on, the caller does. The callee and
 // what it calls become functions of the caller's program.
 std::vector<Value> GraphFunction::call_in(FunctionBuilder& builder,

@@ -53,6 +53,10 @@ class GraphFunction {
   // and what running throws.
   std::vector<Value> call(std::span<const Value> arguments);
 
+  // Plans a call with such arguments, and runs it, in as many executables as
+  // there will be calls at once. What it assigns is dropped.
+  void prepare(std::span<const Value> arguments, std::size_t copies);
+
   // How many values a forward run keeps for the backward run, beside what goes
   // in and comes out, when the inputs marked in `wrt` (arguments, then hidden
   // ones) are watched by one tape.
