@@ -13,8 +13,8 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "design.md")
 BEGIN = "<!-- floors -->\n"
 END = "<!-- end -->\n"
 # What stands on top of the library.
-FACES = (("cli/", 8, "the command line: it parses, calls, prints"),
-         ("python/", 8, "the Python face: it converts, calls, names"))
+FACES = (("cli/", 9, "the command line: it parses, calls, prints"),
+         ("python/", 9, "the Python face: it converts, calls, names"))
 
 
 class Line(NamedTuple):

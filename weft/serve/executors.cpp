@@ -1,0 +1,234 @@
+#include "weft/serve/executors.h"
+
+#include <algorithm>
+#include <pthread.h>
+
+#include "weft/base/parallel.h"
+
+namespace weft::serve {
+namespace {
+
+double seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// Tells whoever waits, and counts how it ended.
+void finish(ModelMetrics& metrics, const RequestRef& request, Outcome outcome) {
+  metrics.requests[static_cast<std::size_t>(outcome.status)] += 1;
+  metrics.request_seconds.observe(seconds(Clock::now() - request->arrival));
+  request->done(std::move(outcome));
+}
+
+}  // namespace
+
+// A batch that was taken out of its lane.
+struct Executors::Work {
+  LaneRef lane;
+  std::vector<RequestRef> batch;
+};
+
+Executors::Executors(const ExecutorOptions& options, Metrics& metrics)
+    : options_(options), metrics_(metrics) {
+  WEFT_CHECK(options.executors > 0 && options.executors <= options.threads);
+  metrics.compute_threads = options.threads;
+  for (int i = 0; i < options.executors; ++i) {
+    threads_.emplace_back([this, i] { compute(i); });
+  }
+  threads_.emplace_back([this] { watch_deadlines(); });
+}
+
+Executors::~Executors() {
+  {
+    const Lock lock(mutex_);
+    is_draining_ = true;
+    is_ending_ = true;
+  }
+  has_work_.notify_all();
+  has_deadline_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+// The first ones have one thread more where they do not divide evenly.
+int Executors::team_of(int executor) const {
+  return options_.threads / options_.executors +
+         (executor < options_.threads % options_.executors ? 1 : 0);
+}
+
+LaneRef Executors::open(ModelRef model) {
+  const BatchLimits limits{model->most_rows(), options_.delay,
+                           options_.most_waiting};
+  ModelMetrics& metrics = metrics_.of(model->name());
+  return std::make_shared<Lane>(std::move(model), limits, metrics);
+}
+
+void Executors::submit(const LaneRef& lane, const RequestRef& request) {
+  {
+    const Lock lock(mutex_);
+    const std::string& name = lane->model_->name();
+    if (is_draining_) {
+      throw Refusal(Status::kUnavailable, name, "the server is shutting down");
+    }
+    const bool was_idle = lane->is_idle();
+    if (!lane->queue_.push(request)) {
+      throw Refusal(Status::kFull, name,
+                    "{} requests wait already, which is all that the queue "
+                    "holds; try again later",
+                    options_.most_waiting);
+    }
+    lane->metrics_.waiting += 1;
+    if (was_idle) lanes_.push_back(lane);
+    // Most deadlines are as long as those before: nobody is woken for them.
+    if (request->deadline < next_look_) has_deadline_.notify_one();
+  }
+  has_work_.notify_one();
+}
+
+void Executors::cancel(const LaneRef& lane, const RequestRef& request) {
+  {
+    const Lock lock(mutex_);
+    if (!lane->queue_.remove(*request)) return;
+    lane->metrics_.waiting -= 1;
+    if (lane->is_idle()) lanes_.remove(lane);
+    note_idle();
+  }
+  finish(lane->metrics_, request,
+         {Status::kCancelled, "the client gave the request up"});
+}
+
+// Who waits for the end sees whether it has come.
+void Executors::note_idle() {
+  if (!lanes_.empty()) return;
+  is_done_.notify_all();
+  if (!is_ending_) return;
+  has_work_.notify_all();
+  has_deadline_.notify_all();
+}
+
+std::optional<Time> Executors::next_ready() const {
+  std::optional<Time> first;
+  for (const LaneRef& lane : lanes_) {
+    if (!lane->is_open()) continue;
+    const auto ready = lane->queue_.ready_at(is_draining_);
+    if (ready && (!first || *ready < *first)) first = ready;
+  }
+  return first;
+}
+
+// The batch that has been ready for the longest of all; none if none is.
+Executors::Work Executors::take(Time now) {
+  const LaneRef* oldest = nullptr;
+  Time earliest = Time::max();
+  for (const LaneRef& lane : lanes_) {
+    if (!lane->is_open()) continue;
+    const auto ready = lane->queue_.ready_at(is_draining_);
+    if (!ready || *ready > now || *ready >= earliest) continue;
+    oldest = &lane;
+    earliest = *ready;
+  }
+  if (oldest == nullptr) return {};
+  Work work{*oldest, (*oldest)->queue_.take(now, is_draining_)};
+  work.lane->running_ += 1;
+  work.lane->metrics_.running += 1;
+  work.lane->metrics_.waiting -= static_cast<std::int64_t>(work.batch.size());
+  return work;
+}
+
+void Executors::compute(int executor) {
+  // Threads of its team are called as this one.
+  pthread_setname_np(pthread_self(), "weft-compute");
+  set_thread_count(team_of(executor));
+  Lock lock(mutex_);
+  while (true) {
+    Work work = take(Clock::now());
+    if (work.lane != nullptr) {
+      const LaneRef lane = work.lane;
+      // This one may have been woken for what is left behind, too.
+      if (next_ready()) has_work_.notify_one();
+      lock.unlock();
+      run(std::move(work));
+      lock.lock();
+      lane->running_ -= 1;
+      lane->metrics_.running -= 1;
+      if (lane->is_idle()) lanes_.remove(lane);
+      note_idle();
+      continue;
+    }
+    const auto next = next_ready();
+    if (next) {
+      has_work_.wait_until(lock, *next);
+    } else if (is_ending_ && lanes_.empty()) {
+      return;
+    } else {
+      has_work_.wait(lock);
+    }
+  }
+}
+
+void Executors::run(Work work) {
+  ModelMetrics& metrics = work.lane->metrics_;
+  const Time begin = Clock::now();
+  std::int64_t rows = 0;
+  for (const RequestRef& each : work.batch) {
+    metrics.queue_seconds.observe(seconds(begin - each->arrival));
+    rows += each->rows;
+  }
+  ServedModel::BatchReport report;
+  std::vector<Outcome> outcomes;
+  try {
+    outcomes = work.lane->model_->run(work.batch, report);
+  } catch (const std::exception& error) {
+    // No request may take the server along.
+    outcomes.assign(work.batch.size(), {Status::kInternal, error.what()});
+  }
+  metrics.batches += 1;
+  metrics.rows += static_cast<std::uint64_t>(rows);
+  metrics.padding += static_cast<std::uint64_t>(report.padding);
+  metrics.batch_rows.observe(static_cast<double>(rows));
+  metrics.compute_seconds.observe(report.seconds);
+  for (std::size_t i = 0; i < work.batch.size(); ++i) {
+    finish(metrics, work.batch[i], std::move(outcomes[i]));
+  }
+}
+
+// Executors may all be computing when a deadline passes.
+void Executors::watch_deadlines() {
+  Lock lock(mutex_);
+  while (!(is_ending_ && lanes_.empty())) {
+    const Time now = Clock::now();
+    Time next = Time::max();
+    std::vector<std::pair<LaneRef, RequestRef>> late;
+    for (auto at = lanes_.begin(); at != lanes_.end();) {
+      const LaneRef lane = *at;
+      for (RequestRef& each : lane->queue_.take_expired(now)) {
+        late.emplace_back(lane, std::move(each));
+        lane->metrics_.waiting -= 1;
+      }
+      next = std::min(next, lane->queue_.next_deadline());
+      at = lane->is_idle() ? lanes_.erase(at) : std::next(at);
+    }
+    note_idle();
+    next_look_ = next;
+    if (!late.empty()) {
+      lock.unlock();
+      for (auto& [lane, request] : late) {
+        finish(lane->metrics_, request,
+               {Status::kExpired,
+                "its deadline passed before the model was free"});
+      }
+      lock.lock();
+    } else if (next == Time::max()) {
+      has_deadline_.wait(lock);
+    } else {
+      has_deadline_.wait_until(lock, next);
+    }
+  }
+}
+
+bool Executors::drain(Time until) {
+  Lock lock(mutex_);
+  is_draining_ = true;
+  has_work_.notify_all();
+  return is_done_.wait_until(lock, until, [this] { return lanes_.empty(); });
+}
+
+}  // namespace weft::serve

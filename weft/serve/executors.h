@@ -1,0 +1,108 @@
+// The threads that compute, for all models together: each takes the batch that
+// has been ready for the longest, of any model, and runs it with its share of
+// the threads.
+//
+// A server computes on `threads` threads and never on more: executors divide
+// them among themselves, and OpenMP gives each of them a team of its own.
+//
+// Threads: thread-safe. Outcomes are delivered on executors, or on the thread
+//          that looks after deadlines.
+#pragma once
+
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "weft/serve/batch_queue.h"
+#include "weft/serve/metrics.h"
+#include "weft/serve/served_model.h"
+
+namespace weft::serve {
+
+struct ExecutorOptions {
+  int threads = 1;    // that compute, at least as many as executors
+  int executors = 1;  // batches that run at once
+  Duration delay = {};
+  std::size_t most_waiting = 256;  // requests of each model
+};
+
+class Executors {
+ public:
+  Executors(const ExecutorOptions& options, Metrics& metrics);
+  // Runs what waits, and ends.
+  ~Executors();
+
+  // How many threads the team of an executor has, the largest one.
+  int team() const { return team_of(0); }
+  int count() const { return options_.executors; }
+
+  // The queue of one version of a model.
+  class Lane;
+  using LaneRef = std::shared_ptr<Lane>;
+  LaneRef open(ModelRef model);
+
+  // The request's `done` will be called, unless this throws: Refusal(kFull)
+  // where the queue has no place left, Refusal(kUnavailable) after drain().
+  void submit(const LaneRef& lane, const RequestRef& request);
+  // Gives up a request: it leaves the queue, and its `done` is told. One that
+  // runs already, or is over, is left alone.
+  void cancel(const LaneRef& lane, const RequestRef& request);
+
+  // Takes no more requests, waits for no more delays, and returns when all that
+  // was submitted is done, or the time has come; says which.
+  bool drain(Time until);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  struct Work;
+
+  int team_of(int executor) const;
+  void compute(int executor);
+  void watch_deadlines();
+  void run(Work work);
+  std::optional<Time> next_ready() const;
+  Work take(Time now);
+  void note_idle();
+
+  ExecutorOptions options_;
+  Metrics& metrics_;
+  mutable std::mutex mutex_;
+  std::condition_variable has_work_;
+  std::condition_variable has_deadline_;
+  std::condition_variable is_done_;
+  std::list<LaneRef> lanes_;      // in which something waits or runs
+  Time next_look_ = Time::max();  // of who looks after deadlines
+  bool is_draining_ = false;
+  bool is_ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// A model, what waits for it, and what it has counted.
+class Executors::Lane {
+ public:
+  Lane(ModelRef model, const BatchLimits& limits, ModelMetrics& metrics)
+      : model_(std::move(model)), queue_(limits), metrics_(metrics) {}
+
+  const ServedModel& model() const { return *model_; }
+  ModelMetrics& metrics() const { return metrics_; }
+
+ private:
+  friend class Executors;
+
+  // Whether another batch may begin.
+  bool is_open() const { return running_ == 0 || !model_->is_serial(); }
+  bool is_idle() const { return running_ == 0 && queue_.size() == 0; }
+
+  ModelRef model_;
+  BatchQueue queue_;
+  int running_ = 0;
+  ModelMetrics& metrics_;
+};
+
+using LaneRef = Executors::LaneRef;
+
+}  // namespace weft::serve

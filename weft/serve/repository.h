@@ -1,0 +1,114 @@
+// The models of a server by name: loading them, replacing them while requests
+// run, and finding the version that is asked for.
+//
+// A new version is read, warmed up, and only then takes the place of the old
+// one, whose queue runs dry meanwhile: no request is dropped. A file that
+// cannot be loaded leaves the old version in its place, and the index says why.
+//
+// Loading happens on one thread, beside the executors: while a model is
+// planned, the process computes on as many threads more as one executor has.
+//
+// Threads: thread-safe. Callbacks come on the loading thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weft/serve/executors.h"
+
+namespace weft::serve {
+
+struct RepositoryOptions {
+  ModelOptions model = {};
+  // What is warmed up of single models, instead of what `model` says.
+  std::map<std::string, std::vector<NamedSizes>> warm_up = {};
+  // How often files are looked at; none: they are not.
+  std::optional<Duration> watch_every = {};
+};
+
+// A line of the repository's index.
+struct IndexEntry {
+  std::string name;
+  std::string version;  // empty while none is loaded
+  bool is_ready = false;
+  std::string reason;  // why it is not ready, or why a newer file is not served
+};
+
+class Repository {
+ public:
+  Repository(RepositoryOptions options, Executors& executors, Metrics& metrics);
+  // Waits for a load that is under way.
+  ~Repository();
+
+  // Declares models: "digits.weft", "digits=path/to/file.weft", or a folder of
+  // *.weft files, which is looked at again when a name is not known. Loads what
+  // is there and starts watching. Throws Error(kInvalidArgument) for a name
+  // that is there twice or cannot stand in an address, and what loading throws.
+  void open(const std::vector<std::string>& models);
+
+  // Loads a model, or its file as it is now. `done` gets nothing, or why the
+  // version before, if any, goes on. Throws Refusal(kNotFound) for a name
+  // without a file.
+  using Loaded = std::function<void(std::optional<std::string> error)>;
+  void load(const std::string& name, Loaded done);
+  // What waits in its queue is still answered. Throws Refusal(kNotFound).
+  void unload(const std::string& name);
+  // Loads all that are loaded anew.
+  void reload_all();
+
+  // Throws Refusal(kNotFound) for another name or version than there is, and
+  // Refusal(kUnavailable) for a model that is not loaded. An empty version is
+  // any.
+  LaneRef find(const std::string& name, const std::string& version) const;
+  std::vector<IndexEntry> index() const;
+  // Whether every model that was not unloaded is loaded; not before open() is
+  // done.
+  bool is_ready() const;
+
+ private:
+  // What tells one content of a file from another.
+  struct Stamp {
+    std::filesystem::file_time_type time = {};
+    std::uintmax_t size = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  struct Slot {
+    std::filesystem::path path;
+    LaneRef lane;  // null while none is loaded
+    int loads = 0;
+    bool is_wanted = true;
+    std::string reason = {};
+    std::optional<Stamp> tried =
+        {};                          // the file that was loaded last, or failed
+    std::optional<Stamp> seen = {};  // when it was looked at last
+  };
+
+  static std::optional<Stamp> stamp_of(const std::filesystem::path& path);
+  void declare(const std::string& name, const std::filesystem::path& path);
+  void look_into_folders();
+  std::optional<std::string> load_now(const std::string& name);
+  void serve_loads();
+  void look_for_changes();
+
+  RepositoryOptions options_;
+  Executors& executors_;
+  Metrics& metrics_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Slot> slots_;
+  std::vector<std::filesystem::path> folders_;
+  std::condition_variable has_task_;
+  std::deque<std::function<void()>> tasks_;
+  bool is_open_ = false;
+  bool is_ending_ = false;
+  std::thread loader_;  // last: it uses the others
+};
+
+}  // namespace weft::serve
