@@ -68,7 +68,8 @@ class ExportedEvaluation {
 
   MeasureSums run() {
     // What a model carries begins anew with a function that is opened anew.
-    ExportedFunction evaluate(file_, kEvaluateFunction, {.tagged = options_.tagged});
+    ExportedFunction evaluate(file_, kEvaluateFunction,
+                              {.tagged = options_.tagged});
     MeasureSums sums;
     source_->seek({});
     for (std::int64_t i = 0; i < source_->batches_per_epoch(); ++i) {
@@ -125,7 +126,7 @@ class FileInUse final : public ModelInUse {
       if (name == kPredictFunction) name = kMainFunction;
       check_has(name);
       const auto function =
-          std::make_shared<ExportedFunction>(file_, name, {.tagged = options_.tagged});
+          std::make_shared<ExportedFunction>(file_, name, executable());
       return [function](std::span<const Tensor> arguments) {
         return function->run({arguments.begin(), arguments.end()});
       };
@@ -140,6 +141,7 @@ class FileInUse final : public ModelInUse {
   }
 
  private:
+  ExecutableOptions executable() const { return {.tagged = options_.tagged}; }
   void check_has(std::string_view function) const {
     if (file_.has(function)) return;
     throw Error(ErrorCode::kUnsupported, path_.string(),

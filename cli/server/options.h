@@ -1,0 +1,26 @@
+// The command line of weft-serve.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/serve/http/options.h"
+#include "weft/serve/server.h"
+
+namespace weft::cli {
+
+struct ServeArguments {
+  std::vector<std::string> models;
+  serve::ServerOptions server;
+  serve::HttpOptions http;
+  int http_threads = 1;
+  std::uint16_t grpc_port = 8001;
+  bool has_grpc = true;
+  serve::Duration drain = std::chrono::seconds(30);
+};
+
+// Reads the line, or throws as CLI11 does, and Error(kInvalidArgument) for
+// options that do not go together.
+ServeArguments parse_serve_arguments(int argc, char** argv);
+
+}  // namespace weft::cli
