@@ -4,11 +4,13 @@
 #include <csignal>
 #include <fmt/core.h>
 #include <new>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "cli/server/options.h"
 
+#include "weft/serve/grpc/grpc_server.h"
 #include "weft/serve/http/listener.h"
 #include "weft/serve/log.h"
 
@@ -82,9 +84,12 @@ void run(const ServeArguments& arguments) {
   IoThreads io(arguments.http_threads);
   serve::HttpListener http(io.context, routes, server.metrics(),
                            arguments.http);
+  std::optional<serve::GrpcServer> grpc;
+  if (arguments.grpc) grpc.emplace(server, *arguments.grpc);
   server.repository().open(arguments.models);
   fmt::print("http{}://{}:{}\n", arguments.http.tls.is_wanted() ? "s" : "",
              arguments.http.address, http.port());
+  if (grpc) fmt::print("grpc://{}:{}\n", arguments.grpc->address, grpc->port());
   std::fflush(stdout);
 
   wait_for_end(server, signals);
@@ -94,6 +99,7 @@ void run(const ServeArguments& arguments) {
   const serve::Time until = serve::Clock::now() + arguments.drain;
   server.leave();
   const bool is_closed = http.close(until);
+  if (grpc) grpc->close(until);
   const bool is_done = server.drain(until);
   serve::log("ended: {}", is_closed && is_done
                               ? "every request was answered"

@@ -135,11 +135,11 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--port", http.port, "of HTTP; 0: any that is free")
       ->capture_default_str();
-  auto* grpc = app.add_option("--grpc-port", arguments.grpc_port,
+  auto* grpc = app.add_option("--grpc-port", arguments.grpc->port,
                               "of gRPC; 0: any that is free")
                    ->capture_default_str();
-  app.add_flag("!--no-grpc", arguments.has_grpc, "serve HTTP alone")
-      ->excludes(grpc);
+  bool is_http_alone = false;
+  app.add_flag("--no-grpc", is_http_alone, "serve HTTP alone")->excludes(grpc);
   app.add_option("--threads", executors.threads,
                  "that compute, for all models together")
       ->capture_default_str()
@@ -207,6 +207,12 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
   if (watch != "off") repository.watch_every = parse_duration("--watch", watch);
   for (const std::string& text : warm_up) parse_warm_up(text, repository);
   read_token(token_file, arguments);
+  if (is_http_alone) arguments.grpc.reset();
+  if (arguments.grpc) {
+    arguments.grpc->address = http.address;
+    arguments.grpc->tls = http.tls;
+    arguments.grpc->most_message_bytes = http.most_body_bytes;
+  }
   check(arguments);
   return arguments;
 }

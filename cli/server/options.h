@@ -1,9 +1,11 @@
 // The command line of weft-serve.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/serve/grpc/grpc_server.h"
 #include "weft/serve/http/options.h"
 #include "weft/serve/server.h"
 
@@ -14,8 +16,7 @@ struct ServeArguments {
   serve::ServerOptions server;
   serve::HttpOptions http;
   int http_threads = 1;
-  std::uint16_t grpc_port = 8001;
-  bool has_grpc = true;
+  std::optional<serve::GrpcOptions> grpc = serve::GrpcOptions();
   serve::Duration drain = std::chrono::seconds(30);
 };
 

@@ -40,6 +40,7 @@ Executors::Executors(const ExecutorOptions& options, Metrics& metrics)
 Executors::~Executors() {
   {
     const Lock lock(mutex_);
+    is_hurried_ = true;
     is_draining_ = true;
     is_ending_ = true;
   }
@@ -108,7 +109,7 @@ std::optional<Time> Executors::next_ready() const {
   std::optional<Time> first;
   for (const LaneRef& lane : lanes_) {
     if (!lane->is_open()) continue;
-    const auto ready = lane->queue_.ready_at(is_draining_);
+    const auto ready = lane->queue_.ready_at(is_hurried_);
     if (ready && (!first || *ready < *first)) first = ready;
   }
   return first;
@@ -120,13 +121,13 @@ Executors::Work Executors::take(Time now) {
   Time earliest = Time::max();
   for (const LaneRef& lane : lanes_) {
     if (!lane->is_open()) continue;
-    const auto ready = lane->queue_.ready_at(is_draining_);
+    const auto ready = lane->queue_.ready_at(is_hurried_);
     if (!ready || *ready > now || *ready >= earliest) continue;
     oldest = &lane;
     earliest = *ready;
   }
   if (oldest == nullptr) return {};
-  Work work{*oldest, (*oldest)->queue_.take(now, is_draining_)};
+  Work work{*oldest, (*oldest)->queue_.take(now, is_hurried_)};
   work.lane->running_ += 1;
   work.lane->metrics_.running += 1;
   work.lane->metrics_.waiting -= static_cast<std::int64_t>(work.batch.size());
@@ -224,10 +225,16 @@ void Executors::watch_deadlines() {
   }
 }
 
+void Executors::hurry() {
+  const Lock lock(mutex_);
+  is_hurried_ = true;
+  has_work_.notify_all();
+}
+
 bool Executors::drain(Time until) {
+  hurry();
   Lock lock(mutex_);
   is_draining_ = true;
-  has_work_.notify_all();
   return is_done_.wait_until(lock, until, [this] { return lanes_.empty(); });
 }
 

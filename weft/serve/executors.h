@@ -52,8 +52,10 @@ class Executors {
   // runs already, or is over, is left alone.
   void cancel(const LaneRef& lane, const RequestRef& request);
 
-  // Takes no more requests, waits for no more delays, and returns when all that
-  // was submitted is done, or the time has come; says which.
+  // From here on no request waits for others.
+  void hurry();
+  // Hurries, takes no more requests, and returns when all that was submitted is
+  // done, or the time has come; says which.
   bool drain(Time until);
 
  private:
@@ -76,6 +78,7 @@ class Executors {
   std::condition_variable is_done_;
   std::list<LaneRef> lanes_;      // in which something waits or runs
   Time next_look_ = Time::max();  // of who looks after deadlines
+  bool is_hurried_ = false;
   bool is_draining_ = false;
   bool is_ending_ = false;
   std::vector<std::thread> threads_;

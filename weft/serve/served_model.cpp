@@ -12,10 +12,6 @@
 namespace weft::serve {
 namespace {
 
-ExecutableOptions executable_options(const ModelOptions& options) {
-  return {.most_plans = options.most_plans};
-}
-
 bool assigns(const ExportedFunction& function) {
   return std::ranges::any_of(
       function.function().hidden(),
@@ -44,6 +40,17 @@ std::int64_t padded_rows(std::int64_t rows) {
       std::bit_ceil(static_cast<std::uint64_t>(rows)));
 }
 
+// What is wrong with a copy is told of the file that it was made of.
+ExportedFunction ServedModel::read(const FileSnapshot& file,
+                                   const std::filesystem::path& path,
+                                   const ModelOptions& options) {
+  try {
+    return ExportedFunction(file.path(), {.most_plans = options.most_plans});
+  } catch (const Error& error) {
+    throw Error(error.code(), path.string(), "{}", error.message());
+  }
+}
+
 ServedModel::ServedModel(std::string name, std::string version,
                          const std::filesystem::path& path,
                          const ModelOptions& options)
@@ -51,7 +58,7 @@ ServedModel::ServedModel(std::string name, std::string version,
       version_(std::move(version)),
       options_(options),
       file_(path),
-      function_(file_.path(), executable_options(options)),
+      function_(read(file_, path, options)),
       is_serial_(assigns(function_)) {
   for (const auto& [argument, type] : function_.arguments()) {
     inputs_.push_back({argument, type});

@@ -86,6 +86,10 @@ class ServedModel {
   std::vector<Tensor> samples(const Bindings& bindings) const;
   std::vector<Bindings> warm_up_sizes() const;
 
+  static ExportedFunction read(const FileSnapshot& file,
+                               const std::filesystem::path& path,
+                               const ModelOptions& options);
+
   std::string name_;
   std::string version_;
   ModelOptions options_;

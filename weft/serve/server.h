@@ -67,8 +67,12 @@ class Server {
   // `done` is told so.
   void cancel(const Ticket& ticket);
 
-  // Says by is_ready() that the server goes away; calls are still taken.
-  void leave() { is_leaving_ = true; }
+  // Says by is_ready() that the server goes away. Calls are still taken, and
+  // wait for no others.
+  void leave() {
+    is_leaving_ = true;
+    executors_.hurry();
+  }
   // Takes no more calls, and waits until those under way are answered or the
   // time has come; says which.
   bool drain(Time until) { return executors_.drain(until); }

@@ -37,6 +37,7 @@ class Filler {
         list<T>();
         return;
       }
+      position_ = reader_.position();
       if (next_ == tensor_.size()) {
         fail("there are more elements than {} has", to_string(tensor_.type()));
       }
@@ -98,6 +99,7 @@ class Filler {
 
   std::string_view number() {
     const char first = reader_.peek();
+    position_ = reader_.position();
     if (first != '-' && (first < '0' || first > '9')) {
       fail("a number is due, as the input is {}", name());
     }
@@ -110,14 +112,14 @@ class Filler {
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
     throw Refusal(Status::kBadRequest, fmt::format("{}[{}]", where_, next_),
                   "{} (byte {})",
-                  fmt::format(format, std::forward<Args>(args)...),
-                  reader_.position());
+                  fmt::format(format, std::forward<Args>(args)...), position_);
   }
 
   const Tensor& tensor_;
   JsonReader reader_;
   std::string_view where_;
   std::int64_t next_ = 0;
+  std::size_t position_ = 0;  // of the element that is read
 };
 
 template <class T>
