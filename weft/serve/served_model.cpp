@@ -8,6 +8,7 @@
 #include "weft/compiler/inline_calls.h"
 #include "weft/serve/row_independence.h"
 #include "weft/tensor/symbol.h"
+#include "weft/train/model_in_use.h"
 
 namespace weft::serve {
 namespace {
@@ -26,6 +27,16 @@ void repeat_row(const Tensor& tensor, std::int64_t from, std::int64_t begin) {
   for (std::int64_t row = begin; row < rows; ++row) {
     std::memcpy(data + static_cast<std::size_t>(row) * bytes,
                 data + static_cast<std::size_t>(from) * bytes, bytes);
+  }
+}
+
+// A function that was exported by a program has no task.
+std::unique_ptr<ModelInUse> task_of(const std::filesystem::path& path) {
+  try {
+    return open_model(path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return nullptr;
   }
 }
 
@@ -51,6 +62,8 @@ ExportedFunction ServedModel::read(const FileSnapshot& file,
   }
 }
 
+ServedModel::~ServedModel() = default;
+
 ServedModel::ServedModel(std::string name, std::string version,
                          const std::filesystem::path& path,
                          const ModelOptions& options)
@@ -59,6 +72,7 @@ ServedModel::ServedModel(std::string name, std::string version,
       options_(options),
       file_(path),
       function_(read(file_, path, options)),
+      in_use_(task_of(file_.path())),
       is_serial_(assigns(function_)) {
   for (const auto& [argument, type] : function_.arguments()) {
     inputs_.push_back({argument, type});

@@ -22,6 +22,10 @@
 #include "weft/serve/file_snapshot.h"
 #include "weft/serve/request.h"
 
+namespace weft {
+class ModelInUse;
+}
+
 namespace weft::serve {
 
 // What the symbolic dims are in a run: {{"N", 1}, {"T", 20}}.
@@ -46,6 +50,7 @@ class ServedModel {
   // Reads the file, and plans nothing yet. Throws as ExportedFunction does.
   ServedModel(std::string name, std::string version,
               const std::filesystem::path& path, const ModelOptions& options);
+  ~ServedModel();
 
   const std::string& name() const { return name_; }
   const std::string& version() const { return version_; }
@@ -59,6 +64,9 @@ class ServedModel {
   bool is_serial() const { return is_serial_; }
   // How many rows may share a run: 1 if none may.
   std::int64_t most_rows() const { return most_rows_; }
+  // What the file says of a task and data; null for a function alone. The caller
+  // synchronises what it does with it.
+  ModelInUse* in_use() const { return in_use_.get(); }
 
   // Runs listed shapes for `copies` calls at once, on the calling thread.
   // Throws Error(kInvalidArgument) for a dim that the model has not, and as a
@@ -95,6 +103,7 @@ class ServedModel {
   ModelOptions options_;
   FileSnapshot file_;
   ExportedFunction function_;
+  std::unique_ptr<ModelInUse> in_use_;
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::optional<Dim> rows_;  // the symbol, where rows may share runs

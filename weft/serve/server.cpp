@@ -58,6 +58,7 @@ Server::Server(const ServerOptions& options)
     : deadline_(options.deadline),
       access_(options.access),
       executors_(options.executors, metrics_),
+      predictions_(executors_, options.deadline),
       repository_(options.repository, executors_, metrics_) {}
 
 Server::Ticket Server::infer(InferCall call, Answered done) {
@@ -102,9 +103,15 @@ void Server::cancel(const Ticket& ticket) {
   executors_.cancel(ticket.lane, ticket.request);
 }
 
+void Server::predict(const std::string& model, const std::string& version,
+                     PersonInput input, Predictions::Answered done) {
+  predictions_.ask(repository_.find(model, version), std::move(input),
+                   std::move(done));
+}
+
 const std::vector<std::string>& extensions() {
-  static const std::vector<std::string> all = {"binary_tensor_data",
-                                               "model_repository"};
+  static const std::vector<std::string> all = {
+      "binary_tensor_data", "model_repository", "weft_predict"};
   return all;
 }
 

@@ -15,6 +15,7 @@
 
 #include "weft/files/safetensors.h"
 #include "weft/serve/access.h"
+#include "weft/serve/predictions.h"
 #include "weft/serve/repository.h"
 
 namespace weft::serve {
@@ -67,6 +68,10 @@ class Server {
   // `done` is told so.
   void cancel(const Ticket& ticket);
 
+  // What a person gives (predictions.h). Throws as find() and ask() do.
+  void predict(const std::string& model, const std::string& version,
+               PersonInput input, Predictions::Answered done);
+
   // Says by is_ready() that the server goes away. Calls are still taken, and
   // wait for no others.
   void leave() {
@@ -84,6 +89,7 @@ class Server {
   Access access_;
   Metrics metrics_;
   Executors executors_;
+  Predictions predictions_;
   Repository repository_;
   std::atomic<bool> is_leaving_ = false;
 };

@@ -62,6 +62,7 @@ struct Routes::Target {
     kModel,
     kModelReady,
     kInfer,
+    kPredict,
     kIndex,
     kLoad,
     kUnload,
@@ -71,7 +72,7 @@ struct Routes::Target {
   std::string version = {};
 
   bool is_post() const {
-    return kind == kInfer || kind == kIndex || kind == kLoad || kind == kUnload;
+    return kind >= kInfer;
   }
   // What tells nothing of the models: probes have no token, and the page asks
   // for it.
@@ -105,9 +106,10 @@ Routes::Target Routes::parse(std::string_view path) {
     parts.erase(parts.begin(), parts.begin() + 2);
   }
   if (is({})) return target;
-  target.kind = is({"ready"})   ? T::kModelReady
-                : is({"infer"}) ? T::kInfer
-                                : T::kNothing;
+  target.kind = is({"ready"})     ? T::kModelReady
+                : is({"infer"})   ? T::kInfer
+                : is({"predict"}) ? T::kPredict
+                                  : T::kNothing;
   return target;
 }
 
@@ -200,6 +202,9 @@ std::function<void()> Routes::post(const Target& target, const HttpCall& call,
   switch (target.kind) {
     case Target::kInfer:
       return infer(target, call, reply);
+    case Target::kPredict:
+      predict(target, call, reply);
+      return nullptr;
     case Target::kIndex:
       reply([answer = index_answer()] { return answer; });
       return nullptr;
@@ -238,6 +243,31 @@ std::function<void()> Routes::infer(const Target& target, const HttpCall& call,
         });
       });
   return [this, ticket = std::move(ticket)] { server_.cancel(ticket); };
+}
+
+// Text is what was typed; anything else is a file.
+void Routes::predict(const Target& target, const HttpCall& call,
+                     const Reply& reply) {
+  PersonInput input;
+  if (call.content_type.starts_with("text/plain")) {
+    input.text = call.body;
+  } else {
+    input.text = "upload";
+    input.file = std::string(call.body);
+  }
+  server_.predict(target.model, target.version, std::move(input),
+                  [reply](PersonAnswer answer) {
+                    reply([answer = std::move(answer)] {
+                      if (answer.status != Status::kOk) {
+                        return refusal_answer(answer.status, answer.message);
+                      }
+                      return HttpAnswer{
+                          .body = dump({{"model_name", answer.model},
+                                        {"model_version", answer.version},
+                                        {"lines", answer.lines},
+                                        {"prediction", answer.json}})};
+                    });
+                  });
 }
 
 }  // namespace weft::serve

@@ -7,6 +7,7 @@
 //   GET  /v2/models/NAME[/versions/VERSION]   the model's metadata
 //   GET  /v2/models/NAME[/versions/VERSION]/ready
 //   POST /v2/models/NAME[/versions/VERSION]/infer
+//   POST /v2/models/NAME[/versions/VERSION]/predict   what a person gives
 //   POST /v2/repository/index
 //   POST /v2/repository/models/NAME/load, /unload
 //
@@ -29,6 +30,7 @@ struct HttpCall {
   std::string_view body = {};
   std::string_view authorization = {};
   std::string_view content_encoding = {};
+  std::string_view content_type = {};
   std::string_view json_size = {};  // Inference-Header-Content-Length
 };
 
@@ -65,6 +67,7 @@ class Routes {
                              const Reply& reply);
   std::function<void()> infer(const Target& target, const HttpCall& call,
                               const Reply& reply);
+  void predict(const Target& target, const HttpCall& call, const Reply& reply);
   HttpAnswer index_answer();
 
   Server& server_;

@@ -160,6 +160,7 @@ class Session final : public Connection,
             .body = message.body(),
             .authorization = text(message[http::field::authorization]),
             .content_encoding = text(message[http::field::content_encoding]),
+            .content_type = text(message[http::field::content_type]),
             .json_size = text(message["Inference-Header-Content-Length"])};
   }
 

@@ -10,7 +10,14 @@
 
 namespace weft::serve {
 
-// {"name": …, "versions": […], "platform": …, "inputs": […], "outputs": […]}.
+// {"name": …, "versions": […], "platform": …, "inputs": […], "outputs": […]},
+// and what the protocol leaves to servers: "parameters", with
+//   "batch"    how many rows share a run at most, or why none do
+//   "input"    what people give: "image", "row" or "text"; not there for
+//              a function whose file says nothing of it
+//   "classes"  the names of what the outputs tell, in order
+//   "image"    [height, width, channels]
+//   "columns"  the names of a row's fields
 std::string metadata_json(const ServedModel& model);
 
 // Sizes, and -1 for what the request decides.
