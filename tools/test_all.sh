@@ -75,6 +75,14 @@ package_installs() {
     (cd / && "$place/bin/python" "$root/tests/python/typed_example.py")
 }
 
+# What runs write for TensorBoard, by its own reader.
+tensorboard_reads() {
+  local place="$root/build/tensorboard"
+  /usr/bin/python3 -m venv "$place" &&
+    "$place/bin/pip" install -q tensorboard==2.20.0 'setuptools<81' &&
+    "$place/bin/python" tests/python/tensorboard_reads.py "$root/build/bin/weft"
+}
+
 echo "== address and undefined-behaviour sanitizers"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
 export LSAN_OPTIONS="suppressions=$root/tools/leaks.supp:print_suppressions=0"
@@ -105,5 +113,6 @@ step "clang-format" format_is_right
 step "clang-tidy" lint
 step "mypy --strict" stubs_are_right
 step "pip install ." package_installs
+step "tensorboard reads" tensorboard_reads
 echo "== slow end-to-end runs"
 run_tests "$root/build" -L slow

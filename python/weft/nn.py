@@ -18,10 +18,11 @@ weight of self.layers[0] is the parameter "layers.0.weight".
 
 import functools
 import inspect
+import math
 from collections.abc import Mapping, Sequence, Set
 
+from weft import _copies, _weft
 from weft._weft import InvalidArgument, Variable
-
 from weft._weft.nn import (
     AdaptiveAvgPool2d,
     AvgPool2d,
@@ -108,8 +109,98 @@ def _init_subclass(cls, **keywords):
         cls.__call__ = _in_layer_scope(call)
 
 
+def _state_dict(self):
+    """The values of all parameters and statistics, by name."""
+    return {name: variable.read()
+            for name, variable in self.parameters().items()}
+
+
+def _load_state_dict(self, state, strict=True):
+    """Gives parameters the values of `state`, which are tensors or arrays.
+
+    Unless `strict` is false, both must have the same names. Returns the names
+    that are missing in `state`, and those that it has besides. Nothing changes
+    where a value has another shape.
+    """
+    variables = self.parameters()
+    missing = [name for name in variables if name not in state]
+    unexpected = [name for name in state if name not in variables]
+    if strict and (missing or unexpected):
+        raise InvalidArgument(
+            f"{type(self).__name__}.load_state_dict: the names differ\n"
+            f"  missing: {', '.join(missing) or 'none'}\n"
+            f"  not of this module: {', '.join(unexpected) or 'none'}\n"
+            "  hint: strict=False takes what fits"
+        )
+    found = {name: _weft.tensor(state[name])
+             for name in variables if name in state}
+    for name, value in found.items():
+        wanted = _shape_of(variables[name])
+        if tuple(value.shape) != wanted:
+            raise InvalidArgument(
+                f"{type(self).__name__}.load_state_dict: '{name}' is "
+                f"{list(value.shape)}, where {list(wanted)} is wanted")
+    for name, value in found.items():
+        variables[name].assign(value)
+    return missing, unexpected
+
+
+def _shape_of(variable):
+    # Also of one that has no value yet: "Variable(weight: f32[3, 4])".
+    text = repr(variable)
+    dims = text[text.rindex("[") + 1 : text.rindex("]")]
+    return tuple(int(dim) for dim in dims.split(", ") if dim)
+
+
+def _own_parts(module):
+    if hasattr(module, "_named_parts"):
+        yield from module._named_parts().items()
+        return
+    for name, value in getattr(module, "__dict__", {}).items():
+        for suffix, part in _parts_of(value):
+            if isinstance(part, Module):
+                yield name + suffix, part
+
+
+def _describe(self):
+    count = sum(math.prod(_shape_of(variable))
+                for variable in self.parameters(trainable_only=True).values())
+    head = f"{type(self).__name__}({count:,} parameters"
+    parts = list(_own_parts(self))
+    if not parts:
+        own = [f"{name} {list(_shape_of(variable))}"
+               for name, variable in self.parameters().items()]
+        if not own:
+            return f"{type(self).__name__}()"
+        if len(own) > 4:  # a model of the registry is one layer of C++
+            return head + "\n  " + "\n  ".join(own) + ")"
+        return f"{head}: {', '.join(own)})"
+    lines = [f"{name}: {part!r}".replace("\n", "\n  ") for name, part in parts]
+    return head + "\n  " + "\n  ".join(lines) + ")"
+
+
 Module.__setattr__ = _set_attribute
 Module.__init_subclass__ = classmethod(_init_subclass)
+Module.__repr__ = _describe
+Module.state_dict = _state_dict
+Module.load_state_dict = _load_state_dict
+for _layer in (
+    AdaptiveAvgPool2d, AvgPool2d, BatchNorm, Conv1d, Conv2d, ConvTranspose2d,
+    Dropout, Embedding, Flatten, GlobalAvgPool, GroupNorm, Gru, LayerNorm,
+    Linear, Lstm, MaxPool2d, MultiHeadAttention, Relu, ResidualBlock, RmsNorm,
+    Sru,
+):
+    _layer.__init__ = _copies.remember_arguments(_layer.__init__)
+model = _copies.remember_model(model)
+_copies.install()
+
+
+class ModuleList(list):
+    """A list of modules, as any list that is an attribute of a module."""
+
+
+class ModuleDict(dict):
+    """Modules by name, as any dict that is an attribute of a module."""
 
 
 class Sequential(Module):

@@ -24,7 +24,7 @@ class Guides(unittest.TestCase):
     def run_examples(self, guide):
         text = (ROOT / "docs/guides" / guide).read_text()
         examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-        self.assertGreater(len(examples), 3)
+        self.assertGreater(len(examples), 1)
         names = {}  # later examples use what earlier ones made
         for example in examples:
             with contextlib.redirect_stdout(io.StringIO()):
@@ -33,6 +33,12 @@ class Guides(unittest.TestCase):
 
     def test_transformations(self):
         self.run_examples("transformations.md")
+
+    def test_from_pytorch(self):
+        self.run_examples("from-pytorch.md")
+
+    def test_from_jax(self):
+        self.run_examples("from-jax.md")
 
     def test_training(self):
         names = self.run_examples("training.md")

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,10 @@ inline constexpr std::int64_t kMostImageSide = 16384;
 // refused before memory is taken.
 Image decode_image(ByteSpan file, std::string_view where, int channels = 0);
 ImageHeader read_image_header(ByteSpan file, std::string_view where);
+
+// A PNG file of the pixels, grey or coloured. Throws Error(kExhausted) where
+// memory is missing.
+std::string encode_png(const Image& image);
 
 // Scales by averaging the area under each new pixel; for showing a picture
 // to a model of another size. Throws Error(kInvalidArgument) for sides below 1

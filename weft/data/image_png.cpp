@@ -148,3 +148,27 @@ ImageHeader decode_png(ByteSpan file, std::string_view where, int channels,
 }
 
 }  // namespace weft::detail
+
+namespace weft {
+
+std::string encode_png(const Image& image) {
+  png_image header{};
+  header.version = PNG_IMAGE_VERSION;
+  header.width = static_cast<png_uint_32>(image.width);
+  header.height = static_cast<png_uint_32>(image.height);
+  header.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  // The first call says how many bytes there are.
+  png_alloc_size_t size = 0;
+  std::string file;
+  if (png_image_write_to_memory(&header, nullptr, &size, 0, image.pixels.data(),
+                                0, nullptr) != 0) {
+    file.resize(size);
+    if (png_image_write_to_memory(&header, file.data(), &size, 0,
+                                  image.pixels.data(), 0, nullptr) != 0) {
+      return file;
+    }
+  }
+  throw Error(ErrorCode::kExhausted, "png", "{}", header.message);
+}
+
+}  // namespace weft

@@ -170,6 +170,13 @@ void WireWriter::real(int field, float value) {
   written_.append(raw, sizeof value);
 }
 
+void WireWriter::real64(int field, double value) {
+  tag(field, WireKind::kFixed64);
+  char raw[sizeof value];
+  std::memcpy(raw, &value, sizeof value);
+  written_.append(raw, sizeof value);
+}
+
 void WireWriter::bytes(int field, std::string_view value) {
   tag(field, WireKind::kBytes);
   varint(value.size());

@@ -81,6 +81,7 @@ class WireWriter {
   // this wants them.
   void integer(int field, std::int64_t value);
   void real(int field, float value);
+  void real64(int field, double value);
   void bytes(int field, std::string_view value);
   void message(int field, const WireWriter& inner) {
     bytes(field, inner.written());

@@ -79,6 +79,7 @@ void TrainLoop::train_batch() {
   // Waiting for the batch counts, as rates are of what a user waits for.
   const double began = worker_.now();
   const Batch& batch = source_.next();
+  batch_ = &batch;
   step_seconds_.waiting = worker_.now() - began;
   // The rate follows from the step's number alone, so that a resumed run goes
   // on where it was.

@@ -50,6 +50,9 @@ class TrainLoop {
   std::int64_t steps_done() const { return steps_done_; }
   std::int64_t steps_in_all() const;
   BatchPosition position() const { return position_; }  // of the next batch
+  // The last step's, whose tensors hold until the next one. There must have
+  // been one.
+  const Batch& batch() const { return *batch_; }
   TrainProgress progress() const;
   double samples_per_s() const;
   const StepSeconds& last_step_seconds() const { return step_seconds_; }
@@ -98,6 +101,7 @@ class TrainLoop {
 
   std::int64_t steps_done_ = 0;
   BatchPosition position_;
+  const Batch* batch_ = nullptr;
   BatchPosition shown_;  // as position_, but still in an epoch that has ended
   MeasureSums sums_;     // over the epoch so far
   double lr_ = 0;

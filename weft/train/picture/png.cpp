@@ -9,9 +9,8 @@
 #include <agg_renderer_base.h>
 #include <agg_renderer_scanline.h>
 #include <agg_scanline_p.h>
-#include <png.h>
 
-#include "weft/base/error.h"
+#include "weft/data/image.h"
 #include "weft/train/picture/canvas.h"
 
 namespace weft {
@@ -84,23 +83,10 @@ class PngCanvas final : public Canvas {
   }
 
   std::string take() const {
-    png_image image{};
-    image.version = PNG_IMAGE_VERSION;
-    image.width = width_;
-    image.height = height_;
-    image.format = PNG_FORMAT_RGB;
-    // The first call says how many bytes there are.
-    png_alloc_size_t size = 0;
-    std::string file;
-    if (png_image_write_to_memory(&image, nullptr, &size, 0, bytes_.data(), 0,
-                                  nullptr) != 0) {
-      file.resize(size);
-      if (png_image_write_to_memory(&image, file.data(), &size, 0,
-                                    bytes_.data(), 0, nullptr) != 0) {
-        return file;
-      }
-    }
-    throw Error(ErrorCode::kExhausted, "png", "{}", image.message);
+    return encode_png({.height = static_cast<std::int64_t>(height_),
+                       .width = static_cast<std::int64_t>(width_),
+                       .channels = 3,
+                       .pixels = {bytes_.begin(), bytes_.end()}});
   }
 
  private:

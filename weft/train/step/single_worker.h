@@ -17,6 +17,7 @@ class SingleWorker : public Worker {
   void reset_carried() override { step_.reset_carried(); }
   const std::vector<NamedTensor>& state() const override { return state_; }
   std::vector<NamedTensor> checkpoint() override { return state_; }
+  const Function* function() const override { return &step_.function(); }
   std::size_t step_bytes() override {
     return step_.is_tagged() ? 0 : step_.plan().arena_bytes();
   }

@@ -15,6 +15,7 @@
 
 #include "weft/base/stopwatch.h"
 #include "weft/data/batch_source.h"
+#include "weft/graph/function.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/step/metrics.h"
 #include "weft/train/step/traffic.h"
@@ -81,6 +82,8 @@ class Worker {
 
   // What the last step sent and waited for; nothing for a single worker.
   virtual std::optional<StepTraffic> traffic() const { return std::nullopt; }
+  // What a step of it computes, where that is one function; else null.
+  virtual const Function* function() const { return nullptr; }
   // Bytes that a step takes beside what is held already, where they are known
   // before it runs.
   virtual std::size_t step_bytes() { return 0; }

@@ -1,0 +1,172 @@
+// What TensorBoard is given, read back field by field.
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+#include "tests/support/temporary_folder.h"
+
+#include "weft/base/file.h"
+#include "weft/data/image.h"
+#include "weft/graph/text.h"
+#include "weft/train/tensorboard/event_file.h"
+#include "weft/train/tensorboard/summaries.h"
+#include "weft/train/trainer.h"
+
+namespace weft::tensorboard_test {
+namespace {
+
+using onnx::WireReader;
+using onnx::WireWriter;
+
+ByteSpan bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// The fields of a message by number: the bytes of the last one of each.
+std::map<int, std::string> fields_of(std::string_view message) {
+  std::map<int, std::string> fields;
+  for (WireReader reader(bytes_of(message), "test"); reader.next();) {
+    const bool is_bytes = reader.kind() == onnx::WireKind::kBytes;
+    fields[reader.number()] = is_bytes ? std::string(reader.text()) : "";
+  }
+  return fields;
+}
+
+double double_at(const std::string& bytes, std::size_t index) {
+  double value = 0;
+  std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
+  return value;
+}
+
+// The records of a file, whose checksums must be right.
+std::vector<std::string> records_of(const std::filesystem::path& path) {
+  const std::string file = read_text(path);
+  const auto masked = [](std::string_view bytes) {
+    const std::uint32_t crc = crc32c(bytes);
+    return (crc >> 15 | crc << 17) + 0xA282EAD8u;
+  };
+  const auto number = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, file.data() + at, sizeof value);
+    return value;
+  };
+  std::vector<std::string> records;
+  for (std::size_t at = 0; at < file.size();) {
+    const std::size_t size = number(at);
+    EXPECT_EQ(number(at + 8), masked(std::string_view(file).substr(at, 8)));
+    records.push_back(file.substr(at + 12, size));
+    EXPECT_EQ(number(at + 12 + size), masked(records.back()));
+    at += 16 + size;
+  }
+  return records;
+}
+
+TEST(TensorBoard, ChecksumsAreCastagnolis) {
+  // RFC 3720, appendix B.4, and the usual check value.
+  EXPECT_EQ(crc32c("123456789"), 0xE3069283u);
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAu);
+  EXPECT_EQ(crc32c(""), 0u);
+}
+
+TEST(TensorBoard, HistogramsCountEveryNumberOnce) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Tensor values = Tensor::of<float>(
+      {8}, {-2, 0, 1, 1.05f, 3, std::nanf(""), kInfinity, 1e30f});
+  WireWriter summary;
+  add_histogram(summary, "w", values);
+  std::map<std::string, std::string> told;  // contents by tag
+  for (WireReader reader(bytes_of(summary.written()), "test"); reader.next();) {
+    auto value = fields_of(reader.text());
+    told[value[1]] = value[5];
+  }
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_TRUE(told.contains("w/not finite"));
+  auto fields = fields_of(told["w"]);
+  const std::string& limits = fields[6];
+  const std::string& counts = fields[7];
+  ASSERT_EQ(limits.size(), counts.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < counts.size() / 8; ++i) {
+    sum += double_at(counts, i);
+    if (i > 0) EXPECT_GT(double_at(limits, i), double_at(limits, i - 1));
+  }
+  EXPECT_EQ(sum, 6);
+  // No bucket at either end is empty, and the first holds -2.
+  EXPECT_GT(double_at(counts, 0), 0);
+  EXPECT_GT(double_at(limits, 0), -2);
+  EXPECT_LT(double_at(limits, 0), -1.7);
+  EXPECT_GT(double_at(counts, counts.size() / 8 - 1), 0);
+}
+
+TEST(TensorBoard, GraphsNameNodesAndTheirInputs) {
+  const Graph graph = parse_graph(
+      "func @f(%0 \"fc.weight\": f32[2, 3], %1: f32[3, 4]) -> (f32[2, 4]) {\n"
+      "  %2 = matmul(%0, %1) {transpose_a = false, transpose_b = false, "
+      "activation = \"none\"} : f32[2, 4]\n"
+      "  %3 = relu(%2) : f32[2, 4]\n  return %3\n}\n",
+      "test");
+  const std::string text = graph_def(graph.functions[0]);
+  std::vector<std::map<int, std::string>> nodes;
+  for (WireReader reader(bytes_of(text), "test"); reader.next();) {
+    nodes.push_back(fields_of(reader.text()));
+  }
+  ASSERT_EQ(nodes.size(), 4u);
+  EXPECT_EQ(nodes[0][1], "fc/weight");
+  EXPECT_EQ(nodes[1][1], "argument");
+  EXPECT_EQ(nodes[2][2], "matmul");
+  EXPECT_EQ(nodes[2][3], "argument");  // the last of its inputs
+  EXPECT_EQ(nodes[3][3], "matmul");
+}
+
+TEST(TensorBoard, ARunIsTold) {
+  const test::TemporaryFolder folder;
+  const std::vector<std::string> overrides{
+      "log.folder=" + (folder / "run").string(), "tensorboard.folder=board",
+      "tensorboard.every=10"};
+  TrainObserver quiet;
+  Trainer(parse_recipe(R"toml(
+[model]
+name = "mlp"
+hidden = [8]
+[data]
+name = "digits"
+[optimizer]
+name = "adam"
+[train]
+epochs = 2
+batch = 64
+)toml",
+                       "test", overrides),
+          {.name = "run"})
+      .run(quiet);
+  const auto board = folder / "run" / "board";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(board)) {
+    files.push_back(entry.path());
+  }
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_NE(files[0].filename().string().find("tfevents"), std::string::npos);
+  std::map<std::string, int> tags;
+  bool has_graph = false;
+  const auto records = records_of(files[0]);
+  EXPECT_EQ(fields_of(records[0])[3], "brain.Event:2");
+  for (const std::string& record : records) {
+    auto event = fields_of(record);
+    has_graph = has_graph || event.contains(4);
+    if (!event.contains(5)) continue;
+    for (WireReader value(bytes_of(event[5]), "test"); value.next();) {
+      ++tags[fields_of(value.text())[1]];
+    }
+  }
+  EXPECT_TRUE(has_graph);
+  EXPECT_EQ(tags["loss/train"], 2);
+  EXPECT_EQ(tags["accuracy/held out"], 2);
+  EXPECT_EQ(tags["fc1.weight"], 2);
+  EXPECT_EQ(tags["batch/0"], 1);
+  EXPECT_EQ(tags["loss/step"], 4);  // of 46 steps
+  EXPECT_EQ(tags["_hparams_/session_start_info"], 1);
+  EXPECT_EQ(tags["_hparams_/session_end_info"], 1);
+}
+
+}  // namespace
+}  // namespace weft::tensorboard_test
