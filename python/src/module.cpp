@@ -22,6 +22,7 @@ PYBIND11_MODULE(_weft, module) {
   bind_train(module);
   bind_model(module);
   bind_profile(module);
+  bind_data(module);
   bind_jit(module);
   bind_transforms(module);
 }

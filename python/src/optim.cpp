@@ -6,6 +6,7 @@
 #include "python/src/recipes.h"
 
 #include "weft/optim/clip.h"
+#include "weft/optim/schedule.h"
 #include "weft/optim/variable_updater.h"
 #include "weft/optim/wrapper.h"
 
@@ -111,6 +112,25 @@ py::dict slots_of(const py::object& self) {
   return slots;
 }
 
+// A schedule over a run whose length is known.
+struct RateSchedule {
+  Schedule schedule;
+  std::int64_t steps;
+  std::int64_t steps_per_epoch;
+};
+
+// Without epochs, the whole run is one.
+RateSchedule make_schedule(const std::string& text, std::int64_t steps,
+                           std::optional<std::int64_t> steps_per_epoch) {
+  const std::int64_t epoch = steps_per_epoch.value_or(steps);
+  if (steps < 1 || epoch < 1) {
+    throw Error(ErrorCode::kInvalidArgument, "schedule",
+                "{} steps in epochs of {}: there must be one at least", steps,
+                epoch);
+  }
+  return {parse_schedule(text, 0.01), steps, epoch};
+}
+
 }  // namespace
 
 std::shared_ptr<const Optimizer> optimizer_from(const py::object& optimizer) {
@@ -161,6 +181,30 @@ void bind_optim(py::module_& module) {
         named["slots"] = slots_of(self);
         return named;
       });
+  py::class_<RateSchedule>(optim, "schedule",
+                           "The rate of each step: `rate = schedule("
+                           "\"cosine(from=0.1, to=0.001, warmup=100)\", "
+                           "steps=1000)`, then "
+                           "optimizer.learning_rate.assign(rate(step)).")
+      .def(py::init(&make_schedule), py::arg("text"), py::arg("steps"),
+           py::kw_only(), py::arg("steps_per_epoch") = py::none())
+      .def(
+          "__call__",
+          [](const RateSchedule& self, std::int64_t step) {
+            return self.schedule.at(step, self.steps, self.steps_per_epoch);
+          },
+          py::arg("step"), "The rate of a step, which count from 0.")
+      .def("__repr__", [](const RateSchedule& self) {
+        return fmt::format("<weft.optim.schedule {}, {} steps>",
+                           to_string(self.schedule), self.steps);
+      });
+  optim.def("schedules", [] {
+    std::map<std::string, std::string> summaries;
+    for (const ScheduleDef& def : schedule_registry().all()) {
+      summaries[def.name] = def.summary;
+    }
+    return summaries;
+  });
   optim.def("registry", [] {
     py::list entries;
     for (const OptimizerDef& def : optimizer_registry().all()) {

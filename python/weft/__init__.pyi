@@ -7,6 +7,7 @@ from typing import Protocol, Sequence, TypeVar, Union, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from weft import data as data
 from weft import nn as nn
 from weft import ops as ops
 from weft import optim as optim

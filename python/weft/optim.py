@@ -9,7 +9,8 @@ one innermost. With wrap=["ema"], optimizer.used() are the averages of the varia
 """
 
 from weft._weft import optim as _optim
-from weft._weft.optim import Optimizer, clip_by_global_norm
+from weft._weft.optim import (
+    Optimizer, clip_by_global_norm, schedule, schedules)
 
 
 def _maker(name, summary, default_lr, options):
@@ -24,7 +25,7 @@ def _maker(name, summary, default_lr, options):
     return make
 
 
-__all__ = ["Optimizer", "clip_by_global_norm"]
+__all__ = ["Optimizer", "clip_by_global_norm", "schedule", "schedules"]
 for _entry in _optim.registry():
     globals()[_entry[0]] = _maker(*_entry)
     __all__.append(_entry[0])

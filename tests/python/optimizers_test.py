@@ -139,5 +139,23 @@ class Optimizers(unittest.TestCase):
             weft.optim.sgd([p], wrap=["lookahed"])
 
 
+class Schedules(unittest.TestCase):
+    def test_rates_of_a_run(self):
+        rate = weft.optim.schedule("cosine(from=0.1, to=0.0, warmup=10)",
+                                   steps=110)
+        self.assertAlmostEqual(rate(9), 0.1, 6)
+        self.assertAlmostEqual(rate(109), 0.0, 6)
+        self.assertAlmostEqual(rate(60), 0.05, 2)
+        self.assertIn("cosine", repr(rate))
+        self.assertIn("constant", weft.optim.schedules())
+        with self.assertRaisesRegex(weft.Error, "cosin"):
+            weft.optim.schedule("cosin(from=1)", steps=3)
+        with self.assertRaisesRegex(weft.Error, "one at least"):
+            weft.optim.schedule("constant", steps=0)
+        optimizer = weft.optim.sgd([weft.Variable([1.0])], lr=1.0)
+        optimizer.learning_rate.assign(rate(0))
+        optimizer.update([weft.tensor([1.0])])
+
+
 if __name__ == "__main__":
     unittest.main()
