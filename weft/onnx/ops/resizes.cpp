@@ -47,7 +47,8 @@ void set_sizes(const OnnxNode& node, ResizePlan& plan, const Shape& shape,
       if (stays) continue;
       throw node.unsupported("resizes an axis of unknown size");
     }
-    axis.from = from;
+    axis.from = axis.to = from;
+    if (stays) continue;
     if (from < 1) throw node.damaged("resizes nothing");
     if (sizes.empty()) {
       axis.scale = scales[i];
