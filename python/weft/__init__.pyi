@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from weft import data as data
 from weft import nn as nn
+from weft import onnx as onnx
 from weft import ops as ops
 from weft import optim as optim
 from weft import train as train
@@ -347,6 +348,7 @@ class ExportedFunction:
     def __init__(self, path: str, *, max_frames: int = ...) -> None: ...
     @property
     def arguments(self) -> list[tuple[str, TensorType]]: ...
+    def save(self, path: str) -> None: ...
     def __call__(self, *arguments: TensorLike) -> Any: ...
 
 class Model:

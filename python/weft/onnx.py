@@ -9,6 +9,9 @@ to a file that `weft run` and weft.ExportedFunction take.
 """
 
 from weft import _weft
+from weft.transforms import jit
+
+__all__ = ["load", "save"]
 
 
 def load(path, *, shapes=None, fixed=None):
@@ -26,6 +29,5 @@ def save(function, path, *examples, **named):
         _weft.save_onnx(function, str(path))
         return
     if not isinstance(function, _weft.Jit):
-        from weft.transforms import jit
         function = jit(function)
     _weft.save_onnx(function.graph(*examples, **named), str(path))

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fstream>
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
@@ -7,6 +6,8 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/values.h"
 
+#include "weft/base/file.h"
+#include "weft/onnx/node.h"
 #include "weft/onnx/onnx.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/conv.h"
@@ -432,6 +433,15 @@ TEST_F(OnnxImport, RefusesGraphsThatMakeNoSense) {
                [&] { import_onnx(path_); });
   expect_error(ErrorCode::kUnavailable, {"none.onnx"},
                [&] { import_onnx(folder_ / "none.onnx"); });
+}
+
+// docs/onnx.md lists what is read.
+TEST(OnnxPage, NamesEveryOp) {
+  const std::string page =
+      read_text(std::filesystem::path(WEFT_SOURCE_DIR) / "docs/onnx.md");
+  for (const onnx::OnnxOpDef& def : onnx_registry().all()) {
+    EXPECT_NE(page.find("`" + def.name + "`"), std::string::npos) << def.name;
+  }
 }
 
 // Before opset 13, softmax was over all axes from one on.

@@ -43,6 +43,7 @@ class Stubs(unittest.TestCase):
         for stub, module in (
             ("__init__.pyi", weft),
             ("nn.pyi", weft.nn),
+            ("onnx.pyi", weft.onnx),
             ("optim.pyi", weft.optim),
             ("train.pyi", weft.train),
         ):
@@ -54,7 +55,7 @@ class Stubs(unittest.TestCase):
 
         known = defined("__init__.pyi")
         self.assertEqual(set(weft.functions.__all__) - known, set())
-        for module in (weft.optim, weft.train):
+        for module in (weft.onnx, weft.optim, weft.train):
             stub = module.__name__.removeprefix("weft.") + ".pyi"
             self.assertEqual(set(module.__all__) - defined(stub), set())
 
