@@ -18,13 +18,15 @@ struct ExportArguments {
   std::string file;
   std::string data;
   ServingArguments serving;
+  bool has_external_data = false;
   bool as_json = false;
 };
 
 void export_to_onnx(const ExportArguments& arguments,
                     const std::filesystem::path& exported) {
   const ExportedFunction function(exported);
-  export_onnx(arguments.file, function.function());
+  export_onnx(arguments.file, function.function(),
+              {.external_data = arguments.has_external_data});
   print_onnx(arguments.file, function, arguments.as_json);
 }
 
@@ -36,6 +38,10 @@ void export_model(const ExportArguments& arguments) {
     const TemporaryExport exported(arguments.checkpoint, arguments.file,
                                    arguments.data, arguments.serving.weights());
     return export_to_onnx(arguments, exported.file());
+  }
+  if (arguments.has_external_data) {
+    throw Error(ErrorCode::kInvalidArgument, "--external-data",
+                "is for models of ONNX, whose names end in .onnx");
   }
   export_trained(arguments.checkpoint, arguments.file, arguments.data,
                  arguments.serving.weights());
@@ -55,6 +61,8 @@ void add_export(CLI::App& verb) {
       ->required();
   verb.add_option("--data", arguments->data, "folder of the data")
       ->type_name("DIR");
+  verb.add_flag("--external-data", arguments->has_external_data,
+                "put the weights of an ONNX model into FILE.data beside it");
   add_serving_options(verb, arguments->serving);
   verb.add_flag("--json", arguments->as_json, "print one JSON object");
   verb.callback([arguments] { export_model(*arguments); });

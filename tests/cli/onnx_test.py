@@ -37,8 +37,10 @@ class OnnxTest(CliTest):
             ["results"][0]["value"][0] for file in (net, own)]
         for imported, exported in zip(*answers):
             self.assertAlmostEqual(imported, exported, delta=1e-5)
-        # From the exported function, with other shapes.
-        self.succeed("export", own, "-o", model)
+        # From the exported function, with weights beside it and other shapes.
+        self.succeed("export", own, "-o", model, "--external-data")
+        self.assertGreater((self.folder / "net.onnx.data").stat().st_size,
+                           100_000)
         said = self.json_of("import", model, "-o", net, "--shape",
                             "image=2x8x8x1")
         self.assertEqual(said["results"], ["f32[2, 10]"])
@@ -56,6 +58,8 @@ class OnnxTest(CliTest):
         self.refuse("import", text, "-o", net, "--fix", "x",
                     parts=("--fix", "NAME=VALUE"))
         self.refuse("import", text, parts=("--output",))
+        self.refuse("export", text, "-o", net, "--external-data",
+                    parts=("--external-data", "end in .onnx"))
         self.refuse("export", text, "-o", self.folder / "copy.onnx",
                     parts=("text.onnx",))
         self.assertFalse(net.exists())

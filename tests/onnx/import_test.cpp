@@ -419,6 +419,17 @@ TEST_F(OnnxImport, ReadsDataOfItsFolderAlone) {
                [&] { import_onnx(path_); });
 }
 
+// A gigabyte of padding around one number is made when the function runs.
+TEST_F(OnnxImport, FoldsNothingThatIsLarge) {
+  OnnxModel model;
+  model.tensor("one", Tensor::of<float>({1}, {1}))
+      .list("pads", {0, 1 << 28})
+      .node("Pad", {"one", "pads"}, {"y"})
+      .output("y");
+  const auto function = import(model);
+  EXPECT_EQ(ops_of(function->function()).back(), "pad");
+}
+
 TEST_F(OnnxImport, RefusesGraphsThatMakeNoSense) {
   OnnxModel undefined;
   undefined.input("x", kRow).node("Add", {"x", "later"}, {"y"}).output("y");

@@ -26,7 +26,8 @@ Tensor fixed_value(const Hidden& hidden, const std::string& where) {
 }  // namespace
 
 void export_onnx(const std::filesystem::path& path,
-                 const GraphFunction& function) {
+                 const GraphFunction& function,
+                 const OnnxExportOptions& options) {
   const std::string where = path.string();
   const Function entry = eliminate_dead_nodes(function.function());
   onnx::Exporter exporter(function.graph());
@@ -48,7 +49,8 @@ void export_onnx(const std::filesystem::path& path,
   for (std::size_t i = 0; i < function.result_count(); ++i) {
     exporter.add_output(fmt::format("result{}", i), results[i]);
   }
-  onnx::write_model(path, exporter.finish(entry.name(), where));
+  onnx::write_model(path, exporter.finish(entry.name(), where),
+                    options.external_data);
 }
 
 }  // namespace weft

@@ -2,6 +2,9 @@
 #include <cctype>
 #include <fmt/format.h>
 
+#include "weft/base/index.h"
+#include "weft/compiler/dead_nodes.h"
+#include "weft/graph/function_copy.h"
 #include "weft/onnx/importer.h"
 #include "weft/onnx/onnx.h"
 #include "weft/runtime/jit/trace.h"
@@ -113,6 +116,33 @@ std::string word_of(std::string_view name) {
   return word.empty() ? "onnx" : word;
 }
 
+// A function without nodes that no result needs, as defaults of operands that
+// were given after all, and without the weights that only they read.
+struct Needed {
+  Function function;
+  std::vector<Hidden> hidden;
+};
+
+Needed only_needed(const Function& traced, const std::vector<Hidden>& hidden) {
+  const Function live = eliminate_dead_nodes(traced);
+  std::vector<bool> is_read(live.value_count());
+  for (const Node& node : live.nodes()) {
+    for (const ValueId id : node.inputs) is_read[at(id)] = true;
+  }
+  for (const ValueId id : live.results()) is_read[at(id)] = true;
+  const std::size_t own = live.parameters().size() - hidden.size();
+  FunctionCopy copy(live, live.name());
+  std::vector<Hidden> read;
+  for (std::size_t i = 0; i < live.parameters().size(); ++i) {
+    const ValueId id = live.parameters()[i];
+    if (i >= own && !is_read[at(id)]) continue;
+    copy.add_parameter(id);
+    if (i >= own) read.push_back(hidden[i - own]);
+  }
+  for (const Node& node : live.nodes()) copy.add_node(node);
+  return {copy.finish(), std::move(read)};
+}
+
 }  // namespace
 
 bool is_onnx_file(const std::filesystem::path& path) {
@@ -157,25 +187,25 @@ GraphFunctionRef import_onnx(const std::filesystem::path& path,
                                           std::string(input->name)));
     }
   }
-  Function function = trace.build([&] {
+  const Function traced = trace.build([&] {
     std::vector<Value> results;
     for (const OnnxValue& result : importer.run(arguments)) {
       results.push_back(result.plain());
     }
     return results;
   });
-  std::vector<Hidden> hidden = trace.hidden();
+  const Needed needed = only_needed(traced, trace.hidden());
+  std::vector<Hidden> hidden = needed.hidden;
   ExecutableOptions frozen;
-  std::size_t parameter = function.parameters().size() - hidden.size();
+  std::size_t parameter = needed.function.parameters().size() - hidden.size();
   for (Hidden& each : hidden) {
     const Tensor& tensor = each.value.tensor();
     const auto name = importer.names_of_tensors().find(tensor.raw());
     if (name != importer.names_of_tensors().end()) each.name = name->second;
     frozen.frozen.emplace_back(parameter++, tensor);
   }
-  const std::string entry = function.name();
-  program.add(function);
-  return std::make_shared<GraphFunction>(program.build(), entry,
+  program.add(needed.function);
+  return std::make_shared<GraphFunction>(program.build(), traced.name(),
                                          std::move(hidden), std::move(frozen));
 }
 

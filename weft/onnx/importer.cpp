@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "weft/graph/variable.h"
+
 namespace weft::onnx {
 namespace {
 
@@ -12,6 +14,44 @@ constexpr int kMostDepth = 64;
 // A value depends on something that could not be imported, which has been
 // written down.
 struct FailedBefore {};
+
+// Runs ops at once, unless what they make is much larger than what they are
+// given: a few bytes of a model must not take all memory, nor make a file
+// large.
+class FoldingContext final : public Context {
+ public:
+  struct TooLarge {};
+
+  std::vector<Value> apply(const OpDef& op,
+                           std::span<const Value* const> inputs,
+                           const Attributes& attributes,
+                           const Location& location) override {
+    std::vector<TensorType> types;
+    std::size_t given = kAlwaysFolded / 2;
+    for (const Value* input : inputs) {
+      types.push_back(input->type());
+      given = std::max(given, input->type().bytes());
+    }
+    for (const TensorType& type :
+         op.infer_types(types, op.complete(attributes))) {
+      if (type.bytes() > 2 * given) throw TooLarge();
+    }
+    return eager_context().apply(op, inputs, attributes, location);
+  }
+
+  void create(const VariableRef& variable) override {
+    eager_context().create(variable);
+  }
+  Value read(const VariableRef& variable) override {
+    return eager_context().read(variable);
+  }
+  void assign(const VariableRef& variable, const Value& value) override {
+    eager_context().assign(variable, value);
+  }
+
+ private:
+  static constexpr std::size_t kAlwaysFolded = std::size_t{32} << 20;
+};
 
 // Calls `use` with the names that a node reads, also in graphs within it.
 void for_each_use(const NodeProto& node,
@@ -254,9 +294,7 @@ void Importer::run_node(const NodeProto& proto, Names& names) {
       call_function(*function, node, proto);
     } else if (const OnnxOpDef* def =
                    onnx_registry().find(proto.domain, proto.op, version)) {
-      const ContextScope scope(is_known && !def->is_random ? eager_context()
-                                                           : *context_);
-      def->import(node);
+      import_node(*def, node, is_known);
     } else {
       return fail(proto, names,
                   onnx_registry().knows(proto.domain, proto.op)
@@ -280,6 +318,21 @@ void Importer::run_node(const NodeProto& proto, Names& names) {
     names.values.insert_or_assign(std::string(proto.outputs[i]),
                                   std::move(node.results()[i]));
   }
+}
+
+void Importer::import_node(const OnnxOpDef& def, OnnxNode& node,
+                           bool is_known) {
+  if (is_known && !def.is_random) {
+    try {
+      FoldingContext folding;
+      const ContextScope scope(folding);
+      return def.import(node);
+    } catch (const FoldingContext::TooLarge&) {
+      // Then it is made where it is needed.
+    }
+  }
+  const ContextScope scope(*context_);
+  def.import(node);
 }
 
 void Importer::call_function(const FunctionProto& function, OnnxNode& node,

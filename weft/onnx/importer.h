@@ -48,6 +48,7 @@ class Importer {
                                    Names& names,
                                    const std::vector<std::string_view>& wanted);
   void run_node(const NodeProto& proto, Names& names);
+  void import_node(const OnnxOpDef& def, OnnxNode& node, bool is_known);
   void load(std::string_view name, Names& names);
   void call_function(const FunctionProto& function, OnnxNode& node,
                      const NodeProto& proto);

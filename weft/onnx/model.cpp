@@ -327,12 +327,6 @@ ModelProto parse_model(ByteSpan file, std::string_view where) {
   bool has_graph = false;
   while (reader.next()) {
     switch (reader.number()) {
-      case 1:
-        model.ir_version = reader.integer();
-        break;
-      case 2:
-        model.producer = reader.text();
-        break;
       case 7:
         model.graph = read_graph(reader.message());
         has_graph = true;
@@ -349,10 +343,6 @@ ModelProto parse_model(ByteSpan file, std::string_view where) {
   }
   if (!has_graph) throw reader.damaged("there is no graph in it");
   return model;
-}
-
-TensorProto parse_tensor(ByteSpan file, std::string_view where) {
-  return read_tensor(WireReader(file, where));
 }
 
 }  // namespace weft::onnx

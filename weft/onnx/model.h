@@ -118,8 +118,6 @@ struct FunctionProto {
 };
 
 struct ModelProto {
-  std::int64_t ir_version = 0;
-  std::string_view producer;
   std::vector<OpsetProto> opsets;
   GraphProto graph;
   std::vector<FunctionProto> functions;
@@ -129,8 +127,5 @@ struct ModelProto {
 // proportion to the number of nodes, not to that of weights. Throws
 // Error(kDataLoss) naming `where` and the byte.
 ModelProto parse_model(ByteSpan file, std::string_view where);
-
-// A tensor of the standard's form by itself, as onnx's test data has it.
-TensorProto parse_tensor(ByteSpan file, std::string_view where);
 
 }  // namespace weft::onnx

@@ -210,14 +210,15 @@ WireWriter GraphBytes::finish(const std::string& name) const {
   return graph;
 }
 
-void write_model(const std::filesystem::path& path, const WrittenModel& model) {
+void write_model(const std::filesystem::path& path, const WrittenModel& model,
+                 bool beside) {
   std::size_t bytes = 0;
   for (const auto& [name, tensor] : model.tensors) bytes += tensor.bytes();
   AtomicFile file(path);
-  if (bytes <= kMostInFile) {
-    write_with_tensors(file, model);
-  } else {
+  if (beside || bytes > kMostInFile) {
     write_beside(path, file, model);
+  } else {
+    write_with_tensors(file, model);
   }
   file.commit();
 }

@@ -55,9 +55,10 @@ struct WrittenModel {
   std::int64_t ir_version = 0;
 };
 
-// Writes the file atomically, tensors one after another. What is too large for
-// one file of this format, 2 GB, has its tensors in "NAME.data" beside it.
+// Writes the file atomically, tensors one after another; `beside`, or where
+// they are too large for a file of this format, 2 GB, in "NAME.data" beside it.
 // Throws as AtomicFile does.
-void write_model(const std::filesystem::path& path, const WrittenModel& model);
+void write_model(const std::filesystem::path& path, const WrittenModel& model,
+                 bool beside = false);
 
 }  // namespace weft::onnx

@@ -120,8 +120,6 @@ class OnnxNode {
   std::vector<OnnxValue> run(const GraphProto& graph,
                              const std::vector<OnnxValue>& arguments) const;
 
-  // The importer of another op on the same operands and attributes.
-  Importer& importer() const { return importer_; }
   // Where ops are added, whatever is known: for results that are much larger
   // than what they are made from.
   Context& graph_context() const;

@@ -4,7 +4,7 @@
 //   export_function("resnet50.weft", *model);
 //   export_onnx("copy.onnx", *model);
 //
-// Of what is imported, opsets 7 to 28 are read; docs/onnx.md lists ops. Images
+// Opsets 7 to 28 are read; docs/onnx.md lists the ops. Images
 // become NHWC within; inputs and outputs keep their shapes and order. Symbolic
 // dims stay so. What shapes are computed from is computed while importing.
 //
@@ -39,6 +39,11 @@ struct OnnxImportOptions {
 GraphFunctionRef import_onnx(const std::filesystem::path& path,
                              const OnnxImportOptions& options = {});
 
+struct OnnxExportOptions {
+  // Weights in a file of their own, PATH.data, whatever their size.
+  bool external_data = false;
+};
+
 // The function as a model of ONNX, opset 23. Arguments and results keep their
 // order and shapes; results are called result0, result1, …. Weights are those
 // that the function has now. What is too large for one file, 1 GB of weights,
@@ -46,7 +51,8 @@ GraphFunctionRef import_onnx(const std::filesystem::path& path,
 // that ONNX cannot express, and why; for a function that assigns variables or
 // draws random numbers; and as AtomicFile does.
 void export_onnx(const std::filesystem::path& path,
-                 const GraphFunction& function);
+                 const GraphFunction& function,
+                 const OnnxExportOptions& options = {});
 
 // The dtype of an input. Throws as import_onnx().
 DType onnx_input_dtype(const std::filesystem::path& path,

@@ -157,7 +157,7 @@ Value as_scalar(const Value& scale) {
   return folded({&scale}, [&] { return reshape(scale, {}); });
 }
 
-// Of a product, in each column.
+// What a product's sums are multiplied by, in each column.
 Value joint_scale(const Value& left, const Value& right) {
   return folded({&left, &right}, [&] {
     const Value both = as_scalar(left) * right;

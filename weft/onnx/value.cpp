@@ -27,19 +27,6 @@ Shape permuted(const Shape& shape, const Integers& order) {
   return result;
 }
 
-// An axis of one element stands anywhere, so that moving it is a reshape.
-Value reordered(const Value& value, const Integers& order) {
-  const Shape& shape = value.shape();
-  Integers long_axes;
-  for (const std::int64_t axis : order) {
-    if (shape[static_cast<int>(axis)] != 1) long_axes.push_back(axis);
-  }
-  if (std::ranges::is_sorted(long_axes)) {
-    return reshape(value, permuted(shape, order));
-  }
-  return transpose(value, order);
-}
-
 // A dim as a number of the graph, once its symbols are known.
 Value staged_extent(const Extent& extent) {
   if (!extent.is_symbolic) {
@@ -49,6 +36,22 @@ Value staged_extent(const Extent& extent) {
 }
 
 }  // namespace
+
+Value reshaped(const Value& x, const Shape& shape) {
+  return x.shape() == shape ? x : reshape(x, shape);
+}
+
+Value reordered(const Value& x, const Integers& order) {
+  const Shape& shape = x.shape();
+  Integers longer;
+  for (const std::int64_t axis : order) {
+    if (shape[static_cast<int>(axis)] != 1) longer.push_back(axis);
+  }
+  if (std::ranges::is_sorted(longer)) {
+    return reshaped(x, permuted(shape, order));
+  }
+  return transpose(x, order);
+}
 
 struct OnnxValue::State {
   Value plain;

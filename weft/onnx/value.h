@@ -77,6 +77,11 @@ struct Quantized {
   std::int64_t axis = 0;
 };
 
+// The same elements under another shape, or as they are if that is theirs.
+Value reshaped(const Value& x, const Shape& shape);
+// Axes in another order; a reshape where only axes of one element move.
+Value reordered(const Value& x, const Integers& order);
+
 // Permutations between the two orders of `rank` axes.
 Integers to_channels_last(int rank);
 Integers to_channels_first(int rank);

@@ -99,7 +99,7 @@ void import_eye_like(OnnxNode& node) {
 // --------------------------------------------------------------------
 
 Value converted(const Value& x, DType dtype) {
-  // Of a bool, every number but 0 is true.
+  // Every number but 0 is true.
   if (dtype == DType::kBool && x.dtype() != DType::kBool) {
     return not_equal(x, scalar_like(x, 0));
   }

@@ -14,6 +14,7 @@
 #include "weft/ops/shape.h"
 #include "weft/ops/slice.h"
 #include "weft/ops/unary.h"
+#include "weft/tensor/symbol.h"
 
 namespace weft::onnx {
 namespace {
@@ -38,7 +39,23 @@ bool gather_extents(OnnxNode& node) {
 void import_gather(OnnxNode& node) {
   if (gather_extents(node)) return;
   const Value x = node.input(0);
-  node.set(gather(x, node.input(1), node.axis("axis", 0, x.shape().rank())));
+  const int axis = node.axis("axis", 0, x.shape().rank());
+  const auto known = node.operand(1).extents();
+  const Dim size = x.shape()[axis];
+  // One element that is known is a slice, which may be a view.
+  if (known && node.operand(1).rank() == 0 && !is_symbolic(size)) {
+    const std::int64_t given = (*known)[0].value;
+    const std::int64_t place = given < 0 ? given + size : given;
+    if (place < 0 || place >= size) {
+      throw node.damaged("index {} of {}", given, size);
+    }
+    Shape rest;
+    for (int i = 0; i < x.shape().rank(); ++i) {
+      if (i != axis) rest.push_back(x.shape()[i]);
+    }
+    return node.set(reshape(slice_axis(x, axis, place, place + 1), rest));
+  }
+  node.set(gather(x, node.input(1), axis));
 }
 
 // The indices may be shorter along the other axes: they are seen from their

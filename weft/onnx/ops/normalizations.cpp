@@ -116,7 +116,7 @@ void import_layer_norm(OnnxNode& node) {
   const int rank = x.shape().rank();
   const int axis = node.axis("axis", -1, rank);
   const Rows rows(x.shape(), axis);
-  const Value flat = reshape(x, rows.flat);
+  const Value flat = reshaped(x, rows.flat);
   const auto ones = [&] { return full({x.dtype(), {}}, 1); };
   const auto scale =
       row_scale(node.input_or(1, ones()), rows, rank - axis, x.dtype());
@@ -124,7 +124,7 @@ void import_layer_norm(OnnxNode& node) {
       row_scale(node.has(2) ? node.input(2) : full({x.dtype(), {}}, 0), rows,
                 rank - axis, x.dtype());
   if (scale && shift) {
-    node.set(0, reshape(layer_norm(flat, *scale, *shift, epsilon), x.shape()));
+    node.set(0, reshaped(layer_norm(flat, *scale, *shift, epsilon), x.shape()));
   }
   if (scale && shift && !node.wants(1) && !node.wants(2)) return;
   const auto [average, inverse] = row_moments(flat, epsilon);
@@ -145,10 +145,10 @@ void import_rms_norm(OnnxNode& node) {
   const int rank = x.shape().rank();
   const int axis = node.axis("axis", -1, rank);
   const Rows rows(x.shape(), axis);
-  const Value flat = reshape(x, rows.flat);
+  const Value flat = reshaped(x, rows.flat);
   const Value given = node.input(1);
   if (const auto scale = row_scale(given, rows, rank - axis, x.dtype())) {
-    return node.set(reshape(rms_norm(flat, *scale, epsilon), x.shape()));
+    return node.set(reshaped(rms_norm(flat, *scale, epsilon), x.shape()));
   }
   const Value wide = for_scale(flat, x.dtype());
   const Value inverse = rsqrt(mean(square(wide), {-1}, true) + epsilon);

@@ -191,7 +191,7 @@ void import_cumulative_product(OnnxNode& node) {
   const bool is_reverse = node.integer("reverse", 0) != 0;
   const bool is_exclusive = node.integer("exclusive", 0) != 0;
   if (is_reverse) x = reverse(x, {axis});
-  // By doubling: after each step, an element is the product of twice as many.
+  // After each step, an element is the product of twice as many.
   Integers low(at(rank), 0);
   for (Dim step = 1; step < size; step *= 2) {
     low[at(axis)] = step;

@@ -55,7 +55,7 @@ void import_has_element(OnnxNode& node) {
 
 void import_get_element(OnnxNode& node) { node.set(node.operand(0)); }
 
-// Of the traditional models, the two that select.
+// These two of the traditional models select.
 void import_array_feature_extractor(OnnxNode& node) {
   const Value x = node.input(0);
   const int last = std::max(0, x.shape().rank() - 1);

@@ -79,7 +79,7 @@ void import_reshape(OnnxNode& node) {
     }
     to.push_back(extent.value);  // -1 means to the engine what it does to ONNX
   }
-  node.set(reshape(node.input(0), to));
+  node.set(reshaped(node.input(0), to));
 }
 
 void import_flatten(OnnxNode& node) {
@@ -90,9 +90,9 @@ void import_flatten(OnnxNode& node) {
     throw node.damaged("axis {} of {}", given, shape.rank());
   }
   const int leading = static_cast<int>(axis);
-  node.set(reshape(node.input(0),
-                   {dim_product(shape.first(leading)),
-                    dim_product(shape.last(shape.rank() - leading))}));
+  node.set(reshaped(node.input(0),
+                    {dim_product(shape.first(leading)),
+                     dim_product(shape.last(shape.rank() - leading))}));
 }
 
 std::vector<int> checked_axes_of(const OnnxNode& node, const Integers& axes,
@@ -128,7 +128,7 @@ void import_squeeze(OnnxNode& node) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (!std::ranges::binary_search(axes, axis)) to.push_back(shape[axis]);
   }
-  node.set(reshape(x.plain(), to));
+  node.set(reshaped(x.plain(), to));
 }
 
 void import_unsqueeze(OnnxNode& node) {
@@ -145,7 +145,7 @@ void import_unsqueeze(OnnxNode& node) {
   for (int axis = 0, next = 0; axis < rank; ++axis) {
     to.push_back(std::ranges::binary_search(axes, axis) ? 1 : shape[next++]);
   }
-  node.set(reshape(x.plain(), to));
+  node.set(reshaped(x.plain(), to));
 }
 
 // An order that only says where channels stand costs nothing.
@@ -162,7 +162,7 @@ void import_transpose(OnnxNode& node) {
   if (rank >= 3 && !x.is_known() && order == to_channels_first(rank)) {
     return node.set(OnnxValue::channels_last(x.plain()));
   }
-  node.set(transpose(x.plain(), order));
+  node.set(reordered(x.plain(), order));
 }
 
 // Larger results are made in the graph, also of what is known.
@@ -192,7 +192,8 @@ void import_expand(OnnxNode& node) {
   }
   const ContextScope scope(is_foldable(to) ? current_context()
                                            : node.graph_context());
-  node.set(broadcast_to(node.input(0), to));
+  const Value x = node.input(0);
+  node.set(x.shape() == to ? x : broadcast_to(x, to));
 }
 
 void import_tile(OnnxNode& node) {

@@ -44,7 +44,7 @@ Cut cut_known(std::int64_t begin, std::int64_t end, std::int64_t step,
   return {begin, end < 0 ? kToEnd : end, step};
 }
 
-// Of a size that is not known, only what means the same for all of them.
+// A size that is not known allows what means the same for all of them.
 Cut cut_symbolic(const OnnxNode& node, Extent begin, Extent end,
                  std::int64_t step, Dim size) {
   constexpr std::int64_t kFar = std::int64_t{1} << 31;
@@ -173,7 +173,7 @@ Value gathered_places(const Value& x, const std::vector<std::int64_t>& places,
   return gather(x, indices, axis);
 }
 
-// By what is known of them: numbers for each axis before it and behind it.
+// The numbers for each axis, before it and behind it.
 struct Padding {
   Integers before;
   Integers after;
@@ -286,7 +286,7 @@ void import_center_crop_pad(OnnxNode& node) {
     const Dim size = x.shape()[axis];
     if (is_symbolic(size)) throw node.unsupported("an axis of unknown size");
     const std::int64_t more = wanted[i] - size;
-    // Of an odd number, the part before is the smaller one.
+    // The part before an odd number is the smaller one.
     const std::int64_t before = more >= 0 ? more / 2 : -((-more) / 2);
     padding.before[at(axis)] = before;
     padding.after[at(axis)] = more - before;
