@@ -1,11 +1,14 @@
 // weft import MODEL.onnx -o FILE: a model of another system as a function here.
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <set>
 
 #include "cli/exported_report.h"
 #include "cli/tensor_text.h"
 #include "cli/verb.h"
 
 #include "weft/files/exported.h"
+#include "weft/onnx/node.h"
 #include "weft/onnx/onnx.h"
 #include "weft/tensor/symbol.h"
 
@@ -44,6 +47,15 @@ void import_model(const ImportArguments& arguments) {
   print_exported(arguments.file, arguments.as_json);
 }
 
+// The names of the ops that are read, one a line.
+void print_ops() {
+  std::set<std::string> lines;
+  for (const onnx::OnnxOpDef& def : onnx_registry().all()) {
+    lines.insert(def.domain.empty() ? def.name : def.domain + " " + def.name);
+  }
+  for (const std::string& line : lines) fmt::print("{}\n", line);
+}
+
 void add_import(CLI::App& verb) {
   auto arguments = std::make_shared<ImportArguments>();
   verb.add_option("MODEL", arguments->model, "a model in ONNX's format")
@@ -60,6 +72,14 @@ void add_import(CLI::App& verb) {
                   "an input that is always the same, as JSON: what decides "
                   "shapes must be")
       ->type_name("NAME=VALUE");
+  verb.add_flag_callback(
+          "--ops",
+          [] {
+            print_ops();
+            throw CLI::Success();
+          },
+          "list the ops of ONNX that are read, and end")
+      ->trigger_on_parse();
   verb.add_flag("--json", arguments->as_json, "print one JSON object");
   verb.callback([arguments] { import_model(*arguments); });
 }

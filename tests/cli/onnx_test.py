@@ -48,6 +48,12 @@ class OnnxTest(CliTest):
                             f"image={json.dumps([rows])}")
         self.assertEqual(said["arguments"], [])
 
+    def test_the_ops_that_are_read(self) -> None:
+        ops = self.succeed("import", "--ops").splitlines()
+        self.assertIn("Conv", ops)
+        self.assertIn("ai.onnx.preview.training Adam", ops)
+        self.assertEqual(ops, sorted(set(ops)))
+
     def test_refusals(self) -> None:
         text = self.write("text.onnx", "no model at all")
         net = self.folder / "net.weft"

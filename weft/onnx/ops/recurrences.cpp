@@ -2,16 +2,15 @@
 // (peepholes, clipping, other activations, sequences of different lengths, the
 // reset gate before the product) are a scan over the steps.
 #include <algorithm>
-#include <cctype>
 #include <functional>
 
 #include "weft/base/index.h"
 #include "weft/onnx/elementwise.h"
+#include "weft/onnx/named_activation.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
 #include "weft/ops/control.h"
-#include "weft/ops/exponential.h"
 #include "weft/ops/join.h"
 #include "weft/ops/matmul.h"
 #include "weft/ops/pick.h"
@@ -22,51 +21,6 @@
 
 namespace weft::onnx {
 namespace {
-
-using Activation = std::function<Value(const Value&)>;
-
-// An activation by ONNX's name; alpha and beta where it has them.
-Activation activation_named(const OnnxNode& node, std::string name,
-                            std::optional<double> alpha,
-                            std::optional<double> beta) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  if (name == "sigmoid") return [](const Value& x) { return sigmoid(x); };
-  if (name == "tanh") return [](const Value& x) { return tanh(x); };
-  if (name == "relu") return [](const Value& x) { return relu(x); };
-  if (name == "affine") {
-    return [a = alpha.value_or(1), b = beta.value_or(0)](const Value& x) {
-      return x * a + b;
-    };
-  }
-  if (name == "leakyrelu") {
-    return [a = alpha.value_or(0.01)](const Value& x) {
-      return where(less(x, scalar_like(x, 0)), x * a, x);
-    };
-  }
-  if (name == "hardsigmoid") {
-    return [a = alpha.value_or(0.2), b = beta.value_or(0.5)](const Value& x) {
-      return clamp(x * a + b, 0, 1);
-    };
-  }
-  if (name == "scaledtanh") {
-    return [a = alpha.value_or(1), b = beta.value_or(1)](const Value& x) {
-      return tanh(x * b) * a;
-    };
-  }
-  if (name == "softsign")
-    return [](const Value& x) { return x / (abs(x) + 1); };
-  if (name == "softplus") {
-    return [](const Value& x) { return relu(x) + log1p(exp(negate(abs(x)))); };
-  }
-  if (name == "elu") {
-    return [a = alpha.value_or(1)](const Value& x) {
-      return where(greater(x, scalar_like(x, 0)), x, expm1(x) * a);
-    };
-  }
-  throw node.unsupported("has no activation '{}'", name);
-}
 
 // A layer in one direction.
 struct Direction {
