@@ -68,6 +68,21 @@ TEST(Wire, RefusesWhatIsCutShort) {
   });
 }
 
+// Longer than needed, a half of a pair, a byte that begins nothing, and one
+// that is cut short.
+TEST(Wire, TextsAreUtf8) {
+  EXPECT_TRUE(is_utf8("a é € 𝄞 \x7f"));
+  for (const char* text : {"\xc0\x80", "\xed\xa0\x80", "\xff", "\x80",
+                           "\xe2\x82", "\xf4\x90\x80\x80"}) {
+    EXPECT_FALSE(is_utf8(text));
+    WireWriter writer;
+    writer.bytes(1, text);
+    WireReader reader(bytes(writer.written()), "test");
+    reader.next();
+    expect_error(ErrorCode::kDataLoss, {"no UTF-8"}, [&] { reader.text(); });
+  }
+}
+
 TEST(Wire, RefusesMessagesThatNestTooDeep) {
   WireWriter writer;
   for (int i = 0; i < 100; ++i) {

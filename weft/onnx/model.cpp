@@ -80,6 +80,12 @@ TensorProto read_tensor(WireReader reader) {
   return tensor;
 }
 
+// The values of attributes are bytes, and texts only where an op says so.
+std::string_view raw_text(const WireReader& reader) {
+  const ByteSpan bytes = reader.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 // Files of the first releases leave the kind out; then the one field that is
 // there tells it.
 AttributeProto read_attribute(WireReader reader) {
@@ -101,7 +107,7 @@ AttributeProto read_attribute(WireReader reader) {
         seen = Kind::kInteger;
         break;
       case 4:
-        attribute.text = reader.text();
+        attribute.text = raw_text(reader);
         seen = Kind::kText;
         break;
       case 5:
@@ -123,7 +129,7 @@ AttributeProto read_attribute(WireReader reader) {
         seen = Kind::kIntegers;
         break;
       case 9:
-        attribute.texts.push_back(reader.text());
+        attribute.texts.push_back(raw_text(reader));
         seen = Kind::kTexts;
         break;
       case 20:

@@ -4,6 +4,7 @@
 
 #include "weft/onnx/importer.h"
 #include "weft/onnx/tensors.h"
+#include "weft/onnx/wire.h"
 
 namespace weft {
 
@@ -142,6 +143,9 @@ double OnnxNode::number(std::string_view name, double otherwise) const {
 std::string OnnxNode::text(std::string_view name,
                            std::optional<std::string> otherwise) const {
   const AttributeProto* found = find(name, AttributeProto::Kind::kText);
+  if (found != nullptr && !is_utf8(found->text)) {
+    throw damaged("attribute '{}' is no text", name);
+  }
   if (found != nullptr) return std::string(found->text);
   if (!otherwise) throw damaged("attribute '{}' is missing", name);
   return *otherwise;
@@ -160,6 +164,9 @@ std::vector<float> OnnxNode::reals(std::string_view name) const {
 std::vector<std::string> OnnxNode::texts(std::string_view name) const {
   const AttributeProto* found = find(name, AttributeProto::Kind::kTexts);
   if (found == nullptr) return {};
+  if (!std::ranges::all_of(found->texts, is_utf8)) {
+    throw damaged("attribute '{}' is no text", name);
+  }
   return {found->texts.begin(), found->texts.end()};
 }
 

@@ -38,7 +38,9 @@ Value staged_extent(const Extent& extent) {
 }  // namespace
 
 Value reshaped(const Value& x, const Shape& shape) {
-  return x.shape() == shape ? x : reshape(x, shape);
+  if (x.shape() == shape) return x;
+  const bool is_known = !x.is_staged() && shape.is_static();
+  return is_known ? Value(x.tensor().reshape(shape)) : reshape(x, shape);
 }
 
 Value reordered(const Value& x, const Integers& order) {

@@ -77,7 +77,8 @@ struct Quantized {
   std::int64_t axis = 0;
 };
 
-// The same elements under another shape, or as they are if that is theirs.
+// The same elements under another shape, or as they are if that is theirs. What
+// is known stays so.
 Value reshaped(const Value& x, const Shape& shape);
 // Axes in another order; a reshape where only axes of one element move.
 Value reordered(const Value& x, const Integers& order);

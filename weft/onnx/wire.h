@@ -24,6 +24,9 @@ namespace weft::onnx {
 
 enum class WireKind { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
+// Whether a text is UTF-8, as names are that messages repeat.
+bool is_utf8(std::string_view text);
+
 // One field after another of a message.
 class WireReader {
  public:
@@ -42,6 +45,7 @@ class WireReader {
   std::int64_t integer() const;
   float real() const;
   ByteSpan bytes() const;
+  // Throws Error(kDataLoss) for one that is no UTF-8, too.
   std::string_view text() const;
   // A message within this one, which may be this deep.
   WireReader message() const;

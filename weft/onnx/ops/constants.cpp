@@ -68,13 +68,13 @@ void import_range(OnnxNode& node) {
   const auto start = node.operand(0).extents();
   const auto limit = node.operand(1).extents();
   const DType dtype = node.operand(0).type().dtype;
-  if (limit && limit->at(0).is_symbolic) {
+  if (limit && limit->size() == 1 && (*limit)[0].is_symbolic) {
     if (!start || *start != Extents{{0}} || node.known_integer(2) != 1) {
       throw node.unsupported(
           "counts to a size that is not known, but not from "
           "0 in steps of 1");
     }
-    return node.set(iota(limit->at(0).value, dtype));
+    return node.set(iota((*limit)[0].value, dtype));
   }
   const double from = node.known_real(0);
   const double step = node.known_real(2);

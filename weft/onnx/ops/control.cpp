@@ -27,9 +27,7 @@ std::vector<OnnxValue> as_onnx_values(std::span<const Value> values) {
 }
 
 // ONNX writes a truth as a scalar or as a vector of one.
-Value as_truth(const Value& x) {
-  return x.shape().is_scalar() ? x : reshape(x, {});
-}
+Value as_truth(const Value& x) { return reshaped(x, {}); }
 
 void set_values(OnnxNode& node, const std::vector<OnnxValue>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) node.set(i, values[i]);
@@ -119,12 +117,17 @@ void import_loop(OnnxNode& node) {
       !node.has(1) || (node.operand(1).is_known() && node.known(1).item() != 0);
   if (loop.outputs > 0) {
     const auto count = node.has(0) ? node.operand(0).extents() : std::nullopt;
-    if (!count || !begins) {
+    if (!count || count->size() != 1 || !begins) {
       throw node.unsupported(
-          "collects results of a number of steps that is "
-          "not known while importing");
+          "collects results of a number of steps that is computed from inputs "
+          "of the graph, but shapes and constants must not depend on them");
     }
-    return run_counted_loop(node, loop, iota(count->at(0).value));
+    // A negative number of steps is none.
+    const Extent steps = (*count)[0];
+    return run_counted_loop(
+        node, loop,
+        iota(steps.is_symbolic ? steps.value
+                               : std::max<std::int64_t>(0, steps.value)));
   }
   const Value limit = node.has(0) ? as_truth(node.input(0)) : Value();
   const Value first =

@@ -26,6 +26,28 @@ void import_matmul(OnnxNode& node) {
   node.set(product_of(node.input(0), node.input(1)));
 }
 
+// Weights that are known, as they are multiplied from the right.
+OnnxValue right_factor(const OnnxValue& b, bool is_transposed) {
+  const Quantized* quantized = b.quantized();
+  if (quantized == nullptr || !is_transposed) return b;
+  const ContextScope eager(eager_context());
+  return OnnxValue::dequantized(
+      transpose(b.plain()),
+      {transpose(quantized->integers.plain()), quantized->scale,
+       quantized->zero_point, quantized->axis == 0 ? 1 : 0});
+}
+
+// The product of quantized numbers, if it is one.
+std::optional<Value> quantized_gemm(const OnnxNode& node) {
+  const bool is_plain = node.integer("transA", 0) == 0 &&
+                        node.real("alpha", 1) == 1 &&
+                        node.operand(1).is_known();
+  if (!is_plain || node.operand(1).quantized() == nullptr) return std::nullopt;
+  return quantized_matmul(
+      node.operand(0),
+      right_factor(node.operand(1), node.integer("transB", 0) != 0));
+}
+
 void import_gemm(OnnxNode& node) {
   const double alpha = node.real("alpha", 1);
   const double beta = node.real("beta", 1);
@@ -38,9 +60,12 @@ void import_gemm(OnnxNode& node) {
     b = transpose(b);
   }
   const bool is_left = transposes_b && !node.operand(1).is_known();
-  Value y = product_of(
-      node.input(0), b,
-      {.transpose_a = node.integer("transA", 0) != 0, .transpose_b = is_left});
+  const auto of_integers = quantized_gemm(node);
+  Value y = of_integers
+                ? *of_integers
+                : product_of(node.input(0), b,
+                             {.transpose_a = node.integer("transA", 0) != 0,
+                              .transpose_b = is_left});
   if (alpha != 1) y = y * alpha;
   if (node.has(2)) {
     const Value c = node.input(2);

@@ -23,6 +23,7 @@ bool has_blocks(const OnnxNode& node) {
 // Scales of blocks, repeated so that each element has its own.
 Value repeated_scales(const OnnxNode& node, const Value& scales, int axis) {
   const std::int64_t size = node.integer("block_size");
+  if (size < 1 || size > 1 << 20) throw node.damaged("blocks of {}", size);
   Shape apart = scales.shape();
   Shape repeated = apart;
   apart = {};
@@ -38,7 +39,7 @@ Value repeated_scales(const OnnxNode& node, const Value& scales, int axis) {
 }
 
 Value as_vector_or_scalar(const Value& x) {
-  return x.shape().rank() == 1 && x.shape()[0] == 1 ? reshape(x, {}) : x;
+  return x.shape().rank() == 1 && x.shape()[0] == 1 ? reshaped(x, {}) : x;
 }
 
 DType quantized_dtype_of(const OnnxNode& node) {

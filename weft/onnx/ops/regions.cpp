@@ -80,6 +80,11 @@ void import_roi_align(OnnxNode& node) {
   const std::int64_t columns = node.integer("output_width", 1);
   const std::int64_t count = node.integer("sampling_ratio", 0);
   const Shape& s = x.shape();
+  constexpr std::int64_t kMostBins = 1 << 16;
+  for (const std::int64_t each : {rows, columns, count}) {
+    if (each > kMostBins) throw node.damaged("{} bins or places", each);
+  }
+  if (rows < 1 || columns < 1) throw node.damaged("no bins");
   if (count < 1) {
     throw node.unsupported(
         "the number of places in a bin depends on the "

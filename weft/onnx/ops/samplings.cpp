@@ -1,4 +1,5 @@
 // Pixels at places that are computed.
+#include <algorithm>
 #include <cmath>
 
 #include "weft/base/index.h"
@@ -173,8 +174,8 @@ void import_affine_grid(OnnxNode& node) {
   const Value theta = node.input(0);
   const Integers size = node.known_integers(1);
   const bool align_corners = node.integer("align_corners", 0) != 0;
-  const std::size_t axes = size.size() - 2;
-  if (size.size() < 3 || theta.shape().rank() != 3 ||
+  const std::size_t axes = size.size() < 2 ? 0 : size.size() - 2;
+  if (axes == 0 || std::ranges::min(size) < 1 || theta.shape().rank() != 3 ||
       theta.shape()[1] != static_cast<Dim>(axes)) {
     throw node.damaged("a grid of {} sizes", size.size());
   }
@@ -209,6 +210,16 @@ void import_col2im(OnnxNode& node) {
   const Integers dilations = node.integers("dilations", Integers(axes, 1));
   const Integers strides = node.integers("strides", Integers(axes, 1));
   const Integers pads = node.integers("pads", Integers(2 * axes, 0));
+  const auto are_sizes = [](const Integers& list, std::int64_t least) {
+    return std::ranges::all_of(list, [&](std::int64_t each) {
+      return each >= least && each <= 1 << 20;
+    });
+  };
+  if (!are_sizes(image, 1) || !are_sizes(block, 1) ||
+      !are_sizes(dilations, 1) || !are_sizes(strides, 1) ||
+      !are_sizes(pads, 0)) {
+    throw node.damaged("sizes that are none");
+  }
   if (block.size() != axes || dilations.size() != axes ||
       strides.size() != axes || pads.size() != 2 * axes) {
     throw node.damaged("lists of different lengths");
@@ -216,7 +227,10 @@ void import_col2im(OnnxNode& node) {
   const Value x = node.input(0);
   Shape whole{x.shape()[0]};
   std::int64_t taps = 1;
-  for (const std::int64_t side : block) taps *= side;
+  for (const std::int64_t side : block) {
+    taps *= side;
+    if (taps > 1 << 20) throw node.damaged("blocks of {} pixels", taps);
+  }
   const auto channels =
       taps > 0 ? dim_divide_exactly(x.shape()[1], taps) : std::nullopt;
   if (!channels) throw node.damaged("blocks do not fit the channels");
@@ -225,7 +239,9 @@ void import_col2im(OnnxNode& node) {
   for (std::size_t i = 0; i < axes; ++i) {
     whole.push_back(image[i] + pads[i] + pads[axes + i]);
     const std::int64_t span = dilations[i] * (block[i] - 1) + 1;
-    counts.push_back((whole[static_cast<int>(i) + 2] - span) / strides[i] + 1);
+    const std::int64_t rest = whole[static_cast<int>(i) + 2] - span;
+    if (rest < 0) throw node.damaged("blocks larger than the image");
+    counts.push_back(rest / strides[i] + 1);
   }
   const Value apart = reshape(x, {x.shape()[0], *channels, taps, -1});
   Value total;

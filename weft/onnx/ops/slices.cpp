@@ -219,8 +219,9 @@ Value cropped(const Value& x, Padding& padding) {
 }
 
 Value padding_value(const OnnxNode& node, DType dtype) {
-  if (node.opset() < 11) return scalar(node.real("value", 0), dtype);
-  return node.has(2) ? reshape(node.input(2), {}) : scalar(0, dtype);
+  if (node.opset() >= 11 && node.has(2)) return reshaped(node.input(2), {});
+  const double value = node.opset() < 11 ? node.real("value", 0) : 0;
+  return Value(Tensor::scalar(value, dtype));
 }
 
 // Integers beyond 2^53, bools, and values that are computed do not fit the

@@ -230,7 +230,7 @@ void import_mel_matrix(OnnxNode& node) {
     const std::int64_t middle = corners[at(band) + 1];
     const std::int64_t right = corners[at(band) + 2];
     if (left == middle) set(middle, band, 1);
-    for (std::int64_t bin = left; bin < middle; ++bin) {
+    for (std::int64_t bin = left; bin <= middle && left < middle; ++bin) {
       set(bin, band,
           static_cast<double>(bin - left) / static_cast<double>(middle - left));
     }
