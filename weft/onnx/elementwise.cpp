@@ -39,10 +39,10 @@ OnnxValue elementwise(std::span<const OnnxValue> operands,
   return made;
 }
 
-OnnxValue elementwise(const OnnxNode& node,
+OnnxValue elementwise(const OnnxNode& node, std::size_t least,
                       const ElementwiseFunction& function) {
   std::vector<OnnxValue> operands;
-  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+  for (std::size_t i = 0; i < std::max(least, node.operand_count()); ++i) {
     operands.push_back(node.operand(i));
   }
   return elementwise(operands, function);

@@ -16,22 +16,22 @@ using ElementwiseFunction = std::function<Value(std::span<const Value>)>;
 // there with channels last, all are taken in that order, and so is the result.
 OnnxValue elementwise(std::span<const OnnxValue> operands,
                       const ElementwiseFunction& function);
-// The same of all operands of a node.
-OnnxValue elementwise(const OnnxNode& node,
+// The same of all operands of a node, which must be `least` at least.
+OnnxValue elementwise(const OnnxNode& node, std::size_t least,
                       const ElementwiseFunction& function);
 
 // The importer of an op that is a function of one Value.
 template <Value (*kFunction)(const Operand&)>
 void import_unary(OnnxNode& node) {
   node.set(elementwise(
-      node, [](std::span<const Value> x) { return kFunction(x[0]); }));
+      node, 1, [](std::span<const Value> x) { return kFunction(x[0]); }));
 }
 
 // The importer of an op that is a function of two.
 template <Value (*kFunction)(const Operand&, const Operand&)>
 void import_binary(OnnxNode& node) {
   node.set(elementwise(
-      node, [](std::span<const Value> x) { return kFunction(x[0], x[1]); }));
+      node, 2, [](std::span<const Value> x) { return kFunction(x[0], x[1]); }));
 }
 
 // Where an axis in ONNX's order is with channels last.

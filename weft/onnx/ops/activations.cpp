@@ -49,7 +49,7 @@ void import_leaky_relu(OnnxNode& node) {
 }
 
 void import_prelu(OnnxNode& node) {
-  node.set(elementwise(node, [](std::span<const Value> x) {
+  node.set(elementwise(node, 2, [](std::span<const Value> x) {
     return choose(less(x[0], scalar_like(x[0], 0)), x[0] * x[1], x[0]);
   }));
 }

@@ -52,7 +52,7 @@ void import_arithmetic(OnnxNode& node) {
 // Any number of operands.
 template <Value (*kFunction)(const Operand&, const Operand&)>
 OnnxValue folded(const OnnxNode& node) {
-  return elementwise(node, [](std::span<const Value> x) {
+  return elementwise(node, 1, [](std::span<const Value> x) {
     Value result = x[0];
     for (const Value& each : x.subspan(1)) result = kFunction(result, each);
     return result;
@@ -85,7 +85,7 @@ Value power_of(const Value& base, const Value& exponent) {
 
 void import_power(OnnxNode& node) {
   node.set(elementwise(
-      node, [](std::span<const Value> x) { return power_of(x[0], x[1]); }));
+      node, 2, [](std::span<const Value> x) { return power_of(x[0], x[1]); }));
 }
 
 // `fmod` has the sign of the dividend, as C's function.
@@ -97,7 +97,7 @@ Value truncated_remainder(const Value& a, const Value& b) {
 void import_modulo(OnnxNode& node) {
   const bool is_truncated = node.integer("fmod", 0) != 0;
   if (!is_truncated && set_extents(node, extent_remainder)) return;
-  node.set(elementwise(node, [&](std::span<const Value> x) {
+  node.set(elementwise(node, 2, [&](std::span<const Value> x) {
     return is_truncated ? truncated_remainder(x[0], x[1])
                         : remainder(x[0], x[1]);
   }));

@@ -347,7 +347,7 @@ void import_linear_attention(OnnxNode& node) {
 
 void import_swiglu(OnnxNode& node) {
   const double alpha = node.real("alpha", 1);
-  node.set(elementwise(node, [&](std::span<const Value> x) {
+  node.set(elementwise(node, 2, [&](std::span<const Value> x) {
     return x[0] * sigmoid(x[0] * alpha) * x[1];
   }));
 }

@@ -34,7 +34,7 @@ Value rounded(const Operand& x) {
 void import_is_infinite(OnnxNode& node) {
   const bool wants_positive = node.integer("detect_positive", 1) != 0;
   const bool wants_negative = node.integer("detect_negative", 1) != 0;
-  node.set(elementwise(node, [&](std::span<const Value> x) {
+  node.set(elementwise(node, 1, [&](std::span<const Value> x) {
     const Value zero = scalar_like(x[0], 0);
     const Value is_infinite =
         logical_not(logical_or(is_finite(x[0]), is_nan(x[0])));

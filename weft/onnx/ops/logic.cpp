@@ -76,8 +76,9 @@ std::optional<OnnxValue> chosen_extents(const OnnxNode& node) {
 
 void import_where(OnnxNode& node) {
   if (auto chosen = chosen_extents(node)) return node.set(std::move(*chosen));
-  node.set(elementwise(
-      node, [](std::span<const Value> x) { return where(x[0], x[1], x[2]); }));
+  node.set(elementwise(node, 3, [](std::span<const Value> x) {
+    return where(x[0], x[1], x[2]);
+  }));
 }
 
 void import_shift(OnnxNode& node) {
@@ -85,7 +86,7 @@ void import_shift(OnnxNode& node) {
   if (direction != "LEFT" && direction != "RIGHT") {
     throw node.damaged("shifts neither LEFT nor RIGHT");
   }
-  node.set(elementwise(node, [&](std::span<const Value> x) {
+  node.set(elementwise(node, 2, [&](std::span<const Value> x) {
     return direction == "LEFT" ? shift_left(x[0], x[1])
                                : shift_right(x[0], x[1]);
   }));

@@ -153,6 +153,13 @@ void import_global_lp_pool(OnnxNode& node) {
 void import_max_unpool(OnnxNode& node) {
   const Shape shape = node.operand(0).type().shape;
   const Windows windows = plain_windows_of(node, node.integers("kernel_shape"));
+  if (!shape.is_static()) {
+    throw node.unsupported("makes an image of unknown size");
+  }
+  if (shape.rank() < 3 || windows.size() != spatial_dims(shape).size()) {
+    throw node.damaged("windows of {} sides in {}", windows.size(),
+                       to_string(shape));
+  }
   Shape smallest{shape[0], shape[1]};
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const Taps& taps = windows[i];
@@ -164,14 +171,17 @@ void import_max_unpool(OnnxNode& node) {
     const Integers given = node.known_integers(2);
     wanted = Shape(std::span<const Dim>(given));
   }
-  if (!wanted.is_static()) {
-    throw node.unsupported("makes an image of unknown size");
+  if (!wanted.is_static() || !smallest.is_static()) {
+    throw node.damaged("an image of less than no pixels");
   }
   // Positions are those in the smallest image, whose rows may be shorter than
   // those of the one that is wanted.
   const Value flat =
       scatter_nd(full({node.input(0).dtype(), {smallest.num_elements()}}, 0),
                  reshape(node.input(1), {-1, 1}), reshape(node.input(0), {-1}));
+  if (wanted.rank() != smallest.rank()) {
+    throw node.damaged("an image {}", to_string(wanted));
+  }
   Integers high;
   for (int axis = 0; axis < wanted.rank(); ++axis) {
     high.push_back(wanted[axis] - smallest[axis]);

@@ -64,7 +64,7 @@ void import_array_feature_extractor(OnnxNode& node) {
 
 void import_binarizer(OnnxNode& node) {
   const double threshold = node.real("threshold", 0);
-  node.set(elementwise(node, [&](std::span<const Value> x) {
+  node.set(elementwise(node, 1, [&](std::span<const Value> x) {
     return cast(greater(x[0], scalar_like(x[0], threshold)), x[0].dtype());
   }));
 }

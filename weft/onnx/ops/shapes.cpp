@@ -268,9 +268,9 @@ void import_split(OnnxNode& node) {
                              to_string(size));
     }
     const auto count = static_cast<std::int64_t>(node.result_count());
-    const std::int64_t part =
-        (size + node.integer("num_outputs", count) - 1) /
-        std::max<std::int64_t>(1, node.integer("num_outputs", count));
+    const std::int64_t parts = node.integer("num_outputs", count);
+    if (parts < 1 || parts > 1 << 20) throw node.damaged("{} parts", parts);
+    const std::int64_t part = (size + parts - 1) / parts;
     sizes.emplace();
     // The last part is smaller where the parts cannot be equal.
     for (std::int64_t i = 0; i < count; ++i) {
