@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/graph/function.h"
 #include "weft/graph/onnx.h"
 #include "weft/onnx/model_writer.h"
 

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/graph/context.h"
 #include "weft/onnx/model.h"
 #include "weft/onnx/value.h"
 

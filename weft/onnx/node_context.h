@@ -3,6 +3,7 @@
 // Threads: one export.
 #pragma once
 
+#include "weft/graph/function.h"
 #include "weft/onnx/exporter.h"
 
 namespace weft::onnx {
