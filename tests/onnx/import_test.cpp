@@ -435,6 +435,18 @@ TEST_F(OnnxImport, RefusesGraphsThatMakeNoSense) {
   undefined.input("x", kRow).node("Add", {"x", "later"}, {"y"}).output("y");
   expect_error(ErrorCode::kDataLoss, {"'later'", "nothing before it makes"},
                [&] { import(undefined); });
+  // A function of nothing, and an image of a negative size.
+  OnnxModel bare;
+  bare.node("Atan", {}, {"y"}).output("y");
+  expect_error(ErrorCode::kUnsupported, {"Atan", "operand 0 is missing"},
+               [&] { import(bare); });
+  OnnxModel negative;
+  negative.input("x", kRow)
+      .list("size", {1, 1, -4, 4})
+      .node("AffineGrid", {"x", "size"}, {"y"})
+      .output("y");
+  expect_error(ErrorCode::kUnsupported, {"AffineGrid"},
+               [&] { import(negative); });
   OnnxModel nothing;
   nothing.input("x", kRow).output("z");
   expect_error(ErrorCode::kDataLoss, {"no node makes its output 'z'"},
