@@ -31,6 +31,18 @@ using test::TemporaryFolder;
 
 const TensorType kRow{DType::kF32, {2, 3}};
 
+// A model of a graph that OnnxModel cannot make.
+void save_graph(const std::filesystem::path& path,
+                const onnx::WireWriter& graph) {
+  onnx::WireWriter opset;
+  opset.integer(2, 21);
+  onnx::WireWriter model;
+  model.integer(1, 10);
+  model.message(7, graph);
+  model.message(8, opset);
+  write_file(path, model.written());
+}
+
 class OnnxImport : public testing::Test {
  protected:
   GraphFunctionRef import(OnnxModel& model,
@@ -218,8 +230,36 @@ TEST_F(OnnxImport, IntegerProductsTakeZeroPoints) {
   }
 }
 
-// --- Graphs within
-// ------------------------------------------------------------
+// 0.5 (a - 10) + 0.25 b, in steps of 0.5 from -5 on.
+TEST_F(OnnxImport, ReadsOpsOfOnnxruntimesQuantizer) {
+  OnnxModel inner;
+  inner.input("a", {DType::kU8, {3}})
+      .input("b", {DType::kU8, {3}})
+      .node("Constant", {}, {"half"}, {{"value", Tensor::scalar(0.5f)}})
+      .node("Constant", {}, {"quarter"}, {{"value", Tensor::scalar(0.25f)}})
+      .node("Constant", {}, {"ten"},
+            {{"value", Tensor::scalar(std::uint8_t{10})}})
+      .output("y");
+  onnx::WireWriter node;
+  for (const char* name :
+       {"a", "half", "ten", "b", "quarter", "", "half", "ten"}) {
+    node.bytes(1, name);
+  }
+  node.bytes(2, "y");
+  node.bytes(4, "QLinearAdd");
+  node.bytes(7, "com.microsoft");
+  onnx::WireWriter graph = inner.body();
+  graph.message(1, node);
+  save_graph(path_, graph);
+  const auto bytes = [](std::initializer_list<std::uint8_t> values) {
+    return Tensor::of<std::uint8_t>({3}, values);
+  };
+  const Tensor y =
+      call(*import_onnx(path_), {bytes({10, 20, 0}), bytes({8, 255, 0})})[0];
+  EXPECT_EQ(test::numbers(y), (std::vector<double>{14, 148, 0}));
+}
+
+// --- Graphs within -----------------------------------------------------------
 
 TEST_F(OnnxImport, AKnownConditionChoosesNow) {
   OnnxModel then;
@@ -291,8 +331,7 @@ TEST_F(OnnxImport, LoopsCollectResultsOfAKnownNumberOfSteps) {
             (std::vector<double>{4, 1, 16, 1, 256, 1}));
 }
 
-// --- Recurrent layers
-// -----------------------------------------------------------
+// --- Recurrent layers --------------------------------------------------------
 
 OnnxModel recurrent(const std::string& op, Dim gates, const Attributes& more,
                     const std::string& lengths) {
@@ -339,8 +378,7 @@ TEST_F(OnnxImport, RecurrentLayersAgreeWithTheirSteps) {
   }
 }
 
-// --- Damaged and hostile models
-// ---------------------------------------------------
+// --- Damaged and hostile models ----------------------------------------------
 
 TEST_F(OnnxImport, RefusesTensorsThatLieAboutTheirSizes) {
   onnx::WireWriter tensor;
@@ -352,13 +390,7 @@ TEST_F(OnnxImport, RefusesTensorsThatLieAboutTheirSizes) {
   inner.input("x", kRow).node("Add", {"x", "w"}, {"y"}).output("y");
   onnx::WireWriter graph = inner.body();
   graph.message(5, tensor);
-  onnx::WireWriter opset;
-  opset.integer(2, 21);
-  onnx::WireWriter model;
-  model.integer(1, 10);
-  model.message(7, graph);
-  model.message(8, opset);
-  write_file(path_, model.written());
+  save_graph(path_, graph);
   expect_error(ErrorCode::kDataLoss, {"model.onnx", "tensor 'w'"},
                [&] { import_onnx(path_); });
 }
@@ -382,13 +414,7 @@ void write_external(const std::filesystem::path& path,
   inner.input("x", kRow).node("Add", {"x", "w"}, {"y"}).output("y");
   onnx::WireWriter graph = inner.body();
   graph.message(5, tensor);
-  onnx::WireWriter opset;
-  opset.integer(2, 21);
-  onnx::WireWriter model;
-  model.integer(1, 10);
-  model.message(7, graph);
-  model.message(8, opset);
-  write_file(path, model.written());
+  save_graph(path, graph);
 }
 
 TEST_F(OnnxImport, ReadsDataOfItsFolderAlone) {

@@ -29,9 +29,8 @@ class OnnxContext {
   const TensorType& type(std::size_t input) const { return call_.input(input); }
   std::size_t input_count() const { return call_.inputs.size(); }
 
-  // --- Operands and results
-  // ---------------------------------------------------- An operand's name, in
-  // the engine's order of axes, and with channels first.
+  // --- Operands and results --------------------------------------------------
+  // An operand's name, in the engine's order of axes, and with channels first.
   virtual std::string x(std::size_t input) = 0;
   std::string image(std::size_t input) {
     return image(input, type(input).shape.rank());
@@ -48,10 +47,9 @@ class OnnxContext {
   // Whether anybody reads a result.
   virtual bool is_read(std::size_t output) const = 0;
 
-  // --- Nodes
-  // ------------------------------------------------------------------- Adds a
-  // node and returns the names of its results. An operand without a name is
-  // left out. Attributes are integers, reals, texts, lists of integers,
+  // --- Nodes -----------------------------------------------------------------
+  // Adds a node and returns the names of its results. An operand without a name
+  // is left out. Attributes are integers, reals, texts, lists of integers,
   // tensors, and dtypes, which become ONNX's numbers.
   virtual Names emit(const std::string& op, const Names& inputs,
                      const Attributes& attributes, std::size_t outputs) = 0;
@@ -69,9 +67,8 @@ class OnnxContext {
   // The same for a reshape of an operand, whose size tells one dim.
   virtual std::string reshaped(const Shape& shape) = 0;
 
-  // --- Functions
-  // --------------------------------------------------------------- Adds the
-  // nodes of a function of the graph; returns its results.
+  // --- Functions -------------------------------------------------------------
+  // Adds the nodes of a function of the graph; returns its results.
   virtual Names run(const FunctionRef& function, const Names& arguments) = 0;
   // A node that runs graphs. While `build` runs, nodes are added to its graph;
   // it is given the names of inputs of these types, and returns results. What

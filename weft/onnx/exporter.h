@@ -31,8 +31,7 @@ class Exporter {
   // `graph` has the functions that others refer to, and outlives it.
   explicit Exporter(const Graph& graph) : graph_(graph) { open(); }
 
-  // --- The model's graph
-  // --------------------------------------------------------
+  // --- The model's graph -----------------------------------------------------
   ExportedValue add_input(const std::string& name, const TensorType& type);
   // The nodes of a function on values, and its results.
   std::vector<ExportedValue> run(const Function& function,
@@ -42,8 +41,7 @@ class Exporter {
   // and `where`.
   WrittenModel finish(const std::string& name, std::string_view where);
 
-  // --- For exporters of ops
-  // -------------------------------------------------------
+  // --- For exporters of ops --------------------------------------------------
   std::string plain(ExportedValue& value);
   std::string image(ExportedValue& value);
   // An image of `rank` that this one broadcasts to.

@@ -215,8 +215,7 @@ void import_attention(OnnxNode& node) {
   node.set(0, are_flat ? heads_together(y) : y);
 }
 
-// --- Rotary embedding
-// ----------------------------------------------------------
+// --- Rotary embedding --------------------------------------------------------
 
 // Su et al., 2021: pairs of numbers turned by angles of their places.
 void import_rotary_embedding(OnnxNode& node) {
@@ -277,8 +276,7 @@ void import_rotary_embedding(OnnxNode& node) {
   node.set(is_flat ? reshape(y, given.shape()) : transpose(y, {0, 2, 1, 3}));
 }
 
-// --- Linear attention
-// ----------------------------------------------------------
+// --- Linear attention --------------------------------------------------------
 
 // A state [keys, values] of each head is read by queries and written by keys;
 // the rules are those of Yang et al., "Gated Delta Networks", 2024.

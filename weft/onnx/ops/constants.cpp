@@ -95,8 +95,7 @@ void import_eye_like(OnnxNode& node) {
   node.set(cast(equal(column, row + offset), node.dtype("dtype", type.dtype)));
 }
 
-// --- Casts
-// --------------------------------------------------------------------
+// --- Casts -------------------------------------------------------------------
 
 Value converted(const Value& x, DType dtype) {
   // Every number but 0 is true.
@@ -161,8 +160,7 @@ void import_one_hot(OnnxNode& node) {
   node.set(where(is_here, value(1), value(0)));
 }
 
-// --- Random numbers
-// ------------------------------------------------------------
+// --- Random numbers ----------------------------------------------------------
 
 // Each run draws the same numbers, other ones than other programs draw: ONNX
 // says how numbers are distributed, and not which they are.

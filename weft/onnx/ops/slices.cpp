@@ -296,8 +296,7 @@ void import_center_crop_pad(OnnxNode& node) {
   node.set(pad(x, padding.before, padding.after));
 }
 
-// --- Triangles
-// ----------------------------------------------------------------
+// --- Triangles ---------------------------------------------------------------
 
 void import_triangle(OnnxNode& node) {
   const Value x = node.input(0);
