@@ -6,7 +6,8 @@ from pathlib import Path
 
 TARGETS = ("weft-bench", "weft-fma-peak", "weft-bandwidth",
            "weft-read-rate", "weft-all-reduce",
-           "weft-micro", "weft-cli", "weft-concurrent-bench", "weft-python")
+           "weft-micro", "weft-cli", "weft-concurrent-bench", "weft-python",
+           "weft-serve", "weft-serve-load")
 
 
 def build(root: Path, folder: Path) -> str:
@@ -15,10 +16,10 @@ def build(root: Path, folder: Path) -> str:
     configured = (folder / "CMakeCache.txt").is_file()
     generator = [] if configured else ["-G", "Ninja"]
     install = ("source tools/bootstrap.sh; "
-               "install_packages '' test bench")
+               "install_packages '' serve test bench")
     commands = (
         ["env", f"root={root}", "bash", "-c", install],
-        ["cmake", "-S", root, "-B", folder, *generator, "-DWEFT_BENCH=ON",
+        ["cmake", "-S", root, "-B", folder, *generator, "-DWEFT_BENCH=ON", "-DWEFT_SERVE=ON",
          "-DWEFT_PYTHON=ON", "-DPython3_EXECUTABLE=/usr/bin/python3"],
         ["cmake", "--build", folder, "--target", *TARGETS])
     for command in commands:

@@ -1,4 +1,5 @@
 """Where people already are: models of other systems, and in them."""
+"""Where people already are: files of others, servers, and what serving costs."""
 
 from lib.bench import Bench, Setting
 from lib.suite import benches_of

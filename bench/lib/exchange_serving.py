@@ -1,0 +1,342 @@
+"""`weft serve` under load: what it can do beside onnxruntime behind a usual
+Python server, how long its tail is, whether it keeps to its threads, and whether
+its memory is bounded."""
+
+import json
+import re
+import subprocess
+import threading
+import time
+import urllib.request
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from math import prod
+from pathlib import Path
+from random import Random
+from statistics import median
+
+from lib.bench import Bar, Bench, Setting
+from lib.suite import answer, marked
+from lib.worker import WorkerError
+
+CONNECTIONS = 16
+SHARE_OF_CAPACITY = 0.7
+SHAPES = 1000
+CLIENTS = 8
+STARTS_WITHIN_S = 60
+
+# What answers beside us, and how many times its requests we must.
+PEERS = {"onnxruntime, FastAPI": 1.5, "Triton": 1.0}
+TAILS = {model: Bar(f"serving: {model}, p99 over p50 at 70 % of capacity",
+                    "times", 1.5, at_most=True) for model in ("digits", "dense")}
+THREADS = Bar("serving: threads that compute for 8 clients, over the budget",
+              "times", 1, at_most=True)
+SHAPES_MEMORY = Bar("serving: memory after 1,000 shapes, over that after 100",
+                    "times", 1.1, at_most=True)
+LOAD_MEMORY = Bar("serving: memory after a load, over that after a tenth of it",
+                  "times", 1.05, at_most=True)
+
+# Eight square layers: what a run takes is reading their weights, for any few rows.
+WIDTH, LAYERS = 1024, 8
+
+# Rows of any length, of which each has plans of its own.
+LENGTHS_GRAPH = """
+func @softmax(%0 "x": f32[N, T]) -> (f32[N, T]) {
+  %1 = softmax(%0) : f32[N, T]
+  return %1
+}
+"""
+
+
+def benches(where: Setting) -> list[Bench]:
+    measured = Measurements(where)
+    return [*(measured.race_bench(peer) for peer in PEERS),
+            *(Bench((bar,), partial(measured.tail, model))
+              for model, bar in TAILS.items()),
+            Bench((THREADS,), measured.threads),
+            Bench((SHAPES_MEMORY,), measured.shapes),
+            Bench((LOAD_MEMORY,), measured.long_load)]
+
+
+def write_function(path: Path, entry: str, graph: str,
+                   constants: dict[str, tuple[list[int], bytes]]) -> None:
+    """A file as export_function() writes it (weft/files/exported.h), of f32."""
+    info = {"format": 1, "entry": entry, "hidden": [
+        {"tensor": name, "kind": "constant"} for name in constants]}
+    header: dict = {"__metadata__": {"weft.graph": graph,
+                                     "weft.function": json.dumps(info)}}
+    offset = 0
+    for name, (shape, data) in constants.items():
+        header[name] = {"dtype": "F32", "shape": shape,
+                        "data_offsets": [offset, offset + len(data)]}
+        offset += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, data in constants.values():
+            file.write(data)
+
+
+class Server:
+    """A process that answers at a port; its own, or a worker of it."""
+
+    def __init__(self, process: subprocess.Popen, port: int):
+        self.process, self.port = process, port
+
+    def post(self, path: str, body: bytes) -> bytes:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", body,
+            {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as read:
+            return read.read()
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(
+                f"http://127.0.0.1:{self.port}{path}", timeout=60) as read:
+            return read.read().decode()
+
+    def resident_bytes(self) -> float:
+        return float(re.search(r"^process_resident_memory_bytes (\S+)$",
+                               self.get("/metrics"), re.M)[1])
+
+
+class Measurements:
+    def __init__(self, where: Setting):
+        self.where = where
+        self.folder = where.build / "bench" / "serving"
+        self.digits = cache(self._digits)
+
+    def _digits(self) -> Path:
+        """The digits recipe's model, trained and exported."""
+        weft, out = self.where.build / "bin/weft", self.folder / "digits.weft"
+        for command in (["train", self.where.root / "recipes/digits.toml",
+                         "--out", self.folder / "run"],
+                        ["export", self.folder / "run", "-o", out]):
+            subprocess.run([weft, *command], check=True, capture_output=True)
+        return out
+
+    @contextmanager
+    def ours(self, model: Path, *options: object) -> Iterator[Server]:
+        process = subprocess.Popen(
+            list(map(str, [self.where.build / "bin/weft", "serve", model,
+                           "--port", 0, "--no-grpc", "--threads",
+                           self.where.threads, *options])),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            line = process.stdout.readline()
+            if not line:
+                raise WorkerError("weft serve did not start")
+            yield Server(process, int(line.rsplit(":", 1)[1]))
+        finally:
+            process.terminate()
+            process.wait()
+
+    @contextmanager
+    def peer(self, name: str, model: Path) -> Iterator[Server]:
+        peers = self.where.root / "bench/peers"
+        port = 18000 + Random().randrange(2000)
+        onnx = self.folder / "digits.onnx"
+        subprocess.run([self.where.peers.python, peers / "digits_onnx.py",
+                        model, onnx], check=True)
+        command = ([self.triton_python(), peers / "triton_server.py", onnx,
+                    "--threads", self.where.threads] if name == "Triton" else
+                   [self.where.peers.python, peers / "onnx_server.py", onnx,
+                    "--workers", self.where.threads])
+        process = subprocess.Popen(
+            list(map(str, [*command, "--port", port])),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server = Server(process, port)
+        try:
+            end = time.monotonic() + STARTS_WITHIN_S
+            while not self._is_up(server):
+                if process.poll() is not None or time.monotonic() > end:
+                    raise WorkerError("the peer's server did not start")
+                time.sleep(0.1)
+            yield server
+        finally:
+            process.terminate()
+            process.wait()
+
+    def triton_python(self) -> Path:
+        """That of an environment of its own, made once."""
+        folder = self.where.build / "peers-triton"
+        python = folder / "bin" / "python"
+        if not python.is_file():
+            subprocess.run(["/usr/bin/python3", "-m", "venv", folder],
+                           check=True)
+            subprocess.run([python, "-m", "pip", "install", "-q", "-r",
+                            self.where.root / "bench/requirements-triton.txt"],
+                           check=True)
+        return python
+
+    @staticmethod
+    def _is_up(server: Server) -> bool:
+        try:
+            server.get("/v2/models/digits/ready")
+            return True
+        except OSError:
+            return False
+
+    def dense(self) -> Path:
+        """Layers of relu(x w), written from the format of exported functions."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        names = [f"w{i}" for i in range(LAYERS)]
+        parameters = [f'%{i + 1} "{name}": f32[{WIDTH}, {WIDTH}]'
+                      for i, name in enumerate(names)]
+        body, last = [], 0
+        for layer in range(LAYERS):
+            at = LAYERS + 1 + 2 * layer
+            body += [f"%{at} = matmul(%{last}, %{layer + 1}) : f32[N, {WIDTH}]",
+                     f"%{at + 1} = relu(%{at}) : f32[N, {WIDTH}]"]
+            last = at + 1
+        graph = (f'func @dense(%0 "x": f32[N, {WIDTH}], '
+                 f'{", ".join(parameters)}) -> (f32[N, {WIDTH}]) {{\n' +
+                 "\n".join(body) + f"\nreturn %{last}\n}}\n")
+        # All layers have the same weights, each in memory of its own.
+        random, bound = Random(1), (6 / WIDTH)**0.5
+        layer = array("f", (random.uniform(-bound, bound)
+                            for _ in range(WIDTH**2))).tobytes()
+        path = self.folder / "dense.weft"
+        write_function(path, "dense", graph,
+                       {name: ([WIDTH, WIDTH], layer) for name in names})
+        return path
+
+    @staticmethod
+    def body_of(model: str) -> bytes:
+        name, shape = {"digits": ("image", [1, 8, 8, 1]),
+                       "dense": ("x", [1, WIDTH])}[model]
+        random = Random(1)
+        data = [random.randrange(17) / 16 for _ in range(prod(shape))]
+        return json.dumps({"inputs": [{"name": name, "datatype": "FP32",
+                                       "shape": shape, "data": data}]}).encode()
+
+    def load(self, server: Server, seconds: float, rate: float = 0,
+             model: str = "digits") -> dict:
+        body = self.body_of(model)
+        request = self.folder / f"{model}.request"
+        request.write_bytes(
+            b"POST /v2/models/%s/infer HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n" % (model.encode(), len(body)) +
+            body)
+        found = answer([self.where.build / "bin/weft-serve-load", "127.0.0.1",
+                        server.port, request, "--connections", CONNECTIONS,
+                        "--seconds", seconds, "--rate", rate])
+        if found["errors"]:
+            raise WorkerError(f"{found['errors']} requests failed")
+        return found
+
+    @property
+    def seconds(self) -> float:
+        return 2 if self.where.quick else 5
+
+    def race_bench(self, peer: str) -> Bench:
+        throughput = Bar(f"serving: digits over {peer}", "req/s", PEERS[peer])
+        same = Bar(f"serving: largest difference from {peer}", "difference",
+                   1e-4, at_most=True)
+        return Bench((throughput, same),
+                     lambda: self.race(peer, throughput, same))
+
+    def race(self, name: str, throughput: Bar, same: Bar) -> dict:
+        """Both servers are up, and are loaded in turns."""
+        model = self.digits()
+        pairs = []
+        with self.ours(model) as ours, self.peer(name, model) as peer:
+            body = self.body_of("digits")
+            outputs = [json.loads(server.post(
+                "/v2/models/digits/infer", body))["outputs"][0]["data"]
+                for server in (ours, peer)]
+            for side in (ours, peer):
+                self.load(side, 1)
+            for _ in range(min(self.where.pairs, 5)):
+                pairs.append((self.load(ours, self.seconds)["rate"],
+                              self.load(peer, self.seconds)["rate"]))
+        ratios = [a / b for a, b in pairs]
+        apart = max(abs(a - b) for a, b in zip(*outputs))
+        note = (f"{CONNECTIONS} connections, one image a request, as JSON; the "
+                "load runs on the same cores")
+        return {
+            throughput.name: {
+                "ours": median(a for a, _ in pairs),
+                "peer": median(b for _, b in pairs), "peer_name": name,
+                "ratio": median(ratios), "low": min(ratios),
+                "high": max(ratios), "note": marked(self.where, note)},
+            same.name: {"ours": apart, "ratio": apart}}
+
+    def tail(self, model: str) -> dict:
+        file = self.digits() if model == "digits" else self.dense()
+        with self.ours(file) as server:
+            capacity = median(
+                self.load(server, self.seconds, model=model)["rate"]
+                for _ in range(3))
+            rate = SHARE_OF_CAPACITY * capacity
+            runs = [self.load(server, self.seconds, rate, model)
+                    for _ in range(5)]
+        ratios = [run["p99"] / run["p50"] for run in runs]
+        p50, p99 = (1e3 * median(run[share] for run in runs)
+                    for share in ("p50", "p99"))
+        return {TAILS[model].name: {
+            "ours": median(ratios), "ratio": median(ratios),
+            "low": min(ratios), "high": max(ratios),
+            "note": marked(self.where, f"{rate:,.0f} of {capacity:,.0f} req/s "
+                           f"at even intervals: p50 {p50:.2f} ms, p99 "
+                           f"{p99:.2f} ms")}}
+
+    def threads(self) -> dict:
+        """Teams are called as their executors; they are counted while they
+        compute."""
+        with self.ours(self.digits()) as server:
+            body, over = self.body_of("digits"), threading.Event()
+
+            def work() -> None:
+                while not over.is_set():
+                    server.post("/v2/models/digits/infer", body)
+            clients = [threading.Thread(target=work) for _ in range(CLIENTS)]
+            for client in clients:
+                client.start()
+            most, end = 0, time.monotonic() + self.seconds
+            while time.monotonic() < end:
+                names = [path.read_text().strip() for path in Path(
+                    f"/proc/{server.process.pid}/task").glob("*/comm")]
+                most = max(most, names.count("weft-compute"))
+            over.set()
+            for client in clients:
+                client.join()
+        return {THREADS.name: {"ours": most,
+                               "ratio": most / self.where.threads}}
+
+    def lengths_model(self) -> Path:
+        path = self.folder / "lengths.weft"
+        write_function(path, "softmax", LENGTHS_GRAPH, {})
+        return path
+
+    def shapes(self) -> dict:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.ours(self.lengths_model()) as server:
+            early = 0.0
+            for length in range(1, SHAPES + 1):
+                server.post("/v2/models/lengths/infer", json.dumps(
+                    {"inputs": [{"name": "x", "datatype": "FP32",
+                                 "shape": [1, length],
+                                 "data": [1] * length}]}).encode())
+                if length == 100:
+                    early = server.resident_bytes()
+            late = server.resident_bytes()
+        return {SHAPES_MEMORY.name: {
+            "ours": late / early, "ratio": late / early,
+            "note": f"{early / 1e6:.0f} to {late / 1e6:.0f} MB"}}
+
+    def long_load(self) -> dict:
+        seconds = 10 if self.where.quick else 3600
+        with self.ours(self.digits()) as server:
+            self.load(server, seconds / 10)
+            early = server.resident_bytes()
+            self.load(server, seconds * 9 / 10)
+            late = server.resident_bytes()
+        return {LOAD_MEMORY.name: {
+            "ours": late / early, "ratio": late / early,
+            "note": marked(self.where, f"{seconds} s: {early / 1e6:.0f} to "
+                           f"{late / 1e6:.0f} MB")}}
