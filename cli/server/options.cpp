@@ -115,8 +115,7 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
   std::vector<std::string> warm_up;
 
   CLI::App app(
-      "Serves exported models over HTTP and gRPC, by the open "
-      "inference protocol.",
+      "Serve models over HTTP and gRPC, by the open inference protocol.",
       "weft serve");
   app.footer(kFooter);
   app.add_option("MODEL", arguments.models, "what is served")->required();

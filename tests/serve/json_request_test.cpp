@@ -114,6 +114,9 @@ TEST(JsonRequest, RefusesWhatIsNoRequest) {
   refuse(input(R"("shape": [1], "datatype": "FP32")"), {"no data"});
   refuse(input(R"("shape": [1], "datatype": "BYTES", "data": ["a"])"),
          {"inputs[0].datatype", "BYTES", "FP32"});
+  std::string many = R"({"inputs": [{})";
+  for (int i = 0; i < 1024; ++i) many += ",{}";
+  refuse(many + "]}", {"inputs", "more than 1024"});
   refuse(R"({"parameters": {"timeout": 0}, "inputs": []})",
          {"parameters.timeout", "between 1 and"});
   refuse(std::string(100, '['), {"byte 0"});

@@ -34,9 +34,10 @@ Predictions::~Predictions() {
 void Predictions::ask(LaneRef lane, PersonInput input, Answered done) {
   const std::string& name = lane->model().name();
   if (lane->model().in_use() == nullptr) {
-    throw Refusal(Status::kBadRequest, name,
-                  "its file says nothing of what people could give it; it takes "
-                  "tensors, by infer");
+    throw Refusal(
+        Status::kBadRequest, name,
+        "its file says nothing of what people could give it; it takes "
+        "tensors, by infer");
   }
   {
     const std::lock_guard lock(mutex_);
@@ -107,7 +108,9 @@ std::vector<Tensor> Predictions::run(const LaneRef& lane,
   request->arrival = Clock::now();
   request->deadline = request->arrival + deadline_;
   std::promise<Outcome> promise;
-  request->done = [&](Outcome outcome) { promise.set_value(std::move(outcome)); };
+  request->done = [&](Outcome outcome) {
+    promise.set_value(std::move(outcome));
+  };
   executors_.submit(lane, request);
   Outcome outcome = promise.get_future().get();
   if (outcome.status == Status::kOk) return std::move(outcome.results);

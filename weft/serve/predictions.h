@@ -1,10 +1,11 @@
-// What a person gives — a picture, a row, a sentence — predicted by a model that
-// is served, as `weft predict` does it: the file says how it becomes numbers and
-// what the numbers mean. It is for trying a model; programs send tensors.
+// What a person gives — a picture, a row, a sentence — predicted by a model
+// that is served, as `weft predict` does it: the file says how it becomes
+// numbers and what the numbers mean. It is for trying a model; programs send
+// tensors.
 //
 // Inputs are read on one thread of their own; what the model computes runs with
-// the requests of all others. A search that a task makes step by step, as that of
-// a translation, computes on the thread of its own.
+// the requests of all others. A search that a task makes step by step, as that
+// of a translation, computes on the thread of its own.
 //
 // Threads: thread-safe.
 #pragma once
@@ -13,18 +14,17 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
-
-#include <nlohmann/json.hpp>
 
 #include "weft/serve/executors.h"
 
 namespace weft::serve {
 
 struct PersonInput {
-  std::string text;                      // a sentence, a row; of a file its name
+  std::string text;  // a sentence, a row; of a file its name
   std::optional<std::string> file = {};  // its bytes
 };
 

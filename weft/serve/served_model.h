@@ -64,8 +64,8 @@ class ServedModel {
   bool is_serial() const { return is_serial_; }
   // How many rows may share a run: 1 if none may.
   std::int64_t most_rows() const { return most_rows_; }
-  // What the file says of a task and data; null for a function alone. The caller
-  // synchronises what it does with it.
+  // What the file says of a task and data; null for a function alone. The
+  // caller synchronises what it does with it.
   ModelInUse* in_use() const { return in_use_.get(); }
 
   // Runs listed shapes for `copies` calls at once, on the calling thread.

@@ -1,5 +1,6 @@
 #include "weft/serve/grpc/grpc_server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 #include <open_inference.grpc.pb.h>
@@ -228,6 +229,8 @@ class GrpcServer::State {
     const std::string address =
         fmt::format("{}:{}", options.address, options.port);
     grpc::ServerBuilder builder;
+    // What clients send wrongly they are told; the log is not theirs.
+    google::protobuf::SetLogHandler(nullptr);
     // Else a second server would share the port without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.SetMaxReceiveMessageSize(

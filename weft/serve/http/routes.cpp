@@ -71,9 +71,7 @@ struct Routes::Target {
   std::string model = {};
   std::string version = {};
 
-  bool is_post() const {
-    return kind >= kInfer;
-  }
+  bool is_post() const { return kind >= kInfer; }
   // What tells nothing of the models: probes have no token, and the page asks
   // for it.
   bool is_open() const {
@@ -255,19 +253,19 @@ void Routes::predict(const Target& target, const HttpCall& call,
     input.text = "upload";
     input.file = std::string(call.body);
   }
-  server_.predict(target.model, target.version, std::move(input),
-                  [reply](PersonAnswer answer) {
-                    reply([answer = std::move(answer)] {
-                      if (answer.status != Status::kOk) {
-                        return refusal_answer(answer.status, answer.message);
-                      }
-                      return HttpAnswer{
-                          .body = dump({{"model_name", answer.model},
-                                        {"model_version", answer.version},
-                                        {"lines", answer.lines},
-                                        {"prediction", answer.json}})};
-                    });
-                  });
+  server_.predict(
+      target.model, target.version, std::move(input),
+      [reply](PersonAnswer answer) {
+        reply([answer = std::move(answer)] {
+          if (answer.status != Status::kOk) {
+            return refusal_answer(answer.status, answer.message);
+          }
+          return HttpAnswer{.body = dump({{"model_name", answer.model},
+                                          {"model_version", answer.version},
+                                          {"lines", answer.lines},
+                                          {"prediction", answer.json}})};
+        });
+      });
 }
 
 }  // namespace weft::serve

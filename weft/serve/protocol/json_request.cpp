@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::int64_t kMostTimeoutUs = std::int64_t{24} * 3600 * 1'000'000;
 
+// A place of the text becomes much more memory: there is a limit, which no
+// model comes near.
+constexpr std::size_t kMostEntries = 1024;
+
 // An input as it stands in the text: its parts come in any order.
 struct RawInput {
   std::string name;
@@ -27,6 +31,11 @@ struct Parsed {
   JsonRequest request;
   std::vector<RawInput> inputs;
 };
+
+void check_count(JsonReader& reader, std::string_view list, std::size_t index) {
+  if (index < kMostEntries) return;
+  reader.fail("{}: there are more than {}", list, kMostEntries);
+}
 
 [[noreturn]] void unknown_field(const std::string& where,
                                 const std::string& field,
@@ -118,10 +127,14 @@ Parsed read_request(JsonReader& reader) {
       request.call.id = reader.string();
     } else if (key == "inputs") {
       reader.list([&](std::size_t i) {
+        check_count(reader, "inputs", i);
         parsed.inputs.push_back(read_input(reader, i));
       });
     } else if (key == "outputs") {
-      reader.list([&](std::size_t i) { read_output(reader, i, request); });
+      reader.list([&](std::size_t i) {
+        check_count(reader, "outputs", i);
+        read_output(reader, i, request);
+      });
     } else if (key == "parameters") {
       read_request_parameters(reader, request);
     } else {
