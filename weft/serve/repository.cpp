@@ -108,7 +108,8 @@ void Repository::open(const std::vector<std::string>& models) {
     });
     if (const auto error = loaded.get_future().get()) {
       throw Error(ErrorCode::kUnavailable, name, "it cannot be loaded")
-          .detail(*error);
+          .detail(*error)
+          .hint("weft export CHECKPOINT -o FILE makes a file to serve");
     }
   }
   const std::lock_guard lock(mutex_);

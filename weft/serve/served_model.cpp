@@ -75,7 +75,10 @@ ServedModel::ServedModel(std::string name, std::string version,
       in_use_(task_of(file_.path())),
       is_serial_(assigns(function_)) {
   for (const auto& [argument, type] : function_.arguments()) {
-    inputs_.push_back({argument, type});
+    // A graph that was written by hand need not name its arguments.
+    inputs_.push_back(
+        {argument.empty() ? fmt::format("arg{}", inputs_.size()) : argument,
+         type});
   }
   for (const TensorType& type : function_.result_types()) {
     outputs_.push_back({fmt::format("result{}", outputs_.size()), type});
