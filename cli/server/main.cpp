@@ -53,6 +53,18 @@ class IoThreads {
   std::vector<std::thread> threads_;
 };
 
+// Ends the server before what it answers to goes.
+class Ending {
+ public:
+  explicit Ending(serve::Server& server) : server_(server) {}
+  ~Ending() { server_.end(); }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  serve::Server& server_;
+};
+
 sigset_t handled_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -86,6 +98,7 @@ void run(const ServeArguments& arguments) {
                            arguments.http);
   std::optional<serve::GrpcServer> grpc;
   if (arguments.grpc) grpc.emplace(server, *arguments.grpc);
+  const Ending ending(server);
   server.repository().open(arguments.models);
   fmt::print("http{}://{}:{}\n", arguments.http.tls.is_wanted() ? "s" : "",
              arguments.http.address, http.port());

@@ -5,6 +5,7 @@
 
 #include <future>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "tests/serve/models.h"
 #include "tests/support/errors.h"
@@ -88,6 +89,17 @@ TEST_F(ServerTest, WhoGivesUpIsToldOnce) {
   // It is over: nothing is left to be given up.
   server_.cancel(ticket);
   let_go_.set_value();
+}
+
+TEST_F(ServerTest, TheEndLeavesNobodyWaiting) {
+  auto waiting = ask(call(1));
+  EXPECT_FALSE(server_.drain(serve::Clock::now()));
+  std::thread end([&] { server_.end(); });
+  EXPECT_EQ(waiting.get().status, Status::kUnavailable);
+  let_go_.set_value();
+  end.join();
+  test::expect_error(ErrorCode::kUnavailable, {"shutting down"},
+                     [&] { ask(call(2)); });
 }
 
 TEST_F(ServerTest, OutputsComeAsTheyAreAskedFor) {

@@ -37,16 +37,25 @@ Executors::Executors(const ExecutorOptions& options, Metrics& metrics)
   threads_.emplace_back([this] { watch_deadlines(); });
 }
 
-Executors::~Executors() {
+Executors::~Executors() { end(); }
+
+void Executors::end() {
+  std::vector<std::pair<LaneRef, RequestRef>> left;
   {
     const Lock lock(mutex_);
     is_hurried_ = true;
     is_draining_ = true;
     is_ending_ = true;
+    // All are late now.
+    left = take_late(Time::max());
+    note_idle();
   }
-  has_work_.notify_all();
-  has_deadline_.notify_all();
+  for (const auto& [lane, request] : left) {
+    finish(lane->metrics_, request,
+           {Status::kUnavailable, "the server has ended"});
+  }
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 // The first ones have one thread more where they do not divide evenly.
@@ -191,36 +200,42 @@ void Executors::run(Work work) {
   }
 }
 
+// Takes requests out of all queues whose deadline has passed.
+std::vector<std::pair<LaneRef, RequestRef>> Executors::take_late(Time now) {
+  std::vector<std::pair<LaneRef, RequestRef>> late;
+  for (auto at = lanes_.begin(); at != lanes_.end();) {
+    const LaneRef lane = *at;
+    for (RequestRef& each : lane->queue_.take_expired(now)) {
+      late.emplace_back(lane, std::move(each));
+      lane->metrics_.waiting -= 1;
+    }
+    at = lane->is_idle() ? lanes_.erase(at) : std::next(at);
+  }
+  return late;
+}
+
 // Executors may all be computing when a deadline passes.
 void Executors::watch_deadlines() {
   Lock lock(mutex_);
   while (!(is_ending_ && lanes_.empty())) {
-    const Time now = Clock::now();
-    Time next = Time::max();
-    std::vector<std::pair<LaneRef, RequestRef>> late;
-    for (auto at = lanes_.begin(); at != lanes_.end();) {
-      const LaneRef lane = *at;
-      for (RequestRef& each : lane->queue_.take_expired(now)) {
-        late.emplace_back(lane, std::move(each));
-        lane->metrics_.waiting -= 1;
-      }
-      next = std::min(next, lane->queue_.next_deadline());
-      at = lane->is_idle() ? lanes_.erase(at) : std::next(at);
+    const auto late = take_late(Clock::now());
+    next_look_ = Time::max();
+    for (const LaneRef& lane : lanes_) {
+      next_look_ = std::min(next_look_, lane->queue_.next_deadline());
     }
     note_idle();
-    next_look_ = next;
     if (!late.empty()) {
       lock.unlock();
-      for (auto& [lane, request] : late) {
+      for (const auto& [lane, request] : late) {
         finish(lane->metrics_, request,
                {Status::kExpired,
                 "its deadline passed before the model was free"});
       }
       lock.lock();
-    } else if (next == Time::max()) {
+    } else if (next_look_ == Time::max()) {
       has_deadline_.wait(lock);
     } else {
-      has_deadline_.wait_until(lock, next);
+      has_deadline_.wait_until(lock, next_look_);
     }
   }
 }

@@ -33,7 +33,6 @@ struct ExecutorOptions {
 class Executors {
  public:
   Executors(const ExecutorOptions& options, Metrics& metrics);
-  // Runs what waits, and ends.
   ~Executors();
 
   // How many threads the team of an executor has, the largest one.
@@ -57,6 +56,9 @@ class Executors {
   // Hurries, takes no more requests, and returns when all that was submitted is
   // done, or the time has come; says which.
   bool drain(Time until);
+  // Ends with the batches that run: what waits is told that it will not. No
+  // `done` is called afterwards.
+  void end();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -65,6 +67,7 @@ class Executors {
   int team_of(int executor) const;
   void compute(int executor);
   void watch_deadlines();
+  std::vector<std::pair<LaneRef, RequestRef>> take_late(Time now);
   void run(Work work);
   std::optional<Time> next_ready() const;
   Work take(Time now);

@@ -15,6 +15,22 @@ ByteSpan bytes_of(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+// What a predictor says of its input, files that are damaged or not there among
+// it, is for who sent it.
+Status status_of_input(const Error& error) {
+  if (dynamic_cast<const Refusal*>(&error) == nullptr) {
+    switch (error.code()) {
+      case ErrorCode::kUnsupported:
+      case ErrorCode::kUnavailable:
+      case ErrorCode::kDataLoss:
+        return Status::kBadRequest;
+      default:
+        break;
+    }
+  }
+  return status_of(error);
+}
+
 }  // namespace
 
 Predictions::Predictions(Executors& executors, Duration deadline)
@@ -22,13 +38,21 @@ Predictions::Predictions(Executors& executors, Duration deadline)
       deadline_(deadline),
       thread_([this] { serve(); }) {}
 
-Predictions::~Predictions() {
+Predictions::~Predictions() { end(); }
+
+void Predictions::end() {
+  std::deque<Question> left;
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
+    left = std::exchange(questions_, {});
   }
   has_question_.notify_all();
-  thread_.join();
+  for (const Question& each : left) {
+    each.done(
+        {.status = Status::kUnavailable, .message = "the server has ended"});
+  }
+  if (thread_.joinable()) thread_.join();
 }
 
 void Predictions::ask(LaneRef lane, PersonInput input, Answered done) {
@@ -41,6 +65,9 @@ void Predictions::ask(LaneRef lane, PersonInput input, Answered done) {
   }
   {
     const std::lock_guard lock(mutex_);
+    if (is_ending_) {
+      throw Refusal(Status::kUnavailable, name, "the server has ended");
+    }
     if (questions_.size() >= kMostQuestions) {
       throw Refusal(Status::kFull, name, "{} predictions wait already",
                     kMostQuestions);
@@ -86,11 +113,7 @@ PersonAnswer Predictions::answer(const Question& question) {
     answer.lines = std::move(prediction.lines);
     answer.json = std::move(prediction.json);
   } catch (const Error& error) {
-    // A file that cannot be read is its sender's, here.
-    answer.status = error.code() == ErrorCode::kDataLoss ||
-                            error.code() == ErrorCode::kUnsupported
-                        ? Status::kBadRequest
-                        : status_of(error);
+    answer.status = status_of_input(error);
     answer.message = error.what();
   } catch (const std::exception& error) {
     answer.status = Status::kInternal;

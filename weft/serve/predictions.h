@@ -47,6 +47,9 @@ class Predictions {
   // Refusal(kFull) where too many wait.
   using Answered = std::function<void(PersonAnswer)>;
   void ask(LaneRef lane, PersonInput input, Answered done);
+  // Ends with the one that is under way; those that wait are told. No `done` is
+  // called afterwards.
+  void end();
 
  private:
   struct Question {

@@ -37,13 +37,15 @@ Repository::Repository(RepositoryOptions options, Executors& executors,
       metrics_(metrics),
       loader_([this] { serve_loads(); }) {}
 
-Repository::~Repository() {
+Repository::~Repository() { end(); }
+
+void Repository::end() {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
   }
   has_task_.notify_all();
-  loader_.join();
+  if (loader_.joinable()) loader_.join();
 }
 
 std::optional<Repository::Stamp> Repository::stamp_of(const fs::path& path) {

@@ -45,7 +45,6 @@ struct IndexEntry {
 class Repository {
  public:
   Repository(RepositoryOptions options, Executors& executors, Metrics& metrics);
-  // Waits for a load that is under way.
   ~Repository();
 
   // Declares models: "digits.weft", "digits=path/to/file.weft", or a folder of
@@ -63,6 +62,8 @@ class Repository {
   void unload(const std::string& name);
   // Loads all that are loaded anew.
   void reload_all();
+  // Ends with the load that is under way: no callback comes afterwards.
+  void end();
 
   // Throws Refusal(kNotFound) for another name or version than there is, and
   // Refusal(kUnavailable) for a model that is not loaded. An empty version is

@@ -109,6 +109,13 @@ void Server::predict(const std::string& model, const std::string& version,
                    std::move(done));
 }
 
+void Server::end() {
+  executors_.drain(Clock::now());
+  repository_.end();
+  predictions_.end();
+  executors_.end();
+}
+
 const std::vector<std::string>& extensions() {
   static const std::vector<std::string> all = {
       "binary_tensor_data", "model_repository", "weft_predict"};

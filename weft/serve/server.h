@@ -81,6 +81,9 @@ class Server {
   // Takes no more calls, and waits until those under way are answered or the
   // time has come; says which.
   bool drain(Time until) { return executors_.drain(until); }
+  // Ends all threads. Whoever is still waiting is told; no callback comes
+  // afterwards, so that what they answer to may go.
+  void end();
 
  private:
   Ticket submit(const LaneRef& lane, InferCall call, Answered done);
