@@ -1,6 +1,5 @@
-"""`weft serve` under load: what it can do beside onnxruntime behind a usual
-Python server, how long its tail is, whether it keeps to its threads, and whether
-its memory is bounded."""
+"""`weft serve` under load: what it can do beside other servers, how long its
+tail is, whether it keeps to its threads, and whether its memory is bounded."""
 
 import json
 import os
@@ -32,7 +31,8 @@ STARTS_WITHIN_S = 60
 # What answers beside us, and how many times its requests we must.
 PEERS = {"onnxruntime, FastAPI": 1.5, "Triton": 1.0}
 TAILS = {model: Bar(f"serving: {model}, p99 over p50 at 70 % of capacity",
-                    "times", 1.5, at_most=True) for model in ("digits", "dense")}
+                    "times", 1.5, at_most=True)
+         for model in ("digits", "dense")}
 THREADS = Bar("serving: threads that compute for 8 clients, over the budget",
               "times", 1, at_most=True)
 SHAPES_MEMORY = Bar("serving: memory after 1,000 shapes, over that after 100",
@@ -40,7 +40,8 @@ SHAPES_MEMORY = Bar("serving: memory after 1,000 shapes, over that after 100",
 LOAD_MEMORY = Bar("serving: memory after a load, over that after a tenth of it",
                   "times", 1.05, at_most=True)
 
-# Eight square layers: what a run takes is reading their weights, for any few rows.
+# Eight square layers: what a run takes is reading their weights, for any few
+# rows.
 WIDTH, LAYERS = 1024, 8
 
 # Rows of any length, of which each has plans of its own.
@@ -183,7 +184,7 @@ class Measurements:
             return False
 
     def dense(self) -> Path:
-        """Layers of relu(x w), written from the format of exported functions."""
+        """Layers of relu(x w), as their text and weights."""
         self.folder.mkdir(parents=True, exist_ok=True)
         names = [f"w{i}" for i in range(LAYERS)]
         parameters = [f'%{i + 1} "{name}": f32[{WIDTH}, {WIDTH}]'

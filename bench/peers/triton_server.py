@@ -1,5 +1,5 @@
-"""NVIDIA's Triton, a server in C++, with its dynamic batcher. The wheel that PyPI
-has brings it with one backend, Python's: there onnxruntime computes.
+"""NVIDIA's Triton, a server in C++, with its dynamic batcher. The wheel that
+PyPI has brings it with one backend, Python's: there onnxruntime computes.
 
 triton_server.py digits.onnx --port P
 """

@@ -145,7 +145,7 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--executors", executors.executors,
                  "batches that run at once, each on its share of the threads; "
-                 "by default one for every two threads")
+                 "by default 2, or 1 for one thread")
       ->check(CLI::Range(1, 1024));
   app.add_option("--batch", repository.model.most_rows,
                  "rows of several requests that run together at most")
@@ -201,7 +201,7 @@ ServeArguments parse_serve_arguments(int argc, char** argv) {
         .hint("weft serve --help");
   }
   if (executors.executors == 0) {
-    executors.executors = std::max(1, executors.threads / 2);
+    executors.executors = std::min(2, executors.threads);
   }
   if (watch != "off") repository.watch_every = parse_duration("--watch", watch);
   for (const std::string& text : warm_up) parse_warm_up(text, repository);

@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from running import (INFER, PATIENCE_S, ServeTest, eventually, rows,  # noqa: E402
-                     scale_bytes)
+from running import (  # noqa: E402
+    INFER, PATIENCE_S, ServeTest, eventually, rows, scale_bytes)
 from weft import BIN, run  # noqa: E402
 
 HEAD = f"POST {INFER} HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
@@ -87,7 +87,8 @@ class HttpTest(ServeTest):
             for _ in range(20):
                 client = stack.enter_context(
                     socket.create_connection(server.http))
-                client.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 200)
+                client.sendall(200 * b"GET /metrics HTTP/1.1\r\n"
+                               b"Host: a\r\n\r\n")
             self.assertEqual(server.infer([1, 1])["outputs"][0]["data"],
                              [10, 100])
             self.assertGreaterEqual(server.metric("weft_http_connections"),

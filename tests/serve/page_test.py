@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The page of weft serve in a browser: it shows the model, its load, and what it
-makes of a picture."""
+"""The page of weft serve in a browser: it shows the model, its load, and what
+it makes of a picture."""
 
 import json
 import os
