@@ -32,8 +32,9 @@ Error bad_option(std::string_view option, std::string_view text,
 }
 
 Duration parse_duration(std::string_view option, const std::string& text) {
+  constexpr double kMostSeconds = 1e7;  // clocks count on from there
   const auto seconds = parse_quantity(text, kTimeUnits);
-  if (!seconds || *seconds < 0) {
+  if (!seconds || *seconds < 0 || *seconds > kMostSeconds) {
     throw bad_option(option, text, "time, as 2ms or 30s");
   }
   return std::chrono::duration_cast<Duration>(
@@ -94,6 +95,10 @@ void check(const ServeArguments& arguments) {
     throw Error(ErrorCode::kInvalidArgument, "--executors",
                 "{} batches at once need as many threads, and --threads is {}",
                 executors.executors, executors.threads);
+  }
+  if (arguments.server.deadline <= Duration::zero()) {
+    throw Error(ErrorCode::kInvalidArgument, "--deadline",
+                "no request can be answered in no time");
   }
   if (arguments.http.tls.certificate.empty() !=
       arguments.http.tls.key.empty()) {

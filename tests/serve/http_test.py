@@ -240,6 +240,8 @@ class HttpTest(ServeTest):
                part="'2 bananas' is no time")
         refuse(self.model, "--executors", 4, "--threads", 2,
                part="need as many threads")
+        refuse(self.model, "--drain", "1e300s", part="is no time")
+        refuse(self.model, "--deadline", "0s", part="no request")
         refuse(self.model, "--warm-up", "N", part="N=8,T=20")
         refuse(self.model, "--tls-key", "key.pem", part="given together")
         refuse(self.model, "--host", "nowhere", part="no address")
