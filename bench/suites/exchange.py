@@ -1,6 +1,5 @@
-"""Where people already are: models of other systems, and in them."""
-"""Where people already are: files of others, servers, and what serving costs."""
-"""Where people already are: files of others, and what serving takes."""
+"""Where people already are: files of others, what serving takes, and what is told
+of a run."""
 
 from lib.bench import Bench, Setting
 from lib.suite import benches_of

@@ -32,11 +32,10 @@ using test::TemporaryFolder;
 const TensorType kRow{DType::kF32, {2, 3}};
 
 // A model of a graph that OnnxModel cannot make.
-void save_graph(const std::filesystem::path& path,
-                const onnx::WireWriter& graph) {
-  onnx::WireWriter opset;
+void save_graph(const std::filesystem::path& path, const WireWriter& graph) {
+  WireWriter opset;
   opset.integer(2, 21);
-  onnx::WireWriter model;
+  WireWriter model;
   model.integer(1, 10);
   model.message(7, graph);
   model.message(8, opset);
@@ -240,7 +239,7 @@ TEST_F(OnnxImport, ReadsOpsOfOnnxruntimesQuantizer) {
       .node("Constant", {}, {"ten"},
             {{"value", Tensor::scalar(std::uint8_t{10})}})
       .output("y");
-  onnx::WireWriter node;
+  WireWriter node;
   for (const char* name :
        {"a", "half", "ten", "b", "quarter", "", "half", "ten"}) {
     node.bytes(1, name);
@@ -248,7 +247,7 @@ TEST_F(OnnxImport, ReadsOpsOfOnnxruntimesQuantizer) {
   node.bytes(2, "y");
   node.bytes(4, "QLinearAdd");
   node.bytes(7, "com.microsoft");
-  onnx::WireWriter graph = inner.body();
+  WireWriter graph = inner.body();
   graph.message(1, node);
   save_graph(path_, graph);
   const auto bytes = [](std::initializer_list<std::uint8_t> values) {
@@ -381,14 +380,14 @@ TEST_F(OnnxImport, RecurrentLayersAgreeWithTheirSteps) {
 // --- Damaged and hostile models ----------------------------------------------
 
 TEST_F(OnnxImport, RefusesTensorsThatLieAboutTheirSizes) {
-  onnx::WireWriter tensor;
+  WireWriter tensor;
   tensor.packed(1, {1000000, 1000000});
   tensor.integer(2, 1);
   tensor.bytes(8, "w");
   tensor.bytes(9, "abcd");
   OnnxModel inner;
   inner.input("x", kRow).node("Add", {"x", "w"}, {"y"}).output("y");
-  onnx::WireWriter graph = inner.body();
+  WireWriter graph = inner.body();
   graph.message(5, tensor);
   save_graph(path_, graph);
   expect_error(ErrorCode::kDataLoss, {"model.onnx", "tensor 'w'"},
@@ -397,14 +396,14 @@ TEST_F(OnnxImport, RefusesTensorsThatLieAboutTheirSizes) {
 
 void write_external(const std::filesystem::path& path,
                     const std::string& location, const std::string& offset) {
-  onnx::WireWriter tensor;
+  WireWriter tensor;
   tensor.packed(1, {3});
   tensor.integer(2, 1);
   tensor.bytes(8, "w");
   const std::pair<std::string, std::string> entries[] = {
       {"location", location}, {"offset", offset}, {"length", "12"}};
   for (const auto& [key, value] : entries) {
-    onnx::WireWriter entry;
+    WireWriter entry;
     entry.bytes(1, key);
     entry.bytes(2, value);
     tensor.message(13, entry);
@@ -412,7 +411,7 @@ void write_external(const std::filesystem::path& path,
   tensor.integer(14, 1);
   OnnxModel inner;
   inner.input("x", kRow).node("Add", {"x", "w"}, {"y"}).output("y");
-  onnx::WireWriter graph = inner.body();
+  WireWriter graph = inner.body();
   graph.message(5, tensor);
   save_graph(path, graph);
 }

@@ -32,16 +32,16 @@ class OnnxModel {
         name, Tensor::of<std::int64_t>({static_cast<Dim>(values.size())},
                                        std::span<const std::int64_t>(values)));
   }
-  OnnxModel& node(const std::string& op, const std::vector<std::string>& inputs,
-                  const std::vector<std::string>& outputs,
-                  const Attributes& attributes = {},
-                  const std::vector<std::pair<std::string, onnx::WireWriter>>&
-                      graphs = {}) {
+  OnnxModel& node(
+      const std::string& op, const std::vector<std::string>& inputs,
+      const std::vector<std::string>& outputs,
+      const Attributes& attributes = {},
+      const std::vector<std::pair<std::string, WireWriter>>& graphs = {}) {
     graph_.add_node(op + "_node", op, inputs, outputs, attributes, graphs);
     return *this;
   }
   // The graph by itself, as the body of a node.
-  onnx::WireWriter body() const { return graph_.finish("body"); }
+  WireWriter body() const { return graph_.finish("body"); }
 
   void save(const std::filesystem::path& path) {
     model_.graph = graph_.finish("test");

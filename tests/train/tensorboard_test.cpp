@@ -8,6 +8,7 @@
 #include "weft/base/file.h"
 #include "weft/data/image.h"
 #include "weft/graph/text.h"
+#include "weft/onnx/wire.h"
 #include "weft/train/tensorboard/event_file.h"
 #include "weft/train/tensorboard/summaries.h"
 #include "weft/train/trainer.h"
@@ -16,18 +17,20 @@ namespace weft::tensorboard_test {
 namespace {
 
 using onnx::WireReader;
-using onnx::WireWriter;
 
 ByteSpan bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+std::string text_of(ByteSpan bytes) { return {bytes.begin(), bytes.end()}; }
+
 // The fields of a message by number: the bytes of the last one of each.
 std::map<int, std::string> fields_of(std::string_view message) {
   std::map<int, std::string> fields;
   for (WireReader reader(bytes_of(message), "test"); reader.next();) {
-    const bool is_bytes = reader.kind() == onnx::WireKind::kBytes;
-    fields[reader.number()] = is_bytes ? std::string(reader.text()) : "";
+    const bool is_bytes = reader.kind() == WireKind::kBytes;
+    const ByteSpan bytes = is_bytes ? reader.bytes() : ByteSpan();
+    fields[reader.number()] = {bytes.begin(), bytes.end()};
   }
   return fields;
 }
@@ -76,7 +79,7 @@ TEST(TensorBoard, HistogramsCountEveryNumberOnce) {
   add_histogram(summary, "w", values);
   std::map<std::string, std::string> told;  // contents by tag
   for (WireReader reader(bytes_of(summary.written()), "test"); reader.next();) {
-    auto value = fields_of(reader.text());
+    auto value = fields_of(text_of(reader.bytes()));
     told[value[1]] = value[5];
   }
   ASSERT_EQ(told.size(), 2u);
@@ -109,7 +112,7 @@ TEST(TensorBoard, GraphsNameNodesAndTheirInputs) {
   const std::string text = graph_def(graph.functions[0]);
   std::vector<std::map<int, std::string>> nodes;
   for (WireReader reader(bytes_of(text), "test"); reader.next();) {
-    nodes.push_back(fields_of(reader.text()));
+    nodes.push_back(fields_of(text_of(reader.bytes())));
   }
   ASSERT_EQ(nodes.size(), 4u);
   EXPECT_EQ(nodes[0][1], "fc/weight");
@@ -156,7 +159,7 @@ batch = 64
     has_graph = has_graph || event.contains(4);
     if (!event.contains(5)) continue;
     for (WireReader value(bytes_of(event[5]), "test"); value.next();) {
-      ++tags[fields_of(value.text())[1]];
+      ++tags[fields_of(text_of(value.bytes()))[1]];
     }
   }
   EXPECT_TRUE(has_graph);

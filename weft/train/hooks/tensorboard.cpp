@@ -64,7 +64,7 @@ bool is_image_batch(const Tensor& tensor) {
          (shape[3] == 1 || shape[3] == 3);
 }
 
-void add_scores(onnx::WireWriter& summary, const std::string& part,
+void add_scores(WireWriter& summary, const std::string& part,
                 const Scores& scores) {
   for (const auto& [name, value] : scores.all()) {
     // Not every part is measured in every epoch.
@@ -77,7 +77,7 @@ void add_scores(onnx::WireWriter& summary, const std::string& part,
 void TensorBoardHook::on_start(TrainLoop& loop) {
   if (!loop.worker().is_first()) return;
   file_.emplace(loop.recipe().log.folder / options_.folder);
-  onnx::WireWriter summary;
+  WireWriter summary;
   add_hyperparameters(summary, flat_recipe(loop.recipe()),
                       loop.recipe().log.folder);
   file_->add_summary(loop.steps_done(), summary);
@@ -94,7 +94,7 @@ void TensorBoardHook::on_step(TrainLoop& loop) {
   if (!file_) return;
   write_images(loop);
   if (options_.every == 0 || loop.steps_done() % options_.every != 0) return;
-  onnx::WireWriter summary;
+  WireWriter summary;
   add_scores(summary, "step", loop.progress().train);
   add_scalar(summary, "speed/examples a second", loop.samples_per_s());
   file_->add_summary(loop.steps_done(), summary);
@@ -105,7 +105,7 @@ void TensorBoardHook::write_images(TrainLoop& loop) {
   has_images_ = true;
   const std::vector<Tensor>& batch = loop.batch().tensors;
   if (batch.empty() || !is_image_batch(batch[0])) return;
-  onnx::WireWriter summary;
+  WireWriter summary;
   const std::int64_t count = std::min(options_.images, batch[0].shape()[0]);
   for (std::int64_t row = 0; row < count; ++row) {
     add_image(summary, fmt::format("batch/{}", row), image_of(batch[0], row));
@@ -116,7 +116,7 @@ void TensorBoardHook::write_images(TrainLoop& loop) {
 void TensorBoardHook::on_epoch(TrainLoop& loop) {
   if (!file_) return;
   const EpochMetrics& epoch = loop.epoch();
-  onnx::WireWriter summary;
+  WireWriter summary;
   add_scores(summary, "train", epoch.train);
   add_scores(summary, "held out", epoch.held_out);
   add_scalar(summary, "rate", epoch.lr);

@@ -69,7 +69,7 @@ EventFile::EventFile(const std::filesystem::path& folder) {
       folder / fmt::format("events.out.tfevents.{:010}.{}.weft",
                            static_cast<std::int64_t>(now()), getpid());
   file_.open(path, std::ios::binary);
-  onnx::WireWriter first;
+  WireWriter first;
   first.real64(kWallTime, now());
   first.bytes(kFileVersion, "brain.Event:2");
   add_event(first);
@@ -78,9 +78,8 @@ EventFile::EventFile(const std::filesystem::path& folder) {
   }
 }
 
-void EventFile::add_summary(std::int64_t step,
-                            const onnx::WireWriter& summary) {
-  onnx::WireWriter event;
+void EventFile::add_summary(std::int64_t step, const WireWriter& summary) {
+  WireWriter event;
   event.real64(kWallTime, now());
   event.integer(kStep, step);
   event.message(kSummary, summary);
@@ -88,13 +87,13 @@ void EventFile::add_summary(std::int64_t step,
 }
 
 void EventFile::add_graph(std::string_view graph) {
-  onnx::WireWriter event;
+  WireWriter event;
   event.real64(kWallTime, now());
   event.bytes(kGraph, graph);
   add_event(event);
 }
 
-void EventFile::add_event(const onnx::WireWriter& event) {
+void EventFile::add_event(const WireWriter& event) {
   const std::string& data = event.written();
   const std::string length =
       little_endian(static_cast<std::uint64_t>(data.size()));

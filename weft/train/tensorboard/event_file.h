@@ -12,7 +12,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "weft/onnx/wire.h"
+#include "weft/base/wire_writer.h"
 
 namespace weft {
 
@@ -27,13 +27,13 @@ class EventFile {
 
   // What is shown of step `step`, a Summary message. What cannot be written is
   // left out: a full disk ends a run where its checkpoints are written.
-  void add_summary(std::int64_t step, const onnx::WireWriter& summary);
+  void add_summary(std::int64_t step, const WireWriter& summary);
   // A GraphDef message.
   void add_graph(std::string_view graph);
   void flush() { file_.flush(); }
 
  private:
-  void add_event(const onnx::WireWriter& event);
+  void add_event(const WireWriter& event);
 
   std::ofstream file_;
 };

@@ -10,8 +10,6 @@
 namespace weft {
 namespace {
 
-using onnx::WireWriter;
-
 // Fields of Summary.Value, and of what it may hold.
 constexpr int kValue = 1;
 constexpr int kTag = 1;

@@ -11,32 +11,30 @@
 #include <string_view>
 
 #include "weft/base/options.h"
+#include "weft/base/wire_writer.h"
 #include "weft/data/image.h"
 #include "weft/graph/function.h"
-#include "weft/onnx/wire.h"
 #include "weft/tensor/tensor.h"
 
 namespace weft {
 
-void add_scalar(onnx::WireWriter& summary, const std::string& tag,
-                double value);
+void add_scalar(WireWriter& summary, const std::string& tag, double value);
 
 // The distribution of a floating tensor, in buckets that grow by a tenth; NaN
 // and infinities are left out, and counted as the scalar "TAG/not finite" where
 // there are any.
-void add_histogram(onnx::WireWriter& summary, const std::string& tag,
+void add_histogram(WireWriter& summary, const std::string& tag,
                    const Tensor& values);
 
 // Throws Error(kExhausted) as encode_png().
-void add_image(onnx::WireWriter& summary, const std::string& tag,
-               const Image& image);
+void add_image(WireWriter& summary, const std::string& tag, const Image& image);
 
 // What a run was started with, by name: keys of recipes and their values as
 // text, and that it is done.
-void add_hyperparameters(onnx::WireWriter& summary,
+void add_hyperparameters(WireWriter& summary,
                          const std::map<std::string, std::string>& values,
                          std::string_view run);
-void add_end_of_run(onnx::WireWriter& summary);
+void add_end_of_run(WireWriter& summary);
 
 // The nodes of a function, under the names of its layers where they are known.
 std::string graph_def(const Function& function);
