@@ -32,6 +32,17 @@ std::optional<Extent> as_dim(Function&& function) {
 
 }  // namespace
 
+Shape shape_of(const Extents& extents) {
+  Shape shape;
+  for (const Extent& extent : extents) {
+    if (!extent.is_symbolic && extent.value < 0) {
+      throw Error(ErrorCode::kDataLoss, "shape", "a dim is {}", extent.value);
+    }
+    shape.push_back(extent.value);
+  }
+  return shape;
+}
+
 std::optional<Extent> extent_add(Extent a, Extent b) {
   if (!are_small(a, b)) return std::nullopt;
   if (!has_symbols(a, b)) return Extent{a.value + b.value};

@@ -1,5 +1,6 @@
-// Arithmetic on the numbers of shapes. Nothing where dims with symbols have no
-// such result, or where it depends on what the symbols stand for.
+// Numbers of shapes, and arithmetic on them. It gives nothing where dims with
+// symbols have no such result, or where it depends on what the symbols stand
+// for.
 //
 // Threads: pure functions.
 #pragma once
@@ -9,6 +10,9 @@
 #include "weft/onnx/value.h"
 
 namespace weft::onnx {
+
+// The shape of these dims. Throws Error(kDataLoss) for a negative number.
+Shape shape_of(const Extents& extents);
 
 std::optional<Extent> extent_add(Extent a, Extent b);
 std::optional<Extent> extent_subtract(Extent a, Extent b);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "weft/onnx/elementwise.h"
+#include "weft/onnx/extents.h"
 #include "weft/ops/arithmetic.h"
 #include "weft/ops/compare.h"
 #include "weft/ops/constant.h"
@@ -37,19 +38,8 @@ void import_constant(OnnxNode& node) {
   throw node.unsupported("a constant of texts, or a sparse one");
 }
 
-Shape shape_of_extents(const OnnxNode& node, const Extents& extents) {
-  Shape shape;
-  for (const Extent& extent : extents) {
-    if (!extent.is_symbolic && extent.value < 0) {
-      throw node.damaged("a dim is {}", extent.value);
-    }
-    shape.push_back(extent.value);
-  }
-  return shape;
-}
-
 void import_constant_of_shape(OnnxNode& node) {
-  const Shape shape = shape_of_extents(node, node.extents(0));
+  const Shape shape = shape_of(node.extents(0));
   Tensor value = Tensor::scalar(0.0f);
   if (node.has_attribute("value")) value = node.tensor("value");
   if (value.size() != 1) throw node.damaged("'value' is not one element");
@@ -179,7 +169,7 @@ TensorType random_type(const OnnxNode& node, bool like) {
   for (const std::int64_t dim : node.integers("shape")) {
     extents.push_back({dim});
   }
-  return {node.dtype("dtype", DType::kF32), shape_of_extents(node, extents)};
+  return {node.dtype("dtype", DType::kF32), shape_of(extents)};
 }
 
 template <bool kLike>

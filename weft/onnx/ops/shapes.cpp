@@ -1,6 +1,5 @@
 // Ops that look at shapes, and those that give the same elements another one.
 #include <algorithm>
-#include <limits>
 
 #include "weft/base/index.h"
 #include "weft/onnx/elementwise.h"
@@ -30,17 +29,6 @@ void import_shape(OnnxNode& node) {
 void import_size(OnnxNode& node) {
   const Dim size = dim_product(node.operand(0).type().shape.dims());
   node.set(OnnxValue::of({Extent::of(size)}, true, DType::kI64));
-}
-
-Shape shape_from(const OnnxNode& node, const Extents& extents) {
-  Shape shape;
-  for (const Extent& extent : extents) {
-    if (!extent.is_symbolic && extent.value < 0) {
-      throw node.damaged("a dim is {}", extent.value);
-    }
-    shape.push_back(extent.value);
-  }
-  return shape;
 }
 
 void import_reshape(OnnxNode& node) {
@@ -179,7 +167,7 @@ bool is_foldable(const Shape& shape) {
 
 // It broadcasts both ways: a dim of 1 leaves that of the operand.
 void import_expand(OnnxNode& node) {
-  const Shape wanted = shape_from(node, node.extents(1));
+  const Shape wanted = shape_of(node.extents(1));
   const Shape from = node.operand(0).type().shape;
   Shape to;
   to.resize(std::max(wanted.rank(), from.rank()), 1);
@@ -208,7 +196,7 @@ void import_tile(OnnxNode& node) {
   Shape repeated;
   Shape whole;
   for (int axis = 0; axis < rank; ++axis) {
-    const Dim count = shape_from(node, {repeats[at(axis)]})[0];
+    const Dim count = shape_of({repeats[at(axis)]})[0];
     whole.push_back(dim_multiply(x.shape()[axis], count));
     if (count == 1) {
       apart.push_back(x.shape()[axis]);

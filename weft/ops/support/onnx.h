@@ -81,8 +81,8 @@ inline const Integers kOnnxKernel = {3, 2, 0, 1};
 Attributes onnx_windows(const Attributes& attributes);
 
 // --- Recurrent layers --------------------------------------------------------
-// Throws Error(kUnsupported) where results from `first_inner` on are read, which
-// only gradients need, or for weights that are narrow.
+// Throws Error(kUnsupported) where results from `first_inner` on are read,
+// which only gradients need, or for weights that are narrow.
 void check_onnx_layer(OnnxContext& c, std::size_t first_inner);
 // Weights [inputs, gates] or a bias [gates] as [1, gates, inputs] or [1,
 // gates], with the gates' blocks in another order.
