@@ -7,7 +7,7 @@ from statistics import median
 
 from lib.bench import Bar, Bench, Setting
 from lib.measure import largest_gap, race, rate
-from lib.suite import answer, marked
+from lib.suite import answer, marked, python
 from lib.worker import Worker, WorkerError
 
 MOVES = {10: 400, 100: 200, 1000: 40}  # of a timed block, by chains
@@ -74,13 +74,6 @@ def race_compiled(where: Setting, chains: int) -> dict:
                where.threads) as compiled):
         return fields(staged, compiled, where,
                       f"{where.peers.torch_name} compiled")
-
-
-def python(where: Setting, program: str) -> list:
-    """Runs with the system's Python, for which the package was built."""
-    return ["env", f"PYTHONPATH={where.build / 'python'}",
-            "GOMP_SPINCOUNT=10000", "/usr/bin/python3",
-            where.root / "bench/worker" / program]
 
 
 def ours(where: Setting, form: str, chains: int, share: int = 1) -> Worker:

@@ -30,6 +30,13 @@ def answer(command: list) -> dict:
     return json.loads(done.stdout)
 
 
+def python(where: Setting, program: str) -> list:
+    """Runs with the system's Python, for which the package was built."""
+    return ["env", f"PYTHONPATH={where.build / 'python'}",
+            "GOMP_SPINCOUNT=10000", "/usr/bin/python3",
+            where.root / "bench/worker" / program]
+
+
 def draw(where: Setting, name: str, svg: str) -> None:
     if where.pictures:
         where.pictures.mkdir(parents=True, exist_ok=True)

@@ -73,6 +73,7 @@ Dim type_dim(const py::handle& object, int axis) {
 }
 
 Value value_from_list(const py::handle& list) {
+  need_numpy();
   py::array array = py::array::ensure(list);
   // NumPy makes arrays of objects of what it cannot make numbers of.
   if (!array || array.dtype().kind() == 'O') {
@@ -86,27 +87,27 @@ Value value_from_list(const py::handle& list) {
   return tensor_from_array(array);
 }
 
-// No static object: its first use on two threads would wait for the other's,
-// with the GIL that the other needs.
+// Under the GIL.
+PyObject* require = nullptr;
+
 py::handle numpy_require() {
-  static PyObject* require = nullptr;  // under the GIL
-  if (require == nullptr) {
-    require = py::module_::import("numpy")
-                  .attr("require")
-                  .cast<py::object>()
-                  .release()
-                  .ptr();
-  }
+  need_numpy();
   return require;
 }
 
 }  // namespace
 
 void prepare_numpy() {
-  numpy_require();
-  // pybind11 has such a static object of its own, which is filled here while
-  // there is one thread.
+  // No static object of ours: its first use on two threads would wait for the
+  // other's, with the GIL that the other needs. pybind11 has one of its own,
+  // which is filled here, where one thread is.
   py::detail::npy_api::get();
+  py::object found = py::module_::import("numpy").attr("require");
+  require = found.release().ptr();
+}
+
+void need_numpy() {
+  if (require == nullptr) py::module_::import("weft._numpy");
 }
 
 DType dtype_from(const py::handle& object) {
@@ -114,6 +115,7 @@ DType dtype_from(const py::handle& object) {
   if (py::isinstance<py::str>(object)) {
     name = py::cast<std::string>(object);
   } else {
+    need_numpy();
     name =
         py::str(py::dtype::from_args(py::reinterpret_borrow<py::object>(object))
                     .attr("name"));
@@ -131,6 +133,7 @@ DType dtype_from(const py::handle& object) {
 }
 
 py::object numpy_dtype(DType dtype) {
+  need_numpy();
   if (dtype == DType::kBF16) {
     try {
       return py::dtype::from_args(

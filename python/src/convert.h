@@ -12,7 +12,10 @@
 
 namespace weft::python {
 
-// Imports NumPy. To be called before threads can meet here.
+// Imports NumPy where nobody has yet. Whatever uses arrays or dtypes of NumPy
+// asks for it first.
+void need_numpy();
+// What need_numpy() has done once, by weft/_numpy.py.
 void prepare_numpy();
 
 // "f32", "float32", or what NumPy knows as a dtype. Throws

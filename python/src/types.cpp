@@ -96,8 +96,7 @@ void bind_tensor_type(py::module_& module) {
 }  // namespace
 
 void bind_types(py::module_& module) {
-  // Modules are imported by one thread, which is what it asks for.
-  prepare_numpy();
+  module.def("_prepare_numpy", &prepare_numpy);
   bind_dim(module);
   bind_tensor_type(module);
 }

@@ -9,8 +9,6 @@ Functions of C++, as weft.relu, cannot be pickled; nn.Relu() can.
 import functools
 import weakref
 
-import numpy as np
-
 from weft import _weft
 from weft._weft import Tensor, Variable
 from weft._weft.nn import Module
@@ -61,6 +59,9 @@ def _tensor(values, dtype):
 
 
 def _reduce_tensor(self):
+    # It takes longer to import than all of Weft, and few programs come here.
+    import numpy as np
+
     # NumPy has no bf16, and f32 holds all of its numbers.
     wide = self.cast("f32") if self.dtype == "bf16" else self
     return _tensor, (np.array(wide), self.dtype)

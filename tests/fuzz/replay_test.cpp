@@ -53,6 +53,9 @@
 #define LLVMFuzzerTestOneInput fuzz_image
 #include "tests/fuzz/image_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_json_lines
+#include "tests/fuzz/json_lines_fuzz.cpp"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_libsvm
 #include "tests/fuzz/libsvm_fuzz.cpp"
 #undef LLVMFuzzerTestOneInput
@@ -128,6 +131,7 @@ const Target kTargets[] = {
     {"handshake", fuzz_handshake},
     {"idx", fuzz_idx},
     {"image", fuzz_image},
+    {"json_lines", fuzz_json_lines},
     {"libsvm", fuzz_libsvm},
     {"members", fuzz_members},
     {"objects", fuzz_objects},
