@@ -10,6 +10,8 @@ import weft
 
 def main() -> None:
     settings = dict(setting.split("=", 1) for setting in sys.argv[2:])
+    settings = {key: int(value) if value.isdigit() else value
+                for key, value in settings.items()}
     step = weft.train.Step(sys.argv[1], settings)
     # The first batch plans the step, as the trainer's does within its time.
     examples = 0
