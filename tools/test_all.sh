@@ -10,7 +10,7 @@ sanitized() {  # FOLDER SANITIZERS LABELS, that are left out
   # know the lines alone, which is what a finding names.
   build "$folder" all -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" -DWEFT_TESTS=ON \
-    -DWEFT_SERVE=ON \
+    -DWEFT_SHARED=ON -DWEFT_SERVE=ON \
     "-DWEFT_SANITIZE=$sanitizers"
   run_tests "$folder" -LE "$left_out"
 }
@@ -25,7 +25,7 @@ fuzz() {
   done
   # clang 16 crashes on sources of kernels that are joined.
   build "$folder" "${names[*]/#/weft_fuzz_}" -DWEFT_FUZZ=ON -DWEFT_JOIN=OFF \
-    -DWEFT_SERVE=ON \
+    -DWEFT_SHARED=ON -DWEFT_SERVE=ON \
     -DCMAKE_CXX_COMPILER=clang++-16 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     "-DWEFT_SANITIZE=address;undefined;fuzzer-no-link"
   for name in "${names[@]}"; do
@@ -52,7 +52,7 @@ format_is_right() {
 lint() {
   local folder="$root/build-lint"
   cmake -S "$root" -B "$folder" -G Ninja -DWEFT_TESTS=ON -DWEFT_PYTHON=ON \
-    -DWEFT_SERVE=ON \
+    -DWEFT_SHARED=ON -DWEFT_SERVE=ON \
     -DPython3_EXECUTABLE=/usr/bin/python3 -DWEFT_JOIN=OFF \
     -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null &&
     sources | grep '\.cpp$' | grep -v '^tests/fuzz/' | grep -v '^bench/' |
