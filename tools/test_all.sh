@@ -79,7 +79,7 @@ package_installs() {
 tensorboard_reads() {
   local place="$root/build/tensorboard"
   /usr/bin/python3 -m venv "$place" &&
-    "$place/bin/pip" install -q tensorboard==2.20.0 'setuptools<81' &&
+    "$place/bin/pip" install -q tensorboard==2.21.0 &&
     "$place/bin/python" tests/python/tensorboard_reads.py "$root/build/bin/weft"
 }
 

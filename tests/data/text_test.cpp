@@ -139,10 +139,8 @@ TEST(CharactersReader, TakesAFileOrTheOnlyOneOfAFolder) {
   for (int i = 0; i < 10; ++i) text += "to be\n";
   folder.write("poem.txt", text);
   for (const auto& place : {folder.path(), folder / "poem.txt"}) {
-    const auto splits = open_data({.name = "characters",
-                                   .folder = place,
-                                   .batch = 1,
-                                   .steps = 1});
+    const auto splits = open_data(
+        {.name = "characters", .folder = place, .batch = 1, .steps = 1});
     EXPECT_EQ(splits.train->size(), 53);
   }
   folder.write("other.txt", text);
