@@ -1,6 +1,7 @@
 #include "weft/files/exported_format.h"
 
 #include "weft/base/checksum.h"
+#include "weft/files/exported.h"
 
 namespace weft {
 namespace {

@@ -68,7 +68,8 @@ void add_scores(WireWriter& summary, const std::string& part,
                 const Scores& scores) {
   for (const auto& [name, value] : scores.all()) {
     // Not every part is measured in every epoch.
-    if (std::isfinite(value)) add_scalar(summary, name + "/" + part, value);
+    if (std::isfinite(value))
+      add_scalar(summary, fmt::format("{}/{}", name, part), value);
   }
 }
 
