@@ -93,7 +93,7 @@ std::string Exporter::constant(const Tensor& tensor) {
     const auto found = small_.find(key);
     if (found != small_.end()) return found->second;
   }
-  const std::string own = fresh("constant");
+  std::string own = fresh("constant");
   tensors_.push_back({own, tensor});
   if (!key.empty()) small_.emplace(key, own);
   return own;
@@ -116,7 +116,7 @@ std::string Exporter::plain(ExportedValue& value) {
     return value.plain = constant(value.known);
   }
   const int rank = value.type.shape.rank();
-  const std::string made = reordered(
+  std::string made = reordered(
       value, value.image, in_order(value.type.shape, to_channels_first(rank)),
       to_channels_last(rank));
   if (value.depth == static_cast<int>(open_.size())) value.plain = made;
@@ -132,7 +132,7 @@ std::string Exporter::image(ExportedValue& value) {
     return value.image = constant(
                transpose(Value(value.known), to_channels_first(rank)).tensor());
   }
-  const std::string made =
+  std::string made =
       reordered(value, value.plain, value.type.shape, to_channels_first(rank));
   if (value.depth == static_cast<int>(open_.size())) value.image = made;
   return made;

@@ -153,7 +153,8 @@ std::string OnnxNode::text(std::string_view name,
 
 Integers OnnxNode::integers(std::string_view name, Integers otherwise) const {
   const AttributeProto* found = find(name, AttributeProto::Kind::kIntegers);
-  return found == nullptr ? std::move(otherwise) : found->integers;
+  if (found != nullptr) return found->integers;
+  return otherwise;
 }
 
 std::vector<float> OnnxNode::reals(std::string_view name) const {

@@ -40,7 +40,7 @@ fs::path path_within(const fs::path& folder, const TensorProto& tensor,
         tensor, where,
         fmt::format("lies in '{}', outside of the model's folder", location));
   }
-  const fs::path path = folder / name;
+  fs::path path = folder / name;
   // What is not there leads nowhere; whoever opens it says so.
   const fs::path real = fs::weakly_canonical(path);
   const fs::path root = fs::weakly_canonical(folder.empty() ? "." : folder);

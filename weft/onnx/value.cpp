@@ -109,7 +109,7 @@ TensorType OnnxValue::type() const {
 Value OnnxValue::plain() const {
   if (state_->plain.is_defined()) return state_->plain;
   if (state_->last.is_defined()) {
-    const Value made =
+    Value made =
         reordered(state_->last, to_channels_first(state_->last.shape().rank()));
     if (is_at_home(state_->last)) state_->plain = made;
     return made;
@@ -126,7 +126,7 @@ Value OnnxValue::plain() const {
 Value OnnxValue::last() const {
   if (state_->last.is_defined()) return state_->last;
   const Value source = plain();
-  const Value made = reordered(source, to_channels_last(source.shape().rank()));
+  Value made = reordered(source, to_channels_last(source.shape().rank()));
   if (is_at_home(source) && state_->plain.is_defined()) state_->last = made;
   return made;
 }

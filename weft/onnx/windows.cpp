@@ -10,7 +10,7 @@ constexpr std::int64_t kMostPixels = std::int64_t{1} << 31;
 
 Integers list_of(const OnnxNode& node, const char* name, std::size_t count,
                  std::int64_t otherwise, std::int64_t least) {
-  const Integers list = node.integers(name, Integers(count, otherwise));
+  Integers list = node.integers(name, Integers(count, otherwise));
   if (list.size() != count) {
     throw node.damaged("'{}' has {} numbers for {} axes", name, list.size(),
                        count);

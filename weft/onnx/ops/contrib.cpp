@@ -134,7 +134,7 @@ void import_quantized_concat(OnnxNode& node) {
 // A product of integers, with a bias of i32 in the scale of the product.
 void import_quantized_gemm(OnnxNode& node) {
   const auto turned = [&](std::size_t i, const char* attribute) {
-    const Value x = node.input(i);
+    Value x = node.input(i);
     if (node.integer(attribute, 0) == 0) return x;
     const ContextScope scope(x.is_staged() ? current_context()
                                            : eager_context());

@@ -36,8 +36,7 @@ void import_is_infinite(OnnxNode& node) {
   const bool wants_negative = node.integer("detect_negative", 1) != 0;
   node.set(elementwise(node, 1, [&](std::span<const Value> x) {
     const Value zero = scalar_like(x[0], 0);
-    const Value is_infinite =
-        logical_not(logical_or(is_finite(x[0]), is_nan(x[0])));
+    Value is_infinite = logical_not(logical_or(is_finite(x[0]), is_nan(x[0])));
     if (wants_positive && wants_negative) return is_infinite;
     if (!wants_positive && !wants_negative) {
       return logical_and(is_infinite, logical_not(is_infinite));

@@ -56,7 +56,7 @@ void import_group_norm(OnnxNode& node) {
   const Dim channels = x.shape().back();
   const std::int64_t groups = node.integer("num_groups");
   const auto for_channels = [&](std::size_t i) {
-    const Value given = for_scale(node.input(i), x.dtype());
+    Value given = for_scale(node.input(i), x.dtype());
     if (node.opset() >= 21 || given.shape()[0] == channels) return given;
     if (is_symbolic(channels) || groups < 1 || channels % groups != 0) {
       throw node.damaged("{} channels in {} groups", to_string(channels),

@@ -104,7 +104,7 @@ Value pixels_at(const Value& flat, std::span<const Dim> sizes,
                                : whole;
   }
   const Shape& s = index.shape();
-  const Value pixels = gather_nd(flat, reshape(index, {s[0], s[1], 1}), 1);
+  Value pixels = gather_nd(flat, reshape(index, {s[0], s[1], 1}), 1);
   if (!inside.is_defined()) return pixels;
   return where(reshape(inside, {s[0], s[1], 1}), pixels,
                scalar_like(pixels, 0));

@@ -43,7 +43,7 @@ Spectrum transform_of_real(const Value& x, std::int64_t n) {
 
 // Along the last axis, which is linear: F(a + ib) = F(a) + i F(b).
 Spectrum transform(const Spectrum& x, std::int64_t n) {
-  const Spectrum a = transform_of_real(x.real, n);
+  Spectrum a = transform_of_real(x.real, n);
   if (!x.imaginary.is_defined()) return a;
   const Spectrum b = transform_of_real(x.imaginary, n);
   return {a.real - b.imaginary, a.imaginary + b.real};
