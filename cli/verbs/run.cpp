@@ -159,14 +159,20 @@ void run_all(const RunArguments& arguments) {
 void run(const RunArguments& arguments) {
   if (arguments.profile.empty()) return run_all(arguments);
   std::vector<ProfileEvent> events;
+  std::size_t lost = 0;
   {
     Profile profile;
     run_all(arguments);
     events = profile.take();
+    lost = profile.lost();
   }
   write_trace(arguments.profile, events);
   // Results stand on standard output.
   fmt::print(stderr, "{}", profile_text(totals_of(events), machine_roof()));
+  if (lost > 0) {
+    fmt::print(stderr, "{} events were not kept: there were more than {}\n",
+               lost, Profile::kMostEvents);
+  }
 }
 
 void add_run(CLI::App& verb) {

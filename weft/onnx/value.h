@@ -44,7 +44,7 @@ class OnnxValue {
   static OnnxValue dequantized(OnnxValue value, Quantized from);
 
   bool is_defined() const { return state_ != nullptr; }
-  // In the order that ONNX has them.
+  // Its dims stand in the order that ONNX has them.
   TensorType type() const;
   int rank() const { return type().shape.rank(); }
 

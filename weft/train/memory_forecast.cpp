@@ -95,17 +95,18 @@ void require_memory(const Recipe& recipe, double needed) {
   const auto free = static_cast<double>(free_memory_bytes());
   if (needed <= free) return;
   const std::int64_t batch = recipe.train.batch;
-  // Nearly all of it grows with the batch.
+  // Nearly all of it grows with the batch, so that no other one is planned.
   const auto fitting =
       static_cast<std::int64_t>(static_cast<double>(batch) * free / needed);
   Error error(ErrorCode::kExhausted, "train",
               "a step with a batch of {} takes {}, and {} are free", batch,
               gigabytes(needed), gigabytes(free));
   if (fitting >= 1) {
-    error.hint(fmt::format(
-        "a batch of {} would fit: --set train.batch={}; or let values be "
-        "computed again: --set train.memory={:.0f}MB",
-        fitting, fitting, 0.9 * free / 1e6));
+    error.hint(
+        fmt::format("a batch of about {} should fit: --set train.batch={}; or "
+                    "let values be "
+                    "computed again: --set train.memory={:.0f}MB",
+                    fitting, fitting, 0.9 * free / 1e6));
   } else {
     error.hint("more memory, or a smaller model");
   }

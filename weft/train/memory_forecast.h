@@ -34,8 +34,8 @@ struct MemoryForecast {
 // workers in this process would. Throws as assemble() and Step do.
 MemoryForecast forecast_memory(const Recipe& recipe, int workers = 1);
 
-// Throws Error(kExhausted), naming what is needed, what is free and the largest
-// batch that would fit, unless the steps of a run that is built already find
+// Throws Error(kExhausted), naming what is needed, what is free and about which
+// batch should fit, unless the steps of a run that is built already find
 // the room of `needed` further bytes.
 void require_memory(const Recipe& recipe, double needed);
 

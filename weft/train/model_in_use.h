@@ -56,7 +56,8 @@ class ModelInUse {
   // The data themselves. Throws what opening them throws.
   virtual const TrainingData& data() = 0;
 
-  // Measures one pass over `source` with each call; it is staged now. Throws
+  // Measures one pass over `source` with each call, which this must outlive; it
+  // is staged now. Throws
   // Error(kUnsupported) where a file does not hold what measures.
   virtual std::function<MeasureSums()> evaluation(
       std::unique_ptr<BatchSource> source) = 0;

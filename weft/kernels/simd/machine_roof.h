@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// For as many threads as compute here.
+// It is what all threads that compute here reach together.
 struct MachineRoof {
   double flops_per_second = 0;  // multiply-adds of f32 in registers
   double bytes_per_second = 0;  // read from memory that no cache holds
