@@ -32,7 +32,7 @@ struct Message {
           int value = 0, Fold fold = nullptr)
       : bytes(size, static_cast<std::byte>(value)),
         transfer(transport, kind, {1, tag, 0}, bytes.data(), size,
-                 std::make_shared<LedgerEntry>(), fold) {}
+                 std::make_shared<EnteredOperation>(), fold) {}
 
   std::vector<std::byte> bytes;
   Transfer transfer;

@@ -264,7 +264,7 @@ TEST(Datagrams, ArriveButForThoseThatAreLost) {
   PartMap came;
   Transfer receive(transport, Kind::kReceive, {.peer = 0, .tag = 4},
                    room.data(), room.size(),
-                   std::make_shared<const LedgerEntry>(), nullptr,
+                   std::make_shared<const EnteredOperation>(), nullptr,
                    {true, &came});
   std::vector<Outcome> sent;
   std::vector<Outcome> received;

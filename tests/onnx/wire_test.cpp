@@ -1,3 +1,4 @@
+#include "weft/base/utf8.h"
 #include "weft/onnx/wire.h"
 
 #include <gtest/gtest.h>

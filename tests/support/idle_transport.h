@@ -37,7 +37,8 @@ class IdleTransfer {
         transfer_(
             transport, kind, {.peer = 1, .tag = tag, .priority = priority},
             bytes_.data(), bytes_.size(),
-            std::make_shared<const LedgerEntry>(LedgerEntry{1, 0, "test"}),
+            std::make_shared<const EnteredOperation>(
+                EnteredOperation{1, 0, "test"}),
             nullptr,
             {is_lossy,
              is_lossy && kind == Transfer::Kind::kReceive ? &came_ : nullptr}) {

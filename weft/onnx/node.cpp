@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/utf8.h"
 #include "weft/onnx/importer.h"
 #include "weft/onnx/tensors.h"
 #include "weft/onnx/wire.h"

@@ -23,9 +23,6 @@
 
 namespace weft::onnx {
 
-// Whether a text is UTF-8, as names are that messages repeat.
-bool is_utf8(std::string_view text);
-
 // One field after another of a message.
 class WireReader {
  public:

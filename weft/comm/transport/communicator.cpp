@@ -98,13 +98,13 @@ Communicator Communicator::split(std::span<const int> positions) {
   part.lease_ = std::make_shared<const Lease>(groups_);
   part.context_ = part.lease_->context();
   // A group that had this number before has left its operations there.
-  transport_->ledger().forget(part.context_);
+  transport_->entered().forget(part.context_);
   return part;
 }
 
 Channel Communicator::open(const NamedOperation& operation) {
-  auto entry = std::make_shared<const LedgerEntry>(
-      LedgerEntry{context_, operations_, operation.text_});
+  auto entry = std::make_shared<const EnteredOperation>(
+      EnteredOperation{context_, operations_, operation.text_});
   Channel channel;
   channel.transport_ = transport_;
   channel.members_ = members_;
@@ -114,7 +114,7 @@ Channel Communicator::open(const NamedOperation& operation) {
   channel.tag_ =
       make_tag(transport_->tag_bits(), context_, operations_, operation.hash_);
   channel.operation_ = entry;
-  transport_->ledger().record(std::move(entry));
+  transport_->entered().record(std::move(entry));
   ++operations_;
   return channel;
 }

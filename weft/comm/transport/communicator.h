@@ -91,7 +91,7 @@ class Channel {
   Channel among(std::span<const int> positions) const;
 
   Transport& transport() const { return *transport_; }
-  const LedgerEntry& operation() const { return *operation_; }
+  const EnteredOperation& operation() const { return *operation_; }
 
  private:
   friend class Communicator;
@@ -103,7 +103,7 @@ class Channel {
 
   Transport* transport_ = nullptr;
   Ranks members_;
-  std::shared_ptr<const LedgerEntry> operation_;
+  std::shared_ptr<const EnteredOperation> operation_;
   int rank_ = 0;
   Tag tag_ = 0;
   int priority_ = 0;

@@ -107,10 +107,10 @@ void Engine::handle(const Notice& notice) {
 // Compares what another rank that waits for this one has entered with what was
 // entered here under the same number.
 void Engine::answer_query(const Notice& notice) {
-  const auto theirs = Ledger::from_text(notice.text);
+  const auto theirs = EnteredOperations::from_text(notice.text);
   if (!theirs) return;
   const std::string* ours =
-      transport_.ledger().find(theirs->context, theirs->number);
+      transport_.entered().find(theirs->context, theirs->number);
   // A rank that has not come so far yet, or is in the same operation and slow,
   // is no mistake: the other one asks again, until the timeout.
   if (ours == nullptr || *ours == theirs->text) return;
@@ -133,8 +133,9 @@ void Engine::ask() {
     // The oldest transfer speaks for all that wait for this rank.
     if (std::find(asked.begin(), asked.end(), peer) != asked.end()) continue;
     asked.push_back(peer);
-    transport_.send_notice(peer, {Notice::Kind::kQuery, transport_.rank(),
-                                  Ledger::to_text(transfer->operation())});
+    transport_.send_notice(peer,
+                           {Notice::Kind::kQuery, transport_.rank(),
+                            EnteredOperations::to_text(transfer->operation())});
   }
 }
 

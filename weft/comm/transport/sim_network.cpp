@@ -244,11 +244,11 @@ Error SimNetwork::deadlock() const {
     if (transfer == nullptr || named++ >= kMostNamed) continue;
     error.detail(
         fmt::format("rank {}: {}", endpoint->rank(), describe(*transfer)));
-    const LedgerEntry& mine = transfer->operation();
+    const EnteredOperation& mine = transfer->operation();
     const int peer = transfer->route().peer;
-    // All ledgers are at hand here, so no rank needs to be asked.
+    // What others entered is at hand here, so no rank needs to be asked.
     const std::string* theirs =
-        this->endpoint(peer).ledger().find(mine.context, mine.number);
+        this->endpoint(peer).entered().find(mine.context, mine.number);
     if (theirs != nullptr && *theirs != mine.text) {
       error.detail(fmt::format("  rank {} entered instead: {}", peer, *theirs));
     }

@@ -9,7 +9,7 @@ namespace weft {
 
 Transfer::Transfer(Transport& transport, Kind kind, const Route& route,
                    std::byte* data, std::size_t bytes,
-                   std::shared_ptr<const LedgerEntry> operation, Fold fold,
+                   std::shared_ptr<const EnteredOperation> operation, Fold fold,
                    const LossyMessage& lossy)
     : transport_(transport),
       operation_(std::move(operation)),

@@ -27,8 +27,8 @@
 #include <string_view>
 
 #include "weft/base/error.h"
+#include "weft/comm/transport/entered_operations.h"
 #include "weft/comm/transport/fold.h"
-#include "weft/comm/transport/ledger.h"
 #include "weft/comm/transport/part_map.h"
 
 namespace weft {
@@ -70,7 +70,7 @@ class Transfer {
   // in part has exactly the bytes of its receive, which is over when the rest
   // is taken for lost; who sends it never learns what became of it.
   Transfer(Transport& transport, Kind kind, const Route& route, std::byte* data,
-           std::size_t bytes, std::shared_ptr<const LedgerEntry> operation,
+           std::size_t bytes, std::shared_ptr<const EnteredOperation> operation,
            Fold fold = nullptr, const LossyMessage& lossy = {});
   ~Transfer();
   Transfer(const Transfer&) = delete;
@@ -90,7 +90,7 @@ class Transfer {
   // Whether parts of it may be lost; and on the side that receives, what came.
   bool is_lossy() const { return lossy_.is_allowed; }
   PartMap* came() const { return lossy_.came; }
-  const LedgerEntry& operation() const { return *operation_; }
+  const EnteredOperation& operation() const { return *operation_; }
 
   // The transport's own, to find what belongs to this transfer.
   std::uintptr_t cookie = 0;
@@ -99,7 +99,7 @@ class Transfer {
   friend class Transport;
 
   Transport& transport_;
-  std::shared_ptr<const LedgerEntry> operation_;
+  std::shared_ptr<const EnteredOperation> operation_;
   std::byte* data_;
   std::size_t bytes_;  // wanted; what came, once over
   Fold fold_;
@@ -146,7 +146,7 @@ struct Alarm {
 struct Notice {
   enum class Kind : std::uint8_t {
     kFailure,  // this rank has failed; text says why
-    kQuery,    // "I wait for you in this operation": an entry of the ledger
+    kQuery,    // "I wait for you in this operation": one that is entered
     kAlive,    // "I was asked to end and am still here"; of transports alone
   };
 
@@ -225,7 +225,7 @@ class Transport {
   static const Transfer* next(const Transfer& transfer) {
     return transfer.next_;
   }
-  Ledger& ledger() { return ledger_; }
+  EnteredOperations& entered() { return entered_; }
 
  protected:
   // Starts moving it; finish() or fail() may be called at once.
@@ -266,7 +266,7 @@ class Transport {
       alarms_;  // by when they are due
   std::deque<std::shared_ptr<Alarm>> rung_;
   std::deque<Notice> notices_;
-  Ledger ledger_;
+  EnteredOperations entered_;
 };
 
 inline bool Pause::await_ready() const noexcept {

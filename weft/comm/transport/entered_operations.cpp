@@ -1,4 +1,4 @@
-#include "weft/comm/transport/ledger.h"
+#include "weft/comm/transport/entered_operations.h"
 
 #include <charconv>
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
 
 }  // namespace
 
-void Ledger::record(std::shared_ptr<const LedgerEntry> entry) {
+void EnteredOperations::record(std::shared_ptr<const EnteredOperation> entry) {
   auto& group = entries_[entry->context];
   group.push_back(std::move(entry));
   // Questions are about operations that are under way, or were until now; the
@@ -28,8 +28,8 @@ void Ledger::record(std::shared_ptr<const LedgerEntry> entry) {
   if (group.size() > kRemembered) group.pop_front();
 }
 
-const std::string* Ledger::find(std::uint32_t context,
-                                std::uint32_t number) const {
+const std::string* EnteredOperations::find(std::uint32_t context,
+                                           std::uint32_t number) const {
   const auto group = entries_.find(context);
   if (group == entries_.end()) return nullptr;
   // It is asked only where a rank waits in vain, so a search through all will
@@ -40,16 +40,17 @@ const std::string* Ledger::find(std::uint32_t context,
   return nullptr;
 }
 
-std::string Ledger::to_text(const LedgerEntry& entry) {
+std::string EnteredOperations::to_text(const EnteredOperation& entry) {
   return fmt::format("{} {} {}", entry.context, entry.number, entry.text);
 }
 
-std::optional<LedgerEntry> Ledger::from_text(std::string_view text) {
+std::optional<EnteredOperation> EnteredOperations::from_text(
+    std::string_view text) {
   const auto context = take_number(text);
   if (!context) return std::nullopt;
   const auto number = take_number(text);
   if (!number) return std::nullopt;
-  return LedgerEntry{*context, *number, std::string(text)};
+  return EnteredOperation{*context, *number, std::string(text)};
 }
 
 }  // namespace weft
