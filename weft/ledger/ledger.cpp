@@ -41,10 +41,11 @@ std::string without_password(const std::string& location) {
   return location.substr(0, colon) + location.substr(at);
 }
 
-// How often a connection is tried before it is given up, and how long is waited
-// before a further try: a server that is started again takes some seconds.
-constexpr int kMostTries = 60;
-constexpr std::chrono::milliseconds kBetweenTries{500};
+// A server that is started again takes some seconds: a connection is tried for
+// a minute, at first often.
+constexpr std::chrono::milliseconds kFirstPause{20};
+constexpr std::chrono::milliseconds kLongestPause{1000};
+constexpr std::chrono::minutes kMostTrying{1};
 
 }  // namespace
 
@@ -159,13 +160,15 @@ bool Ledger::arrived(const LedgerRecord& record) {
 
 void Ledger::connect_again(const std::string& why) {
   std::string last = why;
-  for (int i = 0; i < kMostTries; ++i) {
-    if (i > 0) std::this_thread::sleep_for(kBetweenTries);
+  const auto end = std::chrono::steady_clock::now() + kMostTrying;
+  for (auto pause = kFirstPause; std::chrono::steady_clock::now() < end;
+       pause = std::min(2 * pause, kLongestPause)) {
     try {
       return store_->reconnect();
     } catch (const LedgerDisconnected& lost) {
       last = lost.why;
     }
+    std::this_thread::sleep_for(pause);
   }
   throw Error(ErrorCode::kUnavailable, location_, "the connection is lost: {}",
               last);

@@ -183,12 +183,15 @@ class Server {
   // Throws LedgerDisconnected instead where nobody is at the other end.
   Error failure(const PGresult* result) {
     const std::string message = one_line(PQerrorMessage(connection_.get()));
-    if (PQstatus(connection_.get()) != CONNECTION_OK) {
-      throw LedgerDisconnected{message};
-    }
     const char* state =
         result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
-    return Error(code_of_state(state ? state : ""), "ledger", "{}", message);
+    // What no server has said is libpq's: it has lost the connection. 57P01 to
+    // 57P03 are a server's last words.
+    if (PQstatus(connection_.get()) != CONNECTION_OK || state == nullptr ||
+        std::string_view(state).starts_with("57P0")) {
+      throw LedgerDisconnected{message};
+    }
+    return Error(code_of_state(state), "ledger", "{}", message);
   }
 
   std::string location_;

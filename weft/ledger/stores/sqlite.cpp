@@ -271,10 +271,22 @@ class SqliteLedger : public LedgerStore {
 
   std::vector<std::string> damage() override {
     std::vector<std::string> lines;
-    Statement statement(connection_, "PRAGMA integrity_check(20)");
-    while (statement.step()) {
-      std::string line = statement.text(0);
-      if (line != "ok") lines.push_back(std::move(line));
+    try {
+      Statement statement(connection_, "PRAGMA integrity_check(20)");
+      while (statement.step()) {
+        // A row is one line or several, below a heading of stars.
+        const std::string row = statement.text(0);
+        for (std::size_t at = 0; at < row.size();) {
+          const std::size_t end = std::min(row.find('\n', at), row.size());
+          std::string line = row.substr(at, end - at);
+          if (line != "ok" && !line.starts_with("***")) {
+            lines.push_back(std::move(line));
+          }
+          at = end + 1;
+        }
+      }
+    } catch (const Error& error) {
+      lines.push_back(error.message());
     }
     return lines;
   }
@@ -302,8 +314,7 @@ class SqliteLedger : public LedgerStore {
 void make_sqlite(const std::string& location, const std::string& name) {
   const fs::path path = location;
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
-  const std::string temporary = fmt::format("{}.new-{}", location, ::getpid());
-  fs::remove(temporary);
+  const std::string temporary = fmt::format("{}.new-{}", location, name);
   {
     Connection connection(temporary,
                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
