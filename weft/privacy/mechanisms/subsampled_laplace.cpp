@@ -1,0 +1,68 @@
+// Laplace noise on a sum over a Poisson sample (Zhu and Wang, "Poisson
+// subsampled Rényi differential privacy", ICML 2019, theorem 8, which holds for
+// Laplace as for Gaussian noise).
+#include <cmath>
+#include <limits>
+
+#include "weft/privacy/hockey_stick.h"
+#include "weft/privacy/log_math.h"
+#include "weft/privacy/mechanism.h"
+#include "weft/privacy/renyi_divergence.h"
+
+namespace weft {
+namespace {
+
+// (order - 1) times the divergence, for an integer order.
+double log_moment_of_sampled_laplace(double rate, double noise, double order) {
+  if (order == 1) return 0;
+  double log_moment =
+      (order - 1) * std::log1p(-rate) + std::log1p((order - 1) * rate);
+  double log_binomial = std::log(order);
+  for (double k = 2; k <= order; ++k) {
+    log_binomial += std::log((order - k + 1) / k);
+    log_moment = privacy::log_add(
+        log_moment, log_binomial + k * std::log(rate) +
+                        (order - k) * std::log1p(-rate) +
+                        (k - 1) * privacy::laplace_renyi(noise, k));
+  }
+  return std::max(0.0, log_moment);
+}
+
+double subsampled_laplace_renyi(const Options& options, double order) {
+  const auto noise = option<double>(options, "noise");
+  const auto rate = option<double>(options, "rate");
+  if (rate == 0) return 0;
+  if (noise == 0) return std::numeric_limits<double>::infinity();
+  if (rate == 1) return privacy::laplace_renyi(noise, order);
+  // The logarithm is convex in the order: between integers it is at most the
+  // line.
+  const double below = std::floor(order);
+  const double share = order - below;
+  double log_moment =
+      (1 - share) * log_moment_of_sampled_laplace(rate, noise, below);
+  if (share > 0)
+    log_moment += share * log_moment_of_sampled_laplace(rate, noise, below + 1);
+  return log_moment / (order - 1);
+}
+
+}  // namespace
+
+void register_mechanism_subsampled_laplace(
+    privacy::MechanismRegistry& mechanisms) {
+  mechanisms.add(
+      {.name = "subsampled_laplace",
+       .summary = "Laplace noise on the sum over a Poisson sample",
+       .options = {privacy::noise_option(), privacy::rate_option()},
+       .renyi = subsampled_laplace_renyi,
+       .hockey_stick = [](const Options& options, privacy::Neighbour neighbour,
+                          double epsilon) {
+         return privacy::subsampled_hockey_stick(
+             option<double>(options, "rate"), neighbour, epsilon,
+             [&](double moved) {
+               return privacy::laplace_hockey_stick(
+                   option<double>(options, "noise"), moved);
+             });
+       }});
+}
+
+}  // namespace weft
