@@ -44,7 +44,6 @@ const std::map<std::string, std::string>& refusals() {
   static const std::map<std::string, std::string> messages = {
       {"conv2d", "differ in more than the images"},
       {"conv2d_input_gradient", "differ in more than the images"},
-      {"conv2d_weight_gradient", "weights of its own"},
       {"integer_conv2d", "differ in more than the images"},
   };
   return messages;
@@ -141,7 +140,6 @@ void check_all_ops(BatchMode mode) {
     }
   });
   for (const auto& [op, message] : refusals()) {
-    if (mode == BatchMode::kSum && op == "conv2d_weight_gradient") continue;
     EXPECT_TRUE(refused.contains(op)) << op << " refuses nothing any more";
   }
 }

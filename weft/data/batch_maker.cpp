@@ -87,6 +87,15 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
       options_(options),
       augmentations_(options_.augment),
       order_(*dataset_, checked(*dataset_, options_)) {
+  if (options_.poisson) {
+    if (dataset_->is_sequential() || options_.shard.ranks > 1) {
+      throw wrong(*dataset_,
+                  "batches that examples join by chance are of separate "
+                  "examples, and for one worker");
+    }
+    poisson_.emplace(dataset_->size(), *options_.poisson);
+    options_.batch = poisson_->most_rows();
+  }
   // A data set smaller than a batch needs no larger buffers.
   const std::int64_t whole = std::min(options_.batch, dataset_->size());
   const auto [first, last] = part_of(whole, options_.shard);
@@ -112,6 +121,9 @@ BatchMaker::BatchMaker(DatasetRef dataset, const LoaderOptions& options)
 }
 
 std::int64_t BatchMaker::examples_per_epoch() const {
+  if (poisson_) {
+    return poisson_->steps_per_epoch() * options_.poisson->expected;
+  }
   return std::min(batches_per_epoch() * options_.batch, dataset_->size());
 }
 
@@ -126,7 +138,8 @@ std::vector<Tensor> BatchMaker::new_buffers() const {
 void BatchMaker::make(BatchPosition position,
                       const std::vector<Tensor>& buffers, Batch& batch) {
   pick_rows(position);
-  batch.size = static_cast<std::int64_t>(rows_.size());
+  batch.size = static_cast<std::int64_t>(rows_.size()) - padding_;
+  batch.padding = padding_;
   batch.tensors.resize(buffers.size());
   for (std::size_t f = 0; f < buffers.size(); ++f) {
     // A batch may be smaller than the buffers: the last one has fewer rows, and
@@ -147,10 +160,21 @@ void BatchMaker::make(BatchPosition position,
   }
   batch.position = position;
   // A last batch may be short for all workers together.
-  batch.whole_size = order_.batch_size(position.batch);
+  // A batch that nobody joined is one all the same.
+  batch.whole_size = poisson_ ? std::max<std::int64_t>(batch.size, 1)
+                              : order_.batch_size(position.batch);
 }
 
 void BatchMaker::pick_rows(BatchPosition position) {
+  if (poisson_) {
+    poisson_->pick(position.epoch, position.batch, rows_);
+    const auto present = std::ssize(rows_);
+    padding_ = poisson_->padded(present) - present;
+    // Any example will do, as what it says is left out.
+    rows_.resize(rows_.size() + static_cast<std::size_t>(padding_), 0);
+    if (!sizes_.empty()) measure_rows();
+    return;
+  }
   // All workers count the same batch and take their part of it, so neither the
   // order of examples nor their padding depends on how many workers there are.
   const std::int64_t size = order_.batch_size(position.batch);

@@ -20,7 +20,9 @@ class BatchMaker {
   BatchMaker(DatasetRef dataset, const LoaderOptions& options);
 
   const std::vector<BatchInput>& inputs() const { return inputs_; }
-  std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
+  std::int64_t batches_per_epoch() const {
+    return poisson_ ? poisson_->parts_per_epoch() : order_.batches_per_epoch();
+  }
   std::int64_t examples_per_epoch() const;
 
   // Buffers for one full batch, for make() to fill.
@@ -39,9 +41,11 @@ class BatchMaker {
   LoaderOptions options_;
   Augmentations augmentations_;
   BatchOrder order_;
+  std::optional<PoissonOrder> poisson_;
   std::vector<BatchInput> inputs_;
   // These describe the batch being made.
   std::vector<std::int64_t> rows_;
+  std::int64_t padding_ = 0;           // the last so many rows
   std::vector<std::int64_t> sizes_;    // of its varying axes
   std::vector<std::int64_t> example_;  // those of one example
   std::vector<TensorView> views_;      // where the data set writes

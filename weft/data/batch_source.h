@@ -37,6 +37,10 @@ struct BatchPosition {
 struct Batch {
   std::vector<Tensor> tensors;  // as inputs() lists them
   std::int64_t size = 0;        // examples; 0 where others have them all
+  // Rows of the tensors behind these that only fill them up, and count nowhere:
+  // where a source draws how many examples a batch has, few sizes are planned
+  // for.
+  std::int64_t padding = 0;
   // It counts for all workers together; 0: the source has run dry, and has no
   // batch.
   std::int64_t whole_size = 0;

@@ -77,7 +77,7 @@ void CheckedSource::check(const Batch& batch, BatchPosition due) const {
     if (!tensor.is_defined()) {
       throw wrong(due, fmt::format("'{}' has no tensor", input.name));
     }
-    if (fits(tensor.type(), input, batch.size)) continue;
+    if (fits(tensor.type(), input, batch.size + batch.padding)) continue;
     throw wrong(due,
                 fmt::format("'{}' is {}", input.name, to_string(tensor.type())))
         .detail(fmt::format("declared: {}, of which this batch has {} examples",

@@ -18,11 +18,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
+#include "weft/data/poisson_order.h"
 
 namespace weft {
 
@@ -36,6 +38,10 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   std::vector<std::string> augment = {};  // data/augmentation.h
   Shard shard = {};
+  // Each example joins a batch on its own, in the place of shuffling; `batch`
+  // is then how many rows one has at most. Batches are filled up
+  // (Batch::padding).
+  std::optional<PoissonSampling> poisson = {};
   int prefetch = 2;  // batches made ahead; 0 makes them when they are asked for
 };
 

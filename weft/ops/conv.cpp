@@ -6,6 +6,7 @@
 #include <array>
 
 #include "weft/graph/registry.h"
+#include "weft/ops/matmul.h"
 #include "weft/ops/shape.h"
 #include "weft/ops/support/activation.h"
 #include "weft/ops/support/batching.h"
@@ -172,10 +173,34 @@ std::vector<Value> sum_of_convolutions(const BatchContext& g) {
   return has_tail(g.call()) ? std::vector<Value>{} : sum_of_multilinear(g);
 }
 
+// Each instance's gradient is a product of what its windows see with dy: with
+// P the patches of one group, dw = Pᵀ dy.
 std::vector<Value> batch_weight_gradient(const BatchContext& g) {
-  // One result for all instances exists only as their sum, below; apart, they
-  // would need a convolution with one group per instance.
-  throw g.unsupported("each instance would have weights of its own");
+  const Shape& w = g.attributes().get<Shape>("shape");
+  const Conv2dOptions options = to_options(g.attributes());
+  const auto images = [&](std::size_t input) {
+    Shape shape = g.call().input(input).shape;
+    shape[0] = dim_multiply(g.size(), shape[0]);
+    return reshape(stacked(g, input), shape);
+  };
+  const Value patches = image_patches(images(0), w[0], w[1], options);
+  const Shape& y = g.call().input(1).shape;
+  const Dim pixels = dim_multiply(dim_multiply(y[0], y[1]), y[2]);
+  const Dim groups = options.groups;
+  const Dim taps = patches.shape()[4];
+  const Dim outputs = w[3] / groups;
+  // The groups come before the pixels, as the dims of products that stand side
+  // by side.
+  const auto by_group = [&](const Value& value, Dim width) {
+    const Value split = reshape(value, {g.size(), pixels, groups, width});
+    return groups == 1 ? reshape(split, {g.size(), 1, pixels, width})
+                       : transpose(split, {0, 2, 1, 3});
+  };
+  Value dw = matmul(by_group(patches, taps), by_group(images(1), outputs),
+                    {true, false});  // [B, groups, taps, outputs]
+  dw = groups == 1 ? dw : transpose(dw, {0, 2, 1, 3});
+  if (g.attributes().flag("in_f32")) dw = cast(dw, DType::kF32);
+  return {reshape(dw, with_leading(g.size(), w))};
 }
 
 // The images of all instances are one set, and their products one sum.

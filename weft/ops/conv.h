@@ -30,6 +30,14 @@ Value conv2d_weight_gradient(const Operand& x, const Operand& dy,
                              const TensorType& w_type,
                              const Conv2dOptions& options);
 
+// The pixels that each window sees: [n, rows, columns, groups, kernel rows *
+// kernel columns * channels / groups], in the order in which weights have their
+// taps, so that a convolution is a product with it. It takes as many times the
+// image's memory as windows overlap.
+Value image_patches(const Operand& x, std::int64_t kernel_rows,
+                    std::int64_t kernel_columns,
+                    const Conv2dOptions& options = {});
+
 // Padding for ceil(size / stride) outputs ("same"); where the two sides cannot
 // be equal, the pixel more is below or on the right.
 Integers same_padding(std::int64_t kernel_rows, std::int64_t kernel_columns,

@@ -65,11 +65,13 @@ DataOptions data_options(const Recipe& recipe, int workers) {
           .own = recipe.data.options};
 }
 
-std::shared_ptr<const TrainingData> open_data(const Recipe& recipe, int workers,
-                                              bool makes_ahead) {
+std::shared_ptr<const TrainingData> open_data(
+    const Recipe& recipe, int workers, bool makes_ahead,
+    const std::optional<PoissonSampling>& sampling) {
   if (recipe.data.name == kGivenObject) throw needs_object("data");
   DataOptions options = data_options(recipe, workers);
   options.makes_ahead = makes_ahead;
+  options.poisson = sampling;
   return recipe.places.blame("data", [&] {
     return open_training_data(batch_source_registry().get(recipe.data.source),
                               options);
@@ -80,15 +82,16 @@ bool have_same_data(const Recipe& a, const Recipe& b) {
   return a.data == b.data && data_options(a, 1) == data_options(b, 1);
 }
 
-Assembly assemble(const Recipe& recipe, int workers,
-                  const GivenObjects& given) {
+Assembly assemble(const Recipe& recipe, int workers, const GivenObjects& given,
+                  const std::optional<PoissonSampling>& sampling) {
   Assembly result;
   result.task = make_task(recipe.task.name, recipe.task.options);
   // The data is opened first: how many inputs, classes and words the model has
   // is read from it, and not from the recipe.
-  result.data = given.data != nullptr
-                    ? checked_data(given.data, recipe.data.source)
-                    : open_data(recipe, workers);
+  result.data =
+      given.data != nullptr
+          ? checked_data(given.data, recipe.data.source)
+          : open_data(recipe, workers, /*makes_ahead=*/true, sampling);
   const DataDescription& data = result.data->description();
   recipe.places.blame("task", [&] {
     check_data(recipe.task.name, *result.task, data);

@@ -41,15 +41,17 @@ struct Assembly {
 // task, model and data do not suit each other, or views and groups of
 // parameters the model, Error(kUnsupported) for an object that was not given,
 // and whatever opening the data throws.
+// `sampling` draws the batches of the training part.
 Assembly assemble(const Recipe& recipe, int workers = 1,
-                  const GivenObjects& given = {});
+                  const GivenObjects& given = {},
+                  const std::optional<PoissonSampling>& sampling = {});
 
 // How the batches of a recipe are made, for data that a program opens.
 DataOptions data_options(const Recipe& recipe, int workers = 1);
 // The data alone, for several assemblies. `makes_ahead` as in DataOptions.
-std::shared_ptr<const TrainingData> open_data(const Recipe& recipe,
-                                              int workers = 1,
-                                              bool makes_ahead = true);
+std::shared_ptr<const TrainingData> open_data(
+    const Recipe& recipe, int workers = 1, bool makes_ahead = true,
+    const std::optional<PoissonSampling>& sampling = {});
 // Whether open_data() opens the same for both.
 bool have_same_data(const Recipe& a, const Recipe& b);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/base/refusal.h"
 #include "weft/train/files/checkpoint.h"
 #include "weft/train/model_in_use.h"
 #include "weft/train/step/export.h"
@@ -11,6 +12,12 @@ namespace weft {
 namespace {
 
 Assembly assemble_alone(const Recipe& recipe, const GivenObjects& given) {
+  if (recipe.privacy.is_on()) {
+    throw refused("privacy", "private training",
+                  {"steps that a program takes one by one",
+                   "nobody would count what they give away",
+                   "weft train, or weft.train.run()"});
+  }
   Assembly assembly = assemble(recipe, 1, given);
   // `weft train` begins with the same weights (Trainer).
   assembly.model->initialize(static_cast<std::uint64_t>(recipe.train.seed));

@@ -11,6 +11,7 @@
 #include "weft/train/hooks/save.h"
 #include "weft/train/hooks/stop_early.h"
 #include "weft/train/memory_forecast.h"
+#include "weft/train/private_run.h"
 #include "weft/train/recipe/section_def.h"
 #include "weft/train/run_record.h"
 #include "weft/train/step/evaluation.h"
@@ -27,11 +28,15 @@ namespace {
 
 // All workers must have the same data.
 Assembly assemble_initialized(const Recipe& recipe, const GivenObjects& given,
-                              WorkerGroup* group) {
+                              WorkerGroup* group,
+                              std::optional<PrivateRun>& privacy) {
   const int workers = group == nullptr
                           ? 1
                           : Roles(group->size(), recipe.sync.servers).workers();
-  Assembly assembly = assemble(recipe, workers, given);
+  Assembly assembly =
+      assemble(recipe, workers, given,
+               privacy ? std::optional(privacy->sampling()) : std::nullopt);
+  if (privacy) privacy->fit(recipe, assembly);
   if (group != nullptr) {
     // The agreement comes before weights are made: workers with other data
     // would train to the end, on sums that mean nothing.
@@ -46,9 +51,19 @@ Assembly assemble_initialized(const Recipe& recipe, const GivenObjects& given,
   return assembly;
 }
 
+std::optional<PrivateRun> private_run(const Recipe& recipe,
+                                      const TrainerOptions& options,
+                                      const WorkerGroup* group) {
+  if (!recipe.privacy.is_on()) return std::nullopt;
+  return PrivateRun(recipe, group == nullptr ? 1 : group->size(), options.given,
+                    options.is_resumed);
+}
+
 StepOptions options_of_steps(const Recipe& recipe,
-                             const TrainerOptions& options) {
+                             const TrainerOptions& options,
+                             const std::optional<PrivateRun>& privacy) {
   StepOptions result = step_options(recipe);
+  if (privacy) result.privacy = privacy->step_options();
   result.executables = options.executables;
   return result;
 }
@@ -74,13 +89,15 @@ class Trainer::Run {
   Run(Recipe recipe, TrainerOptions options, WorkerGroup* group)
       : recipe_(std::move(recipe)),
         options_(std::move(options)),
-        assembly_(assemble_initialized(recipe_, options_.given, group)),
+        privacy_(private_run(recipe_, options_, group)),
+        assembly_(
+            assemble_initialized(recipe_, options_.given, group, privacy_)),
         source_(part_of(
             recipe_, group,
             [&](const Shard& shard) { return assembly_.data->train(shard); })),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.
-                     options_of_steps(recipe_, options_),
+                     options_of_steps(recipe_, options_, privacy_),
                      group == nullptr ? assembly_.optimizer.get() : nullptr),
         worker_(make_worker(group)),
         held_out_(description_.in_use(*assembly_.optimizer, worker_->state()),
@@ -121,7 +138,12 @@ class Trainer::Run {
       require_room();
       begin_record();
       told.on_start(summary());
+      if (privacy_) {
+        told.on_note(privacy_->text());
+        privacy_->keep_key(recipe_.log.folder);
+      }
       loop_.run();
+      if (privacy_) PrivateRun::forget_key(recipe_.log.folder);
       const TrainResult reached = result();
       end_record({.state = RunState::kDone,
                   .test = reached.test,
@@ -328,6 +350,7 @@ class Trainer::Run {
 
   Recipe recipe_;
   TrainerOptions options_;
+  std::optional<PrivateRun> privacy_;
   Assembly assembly_;
   std::unique_ptr<BatchSource> source_;
   StepDescription description_;

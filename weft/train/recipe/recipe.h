@@ -166,6 +166,22 @@ struct SimulateRecipe {
   bool operator==(const SimulateRecipe&) const = default;
 };
 
+// How little the trained model tells of any example (train/private_run.h).
+struct PrivacyRecipe {
+  double epsilon = 0;  // one of the two is given; neither: training is not private
+  double noise = 0;
+  double delta = 1e-5;
+  double clip_norm = 1;
+  std::string accountant = "rdp";
+  std::int64_t rows = 0;
+  std::string ledger;
+  std::string blocks = "*";
+  double wait = 0;  // seconds
+
+  bool is_on() const { return epsilon > 0 || noise > 0; }
+  bool operator==(const PrivacyRecipe&) const = default;
+};
+
 // What the compiler does beyond its passes.
 struct CompilerRecipe {
   // Substitutions in the step's graph that are searched for: "none", "greedy"
@@ -193,6 +209,7 @@ struct Recipe {
   TrainRecipe train;
   SyncRecipe sync;
   SimulateRecipe simulate;
+  PrivacyRecipe privacy;
   CompilerRecipe compiler;
   LogRecipe log;
   // Sections that keep nothing elsewhere, by name; each is complete.

@@ -72,6 +72,7 @@ class LoadedData final : public TrainingData {
             .seed = options_.seed,
             .augment = options_.augment,
             .shard = shard,
+            .poisson = options_.poisson,
             .prefetch = prefetch()});
   }
 

@@ -3,7 +3,8 @@
 namespace weft {
 
 WorkerTotals SingleWorker::run(const Batch& batch, const WorkerStep& step) {
-  step_.run(batch.tensors, {.lr = step.lr, .number = step.number});
+  step_.run(batch.tensors,
+            {.lr = step.lr, .number = step.number, .present = batch.size});
   return {.have_met = true,
           .sums = step_.measures(),
           .is_stopping = step.wants_stop};

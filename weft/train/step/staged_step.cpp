@@ -8,6 +8,7 @@
 #include "weft/optim/clip.h"
 #include "weft/optim/row_gradient.h"
 #include "weft/train/step/mode_scope.h"
+#include "weft/train/step/private_objective.h"
 
 namespace weft {
 
@@ -79,10 +80,30 @@ void StagedStep::measure() {
   // The mode of this moment goes into the graph: dropout and the statistics
   // of batches are settled while it is built.
   const ModeScope mode(*description_.model(), differentiates(cut_));
+  if (description_.options().privacy && differentiates(cut_)) {
+    measure_privately();
+    return;
+  }
   const Objective objective = description_.task()->objective(
       *description_.model(), of_role(EntryRole::kInput));
   if (differentiates(cut_)) differentiate(objective.loss);
   take_next_values();
+  set_measures(objective);
+}
+
+void StagedStep::measure_privately() {
+  std::vector<Value> gradients;
+  const Objective objective =
+      private_objective(description_,
+                        {.model = staged_->arguments(),
+                         .key = only(EntryRole::kKey),
+                         .batch = of_role(EntryRole::kInput),
+                         .present = only(EntryRole::kPresent),
+                         .noise = of_role(EntryRole::kNoise)},
+                        gradients);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    values_[description_.updated()[i].gradient] = gradients[i];
+  }
   set_measures(objective);
 }
 

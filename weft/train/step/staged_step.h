@@ -38,6 +38,7 @@ class StagedStep {
 
   std::vector<Value> predict();
   void measure();
+  void measure_privately();
   void take_next_values();
   void set_measures(const Objective& objective);
   void differentiate(const Value& loss);

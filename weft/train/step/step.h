@@ -31,9 +31,10 @@ namespace weft {
 // What a run is told beside its batch.
 struct StepControls {
   double lr = 0;
-  std::int64_t number = 0;  // of the step, from 0; what dropout draws is by it
-  double loss_weight = 1;   // of kGradients
-  std::int64_t late = 0;    // updates by which gradients are, of kUpdate
+  std::int64_t number = 0;   // of the step, from 0; what dropout draws is by it
+  double loss_weight = 1;    // of kGradients
+  std::int64_t late = 0;     // updates by which gradients are, of kUpdate
+  std::int64_t present = 0;  // examples that count, of a private step
 };
 
 class Step {
@@ -92,6 +93,7 @@ class Step {
   std::shared_ptr<Executable> stage(const StepDescription& description,
                                     StepCut cut);
   void set_inputs(std::span<const Tensor> inputs);
+  void draw_noise(const StepControls& controls);
   void fill_inputs();
 
   std::vector<Tensor> arguments_;
@@ -109,6 +111,10 @@ class Step {
   Tensor number_;
   Tensor late_;
   Tensor weight_;
+  Tensor present_;
+  // What noise is written into, if the step is private.
+  std::vector<Tensor> noise_;
+  std::optional<PrivateStepOptions> privacy_;
   // It may be shared (StepOptions::executables), and comes last: staging fills
   // what is above.
   std::shared_ptr<Executable> executable_;

@@ -43,6 +43,9 @@ bool reads(StepCut cut, EntryRole role) {
     case EntryRole::kKey:
     case EntryRole::kInput:
       return runs_model(cut);
+    case EntryRole::kPresent:
+    case EntryRole::kNoise:
+      return differentiates(cut);
     case EntryRole::kSlot:
     case EntryRole::kRate:
     case EntryRole::kNumber:

@@ -10,12 +10,27 @@
 
 #include "weft/compiler/batch_norm_form.h"
 #include "weft/compiler/search_options.h"
+#include "weft/data/secret_stream.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/dtype.h"
 
 namespace weft {
 
 class ExecutableCache;
+
+// Training whose result tells little of any example: each example's gradients
+// are clipped by themselves, and noise is added to their sum
+// (private_objective.h).
+struct PrivateStepOptions {
+  double clip_norm = 1;  // of an example's gradients, all together
+  double noise = 1;      // its standard deviation, in clip_norms
+  // Examples of a batch that are expected; gradients are divided by it.
+  double expected_batch = 1;
+  // Runs that make a step together, each with some of its examples; the last
+  // one adds the noise.
+  std::int64_t parts = 1;
+  SecretKey key;
+};
 
 struct StepOptions {
   DType dtype = DType::kF32;  // that heavy layers compute in: f32 or bf16
@@ -25,7 +40,8 @@ struct StepOptions {
   // The model is trained: predictions and measures may keep what they make of
   // its parameters (ExecutableOptions::frozen).
   bool is_frozen = false;
-  double clip_norm = 0;    // 0: gradients are not clipped
+  double clip_norm = 0;  // 0: gradients are not clipped
+  std::optional<PrivateStepOptions> privacy = {};
   std::uint64_t seed = 1;  // of dropout
   // Throws Error(kNumeric) naming the op in which NaN or infinity appears.
   bool check_numerics = false;

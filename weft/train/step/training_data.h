@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "weft/base/registry.h"
 #include "weft/data/batch_source.h"
 #include "weft/data/dataset.h"
+#include "weft/data/poisson_order.h"
 
 namespace weft {
 
@@ -31,6 +33,9 @@ struct DataOptions {
   // Whether a thread of the source's may make batches before they are asked
   // for: of no use to workers that take turns on one thread.
   bool makes_ahead = true;
+  // Batches of the training part are drawn so, in the place of shuffling: for
+  // private training. A source that cannot do so refuses it.
+  std::optional<PoissonSampling> poisson = {};
   Options own;  // what the source declares, complete
 
   bool operator==(const DataOptions&) const = default;

@@ -1,0 +1,60 @@
+// Batches that each example joins on its own, with one probability: the
+// sampling for which differential privacy is amplified (Poisson sampling). How
+// many examples a batch has is drawn with it.
+//
+// A batch may be cut into several parts of bounded size, which follow each
+// other and are trained on as one ("virtual batches").
+//
+// Threads: immutable; share freely.
+// Cost:    a batch draws a word for each example of the data set.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weft/data/secret_stream.h"
+
+namespace weft {
+
+struct PoissonSampling {
+  std::int64_t expected = 1;  // examples of a batch, on average
+  // Rows of a part at most; 0: a batch has one part, of whatever size.
+  std::int64_t most_rows = 0;
+  SecretKey key;  // what decides who joins
+
+  bool operator==(const PoissonSampling&) const = default;
+};
+
+class PoissonOrder {
+ public:
+  // Of a data set of `size` examples. Throws Error(kInvalidArgument) for an
+  // expected size that is not between 1 and it.
+  PoissonOrder(std::int64_t size, const PoissonSampling& sampling);
+
+  // With which an example joins a batch: expected / size, rounded down to what
+  // the words can express.
+  double rate() const;
+  // Batches of an epoch, in which each example joins once on average.
+  std::int64_t steps_per_epoch() const { return steps_; }
+  std::int64_t parts() const { return parts_; }
+  std::int64_t parts_per_epoch() const { return steps_ * parts_; }
+  // The largest part that occurs but by a chance of 1e-14 a batch.
+  std::int64_t most_rows() const { return most_rows_; }
+
+  // The examples of a part of the epoch; maybe none. Throws Error(kExhausted)
+  // where a batch has more examples than its parts have rows.
+  void pick(std::int64_t epoch, std::int64_t part,
+            std::vector<std::int64_t>& rows) const;
+  // Rows that a part of so many examples is filled up to: one of few sizes.
+  std::int64_t padded(std::int64_t rows) const;
+
+ private:
+  std::int64_t size_;
+  PoissonSampling sampling_;
+  std::uint32_t threshold_;
+  std::int64_t steps_;
+  std::int64_t most_rows_;
+  std::int64_t parts_ = 1;
+};
+
+}  // namespace weft

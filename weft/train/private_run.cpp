@@ -1,0 +1,124 @@
+#include "weft/train/private_run.h"
+
+#include "weft/base/refusal.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kKeyFile = "privacy.key";
+
+SecretKey key_of_run(const std::filesystem::path& folder, bool is_resumed) {
+  if (!is_resumed) return drawn_key();
+  const auto key = read_key(folder / kKeyFile);
+  if (key) return *key;
+  throw Error(ErrorCode::kUnavailable, (folder / kKeyFile).string(),
+              "the key of this run is gone: it has ended, or was not private")
+      .hint("train anew, which gives away as much once more");
+}
+
+// The mechanism of a whole run. `noise` is in clip norms, as an example's
+// gradients move the sum by one clip norm at most.
+privacy::Mechanisms mechanism_of(double noise, double rate,
+                                 std::int64_t steps) {
+  return privacy::parse_mechanisms(fmt::format(
+      "subsampled_gaussian(noise={}, rate={}, steps={})", noise, rate, steps));
+}
+
+const Dataset& examples_of(const TrainingData& data) {
+  const auto* set = dynamic_cast<const Dataset*>(&data.description());
+  WEFT_CHECK(set != nullptr, "the loader reads a data set");
+  return *set;
+}
+
+}  // namespace
+
+PrivateRun::PrivateRun(const Recipe& recipe, int workers,
+                       const GivenObjects& given, bool is_resumed)
+    : recipe_(recipe.privacy),
+      expected_(recipe.train.batch),
+      is_resumed_(is_resumed),
+      key_(key_of_run(recipe.log.folder, is_resumed)) {
+  const auto decline = [](std::string what, std::string because,
+                          std::string instead) {
+    return refused("privacy", "private training",
+                   {std::move(what), std::move(because), std::move(instead)});
+  };
+  if (workers > 1) {
+    throw decline(fmt::format("{} workers", workers),
+                  "each would add all of the noise", "one worker");
+  }
+  if (given.data != nullptr || recipe.data.source != "loader") {
+    throw decline(given.data != nullptr ? "data of a program"
+                                        : in_quotes(recipe.data.source),
+                  "examples must join a batch by chance, each on its own",
+                  "data that a recipe names, read by the loader");
+  }
+  if (recipe.train.drop_last) {
+    throw decline("train.drop_last", "its batches are not cut from an order",
+                  "leave it out");
+  }
+}
+
+PoissonSampling PrivateRun::sampling() const {
+  return {.expected = expected_, .most_rows = recipe_.rows, .key = key_};
+}
+
+void PrivateRun::fit(const Recipe& recipe, Assembly& assembly) {
+  examples_ = examples_of(*assembly.data).size();
+  const PoissonOrder order(examples_, sampling());
+  parts_ = order.parts();
+  std::int64_t runs = recipe.train.epochs * order.parts_per_epoch();
+  if (recipe.train.max_steps > 0) {
+    runs = std::min(runs, recipe.train.max_steps);
+  }
+  steps_ = (runs + parts_ - 1) / parts_;
+  const auto accounting = privacy::accounting_of(recipe_.accountant);
+  mechanisms_ =
+      mechanism_of(recipe_.noise > 0 ? recipe_.noise : 1, order.rate(), steps_);
+  if (recipe_.epsilon > 0) {
+    mechanisms_ = privacy::with_least_noise(
+        std::move(mechanisms_), {recipe_.epsilon, recipe_.delta}, accounting);
+  }
+  noise_ = option<double>(mechanisms_[0].options, "noise");
+  if (parts_ > 1) {
+    if (recipe.optimizer.name == kGivenObject) {
+      throw refused("privacy.rows", "a batch in parts",
+                    {"an optimizer of a program", "it must stand around it",
+                     "privacy.rows = 0"});
+    }
+    OptimizerRecipe optimizer = recipe.optimizer;
+    optimizer.wrap.push_back(fmt::format("accumulate(batches={})", parts_));
+    assembly.optimizer = make_optimizer(optimizer);
+  }
+}
+
+PrivateStepOptions PrivateRun::step_options() const {
+  return {.clip_norm = recipe_.clip_norm,
+          .noise = noise_,
+          .expected_batch = static_cast<double>(expected_),
+          .parts = parts_,
+          .key = key_};
+}
+
+std::string PrivateRun::text() const {
+  const double epsilon = privacy::epsilon_of(
+      mechanisms_, recipe_.delta, privacy::accounting_of(recipe_.accountant));
+  return fmt::format(
+      "private: epsilon {:.4g} at delta {:g} by {} steps of {} in {} examples, "
+      "clipped to {:g}, with noise {:.4g} ({})",
+      epsilon, recipe_.delta, steps_, expected_, examples_, recipe_.clip_norm,
+      noise_, recipe_.accountant);
+}
+
+void PrivateRun::keep_key(const std::filesystem::path& folder) const {
+  if (is_resumed_) return;
+  // That of an earlier run, which is begun anew.
+  forget_key(folder);
+  write_key(folder / kKeyFile, key_);
+}
+
+void PrivateRun::forget_key(const std::filesystem::path& folder) {
+  std::filesystem::remove(folder / kKeyFile);
+}
+
+}  // namespace weft

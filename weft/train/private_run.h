@@ -1,0 +1,62 @@
+// Training with differential privacy (Abadi et al., "Deep Learning with
+// Differential Privacy", CCS 2016): what a recipe's [privacy] makes of a run.
+//
+// Each example joins a batch on its own, its gradients are clipped by
+// themselves, and noise is added to their sum. Who joins and what noise is
+// added follow from a key of the run, which lies in its folder, for its owner
+// alone to read, until the run has ended: a run that is killed and resumed does
+// again what it did, and gives away nothing more. Then the key is gone, as with
+// it the noise could be taken off.
+//
+// The promise is about the training part alone, and about the weights: what is
+// measured on held-out data is measured as it is.
+//
+// Threads: caller synchronises.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "weft/privacy/accountant.h"
+#include "weft/train/assembly.h"
+#include "weft/train/recipe/recipe.h"
+
+namespace weft {
+
+class PrivateRun {
+ public:
+  // The key is read if a run is resumed, and drawn else. Throws
+  // Error(kInvalidArgument) for what does not compose with private training.
+  PrivateRun(const Recipe& recipe, int workers, const GivenObjects& given,
+             bool is_resumed);
+
+  PoissonSampling sampling() const;
+  // Finds how many steps there are and how much noise they take, for the data
+  // that were opened, and wraps the optimizer where a step has several parts.
+  void fit(const Recipe& recipe, Assembly& assembly);
+
+  PrivateStepOptions step_options() const;
+  // What the whole run does to the data.
+  const privacy::Mechanisms& mechanisms() const { return mechanisms_; }
+  // "epsilon 2.93 at delta 1e-05: …".
+  std::string text() const;
+
+  // Before the first step, and after the last.
+  void keep_key(const std::filesystem::path& folder) const;
+  static void forget_key(const std::filesystem::path& folder);
+
+ private:
+  PrivacyRecipe recipe_;
+  std::int64_t expected_ = 0;  // examples of a batch
+  bool is_resumed_;
+  SecretKey key_;
+  // What is known once it fits data.
+  std::int64_t examples_ = 0;
+  std::int64_t steps_ = 0;
+  std::int64_t parts_ = 1;
+  double noise_ = 0;
+  privacy::Mechanisms mechanisms_;
+};
+
+}  // namespace weft

@@ -1,0 +1,66 @@
+#include "weft/train/recipe/fields.h"
+#include "weft/train/recipe/section_def.h"
+
+namespace weft {
+namespace {
+
+const Fields<PrivacyRecipe>& privacy_fields() {
+  using R = PrivacyRecipe;
+  static const Fields<R> fields{
+      field<&R::epsilon>("epsilon",
+                         "of the guarantee that noise is found for; 0: noise "
+                         "is given, or training is not private",
+                         {.range = {.least = 0, .most = 1000}}),
+      field<&R::delta>("delta", "of the guarantee, below 1 / examples",
+                       {.range = {.least = 1e-300, .most = 0.1}}),
+      field<&R::noise>("noise",
+                       "its standard deviation, in clip_norms; 0: what epsilon "
+                       "takes",
+                       {.range = {.least = 0, .most = 1e6}}),
+      field<&R::clip_norm>("clip_norm",
+                           "that the gradients of an example are clipped to",
+                           {.range = kPositive}),
+      field<&R::accountant>("accountant",
+                            "how what is given away is counted: rdp, or pld, "
+                            "which takes less noise and a second",
+                            {.choices = {"rdp", "pld"}}),
+      field<&R::rows>("rows",
+                      "of a batch that are computed at once; 0: all. A batch "
+                      "of more is computed in parts",
+                      {.range = {.least = 0, .most = 16777216}}),
+      field<&R::ledger>("ledger",
+                        "that grants the budget: a file, or postgresql://…; "
+                        "empty: nobody is asked"),
+      field<&R::blocks>("blocks",
+                        "of the ledger that the training data are: names, or "
+                        "patterns of them, with commas between"),
+      field<&R::wait>("wait", "for a budget that is not there yet; 0: do not",
+                      {.range = {.least = 0, .most = 1e9}, .unit = "seconds"})};
+  return fields;
+}
+
+}  // namespace
+
+void register_recipe_section_privacy(RecipeSectionRegistry& sections) {
+  sections.add(
+      {.name = "privacy",
+       .summary = "what the model may tell of any example (DP-SGD)",
+       .place = 52,
+       .options = specs_of(privacy_fields()),
+       .read =
+           [](SectionReader& section, Recipe& recipe) {
+             read_fields(section, privacy_fields(), recipe.privacy);
+             if (recipe.privacy.epsilon > 0 && recipe.privacy.noise > 0) {
+               throw Error(ErrorCode::kInvalidArgument, "privacy",
+                           "both epsilon and noise are given, and each follows "
+                           "from the other")
+                   .hint("leave one of them out");
+             }
+           },
+       .write =
+           [](const Recipe& recipe, RecipeWriter& out) {
+             write_fields(recipe.privacy, privacy_fields(), out);
+           }});
+}
+
+}  // namespace weft

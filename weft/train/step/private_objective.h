@@ -1,0 +1,37 @@
+// What a step of differentially private training computes from a batch: the
+// gradients of each example clipped by themselves, their sum with noise, and
+// the same measures as any step (DP-SGD: Abadi et al., "Deep Learning with
+// Differential Privacy", CCS 2016).
+//
+//   g = (Σᵢ gᵢ min(1, C / ‖gᵢ‖) + N(0, σ²C²)) / expected batch
+//
+// Threads: as FunctionBuilder.
+#pragma once
+
+#include <vector>
+
+#include "weft/train/step/description.h"
+#include "weft/train/step/objective.h"
+
+namespace weft {
+
+struct PrivateBatch {
+  std::vector<Value> model;  // in the order of its parameters
+  Value key;                 // i64[2]
+  std::vector<Value> batch;  // [N, dims…]
+  Value present;             // f64[]: of the N, those that count
+  std::vector<Value> noise;  // for each updated parameter
+};
+
+// Within the function being built, in its mode and precision. `gradients`
+// become those of the description's updated parameters.
+//
+// Throws Error(kInvalidArgument) for a model whose examples influence each
+// other, by statistics of a batch or by what is carried to the next, and
+// Error(kUnsupported) naming an op that cannot be computed for each example
+// alone.
+Objective private_objective(const StepDescription& description,
+                            const PrivateBatch& batch,
+                            std::vector<Value>& gradients);
+
+}  // namespace weft
