@@ -179,10 +179,33 @@ TEST(RenyiCurve, ATotalWithinTheCapacityAtOneOrderKeepsTheGuarantee) {
   }
 }
 
+TEST(RenyiCurve, TheInfiniteOrderIsPurePrivacy) {
+  const auto pure = [](const char* text) {
+    return curve_of(text, pure_orders())[0];
+  };
+  EXPECT_EQ(pure("laplace(noise=2, steps=3)"), 1.5);
+  EXPECT_NEAR(pure("subsampled_laplace(noise=0.5, rate=0.1)"),
+              std::log(1 + 0.1 * (std::exp(2) - 1)), 1e-12);
+  EXPECT_EQ(pure("gaussian(noise=2)"), kInfinity);
+  EXPECT_EQ(pure("subsampled_gaussian(noise=2, rate=0.1)"), kInfinity);
+  EXPECT_EQ(capacity({3, 1e-6}, pure_orders())[0], 3);
+  const RenyiCurve c = curve_of("laplace(noise=2)", pure_orders());
+  EXPECT_NEAR(epsilon_of(c, 1e-6).value, 0.5, 1e-9);
+  EXPECT_EQ(delta_of(c, 0.5).value, 0);
+  EXPECT_GT(delta_of(c, 0.4).value, 0.1);
+}
+
 TEST(RenyiCurve, OneOrderIsEnough) {
-  EXPECT_TRUE(fits(std::vector{0.1, 0.3}, std::vector{-0.5, 0.3}));
-  EXPECT_FALSE(fits(std::vector{0.1, 0.31}, std::vector{-0.5, 0.3}));
-  EXPECT_TRUE(fits(std::vector{0.0, 0.0}, std::vector{0.0, -1.0}));
+  // What is left is (-0.5, 0.3).
+  const std::vector consumed = {1.5, 0.7};
+  const std::vector most = {1.0, 1.0};
+  EXPECT_TRUE(fits(std::vector{0.1, 0.3}, consumed, most));
+  EXPECT_FALSE(fits(std::vector{0.1, 0.31}, consumed, most));
+  // An order without capacity is none, whatever a curve says of it.
+  const std::vector none = {0.0, 0.0};
+  EXPECT_FALSE(fits(std::vector{0.0, 2.0}, none, std::vector{0.0, 1.0}));
+  EXPECT_TRUE(fits(none, std::vector{0.0, 1.0}, none));
+  EXPECT_TRUE(fits(none, consumed, none));
 }
 
 TEST(RenyiCurve, RefusesWhatIsNone) {

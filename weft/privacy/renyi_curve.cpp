@@ -30,11 +30,14 @@ double log_total_variation(double divergence) {
 
 double epsilon_at(double order, double divergence, double delta) {
   if (log_total_variation(divergence) < std::log(delta)) return 0;
+  if (std::isinf(order)) return divergence;
   return divergence + std::log1p(-1 / order) -
          std::log(delta * order) / (order - 1);
 }
 
 double log_delta_at(double order, double divergence, double epsilon) {
+  if (std::isinf(order) && divergence <= epsilon) return -kInfinity;
+  if (std::isinf(order)) return log_total_variation(divergence);
   const double log_delta =
       (order - 1) * (divergence - epsilon + std::log1p(-1 / order)) -
       std::log(order);
@@ -46,7 +49,7 @@ double log_delta_at(double order, double divergence, double epsilon) {
 RenyiOrders::RenyiOrders(std::vector<double> orders) {
   double last = 1;
   for (const double order : orders) {
-    if (!(order > last) || !std::isfinite(order)) {
+    if (!(order > last)) {
       throw Error(ErrorCode::kInvalidArgument, "Rényi orders",
                   "{} follows {}: they must be above 1, and ascend", order,
                   last);
@@ -74,6 +77,11 @@ const RenyiOrders& accounting_orders() {
     all.insert(all.end(), {128, 256, 512, 1024});
     return all;
   }());
+  return orders;
+}
+
+const RenyiOrders& pure_orders() {
+  static const RenyiOrders orders({kInfinity});
   return orders;
 }
 
@@ -180,12 +188,15 @@ AtOrder delta_of(const RenyiCurve& curve, double epsilon) {
   return least;
 }
 
-bool fits(std::span<const double> demand, std::span<const double> left) {
-  WEFT_CHECK(demand.size() == left.size());
+bool fits(std::span<const double> demand, std::span<const double> consumed,
+          std::span<const double> most) {
+  WEFT_CHECK(demand.size() == consumed.size() && demand.size() == most.size());
+  bool is_nothing = true;
   for (std::size_t i = 0; i < demand.size(); ++i) {
-    if (left[i] - demand[i] >= 0) return true;
+    if (most[i] > 0 && consumed[i] + demand[i] <= most[i]) return true;
+    is_nothing &= demand[i] == 0;
   }
-  return false;
+  return is_nothing;
 }
 
 }  // namespace weft::privacy

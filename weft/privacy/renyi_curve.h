@@ -20,7 +20,8 @@ struct Guarantee {
   double delta = 0;
 };
 
-// Orders above 1, ascending. Copies share their numbers.
+// Orders above 1, ascending. The last may be infinite, at which curves count
+// pure epsilon-differential privacy. Copies share their numbers.
 class RenyiOrders {
  public:
   // Throws Error(kInvalidArgument) for none, for orders that do not ascend, and
@@ -44,6 +45,8 @@ const RenyiOrders& budget_orders();
 // 1.1 to 10.9 in tenths, 11 to 63, 128, 256, 512, 1024: finer, for the epsilon
 // of a single run. They are those of dp-accounting.
 const RenyiOrders& accounting_orders();
+// Infinity alone: sums of epsilons, as before Rényi.
+const RenyiOrders& pure_orders();
 
 class RenyiCurve {
  public:
@@ -99,7 +102,10 @@ AtOrder epsilon_of(const RenyiCurve& curve, double delta);
 // The least delta in the same way, at most 1.
 AtOrder delta_of(const RenyiCurve& curve, double epsilon);
 
-// Whether a demand fits into what is left: at one order at least.
-bool fits(std::span<const double> demand, std::span<const double> left);
+// Whether a demand fits beside what was consumed into what may be: at one order
+// at least, of those where anything may be. So sums that are as large as what
+// may be are still within it. Nothing always fits.
+bool fits(std::span<const double> demand, std::span<const double> consumed,
+          std::span<const double> most);
 
 }  // namespace weft::privacy

@@ -15,6 +15,7 @@ double laplace_renyi(double noise, double order) {
   // (2 order - 1) e^(-order / noise)) / (order - 1), with e^((order - 1) /
   // noise) before the bracket, as it may be no double.
   const double epsilon = 1 / noise;
+  if (std::isinf(order)) return epsilon;
   const double width = 2 * order - 1;
   return epsilon +
          std::log1p((order - 1) * std::expm1(-width * epsilon) / width) /

@@ -68,7 +68,8 @@ double subsampled_gaussian_renyi(const Options& options, double order) {
   const auto noise = option<double>(options, "noise");
   const auto rate = option<double>(options, "rate");
   if (rate == 0) return 0;
-  if (noise == 0) return std::numeric_limits<double>::infinity();
+  if (noise == 0 || std::isinf(order))
+    return std::numeric_limits<double>::infinity();
   if (rate == 1) return privacy::gaussian_renyi(noise, order);
   const double log_moment = order == std::floor(order)
                                 ? log_moment_of_integer(rate, noise, order)

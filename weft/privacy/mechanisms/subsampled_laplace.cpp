@@ -34,6 +34,7 @@ double subsampled_laplace_renyi(const Options& options, double order) {
   if (rate == 0) return 0;
   if (noise == 0) return std::numeric_limits<double>::infinity();
   if (rate == 1) return privacy::laplace_renyi(noise, order);
+  if (std::isinf(order)) return std::log1p(rate * std::expm1(1 / noise));
   // The logarithm is convex in the order: between integers it is at most the
   // line.
   const double below = std::floor(order);

@@ -1,0 +1,279 @@
+// The privacy knapsack (Tholoniat et al., "DPack: efficiency-oriented privacy
+// budget scheduling", EuroSys 2025): as much weight as fits. As a block needs
+// one order only, it is packed by the order at which most would fit, and a
+// claim is worth its weight over what it takes of its blocks at these orders.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "weft/privacy/budget_state.h"
+#include "weft/privacy/knapsack.h"
+#include "weft/privacy/scheduler.h"
+
+namespace weft {
+namespace {
+
+using privacy::BudgetState;
+
+constexpr double kInfiniteCost = std::numeric_limits<double>::infinity();
+
+struct PackingRules {
+  std::int64_t recompute;
+  bool all_ties;
+  enum { kByAvailable, kByCapacity, kByNothing } normalize;
+  double loss;  // of a block's knapsack; 0: greedy
+  double fair_shares;
+};
+
+PackingRules rules_of(const Options& options) {
+  const auto& normalize = option<std::string>(options, "normalize");
+  return {.recompute = option<std::int64_t>(options, "recompute"),
+          .all_ties = option<std::string>(options, "ties") == "all",
+          .normalize = normalize == "available"  ? PackingRules::kByAvailable
+                       : normalize == "capacity" ? PackingRules::kByCapacity
+                                                 : PackingRules::kByNothing,
+          .loss = option<double>(options, "loss"),
+          .fair_shares = option<double>(options, "fair_shares")};
+}
+
+class Packing {
+ public:
+  Packing(const PackingRules& rules, const privacy::BudgetProblem& problem);
+
+  std::vector<std::size_t> run();
+
+ private:
+  void sort_demands();
+  // The weight that fits into a block at one order.
+  double packed(std::size_t block, std::size_t order);
+  void find_best_orders(std::size_t block);
+  double cost_of(std::size_t demand) const;
+  // Brings best orders and efficiencies up to date with what was granted.
+  void refresh();
+  // Whether a claim goes after another.
+  bool is_behind(std::size_t a, std::size_t b) const;
+
+  PackingRules rules_;
+  const privacy::BudgetProblem& problem_;
+  BudgetState state_;
+  bool has_one_weight_ = true;
+  std::vector<std::size_t> claim_of_;               // of each demand
+  std::vector<std::vector<std::size_t>> demands_;   // of each block
+  std::vector<std::vector<std::size_t>> by_order_;  // [block, order], sorted
+  std::vector<std::vector<bool>> is_best_;          // [block][order]
+  std::vector<double> cost_;                        // of each demand
+  std::vector<double> efficiency_;                  // of each claim
+  std::vector<bool> is_fair_;
+  std::vector<bool> is_pending_;
+  std::vector<bool> is_changed_;  // block
+  std::vector<privacy::KnapsackItem> items_;
+};
+
+Packing::Packing(const PackingRules& rules,
+                 const privacy::BudgetProblem& problem)
+    : rules_(rules),
+      problem_(problem),
+      state_(problem),
+      demands_(state_.blocks()),
+      is_best_(state_.blocks(), std::vector<bool>(state_.orders())),
+      efficiency_(state_.claims()),
+      is_fair_(state_.claims()),
+      is_pending_(state_.claims(), true),
+      is_changed_(state_.blocks(), true) {
+  for (std::size_t claim = 0; claim < state_.claims(); ++claim) {
+    const auto& asked = problem.claims[claim];
+    has_one_weight_ &= asked.weight == problem.claims[0].weight;
+    is_fair_[claim] = rules.fair_shares > 0 &&
+                      is_fair_share(asked, problem.blocks, rules.fair_shares);
+    for (std::size_t d = state_.first(claim); d < state_.first(claim + 1);
+         ++d) {
+      claim_of_.push_back(claim);
+      if (state_.block_of(d) < state_.blocks())
+        demands_[state_.block_of(d)].push_back(d);
+    }
+    // Without a demand that costs something it stays so.
+    efficiency_[claim] = kInfiniteCost;
+  }
+  cost_.resize(claim_of_.size(), kInfiniteCost);
+  sort_demands();
+}
+
+void Packing::sort_demands() {
+  by_order_.resize(state_.blocks() * state_.orders());
+  for (std::size_t block = 0; block < state_.blocks(); ++block) {
+    for (std::size_t a = 0; a < state_.orders(); ++a) {
+      // Nothing fits at an order that is used up, and it stays so.
+      if (state_.available(block, a) <= 0) continue;
+      std::vector<std::pair<double, std::size_t>> sized;
+      for (const std::size_t d : demands_[block]) {
+        const double size = state_.demand(d)[a];
+        if (size > state_.available(block, a)) continue;
+        sized.emplace_back(size / problem_.claims[claim_of_[d]].weight, d);
+      }
+      std::sort(sized.begin(), sized.end());
+      auto& sorted = by_order_[block * state_.orders() + a];
+      for (const auto& [size, d] : sized) sorted.push_back(d);
+    }
+  }
+}
+
+double Packing::packed(std::size_t block, std::size_t order) {
+  const double room = state_.available(block, order);
+  if (room <= 0) return 0;
+  items_.clear();
+  double size = 0;
+  for (const std::size_t d : by_order_[block * state_.orders() + order]) {
+    if (!is_pending_[claim_of_[d]]) continue;
+    items_.push_back(
+        {state_.demand(d)[order], problem_.claims[claim_of_[d]].weight});
+    // Of equal weights the smallest are the most, and no later one fits.
+    size += items_.back().size;
+    if (has_one_weight_ && size > room) {
+      items_.pop_back();
+      break;
+    }
+  }
+  if (rules_.loss > 0 && !has_one_weight_)
+    return nearly_optimal_knapsack(items_, room, rules_.loss);
+  return greedy_knapsack(items_, room);
+}
+
+void Packing::find_best_orders(std::size_t block) {
+  double most = 0;
+  for (std::size_t a = 0; a < state_.orders(); ++a) {
+    const double value = packed(block, a);
+    if (value > most) is_best_[block].assign(state_.orders(), false);
+    if (value > most || (value == most && value > 0 && rules_.all_ties))
+      is_best_[block][a] = true;
+    most = std::max(most, value);
+  }
+  if (most == 0) is_best_[block].assign(state_.orders(), false);
+}
+
+double Packing::cost_of(std::size_t demand) const {
+  const std::size_t block = state_.block_of(demand);
+  const auto asked = state_.demand(demand);
+  double cost = 0;
+  bool has_best = false;
+  bool is_nothing = true;
+  for (std::size_t a = 0; a < asked.size(); ++a) {
+    is_nothing &= asked[a] == 0;
+    if (!is_best_[block][a]) continue;
+    has_best = true;
+    switch (rules_.normalize) {
+      case PackingRules::kByAvailable:
+        cost += asked[a] / state_.available(block, a);
+        break;
+      case PackingRules::kByCapacity:
+        cost += asked[a] / state_.capacity(block)[a];
+        break;
+      case PackingRules::kByNothing:
+        cost += asked[a];
+        break;
+    }
+  }
+  // Of a block into which nothing fits, nothing is all that can be had.
+  return has_best || is_nothing ? cost : kInfiniteCost;
+}
+
+void Packing::refresh() {
+  std::vector<std::size_t> stale;
+  for (std::size_t block = 0; block < state_.blocks(); ++block) {
+    if (!is_changed_[block]) continue;
+    is_changed_[block] = false;
+    find_best_orders(block);
+    for (const std::size_t d : demands_[block]) {
+      if (!is_pending_[claim_of_[d]]) continue;
+      cost_[d] = cost_of(d);
+      stale.push_back(claim_of_[d]);
+    }
+  }
+  std::sort(stale.begin(), stale.end());
+  stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
+  for (const std::size_t claim : stale) {
+    const double cost = std::accumulate(
+        cost_.begin() + static_cast<std::ptrdiff_t>(state_.first(claim)),
+        cost_.begin() + static_cast<std::ptrdiff_t>(state_.first(claim + 1)),
+        0.0);
+    // Nothing over nothing is not a number.
+    efficiency_[claim] =
+        cost == 0 ? kInfiniteCost : problem_.claims[claim].weight / cost;
+  }
+}
+
+bool Packing::is_behind(std::size_t a, std::size_t b) const {
+  if (is_fair_[a] != is_fair_[b]) return is_fair_[b];
+  if (efficiency_[a] != efficiency_[b]) return efficiency_[a] < efficiency_[b];
+  return a > b;
+}
+
+std::vector<std::size_t> Packing::run() {
+  std::vector<std::size_t> granted;
+  std::vector<std::size_t> heap(state_.claims());
+  std::iota(heap.begin(), heap.end(), std::size_t{0});
+  const auto behind = [&](std::size_t a, std::size_t b) {
+    return is_behind(a, b);
+  };
+  // What does not fit now never will: less is left with each grant.
+  while (!heap.empty()) {
+    refresh();
+    std::make_heap(heap.begin(), heap.end(), behind);
+    for (std::int64_t grants = 0; grants < rules_.recompute && !heap.empty();) {
+      std::pop_heap(heap.begin(), heap.end(), behind);
+      const std::size_t claim = heap.back();
+      heap.pop_back();
+      if (!state_.can_grant(claim)) continue;
+      state_.grant(claim);
+      is_pending_[claim] = false;
+      for (std::size_t d = state_.first(claim); d < state_.first(claim + 1);
+           ++d)
+        is_changed_[state_.block_of(d)] = true;
+      granted.push_back(claim);
+      ++grants;
+    }
+  }
+  return granted;
+}
+
+}  // namespace
+
+void register_budget_scheduler_dpk(privacy::SchedulerRegistry& schedulers) {
+  schedulers.add(
+      {.name = "dpk",
+       .summary = "as much weight as fits: the privacy knapsack",
+       .options =
+           {{"recompute",
+             std::int64_t{1},
+             "after which orders and efficiencies are found anew",
+             {.least = 1},
+             {},
+             "grants"},
+            {"ties",
+             std::string("all"),
+             "of orders at which as much fits, which count",
+             {},
+             {"all", "lowest"}},
+            {"normalize",
+             std::string("available"),
+             "what a demand is divided by",
+             {},
+             {"available", "capacity", "none"}},
+            {"loss",
+             0.0,
+             "of a block's knapsack with several weights; 0: greedy, up to "
+             "half",
+             {.least = 0, .most = 0.5},
+             {},
+             "share"},
+            {"fair_shares",
+             0.0,
+             "claims of at most one of so many shares of a block go first; 0: "
+             "none",
+             {.least = 0}}},
+       .schedule = [](const Options& options,
+                      const privacy::BudgetProblem& problem) {
+         return Packing(rules_of(options), problem).run();
+       }});
+}
+
+}  // namespace weft
