@@ -1,6 +1,8 @@
 #include "weft/train/private_run.h"
 
+#include "weft/base/libraries/blake2b.h"
 #include "weft/base/refusal.h"
+#include "weft/budget/budget_ledger.h"
 
 namespace weft {
 namespace {
@@ -22,6 +24,20 @@ privacy::Mechanisms mechanism_of(double noise, double rate,
                                  std::int64_t steps) {
   return privacy::parse_mechanisms(fmt::format(
       "subsampled_gaussian(noise={}, rate={}, steps={})", noise, rate, steps));
+}
+
+// The parts between commas.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view word = text.substr(begin, end - begin);
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    if (!word.empty()) words.emplace_back(word);
+    begin = end + 1;
+  }
+  return words;
 }
 
 const Dataset& examples_of(const TrainingData& data) {
@@ -108,6 +124,33 @@ std::string PrivateRun::text() const {
       "clipped to {:g}, with noise {:.4g} ({})",
       epsilon, recipe_.delta, steps_, expected_, examples_, recipe_.clip_norm,
       noise_, recipe_.accountant);
+}
+
+std::string PrivateRun::admit(const std::string& job) const {
+  if (recipe_.ledger.empty()) return "";
+  Ledger ledger = Ledger::open(recipe_.ledger);
+  BudgetLedger budgets(ledger);
+  // The key tells this run from all others, and its digest nothing of it.
+  const std::string claim = "run-" + blake2b(key_.bytes).substr(0, 16);
+  KeptClaim kept = budgets.ask({.claim = claim,
+                                .job = job,
+                                .mechanism = privacy::to_string(mechanisms_),
+                                .blocks = words_of(recipe_.blocks)});
+  if (kept.standing == ClaimStanding::kWaiting) {
+    kept = budgets.wait(claim, recipe_.wait);
+  }
+  if (kept.standing == ClaimStanding::kRefused ||
+      kept.standing == ClaimStanding::kReleased) {
+    throw Error(ErrorCode::kExhausted, "privacy.ledger",
+                "no budget for this run: {}",
+                kept.because.empty() ? "it was given back" : kept.because)
+        .hint(
+            "less is given away by more noise (a smaller privacy.epsilon), "
+            "fewer epochs or smaller batches; weft budget show says what is "
+            "left");
+  }
+  budgets.begin(claim);
+  return fmt::format("granted as {} by {}", claim, ledger.location());
 }
 
 void PrivateRun::keep_key(const std::filesystem::path& folder) const {

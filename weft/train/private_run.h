@@ -42,7 +42,13 @@ class PrivateRun {
   // "epsilon 2.93 at delta 1e-05: …".
   std::string text() const;
 
-  // Before the first step, and after the last.
+  // Asks the recipe's ledger, if it names one, for what the run gives away, and
+  // waits as long as the recipe says. What a run that is resumed was granted
+  // holds. Returns what there is to say; throws Error(kExhausted) with the
+  // numbers where the budget does not suffice.
+  std::string admit(const std::string& job) const;
+
+  // Before admit(), and after the last step.
   void keep_key(const std::filesystem::path& folder) const;
   static void forget_key(const std::filesystem::path& folder);
 

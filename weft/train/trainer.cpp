@@ -141,6 +141,8 @@ class Trainer::Run {
       if (privacy_) {
         told.on_note(privacy_->text());
         privacy_->keep_key(recipe_.log.folder);
+        const std::string granted = privacy_->admit(options_.name);
+        if (!granted.empty()) told.on_note(granted);
       }
       loop_.run();
       if (privacy_) PrivateRun::forget_key(recipe_.log.folder);

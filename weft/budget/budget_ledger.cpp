@@ -1,0 +1,246 @@
+#include "weft/budget/budget_ledger.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "weft/base/error.h"
+#include "weft/base/wildcard.h"
+#include "weft/privacy/mechanism.h"
+#include "weft/privacy/scheduler.h"
+#include "weft/privacy/unlocking.h"
+
+namespace weft {
+namespace {
+
+using Writer = BookWriter<BudgetBooks>;
+
+constexpr int kMostPauseMilliseconds = 1000;
+
+Error bad_claim(const std::string& claim, std::string_view what) {
+  return Error(ErrorCode::kInvalidArgument, "budget", "the claim '{}' {}",
+               claim, what);
+}
+
+const KeptClaim& claim_of(const BudgetBooks& books, const std::string& name) {
+  const auto found = books.claims().find(name);
+  if (found == books.claims().end()) throw bad_claim(name, "is not there");
+  return found->second;
+}
+
+// The blocks that patterns name, each once.
+std::vector<std::string> blocks_by(const BudgetBooks& books,
+                                   const std::vector<std::string>& patterns) {
+  std::set<std::string> names;
+  for (const std::string& pattern : patterns) {
+    bool is_found = false;
+    for (const auto& [name, block] : books.blocks()) {
+      if (!matches_wildcard(pattern, name)) continue;
+      names.insert(name);
+      is_found = true;
+    }
+    if (!is_found) {
+      throw Error(ErrorCode::kInvalidArgument, "budget",
+                  "no block is called '{}'", pattern)
+          .hint("weft budget show lists them, and weft budget add makes one");
+    }
+  }
+  if (names.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "budget",
+                "a claim asks of one block at least");
+  }
+  return {names.begin(), names.end()};
+}
+
+// Why a claim can never be granted, whatever is unlocked later.
+std::optional<std::string> hopeless(const BudgetBooks& books,
+                                    const KeptClaim& claim) {
+  for (const std::string& name : claim.entry.blocks) {
+    const KeptBlock& block = books.blocks().at(name);
+    if (privacy::fits(claim.demand.values(), block.consumed.values(),
+                      block.capacity.values())) {
+      continue;
+    }
+    const double after = privacy::epsilon_of(block.consumed + claim.demand,
+                                             block.guarantee.delta)
+                             .value;
+    return fmt::format(
+        "block '{}' would come to epsilon {:.4g}, where {:g} is promised at "
+        "delta {:g}, and {:.4g} is spent",
+        name, after, block.guarantee.epsilon, block.guarantee.delta,
+        BudgetBooks::consumed_epsilon(block));
+  }
+  return std::nullopt;
+}
+
+privacy::BudgetProblem problem_of(const BudgetBooks& books,
+                                  const std::vector<const KeptClaim*>& waiting,
+                                  std::int64_t now) {
+  privacy::BudgetProblem problem;
+  std::map<std::string, std::size_t> numbers;
+  for (const auto& [name, block] : books.blocks()) {
+    numbers.emplace(name, problem.blocks.size());
+    problem.blocks.push_back({block.capacity,
+                              books.unlocked_share(block, now) * block.capacity,
+                              block.consumed});
+  }
+  for (const KeptClaim* claim : waiting) {
+    privacy::BudgetClaim& asked = problem.claims.emplace_back();
+    asked.weight = claim->entry.weight;
+    for (const std::string& name : claim->entry.blocks) {
+      asked.demands.push_back({numbers.at(name), claim->demand});
+    }
+  }
+  return problem;
+}
+
+bool is_due(const BudgetBooks& books, std::int64_t now) {
+  return static_cast<double>(now - books.last_pass()) * 1e-6 >=
+         books.rules().period;
+}
+
+// Refuses what cannot be, and grants what the scheduler chooses of the rest.
+void deal_out(Writer& writer) {
+  const BudgetBooks& books = writer.state();
+  if (books.waiting().empty() || !is_due(books, writer.now())) return;
+  const auto refuse = [&] {
+    // Names are kept, as what is written changes what is pointed to.
+    std::vector<VerdictEntry> verdicts;
+    for (const KeptClaim* claim : books.waiting()) {
+      if (auto why = hopeless(books, *claim)) {
+        verdicts.push_back({claim->entry.claim, *std::move(why)});
+      }
+    }
+    for (const VerdictEntry& verdict : verdicts) {
+      writer.append("refusal", body_of(verdict));
+    }
+  };
+  refuse();
+  const auto waiting = books.waiting();
+  const auto granted =
+      privacy::schedule(privacy::parse_scheduler(books.rules().scheduler),
+                        problem_of(books, waiting, writer.now()));
+  std::vector<std::string> names;
+  for (const std::size_t i : granted) names.push_back(waiting[i]->entry.claim);
+  for (const std::string& name : names) {
+    writer.append("grant", body_of(VerdictEntry{name, ""}));
+  }
+  // What these took may be what others needed.
+  refuse();
+  if (books.rules().period > 0) writer.append("pass", "{}");
+}
+
+}  // namespace
+
+void BudgetLedger::set_rules(const BudgetRules& rules) {
+  privacy::parse_scheduler(rules.scheduler);
+  privacy::parse_unlocking(rules.unlocking);
+  if (!(rules.period >= 0) || !std::isfinite(rules.period)) {
+    throw Error(ErrorCode::kInvalidArgument, "budget", "a period of {} seconds",
+                rules.period);
+  }
+  book_.transact([&](Writer& writer) {
+    if (writer.state().rules() == rules) return;
+    writer.append("rules", body_of(rules));
+  });
+}
+
+void BudgetLedger::add_block(const std::string& block,
+                             const privacy::Guarantee& guarantee) {
+  privacy::capacity(guarantee, privacy::budget_orders());
+  if (block.empty() || block.find_first_of("*?,") != std::string::npos) {
+    throw Error(ErrorCode::kInvalidArgument, "budget",
+                "'{}' is no name of a block", block)
+        .hint("names are found by patterns: no '*', '?' or ','");
+  }
+  book_.transact([&](Writer& writer) {
+    if (writer.state().blocks().contains(block)) {
+      throw Error(ErrorCode::kInvalidArgument, "budget",
+                  "the block '{}' is there, and its budget is given once",
+                  block);
+    }
+    writer.append("block", body_of(BlockEntry{block, guarantee}));
+  });
+}
+
+KeptClaim BudgetLedger::ask(ClaimEntry claim) {
+  if (claim.claim.empty()) throw bad_claim("", "has no name");
+  if (!(claim.weight > 0) || !std::isfinite(claim.weight)) {
+    throw bad_claim(claim.claim,
+                    fmt::format("has a weight of {}", claim.weight));
+  }
+  claim.mechanism =
+      privacy::to_string(privacy::parse_mechanisms(claim.mechanism));
+  return book_.transact([&](Writer& writer) {
+    const auto& claims = writer.state().claims();
+    ClaimEntry entry = claim;
+    entry.blocks = blocks_by(writer.state(), claim.blocks);
+    if (const auto there = claims.find(claim.claim); there != claims.end()) {
+      const ClaimEntry& earlier = there->second.entry;
+      if (earlier.mechanism != entry.mechanism ||
+          !std::ranges::includes(earlier.blocks, entry.blocks)) {
+        throw bad_claim(claim.claim,
+                        fmt::format("is there, and is for {}: it cannot become "
+                                    "one for {}",
+                                    earlier.mechanism, entry.mechanism))
+            .hint("another job needs a claim of its own");
+      }
+    } else {
+      writer.append("claim", body_of(entry), claim.claim);
+    }
+    deal_out(writer);
+    return claim_of(writer.state(), claim.claim);
+  });
+}
+
+KeptClaim BudgetLedger::wait(const std::string& claim, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (;;) {
+    const bool is_late = Clock::now() >= end;
+    const KeptClaim kept = book_.transact([&](Writer& writer) {
+      deal_out(writer);
+      const KeptClaim now = claim_of(writer.state(), claim);
+      if (now.standing == ClaimStanding::kWaiting && is_late) {
+        writer.append(
+            "refusal",
+            body_of(VerdictEntry{
+                claim, fmt::format("nobody waited any longer than {:g} seconds "
+                                   "for what is not unlocked yet",
+                                   seconds)}));
+      }
+      return claim_of(writer.state(), claim);
+    });
+    if (kept.standing != ClaimStanding::kWaiting) return kept;
+    book_.ledger().wait(book_.head().sequence, kMostPauseMilliseconds);
+  }
+}
+
+void BudgetLedger::begin(const std::string& claim) {
+  book_.transact([&](Writer& writer) {
+    const KeptClaim& kept = claim_of(writer.state(), claim);
+    if (kept.standing == ClaimStanding::kBegun) return;
+    if (kept.standing != ClaimStanding::kGranted) {
+      throw bad_claim(claim, fmt::format("is {}, and gives no budget",
+                                         to_string(kept.standing)));
+    }
+    writer.append("begin", body_of(VerdictEntry{claim, ""}));
+  });
+}
+
+void BudgetLedger::release(const std::string& claim) {
+  book_.transact([&](Writer& writer) {
+    const KeptClaim& kept = claim_of(writer.state(), claim);
+    if (kept.standing != ClaimStanding::kGranted) {
+      throw bad_claim(claim,
+                      fmt::format("is {}: {}", to_string(kept.standing),
+                                  kept.standing == ClaimStanding::kBegun
+                                      ? "what was read stays spent"
+                                      : "it holds nothing to be given back"));
+    }
+    writer.append("release", body_of(VerdictEntry{claim, ""}));
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,106 @@
+#include "weft/budget/budget_record.h"
+
+#include <nlohmann/json.hpp>
+
+#include "weft/base/error.h"
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+
+// A body as an object, whose keys are then all there and of their types.
+class BudgetBody {
+ public:
+  explicit BudgetBody(std::string_view body)
+      : object_(json::parse(body, /*cb=*/nullptr, /*allow_exceptions=*/false)) {
+    if (!object_.is_object()) throw damaged("is no object");
+  }
+
+  std::string text(const char* key) const {
+    const json& value = at(key);
+    if (!value.is_string()) throw damaged(key);
+    return value.get<std::string>();
+  }
+  double number(const char* key) const {
+    const json& value = at(key);
+    if (!value.is_number()) throw damaged(key);
+    return value.get<double>();
+  }
+  std::vector<std::string> texts(const char* key) const {
+    const json& value = at(key);
+    if (!value.is_array()) throw damaged(key);
+    std::vector<std::string> texts;
+    for (const json& each : value) {
+      if (!each.is_string()) throw damaged(key);
+      texts.push_back(each.get<std::string>());
+    }
+    return texts;
+  }
+
+ private:
+  const json& at(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) throw damaged(key);
+    return *found;
+  }
+  static Error damaged(std::string_view what) {
+    return Error(ErrorCode::kDataLoss, "budget",
+                 "a record says nothing that can be understood: {}", what);
+  }
+
+  json object_;
+};
+
+}  // namespace
+
+std::string body_of(const BudgetRules& rules) {
+  return json{{"scheduler", rules.scheduler},
+              {"unlocking", rules.unlocking},
+              {"period", rules.period}}
+      .dump();
+}
+
+std::string body_of(const BlockEntry& block) {
+  return json{{"block", block.block},
+              {"epsilon", block.guarantee.epsilon},
+              {"delta", block.guarantee.delta}}
+      .dump();
+}
+
+std::string body_of(const ClaimEntry& claim) {
+  return json{{"claim", claim.claim},
+              {"job", claim.job},
+              {"mechanism", claim.mechanism},
+              {"blocks", claim.blocks},
+              {"weight", claim.weight}}
+      .dump();
+}
+
+std::string body_of(const VerdictEntry& verdict) {
+  return json{{"claim", verdict.claim}, {"because", verdict.because}}.dump();
+}
+
+BudgetRules rules_from(std::string_view body) {
+  const BudgetBody read(body);
+  return {read.text("scheduler"), read.text("unlocking"),
+          read.number("period")};
+}
+
+BlockEntry block_from(std::string_view body) {
+  const BudgetBody read(body);
+  return {read.text("block"), {read.number("epsilon"), read.number("delta")}};
+}
+
+ClaimEntry claim_from(std::string_view body) {
+  const BudgetBody read(body);
+  return {read.text("claim"), read.text("job"), read.text("mechanism"),
+          read.texts("blocks"), read.number("weight")};
+}
+
+VerdictEntry verdict_from(std::string_view body) {
+  const BudgetBody read(body);
+  return {read.text("claim"), read.text("because")};
+}
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+// What follows from the records of a book of privacy budgets: which blocks
+// there are, what was consumed of each, and how each claim stands.
+//
+// Threads: a value type.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weft/budget/budget_record.h"
+#include "weft/ledger/record.h"
+#include "weft/privacy/budget.h"
+
+namespace weft {
+
+enum class ClaimStanding { kWaiting, kGranted, kBegun, kRefused, kReleased };
+
+// "waiting", "granted", …
+std::string_view to_string(ClaimStanding standing);
+
+struct KeptBlock {
+  privacy::Guarantee guarantee;
+  privacy::RenyiCurve capacity;
+  privacy::RenyiCurve consumed;
+  std::int64_t since = 0;   // microseconds since 1970
+  std::int64_t claims = 0;  // that have asked of it
+};
+
+struct KeptClaim {
+  ClaimEntry entry;
+  privacy::RenyiCurve demand;  // of each of its blocks
+  ClaimStanding standing = ClaimStanding::kWaiting;
+  std::string because;
+  std::int64_t since = 0;  // microseconds since 1970
+  std::int64_t until = 0;  // of its last change
+};
+
+class BudgetBooks {
+ public:
+  // Throws Error(kDataLoss) for a record that does not fit what was before:
+  // then nothing may be decided on it.
+  void apply(const LedgerRecord& record);
+
+  const BudgetRules& rules() const { return rules_; }
+  const std::map<std::string, KeptBlock>& blocks() const { return blocks_; }
+  const std::map<std::string, KeptClaim>& claims() const { return claims_; }
+  // Claims that wait, in the order in which they came.
+  std::vector<const KeptClaim*> waiting() const;
+  std::int64_t last_pass() const { return last_pass_; }
+
+  // The share of a block that is unlocked at a time.
+  double unlocked_share(const KeptBlock& block, std::int64_t now) const;
+  // An epsilon that holds for what was consumed, at the block's delta.
+  static double consumed_epsilon(const KeptBlock& block);
+
+ private:
+  KeptClaim& standing(const std::string& claim, ClaimStanding due);
+  void apply_claim(const LedgerRecord& record);
+  void take(const KeptClaim& claim);
+  void give_back(const KeptClaim& claim);
+
+  BudgetRules rules_;
+  std::map<std::string, KeptBlock> blocks_;
+  std::map<std::string, KeptClaim> claims_;
+  std::vector<std::string> order_;  // of claims
+  std::int64_t last_pass_ = 0;
+};
+
+}  // namespace weft
