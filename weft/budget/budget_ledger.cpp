@@ -149,10 +149,10 @@ void BudgetLedger::set_rules(const BudgetRules& rules) {
 void BudgetLedger::add_block(const std::string& block,
                              const privacy::Guarantee& guarantee) {
   privacy::capacity(guarantee, privacy::budget_orders());
-  if (block.empty() || block.find_first_of("*?,") != std::string::npos) {
+  if (block.empty() || block.find_first_of("*,") != std::string::npos) {
     throw Error(ErrorCode::kInvalidArgument, "budget",
                 "'{}' is no name of a block", block)
-        .hint("names are found by patterns: no '*', '?' or ','");
+        .hint("names are found by patterns: no '*' and no ','");
   }
   book_.transact([&](Writer& writer) {
     if (writer.state().blocks().contains(block)) {

@@ -68,9 +68,9 @@ void PoissonOrder::pick(std::int64_t epoch, std::int64_t part,
 }
 
 std::int64_t PoissonOrder::padded(std::int64_t rows) const {
-  const std::int64_t grain = std::max<std::int64_t>(most_rows_ / kSizes, 1);
-  return std::clamp((rows + grain - 1) / grain * grain, std::int64_t{1},
-                    most_rows_);
+  const std::int64_t grain = (most_rows_ + kSizes - 1) / kSizes;
+  const std::int64_t whole = std::max<std::int64_t>(rows, 1);
+  return std::min((whole + grain - 1) / grain * grain, most_rows_);
 }
 
 }  // namespace weft

@@ -1,0 +1,310 @@
+// Differentially private training: what a step computes, what a run promises.
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/values.h"
+
+#include "weft/base/parallel.h"
+#include "weft/budget/budget_ledger.h"
+#include "weft/data/poisson_order.h"
+#include "weft/files/safetensors.h"
+#include "weft/nn/linear.h"
+#include "weft/nn/sequential.h"
+#include "weft/train/private_run.h"
+#include "weft/train/step/noise.h"
+#include "weft/train/step/step.h"
+#include "weft/train/trainer.h"
+
+namespace weft::private_test {
+namespace {
+
+using test::expect_error;
+using test::numbers;
+using test::TemporaryFolder;
+
+SecretKey key(std::uint8_t byte) {
+  SecretKey key;
+  key.bytes.fill(byte);
+  return key;
+}
+
+TEST(Noise, IsNormalAndFollowsFromTheKey) {
+  constexpr std::size_t kCount = 200'001;  // no multiple of a vector
+  std::vector<float> noise(kCount);
+  fill_gaussian(noise, 3, key(1), noise_stream(7, 2));
+  double sum = 0;
+  double squares = 0;
+  double fourth = 0;
+  std::size_t beyond = 0;
+  for (const float each : noise) {
+    const double z = each / 3.0;
+    sum += z;
+    squares += z * z;
+    fourth += z * z * z * z;
+    beyond += std::abs(z) > 1.959964 ? 1 : 0;
+  }
+  const double n = kCount;
+  EXPECT_NEAR(sum / n, 0, 5 / std::sqrt(n));
+  EXPECT_NEAR(squares / n, 1, 5 * std::sqrt(2 / n));
+  EXPECT_NEAR(fourth / n, 3, 5 * std::sqrt(96 / n));
+  EXPECT_NEAR(static_cast<double>(beyond) / n, 0.05,
+              5 * std::sqrt(0.05 * 0.95 / n));
+  std::vector<float> again(kCount);
+  fill_gaussian(again, 3, key(1), noise_stream(7, 2));
+  EXPECT_EQ(noise, again);
+  for (const auto& [of, stream] : {std::pair(key(2), noise_stream(7, 2)),
+                                   std::pair(key(1), noise_stream(8, 2)),
+                                   std::pair(key(1), noise_stream(7, 3))}) {
+    fill_gaussian(again, 3, of, stream);
+    EXPECT_NE(noise, again);
+  }
+}
+
+constexpr const char* kRecipe = R"(
+[model]
+name = "digits-cnn"
+[data]
+name = "digits"
+[optimizer]
+name = "sgd"
+lr = 0.05
+[train]
+epochs = 2
+batch = 100
+max_steps = 12
+[privacy]
+noise = 1
+)";
+
+class PrivateRuns {
+ public:
+  Recipe recipe(const std::string& folder,
+                std::vector<std::string> overrides = {}) const {
+    overrides.push_back("log.folder=" + (root_.path() / folder).string());
+    return parse_recipe(kRecipe, "test", overrides);
+  }
+  TrainResult run(const std::string& folder,
+                  const std::vector<std::string>& overrides = {},
+                  bool is_resumed = false) const {
+    set_thread_count(1);
+    TrainObserver quiet;
+    return Trainer(recipe(folder, overrides),
+                   {.name = "test", .is_resumed = is_resumed})
+        .run(quiet);
+  }
+  std::filesystem::path path(const std::string& name) const {
+    return root_.path() / name;
+  }
+  std::vector<double> weights(const std::string& folder) const {
+    return numbers(
+        SafetensorsFile(path(folder) / "last.safetensors").read("fc1.weight"));
+  }
+
+ private:
+  TemporaryFolder root_;
+};
+
+// A key's file is put in place, so that two runs draw the same: as resuming
+// does.
+void give_key(const PrivateRuns& runs, const std::string& folder) {
+  std::filesystem::create_directories(runs.path(folder));
+  write_key(runs.path(folder) / "privacy.key", key(9));
+}
+
+TEST(PrivateRun, KeepsItsKeyUntilItEnds) {
+  const PrivateRuns runs;
+  runs.run("a");
+  EXPECT_FALSE(std::filesystem::exists(runs.path("a") / "privacy.key"));
+  // Another run draws another key.
+  runs.run("b");
+  EXPECT_NE(runs.weights("a"), runs.weights("b"));
+  expect_error(ErrorCode::kUnavailable, {"privacy.key", "is gone"},
+               [&] { runs.run("a", {}, /*is_resumed=*/true); });
+}
+
+// A run that was stopped and goes on does, to the last bit, what it would have.
+TEST(PrivateRun, ResumesToTheSameBits) {
+  const PrivateRuns runs;
+  give_key(runs, "through");
+  give_key(runs, "stopped");
+  const std::vector<std::string> fixed{"train.checkpoint_every=5"};
+  runs.run("through", fixed, /*is_resumed=*/true);
+  const std::atomic<bool> stop{true};
+  TrainObserver quiet;
+  EXPECT_THROW(Trainer(runs.recipe("stopped", fixed),
+                       {.name = "test", .is_resumed = true, .stop = &stop})
+                   .run(quiet),
+               Error);
+  EXPECT_TRUE(std::filesystem::exists(runs.path("stopped") / "privacy.key"));
+  runs.run("stopped", fixed, /*is_resumed=*/true);
+  EXPECT_EQ(runs.weights("through"), runs.weights("stopped"));
+}
+
+// Batches in parts are the same batches.
+TEST(PrivateRun, ComputesBatchesInParts) {
+  const PrivateRuns runs;
+  give_key(runs, "whole");
+  give_key(runs, "parts");
+  // Noise belongs to the last part, which has another number.
+  runs.run("whole",
+           {"privacy.noise=1e-9", "model.dropout=0", "train.max_steps=4"},
+           /*is_resumed=*/true);
+  runs.run("parts",
+           {"privacy.noise=1e-9", "model.dropout=0", "privacy.rows=32",
+            "train.max_steps=24"},
+           /*is_resumed=*/true);
+  const auto whole = runs.weights("whole");
+  const auto parts = runs.weights("parts");
+  ASSERT_EQ(whole.size(), parts.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_NEAR(whole[i], parts[i], 1e-6);
+  }
+}
+
+// Without clipping and noise it is the gradient of the examples that joined.
+TEST(PrivateRun, ClipsAndAveragesWhatJoined) {
+  nn::Sequential model;
+  model.add("fc", nn::Linear{3, 2});
+  model.initialize(1);
+  const auto task = make_task("classification");
+  const PrivateStepOptions privacy{
+      .clip_norm = 1e6, .noise = 1e-12, .expected_batch = 4, .key = key(1)};
+  const std::vector<BatchInput> inputs{{"input", {DType::kF32, {5, 3}}},
+                                       {"label", {DType::kI32, {5}}}};
+  const auto optimizer = make_optimizer("sgd", {});
+  const StepDescription description(model, *task, inputs, {.privacy = privacy},
+                                    optimizer.get());
+  const StepDescription plain(model, *task, inputs, {}, optimizer.get());
+  Step private_step(description, StepCut::kGradients);
+  Step plain_step(plain, StepCut::kGradients);
+  const Tensor input = test::pattern({5, 3});
+  const Tensor label = Tensor::of<std::int32_t>({5}, {0, 1, 1, 0, 1});
+  private_step.run(std::vector{input, label}, {.present = 3});
+  // Three examples of five; the mean over them, where privacy divides by the
+  // four that were expected.
+  plain_step.run(std::vector{input.slice(0, 3), label.slice(0, 3)});
+  EXPECT_NEAR(private_step.loss(), plain_step.loss(), 1e-6);
+  const auto found = numbers(private_step.results().back());
+  const auto due = numbers(plain_step.results().back());
+  ASSERT_EQ(found.size(), due.size());
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    EXPECT_NEAR(found[i], due[i] * 3 / 4, 1e-6);
+  }
+}
+
+// No example moves the sum by more than the clip norm, however large it is.
+TEST(PrivateRun, BoundsWhatAnExampleCanDo) {
+  nn::Sequential model;
+  model.add("fc", nn::Linear{3, 2});
+  model.initialize(1);
+  const auto task = make_task("classification");
+  const auto optimizer = make_optimizer("sgd", {});
+  constexpr double kClip = 0.25;
+  const StepDescription description(
+      model, *task,
+      {{"input", {DType::kF32, {2, 3}}}, {"label", {DType::kI32, {2}}}},
+      {.privacy = PrivateStepOptions{.clip_norm = kClip,
+                                     .noise = 1e-12,
+                                     .expected_batch = 1,
+                                     .key = key(1)}},
+      optimizer.get());
+  Step step(description, StepCut::kGradients);
+  const Tensor label = Tensor::of<std::int32_t>({2}, {0, 1});
+  const auto gradients_of = [&](double scale, std::int64_t present) {
+    const Tensor input = Tensor::of<float>(
+        {2, 3}, {0.1f, 0.2f, -0.1f, static_cast<float>(scale), 2, 3});
+    step.run(std::vector{input, label}, {.present = present});
+    std::vector<double> all;
+    const auto& results = step.results();
+    for (std::size_t i = results.size() - 2; i < results.size(); ++i) {
+      for (const double each : numbers(results[i])) all.push_back(each);
+    }
+    return all;
+  };
+  for (const double scale : {1.0, 1e3, 1e6}) {
+    const auto with = gradients_of(scale, 2);
+    const auto without = gradients_of(scale, 1);
+    double squares = 0;
+    for (std::size_t i = 0; i < with.size(); ++i) {
+      squares += (with[i] - without[i]) * (with[i] - without[i]);
+    }
+    EXPECT_NEAR(std::sqrt(squares), kClip, 1e-5) << scale;
+  }
+}
+
+TEST(PrivateRun, FindsTheNoiseForAGuarantee) {
+  const PrivateRuns runs;
+  for (const char* accountant : {"rdp", "pld"}) {
+    Recipe recipe =
+        runs.recipe("a", {"privacy.noise=0", "privacy.epsilon=3",
+                          "privacy.accountant=" + std::string(accountant)});
+    PrivateRun run(recipe, 1, {}, false);
+    Assembly assembly = assemble(recipe, 1, {}, run.sampling());
+    run.fit(recipe, assembly);
+    const double epsilon =
+        privacy::epsilon_of(run.mechanisms(), recipe.privacy.delta,
+                            privacy::accounting_of(accountant));
+    EXPECT_LE(epsilon, 3);
+    EXPECT_GE(epsilon, 2.97);
+    EXPECT_NE(run.text().find("12 steps of 100"), std::string::npos)
+        << run.text();
+  }
+}
+
+TEST(PrivateRun, DeclinesWhatItCannotPromise) {
+  const PrivateRuns runs;
+  const auto declined = [&](std::initializer_list<std::string> parts,
+                            const std::vector<std::string>& overrides) {
+    expect_error(ErrorCode::kInvalidArgument, parts,
+                 [&] { runs.run("a", overrides); });
+  };
+  declined({"privacy", "both epsilon and noise"}, {"privacy.epsilon=1"});
+  declined({"privacy", "drop_last"}, {"train.drop_last=true"});
+  declined({"privacy", "cannot be drawn"}, {"train.batch=5000"});
+  declined({"privacy", "statistics of a batch", "group_norm"},
+           {"model.name=resnet20", "data.name=digits"});
+  // A size that is no size at all is refused as any other key is.
+  declined({"privacy.clip_norm"}, {"privacy.clip_norm=0"});
+  expect_error(ErrorCode::kInvalidArgument, {"privacy", "2 workers"},
+               [&] { PrivateRun(runs.recipe("a"), 2, {}, false); });
+}
+
+// Training begins only with a grant, a run that is resumed has one, and the run
+// that would spend too much is told how much there is.
+TEST(PrivateRun, AsksTheLedger) {
+  const PrivateRuns runs;
+  const std::string books = runs.path("books.db").string();
+  Ledger ledger = Ledger::open(books, LedgerMode::kCreate);
+  BudgetLedger budgets(ledger);
+  budgets.add_block("digits", {.epsilon = 3, .delta = 1e-5});
+  const std::vector<std::string> asking{"privacy.ledger=" + books,
+                                        "privacy.noise=1.5"};
+  int granted = 0;
+  std::string refusal;
+  for (int i = 0; i < 20 && refusal.empty(); ++i) {
+    try {
+      runs.run(fmt::format("run{}", i), asking);
+      ++granted;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kExhausted);
+      refusal = error.what();
+    }
+  }
+  EXPECT_GE(granted, 2);
+  for (const char* part : {"no budget", "'digits'", "where 3 is promised"}) {
+    EXPECT_NE(refusal.find(part), std::string::npos) << refusal;
+  }
+  EXPECT_LE(
+      BudgetBooks::consumed_epsilon(budgets.books().blocks().at("digits")), 3);
+  // The refused run has read nothing: it has no checkpoint.
+  EXPECT_FALSE(std::filesystem::exists(
+      runs.path(fmt::format("run{}", granted)) / "last.safetensors"));
+  expect_error(ErrorCode::kUnavailable, {"nowhere.db", "no ledger"}, [&] {
+    runs.run("b", {"privacy.ledger=" + runs.path("nowhere.db").string()});
+  });
+}
+
+}  // namespace
+}  // namespace weft::private_test
