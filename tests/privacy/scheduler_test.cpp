@@ -274,6 +274,18 @@ TEST(BudgetScheduler, UnitsOfAnOrderDoNotMatter) {
   }
 }
 
+TEST(BudgetScheduler, WhatFitsToTheLastDigitIsSeenToFit) {
+  // 1 - 0.8 is less than 0.2, and 0.8 + 0.2 is 1.
+  BudgetProblem problem;
+  problem.blocks = {block_of(kOne, {1}), block_of(kOne, {1})};
+  problem.claims = {{{{0, RenyiCurve(kOne, {0.8})}}, 100},
+                    {{{0, RenyiCurve(kOne, {0.2})},
+                      {1, RenyiCurve(kOne, {0.5})}}},
+                    {{{0, RenyiCurve(kOne, {0.2})}}}};
+  // The second takes more: it must not go first for being first.
+  EXPECT_EQ(run("dpk(normalize=capacity)", problem), Granted({0, 2}));
+}
+
 TEST(BudgetScheduler, EndsOfDemandsAndCapacities) {
   const double infinity = std::numeric_limits<double>::infinity();
   BudgetProblem problem;
@@ -341,11 +353,11 @@ TEST(Knapsack, GreedyIsAtLeastHalfAndTheSchemeAsCloseAsItSays) {
       }
       if (size <= 1.5) most = std::max(most, value);
     }
-    const double greedy = greedy_knapsack(items, 1.5);
+    const double greedy = greedy_value(items, {.most = 1.5});
     EXPECT_GE(greedy, most / 2);
     EXPECT_LE(greedy, most + 1e-12);
     for (const double loss : {0.3, 0.01}) {
-      const double near = nearly_optimal_knapsack(items, 1.5, loss);
+      const double near = nearly_optimal_value(items, {.most = 1.5}, loss);
       EXPECT_GE(near, (1 - loss) * most);
       EXPECT_LE(near, most + 1e-12);
     }
@@ -354,9 +366,10 @@ TEST(Knapsack, GreedyIsAtLeastHalfAndTheSchemeAsCloseAsItSays) {
 
 TEST(Knapsack, ABigItemIsWorthMoreThanManySmallOnes) {
   const std::vector<KnapsackItem> items = {{0.01, 1}, {1, 50}};
-  EXPECT_EQ(greedy_knapsack(items, 1), 50);
-  EXPECT_EQ(greedy_knapsack({}, 1), 0);
-  EXPECT_EQ(nearly_optimal_knapsack({}, 1, 0.1), 0);
+  EXPECT_EQ(greedy_value(items, {.most = 1}), 50);
+  EXPECT_EQ(greedy_value(items, {.used = 0.5, .most = 1}), 1);
+  EXPECT_EQ(greedy_value({}, {.most = 1}), 0);
+  EXPECT_EQ(nearly_optimal_value({}, {.most = 1}, 0.1), 0);
 }
 
 }  // namespace

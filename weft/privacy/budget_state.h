@@ -21,10 +21,16 @@ class BudgetState {
   std::span<const double> capacity(std::size_t block) const {
     return row(capacity_, block);
   }
-  // What is left at an order; may be negative.
+  // At an order.
+  double unlocked(std::size_t block, std::size_t order) const {
+    return unlocked_[block * orders_ + order];
+  }
+  double consumed(std::size_t block, std::size_t order) const {
+    return consumed_[block * orders_ + order];
+  }
+  // What is left; may be negative.
   double available(std::size_t block, std::size_t order) const {
-    const std::size_t at = block * orders_ + order;
-    return unlocked_[at] - consumed_[at];
+    return unlocked(block, order) - consumed(block, order);
   }
 
   // A claim's demands are first(claim) .. first(claim + 1) - 1.

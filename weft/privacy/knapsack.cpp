@@ -7,26 +7,26 @@
 
 namespace weft::privacy {
 
-double greedy_knapsack(std::span<const KnapsackItem> items, double room) {
-  double left = room;
+double greedy_value(std::span<const KnapsackItem> items, Knapsack knapsack) {
+  const Knapsack empty = knapsack;
   double taken = 0;
   double best = 0;
   for (const auto& [size, value] : items) {
-    if (size > room) continue;
+    if (!empty.has_room(size)) continue;
     best = std::max(best, value);
-    if (size > left) continue;
-    left -= size;
+    if (!knapsack.has_room(size)) continue;
+    knapsack.used += size;
     taken += value;
   }
   return std::max(taken, best);
 }
 
-double nearly_optimal_knapsack(std::span<const KnapsackItem> items, double room,
-                               double loss) {
+double nearly_optimal_value(std::span<const KnapsackItem> items,
+                            const Knapsack& knapsack, double loss) {
   std::vector<KnapsackItem> fitting;
   double most = 0;
   for (const KnapsackItem& item : items) {
-    if (item.size > room) continue;
+    if (!knapsack.has_room(item.size)) continue;
     fitting.push_back(item);
     most = std::max(most, item.value);
   }
@@ -51,7 +51,7 @@ double nearly_optimal_knapsack(std::span<const KnapsackItem> items, double room,
   }
   double found = 0;
   for (const auto& [size, value] : best)
-    if (size <= room) found = std::max(found, value);
+    if (knapsack.has_room(size)) found = std::max(found, value);
   return found;
 }
 

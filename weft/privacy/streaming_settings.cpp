@@ -1,7 +1,5 @@
 #include "weft/privacy/streaming_settings.h"
 
-#include <algorithm>
-
 namespace weft::privacy {
 
 std::vector<OptionSpec> streaming_options(const StreamingSettings& settings) {
@@ -38,13 +36,6 @@ Workload streaming_workload(const Options& options) {
 
 double streaming_time(const Options& options) {
   return static_cast<double>(option<std::int64_t>(options, "more_blocks")) + 1;
-}
-
-void sort_by_arrival(Workload& workload) {
-  std::stable_sort(workload.tasks.begin(), workload.tasks.end(),
-                   [](const SimulatedTask& a, const SimulatedTask& b) {
-                     return a.arrival < b.arrival;
-                   });
 }
 
 }  // namespace weft::privacy

@@ -22,7 +22,5 @@ std::vector<OptionSpec> streaming_options(const StreamingSettings& settings);
 Workload streaming_workload(const Options& options);
 // The time over which tasks arrive: until the last block is one old.
 double streaming_time(const Options& options);
-// Keeps the order of what arrives at one time.
-void sort_by_arrival(Workload& workload);
 
 }  // namespace weft::privacy

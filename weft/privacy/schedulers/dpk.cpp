@@ -44,7 +44,13 @@ class Packing {
 
  private:
   void sort_demands();
-  // The weight that fits into a block at one order.
+  // A block at one order; nothing fits where nothing may be.
+  privacy::Knapsack knapsack(std::size_t block, std::size_t order) const {
+    return {state_.consumed(block, order), state_.unlocked(block, order) > 0
+                                               ? state_.unlocked(block, order)
+                                               : -kInfiniteCost};
+  }
+  // The weight that fits into it.
   double packed(std::size_t block, std::size_t order);
   void find_best_orders(std::size_t block);
   double cost_of(std::size_t demand) const;
@@ -103,11 +109,11 @@ void Packing::sort_demands() {
   for (std::size_t block = 0; block < state_.blocks(); ++block) {
     for (std::size_t a = 0; a < state_.orders(); ++a) {
       // Nothing fits at an order that is used up, and it stays so.
-      if (state_.available(block, a) <= 0) continue;
+      const privacy::Knapsack room = knapsack(block, a);
       std::vector<std::pair<double, std::size_t>> sized;
       for (const std::size_t d : demands_[block]) {
         const double size = state_.demand(d)[a];
-        if (size > state_.available(block, a)) continue;
+        if (!room.has_room(size)) continue;
         sized.emplace_back(size / problem_.claims[claim_of_[d]].weight, d);
       }
       std::sort(sized.begin(), sized.end());
@@ -118,24 +124,20 @@ void Packing::sort_demands() {
 }
 
 double Packing::packed(std::size_t block, std::size_t order) {
-  const double room = state_.available(block, order);
-  if (room <= 0) return 0;
+  const privacy::Knapsack room = knapsack(block, order);
   items_.clear();
-  double size = 0;
+  privacy::Knapsack all = room;
   for (const std::size_t d : by_order_[block * state_.orders() + order]) {
     if (!is_pending_[claim_of_[d]]) continue;
-    items_.push_back(
-        {state_.demand(d)[order], problem_.claims[claim_of_[d]].weight});
+    const double size = state_.demand(d)[order];
     // Of equal weights the smallest are the most, and no later one fits.
-    size += items_.back().size;
-    if (has_one_weight_ && size > room) {
-      items_.pop_back();
-      break;
-    }
+    if (has_one_weight_ && !all.has_room(size)) break;
+    items_.push_back({size, problem_.claims[claim_of_[d]].weight});
+    all.used += size;
   }
   if (rules_.loss > 0 && !has_one_weight_)
-    return nearly_optimal_knapsack(items_, room, rules_.loss);
-  return greedy_knapsack(items_, room);
+    return nearly_optimal_value(items_, room, rules_.loss);
+  return greedy_value(items_, room);
 }
 
 void Packing::find_best_orders(std::size_t block) {
@@ -162,7 +164,10 @@ double Packing::cost_of(std::size_t demand) const {
     has_best = true;
     switch (rules_.normalize) {
       case PackingRules::kByAvailable:
-        cost += asked[a] / state_.available(block, a);
+        // Rounding may leave nothing where the last one fits.
+        cost += state_.available(block, a) > 0
+                    ? asked[a] / state_.available(block, a)
+                    : kInfiniteCost;
         break;
       case PackingRules::kByCapacity:
         cost += asked[a] / state_.capacity(block)[a];

@@ -5,7 +5,9 @@
 // What those rules read of the trace of 2020, and that of 2023 does not have,
 // is drawn or replaced. The number of blocks was by bytes read: here it is
 // ⌊u^(-1/tail)⌋ of a uniform u, a Pareto law. Memory of GPUs, by which epsilon
-// was for jobs that have some, is the job's own.
+// was for jobs that have some, is the job's own. Jobs that ran already when the
+// trace's month began, half a percent, are left out: they came over the months
+// before.
 #include <algorithm>
 #include <cmath>
 
@@ -30,6 +32,7 @@ constexpr double kMostEpochs = 200;
 constexpr double kLeastShare = 0.001;
 constexpr double kGpuJob = 0.1;
 constexpr double kNoiseTolerance = 0.1;
+constexpr double kAlreadyThere = 0.005;  // of the jobs
 
 // The affine map of one interval to another.
 struct Affine {
@@ -134,6 +137,14 @@ std::string JobRules::mechanism(const ClusterJob& job, double blocks,
   }
 }
 
+// Their rule: neither next to nothing of a block nor more than all.
+bool is_of_use(const RenyiCurve& demand, const RenyiCurve& room) {
+  double share = HUGE_VAL;
+  for (std::size_t a = 0; a < room.size(); ++a)
+    if (room[a] > 0) share = std::min(share, demand[a] / room[a]);
+  return share >= kLeastShare && share <= 1;
+}
+
 Workload make_alibaba(const Options& options, std::uint64_t seed) {
   const auto& file = option<std::string>(options, "file");
   if (file.empty()) {
@@ -144,6 +155,13 @@ Workload make_alibaba(const Options& options, std::uint64_t seed) {
             "github.com/alibaba/clusterdata, cluster-trace-gpu-v2023/csv");
   }
   std::vector<ClusterJob> jobs = read_cluster_trace(file);
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const ClusterJob& a, const ClusterJob& b) {
+                     return a.created < b.created;
+                   });
+  jobs.erase(jobs.begin(),
+             jobs.begin() +
+                 std::lround(kAlreadyThere * static_cast<double>(jobs.size())));
   std::erase_if(jobs, [](const ClusterJob& job) { return job.runtime == 0; });
   std::vector<ClusterJob> on_cpu = jobs;
   std::vector<ClusterJob> on_gpu = jobs;
@@ -164,23 +182,22 @@ Workload make_alibaba(const Options& options, std::uint64_t seed) {
   Workload workload = streaming_workload(options);
   const RenyiCurve room = capacity(workload.budget, budget_orders());
   Draws draws(seed, 0);
+  const auto clusters = option<std::int64_t>(options, "clusters");
   for (const ClusterJob& job : jobs) {
-    const double blocks = std::floor(
-        std::pow(draws.uniform(), -1 / option<double>(options, "tail")));
-    if (blocks > kMostBlocks) continue;
-    const std::string mechanism = rules.mechanism(job, blocks, draws);
-    if (mechanism.empty()) continue;
-    RenyiCurve demand =
-        renyi_curve(parse_mechanisms(mechanism), budget_orders());
-    double share = HUGE_VAL;
-    for (std::size_t a = 0; a < room.size(); ++a)
-      if (room[a] > 0) share = std::min(share, demand[a] / room[a]);
-    if (share < kLeastShare || share > 1) continue;
-    workload.tasks.push_back({arrival(job.created),
-                              static_cast<std::size_t>(blocks),
-                              std::move(demand)});
+    for (std::int64_t i = 0; i < clusters; ++i) {
+      const double blocks = std::floor(
+          std::pow(draws.uniform(), -1 / option<double>(options, "tail")));
+      if (blocks > kMostBlocks) continue;
+      const std::string mechanism = rules.mechanism(job, blocks, draws);
+      if (mechanism.empty()) continue;
+      RenyiCurve demand =
+          renyi_curve(parse_mechanisms(mechanism), budget_orders());
+      if (!is_of_use(demand, room)) continue;
+      workload.tasks.push_back({arrival(job.created),
+                                static_cast<std::size_t>(blocks),
+                                std::move(demand)});
+    }
   }
-  sort_by_arrival(workload);
   return workload;
 }
 
@@ -192,7 +209,11 @@ void register_privacy_workload_alibaba(WorkloadRegistry& workloads) {
       {"tail",
        1.0,
        "the exponent of the law of numbers of blocks",
-       {.least = 0, .is_open_below = true}}};
+       {.least = 0, .is_open_below = true}},
+      {"clusters",
+       std::int64_t{1},
+       "with these jobs, and demands of their own, on the same blocks",
+       {.least = 1}}};
   const std::vector<OptionSpec> streaming = streaming_options({});
   options.insert(options.end(), streaming.begin(), streaming.end());
   workloads.add({.name = "alibaba",
