@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 
 #include "weft/base/philox.h"
+#include "weft/kernels/simd/quarter_turn.h"
 #include "weft/kernels/simd/targets.h"
 #include "weft/kernels/simd/trigonometry.h"
 
@@ -17,31 +18,6 @@ using simd::broadcast_double;
 using simd::Doubles;
 using simd::DoubleVector;
 using Words = hn::ScalableTag<std::uint64_t>;
-
-// Minimax polynomials on [-π/4, π/4], to 2^-58: those of FreeBSD's k_sin.c and
-// k_cos.c.
-DoubleVector sine(DoubleVector x) {
-  const auto x2 = hn::Mul(x, x);
-  auto p = broadcast_double(1.58969099521155010221e-10);
-  for (const double c :
-       {-2.50507602534068634195e-08, 2.75573137070700676789e-06,
-        -1.98412698298579493134e-04, 8.33333333332248946124e-03,
-        -1.66666666666666324348e-01}) {
-    p = hn::MulAdd(p, x2, broadcast_double(c));
-  }
-  return hn::MulAdd(hn::Mul(x, x2), p, x);
-}
-DoubleVector cosine(DoubleVector x) {
-  const auto x2 = hn::Mul(x, x);
-  auto p = broadcast_double(-1.13596475577881948265e-11);
-  for (const double c :
-       {2.08757232129817482790e-09, -2.75573143513906633035e-07,
-        2.48015872894767294178e-05, -1.38888888888741095749e-03,
-        4.16666666666666019037e-02, -0.5, 1.0}) {
-    p = hn::MulAdd(p, x2, broadcast_double(c));
-  }
-  return p;
-}
 
 // Integers below 2^52 are the lowest bits of doubles from 2^52 on.
 DoubleVector to_double(hn::Vec<Words> integers) {
@@ -81,8 +57,8 @@ void pairs(const std::uint32_t* words, float* out) {
       hn::Sqrt(hn::Mul(broadcast_double(-2), hn::Log(Doubles(), u)));
   const auto angle = simd::turned(
       hn::Mul(hn::Mul(b, scale), broadcast_double(6.283185307179586)));
-  const auto s = sine(angle.rest);
-  const auto c = cosine(angle.rest);
+  const auto s = simd::quarter_sine(angle.rest);
+  const auto c = simd::quarter_cosine(angle.rest);
   const auto is_odd = simd::is_odd(angle.quarters);
   // The sine is negative in quarters 2 and 3, the cosine in 1 and 2.
   const auto sign = hn::SignBit(Doubles());
