@@ -14,15 +14,20 @@
 namespace weft::noise_test {
 namespace {
 
+using privacy::add_gaussian;
 using privacy::noise_grid;
-using privacy::NoiseSource;
 
 constexpr std::size_t kMany = 1 << 22;
 
-std::vector<float> many(double deviation, std::uint64_t seed = 5) {
+SecretKey key_of(std::uint8_t seed) {
+  SecretKey key;
+  key.bytes.fill(seed);
+  return key;
+}
+
+std::vector<float> many(double deviation, std::uint8_t seed = 5) {
   std::vector<float> noise(kMany);
-  NoiseSource source = NoiseSource::for_tests(seed);
-  source.fill_gaussian(noise, deviation);
+  add_gaussian(noise, deviation, key_of(seed), 0);
   return noise;
 }
 
@@ -92,13 +97,12 @@ TEST(Noise, IsOnItsGridWhateverItIsAddedTo) {
     const double grid = noise_grid(deviation);
     EXPECT_LE(grid, deviation / 4096);
     EXPECT_GT(grid, deviation / 8193);
-    NoiseSource source = NoiseSource::for_tests(1);
     std::vector<float> values(5000);
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] =
           static_cast<float>(deviation * std::sin(static_cast<double>(i)));
     const std::vector<float> before = values;
-    source.add_gaussian(values, deviation);
+    add_gaussian(values, deviation, key_of(1), 0);
     double squares = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double in_grids = static_cast<double>(values[i]) / grid;
@@ -109,19 +113,18 @@ TEST(Noise, IsOnItsGridWhateverItIsAddedTo) {
   }
 }
 
-TEST(Noise, IsNeverTheSameTwice) {
+TEST(Noise, IsAnotherForAnotherKeyAndStream) {
   std::vector<float> first(4096);
-  std::vector<float> second(4096);
-  NoiseSource one;
-  NoiseSource other;
-  one.fill_gaussian(first, 1);
-  other.fill_gaussian(second, 1);
-  EXPECT_NE(first, second);
-  one.fill_gaussian(second, 1);
-  EXPECT_NE(first, second);
+  add_gaussian(first, 1, key_of(1), 0);
+  for (const auto& [key, stream] :
+       {std::pair(key_of(2), 0), std::pair(key_of(1), 2)}) {
+    std::vector<float> second(4096);
+    add_gaussian(second, 1, key, static_cast<std::uint64_t>(stream));
+    EXPECT_NE(first, second);
+  }
 }
 
-TEST(Noise, TestsMayRepeatItOnAnyThreads) {
+TEST(Noise, FollowsFromTheKeyOnAnyThreads) {
   const std::vector<float> noise = many(1);
   const int threads = thread_count();
   set_thread_count(1);
@@ -130,16 +133,14 @@ TEST(Noise, TestsMayRepeatItOnAnyThreads) {
   EXPECT_NE(many(1, 6), noise);
   // A shorter one is the beginning of a longer one.
   std::vector<float> some(1001);
-  NoiseSource source = NoiseSource::for_tests(5);
-  source.fill_gaussian(some, 1);
+  add_gaussian(some, 1, key_of(5), 0);
   EXPECT_TRUE(std::equal(some.begin(), some.end(), noise.begin()));
 }
 
 TEST(Noise, RefusesWhatIsNoDeviation) {
-  NoiseSource source;
   for (const double deviation : {0.0, -1.0, std::nan(""), HUGE_VAL, 1e-40}) {
     test::expect_error(ErrorCode::kInvalidArgument, {"deviation", "2^100"},
-                       [&] { source.fill_gaussian({}, deviation); });
+                       [&] { add_gaussian({}, deviation, key_of(1), 0); });
   }
 }
 

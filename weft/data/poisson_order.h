@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/data/secret_stream.h"
+#include "weft/privacy/noise/secret_key.h"
 
 namespace weft {
 

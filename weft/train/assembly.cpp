@@ -135,6 +135,9 @@ StepOptions step_options(const Recipe& recipe) {
                       .seed = static_cast<std::uint64_t>(train.seed),
                       .check_numerics = train.check_numerics};
   options.search = search_options(recipe.compiler);
+  if (recipe.privacy.is_on()) {
+    options.privacy = {.clip_norm = recipe.privacy.clip_norm};
+  }
   options.batch_norm = batch_norm_form(recipe.compiler.batch_norm);
   if (train.memory > 0) {
     options.memory_limit = static_cast<std::size_t>(train.memory);

@@ -108,9 +108,8 @@ void PrivateRun::fit(const Recipe& recipe, Assembly& assembly) {
   }
 }
 
-PrivateStepOptions PrivateRun::step_options() const {
-  return {.clip_norm = recipe_.clip_norm,
-          .noise = noise_,
+PrivateWorkerOptions PrivateRun::worker_options() const {
+  return {.deviation = noise_ * recipe_.clip_norm,
           .expected_batch = static_cast<double>(expected_),
           .parts = parts_,
           .key = key_};

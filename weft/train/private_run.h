@@ -20,6 +20,7 @@
 
 #include "weft/privacy/accountant.h"
 #include "weft/train/assembly.h"
+#include "weft/train/private_worker.h"
 #include "weft/train/recipe/recipe.h"
 
 namespace weft {
@@ -36,7 +37,7 @@ class PrivateRun {
   // that were opened, and wraps the optimizer where a step has several parts.
   void fit(const Recipe& recipe, Assembly& assembly);
 
-  PrivateStepOptions step_options() const;
+  PrivateWorkerOptions worker_options() const;
   // What the whole run does to the data.
   const privacy::Mechanisms& mechanisms() const { return mechanisms_; }
   // "epsilon 2.93 at delta 1e-05: …".

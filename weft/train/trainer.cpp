@@ -60,10 +60,8 @@ std::optional<PrivateRun> private_run(const Recipe& recipe,
 }
 
 StepOptions options_of_steps(const Recipe& recipe,
-                             const TrainerOptions& options,
-                             const std::optional<PrivateRun>& privacy) {
+                             const TrainerOptions& options) {
   StepOptions result = step_options(recipe);
-  if (privacy) result.privacy = privacy->step_options();
   result.executables = options.executables;
   return result;
 }
@@ -97,7 +95,7 @@ class Trainer::Run {
             [&](const Shard& shard) { return assembly_.data->train(shard); })),
         description_(*assembly_.model, *assembly_.task, source_->inputs(),
                      // The policy of several workers decides who updates what.
-                     options_of_steps(recipe_, options_, privacy_),
+                     options_of_steps(recipe_, options_),
                      group == nullptr ? assembly_.optimizer.get() : nullptr),
         worker_(make_worker(group)),
         held_out_(description_.in_use(*assembly_.optimizer, worker_->state()),
@@ -177,6 +175,10 @@ class Trainer::Run {
   }
 
   std::unique_ptr<Worker> make_worker(WorkerGroup* group) {
+    if (privacy_) {
+      return std::make_unique<PrivateWorker>(description_,
+                                             privacy_->worker_options());
+    }
     if (group == nullptr) return std::make_unique<SingleWorker>(description_);
     return std::make_unique<SyncedWorker>(description_, *assembly_.optimizer,
                                           recipe_.sync, *group,

@@ -17,19 +17,9 @@ constexpr std::size_t kChunk = 2048;
 constexpr int kGridsInDeviation = 12;  // 2^12 at least
 constexpr int kMostExponent = 100;
 
-static_assert(crypto_stream_chacha20_KEYBYTES == 32);
-static_assert(crypto_stream_chacha20_NONCEBYTES == sizeof(std::uint64_t));
 static_assert(kChunk % kNormalsAtOnce == 0);
 
 using ChunkWords = std::array<std::uint64_t, kChunk>;
-
-void fill_words(const std::array<std::uint8_t, 32>& key, std::uint64_t chunk,
-                ChunkWords& words) {
-  std::array<std::uint8_t, sizeof(chunk)> nonce;
-  std::memcpy(nonce.data(), &chunk, sizeof(chunk));
-  crypto_stream_chacha20(reinterpret_cast<std::uint8_t*>(words.data()),
-                         sizeof(words), nonce.data(), key.data());
-}
 
 void check_deviation(double deviation) {
   const double most = std::exp2(kMostExponent);
@@ -46,31 +36,16 @@ double noise_grid(double deviation) {
   return std::exp2(std::ilogb(deviation) - kGridsInDeviation);
 }
 
-NoiseSource::NoiseSource() {
-  if (sodium_init() < 0) {
-    throw Error(ErrorCode::kUnavailable, "noise",
-                "the system's random generator is not there");
-  }
-  randombytes_buf(key_.data(), key_.size());
-}
-
-NoiseSource::NoiseSource(std::uint64_t seed) : key_{} {
-  std::memcpy(key_.data(), &seed, sizeof(seed));
-}
-
-NoiseSource::~NoiseSource() { sodium_memzero(key_.data(), key_.size()); }
-
-void NoiseSource::add_gaussian(std::span<float> values, double deviation) {
+void add_gaussian(std::span<float> values, double deviation,
+                  const SecretKey& key, std::uint64_t stream) {
   const double grid = noise_grid(deviation);
   const auto chunks =
       static_cast<std::int64_t>((values.size() + kChunk - 1) / kChunk);
-  const std::uint64_t first = next_chunk_;
-  next_chunk_ += static_cast<std::uint64_t>(chunks);
   parallel_for(chunks, 4, [&](std::int64_t begin, std::int64_t end) {
     ChunkWords words;
     std::array<float, kChunk> part;
     for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      fill_words(key_, first + static_cast<std::uint64_t>(chunk), words);
+      weft::fill_words(words, key, stream + static_cast<std::uint64_t>(chunk));
       const auto at = static_cast<std::size_t>(chunk) * kChunk;
       const std::size_t count = std::min(kChunk, values.size() - at);
       // The last chunk may end anywhere.
@@ -83,11 +58,6 @@ void NoiseSource::add_gaussian(std::span<float> values, double deviation) {
     sodium_memzero(words.data(), sizeof(words));
     sodium_memzero(part.data(), sizeof(part));
   });
-}
-
-void NoiseSource::fill_gaussian(std::span<float> out, double deviation) {
-  std::fill(out.begin(), out.end(), 0.0F);
-  add_gaussian(out, deviation);
 }
 
 }  // namespace weft::privacy

@@ -79,7 +79,6 @@ StepDescription::StepDescription(nn::Module& model, const TrainingTask& task,
   // Slots stand behind the parameters, of which some are copies at first.
   add_slots();
   add_controls();
-  if (options_.privacy) add_noise();
   add_inputs();
   add_measures();
   add_gradients();
@@ -196,15 +195,8 @@ void StepDescription::add_controls() {
   take("step", EntryRole::kNumber, Tensor::scalar(0, DType::kF64));
   take("late", EntryRole::kLate, Tensor::scalar(0, DType::kF64));
   take("loss_weight", EntryRole::kLossWeight, Tensor::scalar(1, DType::kF32));
-}
-
-void StepDescription::add_noise() {
-  const Tensor present = Tensor::scalar(0, DType::kF64);
-  add({"present", EntryRole::kPresent, present.type(), present});
-  for (const Updated& each : updated_) {
-    const Entry own = entries_[each.parameter];
-    add({"noise." + own.name, EntryRole::kNoise, own.type,
-         Tensor::zeros(own.type)});
+  if (options_.privacy) {
+    take("present", EntryRole::kPresent, Tensor::scalar(0, DType::kF64));
   }
 }
 

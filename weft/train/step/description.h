@@ -76,7 +76,6 @@ class StepDescription {
   Tensor first_key() const;
   void add_slots();
   void add_controls();
-  void add_noise();
   void add_inputs();
   void add_measures();
   void add_gradients();

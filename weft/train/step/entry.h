@@ -28,10 +28,11 @@ enum class EntryRole {
   kNumber,      // f64[]: of the step, from 1
   kLate,        // f64[]: updates by which gradients are late
   kLossWeight,  // f32[]: what gradients are scaled by
-  // Of private training (step_options.h).
-  kPresent,  // f64[]: examples that count; rows behind them fill up the batch
-  kNoise,    // of the parameter of that name; drawn for each run
-  kInput,    // a tensor of the batch
+  // In private training (step_options.h), f64[]: examples that count; rows
+  // behind
+  // them fill up the batch.
+  kPresent,
+  kInput,  // a tensor of the batch
   // What a run tells.
   kMeasure,   // f32[] or f32[size]: a sum or a count of the objective
   kGradient,  // of the parameter of that name

@@ -35,8 +35,9 @@ void check_examples_are_apart(const StepDescription& description) {
   }
 }
 
-// A key for each example, i64[N, 2]: what they draw, as dropout does, has nothing
-// to do with each other. Their seeds follow on one that is drawn for the step.
+// A key for each example, i64[N, 2]: what they draw, as dropout does, has
+// nothing to do with each other. Their seeds follow on one that is drawn for
+// the step.
 Value keys_of(const Value& key, Dim rows) {
   const Value numbers = reshape(iota(rows), {rows, 1});
   const std::array columns{numbers, zeros_like(numbers)};
@@ -116,12 +117,7 @@ Objective private_objective(const StepDescription& description,
       *current_context().builder(), example.function, arguments, is_batched,
       description.updated().size(), options.clip_norm, weights);
 
-  const double scale =
-      static_cast<double>(options.parts) / options.expected_batch;
-  gradients.clear();
-  for (std::size_t i = 0; i < clipped.sums.size(); ++i) {
-    gradients.push_back((clipped.sums[i] + batch.noise[i]) * scale);
-  }
+  gradients = clipped.sums;
   Objective objective;
   for (std::size_t i = 0; i + 1 < example.measures; i += 2) {
     const auto total = [&](const Value& each) {

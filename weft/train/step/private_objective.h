@@ -1,9 +1,7 @@
-// What a step of differentially private training computes from a batch: the
-// gradients of each example clipped by themselves, their sum with noise, and
-// the same measures as any step (DP-SGD: Abadi et al., "Deep Learning with
-// Differential Privacy", CCS 2016).
-//
-//   g = (Σᵢ gᵢ min(1, C / ‖gᵢ‖) + N(0, σ²C²)) / expected batch
+// What a step of differentially private training computes from a batch: the sum
+// of the gradients of its examples, each clipped by itself, and the same
+// measures as any step (DP-SGD: Abadi et al., "Deep Learning with Differential
+// Privacy", CCS 2016). Noise is added outside of it (train/private_worker.h).
 //
 // Threads: as FunctionBuilder.
 #pragma once
@@ -20,7 +18,6 @@ struct PrivateBatch {
   Value key;                 // i64[2]
   std::vector<Value> batch;  // [N, dims…]
   Value present;             // f64[]: of the N, those that count
-  std::vector<Value> noise;  // for each updated parameter
 };
 
 // Within the function being built, in its mode and precision. `gradients`

@@ -3,16 +3,16 @@
 namespace weft {
 
 WorkerTotals SingleWorker::run(const Batch& batch, const WorkerStep& step) {
-  step_.run(batch.tensors,
-            {.lr = step.lr, .number = step.number, .present = batch.size});
+  step_.run(batch.tensors, {.lr = step.lr, .number = step.number});
   return {.have_met = true,
           .sums = step_.measures(),
           .is_stopping = step.wants_stop};
 }
 
-std::string SingleWorker::restore(const CheckpointFile& file) {
+void restore_alone(const std::vector<NamedTensor>& state,
+                   const CheckpointFile& file) {
   std::vector<CheckpointFile::Wanted> wanted;
-  for (const NamedTensor& named : state_) {
+  for (const NamedTensor& named : state) {
     wanted.push_back({named.name, named.tensor.type()});
   }
   // What several workers had beside it (see train/sync) is left behind.
@@ -21,9 +21,9 @@ std::string SingleWorker::restore(const CheckpointFile& file) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // Values are copied into place, since the step's arguments and results are
     // this very memory.
-    state_[i].tensor.copy_from(tensors[i]);
+    Tensor memory = state[i].tensor;
+    memory.copy_from(tensors[i]);
   }
-  return "";
 }
 
 }  // namespace weft

@@ -8,6 +8,11 @@
 
 namespace weft {
 
+// Restores the state of a worker that is alone, also from a checkpoint of
+// several. Throws as Worker::restore().
+void restore_alone(const std::vector<NamedTensor>& state,
+                   const CheckpointFile& file);
+
 class SingleWorker : public Worker {
  public:
   explicit SingleWorker(const StepDescription& description)
@@ -21,7 +26,10 @@ class SingleWorker : public Worker {
   std::size_t step_bytes() override {
     return step_.is_tagged() ? 0 : step_.plan().arena_bytes();
   }
-  std::string restore(const CheckpointFile& file) override;
+  std::string restore(const CheckpointFile& file) override {
+    restore_alone(state_, file);
+    return "";
+  }
 
  private:
   std::vector<NamedTensor> state_;

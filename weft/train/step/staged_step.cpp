@@ -98,8 +98,7 @@ void StagedStep::measure_privately() {
                         {.model = staged_->arguments(),
                          .key = only(EntryRole::kKey),
                          .batch = of_role(EntryRole::kInput),
-                         .present = only(EntryRole::kPresent),
-                         .noise = of_role(EntryRole::kNoise)},
+                         .present = only(EntryRole::kPresent)},
                         gradients);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     values_[description_.updated()[i].gradient] = gradients[i];

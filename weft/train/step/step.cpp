@@ -41,8 +41,7 @@ class ParameterObserver : public RunObserver {
 }  // namespace
 
 Step::Step(const StepDescription& description, StepCut cut)
-    : privacy_(description.options().privacy),
-      executable_(stage(description, cut)) {}
+    : executable_(stage(description, cut)) {}
 
 std::shared_ptr<Executable> Step::stage(const StepDescription& description,
                                         StepCut cut) {
@@ -106,9 +105,6 @@ std::shared_ptr<Executable> Step::stage(const StepDescription& description,
         break;
       case EntryRole::kPresent:
         present_ = memory;
-        break;
-      case EntryRole::kNoise:
-        noise_.push_back(memory);
         break;
       case EntryRole::kMeasure:
         measures_.push_back(memory);
@@ -179,32 +175,15 @@ void Step::run(std::span<const Tensor> inputs, const StepControls& controls,
   number_.data<double>()[0] = static_cast<double>(controls.number + 1);
   late_.data<double>()[0] = static_cast<double>(controls.late);
   weight_.data<float>()[0] = static_cast<float>(controls.loss_weight);
-  if (!noise_.empty()) draw_noise(controls);
+  if (present_.is_defined()) {
+    present_.data<double>()[0] = static_cast<double>(controls.present);
+  }
   if (on_gradient) {
     ParameterObserver observer(results_.size() - gradients_, parameter_of_,
                                on_gradient, before_parameter);
     executable_->run(arguments_, results_, &observer);
   } else {
     executable_->run(arguments_, results_);
-  }
-}
-
-// The noise of a step is a function of the run's key and the step's number, so
-// that a run which is resumed adds what it would have, and tells nothing more.
-void Step::draw_noise(const StepControls& controls) {
-  present_.data<double>()[0] = static_cast<double>(controls.present);
-  const bool is_last = (controls.number + 1) % privacy_->parts == 0;
-  for (std::size_t i = 0; i < noise_.size(); ++i) {
-    const std::span values(noise_[i].data<float>(),
-                           static_cast<std::size_t>(noise_[i].size()));
-    if (is_last) {
-      fill_gaussian(values, privacy_->noise * privacy_->clip_norm,
-                    privacy_->key,
-                    noise_stream(static_cast<std::uint64_t>(controls.number),
-                                 static_cast<std::uint64_t>(i)));
-    } else {
-      std::ranges::fill(values, 0.0f);
-    }
   }
 }
 

@@ -93,7 +93,6 @@ class Step {
   std::shared_ptr<Executable> stage(const StepDescription& description,
                                     StepCut cut);
   void set_inputs(std::span<const Tensor> inputs);
-  void draw_noise(const StepControls& controls);
   void fill_inputs();
 
   std::vector<Tensor> arguments_;
@@ -111,10 +110,7 @@ class Step {
   Tensor number_;
   Tensor late_;
   Tensor weight_;
-  Tensor present_;
-  // What noise is written into, if the step is private.
-  std::vector<Tensor> noise_;
-  std::optional<PrivateStepOptions> privacy_;
+  Tensor present_;  // of a private step
   // It may be shared (StepOptions::executables), and comes last: staging fills
   // what is above.
   std::shared_ptr<Executable> executable_;

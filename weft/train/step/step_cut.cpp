@@ -44,7 +44,6 @@ bool reads(StepCut cut, EntryRole role) {
     case EntryRole::kInput:
       return runs_model(cut);
     case EntryRole::kPresent:
-    case EntryRole::kNoise:
       return differentiates(cut);
     case EntryRole::kSlot:
     case EntryRole::kRate:

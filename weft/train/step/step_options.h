@@ -10,7 +10,6 @@
 
 #include "weft/compiler/batch_norm_form.h"
 #include "weft/compiler/search_options.h"
-#include "weft/data/secret_stream.h"
 #include "weft/runtime/tagged/executor.h"
 #include "weft/tensor/dtype.h"
 
@@ -18,18 +17,10 @@ namespace weft {
 
 class ExecutableCache;
 
-// Training whose result tells little of any example: each example's gradients
-// are clipped by themselves, and noise is added to their sum
-// (private_objective.h).
+// What is computed of a batch in private training (private_objective.h). Noise
+// is added to it outside of the step (train/private_worker.h).
 struct PrivateStepOptions {
   double clip_norm = 1;  // of an example's gradients, all together
-  double noise = 1;      // its standard deviation, in clip_norms
-  // Examples of a batch that are expected; gradients are divided by it.
-  double expected_batch = 1;
-  // Runs that make a step together, each with some of its examples; the last
-  // one adds the noise.
-  std::int64_t parts = 1;
-  SecretKey key;
 };
 
 struct StepOptions {

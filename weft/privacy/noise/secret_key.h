@@ -35,5 +35,7 @@ std::optional<SecretKey> read_key(const std::filesystem::path& path);
 // The words of a stream, from its beginning.
 void fill_words(std::span<std::uint32_t> words, const SecretKey& key,
                 std::uint64_t stream);
+void fill_words(std::span<std::uint64_t> words, const SecretKey& key,
+                std::uint64_t stream);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-#include "weft/data/secret_stream.h"
+#include "weft/privacy/noise/secret_key.h"
 
 #include <cerrno>
 #include <cstring>
@@ -11,6 +11,19 @@
 #include "weft/base/error.h"
 
 namespace weft {
+namespace {
+
+void fill_bytes(std::span<std::byte> bytes, const SecretKey& key,
+                std::uint64_t stream) {
+  static_assert(crypto_stream_chacha20_NONCEBYTES == sizeof stream);
+  static_assert(crypto_stream_chacha20_KEYBYTES == sizeof key.bytes);
+  std::array<unsigned char, sizeof stream> nonce;
+  std::memcpy(nonce.data(), &stream, sizeof stream);
+  crypto_stream_chacha20(reinterpret_cast<unsigned char*>(bytes.data()),
+                         bytes.size(), nonce.data(), key.bytes.data());
+}
+
+}  // namespace
 
 SecretKey drawn_key() {
   if (sodium_init() < 0) {
@@ -62,11 +75,11 @@ std::optional<SecretKey> read_key(const std::filesystem::path& path) {
 
 void fill_words(std::span<std::uint32_t> words, const SecretKey& key,
                 std::uint64_t stream) {
-  static_assert(crypto_stream_chacha20_NONCEBYTES == sizeof stream);
-  std::array<unsigned char, sizeof stream> nonce;
-  std::memcpy(nonce.data(), &stream, sizeof stream);
-  crypto_stream_chacha20(reinterpret_cast<unsigned char*>(words.data()),
-                         words.size_bytes(), nonce.data(), key.bytes.data());
+  fill_bytes(std::as_writable_bytes(words), key, stream);
+}
+void fill_words(std::span<std::uint64_t> words, const SecretKey& key,
+                std::uint64_t stream) {
+  fill_bytes(std::as_writable_bytes(words), key, stream);
 }
 
 }  // namespace weft
