@@ -44,6 +44,8 @@ constexpr Command kCommands[] = {
     {"attacks", train_under_attack},
     {"in-noise", train_in_noise},
     {"batch-norm", race_batch_norm},
+    {"ledger", measure_ledger},
+    {"budget-kills", measure_budget_kills},
 };
 
 void run(const WorkerOptions& options) {

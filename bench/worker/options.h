@@ -45,5 +45,7 @@ void measure_rule(const WorkerOptions& options);
 void train_under_attack(const WorkerOptions& options);
 void train_in_noise(const WorkerOptions& options);
 void race_batch_norm(const WorkerOptions& options);
+void measure_ledger(const WorkerOptions& options);
+void measure_budget_kills(const WorkerOptions& options);
 
 }  // namespace weft::bench
