@@ -15,7 +15,7 @@ class PostgresqlServer {
   PostgresqlServer& operator=(const PostgresqlServer&) = delete;
   ~PostgresqlServer();
 
-  // Of a new database of that name.
+  // The location of a new database of that name.
   std::string make_database(const std::string& name);
   // As after a crash: connections break, nothing is written at the end.
   void restart();

@@ -178,8 +178,8 @@ class SquaredNorms {
     return sum(squares(value), axes);
   }
 
-  // Of A B, where A has the inner dim of size t: either the product itself, or
-  // both factors' products with themselves.
+  // For A B with an inner dim of t the norm is that of the product itself, or
+  // follows from both factors' products with themselves.
   std::optional<Value> of_product(const Node& node) {
     const Shape& a = function_.type(node.inputs[0]).shape;
     const Shape& b = function_.type(node.inputs[1]).shape;
@@ -196,7 +196,7 @@ class SquaredNorms {
     const Value& left = instances_.stacked(node.inputs[0]);
     const Value& right = instances_.stacked(node.inputs[1]);
     if (inner == 1) return of_stacked(left, true) * of_stacked(right, true);
-    // Of factors L [rows, t] and R [t, columns], LᵀL and RRᵀ are [t, t].
+    // With factors L [rows, t] and R [t, columns], LᵀL and RRᵀ are [t, t].
     return sum(cast_up(matmul(left, left, {!ta, ta})) *
                    cast_up(matmul(right, right, {tb, !tb})),
                {1, 2});
@@ -241,7 +241,7 @@ class SquaredNorms {
                {1, 2});
   }
 
-  // Of a table that rows were added to: rows of one index are added up first.
+  // Rows were added to a table: those of one index are added up first.
   Value of_rows(const Node& node) {
     const TensorType& table = function_.type(node.outputs[0]);
     const Shape& picked = function_.type(node.inputs[1]).shape;

@@ -24,7 +24,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 code { font-size: .85em; overflow-wrap: anywhere; }
 )";
 
-// Of a set that is told apart also by those who see fewer colours (Wong,
+// They are told apart also by those who see fewer colours (Wong,
 // "Points of view: Color blindness", 2011).
 constexpr const char* kColours[] = {"#0072B2", "#E69F00", "#009E73", "#CC79A7",
                                     "#56B4E9", "#D55E00", "#8a8a2a"};

@@ -9,7 +9,7 @@ namespace weft {
 namespace {
 
 // Streams of the key: noise has those with the highest bit
-// (train/step/noise.h).
+// (train/private_worker.h).
 constexpr std::uint64_t kEpochShift = 32;
 // A binomial number is so many standard deviations above its mean by a chance
 // of less than 1e-14.

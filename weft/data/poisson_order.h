@@ -27,7 +27,7 @@ struct PoissonSampling {
 
 class PoissonOrder {
  public:
-  // Of a data set of `size` examples. Throws Error(kInvalidArgument) for an
+  // `size` is that of the data set. Throws Error(kInvalidArgument) for an
   // expected size that is not between 1 and it.
   PoissonOrder(std::int64_t size, const PoissonSampling& sampling);
 

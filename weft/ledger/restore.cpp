@@ -93,7 +93,7 @@ LedgerHead restore(const std::string& damaged,
   try {
     sources.push_back(ledger_source(damaged));
   } catch (const Error& error) {
-    // Of a file whose first page is damaged nothing is left; copies may have
+    // Nothing is left of a file whose first page is damaged; copies may have
     // all.
     if (error.code() != ErrorCode::kDataLoss || copies.empty()) throw;
   }

@@ -248,7 +248,7 @@ class SqliteLedger : public LedgerStore {
   }
   void read(std::int64_t after,
             const std::function<void(LedgerRecord&&)>& visit) override {
-    // Of its own, as `visit` may read as well.
+    // It is a statement of its own, as `visit` may read as well.
     Statement statement(
         connection_,
         std::string(kColumns) + "WHERE sequence > ? ORDER BY sequence");
