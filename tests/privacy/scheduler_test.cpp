@@ -278,10 +278,10 @@ TEST(BudgetScheduler, WhatFitsToTheLastDigitIsSeenToFit) {
   // 1 - 0.8 is less than 0.2, and 0.8 + 0.2 is 1.
   BudgetProblem problem;
   problem.blocks = {block_of(kOne, {1}), block_of(kOne, {1})};
-  problem.claims = {{{{0, RenyiCurve(kOne, {0.8})}}, 100},
-                    {{{0, RenyiCurve(kOne, {0.2})},
-                      {1, RenyiCurve(kOne, {0.5})}}},
-                    {{{0, RenyiCurve(kOne, {0.2})}}}};
+  problem.claims = {
+      {{{0, RenyiCurve(kOne, {0.8})}}, 100},
+      {{{0, RenyiCurve(kOne, {0.2})}, {1, RenyiCurve(kOne, {0.5})}}},
+      {{{0, RenyiCurve(kOne, {0.2})}}}};
   // The second takes more: it must not go first for being first.
   EXPECT_EQ(run("dpk(normalize=capacity)", problem), Granted({0, 2}));
 }
@@ -328,7 +328,7 @@ TEST(BudgetScheduler, RefusesWhatIsNoProblem) {
 TEST(BudgetScheduler, OptimalSaysWhenTimeIsOver) {
   std::mt19937 random(5);
   const BudgetProblem problem = random_problem(random, 12, 400, true);
-  expect_error(ErrorCode::kExhausted, {"raise `seconds`"},
+  expect_error(ErrorCode::kExhausted, {"0.05 s"},
                [&] { run("optimal(seconds=0.05)", problem); });
 }
 

@@ -25,9 +25,7 @@ BudgetState::BudgetState(const BudgetProblem& problem) {
 bool BudgetState::can_grant(std::size_t claim) const {
   for (std::size_t d = first_[claim]; d < first_[claim + 1]; ++d) {
     if (block_of_[d] >= blocks()) return false;
-    if (!fits(demand(d), row(consumed_, block_of_[d]),
-              row(unlocked_, block_of_[d])))
-      return false;
+    if (!fits(d)) return false;
   }
   return true;
 }

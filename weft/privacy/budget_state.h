@@ -40,7 +40,13 @@ class BudgetState {
     return row(demands_, demand);
   }
 
-  // Whether each block that the claim asks of has enough at one order.
+  // Whether the block of a demand, which must be there, has enough at one
+  // order.
+  bool fits(std::size_t demand) const {
+    return privacy::fits(this->demand(demand), row(consumed_, block_of(demand)),
+                         row(unlocked_, block_of(demand)));
+  }
+  // Whether all blocks that the claim asks of are there and have enough.
   bool can_grant(std::size_t claim) const;
   void grant(std::size_t claim);
 

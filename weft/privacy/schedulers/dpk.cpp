@@ -43,6 +43,15 @@ class Packing {
   std::vector<std::size_t> run();
 
  private:
+  // What a claim asks of one block at one order.
+  struct SizedClaim {
+    double size_by_weight;
+    double size;
+    std::size_t claim;
+
+    auto operator<=>(const SizedClaim&) const = default;
+  };
+
   void sort_demands();
   // A block at one order; nothing fits where nothing may be.
   privacy::Knapsack knapsack(std::size_t block, std::size_t order) const {
@@ -56,6 +65,8 @@ class Packing {
   double cost_of(std::size_t demand) const;
   // Brings best orders and efficiencies up to date with what was granted.
   void refresh();
+  void grant(std::size_t claim);
+  void change(std::size_t block);
   // Whether a claim goes after another.
   bool is_behind(std::size_t a, std::size_t b) const;
 
@@ -63,15 +74,19 @@ class Packing {
   const privacy::BudgetProblem& problem_;
   BudgetState state_;
   bool has_one_weight_ = true;
-  std::vector<std::size_t> claim_of_;               // of each demand
-  std::vector<std::vector<std::size_t>> demands_;   // of each block
-  std::vector<std::vector<std::size_t>> by_order_;  // [block, order], sorted
-  std::vector<std::vector<bool>> is_best_;          // [block][order]
-  std::vector<double> cost_;                        // of each demand
-  std::vector<double> efficiency_;                  // of each claim
+  std::vector<std::size_t> claim_of_;              // of each demand
+  std::vector<std::vector<std::size_t>> demands_;  // of each block
+  std::vector<std::vector<SizedClaim>> by_order_;  // [block, order], sorted
+  std::vector<std::vector<std::size_t>> best_;     // orders of each block
+  std::vector<double> cost_;                       // of each demand
+  std::vector<double> efficiency_;                 // of each claim
   std::vector<bool> is_fair_;
-  std::vector<bool> is_pending_;
-  std::vector<bool> is_changed_;  // block
+  std::vector<bool> is_pending_;    // not granted
+  std::vector<bool> is_candidate_;  // and may be
+  std::vector<bool> is_changed_;    // of each block, since the last refresh()
+  std::vector<std::size_t> changed_;
+  std::vector<bool> is_stale_;  // of each claim, within refresh()
+  std::vector<std::size_t> stale_;
   std::vector<privacy::KnapsackItem> items_;
 };
 
@@ -81,11 +96,14 @@ Packing::Packing(const PackingRules& rules,
       problem_(problem),
       state_(problem),
       demands_(state_.blocks()),
-      is_best_(state_.blocks(), std::vector<bool>(state_.orders())),
+      best_(state_.blocks()),
       efficiency_(state_.claims()),
       is_fair_(state_.claims()),
       is_pending_(state_.claims(), true),
-      is_changed_(state_.blocks(), true) {
+      is_candidate_(state_.claims()),
+      is_changed_(state_.blocks()),
+      is_stale_(state_.claims()) {
+  for (std::size_t block = 0; block < state_.blocks(); ++block) change(block);
   for (std::size_t claim = 0; claim < state_.claims(); ++claim) {
     const auto& asked = problem.claims[claim];
     has_one_weight_ &= asked.weight == problem.claims[0].weight;
@@ -110,58 +128,57 @@ void Packing::sort_demands() {
     for (std::size_t a = 0; a < state_.orders(); ++a) {
       // Nothing fits at an order that is used up, and it stays so.
       const privacy::Knapsack room = knapsack(block, a);
-      std::vector<std::pair<double, std::size_t>> sized;
+      auto& sorted = by_order_[block * state_.orders() + a];
       for (const std::size_t d : demands_[block]) {
         const double size = state_.demand(d)[a];
         if (!room.has_room(size)) continue;
-        sized.emplace_back(size / problem_.claims[claim_of_[d]].weight, d);
+        const std::size_t claim = claim_of_[d];
+        sorted.push_back({size / problem_.claims[claim].weight, size, claim});
       }
-      std::sort(sized.begin(), sized.end());
-      auto& sorted = by_order_[block * state_.orders() + a];
-      for (const auto& [size, d] : sized) sorted.push_back(d);
+      std::sort(sorted.begin(), sorted.end());
     }
   }
 }
 
 double Packing::packed(std::size_t block, std::size_t order) {
   const privacy::Knapsack room = knapsack(block, order);
-  items_.clear();
-  privacy::Knapsack all = room;
-  for (const std::size_t d : by_order_[block * state_.orders() + order]) {
-    if (!is_pending_[claim_of_[d]]) continue;
-    const double size = state_.demand(d)[order];
-    // Of equal weights the smallest are the most, and no later one fits.
-    if (has_one_weight_ && !all.has_room(size)) break;
-    items_.push_back({size, problem_.claims[claim_of_[d]].weight});
-    all.used += size;
+  auto& sorted = by_order_[block * state_.orders() + order];
+  std::erase_if(sorted, [&](const SizedClaim& sized) {
+    return !is_pending_[sized.claim];
+  });
+  if (has_one_weight_) {
+    // The smallest are the most.
+    privacy::Knapsack filled = room;
+    std::size_t count = 0;
+    while (count < sorted.size() && filled.has_room(sorted[count].size))
+      filled.used += sorted[count++].size;
+    return static_cast<double>(count);
   }
-  if (rules_.loss > 0 && !has_one_weight_)
-    return nearly_optimal_value(items_, room, rules_.loss);
-  return greedy_value(items_, room);
+  items_.clear();
+  for (const SizedClaim& sized : sorted)
+    items_.push_back({sized.size, problem_.claims[sized.claim].weight});
+  return rules_.loss > 0 ? nearly_optimal_value(items_, room, rules_.loss)
+                         : greedy_value(items_, room);
 }
 
 void Packing::find_best_orders(std::size_t block) {
+  std::vector<std::size_t>& best = best_[block];
+  best.clear();
   double most = 0;
   for (std::size_t a = 0; a < state_.orders(); ++a) {
     const double value = packed(block, a);
-    if (value > most) is_best_[block].assign(state_.orders(), false);
+    if (value > most) best.clear();
     if (value > most || (value == most && value > 0 && rules_.all_ties))
-      is_best_[block][a] = true;
+      best.push_back(a);
     most = std::max(most, value);
   }
-  if (most == 0) is_best_[block].assign(state_.orders(), false);
 }
 
 double Packing::cost_of(std::size_t demand) const {
   const std::size_t block = state_.block_of(demand);
   const auto asked = state_.demand(demand);
   double cost = 0;
-  bool has_best = false;
-  bool is_nothing = true;
-  for (std::size_t a = 0; a < asked.size(); ++a) {
-    is_nothing &= asked[a] == 0;
-    if (!is_best_[block][a]) continue;
-    has_best = true;
+  for (const std::size_t a : best_[block]) {
     switch (rules_.normalize) {
       case PackingRules::kByAvailable:
         // Rounding may leave nothing where the last one fits.
@@ -177,25 +194,31 @@ double Packing::cost_of(std::size_t demand) const {
         break;
     }
   }
-  // Of a block into which nothing fits, nothing is all that can be had.
-  return has_best || is_nothing ? cost : kInfiniteCost;
+  // Where nothing fits, nothing is all that can be had.
+  const bool is_nothing = std::all_of(asked.begin(), asked.end(),
+                                      [](double size) { return size == 0; });
+  return best_[block].empty() && !is_nothing ? kInfiniteCost : cost;
 }
 
 void Packing::refresh() {
-  std::vector<std::size_t> stale;
-  for (std::size_t block = 0; block < state_.blocks(); ++block) {
-    if (!is_changed_[block]) continue;
+  for (const std::size_t block : changed_) {
     is_changed_[block] = false;
     find_best_orders(block);
+    std::erase_if(demands_[block],
+                  [&](std::size_t d) { return !is_candidate_[claim_of_[d]]; });
     for (const std::size_t d : demands_[block]) {
-      if (!is_pending_[claim_of_[d]]) continue;
+      const std::size_t claim = claim_of_[d];
+      // What does not fit now never will: less is left with each grant.
+      if (!state_.fits(d)) is_candidate_[claim] = false;
+      if (!is_candidate_[claim]) continue;
       cost_[d] = cost_of(d);
-      stale.push_back(claim_of_[d]);
+      if (!is_stale_[claim]) stale_.push_back(claim);
+      is_stale_[claim] = true;
     }
   }
-  std::sort(stale.begin(), stale.end());
-  stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
-  for (const std::size_t claim : stale) {
+  changed_.clear();
+  for (const std::size_t claim : stale_) {
+    is_stale_[claim] = false;
     const double cost = std::accumulate(
         cost_.begin() + static_cast<std::ptrdiff_t>(state_.first(claim)),
         cost_.begin() + static_cast<std::ptrdiff_t>(state_.first(claim + 1)),
@@ -204,6 +227,12 @@ void Packing::refresh() {
     efficiency_[claim] =
         cost == 0 ? kInfiniteCost : problem_.claims[claim].weight / cost;
   }
+  stale_.clear();
+}
+
+void Packing::change(std::size_t block) {
+  if (!is_changed_[block]) changed_.push_back(block);
+  is_changed_[block] = true;
 }
 
 bool Packing::is_behind(std::size_t a, std::size_t b) const {
@@ -214,30 +243,38 @@ bool Packing::is_behind(std::size_t a, std::size_t b) const {
 
 std::vector<std::size_t> Packing::run() {
   std::vector<std::size_t> granted;
-  std::vector<std::size_t> heap(state_.claims());
-  std::iota(heap.begin(), heap.end(), std::size_t{0});
+  std::vector<std::size_t> heap;
+  for (std::size_t claim = 0; claim < state_.claims(); ++claim) {
+    is_candidate_[claim] = state_.can_grant(claim);
+    if (is_candidate_[claim]) heap.push_back(claim);
+  }
   const auto behind = [&](std::size_t a, std::size_t b) {
     return is_behind(a, b);
   };
-  // What does not fit now never will: less is left with each grant.
   while (!heap.empty()) {
     refresh();
+    std::erase_if(heap,
+                  [&](std::size_t claim) { return !is_candidate_[claim]; });
     std::make_heap(heap.begin(), heap.end(), behind);
     for (std::int64_t grants = 0; grants < rules_.recompute && !heap.empty();) {
       std::pop_heap(heap.begin(), heap.end(), behind);
       const std::size_t claim = heap.back();
       heap.pop_back();
       if (!state_.can_grant(claim)) continue;
-      state_.grant(claim);
-      is_pending_[claim] = false;
-      for (std::size_t d = state_.first(claim); d < state_.first(claim + 1);
-           ++d)
-        is_changed_[state_.block_of(d)] = true;
+      grant(claim);
       granted.push_back(claim);
       ++grants;
     }
   }
   return granted;
+}
+
+void Packing::grant(std::size_t claim) {
+  state_.grant(claim);
+  is_pending_[claim] = false;
+  is_candidate_[claim] = false;
+  for (std::size_t d = state_.first(claim); d < state_.first(claim + 1); ++d)
+    change(state_.block_of(d));
 }
 
 }  // namespace
