@@ -31,7 +31,7 @@ std::string share_text(double part, double whole) {
   return whole == 0 ? "-" : fmt::format("{:.1f} %", 100 * part / whole);
 }
 
-// Of the first seed.
+// Grants add up; those of the first seed are drawn.
 std::vector<Point> over_time(const SimulationResult& result) {
   std::vector<Point> points = {{0, 0}};
   for (const auto& grant : result.grants) {

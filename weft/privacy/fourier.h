@@ -11,7 +11,7 @@ namespace weft::privacy {
 // Threads: a plan may be shared. Cost: O(N log N) for each transform.
 class Fourier {
  public:
-  // Of `size` elements, a power of two.
+  // `size` is that of what is transformed, a power of two.
   explicit Fourier(std::size_t size);
 
   // In place, X_k = sum of x_n e^(-2 pi i n k / N).

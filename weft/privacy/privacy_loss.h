@@ -23,8 +23,8 @@ namespace weft::privacy {
 
 class PrivacyLoss {
  public:
-  // Of one step. Losses are multiples of `interval`; those above 2^20 count as
-  // infinite. Throws Error(kUnsupported) for a mechanism without a hockey
+  // One step has it. Losses are multiples of `interval`; those above 2^20 count
+  // as infinite. Throws Error(kUnsupported) for a mechanism without a hockey
   // stick.
   PrivacyLoss(const Mechanism& mechanism, Neighbour neighbour, double interval);
 

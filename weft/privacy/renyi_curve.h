@@ -65,7 +65,7 @@ class RenyiCurve {
   // infinite: a sum that gave up a part is added up again.
   RenyiCurve& operator+=(const RenyiCurve& other);
   RenyiCurve& operator-=(const RenyiCurve& other);
-  // By a finite number from 0 on; 0 times infinity is 0.
+  // The factor is a finite number from 0 on; 0 times infinity is 0.
   RenyiCurve& operator*=(double factor);
 
   bool operator==(const RenyiCurve&) const = default;

@@ -29,7 +29,7 @@ void register_mechanism_dp_ftrl(privacy::MechanismRegistry& mechanisms) {
                    {"leaves",
                     std::int64_t{1},
                     "updates of a tree; each person is in one",
-                    // Of which 2^53 and one more are told apart.
+                    // Doubles tell numbers up to this apart.
                     {.least = 1, .most = 0x1p53}}},
        .renyi =
            [](const Options& options, double order) {

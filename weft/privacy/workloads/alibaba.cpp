@@ -21,7 +21,7 @@ namespace {
 
 using namespace privacy;
 
-// Of their configuration, privacy_tasks_30_days.cfg.yaml.
+// Their configuration has these (privacy_tasks_30_days.cfg.yaml).
 constexpr double kLeastEpsilon = 0.1;
 constexpr double kMostEpsilon = 1000;
 constexpr double kMostBlocks = 100;

@@ -16,7 +16,7 @@ using namespace privacy;
 
 constexpr double kBestOrder = 5;
 
-// Of a normal distribution's density at 1, …, most.
+// Numbers from 1 to most have a normal distribution's density as their weights.
 std::size_t discrete_normal(Draws& draws, double mean, double deviation,
                             std::size_t most) {
   std::vector<double> weights;
