@@ -1,0 +1,311 @@
+#include "weft/validation/csv_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <set>
+#include <system_error>
+#include <unistd.h>
+
+#include "weft/validation/value_text.h"
+
+namespace weft::validation {
+namespace {
+
+// A buffer with its fields stays in the second level of the cache.
+constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
+constexpr std::size_t kPadding = 64;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+// A bit for each of 64 bytes: whether it is a comma, a line end or a quote.
+std::uint64_t ends_of(const char* bytes) {
+  std::array<std::uint8_t, 64> flags;
+#pragma omp simd
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    const char c = bytes[i];
+    flags[i] = static_cast<std::uint8_t>((c == ',') | (c == '\n') |
+                                         (c == '\r') | (c == '"'));
+  }
+  std::uint64_t mask = 0;
+  for (std::size_t word = 0; word < 8; ++word) {
+    std::uint64_t eight;
+    std::memcpy(&eight, flags.data() + 8 * word, sizeof(eight));
+    // The product brings bit 0 of each byte into the highest one.
+    mask |= (eight * 0x0102040810204080 >> 56) << (8 * word);
+  }
+  return mask;
+}
+
+}  // namespace
+
+CsvRows::CsvRows(const std::filesystem::path& path, const std::string& header)
+    : where_(path.string()) {
+  file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file_ < 0) {
+    throw Error(ErrorCode::kUnavailable, where_, "cannot be opened: {}",
+                std::generic_category().message(errno));
+  }
+  try {
+    open(header);
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
+}
+
+CsvRows::CsvRows(std::string_view text, std::string where,
+                 const std::string& header)
+    : where_(std::move(where)), text_(text) {
+  open(header);
+}
+
+CsvRows::~CsvRows() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void CsvRows::open(const std::string& header) {
+  fill();
+  if (std::string_view(buffer_.data(), size_).starts_with(kByteOrderMark)) {
+    used_ = kByteOrderMark.size();
+  }
+  // The first record says how many columns there are. It is read as a row of
+  // as many columns as are needed.
+  ColumnBatch first;
+  while (!read_record(first)) {
+    if (is_at_end_) {
+      throw Error(ErrorCode::kDataLoss, where_,
+                  "the file is empty: not even a header is there");
+    }
+    fill();
+  }
+  std::vector<std::string> fields;
+  for (const Column& column : first.columns) {
+    fields.emplace_back(column.values.empty() ? std::string_view()
+                                              : column.values[0]);
+  }
+  const bool has_number = std::ranges::any_of(fields, [](const auto& field) {
+    return parse_value(field).kind != ValueKind::kText;
+  });
+  const bool has_header = header == "yes" || (header == "auto" && !has_number);
+  if (!has_header) used_ = 0;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    // A column without a name is called by its place, as all are where there
+    // is no header.
+    const bool is_named = has_header && !fields[i].empty();
+    names_.push_back(is_named ? fields[i] : fmt::format("{}", i + 1));
+    if (!seen.insert(names_.back()).second) {
+      fail(0, fmt::format("two columns are called '{}'",
+                          names_.back().substr(0, 80)));
+    }
+  }
+}
+
+// Moves what is left to the beginning and reads on behind it.
+void CsvRows::fill() {
+  const auto begin = buffer_.begin();
+  lines_ += static_cast<std::size_t>(std::count(
+      begin, begin + static_cast<std::ptrdiff_t>(used_), '\n'));
+  const std::size_t left = size_ - used_;
+  std::size_t room = kBufferBytes;
+  // A record that does not fit needs a larger buffer.
+  if (left >= kBufferBytes / 2) room = 2 * left;
+  if (left > kMostRecordBytes) {
+    fail(used_, fmt::format("a record of more than {} MiB",
+                            kMostRecordBytes >> 20));
+  }
+  if (left > 0) std::memmove(buffer_.data(), buffer_.data() + used_, left);
+  buffer_.resize(left + room + kPadding);
+  used_ = 0;
+  size_ = left;
+  while (size_ < left + room && !is_at_end_) {
+    if (file_ < 0) {
+      const std::size_t part = std::min(text_.size(), left + room - size_);
+      std::memcpy(buffer_.data() + size_, text_.data(), part);
+      text_.remove_prefix(part);
+      size_ += part;
+      is_at_end_ = text_.empty();
+      continue;
+    }
+    const ssize_t count =
+        ::read(file_, buffer_.data() + size_, left + room - size_);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      throw Error(ErrorCode::kUnavailable, where_, "cannot be read: {}",
+                  std::generic_category().message(errno));
+    }
+    if (count == 0) is_at_end_ = true;
+    size_ += static_cast<std::size_t>(count);
+  }
+  std::memset(buffer_.data() + size_, 0, kPadding);
+  const auto* zero = static_cast<const char*>(
+      std::memchr(buffer_.data(), '\0', size_));
+  if (zero != nullptr) {
+    fail(static_cast<std::size_t>(zero - buffer_.data()), "a zero byte");
+  }
+  mark_ends();
+}
+
+void CsvRows::mark_ends() {
+  // One word more, so that a search ends at the end of the buffer.
+  ends_.resize(size_ / 64 + 2);
+  for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
+    ends_[i] = ends_of(buffer_.data() + 64 * i);
+  }
+  ends_.back() = 1;
+}
+
+// Where the next comma, line end or quote is, at `from` or behind it; size_ if
+// there is none.
+std::size_t CsvRows::find_end(std::size_t from) const {
+  std::size_t word = from / 64;
+  std::uint64_t bits = ends_[word] >> (from % 64);
+  if (bits != 0) {
+    return std::min(size_, from + static_cast<std::size_t>(
+                                      std::countr_zero(bits)));
+  }
+  while (ends_[++word] == 0) {
+  }
+  return std::min(size_, 64 * word + static_cast<std::size_t>(
+                                         std::countr_zero(ends_[word])));
+}
+
+bool CsvRows::next(ColumnBatch& batch) {
+  if (batch.columns.size() != names_.size()) {
+    batch.columns.assign(names_.size(), Column());
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      batch.columns[i].name = names_[i];
+    }
+  }
+  batch.clear();
+  if (used_ > 0 || size_ == 0) fill();
+  for (;;) {
+    while (read_record(batch)) ++batch.rows;
+    if (batch.rows > 0) return true;
+    if (is_at_end_) return false;
+    fill();
+  }
+}
+
+std::string_view CsvRows::trimmed(std::size_t begin, std::size_t end) const {
+  while (begin < end && is_blank(buffer_[begin])) ++begin;
+  while (begin < end && is_blank(buffer_[end - 1])) --end;
+  return {buffer_.data() + begin, end - begin};
+}
+
+// The next record into a row of `batch`; false, and nothing changed, where it
+// does not end in the buffer.
+bool CsvRows::read_record(ColumnBatch& batch) {
+  const char* bytes = buffer_.data();
+  while (used_ < size_ && is_line_end(bytes[used_])) ++used_;
+  if (used_ == size_) return false;
+  std::size_t begin = used_;
+  for (std::size_t column = 0;; ++column) {
+    std::size_t end = find_end(begin);
+    std::string_view field;
+    if (end < size_ && bytes[end] == '"') {
+      if (!trimmed(begin, end).empty()) {
+        // RFC 4180 forbids it (rule 5), and a guess would shift fields.
+        fail(end, "a quote in the middle of a field");
+      }
+      end = read_quoted(end, batch, field);
+    } else {
+      field = trimmed(begin, end);
+    }
+    if (end == size_ && !is_at_end_) {
+      take_back(batch, column);
+      return false;
+    }
+    if (column >= batch.columns.size()) {
+      if (!names_.empty()) {
+        fail(used_, fmt::format("more fields than the {} of the first record",
+                                names_.size()));
+      }
+      if (column == kMostFeatures) {
+        fail(used_, fmt::format("more than {} fields", kMostFeatures));
+      }
+      batch.columns.emplace_back();
+    }
+    Column& to = batch.columns[column];
+    const bool is_missing = is_missing_text(field);
+    to.levels[0].push_back(is_missing ? -1 : 1);
+    if (!is_missing) to.values.push_back(field);
+    if (end == size_ || bytes[end] != ',') {
+      if (column + 1 != batch.columns.size()) {
+        fail(used_, fmt::format("{} fields, but the first record has {}",
+                                column + 1, batch.columns.size()));
+      }
+      used_ = std::min(end + 1, size_);
+      return true;
+    }
+    begin = end + 1;
+  }
+}
+
+// A quoted field from its opening quote on; returns the place of what ends it.
+std::size_t CsvRows::read_quoted(std::size_t begin, ColumnBatch& batch,
+                                 std::string_view& field) {
+  const char* bytes = buffer_.data();
+  bool has_doubled = false;
+  std::size_t close = begin;
+  for (;;) {
+    close = find_end(close + 1);
+    if (close == size_) {
+      if (is_at_end_) fail(begin, "a quote that is opened here is never closed");
+      return size_;
+    }
+    if (bytes[close] != '"') continue;
+    // Whether the next byte doubles it is not known at the end of the buffer.
+    if (close + 1 == size_ && !is_at_end_) return size_;
+    if (close + 1 == size_ || bytes[close + 1] != '"') break;
+    has_doubled = true;
+    ++close;
+  }
+  std::size_t end = close + 1;
+  while (end < size_ && is_blank(bytes[end])) ++end;
+  if (end < size_ && bytes[end] != ',' && !is_line_end(bytes[end])) {
+    fail(end, fmt::format("'{}' behind a closing quote", bytes[end]));
+  }
+  field = {bytes + begin + 1, close - begin - 1};
+  if (has_doubled) {
+    std::string plain;
+    for (std::size_t i = 0; i < field.size(); ++i) {
+      plain += field[i];
+      // Inside of quotes, two quotes stand for one (RFC 4180, rule 7).
+      if (field[i] == '"') ++i;
+    }
+    field = batch.texts.emplace_back(std::move(plain));
+  }
+  return end;
+}
+
+// What was read of a record that goes on behind the buffer.
+void CsvRows::take_back(ColumnBatch& batch, std::size_t columns) {
+  if (names_.empty()) {
+    batch.columns.clear();
+    return;
+  }
+  for (std::size_t i = 0; i < columns; ++i) {
+    Column& column = batch.columns[i];
+    if (column.levels[0].back() > 0) column.values.pop_back();
+    column.levels[0].pop_back();
+  }
+}
+
+void CsvRows::fail(std::size_t place, const std::string& reason) const {
+  const auto begin = buffer_.begin();
+  const auto lines = std::count(
+      begin, begin + static_cast<std::ptrdiff_t>(std::min(place, size_)), '\n');
+  throw Error(ErrorCode::kDataLoss,
+              fmt::format("{}:{}", where_,
+                          lines_ + static_cast<std::size_t>(lines) + 1),
+              std::string(reason));
+}
+
+}  // namespace weft::validation

@@ -1,0 +1,199 @@
+#include "weft/validation/feature_statistics.h"
+
+#include <algorithm>
+
+#include "weft/validation/value_text.h"
+
+namespace weft::validation {
+namespace {
+
+// The weight of the row of each value.
+std::vector<double> weights_of_values(const Column& column,
+                                      std::span<const double> weights) {
+  std::vector<double> all;
+  if (weights.empty()) return all;
+  all.reserve(column.values.size());
+  const std::vector<std::int64_t> counts = values_per_row(column);
+  for (std::size_t row = 0; row < counts.size(); ++row) {
+    all.insert(all.end(), static_cast<std::size_t>(counts[row]), weights[row]);
+  }
+  return all;
+}
+
+bool is_string_at(const Column& column, std::size_t i) {
+  return !column.are_strings.empty() && column.are_strings[i] != 0;
+}
+
+}  // namespace
+
+void ListLengths::add(std::int64_t length, std::uint64_t count) {
+  if (count == 0) return;
+  least = lists == 0 ? length : std::min(least, length);
+  most = std::max(most, length);
+  lists += count;
+  total += length * static_cast<std::int64_t>(count);
+  quantiles.add(static_cast<double>(length), count);
+}
+
+void ListLengths::merge(const ListLengths& other) {
+  if (other.lists == 0) return;
+  least = lists == 0 ? other.least : std::min(least, other.least);
+  most = std::max(most, other.most);
+  lists += other.lists;
+  total += other.total;
+  quantiles.merge(other.quantiles);
+}
+
+void ListLengths::write(StateWriter& out) const {
+  out.number(lists);
+  for (const std::int64_t value : {least, most, total}) out.number(value);
+  quantiles.write(out);
+}
+
+ListLengths ListLengths::read(StateReader& in) {
+  ListLengths lengths;
+  lengths.lists = in.number<std::uint64_t>();
+  for (auto* value : {&lengths.least, &lengths.most, &lengths.total}) {
+    *value = in.number<std::int64_t>();
+  }
+  lengths.quantiles = QuantileSketch::read(in);
+  return lengths;
+}
+
+void FeatureStatistics::add(const Column& column,
+                            std::span<const double> weights) {
+  is_typed_ = is_typed_ || column.is_typed;
+  add_levels(column);
+  if (!weights.empty()) {
+    for (std::size_t row = 0; row < column.levels[0].size(); ++row) {
+      if (column.levels[0][row] >= 0) weight_ += weights[row];
+    }
+  }
+  add_values(column, weights_of_values(column, weights));
+}
+
+void FeatureStatistics::add_levels(const Column& column) {
+  const std::size_t depth = column.levels.size();
+  if (!levels_.empty() && levels_.size() != depth && !column.values.empty()) {
+    throw Error(ErrorCode::kDataLoss, column.name,
+                "its lists are nested {} deep, and were {} deep before", depth,
+                levels_.size());
+  }
+  levels_.resize(std::max(levels_.size(), depth));
+  for (std::size_t level = 0; level < depth; ++level) {
+    // Rows of a table all have one value, or none: lengths that follow each
+    // other are mostly the same.
+    const std::vector<std::int32_t>& lengths = column.levels[level];
+    for (std::size_t i = 0; i < lengths.size();) {
+      std::size_t end = i + 1;
+      while (end < lengths.size() && lengths[end] == lengths[i]) ++end;
+      if (lengths[i] >= 0) {
+        levels_[level].add(lengths[i], end - i);
+        if (level == 0) rows_ += end - i;
+      }
+      i = end;
+    }
+  }
+}
+
+void FeatureStatistics::add_values(const Column& column,
+                                   std::span<const double> weights) {
+  if (profile_) return add_many(column, 0, weights);
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    const bool is_string = is_string_at(column, i);
+    const std::string_view text = column.values[i];
+    if (!counts_.add(hash_text(text, is_string), text, is_string,
+                     weights.empty() ? 0 : weights[i])) {
+      begin_profile();
+      return add_many(column, i, weights);
+    }
+  }
+}
+
+// The values from `from` on, of which there are too many to count each.
+void FeatureStatistics::add_many(const Column& column, std::size_t from,
+                                 std::span<const double> weights) {
+  std::vector<double> numbers;
+  std::vector<double> their_weights;
+  numbers.reserve(column.values.size() - from);
+  for (std::size_t i = from; i < column.values.size(); ++i) {
+    const bool is_string = is_string_at(column, i);
+    const std::string_view text = column.values[i];
+    const std::uint64_t hash = hash_text(text, is_string);
+    const double weight = weights.empty() ? 0 : weights[i];
+    counts_.add_frequent(hash, text, is_string, weight);
+    double number = 0;
+    if (profile_->add(hash, text, text.size(), is_string, 1, &number)) {
+      numbers.push_back(number);
+      if (weight > 0) their_weights.push_back(weight);
+    }
+  }
+  profile_->add_numbers(numbers, their_weights);
+}
+
+void FeatureStatistics::begin_profile() {
+  if (!profile_) profile_ = profile();
+}
+
+ValueProfile FeatureStatistics::profile() const {
+  if (profile_) return *profile_;
+  ValueProfile profile;
+  for (const ValueCount& value : counts_.values()) profile.add(value);
+  return profile;
+}
+
+double FeatureStatistics::distinct() const {
+  return profile_ ? profile_->distinct.estimate()
+                  : static_cast<double>(counts_.size());
+}
+
+void FeatureStatistics::merge(const FeatureStatistics& other) {
+  if (!levels_.empty() && !other.levels_.empty() &&
+      levels_.size() != other.levels_.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "statistics",
+                "lists that are nested {} deep, and others {} deep, are not "
+                "of one feature",
+                levels_.size(), other.levels_.size());
+  }
+  rows_ += other.rows_;
+  weight_ += other.weight_;
+  is_typed_ = is_typed_ || other.is_typed_;
+  levels_.resize(std::max(levels_.size(), other.levels_.size()));
+  for (std::size_t i = 0; i < other.levels_.size(); ++i) {
+    levels_[i].merge(other.levels_[i]);
+  }
+  counts_.grow(other.counts_.capacity());
+  if (!profile_ && !other.profile_ && counts_.merge(other.counts_)) return;
+  begin_profile();
+  profile_->merge(other.profile());
+  counts_.merge_frequent(other.counts_);
+}
+
+void FeatureStatistics::write(StateWriter& out) const {
+  out.number(rows_);
+  out.number(weight_);
+  out.number(is_typed_);
+  out.number<std::uint64_t>(levels_.size());
+  for (const ListLengths& level : levels_) level.write(out);
+  counts_.write(out);
+  out.number(profile_.has_value());
+  if (profile_) profile_->write(out);
+}
+
+FeatureStatistics FeatureStatistics::read(StateReader& in) {
+  FeatureStatistics feature(0);
+  feature.rows_ = in.number<std::uint64_t>();
+  feature.weight_ = in.number<double>();
+  feature.is_typed_ = in.number<std::uint8_t>() != 0;
+  const std::size_t levels = in.count(sizeof(ListLengths));
+  for (std::size_t i = 0; i < levels; ++i) {
+    feature.levels_.push_back(ListLengths::read(in));
+  }
+  feature.counts_ = ValueCounts::read(in);
+  if (in.number<std::uint8_t>() != 0) {
+    feature.profile_ = ValueProfile::read(in);
+  }
+  return feature;
+}
+
+}  // namespace weft::validation

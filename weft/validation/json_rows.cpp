@@ -1,0 +1,164 @@
+#include "weft/validation/json_rows.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace weft::validation {
+namespace {
+
+constexpr std::int64_t kBatchRows = 2048;
+constexpr int kMostDepth = 16;
+
+// How deep the lists in `value` are; 0 for one that is empty, or no list.
+std::size_t depth_of(const nlohmann::ordered_json& value) {
+  if (!value.is_array()) return 0;
+  std::size_t depth = 0;
+  for (const auto& item : value) depth = std::max(depth, depth_of(item));
+  return depth > 0 || !value.empty() ? depth + 1 : 0;
+}
+
+}  // namespace
+
+JsonRows::JsonRows(const std::filesystem::path& path)
+    : JsonRows(std::make_unique<std::ifstream>(path), path.string()) {
+  if (!*lines_) {
+    throw Error(ErrorCode::kUnavailable, where_, "cannot be opened");
+  }
+}
+
+JsonRows::JsonRows(std::unique_ptr<std::istream> lines, std::string where)
+    : where_(std::move(where)), lines_(std::move(lines)) {}
+
+bool JsonRows::next(ColumnBatch& batch) {
+  batch.rows = 0;
+  batch.texts.clear();
+  batch.columns.clear();
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    Column& column = batch.columns.emplace_back();
+    column.name = names_[i];
+    column.is_typed = true;
+    column.levels.resize(std::max<std::size_t>(depths_[i], 1));
+  }
+  std::string line;
+  while (batch.rows < kBatchRows && std::getline(*lines_, line)) {
+    ++number_;
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    add_line(line, batch);
+  }
+  return batch.rows > 0;
+}
+
+void JsonRows::add_line(const std::string& line, ColumnBatch& batch) {
+  if (line.size() > kMostLineBytes) fail("is too long");
+  // The library would keep one of two values of a key without a word.
+  std::vector<std::set<std::string>> keys(1);
+  std::string twice;
+  const auto notice = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > kMostDepth) fail("is nested too deep");
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key &&
+        !keys.back().insert(value.get<std::string>()).second) {
+      twice = value.get<std::string>();
+    }
+    return true;
+  };
+  Json json;
+  try {
+    json = Json::parse(line, notice);
+  } catch (const nlohmann::json::exception&) {
+    fail("is no JSON");
+  }
+  if (!twice.empty()) {
+    fail(fmt::format("has '{}' twice", twice.substr(0, 40)));
+  }
+  if (!json.is_object()) fail("is no object");
+  add_object("", json, 1, batch);
+  ++batch.rows;
+  // What the line had not is missing in its row.
+  for (Column& column : batch.columns) {
+    column.levels[0].resize(static_cast<std::size_t>(batch.rows), -1);
+  }
+}
+
+void JsonRows::add_object(const std::string& prefix, const Json& object,
+                          int depth, ColumnBatch& batch) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      add_object(prefix + key + ".", value, depth + 1, batch);
+    } else if (!value.is_null()) {
+      add_value(prefix + key, value, batch);
+    }
+  }
+}
+
+Column& JsonRows::column(const std::string& name, ColumnBatch& batch) {
+  const auto [place, is_new] = places_.emplace(name, names_.size());
+  if (is_new) {
+    if (names_.size() == kMostFeatures) fail("has one feature too many");
+    names_.push_back(name);
+    depths_.push_back(0);
+    Column& column = batch.columns.emplace_back();
+    column.name = name;
+    column.is_typed = true;
+    // The rows before lack it.
+    column.levels[0].assign(static_cast<std::size_t>(batch.rows), -1);
+  }
+  return batch.columns[place->second];
+}
+
+void JsonRows::add_value(const std::string& name, const Json& value,
+                         ColumnBatch& batch) {
+  Column& to = column(name, batch);
+  if (to.levels[0].size() > static_cast<std::size_t>(batch.rows)) {
+    fail(fmt::format("says '{}' in two ways", name.substr(0, 40)));
+  }
+  std::size_t& depth = depths_[places_.at(name)];
+  const std::size_t own = value.is_array() ? depth_of(value) : 1;
+  // How deep an empty list would be is not to be seen.
+  if (own > 0) {
+    if (depth != 0 && depth != own) {
+      fail(fmt::format("has '{}' nested {} deep, and a line before {} deep",
+                       name.substr(0, 40), own, depth));
+    }
+    depth = own;
+    to.levels.resize(std::max(own, to.levels.size()));
+  }
+  if (!value.is_array()) {
+    to.levels[0].push_back(1);
+    return add_items(to, Json::array({value}), to.levels.size(), batch);
+  }
+  to.levels[0].push_back(static_cast<std::int32_t>(value.size()));
+  add_items(to, value, 1, batch);
+}
+
+void JsonRows::add_items(Column& column, const Json& value, std::size_t level,
+                         ColumnBatch& batch) {
+  for (const Json& item : value) {
+    if (level < column.levels.size()) {
+      if (!item.is_array()) {
+        fail(fmt::format("has values beside lists in '{}'",
+                         column.name.substr(0, 40)));
+      }
+      column.levels[level].push_back(static_cast<std::int32_t>(item.size()));
+      add_items(column, item, level + 1, batch);
+      continue;
+    }
+    if (item.is_object() || item.is_array() || item.is_null()) {
+      fail(fmt::format("has {}s in the list '{}'", item.type_name(),
+                       column.name.substr(0, 40)));
+    }
+    const bool is_string = item.is_string() || item.is_boolean();
+    std::string text =
+        item.is_string() ? item.get<std::string>() : item.dump();
+    column.values.push_back(batch.texts.emplace_back(std::move(text)));
+    column.are_strings.push_back(is_string ? 1 : 0);
+  }
+}
+
+void JsonRows::fail(const std::string& reason) const {
+  throw Error(ErrorCode::kDataLoss, fmt::format("{}:{}", where_, number_),
+              "the line {}", reason);
+}
+
+}  // namespace weft::validation

@@ -1,0 +1,164 @@
+#include "weft/validation/quantile_sketch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace weft::validation {
+namespace {
+
+// Lower levels are smaller by this factor, which section 4 of the paper finds
+// best; below the least size a level would only be sorted more often.
+constexpr double kShrink = 2.0 / 3;
+constexpr std::size_t kLeastRoom = 16;
+
+// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+std::uint64_t scramble(std::uint64_t x) {
+  x = (x + 1) * 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::size_t QuantileSketch::room(std::size_t level) const {
+  const auto depth = static_cast<double>(levels_.size() - 1 - level);
+  const double room = static_cast<double>(kSize) * std::pow(kShrink, depth);
+  return std::max(kLeastRoom, static_cast<std::size_t>(room));
+}
+
+void QuantileSketch::add(double value, std::uint64_t count) {
+  count_ += count;
+  // A number that came often is one at each level whose bit its count has.
+  for (std::uint64_t bits = count; bits != 0; bits &= bits - 1) {
+    const auto level = static_cast<std::size_t>(std::countr_zero(bits));
+    if (level >= levels_.size()) {
+      levels_.resize(level + 1);
+      most_ = 0;
+      for (std::size_t i = 0; i < levels_.size(); ++i) most_ += room(i);
+    }
+    levels_[level].push_back(value);
+    if (++held_ > most_) compact();
+  }
+}
+
+void QuantileSketch::compact() {
+  // The lowest level that is full: its numbers count for least.
+  std::size_t level = 0;
+  while (levels_[level].size() < room(level)) ++level;
+  if (level + 1 == levels_.size()) {
+    levels_.emplace_back();
+    most_ = 0;
+    for (std::size_t i = 0; i < levels_.size(); ++i) most_ += room(i);
+  }
+  std::vector<double>& from = levels_[level];
+  std::vector<double>& to = levels_[level + 1];
+  std::sort(from.begin(), from.end());
+  // Where they are odd in number, one stays: the counts must add up.
+  const std::size_t pairs = from.size() / 2;
+  const std::size_t half = scramble(draws_++) & 1;
+  for (std::size_t i = 0; i < pairs; ++i) to.push_back(from[2 * i + half]);
+  held_ -= pairs;
+  if (from.size() % 2 == 1) {
+    from = {from.back()};
+  } else {
+    from.clear();
+  }
+}
+
+void QuantileSketch::merge(const QuantileSketch& other) {
+  const QuantileSketch copy = other;  // which may be this one
+  if (copy.levels_.size() > levels_.size()) {
+    levels_.resize(copy.levels_.size());
+  }
+  for (std::size_t i = 0; i < copy.levels_.size(); ++i) {
+    levels_[i].insert(levels_[i].end(), copy.levels_[i].begin(),
+                      copy.levels_[i].end());
+  }
+  count_ += copy.count_;
+  draws_ += copy.draws_;
+  held_ += copy.held_;
+  most_ = 0;
+  for (std::size_t i = 0; i < levels_.size(); ++i) most_ += room(i);
+  while (held_ > most_) compact();
+}
+
+std::vector<QuantileSketch::Weighted> QuantileSketch::sorted() const {
+  std::vector<Weighted> all;
+  all.reserve(held_);
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    for (const double value : levels_[i]) {
+      all.push_back({value, std::uint64_t{1} << i});
+    }
+  }
+  std::ranges::sort(all, {}, &Weighted::value);
+  return all;
+}
+
+std::vector<double> QuantileSketch::quantiles(
+    const std::vector<double>& shares) const {
+  WEFT_CHECK(count_ > 0);
+  const std::vector<Weighted> all = sorted();
+  std::vector<double> found;
+  for (const double share : shares) {
+    // The least value with at least so many at or below it.
+    const double due = std::max(1.0, share * static_cast<double>(count_));
+    std::uint64_t seen = 0;
+    double value = all.back().value;
+    for (const Weighted& each : all) {
+      seen += each.count;
+      if (static_cast<double>(seen) >= due) {
+        value = each.value;
+        break;
+      }
+    }
+    found.push_back(value);
+  }
+  return found;
+}
+
+std::vector<double> QuantileSketch::ranks(
+    const std::vector<double>& values) const {
+  const std::vector<Weighted> all = sorted();
+  std::vector<double> found;
+  for (const double value : values) {
+    std::uint64_t seen = 0;
+    for (const Weighted& each : all) {
+      if (each.value > value) break;
+      seen += each.count;
+    }
+    found.push_back(static_cast<double>(seen));
+  }
+  return found;
+}
+
+void QuantileSketch::write(StateWriter& out) const {
+  out.number(count_);
+  out.number(draws_);
+  out.number<std::uint64_t>(levels_.size());
+  for (const auto& level : levels_) out.list(level);
+}
+
+QuantileSketch QuantileSketch::read(StateReader& in) {
+  QuantileSketch sketch;
+  sketch.count_ = in.number<std::uint64_t>();
+  sketch.draws_ = in.number<std::uint64_t>();
+  const std::size_t levels = in.count(sizeof(std::uint64_t));
+  if (levels > 64) in.fail("a sketch has more than 64 levels");
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < levels; ++i) {
+    sketch.levels_.push_back(in.list<double>());
+    const auto& level = sketch.levels_.back();
+    if (std::ranges::any_of(level, [](double v) { return std::isnan(v); })) {
+      in.fail("a sketch holds NaN");
+    }
+    sketch.held_ += level.size();
+    count += level.size() << i;
+  }
+  if (count != sketch.count_) in.fail("a sketch does not add up");
+  for (std::size_t i = 0; i < levels; ++i) sketch.most_ += sketch.room(i);
+  return sketch;
+}
+
+}  // namespace weft::validation

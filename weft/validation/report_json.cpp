@@ -1,0 +1,120 @@
+#include "weft/validation/report_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/validation/value_text.h"
+
+namespace weft::validation {
+namespace {
+
+// JSON has no other numbers than finite ones.
+Json finite_or_null(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json bound_json(Bound bound) {
+  const auto whole = static_cast<std::int64_t>(
+      std::clamp<Bound>(bound, -9223372036854775807.0L, 9223372036854775807.0L));
+  // Integers stay integers, beyond what a double holds.
+  if (static_cast<Bound>(whole) == bound) return whole;
+  return finite_or_null(static_cast<double>(bound));
+}
+
+Json histogram_json(const Histogram& histogram) {
+  Json buckets = Json::array();
+  for (const Bucket& bucket : histogram.buckets) {
+    buckets.push_back({{"low", finite_or_null(bucket.low)},
+                       {"high", finite_or_null(bucket.high)},
+                       {"count", bucket.count}});
+  }
+  return buckets;
+}
+
+Json numbers_json(const NumberSummary& numbers) {
+  Json json{{"finite", numbers.finite},
+            {"zeros", numbers.zeros},
+            {"nan", numbers.nans},
+            {"infinite", numbers.positive_infinities +
+                             numbers.negative_infinities}};
+  if (numbers.finite == 0) return json;
+  json["min"] = bound_json(numbers.least);
+  json["max"] = bound_json(numbers.most);
+  json["mean"] = finite_or_null(numbers.mean);
+  json["std"] = finite_or_null(numbers.std);
+  json["median"] = finite_or_null(numbers.median);
+  if (numbers.weighted_mean) {
+    json["weighted_mean"] = finite_or_null(*numbers.weighted_mean);
+    json["weighted_std"] = finite_or_null(*numbers.weighted_std);
+  }
+  json["histogram"] = histogram_json(numbers.equal_width);
+  json["quantiles"] = histogram_json(numbers.quantiles);
+  return json;
+}
+
+Json feature_json(const FeatureSummary& feature, bool has_weights) {
+  Json json{{"name", shown_text(feature.name)},
+            {"type", to_string(feature.type)},
+            {"present", feature.present},
+            {"missing", feature.missing()},
+            {"values", feature.values}};
+  if (feature.weighted_share) {
+    json["weighted_present_share"] = *feature.weighted_share;
+  }
+  Json lists = Json::array();
+  for (const ListSummary& level : feature.levels) {
+    lists.push_back({{"min", level.least},
+                     {"max", level.most},
+                     {"mean", level.mean},
+                     {"quantiles", level.quantiles}});
+  }
+  json["lists"] = std::move(lists);
+  if (feature.numbers) json["numbers"] = numbers_json(*feature.numbers);
+  if (feature.texts + feature.strings > 0) {
+    json["texts"] = {{"count", feature.texts + feature.strings},
+                     {"mean_bytes", feature.mean_bytes},
+                     {"min_bytes", feature.least_bytes},
+                     {"max_bytes", feature.most_bytes},
+                     {"invalid_utf8", feature.invalid_utf8}};
+  }
+  json["distinct"] = std::round(feature.distinct);
+  json["is_exact"] = feature.is_exact;
+  if (!feature.is_exact) json["count_error"] = feature.error;
+  Json top = Json::array();
+  for (const ValueCount& value : feature.counts) {
+    if (top.size() == kTopValues) break;
+    Json each{{"value", shown_text(value.text)}, {"count", value.count}};
+    if (has_weights) each["weight"] = value.weight;
+    top.push_back(std::move(each));
+  }
+  json["top"] = std::move(top);
+  Json ranks = Json::array();
+  for (const ValueCount& value : feature.counts) {
+    if (ranks.size() == kMostRanks) break;
+    ranks.push_back(value.count);
+  }
+  json["ranks"] = std::move(ranks);
+  return json;
+}
+
+}  // namespace
+
+Json to_json(const StatisticsSummary& summary) {
+  Json json{{"rows", summary.rows}};
+  if (summary.weight) json["weight"] = *summary.weight;
+  Json features = Json::array();
+  for (const FeatureSummary& feature : summary.features) {
+    features.push_back(feature_json(feature, summary.weight.has_value()));
+  }
+  json["features"] = std::move(features);
+  if (!summary.slices.empty()) {
+    Json slices = Json::object();
+    for (const auto& [key, slice] : summary.slices) {
+      slices[shown_text(key)] = to_json(slice);
+    }
+    json["slices"] = std::move(slices);
+  }
+  return json;
+}
+
+}  // namespace weft::validation
