@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <hwy/highway.h>
 #include <set>
 #include <system_error>
 #include <unistd.h>
@@ -25,20 +26,22 @@ bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
 // A bit for each of 64 bytes: whether it is a comma, a line end or a quote.
 std::uint64_t ends_of(const char* bytes) {
-  std::array<std::uint8_t, 64> flags;
-#pragma omp simd
-  for (std::size_t i = 0; i < flags.size(); ++i) {
-    const char c = bytes[i];
-    flags[i] = static_cast<std::uint8_t>((c == ',') | (c == '\n') |
-                                         (c == '\r') | (c == '"'));
+  namespace hn = hwy::HWY_NAMESPACE;
+  // As many bytes as a register of the least processor has, at most 64.
+  constexpr hn::CappedTag<std::uint8_t, 64> tag;
+  std::array<std::uint8_t, 8> bits;
+  for (std::size_t i = 0; i < 64; i += hn::Lanes(tag)) {
+    const auto part =
+        hn::LoadU(tag, reinterpret_cast<const std::uint8_t*>(bytes) + i);
+    const auto is = [&](char c) {
+      return hn::Eq(part, hn::Set(tag, static_cast<std::uint8_t>(c)));
+    };
+    const auto ends = hn::Or(hn::Or(is(','), is('\n')),
+                             hn::Or(is('\r'), is('"')));
+    hn::StoreMaskBits(tag, ends, bits.data() + i / 8);
   }
-  std::uint64_t mask = 0;
-  for (std::size_t word = 0; word < 8; ++word) {
-    std::uint64_t eight;
-    std::memcpy(&eight, flags.data() + 8 * word, sizeof(eight));
-    // The product brings bit 0 of each byte into the highest one.
-    mask |= (eight * 0x0102040810204080 >> 56) << (8 * word);
-  }
+  std::uint64_t mask;
+  std::memcpy(&mask, bits.data(), sizeof(mask));
   return mask;
 }
 

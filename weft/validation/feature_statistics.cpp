@@ -1,6 +1,7 @@
 #include "weft/validation/feature_statistics.h"
 
 #include <algorithm>
+#include <array>
 
 #include "weft/validation/value_text.h"
 
@@ -113,22 +114,33 @@ void FeatureStatistics::add_values(const Column& column,
 // The values from `from` on, of which there are too many to count each.
 void FeatureStatistics::add_many(const Column& column, std::size_t from,
                                  std::span<const double> weights) {
-  std::vector<double> numbers;
-  std::vector<double> their_weights;
-  numbers.reserve(column.values.size() - from);
+  // Numbers are added up some at a time: a list of all would be new memory for
+  // each batch.
+  constexpr std::size_t kTogether = 512;
+  std::array<double, kTogether> numbers;
+  std::array<double, kTogether> their_weights;
+  std::size_t count = 0;
+  const auto add_up = [&] {
+    const std::span<const double> known = weights.empty()
+                                              ? std::span<const double>()
+                                              : std::span(their_weights);
+    profile_->add_numbers(std::span(numbers).first(count),
+                          known.first(known.empty() ? 0 : count));
+    count = 0;
+  };
   for (std::size_t i = from; i < column.values.size(); ++i) {
     const bool is_string = is_string_at(column, i);
     const std::string_view text = column.values[i];
     const std::uint64_t hash = hash_text(text, is_string);
     const double weight = weights.empty() ? 0 : weights[i];
     counts_.add_frequent(hash, text, is_string, weight);
-    double number = 0;
-    if (profile_->add(hash, text, text.size(), is_string, 1, &number)) {
-      numbers.push_back(number);
-      if (weight > 0) their_weights.push_back(weight);
+    if (profile_->add(hash, text, text.size(), is_string, 1,
+                      &numbers[count])) {
+      their_weights[count++] = weight;
+      if (count == kTogether) add_up();
     }
   }
-  profile_->add_numbers(numbers, their_weights);
+  add_up();
 }
 
 void FeatureStatistics::begin_profile() {

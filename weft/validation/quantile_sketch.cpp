@@ -10,7 +10,7 @@ namespace {
 // Lower levels are smaller by this factor, which section 4 of the paper finds
 // best; below the least size a level would only be sorted more often.
 constexpr double kShrink = 2.0 / 3;
-constexpr std::size_t kLeastRoom = 16;
+constexpr std::size_t kLeastRoom = 64;
 
 // The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 std::uint64_t scramble(std::uint64_t x) {
@@ -22,10 +22,15 @@ std::uint64_t scramble(std::uint64_t x) {
 
 }  // namespace
 
-std::size_t QuantileSketch::room(std::size_t level) const {
-  const auto depth = static_cast<double>(levels_.size() - 1 - level);
-  const double room = static_cast<double>(kSize) * std::pow(kShrink, depth);
-  return std::max(kLeastRoom, static_cast<std::size_t>(room));
+void QuantileSketch::make_levels(std::size_t count) {
+  levels_.resize(count);
+  rooms_.resize(count);
+  most_ = 0;
+  double room = static_cast<double>(kSize);
+  for (std::size_t i = count; i-- > 0; room *= kShrink) {
+    rooms_[i] = std::max(kLeastRoom, static_cast<std::size_t>(room));
+    most_ += rooms_[i];
+  }
 }
 
 void QuantileSketch::add(double value, std::uint64_t count) {
@@ -33,11 +38,7 @@ void QuantileSketch::add(double value, std::uint64_t count) {
   // A number that came often is one at each level whose bit its count has.
   for (std::uint64_t bits = count; bits != 0; bits &= bits - 1) {
     const auto level = static_cast<std::size_t>(std::countr_zero(bits));
-    if (level >= levels_.size()) {
-      levels_.resize(level + 1);
-      most_ = 0;
-      for (std::size_t i = 0; i < levels_.size(); ++i) most_ += room(i);
-    }
+    if (level >= levels_.size()) make_levels(level + 1);
     levels_[level].push_back(value);
     if (++held_ > most_) compact();
   }
@@ -46,12 +47,8 @@ void QuantileSketch::add(double value, std::uint64_t count) {
 void QuantileSketch::compact() {
   // The lowest level that is full: its numbers count for least.
   std::size_t level = 0;
-  while (levels_[level].size() < room(level)) ++level;
-  if (level + 1 == levels_.size()) {
-    levels_.emplace_back();
-    most_ = 0;
-    for (std::size_t i = 0; i < levels_.size(); ++i) most_ += room(i);
-  }
+  while (levels_[level].size() < rooms_[level]) ++level;
+  if (level + 1 == levels_.size()) make_levels(level + 2);
   std::vector<double>& from = levels_[level];
   std::vector<double>& to = levels_[level + 1];
   std::sort(from.begin(), from.end());
@@ -69,9 +66,7 @@ void QuantileSketch::compact() {
 
 void QuantileSketch::merge(const QuantileSketch& other) {
   const QuantileSketch copy = other;  // which may be this one
-  if (copy.levels_.size() > levels_.size()) {
-    levels_.resize(copy.levels_.size());
-  }
+  make_levels(std::max(levels_.size(), copy.levels_.size()));
   for (std::size_t i = 0; i < copy.levels_.size(); ++i) {
     levels_[i].insert(levels_[i].end(), copy.levels_[i].begin(),
                       copy.levels_[i].end());
@@ -79,8 +74,6 @@ void QuantileSketch::merge(const QuantileSketch& other) {
   count_ += copy.count_;
   draws_ += copy.draws_;
   held_ += copy.held_;
-  most_ = 0;
-  for (std::size_t i = 0; i < levels_.size(); ++i) most_ += room(i);
   while (held_ > most_) compact();
 }
 
@@ -147,9 +140,10 @@ QuantileSketch QuantileSketch::read(StateReader& in) {
   const std::size_t levels = in.count(sizeof(std::uint64_t));
   if (levels > 64) in.fail("a sketch has more than 64 levels");
   std::uint64_t count = 0;
+  sketch.make_levels(levels);
   for (std::size_t i = 0; i < levels; ++i) {
-    sketch.levels_.push_back(in.list<double>());
-    const auto& level = sketch.levels_.back();
+    auto& level = sketch.levels_[i];
+    level = in.list<double>();
     if (std::ranges::any_of(level, [](double v) { return std::isnan(v); })) {
       in.fail("a sketch holds NaN");
     }
@@ -157,7 +151,6 @@ QuantileSketch QuantileSketch::read(StateReader& in) {
     count += level.size() << i;
   }
   if (count != sketch.count_) in.fail("a sketch does not add up");
-  for (std::size_t i = 0; i < levels; ++i) sketch.most_ += sketch.room(i);
   return sketch;
 }
 

@@ -43,11 +43,12 @@ class QuantileSketch {
     std::uint64_t count;
   };
 
-  std::size_t room(std::size_t level) const;
+  void make_levels(std::size_t count);
   void compact();
   std::vector<Weighted> sorted() const;
 
   std::vector<std::vector<double>> levels_;
+  std::vector<std::size_t> rooms_;  // of them
   std::uint64_t count_ = 0;
   std::uint64_t draws_ = 0;
   std::size_t held_ = 0;  // in all levels
