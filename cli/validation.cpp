@@ -65,6 +65,73 @@ void add_data_options(CLI::App& verb, ValidateData& data) {
       ->type_name("FEATURE,…");
 }
 
+void add_schema_options(CLI::App& verb, ValidateAgainst& against) {
+  verb.add_option("--schema", against.schema, "what the data must be")
+      ->required()
+      ->type_name("FILE");
+  verb.add_option("--environment", against.environment,
+                  "where the data are from: features of other environments "
+                  "may be missing")
+      ->type_name("NAME");
+  verb.add_option("--previous", against.previous,
+                  "data of before, which drift is measured from")
+      ->type_name("DATA");
+  verb.add_option("--serving", against.serving,
+                  "data that were served, which skew is measured from")
+      ->type_name("DATA");
+}
+
+ValidateChecked check_data(const ValidateData& data,
+                           const validation::Schema& schema,
+                           const ValidateAgainst& against) {
+  const validation::StatisticsOptions options =
+      validation::statistics_options(schema, data.options);
+  const auto summary_of = [&](const std::string& name) {
+    validation::RowRequest rows = data.rows;
+    rows.data = name;
+    return validation::summarize(validation::statistics_of(rows, options));
+  };
+  std::optional<validation::StatisticsSummary> previous;
+  std::optional<validation::StatisticsSummary> serving;
+  if (!against.previous.empty()) previous = summary_of(against.previous);
+  if (!against.serving.empty()) serving = summary_of(against.serving);
+  ValidateChecked checked{summary_of(data.rows.data), {}};
+  checked.report = validation::check(
+      schema, {.data = checked.data,
+               .previous = previous ? &*previous : nullptr,
+               .serving = serving ? &*serving : nullptr,
+               .environment = against.environment});
+  return checked;
+}
+
+std::string anomalies_text(const validation::CheckReport& report) {
+  std::string text;
+  for (const validation::Anomaly& anomaly : report.anomalies) {
+    text += fmt::format("{}: {}{} ({}): {}\n", to_string(anomaly.severity),
+                        anomaly.feature, anomaly.feature.empty() ? "the data" : "",
+                        anomaly.kind, anomaly.detail);
+    for (std::size_t begin = 0; begin < anomaly.edit.size();) {
+      const std::size_t end =
+          std::min(anomaly.edit.find('\n', begin), anomaly.edit.size());
+      text += "    " + anomaly.edit.substr(begin, end - begin) + "\n";
+      begin = end + 1;
+    }
+  }
+  return printable(text);
+}
+
+std::string measurements_table(const validation::CheckReport& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"feature", "against", "distance", "is", "at most", "by sampling", ""}};
+  for (const validation::Measurement& each : report.measurements) {
+    rows.push_back({printable(validation::shown_text(each.feature, 40)),
+                    each.against, each.distance, short_number(each.value),
+                    short_number(each.most), short_number(each.floor),
+                    printable(each.where)});
+  }
+  return rows.size() == 1 ? "" : text_table(rows, "<<<>>><");
+}
+
 std::string statistics_table(const validation::StatisticsSummary& summary) {
   std::vector<std::vector<std::string>> rows = {
       {"feature", "type", "missing", "distinct", "values"}};

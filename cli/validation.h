@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/validation/check.h"
 #include "weft/validation/row_source.h"
-#include "weft/validation/summary.h"
 
 namespace CLI {
 class App;
@@ -21,6 +21,29 @@ struct ValidateData {
 
 // DATA, --data, --part, --header, --weight and --slice.
 void add_data_options(CLI::App& verb, ValidateData& data);
+
+// What the data are held against.
+struct ValidateAgainst {
+  std::string schema;  // a file
+  std::string environment;
+  std::string previous;  // data
+  std::string serving;   // data
+};
+
+// --schema, --environment, --previous and --serving.
+void add_schema_options(CLI::App& verb, ValidateAgainst& against);
+
+struct ValidateChecked {
+  validation::StatisticsSummary data;
+  validation::CheckReport report;
+};
+ValidateChecked check_data(const ValidateData& data,
+                           const validation::Schema& schema,
+                           const ValidateAgainst& against);
+
+// The anomalies, each with the edit that would allow it.
+std::string anomalies_text(const validation::CheckReport& report);
+std::string measurements_table(const validation::CheckReport& report);
 
 // The statistics, a line for each feature.
 std::string statistics_table(const validation::StatisticsSummary& summary);

@@ -117,4 +117,30 @@ Json to_json(const StatisticsSummary& summary) {
   return json;
 }
 
+Json to_json(const CheckReport& report) {
+  Json anomalies = Json::array();
+  for (const Anomaly& anomaly : report.anomalies) {
+    anomalies.push_back({{"kind", anomaly.kind},
+                         {"severity", to_string(anomaly.severity)},
+                         {"feature", shown_text(anomaly.feature)},
+                         {"what", anomaly.what},
+                         {"detail", anomaly.detail},
+                         {"edit", anomaly.edit}});
+  }
+  Json measurements = Json::array();
+  for (const Measurement& each : report.measurements) {
+    Json measurement{{"feature", shown_text(each.feature)},
+                     {"against", each.against},
+                     {"distance", each.distance},
+                     {"value", each.value},
+                     {"threshold", each.most},
+                     {"floor", each.floor}};
+    if (!each.where.empty()) measurement["where"] = each.where;
+    measurements.push_back(std::move(measurement));
+  }
+  return {{"has_errors", report.has_errors()},
+          {"anomalies", std::move(anomalies)},
+          {"measurements", std::move(measurements)}};
+}
+
 }  // namespace weft::validation

@@ -1,11 +1,11 @@
-// Statistics for machines.
+// Statistics and reports for machines.
 //
 // Threads: pure functions.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
-#include "weft/validation/summary.h"
+#include "weft/validation/check.h"
 
 namespace weft::validation {
 
@@ -19,5 +19,9 @@ inline constexpr std::size_t kMostRanks = 1000;
 // texts, distinct, top; slices. Numbers that are none are null, and bytes that
 // are no UTF-8 are shown as replacement characters.
 Json to_json(const StatisticsSummary& summary);
+
+// has_errors, anomalies (kind, severity, feature, what, detail, edit) and
+// measurements (feature, against, distance, value, threshold, floor, where).
+Json to_json(const CheckReport& report);
 
 }  // namespace weft::validation

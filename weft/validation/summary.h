@@ -60,6 +60,8 @@ struct FeatureSummary {
   std::uint64_t floats = 0;
   std::uint64_t texts = 0;
   std::uint64_t strings = 0;
+  std::uint64_t integer_strings = 0;  // strings that look like integers
+  std::uint64_t number_strings = 0;   // or like any number
   std::optional<NumberSummary> numbers;  // where there are any
   double mean_bytes = 0;
   std::uint64_t least_bytes = 0;

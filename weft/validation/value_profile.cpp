@@ -15,9 +15,11 @@ bool ValueProfile::add(std::uint64_t hash, std::string_view text,
   least_bytes = std::min(least_bytes, size);
   most_bytes = std::max(most_bytes, size);
   // What is a number is plain ASCII, and longer texts than are kept are none.
-  const ParsedValue value = is_string ? ParsedValue() : parse_value(text);
-  if (value.kind == ValueKind::kText) {
+  const ParsedValue value = parse_value(text);
+  if (is_string || value.kind == ValueKind::kText) {
     (is_string ? strings : texts) += count;
+    if (value.kind == ValueKind::kInt) integer_strings += count;
+    if (value.kind != ValueKind::kText) number_strings += count;
     if (!is_utf8(text)) invalid_utf8 += count;
     return false;
   }
@@ -65,6 +67,8 @@ void ValueProfile::merge(const ValueProfile& other) {
   floats += other.floats;
   texts += other.texts;
   strings += other.strings;
+  integer_strings += other.integer_strings;
+  number_strings += other.number_strings;
   zeros += other.zeros;
   nans += other.nans;
   positive_infinities += other.positive_infinities;
@@ -85,7 +89,7 @@ void ValueProfile::merge(const ValueProfile& other) {
 
 void ValueProfile::write(StateWriter& out) const {
   for (const std::uint64_t count :
-       {integers, floats, texts, strings, zeros, nans, positive_infinities,
+       {integers, floats, texts, strings, integer_strings, number_strings, zeros, nans, positive_infinities,
         negative_infinities, bytes, least_bytes, most_bytes, invalid_utf8}) {
     out.number(count);
   }
@@ -103,7 +107,7 @@ ValueProfile ValueProfile::read(StateReader& in) {
   ValueProfile profile;
   for (std::uint64_t* count :
        {&profile.integers, &profile.floats, &profile.texts, &profile.strings,
-        &profile.zeros, &profile.nans, &profile.positive_infinities,
+        &profile.integer_strings, &profile.number_strings, &profile.zeros, &profile.nans, &profile.positive_infinities,
         &profile.negative_infinities, &profile.bytes, &profile.least_bytes,
         &profile.most_bytes, &profile.invalid_utf8}) {
     *count = in.number<std::uint64_t>();

@@ -36,6 +36,9 @@ class ValueProfile {
   std::uint64_t floats = 0;
   std::uint64_t texts = 0;
   std::uint64_t strings = 0;
+  // Strings that are integers, and integers or other numbers, by their looks.
+  std::uint64_t integer_strings = 0;
+  std::uint64_t number_strings = 0;
   // Among the numbers.
   std::uint64_t zeros = 0;
   std::uint64_t nans = 0;

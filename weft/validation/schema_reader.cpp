@@ -1,0 +1,340 @@
+#include <algorithm>
+#include <cmath>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include "weft/base/file.h"
+#include "weft/validation/check.h"
+#include "weft/validation/distance.h"
+#include "weft/validation/schema_text.h"
+
+namespace weft::validation {
+namespace {
+
+// A list of values may be long; a schema of more is something else.
+constexpr std::size_t kMostSchemaBytes = std::size_t{64} << 20;
+
+// One table of a schema: it knows which keys were asked for, so that those
+// which nobody read are the unknown ones.
+class SchemaTable {
+ public:
+  SchemaTable(const toml::table& table, std::string path,
+              std::string_view where)
+      : table_(table), path_(std::move(path)), where_(where) {}
+
+  [[noreturn]] void fail(const toml::node* node, const std::string& key,
+                         const std::string& reason) const {
+    const auto line = node == nullptr ? table_.source().begin.line
+                                      : node->source().begin.line;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}:{}", where_, line), "{}{}{}: {}", path_,
+                path_.empty() || key.empty() ? "" : ".", key, reason);
+  }
+
+  const toml::node* find(const std::string& key) {
+    known_.push_back(key);
+    return table_.get(key);
+  }
+
+  std::optional<std::string> text(const std::string& key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    const auto value = node->value_exact<std::string>();
+    if (!value) fail(node, key, "a text is due");
+    return value;
+  }
+  // The place of a text among `choices`.
+  template <class Choice>
+  std::optional<Choice> choice(const std::string& key, std::size_t count) {
+    const auto given = text(key);
+    if (!given) return std::nullopt;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) {
+      names.emplace_back(to_string(static_cast<Choice>(i)));
+      if (names.back() == *given) return static_cast<Choice>(i);
+    }
+    const std::string near = nearest(*given, names);
+    fail(table_.get(key), key,
+         fmt::format("'{}' is not known{}", *given,
+                     near.empty() ? "" : fmt::format(" (did you mean '{}'?)",
+                                                     near)));
+  }
+  std::optional<double> number(const std::string& key, double least,
+                               double most) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    return number_of(*node, key, least, most);
+  }
+  double number_of(const toml::node& node, const std::string& key,
+                   double least, double most) const {
+    const auto value = node.value<double>();
+    if (!node.is_number() || !value || std::isnan(*value)) {
+      fail(&node, key, "a number is due");
+    }
+    if (*value < least || *value > most) {
+      fail(&node, key, fmt::format("{} is not in [{}, {}]", *value, least,
+                                   most));
+    }
+    return *value;
+  }
+  std::optional<Bound> bound(const std::string& key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    if (const auto whole = node->value_exact<std::int64_t>()) {
+      return static_cast<Bound>(*whole);
+    }
+    return number_of(*node, key, -HUGE_VAL, HUGE_VAL);
+  }
+  std::optional<std::int64_t> count(const std::string& key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    return count_of(*node, key);
+  }
+  std::int64_t count_of(const toml::node& node, const std::string& key) const {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value || *value < 0) {
+      fail(&node, key, "an integer of at least 0 is due");
+    }
+    return *value;
+  }
+  bool flag(const std::string& key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return false;
+    const auto value = node->value_exact<bool>();
+    if (!value) fail(node, key, "true or false is due");
+    return *value;
+  }
+  std::optional<std::vector<std::string>> texts(const std::string& key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::nullopt;
+    const toml::array* array = node->as_array();
+    if (array == nullptr) fail(node, key, "a list of texts is due");
+    std::vector<std::string> all;
+    for (const toml::node& item : *array) {
+      const auto value = item.value_exact<std::string>();
+      if (!value) fail(&item, key, "a list of texts is due");
+      all.push_back(*value);
+    }
+    return all;
+  }
+  const toml::table* table(const std::string& key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_table()) fail(node, key, "a table is due");
+    return node->as_table();
+  }
+
+  void refuse_unknown() const {
+    for (const auto& [key, node] : table_) {
+      const std::string name(key.str());
+      if (std::ranges::find(known_, name) != known_.end()) continue;
+      const std::string near = nearest(name, known_);
+      fail(&node, name,
+           near.empty() ? "there is no such key"
+                        : fmt::format("there is no such key (did you mean "
+                                      "'{}'?)",
+                                      near));
+    }
+  }
+
+ private:
+  const toml::table& table_;
+  std::string path_;
+  std::string_view where_;
+  std::vector<std::string> known_;
+};
+
+// The tables within one, in the order in which they stand in the text.
+std::vector<std::pair<std::string, const toml::node*>> in_order(
+    const toml::table& table) {
+  std::vector<std::pair<const toml::key*, const toml::node*>> found;
+  for (const auto& [key, node] : table) found.emplace_back(&key, &node);
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) {
+    return a.first->source().begin < b.first->source().begin;
+  });
+  std::vector<std::pair<std::string, const toml::node*>> all;
+  for (const auto& [key, node] : found) all.emplace_back(key->str(), node);
+  return all;
+}
+
+ListBounds read_bounds(const toml::node& node, SchemaTable& table,
+                       std::string_view where) {
+  const toml::table* bounds = node.as_table();
+  if (bounds == nullptr) {
+    table.fail(&node, "value_count", "{ min = …, max = … } is due");
+  }
+  SchemaTable reader(*bounds, "value_count", where);
+  const ListBounds read{reader.count("min"), reader.count("max")};
+  reader.refuse_unknown();
+  if (read.min && read.max && *read.min > *read.max) {
+    table.fail(&node, "value_count", "min is above max");
+  }
+  return read;
+}
+
+void read_counts(FeatureRule& rule, SchemaTable& table,
+                 std::string_view where) {
+  rule.min_fraction = table.number("min_fraction", 0, 1);
+  rule.min_count = table.count("min_count");
+  if (const toml::node* node = table.find("shape")) {
+    const toml::array* array = node->as_array();
+    if (array == nullptr) table.fail(node, "shape", "a list of sizes is due");
+    rule.shape.emplace();
+    for (const toml::node& item : *array) {
+      rule.shape->push_back(table.count_of(item, "shape"));
+    }
+  }
+  if (const toml::node* node = table.find("value_count")) {
+    if (const toml::array* levels = node->as_array()) {
+      for (const toml::node& level : *levels) {
+        rule.value_count.push_back(read_bounds(level, table, where));
+      }
+    } else {
+      rule.value_count.push_back(read_bounds(*node, table, where));
+    }
+    if (rule.shape) {
+      table.fail(node, "value_count", "a shape says how many values there are");
+    }
+  }
+}
+
+void read_domain(FeatureRule& rule, SchemaTable& table, const Schema& schema) {
+  rule.domain = table.choice<Domain>("domain", 5).value_or(Domain::kAny);
+  rule.values = table.texts("values");
+  rule.values_of = table.text("values_of").value_or("");
+  rule.min = table.bound("min");
+  rule.max = table.bound("max");
+  rule.disallow_nan = table.flag("disallow_nan");
+  rule.disallow_inf = table.flag("disallow_inf");
+  rule.min_domain_mass = table.number("min_domain_mass", 0, 1).value_or(1);
+  rule.min_distinct = table.count("min_distinct");
+  rule.max_distinct = table.count("max_distinct");
+  if (!rule.values_of.empty() && !schema.value_lists.contains(rule.values_of)) {
+    table.fail(table.find("values_of"), "values_of",
+               fmt::format("there is no [values.{}]", rule.values_of));
+  }
+  if (rule.values && !rule.values_of.empty()) {
+    table.fail(table.find("values"), "values",
+               "values_of names a list as well: one of them is due");
+  }
+  if (rule.min && rule.max && *rule.min > *rule.max) {
+    table.fail(table.find("min"), "min", "min is above max");
+  }
+}
+
+std::vector<Threshold> read_thresholds(const std::string& key,
+                                       SchemaTable& table) {
+  std::vector<Threshold> thresholds;
+  const toml::table* given = table.table(key);
+  if (given == nullptr) return thresholds;
+  for (const auto& [name, node] : in_order(*given)) {
+    if (distance_registry().find(name) == nullptr) {
+      table.fail(node, key,
+                 fmt::format("'{}' is no distance; there are {}", name,
+                             fmt::join(names_of(distance_registry()), ", ")));
+    }
+    thresholds.push_back({name, table.number_of(*node, key, 0, HUGE_VAL)});
+  }
+  return thresholds;
+}
+
+FeatureRule read_feature(const std::string& name, const toml::node& node,
+                         const Schema& schema, std::string_view where) {
+  const toml::table* given = node.as_table();
+  if (given == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}:{}", where, node.source().begin.line),
+                "feature.{} is no table", name);
+  }
+  SchemaTable table(*given, "feature." + name, where);
+  FeatureRule rule{.name = name};
+  rule.type = table.choice<ValueType>("type", 3);
+  read_counts(rule, table, where);
+  read_domain(rule, table, schema);
+  rule.stage = table.choice<Stage>("stage", 7);
+  rule.in_environments =
+      table.texts("in_environments").value_or(std::vector<std::string>());
+  rule.not_in_environments =
+      table.texts("not_in_environments").value_or(std::vector<std::string>());
+  rule.drift = read_thresholds("drift", table);
+  rule.skew = read_thresholds("skew", table);
+  rule.histogram = table.text("histogram").value_or(rule.histogram);
+  if (rule.histogram != "equal_width" && rule.histogram != "quantiles" &&
+      rule.histogram != "values") {
+    table.fail(given->get("histogram"), "histogram",
+               "equal_width, quantiles or values is due");
+  }
+  rule.unit = table.text("unit").value_or("");
+  table.refuse_unknown();
+  return rule;
+}
+
+void read_severity(const toml::table& given, Schema& schema,
+                   std::string_view where) {
+  SchemaTable table(given, "severity", where);
+  const std::vector<std::string> kinds = anomaly_kinds();
+  for (const std::string& kind : kinds) {
+    if (const auto severity = table.choice<Severity>(kind, 3)) {
+      schema.severity[kind] = *severity;
+    }
+  }
+  table.refuse_unknown();
+}
+
+void read_dataset(const toml::table& given, Schema& schema,
+                  std::string_view where) {
+  SchemaTable table(given, "dataset", where);
+  schema.dataset = {.min_rows = table.count("min_rows"),
+                    .max_rows = table.count("max_rows"),
+                    .min_rows_ratio =
+                        table.number("min_rows_ratio", 0, HUGE_VAL),
+                    .max_rows_ratio =
+                        table.number("max_rows_ratio", 0, HUGE_VAL)};
+  table.refuse_unknown();
+}
+
+}  // namespace
+
+Schema parse_schema(std::string_view text, std::string_view where) {
+  toml::table root;
+  try {
+    root = toml::parse(text, where);
+  } catch (const toml::parse_error& error) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}:{}", where, error.source().begin.line),
+                std::string(error.description()));
+  }
+  SchemaTable table(root, "", where);
+  Schema schema;
+  schema.default_environments =
+      table.texts("default_environments").value_or(std::vector<std::string>());
+  if (const auto* dataset = table.table("dataset")) {
+    read_dataset(*dataset, schema, where);
+  }
+  if (const auto* severity = table.table("severity")) {
+    read_severity(*severity, schema, where);
+  }
+  if (const auto* lists = table.table("values")) {
+    for (const auto& [name, node] : in_order(*lists)) {
+      if (!node->is_table()) table.fail(node, name, "a table is due");
+      SchemaTable list(*node->as_table(), "values." + name, where);
+      auto values = list.texts("list");
+      if (!values) list.fail(nullptr, "list", "it is missing");
+      schema.value_lists[name] = std::move(*values);
+      list.refuse_unknown();
+    }
+  }
+  if (const auto* features = table.table("feature")) {
+    for (const auto& [name, node] : in_order(*features)) {
+      schema.features.push_back(read_feature(name, *node, schema, where));
+    }
+  }
+  table.refuse_unknown();
+  return schema;
+}
+
+Schema load_schema(const std::filesystem::path& path) {
+  return parse_schema(read_text(path, kMostSchemaBytes), path.string());
+}
+
+}  // namespace weft::validation
